@@ -1,0 +1,10 @@
+"""Divulge: what a data release gives away about a secret, and how to release something better.
+
+The public names are listed in `__init__.pyi` and loaded when they are first used, so that `import divulge` stays fast.
+"""
+
+import lazy_loader
+
+__version__ = "0.1.0"
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

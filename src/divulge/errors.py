@@ -1,0 +1,30 @@
+"""The errors Divulge raises, all of them `DivulgeError`, which is a `ValueError`."""
+
+
+class DivulgeError(ValueError):
+    """What went wrong with an input: the argument, the condition, the place, and a remedy.
+
+    Examples
+    --------
+    >>> raise DivulgeError.of("epsilon", "be at least 0", "it", "-1")
+    Traceback (most recent call last):
+    divulge.errors.DivulgeError: `epsilon` must be at least 0; it is -1.
+    """
+
+    @classmethod
+    def of(cls, argument: str, condition: str, where: str, found: str, hint: str = "") -> "DivulgeError":
+        """Build the message "`argument` must {condition}; {where} is {found}." with an optional hint."""
+        message = f"`{argument}` must {condition}; {where} is {found}."
+        return cls(f"{message} Hint: {hint}" if hint else message)
+
+
+class LabelError(DivulgeError):
+    """Labels that are duplicated, missing, or that do not fit together."""
+
+
+class InputFileError(DivulgeError):
+    """A file that cannot be read as what it was given for; the message names the file and the place."""
+
+
+class MissingExtraError(DivulgeError):
+    """An optional library is needed and not installed; the message says which extra brings it."""

@@ -1,0 +1,153 @@
+"""Exact rational entries, and logarithms of them that are rounded correctly, once.
+
+An exact array is a NumPy object array of `fractions.Fraction`. Sums, products and comparisons of
+such arrays need nothing special; only irrational functions do, and they pass through here: python-flint
+evaluates them in ball arithmetic at a growing precision until every point of the ball rounds to one double.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+
+from divulge.units import Unit, nats_per
+
+_MAX_PRECISION = 1 << 14
+
+
+def as_fractions(values: Any) -> np.ndarray:
+    """Return `values` (an array or nested sequence of exact or finite float numbers) as an object array of Fraction."""
+    array = np.asarray(values, dtype=object)
+    out = np.empty(array.shape, dtype=object)
+    out.ravel()[:] = [Fraction(v) for v in array.ravel().tolist()]
+    return out
+
+
+def as_floats(values: np.ndarray) -> np.ndarray:
+    """Return an exact or float array as float64, each entry correctly rounded."""
+    return values if values.dtype != object else values.astype(np.float64)
+
+
+def is_exact(*arrays: np.ndarray) -> bool:
+    """Say whether all the arrays hold exact entries."""
+    return all(a.dtype.kind == "O" for a in arrays)
+
+
+def correctly_rounded(ball: Callable[[], Any]) -> float:
+    """Return the double nearest to the real number that `ball()` encloses.
+
+    `ball` gives a python-flint `arb` at the current precision and is called again at higher ones. A value that is still indistinguishable from 0 at the largest precision is 0.
+
+    Examples
+    --------
+    >>> import flint
+    >>> correctly_rounded(lambda: flint.arb(3).log() / flint.arb(2).log())
+    1.584962500721156
+    """
+    import flint
+
+    precision = 96
+    while True:
+        with flint.ctx.workprec(precision):
+            value = ball()
+            low, high = _double(value.lower()), _double(value.upper())
+        if low == high:
+            return low + 0.0
+        if precision >= _MAX_PRECISION:
+            return 0.0 if low <= 0.0 <= high else high
+        precision *= 2
+
+
+def _double(point: Any) -> float:
+    """Round the midpoint of an exact `arb` to the nearest double."""
+    if not point.is_finite():
+        return float(point)
+    mantissa, exponent = (int(part) for part in point.man_exp())
+    return float(Fraction(mantissa) * (Fraction(2) ** exponent))
+
+
+def arb(value: Rational | int) -> Any:
+    """Return the ball of a rational number at the current precision."""
+    import flint
+
+    return flint.arb(flint.fmpq(int(value.numerator), int(value.denominator)))
+
+
+def log(value: Rational | int, unit: Unit = "nats") -> float:
+    """Return the logarithm of a non-negative rational, correctly rounded; log 0 is -inf.
+
+    Examples
+    --------
+    >>> log(Fraction(15))
+    2.70805020110221
+    >>> log(Fraction(8), "bits")
+    3.0
+    """
+    nats_per(unit)
+    if value == 0:
+        return -math.inf
+    if value == 1:
+        return 0.0
+    if unit == "bits":
+        return correctly_rounded(lambda: arb(value).log() / arb(Fraction(2)).log())
+    return correctly_rounded(lambda: arb(value).log())
+
+
+def weighted_log_sum(terms: Iterable[tuple[Rational, Rational]], unit: Unit = "nats") -> float:
+    """Return sum of w log r over (w, r) pairs of rationals, correctly rounded; terms with w = 0 are 0.
+
+    Examples
+    --------
+    >>> weighted_log_sum([(Fraction(1, 2), Fraction(4)), (Fraction(-1), Fraction(2))])
+    0.0
+    """
+    merged: dict[Any, Any] = {}
+    for weight, ratio in terms:
+        if weight != 0 and ratio != 1:
+            merged[ratio] = merged.get(ratio, Fraction(0)) + weight
+    merged = {r: w for r, w in merged.items() if w != 0}
+    if not merged:
+        return 0.0
+    if 0 in merged:
+        return -math.inf if merged[0] > 0 else math.inf
+    divisor = Fraction(2) if unit == "bits" else None
+
+    def ball() -> Any:
+        total = sum((arb(w) * arb(r).log() for r, w in merged.items()), start=arb(Fraction(0)))
+        return total if divisor is None else total / arb(divisor).log()
+
+    return correctly_rounded(ball)
+
+
+def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the matrix product of two exact matrices (or matrix and vector), through python-flint.
+
+    Examples
+    --------
+    >>> half = as_fractions([[Fraction(1, 2), Fraction(1, 2)]])
+    >>> product(half, half.T).tolist()
+    [[Fraction(1, 2)]]
+    """
+    a, b = np.atleast_2d(left), right.reshape(len(right), -1)
+    out = to_fractions(fmpq_mat(a) * fmpq_mat(b))
+    shape = left.shape[:-1] + right.shape[1:]
+    return out.reshape(shape)
+
+
+def fmpq_mat(matrix: np.ndarray) -> Any:
+    """Return an exact 2-D array as a python-flint `fmpq_mat`."""
+    import flint
+
+    values = [flint.fmpq(v.numerator, v.denominator) for v in matrix.ravel().tolist()]
+    rows, columns = matrix.shape
+    return flint.fmpq_mat(rows, columns, values)
+
+
+def to_fractions(matrix: Any) -> np.ndarray:
+    """Return a python-flint `fmpq_mat` as an object array of Fraction."""
+    out = np.empty(matrix.nrows() * matrix.ncols(), dtype=object)
+    out[:] = [Fraction(int(v.p), int(v.q)) for v in matrix.entries()]
+    return out.reshape(matrix.nrows(), matrix.ncols())

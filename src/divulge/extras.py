@@ -1,0 +1,23 @@
+"""Optional libraries: imported where they are used, with one message when they are missing."""
+
+from importlib import import_module
+from typing import Any
+
+from divulge.errors import MissingExtraError
+
+
+def require(module: str, extra: str) -> Any:
+    """Return the imported `module`, or raise MissingExtraError that names the extra which brings it.
+
+    Examples
+    --------
+    >>> require("math", "plot").pi
+    3.141592653589793
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        library = module.partition(".")[0]
+        raise MissingExtraError(
+            f"`{library}` must be installed for this; it is missing. Hint: pip install 'divulge[{extra}]'."
+        ) from error

@@ -1,0 +1,1 @@
+"""What it leaks: one short function a measure, one file a family."""

@@ -1,0 +1,150 @@
+"""Measures that bound the information density i(x; y) = log C_xy / q_y: pml, pmc, lift, lip, alip, ldp."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.measures.columns import Extremes, extremes
+from divulge.measures.pointwise import Pointwise
+from divulge.model.convert import as_channel, as_joint
+from divulge.model.joint import Joint
+from divulge.units import Unit, nats_per
+
+
+def _seen(joint: Joint) -> tuple[np.ndarray, np.ndarray, Extremes]:
+    """Return (indices of outcomes that occur, their q, column extremes over the prior's support)."""
+    ends = extremes(joint.c, np.flatnonzero(joint.prior.support))
+    y = np.flatnonzero(joint.occurring)
+    return y, joint.outer[y], Extremes(*(a[y] for a in (ends.top, ends.bottom, ends.top_at, ends.bottom_at)))
+
+
+def log_ratio(above: np.ndarray, below: np.ndarray, unit: Unit = "nats") -> np.ndarray:
+    """Return log(above / below) as float64; a/0 is +inf. Exact operands are rounded once, near 1 nothing is lost."""
+    if exact.is_exact(above, below):
+        ratios = zip(above.tolist(), below.tolist(), strict=True)
+        return np.array([math.inf if b == 0 else exact.log(a / b, unit) for a, b in ratios], dtype=np.float64)
+    with np.errstate(divide="ignore", over="ignore"):
+        far = np.log(above / below)
+        near = np.log1p((above - below) / below)
+    return np.where(np.abs(above - below) < 0.5 * below, near, far) / nats_per(unit) + 0.0
+
+
+def _pointwise(name: str, joint: Joint, values: np.ndarray, at: np.ndarray, unit: str) -> Pointwise:
+    y = np.flatnonzero(joint.occurring)
+    q = exact.as_floats(joint.outer[y])
+    outcomes = joint.outcomes if len(y) == len(joint.outcomes) else tuple(joint.outcomes[int(j)] for j in y)
+    return Pointwise(name, values, q, outcomes, tuple(joint.secrets[int(i)] for i in at), unit)
+
+
+def pml(joint: Any, unit: Unit = "nats") -> Pointwise:
+    r"""Return the pointwise maximal leakage of each outcome, in nats.
+
+    l(X -> y) = max_x i(x; y) = log max_x C_xy / q_y, over secrets with P_x > 0: by how much the best-placed
+    opportunistic adversary gains from seeing y.
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+
+    Returns
+    -------
+    Pointwise
+        Values in [0, log 1/p_min], one per outcome with q_y > 0. Exact up to one rounding for exact joints.
+
+    References
+    ----------
+    Saeidian, Cervia, Oechtering, Skoglund, "Pointwise Maximal Leakage", Theorem 1, arXiv:2205.04935.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> pml(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max()  # log 3/2
+    0.4054651081081644
+    """
+    joint = as_joint(joint)
+    _, q, ends = _seen(joint)
+    return _pointwise("pml", joint, log_ratio(ends.top, q, unit), ends.top_at, unit)
+
+
+def pmc(joint: Any, unit: Unit = "nats") -> Pointwise:
+    r"""Return the pointwise maximal cost of each outcome, in nats.
+
+    Lambda(X -> y) = max_x -i(x; y) = log q_y / min_x C_xy, over secrets with P_x > 0: by how much the best-placed
+    risk-averse adversary lowers his cost by seeing y. +inf where y rules a secret out.
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+
+    Returns
+    -------
+    Pointwise
+        Values in [0, +inf], one per outcome with q_y > 0.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> pmc(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max()  # log 2
+    0.6931471805599453
+    """
+    joint = as_joint(joint)
+    _, q, ends = _seen(joint)
+    return _pointwise("pmc", joint, log_ratio(q, ends.bottom, unit), ends.bottom_at, unit)
+
+
+def lift(joint: Any) -> Any:
+    """Return the lift max_{x,y} C_xy / q_y = exp(max pml), a ratio in [1, 1/p_min]; a Fraction for exact joints.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> lift(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
+    Fraction(3, 2)
+    """
+    _, q, ends = _seen(as_joint(joint))
+    return (ends.top / q).max()
+
+
+def lip(joint: Any, unit: Unit = "nats") -> float:
+    """Return the local information privacy max_{x,y} |i(x; y)|, in nats, in [0, +inf]."""
+    return max(alip(joint, unit).lower, alip(joint, unit).upper)
+
+
+@dataclass(frozen=True)
+class Alip:
+    """Asymmetric local information privacy: -lower <= i(x; y) <= upper; lower = max pmc, upper = max pml."""
+
+    lower: float
+    upper: float
+
+
+def alip(joint: Any, unit: Unit = "nats") -> Alip:
+    """Return the least (lower, upper) with -lower <= i(x; y) <= upper for all x, y, in nats."""
+    joint = as_joint(joint)
+    return Alip(lower=pmc(joint, unit).max(), upper=pml(joint, unit).max())
+
+
+def ldp(channel: Any, unit: Unit = "nats") -> float:
+    """Return the local differential privacy epsilon max_y log(max_x C_xy / min_x C_xy), in nats, in [0, +inf].
+
+    All rows count; columns that are entirely zero do not.
+
+    Examples
+    --------
+    >>> ldp([["3/4", "1/4"], ["1/4", "3/4"]])  # log 3
+    1.0986122886681098
+    """
+    ends = extremes(as_channel(channel).matrix)
+    some = (ends.top > 0).astype(bool)
+    return float(log_ratio(ends.top[some], ends.bottom[some], unit).max())
+
+
+def lift_capacity(channel: Any) -> Any:
+    """Return sup over full-support priors of the lift, e^ldp, a ratio in [1, +inf]; a Fraction for exact channels."""
+    ends = extremes(as_channel(channel).matrix)
+    some = (ends.top > 0).astype(bool)
+    top, bottom = ends.top[some], ends.bottom[some]
+    return math.inf if (bottom == 0).any() else (top / bottom).max()

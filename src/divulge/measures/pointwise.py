@@ -1,0 +1,137 @@
+"""A quantity with one value per outcome, together with how often each outcome occurs: a random variable."""
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.model.labels import Labels, position
+from divulge.model.shown import html_table, text_table
+from divulge.units import Unit, nats_per
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pointwise:
+    """One value per outcome y, as a random variable under q_y; outcomes with q_y = 0 are absent.
+
+    Attributes
+    ----------
+    name : str
+        What is measured, such as "pml".
+    values : float64 array of shape (M,)
+        The value at each outcome, in `unit`; may be +inf.
+    probabilities : float64 array of shape (M,)
+        q_y, sums to 1.
+    outcomes : labels of the M outcomes
+    secrets : labels of the secret that attains the value at each outcome, or None
+    unit : "nats", "bits" or "" (a ratio)
+    """
+
+    name: str
+    values: np.ndarray
+    probabilities: np.ndarray
+    outcomes: Labels
+    secrets: tuple[Hashable, ...] | None = None
+    unit: str = "nats"
+
+    def max(self) -> float:
+        """Return the largest value: the guarantee that holds whatever is seen."""
+        return float(self.values.max())
+
+    def min(self) -> float:
+        """Return the smallest value over outcomes that occur."""
+        return float(self.values.min())
+
+    def argmax(self) -> Hashable:
+        """Return the outcome with the largest value."""
+        return self.outcomes[int(self.values.argmax())]
+
+    def mean(self) -> float:
+        """Return the expected value under q."""
+        return self.moment(1)
+
+    def moment(self, order: float) -> float:
+        """Return E[value ** order]; +inf when an outcome that occurs has an infinite value."""
+        if np.isinf(self.values).any() and order > 0:
+            return math.inf
+        return float(math.fsum((self.probabilities * self.values**order).tolist()))
+
+    def variance(self) -> float:
+        """Return the variance under q; +inf when an outcome that occurs has an infinite value."""
+        if np.isinf(self.values).any():
+            return math.inf
+        return float(self.probabilities @ (self.values - self.mean()) ** 2)
+
+    def tail(self, threshold: float) -> float:
+        """Return P(value > threshold) under q.
+
+        This is the raw tail: merging rare outcomes afterwards can raise it. `tail_envelope` cannot be raised.
+        """
+        if not threshold == threshold:
+            raise DivulgeError.of("threshold", "be a number", "it", "NaN")
+        return float(math.fsum(self.probabilities[self.values > threshold].tolist()))
+
+    def cdf(self, threshold: float) -> float:
+        """Return P(value <= threshold) under q."""
+        if not threshold == threshold:
+            raise DivulgeError.of("threshold", "be a number", "it", "NaN")
+        return float(min(1.0, math.fsum(self.probabilities[self.values <= threshold].tolist())))
+
+    def quantile(self, p: float) -> float:
+        """Return the smallest v with P(value <= v) >= p, for p in [0, 1]."""
+        if not 0 <= p <= 1:
+            raise DivulgeError.of("p", "be in [0, 1]", "it", str(p))
+        order = np.argsort(self.values, kind="stable")
+        reached = np.cumsum(self.probabilities[order])
+        i = int(np.searchsorted(reached, p - 1e-15 * len(order), side="left"))
+        return float(self.values[order[min(i, len(order) - 1)]])
+
+    def to(self, unit: Unit) -> "Pointwise":
+        """Return the same variable in `unit`."""
+        if self.unit == unit:
+            return self
+        if not self.unit:
+            raise DivulgeError.of("unit", "be asked of a logarithmic quantity", self.name, "a ratio")
+        values = self.values * (nats_per(self.unit) / nats_per(unit))
+        return Pointwise(self.name, values, self.probabilities, self.outcomes, self.secrets, unit)
+
+    def to_dict(self) -> dict[Hashable, float]:
+        """Return {outcome: value}."""
+        return dict(zip(self.outcomes, self.values.tolist(), strict=True))
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one row an outcome: probability, value, and the secret that attains it."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {"probability": self.probabilities, self.name: self.values}
+        if self.secrets is not None:
+            columns["secret"] = list(self.secrets)
+        return pd.DataFrame(columns, index=pd.Index(list(self.outcomes), name="outcome", tupleize_cols=False))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw P(value > t) over t on matplotlib axes and return them (extra: plot)."""
+        from divulge.measures.plots import pointwise
+
+        return pointwise(self, ax)
+
+    def __getitem__(self, outcome: Hashable) -> float:
+        return float(self.values[position(self.outcomes, outcome, "outcome")])
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self.values.tolist())
+
+    def _columns(self) -> tuple[Labels, list[str], np.ndarray]:
+        return self.outcomes, ["probability", self.name], np.column_stack([self.probabilities, self.values])
+
+    def __repr__(self) -> str:
+        unit = f" [{self.unit}]" if self.unit else ""
+        return f"{self.name}{unit}: max {self.max():.6g}, mean {self.mean():.6g}\n" + text_table(*self._columns())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._columns())

@@ -1,0 +1,1 @@
+"""What is released: priors, channels, joints and named mechanisms."""

@@ -1,0 +1,247 @@
+"""What is released: a row-stochastic matrix C with C_xy = P(y | x)."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError
+from divulge.model import labels as _labels
+from divulge.model.entries import TOLERANCE, entries, floats_of, frozen, normalized
+from divulge.model.labels import Labels
+from divulge.model.shown import html_table, text_table
+from divulge.model.tables import is_table, labelled_matrix
+
+_HINT = "rows are secrets, columns are outcomes; for counts use Joint.from_counts."
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Say whether `matrix` is a scipy.sparse matrix or array (without importing scipy)."""
+    return type(matrix).__module__.startswith("scipy.sparse")
+
+
+class Channel:
+    """A mechanism on finite alphabets: row x is the distribution of the outcome when the secret is x.
+
+    Parameters
+    ----------
+    matrix : array_like or scipy.sparse matrix of shape (N, M), table, mapping of mappings, or Channel
+        Entries at least 0, every row sums to 1 within 1e-9 (then renormalized). Float64, or exact when an entry is a
+        Fraction, int or text such as "3/4". Sparse matrices stay sparse (float64, CSC).
+    secrets, outcomes : sequences of hashable labels, optional
+        0, 1, ... when not given.
+
+    Examples
+    --------
+    >>> Channel([["3/4", "1/4"], ["1/4", "3/4"]], secrets=["b", "g"], outcomes=["b", "g"])
+    exact Channel, 2 secrets x 2 outcomes
+         b    g
+    b  3/4  1/4
+    g  1/4  3/4
+    """
+
+    __slots__ = ("__dict__", "matrix", "outcomes", "secrets")
+
+    matrix: Any
+    secrets: Labels
+    outcomes: Labels
+
+    def __init__(
+        self, matrix: Any, secrets: Iterable[Hashable] | None = None, outcomes: Iterable[Hashable] | None = None
+    ) -> None:
+        matrix, secrets, outcomes = _unpacked(matrix, secrets, outcomes)
+        array = (
+            _checked_sparse(matrix) if is_sparse(matrix) else entries(matrix, "channel", 2, _place(secrets, outcomes))
+        )
+        if 0 in array.shape:
+            raise DivulgeError.of("channel", "have at least one secret and one outcome", "its shape", str(array.shape))
+        rows = _labels.alphabet(secrets, array.shape[0], "secrets")
+        columns = _labels.alphabet(outcomes, array.shape[1], "outcomes")
+        if is_sparse(array):
+            array = _normalized_sparse(array, rows)
+        else:
+            array = frozen(normalized(array, "channel", _row_sums(rows), _HINT))
+        object.__setattr__(self, "matrix", array)
+        object.__setattr__(self, "secrets", rows)
+        object.__setattr__(self, "outcomes", columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of secrets N, number of outcomes M)."""
+        return self.matrix.shape
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the matrix is a scipy.sparse one."""
+        return is_sparse(self.matrix)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the entries are Fractions."""
+        return self.matrix.dtype == object
+
+    @cached_property
+    def floats(self) -> Any:
+        """The matrix as float64, shape (N, M); sparse stays sparse."""
+        return self.matrix if self.sparse else floats_of(self.matrix)
+
+    def column(self, outcome: Hashable) -> np.ndarray:
+        """Return P(outcome | x) for every x, shape (N,)."""
+        j = _labels.position(self.outcomes, outcome, "outcome")
+        return self.matrix[:, [j]].toarray().ravel() if self.sparse else self.matrix[:, j]
+
+    def row(self, secret: Hashable) -> np.ndarray:
+        """Return P(y | secret) for every y, shape (M,)."""
+        i = _labels.position(self.secrets, secret, "secret")
+        return self.matrix[[i]].toarray().ravel() if self.sparse else self.matrix[i]
+
+    def then(self, post: Any) -> "Channel":
+        """Return this channel followed by `post`, a channel from its outcomes (post-processing): the product C R."""
+        after = post if isinstance(post, Channel) else Channel(post)
+        order = _labels.alignment(self.outcomes, after.secrets, "post", "this channel's outcomes")
+        right = after.matrix if order is None else after.matrix[order]
+        return Channel(_product(self.matrix, right), self.secrets, after.outcomes)
+
+    def __matmul__(self, other: Any) -> "Channel":
+        """Return `self @ other`: a channel D from Z to X before the channel C from X to Y (pre-processing) is D C."""
+        return self.then(other)
+
+    def __rmatmul__(self, other: Any) -> "Channel":
+        return Channel(other).then(self)
+
+    def alongside(self, other: Any) -> "Channel":
+        """Return both releases about one secret, drawn independently: outcomes are pairs, P(y, z | x) = C_xy D_xz."""
+        second = other if isinstance(other, Channel) else Channel(other)
+        order = _labels.alignment(self.secrets, second.secrets, "other", "this channel's secrets")
+        left, right = _dense(self.matrix), _dense(second.matrix)
+        right = right if order is None else right[order]
+        pairs = (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+        return Channel(pairs, _named(self.secrets, second.secrets), _pairs(self.outcomes, second.outcomes))
+
+    def product(self, other: Any) -> "Channel":
+        """Return the two mechanisms on two independent secrets: secrets and outcomes are pairs (Kronecker product)."""
+        second = other if isinstance(other, Channel) else Channel(other)
+        left, right = _dense(self.matrix), _dense(second.matrix)
+        pairs = (left[:, None, :, None] * right[None, :, None, :]).reshape(len(left) * len(right), -1)
+        return Channel(pairs, _pairs(self.secrets, second.secrets), _pairs(self.outcomes, second.outcomes))
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame: index = secrets, columns = outcomes."""
+        import pandas as pd
+
+        return pd.DataFrame(_dense(self.matrix), index=list(self.secrets), columns=list(self.outcomes))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return {"secrets", "outcomes", "matrix"} as lists; exact entries become text such as "3/4"."""
+        rows = [[str(v) for v in row] if self.exact else row.tolist() for row in _dense(self.matrix)]
+        return {"secrets": list(self.secrets), "outcomes": list(self.outcomes), "matrix": rows}
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(_dense(self.matrix), dtype=dtype) if copy or dtype else _dense(self.matrix)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a Channel is immutable")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Channel):
+            return NotImplemented
+        if self.shape != other.shape or tuple(self.secrets) != tuple(other.secrets):
+            return False
+        if tuple(self.outcomes) != tuple(other.outcomes):
+            return False
+        if self.sparse and other.sparse:
+            return (self.matrix != other.matrix).nnz == 0
+        return bool((_dense(self.matrix) == _dense(other.matrix)).all())
+
+    def __hash__(self) -> int:
+        return hash((self.shape, tuple(self.secrets), tuple(self.outcomes)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Channel, (self.matrix, self.secrets, self.outcomes))
+
+    def __repr__(self) -> str:
+        kind = "exact Channel" if self.exact else "sparse Channel" if self.sparse else "Channel"
+        head = f"{kind}, {self.shape[0]} secrets x {self.shape[1]} outcomes\n"
+        return head + text_table(self.secrets, self.outcomes, self.matrix)
+
+    def _repr_html_(self) -> str:
+        return html_table(self.secrets, self.outcomes, self.matrix)
+
+
+def _unpacked(matrix: Any, secrets: Any, outcomes: Any) -> tuple[Any, Any, Any]:
+    """Split what carries its own labels (Channel, table, mapping of mappings) into matrix and labels."""
+    if isinstance(matrix, Channel):
+        return matrix.matrix, secrets or matrix.secrets, outcomes or matrix.outcomes
+    if is_table(matrix):
+        values, rows, columns = labelled_matrix(matrix, "channel")
+        return values, secrets or rows, outcomes or columns
+    if isinstance(matrix, Mapping):
+        rows = list(matrix)
+        if not all(isinstance(row, Mapping) for row in matrix.values()):
+            raise DivulgeError.of("channel", "map each secret to a mapping {outcome: probability}", "it", "otherwise")
+        columns = list(dict.fromkeys(outcome for row in matrix.values() for outcome in row))
+        return [[row.get(outcome, 0) for outcome in columns] for row in matrix.values()], rows, columns
+    return matrix, secrets, outcomes
+
+
+def _place(secrets: Any, outcomes: Any) -> Any:
+    def place(index: tuple[int, ...]) -> str:
+        names = []
+        for name, labels, i in zip(("row", "column"), (secrets, outcomes), index, strict=False):
+            known = list(labels)[i : i + 1] if labels is not None else []
+            names.append(f"{name} {known[0]!r}" if known else f"{name} {i}")
+        return "the entry in " + ", ".join(names)
+
+    return place
+
+
+def _row_sums(rows: Labels) -> Any:
+    return lambda i: "have rows that sum to" if i < 0 else f"row {rows[i]!r} sums to"
+
+
+def _checked_sparse(matrix: Any) -> Any:
+    import scipy.sparse as sp
+
+    array = sp.csc_array(matrix, dtype=np.float64, copy=True)
+    array.sum_duplicates()
+    array.data = entries(array.data, "channel", 1, lambda index: f"stored entry {index[0]}")
+    array.eliminate_zeros()
+    return array
+
+
+def _normalized_sparse(array: Any, rows: Labels) -> Any:
+    sums = np.asarray(array.sum(axis=1)).ravel()
+    off = np.flatnonzero(~(np.abs(sums - 1.0) <= TOLERANCE))
+    if off.size:
+        what, i = _row_sums(rows), int(off[0])
+        raise DivulgeError(
+            f"`channel` must {what(-1)} 1 (tolerance {TOLERANCE:g}); {what(i)} {sums[i]:.12g}. Hint: {_HINT}"
+        )
+    array.data /= sums[array.indices]
+    frozen(array.data)
+    return array
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if is_sparse(matrix) else matrix
+
+
+def _product(left: Any, right: Any) -> Any:
+    """Return the matrix product; exact when both sides are, sparse when both are."""
+    if is_sparse(left) or is_sparse(right):
+        return (left if is_sparse(left) else exact.as_floats(left)) @ (
+            right if is_sparse(right) else exact.as_floats(right)
+        )
+    if exact.is_exact(left, right):
+        return exact.product(left, right)
+    return exact.as_floats(left) @ exact.as_floats(right)
+
+
+def _named(first: Labels, second: Labels) -> Labels:
+    return second if _labels.is_default(first) else first
+
+
+def _pairs(first: Labels, second: Labels) -> tuple[tuple[Hashable, Hashable], ...]:
+    return tuple((a, b) for a in first for b in second)

@@ -1,0 +1,173 @@
+"""The one way in for numbers: whatever a caller gives becomes a checked float64 or exact array.
+
+Entries are float64 unless one of them is a Fraction, an int or text such as "3/4"; then all are exact. Booleans, NaN,
+infinities, negative entries, complex numbers and ragged rows are refused with their place.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import Any, NoReturn
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError
+
+TOLERANCE = 1e-9
+"""How far the sum of a distribution may be from 1 before it is refused; inside it the distribution is renormalized."""
+
+_CLEAN = 1e-14
+"""Sums this close to 1 are left alone: dividing by them would only disturb entries such as 0.1."""
+
+_LONGEST_NUMBER = 400
+
+Place = Callable[[tuple[int, ...]], str]
+
+
+def entries(values: Any, argument: str, ndim: int, place: Place) -> np.ndarray:
+    """Return `values` as a fresh float64 array, or an object array of Fraction when any entry is exact.
+
+    `place` turns an index into words for the message. Every entry must be finite and at least 0.
+    """
+    array = _array(values, argument, ndim)
+    if array.dtype != object:
+        bad = ~(array >= 0) | ~(array < math.inf)
+        if bad.any():
+            index = tuple(int(i) for i in np.argwhere(bad)[0])
+            _refuse(argument, place(index), str(array[index]))
+        return array
+    cells = array.ravel().tolist()
+    parsed = [_number(cell, argument, place, i, array.shape) for i, cell in enumerate(cells)]
+    if any(isinstance(cell, Rational) for cell in parsed):
+        out = np.empty(array.shape, dtype=object)
+        out.ravel()[:] = [Fraction(cell) for cell in parsed]
+        return out
+    return np.array(parsed, dtype=np.float64).reshape(array.shape)
+
+
+def _array(values: Any, argument: str, ndim: int) -> np.ndarray:
+    if not isinstance(values, np.ndarray):
+        values = values.__array__() if hasattr(values, "__array__") else _from_nested(values, argument, ndim)
+    if values.ndim != ndim:
+        hint = "wrap a single row in another list." if ndim == 2 and values.ndim == 1 else ""
+        raise DivulgeError.of(argument, f"have {ndim} axes", "it", f"an array with {values.ndim}", hint)
+    if values.dtype.kind == "f":
+        return np.array(values, dtype=np.float64, order="C")
+    if values.dtype.kind in "iuOUS":
+        return values.astype(object)
+    raise DivulgeError.of(argument, "hold numbers", "its dtype", str(values.dtype))
+
+
+def _from_nested(values: Any, argument: str, ndim: int) -> np.ndarray:
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise DivulgeError.of(argument, "be an array or a nested list of numbers", "it", f"a {type(values).__name__}")
+    rows = [list(row) if ndim == 2 and _is_row(row, argument) else row for row in values]
+    if ndim == 2:
+        widths = [len(row) for row in rows]
+        for i, width in enumerate(widths):
+            if width != widths[0]:
+                raise DivulgeError.of(
+                    argument, f"have rows of one length ({widths[0]}, as its first row)", f"row {i}", f"{width} long"
+                )
+    flat = [cell for row in rows for cell in row] if ndim == 2 else rows
+    shape = (len(rows), len(rows[0]) if rows else 0) if ndim == 2 else (len(rows),)
+    if all(type(cell) is float for cell in flat):
+        return np.array(flat, dtype=np.float64).reshape(shape)
+    out = np.empty(shape, dtype=object)
+    out.ravel()[:] = flat
+    return out
+
+
+def _is_row(row: Any, argument: str) -> bool:
+    if isinstance(row, (str, bytes)) or not hasattr(row, "__iter__"):
+        raise DivulgeError.of(argument, "have rows that are lists of numbers", "a row", f"a {type(row).__name__}")
+    return True
+
+
+def _number(cell: Any, argument: str, place: Place, flat_index: int, shape: tuple[int, ...]) -> float | Fraction:
+    def where() -> str:
+        return place(tuple(int(i) for i in np.unravel_index(flat_index, shape)))
+
+    if isinstance(cell, (bool, np.bool_)):
+        _refuse(argument, where(), "a boolean")
+    if isinstance(cell, np.generic):
+        cell = cell.item()
+    if isinstance(cell, (str, bytes)):
+        cell = parse(cell, lambda: f"`{argument}` must hold numbers; {where()} is")
+    if isinstance(cell, Rational):
+        number: float | Fraction = Fraction(cell)
+    elif isinstance(cell, Real):
+        number = float(cell)
+    elif hasattr(cell, "as_integer_ratio"):
+        try:
+            number = Fraction(*cell.as_integer_ratio())
+        except (ValueError, OverflowError):
+            _refuse(argument, where(), "not finite")
+    else:
+        _refuse(argument, where(), "missing" if cell is None else f"a {type(cell).__name__}")
+    if not (number >= 0 and number < math.inf):
+        _refuse(argument, where(), str(number))
+    return number
+
+
+def _refuse(argument: str, where: str, found: str) -> NoReturn:
+    raise DivulgeError.of(argument, "have finite entries that are at least 0", where, found)
+
+
+def parse(text: str | bytes, prefix: Callable[[], str]) -> Fraction:
+    """Return the exact value of "3/4", "0.75", "7.5e-1" or "2"; `prefix` opens the message of a refusal.
+
+    Examples
+    --------
+    >>> parse("0.75", lambda: "it is")
+    Fraction(3, 4)
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    text = text.strip()
+    if len(text) > _LONGEST_NUMBER:
+        raise DivulgeError(f"{prefix()} text of {len(text)} characters. Hint: a number has at most {_LONGEST_NUMBER}.")
+    try:
+        exponent = text.lower().partition("e")[2]
+        if exponent and abs(int(exponent)) > _LONGEST_NUMBER:
+            raise ValueError
+        return Fraction(text)
+    except ZeroDivisionError:
+        raise DivulgeError(f"{prefix()} a fraction with denominator 0.") from None
+    except ValueError:
+        shown = text if len(text) <= 20 else text[:17] + "..."
+        raise DivulgeError(f"{prefix()} {shown!r}. Hint: write 0.75, 7.5e-1 or 3/4.") from None
+
+
+def normalized(array: np.ndarray, argument: str, what: Callable[[int], str], hint: str = "") -> np.ndarray:
+    """Return `array` with every row (last axis) summing to 1; refuse a row that is off by more than `TOLERANCE`."""
+    rows = array.reshape(-1, array.shape[-1])
+    if array.dtype == object:
+        sums = [sum(row, start=Fraction(0)) for row in rows.tolist()]
+        off = [i for i, total in enumerate(sums) if not abs(total - 1) <= TOLERANCE]
+        fix = [i for i, total in enumerate(sums) if total != 1]
+    else:
+        sums = rows.sum(axis=1)
+        off = np.flatnonzero(~(np.abs(sums - 1.0) <= TOLERANCE)).tolist()
+        fix = np.flatnonzero(~(np.abs(sums - 1.0) <= _CLEAN)).tolist()
+    if off:
+        raise DivulgeError(
+            f"`{argument}` must {what(-1)} 1 (tolerance {TOLERANCE:g}); "
+            f"{what(off[0])} {float(sums[off[0]]):.12g}." + (f" Hint: {hint}" if hint else "")
+        )
+    for i in fix:
+        rows[i] = rows[i] / sums[i]
+    return array
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return the array, made read-only."""
+    array.flags.writeable = False
+    return array
+
+
+def floats_of(array: np.ndarray) -> np.ndarray:
+    """Return the float64 entries of a float or exact array, read-only."""
+    return frozen(exact.as_floats(array))

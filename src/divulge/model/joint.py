@@ -1,0 +1,210 @@
+"""A prior and a channel together: all that a Bayesian adversary works with."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError
+from divulge.model.channel import Channel, is_sparse
+from divulge.model.entries import TOLERANCE, entries, frozen
+from divulge.model.labels import Labels, position
+from divulge.model.prior import Prior
+from divulge.model.shown import html_table, text_table
+from divulge.model.tables import is_table, labelled_matrix
+
+
+class Joint:
+    """The joint distribution of secret and outcome, P(x, y) = P_x C_xy.
+
+    Prior and channel are matched by label; one that has no names takes those of the other. The joint is exact when
+    both are. Attributes: `prior`, `channel`, `secrets`, `outcomes`.
+
+    Examples
+    --------
+    >>> joint = Joint(["1/4", "3/4"], [["1/2", "1/2"], ["0", "1"]])
+    >>> joint.outer.tolist()
+    [Fraction(1, 8), Fraction(7, 8)]
+    >>> joint.lift.tolist()[0]
+    [Fraction(4, 1), Fraction(4, 7)]
+    """
+
+    __slots__ = ("__dict__", "channel", "prior")
+
+    prior: Prior
+    channel: Channel
+
+    def __init__(self, prior: Any, channel: Any) -> None:
+        channel = channel if isinstance(channel, Channel) else Channel(channel)
+        prior = prior if isinstance(prior, Prior) else Prior(prior)
+        aligned = prior.aligned(channel.secrets)
+        if tuple(channel.secrets) != tuple(prior.secrets) and isinstance(channel.secrets, range):
+            channel = Channel(channel.matrix, prior.secrets, channel.outcomes)
+            aligned = prior
+        object.__setattr__(self, "prior", aligned)
+        object.__setattr__(self, "channel", channel)
+
+    @classmethod
+    def from_matrix(
+        cls, p_xy: Any, secrets: Iterable[Hashable] | None = None, outcomes: Iterable[Hashable] | None = None
+    ) -> "Joint":
+        """Return the joint with the probabilities `p_xy`, shape (N, M), summing to 1 within 1e-9.
+
+        A secret of probability 0 has no row of its own; it is given the distribution of the outcome.
+        """
+        if isinstance(p_xy, Joint):
+            return p_xy
+        return cls._from_weights(p_xy, secrets, outcomes, "p_xy", must_sum_to_one=True)
+
+    @classmethod
+    def from_counts(
+        cls, table: Any, secrets: Iterable[Hashable] | None = None, outcomes: Iterable[Hashable] | None = None
+    ) -> "Joint":
+        """Return the empirical joint of a table of counts, shape (N, M).
+
+        The table is an array, a data frame, or a mapping {(secret, outcome): count}. Exact for whole counts.
+
+        Examples
+        --------
+        >>> Joint.from_counts([[1, 1], [0, 2]]).prior.probabilities.tolist()
+        [Fraction(1, 2), Fraction(1, 2)]
+        """
+        if isinstance(table, Mapping):
+            keys = list(table)
+            if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
+                raise DivulgeError.of("table", "have pairs (secret, outcome) as keys", "a key", "something else")
+            secrets = list(dict.fromkeys(x for x, _ in keys)) if secrets is None else list(secrets)
+            outcomes = list(dict.fromkeys(y for _, y in keys)) if outcomes is None else list(outcomes)
+            table = [[table.get((x, y), 0) for y in outcomes] for x in secrets]
+        return cls._from_weights(table, secrets, outcomes, "table", must_sum_to_one=False)
+
+    @classmethod
+    def _from_weights(
+        cls, weights: Any, secrets: Any, outcomes: Any, argument: str, *, must_sum_to_one: bool
+    ) -> "Joint":
+        if is_table(weights):
+            weights, rows, columns = labelled_matrix(weights, argument)
+            secrets, outcomes = secrets or rows, outcomes or columns
+        w = entries(weights, argument, 2, lambda index: f"the entry in row {index[0]}, column {index[1]}")
+        if 0 in w.shape:
+            raise DivulgeError.of(argument, "have at least one row and one column", "its shape", str(w.shape))
+        total = sum(w.ravel().tolist()) if w.dtype == object else float(w.sum())
+        if must_sum_to_one and not abs(total - 1) <= TOLERANCE:
+            raise DivulgeError(
+                f"`{argument}` must have entries that sum to 1 (tolerance {TOLERANCE:g}); "
+                f"their sum is {float(total):.12g}. Hint: for counts use Joint.from_counts."
+            )
+        if not total > 0:
+            raise DivulgeError.of(argument, "have a positive sum", "it", str(total))
+        rows_total, columns_total = w.sum(axis=1), w.sum(axis=0)
+        matrix = np.empty_like(w)
+        for i, row_total in enumerate(rows_total):
+            matrix[i] = w[i] / row_total if row_total > 0 else columns_total / total
+        return cls(Prior(rows_total / total, secrets), Channel(matrix, secrets, outcomes))
+
+    @property
+    def secrets(self) -> Labels:
+        """The labels of the secret."""
+        return self.channel.secrets
+
+    @property
+    def outcomes(self) -> Labels:
+        """The labels of the outcome."""
+        return self.channel.outcomes
+
+    @property
+    def exact(self) -> bool:
+        """Whether both prior and channel are exact."""
+        return self.prior.exact and self.channel.exact
+
+    @property
+    def p(self) -> np.ndarray:
+        """The prior in the arithmetic of the joint: Fractions when it is exact, else float64; shape (N,)."""
+        return self.prior.probabilities if self.exact else self.prior.floats
+
+    @property
+    def c(self) -> Any:
+        """The channel matrix in the arithmetic of the joint, shape (N, M); sparse stays sparse."""
+        return self.channel.matrix if self.exact else self.channel.floats
+
+    @cached_property
+    def matrix(self) -> Any:
+        """P(x, y), shape (N, M)."""
+        if is_sparse(self.c):
+            return self.c.multiply(self.p[:, None]).tocsc()
+        return frozen(self.p[:, None] * self.c)
+
+    @cached_property
+    def outer(self) -> np.ndarray:
+        """The distribution of the outcome, q_y = sum_x P_x C_xy, shape (M,)."""
+        if self.exact:
+            return frozen(exact.product(self.p, self.c))
+        return frozen(np.asarray(self.p @ self.c).ravel())
+
+    @cached_property
+    def occurring(self) -> np.ndarray:
+        """Which outcomes have q_y > 0, boolean of shape (M,). The others take no part in prior-dependent quantities."""
+        return frozen((self.outer > 0).astype(bool))
+
+    @cached_property
+    def lift(self) -> np.ndarray:
+        """L_xy = C_xy / q_y, shape (N, M); NaN in the column of an outcome that never occurs."""
+        c = self.c.toarray() if is_sparse(self.c) else self.c
+        out = np.full(c.shape, np.nan, dtype=c.dtype)
+        seen = self.occurring
+        out[:, seen] = c[:, seen] / self.outer[seen]
+        return frozen(out)
+
+    @cached_property
+    def posteriors(self) -> np.ndarray:
+        """P(x | y) = P_x L_xy, shape (N, M): column y is the posterior given y; NaN where y never occurs."""
+        return frozen(self.p[:, None] * self.lift)
+
+    @cached_property
+    def information_density(self) -> np.ndarray:
+        """i(x; y) = log L_xy in nats, float64 of shape (N, M); -inf where C_xy = 0, NaN where y never occurs."""
+        if self.exact:
+            logs = [v if v != v else exact.log(v) for v in self.lift.ravel().tolist()]
+            return frozen(np.array(logs, dtype=np.float64).reshape(self.lift.shape))
+        with np.errstate(divide="ignore"):
+            return frozen(np.log(self.lift))
+
+    def posterior(self, outcome: Hashable) -> Prior:
+        """Return the adversary's knowledge after seeing `outcome`, as a Prior."""
+        j = position(self.outcomes, outcome, "outcome")
+        if not self.outer[j] > 0:
+            raise DivulgeError.of(
+                "outcome", "occur with positive probability", repr(outcome), "never seen under this prior"
+            )
+        column = self.channel.column(outcome)
+        return Prior(self.p * (column if self.exact else exact.as_floats(column)) / self.outer[j], self.secrets)
+
+    def to_frame(self) -> Any:
+        """Return P(x, y) as a pandas DataFrame: index = secrets, columns = outcomes."""
+        import pandas as pd
+
+        m = self.matrix.toarray() if is_sparse(self.matrix) else self.matrix
+        return pd.DataFrame(m, index=list(self.secrets), columns=list(self.outcomes))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a Joint is immutable")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Joint):
+            return NotImplemented
+        return self.prior == other.prior and self.channel == other.channel
+
+    def __hash__(self) -> int:
+        return hash((self.prior, self.channel))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Joint, (self.prior, self.channel))
+
+    def __repr__(self) -> str:
+        head = f"{'exact ' if self.exact else ''}Joint, {len(self.secrets)} secrets x {len(self.outcomes)} outcomes\n"
+        return head + text_table(self.secrets, self.outcomes, self.matrix)
+
+    def _repr_html_(self) -> str:
+        return html_table(self.secrets, self.outcomes, self.matrix)

@@ -1,0 +1,75 @@
+"""Alphabets: ordered, hashable, unique labels. The default alphabet of n letters is `range(n)`."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from divulge.errors import LabelError
+
+Labels = Sequence[Hashable]
+
+
+def alphabet(labels: Iterable[Any] | None, size: int, argument: str) -> Labels:
+    """Check `labels` for an axis of length `size`: as many, hashable, none twice. None gives `range(size)`."""
+    if labels is None:
+        return range(size)
+    if isinstance(labels, range):
+        letters: Labels = labels
+    else:
+        if isinstance(labels, (str, bytes)):
+            raise LabelError.of(argument, "be a sequence of labels", "it", "a single string")
+        letters = tuple(_plain(label, argument) for label in labels)
+    if len(letters) != size:
+        raise LabelError.of(argument, f"have {size} labels, one for each entry", "its length", str(len(letters)))
+    if not isinstance(letters, range) and len(set(letters)) != len(letters):
+        seen: set[Hashable] = set()
+        twice = next(label for label in letters if label in seen or seen.add(label))
+        raise LabelError.of(argument, "have no label twice", "the repeated label", repr(twice))
+    return letters
+
+
+def _plain(label: Any, argument: str) -> Hashable:
+    item = getattr(label, "item", None)
+    label = item() if callable(item) and getattr(label, "shape", None) == () else label
+    try:
+        hash(label)
+    except TypeError:
+        raise LabelError.of(argument, "have hashable labels", "a label", f"a {type(label).__name__}") from None
+    return label
+
+
+def is_default(labels: Labels) -> bool:
+    """Say whether these labels are mere positions, given to an alphabet nobody named."""
+    return isinstance(labels, range)
+
+
+def position(labels: Labels, label: Hashable, argument: str) -> int:
+    """Return the position of `label`, or raise `LabelError` with the alphabet's size."""
+    try:
+        return labels.index(label)
+    except ValueError:
+        shown = ", ".join(repr(known) for known in labels[:6]) + (", ..." if len(labels) > 6 else "")
+        raise LabelError.of(
+            argument, "be a label of the alphabet", "it", repr(label), f"the labels are {shown}."
+        ) from None
+
+
+def alignment(wanted: Labels, given: Labels, argument: str, other: str) -> list[int] | None:
+    """Return the order that brings `given` into the order of `wanted`; None when they agree already.
+
+    Default labels agree with any alphabet of their length. Named labels must be the same set, compared as they are or,
+    failing that, as text (a column of integers and the header of a CSV file name the same letters).
+    """
+    if len(wanted) != len(given):
+        raise LabelError.of(argument, f"have as many labels as {other}: {len(wanted)}", "its length", str(len(given)))
+    if is_default(wanted) or is_default(given) or tuple(wanted) == tuple(given):
+        return None
+    for key in (lambda label: label, str):
+        where = {key(label): i for i, label in enumerate(given)}
+        if len(where) == len(given) and where.keys() == {key(label) for label in wanted}:
+            order = [where[key(label)] for label in wanted]
+            return None if order == list(range(len(order))) else order
+    missing = [label for label in wanted if label not in set(given) and str(label) not in set(map(str, given))]
+    raise LabelError.of(
+        argument, f"have the same labels as {other}", f"{missing[0]!r}" if missing else "a label", "missing from it",
+        "compare the labels of both; for an outcome or secret that never occurs give probability 0.",
+    )  # fmt: skip

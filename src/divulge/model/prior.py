@@ -1,0 +1,182 @@
+"""The adversary's knowledge before the release: a distribution of the secret."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.model import labels as _labels
+from divulge.model.entries import entries, floats_of, frozen, normalized
+from divulge.model.labels import Labels
+from divulge.model.shown import html_table, text_table
+
+
+class Prior:
+    """A distribution of the secret, with a label for each value.
+
+    Parameters
+    ----------
+    probabilities : array_like of shape (N,), mapping from label to probability, or Prior
+        At least 0, sum 1 within 1e-9 (then renormalized). Float64, or exact when an entry is a Fraction, int or text.
+    secrets : sequence of N hashable labels, optional
+        0, 1, ..., N-1 when not given.
+
+    Examples
+    --------
+    >>> Prior(["1/4", "1/2", "1/4"], secrets=["b", "g", "bg"]).p_min
+    Fraction(1, 4)
+    """
+
+    __slots__ = ("__dict__", "probabilities", "secrets")
+
+    probabilities: np.ndarray
+    secrets: Labels
+
+    def __init__(self, probabilities: Any, secrets: Iterable[Hashable] | None = None) -> None:
+        if isinstance(probabilities, Prior):
+            probabilities, secrets = probabilities.probabilities, secrets or probabilities.secrets
+        elif isinstance(probabilities, Mapping):
+            if secrets is not None:
+                raise DivulgeError.of("secrets", "be absent when a mapping brings the labels", "it", "given as well")
+            probabilities, secrets = list(probabilities.values()), list(probabilities)
+        array = entries(probabilities, "prior", 1, lambda index: f"entry {index[0]}")
+        if array.size == 0:
+            raise DivulgeError.of("prior", "have at least one entry", "it", "empty")
+        letters = _labels.alphabet(secrets, len(array), "secrets")
+        array = normalized(
+            array,
+            "prior",
+            lambda i: "have entries that sum to" if i < 0 else "their sum is",
+            "for counts use Prior.from_counts.",
+        )
+        object.__setattr__(self, "probabilities", frozen(array))
+        object.__setattr__(self, "secrets", letters)
+
+    @classmethod
+    def uniform(cls, secrets: int | Iterable[Hashable]) -> "Prior":
+        """Return the uniform prior over n secrets, or over the labels given; exact.
+
+        Examples
+        --------
+        >>> Prior.uniform(3).probabilities.tolist()
+        [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
+        """
+        letters = None if isinstance(secrets, (int, np.integer)) else tuple(secrets)  # type: ignore[arg-type]
+        size = int(secrets) if letters is None else len(letters)  # type: ignore[call-overload]
+        if not size >= 1:
+            raise DivulgeError.of("secrets", "name at least one secret", "their number", str(size))
+        return cls([Fraction(1, size)] * size, letters)
+
+    @classmethod
+    def from_counts(
+        cls, counts: Mapping[Hashable, int] | Iterable[int], secrets: Iterable[Hashable] | None = None
+    ) -> "Prior":
+        """Return the empirical prior of `counts` (a mapping, or a sequence with `secrets`); exact for whole counts.
+
+        Examples
+        --------
+        >>> Prior.from_counts({"yes": 1, "no": 3})["yes"]
+        Fraction(1, 4)
+        """
+        if isinstance(counts, Mapping):
+            secrets, counts = list(counts), list(counts.values())
+        numbers = entries(counts, "counts", 1, lambda index: f"entry {index[0]}")
+        total = sum(numbers.tolist())
+        if not total > 0:
+            raise DivulgeError.of("counts", "have a positive sum", "it", str(total))
+        return cls(numbers / total, secrets)
+
+    @classmethod
+    def from_column(cls, column: Any) -> "Prior":
+        """Return the empirical prior of a column of values (list, array, pandas / polars series, pyarrow array).
+
+        Labels come in order of falling count, then of their text. A missing value is refused.
+
+        Examples
+        --------
+        >>> Prior.from_column(["no", "yes", "no", "no"]).secrets
+        ('no', 'yes')
+        """
+        from divulge.model.tables import column_values
+
+        tally = Counter(column_values(column, "column"))
+        if not tally:
+            raise DivulgeError.of("column", "have at least one value", "it", "empty")
+        return cls.from_counts(dict(sorted(tally.items(), key=lambda item: (-item[1], str(item[0])))))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the probabilities are Fractions."""
+        return self.probabilities.dtype == object
+
+    @cached_property
+    def floats(self) -> np.ndarray:
+        """The probabilities as float64, shape (N,)."""
+        return floats_of(self.probabilities)
+
+    @cached_property
+    def support(self) -> np.ndarray:
+        """Which secrets have positive probability, boolean of shape (N,)."""
+        return frozen((self.probabilities > 0).astype(bool))
+
+    @property
+    def p_min(self) -> Any:
+        """The smallest positive probability."""
+        return self.probabilities[self.support].min()
+
+    @property
+    def p_max(self) -> Any:
+        """The largest probability."""
+        return self.probabilities.max()
+
+    def __len__(self) -> int:
+        return len(self.probabilities)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.probabilities.tolist())
+
+    def __getitem__(self, secret: Hashable) -> Any:
+        return self.probabilities[_labels.position(self.secrets, secret, "secret")]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.probabilities, dtype=dtype) if copy or dtype else self.probabilities
+
+    def to_dict(self) -> dict[Hashable, Any]:
+        """Return {secret: probability}."""
+        return dict(zip(self.secrets, self.probabilities.tolist(), strict=True))
+
+    def aligned(self, secrets: Labels, other: str = "channel") -> "Prior":
+        """Return this prior in the order of `secrets`, under their names; LabelError when the letters differ."""
+        order = _labels.alignment(secrets, self.secrets, "prior", other)
+        if order is not None:
+            return Prior(self.probabilities[order], secrets)
+        return self if tuple(self.secrets) == tuple(secrets) else self.renamed(secrets)
+
+    def renamed(self, secrets: Iterable[Hashable]) -> "Prior":
+        """Return the same probabilities under other labels."""
+        return Prior(self.probabilities, secrets)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a Prior is immutable")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Prior):
+            return NotImplemented
+        same = len(self) == len(other) and tuple(self.secrets) == tuple(other.secrets)
+        return same and bool((self.probabilities == other.probabilities).all())
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.secrets), tuple(self.probabilities.tolist())))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Prior, (self.probabilities, self.secrets))
+
+    def __repr__(self) -> str:
+        return f"Prior of {len(self)} secrets\n" + text_table(self.secrets, ["P"], self.probabilities.reshape(-1, 1))
+
+    def _repr_html_(self) -> str:
+        return html_table(self.secrets, ["P"], self.probabilities.reshape(-1, 1))

@@ -1,0 +1,59 @@
+"""Random priors, channels and joints for tests: float or exact, with zeros where wanted."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import divulge as dv
+
+
+def random_prior(rng: np.random.Generator, n: int, *, exact: bool = False, zeros: float = 0.0) -> dv.Prior:
+    """Return a random prior of n secrets; each is 0 with probability `zeros` (never all)."""
+    weights = rng.integers(1, 1000, size=n) * (rng.random(n) >= zeros)
+    if not weights.any():
+        weights[rng.integers(n)] = 1
+    return dv.Prior.from_counts([int(w) for w in weights] if exact else weights.astype(float))
+
+
+def random_channel(
+    rng: np.random.Generator, n: int, m: int, *, exact: bool = False, zeros: float = 0.0, span: float = 3.0
+) -> dv.Channel:
+    """Return a random N x M channel whose entries spread over `span` decades; each is 0 with probability `zeros`."""
+    weights = np.exp(rng.uniform(0, span * np.log(10), size=(n, m)))
+    weights[rng.random((n, m)) < zeros] = 0.0
+    for i in np.flatnonzero(weights.sum(axis=1) == 0):
+        weights[i, rng.integers(m)] = 1.0
+    if exact:
+        whole = np.ceil(weights).astype(int)
+        return dv.Channel([[Fraction(int(v), int(row.sum())) for v in row] for row in whole])
+    return dv.Channel(weights / weights.sum(axis=1, keepdims=True))
+
+
+def random_joint(rng: np.random.Generator, n: int, m: int, *, exact: bool = False, zeros: float = 0.0) -> dv.Joint:
+    """Return a random joint; zeros in prior and channel alike."""
+    return dv.Joint(
+        random_prior(rng, n, exact=exact, zeros=zeros / 2), random_channel(rng, n, m, exact=exact, zeros=zeros)
+    )
+
+
+@st.composite
+def joints(
+    draw: Any, max_n: int = 6, max_m: int = 6, exact: bool | None = None, zeros: float | None = None
+) -> dv.Joint:
+    """Draw a joint of random size, exactness and share of zeros."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    share = draw(st.sampled_from([0.0, 0.2, 0.5])) if zeros is None else zeros
+    kind = draw(st.booleans()) if exact is None else exact
+    return random_joint(rng, draw(st.integers(1, max_n)), draw(st.integers(1, max_m)), exact=kind, zeros=share)
+
+
+RUNNING_PRIOR = dv.Prior(["1/4", "1/2", "1/4"], secrets=["b", "g", "bg"])
+RUNNING_CHANNEL = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"], ["19/20", "1/20"]], ["b", "g", "bg"], ["b", "g"])
+SURVEY_G = dv.Channel(
+    [["2/3", "1/6", "1/6"], ["1/3", "1/3", "1/3"], ["1/6", "1/6", "2/3"]], "y m n".split(), "y m n".split()
+)
+SURVEY_R = dv.Channel(
+    [["3/5", "1/5", "1/5"], ["1/5", "3/5", "1/5"], ["1/5", "1/5", "3/5"]], "y m n".split(), "y m n".split()
+)
