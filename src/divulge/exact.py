@@ -39,7 +39,8 @@ def is_exact(*arrays: np.ndarray) -> bool:
 def correctly_rounded(ball: Callable[[], Any]) -> float:
     """Return the double nearest to the real number that `ball()` encloses.
 
-    `ball` gives a python-flint `arb` at the current precision and is called again at higher ones. A value that is still indistinguishable from 0 at the largest precision is 0.
+    `ball` gives a python-flint `arb` at the current precision and is called again at higher ones. A value that is
+    still indistinguishable from 0 at the largest precision is 0.
 
     Examples
     --------
