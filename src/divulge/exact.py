@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge.errors import DivulgeError
 from divulge.units import Unit, nats_per
 
 _MAX_PRECISION = 1 << 14
@@ -64,10 +65,7 @@ def correctly_rounded(ball: Callable[[], Any]) -> float:
 
 def _double(point: Any) -> float:
     """Round the midpoint of an exact `arb` to the nearest double."""
-    if not point.is_finite():
-        return float(point)
-    mantissa, exponent = (int(part) for part in point.man_exp())
-    return float(Fraction(mantissa) * (Fraction(2) ** exponent))
+    return float(fraction(point)) if point.is_finite() else float(point)
 
 
 def arb(value: Rational | int) -> Any:
@@ -152,3 +150,87 @@ def to_fractions(matrix: Any) -> np.ndarray:
     out = np.empty(matrix.nrows() * matrix.ncols(), dtype=object)
     out[:] = [Fraction(int(v.p), int(v.q)) for v in matrix.entries()]
     return out.reshape(matrix.nrows(), matrix.ncols())
+
+
+def fraction(point: Any) -> Fraction:
+    """Return the value of an exact, finite python-flint `arb` (such as `ball.lower()`) as a Fraction."""
+    mantissa, exponent = (int(part) for part in point.man_exp())
+    return Fraction(mantissa) * (Fraction(2) ** exponent)
+
+
+def at_most(ball: Callable[[], Any], bound: Rational | float) -> bool:
+    """Say whether the real number that `ball()` encloses is at most `bound`, whose value is taken exactly.
+
+    The precision grows until the ball lies on one side. A number that agrees with the bound to the largest
+    precision (about 4900 digits) counts as equal.
+
+    Examples
+    --------
+    >>> import math
+    >>> at_most(lambda: arb(Fraction(3)).log(), math.log(3))  # the double is above log 3, by 2e-17
+    True
+    >>> at_most(lambda: arb(Fraction(3)).log(), Fraction("1.098612288668109"))
+    False
+    """
+    import flint
+
+    if bound == math.inf:
+        return True
+    limit, precision = Fraction(bound), 96
+    while True:
+        with flint.ctx.workprec(precision):
+            value, line = ball(), arb(limit)
+            if value <= line:
+                return True
+            if value > line:
+                return False
+        if precision >= _MAX_PRECISION:
+            return True
+        precision *= 2
+
+
+def round_up(ball: Any) -> float:
+    """Return the smallest double that no point of the python-flint `arb` exceeds."""
+    top = ball.upper()
+    if not top.is_finite():
+        return math.inf if top > 0 else -math.inf
+    target = fraction(top)
+    try:
+        nearest = float(target)
+    except OverflowError:
+        nearest = math.inf if target > 0 else -math.inf
+    if nearest == math.inf or (math.isfinite(nearest) and Fraction(nearest) >= target):
+        return nearest + 0.0
+    return math.nextafter(nearest, math.inf)
+
+
+def exp_below(exponent: Rational | float, bits: int = 64) -> Fraction:
+    """Return a rational in (e^exponent (1 - 2^(2 - bits)), e^exponent]; the denominator is a power of 2.
+
+    The exponent counts at its exact value, a float too; e^0 is 1.
+
+    Examples
+    --------
+    >>> exp_below(Fraction(1), 8) < Fraction("2.71828182845904523536") < exp_above(Fraction(1), 8)
+    True
+    >>> exp_below(0), exp_above(0)
+    (Fraction(1, 1), Fraction(1, 1))
+    """
+    return _exp_bounds(exponent, bits)[0]
+
+
+def exp_above(exponent: Rational | float, bits: int = 64) -> Fraction:
+    """Return a rational in [e^exponent, e^exponent (1 + 2^(2 - bits))); the denominator is a power of 2."""
+    return _exp_bounds(exponent, bits)[1]
+
+
+def _exp_bounds(exponent: Rational | float, bits: int) -> tuple[Fraction, Fraction]:
+    import flint
+
+    if not math.isfinite(exponent):
+        raise DivulgeError.of("exponent", "be finite", "it", str(exponent))
+    with flint.ctx.workprec(bits + 64):
+        ball = arb(Fraction(exponent)).exp()
+        low, high = fraction(ball.lower()), fraction(ball.upper())
+    scale = Fraction(2) ** (bits - (low.numerator.bit_length() - low.denominator.bit_length()))
+    return (math.floor(low * scale) / scale, math.ceil(high * scale) / scale)

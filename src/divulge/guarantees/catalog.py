@@ -1,0 +1,71 @@
+"""All kinds of guarantee by name, and guarantees read from text."""
+
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.guarantees import kinds
+from divulge.guarantees.guarantee import Guarantee
+
+INFORMATION_DENSITY: tuple[type[Guarantee], ...] = (
+    kinds.PML,
+    kinds.PMC,
+    kinds.LIP,
+    kinds.ALIP,
+    kinds.LDP,
+    kinds.DP,
+    kinds.Lift,
+    kinds.LiftCapacity,
+    kinds.MaxGLeakage,
+    kinds.AverageGLeakage,
+    kinds.BayesCapacity,
+    kinds.MaximalLeakage,
+    kinds.MaximalCostLeakage,
+    kinds.MinEntropyLeakage,
+    kinds.MeanPML,
+    kinds.MeanPMC,
+    kinds.MutualInformation,
+    kinds.TailPML,
+    kinds.TailPMC,
+)
+
+KINDS: dict[str, type[Guarantee]] = {kind.kind: kind for kind in (*INFORMATION_DENSITY,)}
+"""Name on the command line -> kind of guarantee. Adding a kind is adding it here."""
+
+
+def kind_named(name: Any) -> type[Guarantee]:
+    """Return the kind of guarantee with this name; `_` and `-` are the same, case does not matter.
+
+    Examples
+    --------
+    >>> kind_named("Lift_Capacity").title
+    'lift capacity'
+    """
+    if isinstance(name, type) and issubclass(name, Guarantee):
+        return name
+    try:
+        return KINDS[str(name).strip().lower().replace("_", "-")]
+    except KeyError:
+        known = ", ".join(KINDS)
+        raise DivulgeError.of("guarantee", f"be of a known kind ({known})", "it", repr(name)) from None
+
+
+def parse(text: str) -> Guarantee:
+    """Return the guarantee written as kind=value, with `:` between several values; numbers are taken exactly.
+
+    Examples
+    --------
+    >>> parse("pml=0.5"), parse("alip=0.3:1/2")
+    (PML('0.5'), ALIP('0.3', '0.5'))
+    >>> str(parse("alip=0.3:1/2"))
+    'alip=0.3:0.5'
+    """
+    name, equals, rest = text.partition("=")
+    kind = kind_named(name)
+    values = rest.split(":") if equals else []
+    forms = kind.forms or (kind.parameters(),)
+    for form in forms:
+        if len(values) == len(form):
+            parameters: dict[str, Any] = dict(zip(form, values, strict=True))
+            return kind(**parameters)
+    written = " or ".join(f"{kind.kind}={':'.join(form).upper()}" for form in forms)
+    raise DivulgeError.of("guarantee", f"be written {written}", "it", repr(text))

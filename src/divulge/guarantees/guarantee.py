@@ -1,0 +1,260 @@
+"""What a guarantee is: a kind, its parameters, what it says, and whether a mechanism keeps it."""
+
+import math
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import Any, ClassVar, Self
+
+from divulge.errors import DivulgeError
+from divulge.guarantees.levels import Level, Witness
+from divulge.model.channel import Channel
+from divulge.model.convert import as_channel, as_joint
+from divulge.model.entries import parse as parse_number
+from divulge.model.joint import Joint
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The range of a parameter, ends included, and whether it is a logarithm (and so has a unit)."""
+
+    low: float
+    high: float
+    logarithmic: bool = False
+
+
+PARAMETERS: dict[str, Parameter] = {
+    "epsilon": Parameter(0, math.inf, True),
+    "lower": Parameter(0, math.inf, True),
+    "upper": Parameter(0, math.inf, True),
+    "ratio": Parameter(1, math.inf),
+    "delta": Parameter(0, 1),
+}
+"""Name of a parameter -> its range. Every kind uses these names."""
+
+
+@dataclass(frozen=True, repr=False)
+class Guarantee:
+    """A promise with parameters. Each kind is a frozen subclass; equal kind and parameters are equal guarantees.
+
+    Numbers may be floats, ints, Fractions or text such as "1/3"; a float counts at its exact value.
+
+    A kind says: `kind` (its name on the command line), `title`, `sentence` (what it means, with its parameters in
+    braces), `about` (whether it is a property of a "joint" or of a "channel" alone), `index` (parameters that are
+    chosen and not measured), `forms` (the ways of writing its parameters, where there is more than one), and
+    `levels`: how much of it there is in a mechanism, one level for each parameter that is not an index.
+    """
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    sentence: ClassVar[str]
+    about: ClassVar[str] = "joint"
+    index: ClassVar[tuple[str, ...]] = ()
+    forms: ClassVar[tuple[tuple[str, ...], ...]] = ()
+
+    derivation: tuple[Any, ...] = field(default=(), compare=False, kw_only=True)
+    """How it follows from what was given, when it was derived."""
+
+    def __post_init__(self) -> None:
+        for name in self.parameters():
+            object.__setattr__(self, name, _checked(getattr(self, name), name))
+
+    @classmethod
+    def parameters(cls) -> tuple[str, ...]:
+        """Return the names of the parameters, in order."""
+        return tuple(f.name for f in fields(cls) if f.name != "derivation")
+
+    @classmethod
+    def bounded(cls) -> tuple[str, ...]:
+        """Return the names of the parameters that bound something: all but the index."""
+        return tuple(name for name in cls.parameters() if name not in cls.index)
+
+    def values(self) -> dict[str, Any]:
+        """Return {parameter: value}, as given (float or Fraction)."""
+        return {name: getattr(self, name) for name in self.parameters()}
+
+    @property
+    def meaning(self) -> str:
+        """What the guarantee promises, in one sentence with its numbers."""
+        shown = {name: f"{float(value):.6g}" for name, value in self.values().items()}
+        grown = {f"exp_{name}": f"{_exp(value):.4g}" for name, value in self.values().items()}
+        return self.sentence.format(**shown, **grown)
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        """Return how much there is of each bounded parameter in a Joint or Channel, in the order of `bounded`."""
+        raise NotImplementedError
+
+    @classmethod
+    def subject(cls, released: Any) -> Joint | Channel:
+        """Return `released` as the object the kind is a property of."""
+        if cls.about == "joint":
+            return as_joint(released)
+        return as_channel(as_joint(released) if isinstance(released, tuple) else released)
+
+    def holds_for(self, released: Any) -> "Verdict":
+        """Return whether a mechanism keeps this guarantee, with the measured value, the slack and a witness.
+
+        Parameters
+        ----------
+        released : Joint (or what converts to it), or a Channel for kinds that need no prior
+
+        Returns
+        -------
+        Verdict
+            Exact entries are decided exactly, at equality too: rational ratios are compared with e^epsilon in ball
+            arithmetic, and a float parameter counts at its exact value. For float entries the answer allows for the
+            rounding margin that the verdict states.
+
+        Examples
+        --------
+        >>> from divulge import LDP
+        >>> verdict = LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> verdict.holds, verdict.measured, verdict.witness.outcome
+        (False, 1.0986122886681098, 0)
+        """
+        found = dict(zip(self.bounded(), self.levels(self.subject(released)), strict=True))
+        kept = all(level.at_most(getattr(self, name)) for name, level in found.items())
+        slack = {name: _slack(getattr(self, name), level.value) for name, level in found.items()}
+        hardest = min(slack, key=lambda name: slack[name])
+        return Verdict(kept, self, {n: v.value for n, v in found.items()}, slack[hardest], found[hardest])
+
+    @classmethod
+    def of(cls, released: Any, **index: Any) -> Self:
+        """Return the strongest guarantee of this kind that a mechanism keeps: its measured values, rounded up.
+
+        Kinds with an index (such as the threshold of a tail) take it by name.
+
+        Examples
+        --------
+        >>> from divulge import BayesCapacity
+        >>> BayesCapacity.of([["3/4", "1/4"], ["1/4", "3/4"]])
+        BayesCapacity('1.5')
+        """
+        loosest = cls(**{name: PARAMETERS[name].high for name in cls.bounded()}, **index)
+        levels = loosest.levels(cls.subject(released))
+        return cls(**{name: v.bound() for name, v in zip(cls.bounded(), levels, strict=True)}, **index)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return {"kind", parameters as floats}."""
+        return {"kind": self.kind, **{name: float(value) for name, value in self.values().items()}}
+
+    def __str__(self) -> str:
+        values = self.values()
+        form = next((f for f in self.forms if all(values[n] == 0 for n in values if n not in f)), tuple(values))
+        return f"{self.kind}={':'.join(number_text(values[name]) for name in form)}"
+
+    def __repr__(self) -> str:
+        shown = [repr(v) if isinstance(v, float) else _plain(v) for v in self.values().values()]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a guarantee holds for a mechanism. Its truth value is `holds`.
+
+    Attributes
+    ----------
+    holds : bool
+    guarantee : Guarantee
+        What was asked.
+    levels : dict
+        {parameter: measured value}.
+    slack : float
+        Allowed minus measured, of the parameter with the least room; negative when the guarantee fails.
+    level : Level
+        The measurement with the least room.
+    """
+
+    holds: bool
+    guarantee: Guarantee
+    levels: dict[str, Any]
+    slack: float
+    level: Level
+
+    @property
+    def measured(self) -> Any:
+        """The measured value; for kinds that bound several parameters a dict {parameter: value}."""
+        return next(iter(self.levels.values())) if len(self.levels) == 1 else dict(self.levels)
+
+    @property
+    def witness(self) -> Witness:
+        """Where the guarantee fails, or is tested hardest when it holds."""
+        return self.level.witness
+
+    @property
+    def margin(self) -> float:
+        """The rounding margin allowed for float entries; 0 when the entries are exact and so is the verdict."""
+        return self.level.margin
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return {"holds", "guarantee", "measured", "slack", "margin", "witness"} with plain numbers."""
+        levels = {name: float(value) for name, value in self.levels.items()}
+        return {
+            "holds": self.holds,
+            "guarantee": self.guarantee.to_dict(),
+            "measured": next(iter(levels.values())) if len(levels) == 1 else levels,
+            "slack": self.slack,
+            "margin": self.margin,
+            "witness": self.witness.to_dict(),
+        }
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        measured = ", ".join(f"{name} {float(value):.6g}" for name, value in self.levels.items())
+        rounding = f" (rounding margin {self.margin:.1e})" if self.margin else " (decided exactly)"
+        head = f"{self.guarantee} {'holds' if self.holds else 'does not hold'}: measured {measured}{rounding}"
+        return f"{head}\n{self.witness.adversary}" if self.witness.adversary else head
+
+
+def number_text(value: Any) -> str:
+    """Return a number as it may be written on the command line: "0.5", "1/3", "inf".
+
+    Examples
+    --------
+    >>> number_text(Fraction(1, 8)), number_text(Fraction(1, 3)), number_text(0.1)
+    ('0.125', '1/3', '0.1')
+    """
+    if isinstance(value, Rational) and value.denominator != 1:
+        decimal = f"{float(value):.12g}"
+        return decimal if Fraction(decimal) == value else str(value)
+    return str(value)
+
+
+def _plain(value: Any) -> str:
+    return str(value) if value.denominator == 1 else repr(number_text(value))
+
+
+def _checked(value: Any, name: str) -> Any:
+    """Return the parameter as a float or Fraction inside its range."""
+    number = _number(value, name)
+    allowed = PARAMETERS[name]
+    if not allowed.low <= number <= allowed.high:
+        high = f" and at most {allowed.high:g}" if allowed.high < math.inf else ""
+        raise DivulgeError.of(name, f"be a number that is at least {allowed.low:g}{high}", "it", str(value))
+    return number
+
+
+def _number(value: Any, name: str) -> Any:
+    if isinstance(value, str):
+        if value.strip() in ("inf", "+inf"):
+            return math.inf
+        return parse_number(value, lambda: f"`{name}` must be a number; it is")
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise DivulgeError.of(name, "be a number", "it", f"a {type(value).__name__}")
+    return Fraction(value) if isinstance(value, Rational) else float(value)
+
+
+def _exp(value: Any) -> float:
+    return math.exp(value) if value < 700 else math.inf
+
+
+def _slack(allowed: Any, measured: Any) -> float:
+    if allowed == math.inf:
+        return math.inf
+    if measured == math.inf:
+        return -math.inf
+    if isinstance(allowed, Rational) and isinstance(measured, Rational):
+        return float(Fraction(allowed) - Fraction(measured))
+    return float(allowed) - float(measured)
