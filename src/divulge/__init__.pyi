@@ -1,5 +1,23 @@
 __version__: str
 
+from .adversaries.adversary import Cost as Cost
+from .adversaries.adversary import Gain as Gain
+from .adversaries.functions import RandomizedFunction as RandomizedFunction
+from .adversaries.leakage import additive_leakage as additive_leakage
+from .adversaries.leakage import before_and_after as before_and_after
+from .adversaries.leakage import leakage as leakage
+from .adversaries.leakage import log_leakage as log_leakage
+from .adversaries.leakage import pointwise_leakage as pointwise_leakage
+from .adversaries.leakage import uncertainty as uncertainty
+from .adversaries.leakage import vulnerability as vulnerability
+from .adversaries.witness import Estimate as Estimate
+from .adversaries.witness import Simulation as Simulation
+from .adversaries.witness import Witness as Witness
+from .adversaries.worst import PriorSequence as PriorSequence
+from .adversaries.worst import worst_average as worst_average
+from .adversaries.worst import worst_function as worst_function
+from .adversaries.worst import worst_gain as worst_gain
+from .adversaries.worst import worst_priors as worst_priors
 from .errors import DivulgeError as DivulgeError
 from .errors import InputFileError as InputFileError
 from .errors import LabelError as LabelError

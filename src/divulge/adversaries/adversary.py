@@ -1,0 +1,392 @@
+"""Adversaries as small immutable objects: gains, costs, and guessers of a randomized function of the secret."""
+
+import math
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from divulge import exact
+from divulge.adversaries.rules import (
+    AlphaLoss,
+    Diagonal,
+    Guesswork,
+    Mean,
+    Median,
+    Rule,
+    Table,
+    Tries,
+    ZeroOne,
+    number,
+)
+from divulge.errors import DivulgeError
+from divulge.model import labels as _labels
+from divulge.model.convert import as_prior
+from divulge.model.entries import entries, frozen
+from divulge.model.labels import Labels
+from divulge.model.prior import Prior
+from divulge.model.shown import html_table, text_table
+
+Metric = Callable[[Any, Any], Any]
+
+
+class Adversary:
+    """What an attacker wants: payoffs of actions against secrets. The public kinds are `Gain` and `Cost`.
+
+    Attributes
+    ----------
+    name : str
+        What he does, such as "identity" or "guesswork".
+    secrets : labels of the N secrets
+    actions : labels of the actions, or None for a family too large to list
+    rule : how he scores
+    """
+
+    name: str
+    secrets: Labels
+    actions: Labels | None
+    rule: Rule
+
+    _larger_is_better: ClassVar[bool]
+    _payoff: ClassVar[str]
+
+    def __init__(
+        self, payoffs: Any, actions: Iterable[Hashable] | None = None, secrets: Iterable[Hashable] | None = None
+    ) -> None:
+        if callable(payoffs) and not hasattr(payoffs, "__array__"):
+            payoffs, actions, secrets = _tabulated(payoffs, actions, secrets, self._payoff)
+        matrix = entries(payoffs, self._payoff, 2, lambda index: f"the entry of action {index[0]}, secret {index[1]}")
+        if 0 in matrix.shape:
+            raise DivulgeError.of(
+                self._payoff, "have at least one action and one secret", "its shape", str(matrix.shape)
+            )
+        rule = Table(frozen(matrix), self._larger_is_better)
+        letters = _labels.alphabet(secrets, matrix.shape[1], "secrets")
+        self._fill("matrix", letters, _labels.alphabet(actions, matrix.shape[0], "actions"), rule)
+
+    def _fill(self, name: str, secrets: Labels, actions: Labels | None, rule: Rule) -> None:
+        for key, value in (("name", name), ("secrets", secrets), ("actions", actions), ("rule", rule)):
+            object.__setattr__(self, key, value)
+
+    @classmethod
+    def _family(cls, name: str, secrets: Labels, actions: Labels | None, rule: Rule) -> Self:
+        out = object.__new__(cls)
+        out._fill(name, secrets, actions, rule)
+        return out
+
+    @classmethod
+    def _table(cls, name: str, secrets: Labels, actions: Iterable[Hashable], payoff: Metric) -> Self:
+        """Return the adversary with the payoffs `payoff(action, secret)`."""
+        out = cls(payoff, actions, secrets)
+        object.__setattr__(out, "name", name)
+        return out
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The payoffs, actions x secrets; DivulgeError for a family too large to list."""
+        if self.actions is None:
+            raise DivulgeError.of(
+                self._payoff, "have actions that can be listed", f"the family {self.name!r}", "too large to list"
+            )
+        return self.rule.matrix if isinstance(self.rule, (Table, Diagonal)) else self._listed()
+
+    def _listed(self) -> np.ndarray:
+        return np.stack([self.rule.payoff(action) for action in range(len(self.actions or ()))])
+
+    def best_action(self, prior: Any) -> Any:
+        """Return the best action under the prior: a label, a tuple of labels (guesses in order), or a number.
+
+        Examples
+        --------
+        >>> Cost.guesswork(["a", "b", "c"]).best_action([0.2, 0.5, 0.3])
+        ('b', 'c', 'a')
+        """
+        return self.named(self.rule.action(self.weights(as_prior(prior))[:, 0]))
+
+    def named(self, action: Any) -> Any:
+        """Return an action of the rule in terms of labels."""
+        if self.actions is not None:
+            return self.actions[action]
+        if isinstance(self.rule, (Tries, Guesswork)):
+            return tuple(self.secrets[i] for i in action)
+        return action if isinstance(action, tuple) else number(action)
+
+    def weights(self, prior: Prior) -> np.ndarray:
+        """Return the prior as a column in the order of this adversary's secrets, in the arithmetic of both."""
+        order = _labels.alignment(self.secrets, prior.secrets, "prior", f"the {self._payoff}'s secrets")
+        p = prior.probabilities if self.rule.exact else prior.floats
+        return (p if order is None else p[order]).reshape(-1, 1)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a {type(self).__name__} is immutable")
+
+    def __repr__(self) -> str:
+        head = f"{type(self).__name__} {self.name!r} over {len(self.secrets)} secrets"
+        if self.actions is None:
+            return head
+        return f"{head}\n" + text_table(self.actions, self.secrets, self.matrix)
+
+    def _repr_html_(self) -> str:
+        return repr(self) if self.actions is None else html_table(self.actions, self.secrets, self.matrix)
+
+
+def _tabulated(
+    payoff: Metric, actions: Iterable[Hashable] | None, secrets: Iterable[Hashable] | None, argument: str
+) -> tuple[Any, list[Hashable], list[Hashable]]:
+    if actions is None or secrets is None:
+        raise DivulgeError.of(argument, "come with `actions` and `secrets` when it is a function", "one", "missing")
+    across, down = list(secrets), list(actions)
+    return [[payoff(w, x) for x in across] for w in down], down, across
+
+
+def _alphabet(secrets: Any) -> Labels:
+    if isinstance(secrets, (int, np.integer)):
+        return _labels.alphabet(None, int(secrets), "secrets")
+    letters = getattr(secrets, "secrets", secrets)
+    listed = letters if isinstance(letters, (range, str)) else tuple(letters)
+    return _labels.alphabet(listed, len(listed), "secrets")
+
+
+def _points(secrets: Labels) -> np.ndarray:
+    """Return the labels as numbers, exact or float; every label must be a number."""
+    from numbers import Real
+
+    for label in secrets:
+        if isinstance(label, bool) or not isinstance(label, Real) or not math.isfinite(label):
+            raise DivulgeError.of("secrets", "be finite numbers for a distance between them", "a label", repr(label))
+    if all(type(label) is float for label in secrets):
+        return np.array(secrets, dtype=np.float64)
+    return exact.as_fractions(list(secrets))
+
+
+def _gap(a: Any, b: Any) -> Any:
+    return abs(a - b)
+
+
+def _metric(secrets: Labels, distance: Metric | None) -> Metric:
+    if distance is not None:
+        return distance
+    _points(secrets)
+    return _gap
+
+
+class Gain(Adversary):
+    """A gain function g(w, x) >= 0: what the opportunistic adversary wins with action w when the secret is x.
+
+    Parameters
+    ----------
+    payoffs : array_like of shape (W, N), or function of (action, secret)
+        At least 0 and finite; exact when an entry is a Fraction, int or text.
+    actions, secrets : sequences of hashable labels
+        0, 1, ... when not given; a function needs both.
+
+    Examples
+    --------
+    >>> Gain([["1", "0"], ["1/2", "1/2"]], actions=["bet", "hedge"], secrets=["a", "b"])
+    Gain 'matrix' over 2 secrets
+             a    b
+      bet    1    0
+    hedge  1/2  1/2
+    """
+
+    _larger_is_better = True
+    _payoff = "gain"
+
+    @classmethod
+    def identity(cls, secrets: Any) -> "Gain":
+        """Return the gain of guessing the secret in one try. `secrets`: labels, their number, or a Prior."""
+        letters = _alphabet(secrets)
+        return cls._family("identity", letters, letters, Diagonal(exact.as_fractions([1] * len(letters))))
+
+    @classmethod
+    def tries(cls, secrets: Any, k: int) -> "Gain":
+        """Return the gain of guessing the secret in k tries; its best action is the k likeliest secrets.
+
+        Examples
+        --------
+        >>> from divulge import vulnerability
+        >>> vulnerability(["1/2", "1/3", "1/6"], Gain.tries(3, 2))
+        Fraction(5, 6)
+        """
+        letters = _alphabet(secrets)
+        if k not in range(1, len(letters) + 1):
+            raise DivulgeError.of("k", f"be a whole number from 1 to {len(letters)}", "it", repr(k))
+        return cls._family(f"{k} tries", letters, None, Tries(int(k), len(letters)))
+
+    @classmethod
+    def reciprocal(cls, prior: Any) -> "Gain":
+        """Return g(x, x) = 1 / P_x: every guess is worth 1 before the release, V_g(P) = 1, and max_x L_xy after y.
+
+        The worst gain there is: its max-case leakage is the lift. Secrets with P_x = 0 pay nothing.
+
+        References
+        ----------
+        Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
+        information flow", Theorem 1.
+
+        Examples
+        --------
+        >>> Gain.reciprocal(["1/4", "3/4"]).matrix.tolist()
+        [[Fraction(4, 1), Fraction(0, 1)], [Fraction(0, 1), Fraction(4, 3)]]
+        """
+        prior = as_prior(prior)
+        p, rewards = prior.probabilities, prior.probabilities * 0
+        rewards[prior.support] = 1 / p[prior.support]
+        return cls._family("reciprocal", prior.secrets, prior.secrets, Diagonal(frozen(rewards)))
+
+    @classmethod
+    def property(cls, secrets: Any, of: Any) -> "Gain":
+        """Return the gain of guessing a property of the secret, a function or mapping `of` from secret to value.
+
+        Examples
+        --------
+        >>> Gain.property(range(4), lambda x: "odd" if x % 2 else "even").matrix.astype(float).tolist()
+        [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
+        """
+        letters = _alphabet(secrets)
+        value = of if callable(of) else of.__getitem__
+        values = {x: value(x) for x in letters}
+        return cls._table("property", letters, dict.fromkeys(values.values()), lambda w, x: int(values[x] == w))
+
+    @classmethod
+    def membership(cls, secrets: Any, members: Iterable[Hashable]) -> "Gain":
+        """Return the gain of telling whether the secret is one of `members`; the actions are True and False."""
+        letters, inside = _alphabet(secrets), set(members)
+        for member in inside:
+            _labels.position(letters, member, "members")
+        return cls._table("membership", letters, (True, False), lambda w, x: int((x in inside) == w))
+
+    @classmethod
+    def distance(cls, secrets: Any, metric: Metric | None = None) -> "Gain":
+        """Return the gain 1 - d(w, x) / max d of guessing close to the secret; d is |w - x| when `metric` is absent.
+
+        Examples
+        --------
+        >>> Gain.distance([0, 1, 4]).matrix[1].tolist()
+        [Fraction(3, 4), Fraction(1, 1), Fraction(1, 4)]
+        """
+        letters = _alphabet(secrets)
+        d = entries(_tabulated(_metric(letters, metric), letters, letters, "metric")[0], "metric", 2, _pair(letters))
+        widest = d.max()
+        return cls(1 - d / widest if widest > 0 else d * 0 + 1, letters, letters)._renamed("distance")
+
+    @classmethod
+    def threshold(cls, secrets: Any, within: Any, metric: Metric | None = None) -> "Gain":
+        """Return the gain of a guess that counts as right when d(w, x) <= `within`; d is |w - x| by default."""
+        letters = _alphabet(secrets)
+        d = _metric(letters, metric)
+        if not within >= 0:
+            raise DivulgeError.of("within", "be at least 0", "it", str(within))
+        return cls._table("threshold", letters, letters, lambda w, x: int(d(w, x) <= within))
+
+    def max_case(self) -> "Gain":
+        """Return g* with V_{g*}(P) = max_{w,x} P_x g(w, x): actions (w, x_i), and g*((w, x_i), x) = g(w, x) [x = x_i].
+
+        Examples
+        --------
+        >>> from divulge import vulnerability
+        >>> vulnerability([0.5, 0.5], Gain([[1.0, 1.0]])), vulnerability([0.5, 0.5], Gain([[1.0, 1.0]]).max_case())
+        (1.0, 0.5)
+        """
+        matrix, n = self.matrix, len(self.secrets)
+        eye = np.eye(n, dtype=int) if exact.is_exact(matrix) else np.eye(n)
+        spread = (matrix[:, None, :] * eye[None, :, :]).reshape(-1, n)
+        pairs = [(w, x) for w in self.actions or () for x in self.secrets]
+        return type(self)(spread, pairs, self.secrets)._renamed(f"{self.name}, max-case")
+
+    def _renamed(self, name: str) -> "Gain":
+        return type(self)._family(name, self.secrets, self.actions, self.rule)
+
+
+def _pair(letters: Labels) -> Callable[[tuple[int, ...]], str]:
+    return lambda index: f"the distance of {letters[index[0]]!r} and {letters[index[1]]!r}"
+
+
+class Cost(Adversary):
+    """A cost function c(w, x) >= 0: what the risk-averse adversary loses with action w when the secret is x.
+
+    Parameters
+    ----------
+    payoffs : array_like of shape (W, N), or function of (action, secret)
+        At least 0 and finite; exact when an entry is a Fraction, int or text.
+    actions, secrets : sequences of hashable labels
+        0, 1, ... when not given; a function needs both.
+
+    Examples
+    --------
+    >>> from divulge import uncertainty
+    >>> uncertainty(["1/4", "3/4"], Cost([[0, 1], [1, 0]]))
+    Fraction(1, 4)
+    """
+
+    _larger_is_better = False
+    _payoff = "cost"
+
+    @classmethod
+    def zero_one(cls, secrets: Any) -> "Cost":
+        """Return the cost of a wrong guess of the secret: U_c(P) = 1 - max_x P_x."""
+        letters = _alphabet(secrets)
+        return cls._family("zero-one", letters, letters, ZeroOne(len(letters)))
+
+    @classmethod
+    def guesswork(cls, secrets: Any) -> "Cost":
+        """Return the expected number of guesses until the secret is found, in the best order.
+
+        Examples
+        --------
+        >>> from divulge import uncertainty
+        >>> uncertainty(["1/2", "1/3", "1/6"], Cost.guesswork(3))
+        Fraction(5, 3)
+        """
+        letters = _alphabet(secrets)
+        return cls._family("guesswork", letters, None, Guesswork(len(letters)))
+
+    @classmethod
+    def power(cls, secrets: Any, p: float, grid: Iterable[Any] | None = None) -> "Cost":
+        """Return the cost |x - w|^p of naming a number w for a secret that is a number.
+
+        w ranges over `grid`; without one over all numbers, for p = 1 (best: a median) and p = 2 (best: the mean).
+
+        Examples
+        --------
+        >>> from divulge import uncertainty
+        >>> uncertainty(["1/2", "1/2"], Cost.power([0, 1], 2))
+        Fraction(1, 4)
+        """
+        letters = _alphabet(secrets)
+        points = _points(letters)
+        if grid is not None:
+            if not 0 < p < math.inf:
+                raise DivulgeError.of("p", "be positive and finite", "it", str(p))
+            return cls._table(f"power {p:g}", letters, tuple(grid), lambda w, x: abs(x - w) ** p)
+        if p not in MINIMIZERS:
+            raise DivulgeError.of("p", "be 1 or 2 when the guess may be any number", "it", str(p), "give a `grid`.")
+        return cls._family(f"power {p:g}", letters, None, MINIMIZERS[p](points))
+
+    @classmethod
+    def alpha_loss(cls, secrets: Any, alpha: float) -> "Cost":
+        """Return the alpha-loss a/(a-1) (1 - Q(x)^((a-1)/a)) of naming a distribution Q; a in (0, inf].
+
+        The least expected cost is a/(a-1) (1 - ||P||_a): Shannon's entropy in nats at a = 1, 1 - max P at a = inf.
+
+        References
+        ----------
+        Liao, Kosut, Sankar, Calmon, "Tunable measures for information leakage and applications to privacy-utility
+        tradeoffs", 2019.
+
+        Examples
+        --------
+        >>> from divulge import uncertainty
+        >>> uncertainty([0.5, 0.5], Cost.alpha_loss(2, 1))  # log 2
+        0.6931471805599453
+        """
+        letters = _alphabet(secrets)
+        if not alpha > 0:
+            raise DivulgeError.of("alpha", "be in (0, inf]", "it", str(alpha))
+        if alpha == math.inf:
+            return cls._family("alpha-loss inf", letters, letters, ZeroOne(len(letters)))
+        return cls._family(f"alpha-loss {alpha:g}", letters, None, AlphaLoss(float(alpha)))
+
+
+MINIMIZERS: dict[float, Callable[[np.ndarray], Rule]] = {1: Median, 2: Mean}
+"""p -> the rule that minimizes E|X - w|^p over all numbers w."""

@@ -1,0 +1,258 @@
+"""Vulnerability, uncertainty, and what a release adds: leakage to one given adversary."""
+
+import math
+from collections.abc import Hashable, Iterator
+from typing import Any, Literal
+
+import numpy as np
+
+from divulge import exact
+from divulge.adversaries.adversary import Adversary, Cost, Gain
+from divulge.adversaries.rules import number
+from divulge.errors import DivulgeError
+from divulge.measures.pointwise import Pointwise
+from divulge.model import labels as _labels
+from divulge.model.channel import is_sparse
+from divulge.model.convert import as_joint, as_prior
+from divulge.model.joint import Joint
+from divulge.units import Unit, nats_per
+
+Case = Literal["average", "max"]
+
+_BLOCK = 1 << 22
+
+
+def as_adversary(value: Any, argument: str = "adversary") -> Adversary:
+    """Return a Gain or Cost: as it is, of a witness, or the gain with the given matrix."""
+    value = getattr(value, "adversary", value)
+    if isinstance(value, Adversary):
+        return value
+    if hasattr(value, "risk_averse"):
+        raise DivulgeError.of(
+            argument, "say what he wants", "it", "a RandomizedFunction", "take its .opportunistic or .risk_averse."
+        )
+    return Gain(value)
+
+
+def _as(kind: type[Adversary], value: Any, argument: str) -> Adversary:
+    adversary = as_adversary(value, argument) if kind is Gain or not _is_matrix(value) else kind(value)
+    if not isinstance(adversary, kind):
+        raise DivulgeError.of(argument, f"be a {kind.__name__}", "it", f"a {type(adversary).__name__}")
+    return adversary
+
+
+def _is_matrix(value: Any) -> bool:
+    return not hasattr(value, "adversary") and not isinstance(value, Adversary)
+
+
+def _value(adversary: Adversary, prior: Any) -> Any:
+    return number(adversary.rule.value(adversary.weights(as_prior(prior)))[0])
+
+
+def vulnerability(prior: Any, gain: Any) -> Any:
+    """Return V_g(P) = max_w sum_x P_x g(w, x), the expected gain of the best action; a Fraction when all is exact.
+
+    Parameters
+    ----------
+    prior : Prior, mapping, or array_like of shape (N,)
+    gain : Gain, or matrix of shape (W, N)
+
+    Returns
+    -------
+    Fraction or float, at least 0
+
+    Raises
+    ------
+    DivulgeError
+        For a Cost (use `uncertainty`), and when the secrets are not those of the prior.
+
+    Examples
+    --------
+    >>> vulnerability(["1/4", "1/2", "1/4"], Gain.identity(3))
+    Fraction(1, 2)
+    """
+    return _value(_as(Gain, gain, "gain"), prior)
+
+
+def uncertainty(prior: Any, cost: Any) -> Any:
+    """Return U_c(P) = min_w sum_x P_x c(w, x), the expected cost of the best action; a Fraction when all is exact.
+
+    Parameters
+    ----------
+    prior : Prior, mapping, or array_like of shape (N,)
+    cost : Cost, or matrix of shape (W, N)
+
+    Examples
+    --------
+    >>> uncertainty(["1/4", "1/2", "1/4"], Cost.zero_one(3))
+    Fraction(1, 2)
+    """
+    return _value(_as(Cost, cost, "cost"), prior)
+
+
+def _blocks(joint: Joint, adversary: Adversary) -> Iterator[np.ndarray]:
+    """Yield P(x, y) of the outcomes that occur, in blocks of dense columns in the order of the adversary's secrets."""
+    order = _labels.alignment(adversary.secrets, joint.secrets, "joint", "the adversary's secrets")
+    matrix: Any = joint.matrix
+    if joint.exact and not adversary.rule.exact:
+        matrix = joint.prior.floats[:, None] * joint.channel.floats
+    if not joint.occurring.all():
+        matrix = matrix[:, np.flatnonzero(joint.occurring)]
+    width = matrix.shape[1] if not is_sparse(matrix) else max(1, _BLOCK // len(joint.secrets))
+    for start in range(0, matrix.shape[1], width):
+        block = matrix[:, start : start + width]
+        block = block.toarray() if is_sparse(block) else block
+        yield block if order is None else block[order]
+
+
+def _posterior_values(joint: Joint, adversary: Adversary) -> tuple[np.ndarray, np.ndarray]:
+    """Return (q_y times the value at the posterior, q_y) for the outcomes that occur, in one arithmetic."""
+    values = np.concatenate([adversary.rule.value(block) for block in _blocks(joint, adversary)])
+    q = joint.outer[joint.occurring]
+    return values, q if values.dtype == object else exact.as_floats(q)
+
+
+def _total(values: np.ndarray) -> Any:
+    return number(sum(values.tolist()) if values.dtype == object else values.sum())
+
+
+_AFTER: dict[str, Any] = {
+    "average": lambda values, q, adversary: _total(values),
+    "max": lambda values, q, adversary: number(
+        (values / q).max() if isinstance(adversary, Gain) else (values / q).min()
+    ),
+}
+"""Case -> what the adversary is left with after the release."""
+
+
+def before_and_after(joint: Any, adversary: Any, case: Case = "average", outcome: Hashable = None) -> tuple[Any, Any]:
+    """Return the value of the best action before the release and after it.
+
+    After it: on average over the outcome, at the outcome that serves him best (`case="max"`), or at `outcome`.
+
+    Examples
+    --------
+    >>> before_and_after([["3/8", "1/8"], ["1/8", "3/8"]], Gain.identity(2))
+    (Fraction(1, 2), Fraction(3, 4))
+    """
+    joint, adversary = as_joint(joint), as_adversary(adversary)
+    before = _value(adversary, joint.prior)
+    if outcome is not None:
+        return before, _value(adversary, joint.posterior(outcome))
+    if case not in _AFTER:
+        raise DivulgeError.of("case", 'be "average" or "max"', "it", repr(case))
+    return before, _AFTER[case](*_posterior_values(joint, adversary), adversary)
+
+
+def ratio(above: Any, below: Any) -> Any:
+    """Return above / below; 0/0 is 1 (nothing leaked), a/0 is +inf."""
+    if below == 0:
+        return type(above)(1) if above == 0 else math.inf
+    return above / below
+
+
+def factor(adversary: Adversary, before: Any, after: Any) -> Any:
+    """Return the leakage as a factor: after / before for a gain, before / after for a cost."""
+    return ratio(after, before) if isinstance(adversary, Gain) else ratio(before, after)
+
+
+def leakage(joint: Any, adversary: Any, case: Case = "average", *, outcome: Hashable = None) -> Any:
+    r"""Return the multiplicative leakage to an adversary, a factor; a Fraction when all is exact.
+
+    V_g after / V_g(P) for a gain, U_c(P) / U_c after for a cost. After the release means sum_y q_y V_g(d^y) for
+    `case="average"`, max_y V_g(d^y) for `case="max"`, and V_g(d^y) at one y when `outcome` is given.
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+    adversary : Gain, Cost, witness, or matrix of gains of shape (W, N)
+    case : "average" or "max"
+    outcome : label, optional
+        Look at this outcome alone.
+
+    Returns
+    -------
+    Fraction or float
+        At least 1 for `case` "average" and "max", up to +inf; any number in [0, +inf] at one outcome. 0/0 is 1, a/0
+        is +inf.
+
+    References
+    ----------
+    Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
+    information flow", equations (10) and (15).
+
+    Examples
+    --------
+    >>> from divulge import Channel, Joint, Prior
+    >>> joint = Joint(Prior.uniform(2), [["3/4", "1/4"], ["1/2", "1/2"]])
+    >>> leakage(joint, Gain.identity(2)), leakage(joint, Gain.identity(2), case="max")
+    (Fraction(5, 4), Fraction(4, 3))
+    """
+    adversary = as_adversary(adversary)
+    return factor(adversary, *before_and_after(joint, adversary, case, outcome))
+
+
+def additive_leakage(joint: Any, adversary: Any, case: Case = "average", *, outcome: Hashable = None) -> Any:
+    """Return what the release adds to the expected gain, or takes off the expected cost; a Fraction when all is exact.
+
+    The arguments are those of `leakage`.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> additive_leakage(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), Gain.identity(2))
+    Fraction(1, 4)
+    """
+    adversary = as_adversary(adversary)
+    before, after = before_and_after(joint, adversary, case, outcome)
+    return after - before if isinstance(adversary, Gain) else before - after
+
+
+def log_leakage(
+    joint: Any, adversary: Any, case: Case = "average", *, outcome: Hashable = None, unit: Unit = "nats"
+) -> float:
+    """Return the logarithm of `leakage`, in nats; correctly rounded when all is exact.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> log_leakage(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), Gain.identity(2))  # log 3/2
+    0.4054651081081644
+    """
+    return log_of(leakage(joint, adversary, case, outcome=outcome), unit)
+
+
+def log_of(value: Any, unit: Unit = "nats") -> float:
+    """Return the logarithm of a factor; log 0 is -inf, log inf is +inf."""
+    if not isinstance(value, float):
+        return exact.log(value, unit)
+    return -math.inf if value <= 0 else math.log(value) / nats_per(unit)
+
+
+def pointwise_leakage(joint: Any, adversary: Any, unit: Unit = "nats") -> Pointwise:
+    """Return the logarithm of the leakage to an adversary at each outcome, in nats.
+
+    log V_g(d^y) / V_g(P) for a gain, never above pml(y); log U_c(P) / U_c(d^y) for a cost, never above pmc(y).
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+    adversary : Gain, Cost, witness, or matrix of gains of shape (W, N)
+
+    Returns
+    -------
+    Pointwise
+        Values in [-inf, +inf]: an outcome may leave the adversary worse off.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> pointwise_leakage(Joint([0.5, 0.5], [[0.75, 0.25], [0.5, 0.5]]), Gain.identity(2)).values.round(4).tolist()
+    [0.1823, 0.2877]
+    """
+    joint, adversary = as_joint(joint), as_adversary(adversary)
+    before, _ = before_and_after(joint, adversary)
+    values, q = _posterior_values(joint, adversary)
+    logs = [log_of(factor(adversary, before, number(after)), unit) for after in values / q]
+    outcomes = tuple(joint.outcomes[int(j)] for j in np.flatnonzero(joint.occurring))
+    return Pointwise(f"leakage to {adversary.name!r}", np.array(logs), exact.as_floats(q), outcomes, None, unit)

@@ -1,0 +1,291 @@
+"""How an adversary scores: the best expected payoff of an action, for unnormalized beliefs.
+
+A rule knows three things. `value(weights)` is the payoff of the best action under each column of `weights` (shape
+(N, K), entries at least 0, any sum: the value scales with it). `action(weight)` is that best action for one column,
+and `payoff(action)` what it pays for every secret, so that value(w) = sum_x w_x payoff(action(w))_x. Families with very
+many actions (k tries, orders of guessing, distributions) never list them.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from divulge import exact
+
+
+class Rule(Protocol):
+    """A family of actions with the payoff of each."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the value of exact weights is exact."""
+        ...
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        """Return the payoff of the best action under each column, shape (K,)."""
+        ...
+
+    def action(self, weight: np.ndarray) -> Any:
+        """Return the best action under one vector of weights, shape (N,)."""
+        ...
+
+    def payoff(self, action: Any) -> np.ndarray:
+        """Return what the action pays for each secret, shape (N,)."""
+        ...
+
+
+def _columns(vector: np.ndarray) -> np.ndarray:
+    return vector.reshape(-1, 1)
+
+
+def _in_arithmetic_of(weights: np.ndarray, mine: np.ndarray, floats: np.ndarray) -> np.ndarray:
+    return mine if weights.dtype == object else floats
+
+
+def _falling(weight: np.ndarray) -> np.ndarray:
+    """Return the secrets in order of falling weight, ties by position."""
+    return np.argsort(-weight, kind="stable")
+
+
+class _Exact:
+    exact = True
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A matrix of payoffs, actions x secrets; `largest` says whether the best action has the largest payoff."""
+
+    matrix: np.ndarray
+    largest: bool
+
+    @property
+    def exact(self) -> bool:
+        return exact.is_exact(self.matrix)
+
+    @cached_property
+    def _floats(self) -> np.ndarray:
+        return exact.as_floats(self.matrix)
+
+    def _expected(self, weights: np.ndarray) -> np.ndarray:
+        if weights.dtype == object:
+            return exact.product(self.matrix, weights)
+        return self._floats @ weights
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        expected = self._expected(weights)
+        return expected.max(axis=0) if self.largest else expected.min(axis=0)
+
+    def action(self, weight: np.ndarray) -> int:
+        expected = self._expected(_columns(weight))[:, 0]
+        return int(expected.argmax() if self.largest else expected.argmin())
+
+    def payoff(self, action: int) -> np.ndarray:
+        return self.matrix[action]
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonal:
+    """Guess the secret; a right guess of x pays rewards_x, a wrong one nothing."""
+
+    rewards: np.ndarray
+
+    @property
+    def exact(self) -> bool:
+        return exact.is_exact(self.rewards)
+
+    @cached_property
+    def _floats(self) -> np.ndarray:
+        return exact.as_floats(self.rewards)
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """All the payoffs, shape (N, N)."""
+        return np.stack([self.payoff(action) for action in range(len(self.rewards))])
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        return (_columns(_in_arithmetic_of(weights, self.rewards, self._floats)) * weights).max(axis=0)
+
+    def action(self, weight: np.ndarray) -> int:
+        return int((_in_arithmetic_of(weight, self.rewards, self._floats) * weight).argmax())
+
+    def payoff(self, action: int) -> np.ndarray:
+        out = self.rewards * 0
+        out[action] = self.rewards[action]
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Tries(_Exact):
+    """Guess the secret in k tries; a right guess pays 1. The best tries are the k likeliest secrets."""
+
+    k: int
+    n: int
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        return np.sort(weights, axis=0)[-self.k :].sum(axis=0)
+
+    def action(self, weight: np.ndarray) -> tuple[int, ...]:
+        return tuple(_falling(weight)[: self.k].tolist())
+
+    def payoff(self, action: tuple[int, ...]) -> np.ndarray:
+        return _indicator(self.n, action)
+
+
+def _indicator(n: int, members: tuple[int, ...]) -> np.ndarray:
+    return exact.as_fractions([int(i in set(members)) for i in range(n)])
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroOne(_Exact):
+    """Guess the secret; a wrong guess costs 1. The least expected cost is the weight off the likeliest secret."""
+
+    n: int
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        others = weights.copy()
+        others[weights.argmax(axis=0), np.arange(weights.shape[1])] = 0
+        return others.sum(axis=0)
+
+    def action(self, weight: np.ndarray) -> int:
+        return int(weight.argmax())
+
+    def payoff(self, action: int) -> np.ndarray:
+        return 1 - _indicator(self.n, (action,))
+
+
+@dataclass(frozen=True, eq=False)
+class Guesswork(_Exact):
+    """Guess until right; each guess costs 1. The best order is that of falling probability."""
+
+    n: int
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        ranks = np.arange(self.n, 0, -1)
+        return (_columns(ranks) * np.sort(weights, axis=0)).sum(axis=0)
+
+    def action(self, weight: np.ndarray) -> tuple[int, ...]:
+        return tuple(_falling(weight).tolist())
+
+    def payoff(self, action: tuple[int, ...]) -> np.ndarray:
+        rank = {x: i + 1 for i, x in enumerate(action)}
+        return exact.as_fractions([rank[x] for x in range(self.n)])
+
+
+@dataclass(frozen=True, eq=False)
+class Median:
+    """Name a number w; the cost is |x - w|. The best w is a median, which is one of the points."""
+
+    points: np.ndarray
+
+    @property
+    def exact(self) -> bool:
+        return exact.is_exact(self.points)
+
+    @cached_property
+    def _floats(self) -> np.ndarray:
+        return exact.as_floats(self.points)
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        points = _in_arithmetic_of(weights, self.points, self._floats)
+        order = np.argsort(points, kind="stable")
+        sums = np.cumsum(weights[order], axis=0)
+        below = np.minimum(sums[:-1], sums[-1] - sums[:-1])
+        gaps = _columns(np.diff(points[order]))
+        return (gaps * below).sum(axis=0) if len(gaps) else sums[-1] * 0
+
+    def action(self, weight: np.ndarray) -> Any:
+        order = np.argsort(self.points, kind="stable")
+        sums = np.cumsum(weight[order])
+        return self.points[order[int(np.argmax(2 * sums >= sums[-1]))]]
+
+    def payoff(self, action: Any) -> np.ndarray:
+        return abs(self.points - action)
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """Name a number w; the cost is (x - w)^2. The best w is the mean, and the least cost the variance."""
+
+    points: np.ndarray
+
+    @property
+    def exact(self) -> bool:
+        return exact.is_exact(self.points)
+
+    @cached_property
+    def _floats(self) -> np.ndarray:
+        return exact.as_floats(self.points)
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        points = _in_arithmetic_of(weights, self.points, self._floats)
+        total = weights.sum(axis=0)
+        total = np.where(total > 0, total, 1)
+        offsets = _columns(points) - (_columns(points) * weights).sum(axis=0) / total
+        return (weights * offsets * offsets).sum(axis=0)
+
+    def action(self, weight: np.ndarray) -> Any:
+        points = _in_arithmetic_of(weight, self.points, self._floats)
+        return (points * weight).sum() / weight.sum()
+
+    def payoff(self, action: Any) -> np.ndarray:
+        return (self.points - action) ** 2
+
+
+@dataclass(frozen=True, eq=False)
+class AlphaLoss:
+    """Name a distribution Q; the cost is a/(a-1) (1 - Q(x)^((a-1)/a)), and -log Q(x) at a = 1.
+
+    The best Q is proportional to P^a and costs a/(a-1) (1 - ||P||_a): Shannon's entropy at a = 1.
+    """
+
+    alpha: float
+    exact = False
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        total = weights.sum(axis=0)
+        p = weights / np.where(total > 0, total, 1.0)
+        logs = _logs(p)
+        if self.alpha == 1:
+            return total * -(p * logs).sum(axis=0) + 0.0
+        a = self.alpha
+        log_norm = _log_power_sum(p, logs, a) / a
+        return total * (a / (a - 1)) * -np.expm1(log_norm) + 0.0
+
+    def action(self, weight: np.ndarray) -> tuple[float, ...]:
+        tilted = (weight / weight.max()) ** self.alpha
+        return tuple((tilted / tilted.sum()).tolist())
+
+    def payoff(self, action: tuple[float, ...]) -> np.ndarray:
+        a, q = self.alpha, np.array(action)
+        with np.errstate(divide="ignore"):
+            return -np.log(q) if a == 1 else a / (a - 1) * -np.expm1((a - 1) / a * np.log(q))
+
+
+def _logs(p: np.ndarray) -> np.ndarray:
+    """Return log p, 0 where p = 0, without loss for the entry near 1: log1p of minus the sum of the others."""
+    columns = np.arange(p.shape[1])
+    top = p.argmax(axis=0)
+    others = p.copy()
+    others[top, columns] = 0.0
+    logs = np.log(np.where(p > 0, p, 1.0))
+    rest = others.sum(axis=0)
+    logs[top, columns] = np.where(rest < 0.5, np.log1p(-np.minimum(rest, 0.5)), logs[top, columns])
+    return logs
+
+
+def _log_power_sum(p: np.ndarray, logs: np.ndarray, a: float) -> np.ndarray:
+    """Return log sum_x p_x^a, accurately near a = 1, near a point mass, and for large a."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = (p * np.expm1((a - 1) * np.where(p > 0, logs, 0.0))).sum(axis=0)
+    top = logs[p.argmax(axis=0), np.arange(p.shape[1])]
+    ratios = np.where(p > 0, np.exp(a * (logs - top)), 0.0)
+    direct = a * top + np.log(np.maximum(ratios.sum(axis=0), 1.0))
+    return np.where(np.abs(shift) < 0.5, np.log1p(np.maximum(shift, -0.5)), direct)
+
+
+def number(value: Any) -> Any:
+    """Return a NumPy scalar as a plain number; Fractions stay."""
+    return value if isinstance(value, Fraction) else float(value)

@@ -1,0 +1,193 @@
+"""Witnesses: the adversary behind a number, explicit, in words, and played with random draws."""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.adversaries.adversary import Adversary, Gain
+from divulge.adversaries.functions import RandomizedFunction
+from divulge.adversaries.leakage import Case, before_and_after, factor, log_of, ratio
+from divulge.errors import DivulgeError
+from divulge.model.channel import is_sparse
+from divulge.model.joint import Joint
+from divulge.units import Unit
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A simulated mean or ratio: lower <= truth <= upper with the stated confidence."""
+
+    lower: float
+    estimate: float
+    upper: float
+
+    def covers(self, value: Any) -> bool:
+        """Say whether `value` lies in the interval."""
+        return bool(self.lower <= value <= self.upper)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """The game played n times without the release and n times with it."""
+
+    n: int
+    confidence: float
+    before: Estimate
+    after: Estimate
+    leakage: Estimate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Witness:
+    """An adversary who attains a measure of leakage.
+
+    Attributes
+    ----------
+    measure : str
+        What he attains, such as "pml".
+    joint : Joint
+        The prior and the channel he works with.
+    adversary : Gain or Cost
+        What he wants.
+    case : "average" or "max"
+        Whether he is judged on average over the outcome or at the outcome that serves him best; ignored when `outcome`
+        is given.
+    outcome : label or None
+        The outcome at which he is judged.
+    function : RandomizedFunction or None
+        What he guesses, when that is how he was built.
+    words : str
+        The attack in a sentence.
+    """
+
+    measure: str
+    joint: Joint
+    adversary: Adversary
+    case: Case
+    outcome: Hashable
+    words: str
+    function: RandomizedFunction | None = None
+
+    @property
+    def before(self) -> Any:
+        """What the best action pays before the release."""
+        return before_and_after(self.joint, self.adversary, self.case, self.outcome)[0]
+
+    @property
+    def after(self) -> Any:
+        """What the best action pays after the release."""
+        return before_and_after(self.joint, self.adversary, self.case, self.outcome)[1]
+
+    @property
+    def leakage(self) -> Any:
+        """The leakage as a factor: after / before for a gain, before / after for a cost."""
+        return factor(self.adversary, self.before, self.after)
+
+    def log(self, unit: Unit = "nats") -> float:
+        """Return the logarithm of the leakage, in nats."""
+        return log_of(self.leakage, unit)
+
+    def simulate(self, n: int = 10_000, *, confidence: float = 0.999, rng: Any = None) -> Simulation:
+        """Play the game with random draws and estimate what the adversary gets without and with the release.
+
+        Without it: n secrets from the prior, always his best action. With it: n rounds of secret and outcome, his best
+        action for each outcome; at one outcome, n rounds in which that outcome was seen.
+
+        Parameters
+        ----------
+        n : int
+            Rounds on each side, at least 1.
+        confidence : float in (0, 1)
+            The intervals hold together with at least this probability (Chernoff bounds).
+        rng : numpy Generator or seed, optional
+
+        Examples
+        --------
+        >>> from divulge import Joint, worst_gain
+        >>> witness = worst_gain(Joint([0.5, 0.5], [[0.75, 0.25], [0.25, 0.75]]), 0)
+        >>> witness.simulate(10_000, rng=1).leakage.covers(1.5)
+        True
+        """
+        if not n >= 1:
+            raise DivulgeError.of("n", "be at least 1", "it", str(n))
+        if not 0 < confidence < 1:
+            raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
+        rng = np.random.default_rng(rng)
+        risk = (1 - confidence) / 4
+        before = _mean(*_rounds_without(self, n, rng), risk)
+        after = _mean(*_rounds_with(self, n, rng), risk)
+        over, under = (after, before) if isinstance(self.adversary, Gain) else (before, after)
+        return Simulation(n, confidence, before, after, _ratio(over, under))
+
+    def __repr__(self) -> str:
+        return f"{self.measure}: {self.words}\n{self.adversary!r}"
+
+
+def _floats(matrix: Any) -> np.ndarray:
+    return exact.as_floats(matrix.toarray() if is_sparse(matrix) else matrix)
+
+
+def _payoffs(witness: Witness, weights: np.ndarray) -> np.ndarray:
+    """Return what the best action under each column of beliefs pays for every secret, shape (N, K)."""
+    rule = witness.adversary.rule
+    return np.stack([exact.as_floats(rule.payoff(rule.action(weight))) for weight in weights.T], axis=1)
+
+
+def _drawn(p: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.choice(len(p), size=n, p=p / p.sum())
+
+
+def _rounds_without(witness: Witness, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    prior = witness.joint.prior.aligned(witness.adversary.secrets)
+    payoffs = _payoffs(witness, witness.adversary.weights(prior))[:, 0]
+    return payoffs[_drawn(prior.floats, n, rng)], float(payoffs.max())
+
+
+def _rounds_with(witness: Witness, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    if witness.outcome is not None:
+        seen = witness.joint.posterior(witness.outcome).aligned(witness.adversary.secrets)
+        payoffs = _payoffs(witness, witness.adversary.weights(seen))[:, 0]
+        return payoffs[_drawn(seen.floats, n, rng)], float(payoffs.max())
+    order = [list(witness.joint.secrets).index(x) for x in witness.adversary.secrets]
+    weights = _floats(witness.joint.matrix)[order]
+    payoffs = _payoffs(witness, weights)
+    drawn = _drawn(weights.ravel(), n, rng)
+    return payoffs.ravel()[drawn], float(payoffs.max())
+
+
+def _mean(values: np.ndarray, largest: float, risk: float) -> Estimate:
+    """Return the mean of values in [0, largest] with Chernoff bounds: n KL(estimate || mean) <= log 1/risk."""
+    if largest == 0:
+        return Estimate(0.0, 0.0, 0.0)
+    share = min(1.0, float(values.mean()) / largest)
+    budget = math.log(1 / risk) / len(values)
+    lower, upper = (_edge(share, end, budget) for end in (0.0, 1.0))
+    return Estimate(lower * largest * (1 - _ROUNDING), share * largest, upper * largest * (1 + _ROUNDING))
+
+
+def _edge(share: float, outside: float, budget: float) -> float:
+    """Return the point between `share` and `outside` where KL(share || .) passes the budget, on its outer side."""
+    inside = share
+    for _ in range(60):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if _kl(share, middle) <= budget else (inside, middle)
+    return outside
+
+
+def _kl(a: float, b: float) -> float:
+    """Return the relative entropy of two coins, a first."""
+    return sum(p * math.log(p / q) if q > 0 else math.inf for p, q in ((a, b), (1 - a, 1 - b)) if p > 0)
+
+
+def _ratio(over: Estimate, under: Estimate) -> Estimate:
+    return Estimate(*(float(ratio(a, b)) for a, b in zip(_ends(over), _ends(under)[::-1], strict=True)))
+
+
+def _ends(estimate: Estimate) -> tuple[float, float, float]:
+    return estimate.lower, estimate.estimate, estimate.upper

@@ -1,0 +1,230 @@
+"""The worst adversaries, each attaining a measure: pml, pmc, lift capacity, Bayes capacity."""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from divulge.adversaries.adversary import Gain
+from divulge.adversaries.functions import RandomizedFunction
+from divulge.adversaries.rules import number
+from divulge.adversaries.witness import Witness
+from divulge.errors import DivulgeError
+from divulge.measures.capacity import bayes_capacity
+from divulge.measures.columns import extremes
+from divulge.measures.density import lift_capacity, pmc, pml
+from divulge.model import labels as _labels
+from divulge.model.convert import as_channel, as_joint
+from divulge.model.joint import Joint
+from divulge.model.prior import Prior
+
+MOST_SYMBOLS = 1000
+"""The number of symbols that `worst_function` spreads one secret over when the caller does not say."""
+
+
+def worst_gain(joint: Any, outcome: Hashable = None) -> Witness:
+    """Return the opportunistic adversary who attains pml at `outcome`, at the worst outcome when none is given.
+
+    He gains 1/P_x for guessing the secret x right: V_g(P) = 1 and V_g(d^y) = max_x L_xy. Over all outcomes his
+    max-case leakage is the lift.
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+    outcome : label, optional
+
+    Returns
+    -------
+    Witness
+        `adversary` is the Gain; log(after / before) = pml(outcome), exactly for an exact joint.
+
+    Raises
+    ------
+    DivulgeError
+        For an outcome that never occurs.
+
+    References
+    ----------
+    Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
+    information flow", Theorems 1 and 2.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> witness = worst_gain(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
+    >>> witness.before, witness.after, witness.words
+    (Fraction(1, 1), Fraction(3, 2), 'sees 0, guesses 0; right 1.5 times as often as without it')
+    """
+    joint = as_joint(joint)
+    outcome = pml(joint).argmax() if outcome is None else outcome
+    gain = Gain.reciprocal(joint.prior.renamed(joint.secrets))
+    seen = joint.posterior(outcome)
+    guess = gain.best_action(seen)
+    times = number(gain.rule.value(gain.weights(seen))[0])
+    words = f"sees {outcome}, guesses {guess}; right {float(times):.3g} times as often as without it"
+    if times == 1:
+        words = f"sees {outcome}, learns nothing to guess by"
+    return Witness("pml", joint, gain, "max", outcome, words)
+
+
+def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -> Witness:
+    """Return the risk-averse adversary who attains pmc at `outcome`, at the worst outcome when none is given.
+
+    Let x* = argmax P_x / d^y_x. He guesses a randomized function W of the secret: x* becomes one of k symbols, evenly,
+    every other secret the symbol k. Saying k he is wrong with probability P_x* before the release and d^y_x* after it,
+    and k is what he says as soon as k (1 - P_x*) >= P_x*: the smallest such k is the default. With a smaller one, x*
+    too becomes the symbol k now and then, as often as it takes for the same ratio.
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+    outcome : label, optional
+    k : int, optional
+        At least 1; the function has k + 1 symbols. By default the smallest that needs no such mixing, at most 1000.
+
+    Returns
+    -------
+    Witness
+        `function` is W, `adversary` the cost of guessing it wrong; log(before / after) = pmc(outcome), exactly for an
+        exact joint, also when it is infinite.
+
+    References
+    ----------
+    Saeidian, Grosse, Skoglund, Oechtering, "Information Density Bounds for Privacy", Theorem 1.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> witness = worst_function(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), 0)
+    >>> witness.before, witness.after, witness.words
+    (Fraction(1, 2), Fraction(1, 4), 'sees 0, bets against 1; wrong 2 times less often than without it')
+    """
+    joint = as_joint(joint)
+    costs = pmc(joint)
+    outcome = costs.argmax() if outcome is None else outcome
+    seen = joint.posterior(outcome)
+    secret = costs.secrets[costs.outcomes.index(outcome)] if costs.secrets else None
+    x = _labels.position(joint.secrets, secret, "secret")
+    p, rest = joint.p[x], joint.p.sum() - joint.p[x] if joint.exact else np.delete(joint.p, x).sum()
+    k = _symbols(p, rest, costs[outcome]) if k is None else _checked(k)
+    misses = joint.p * 0
+    misses[x] = min(1, k / ((k + 1) * Fraction(p) if joint.exact else (k + 1) * p)) if rest < p / k else 1
+    function = RandomizedFunction.spread(misses, k, joint.secrets)
+    return Witness("pmc", joint, function.risk_averse, "max", outcome, _against(outcome, secret, p, seen), function)
+
+
+def _symbols(p: Any, rest: Any, cost: float) -> int:
+    """Return the smallest k with k (1 - p) >= p; one symbol is enough where the cost is 0 or infinite."""
+    if cost == 0 or math.isinf(cost):
+        return 1
+    return int(min(MOST_SYMBOLS, max(1, math.ceil(p / rest))))
+
+
+def _checked(k: int) -> int:
+    if k not in range(1, 10**9):
+        raise DivulgeError.of("k", "be a whole number, at least 1", "it", repr(k))
+    return int(k)
+
+
+def _against(outcome: Hashable, secret: Hashable, p: Any, seen: Prior) -> str:
+    left = seen[secret]
+    if left == 0:
+        return f"sees {outcome}, rules out {secret}; never wrong, where he was without it"
+    if p == left:
+        return f"sees {outcome}, learns nothing to bet against"
+    return f"sees {outcome}, bets against {secret}; wrong {float(p / left):.3g} times less often than without it"
+
+
+def worst_average(channel: Any) -> Witness:
+    """Return the adversary who attains the Bayes capacity: a uniform prior, one try to guess the secret.
+
+    No average-case adversary, whatever his prior and his gains, gets more out of the channel.
+
+    References
+    ----------
+    Alvim, Chatzikokolakis, McIver, Morgan, Palamidessi, Smith, "The Science of Quantitative Information Flow", 2020,
+    chapter 7 (the miracle theorem).
+
+    Examples
+    --------
+    >>> worst_average([["3/4", "1/4"], ["1/4", "3/4"]]).leakage
+    Fraction(3, 2)
+    """
+    channel = as_channel(channel)
+    joint = Joint(Prior.uniform(len(channel.secrets)).renamed(channel.secrets), channel)
+    words = f"guesses the secret in one try; right {float(bayes_capacity(channel)):.3g} times as often as without it"
+    return Witness("bayes_capacity", joint, Gain.identity(channel.secrets), "average", None, words)
+
+
+@dataclass(frozen=True, eq=False)
+class PriorSequence:
+    """Priors pi^n under which the lift of a channel tends to its lift capacity.
+
+    pi^n puts 1 - 1/n on the secret that makes `outcome` least likely and spreads the rest evenly.
+
+    Attributes
+    ----------
+    channel : Channel
+    outcome : the outcome whose column attains the capacity
+    unlikely, likely : the secrets with the smallest and the largest entry in that column
+    limit : the lift capacity, a ratio in [1, +inf]
+    """
+
+    channel: Any
+    outcome: Hashable
+    unlikely: Hashable
+    likely: Hashable
+    limit: Any
+
+    def prior(self, n: Any) -> Prior:
+        """Return pi^n, exact for an exact n; n > 1."""
+        size = len(self.channel.secrets)
+        if not (n > 1 and n < math.inf):
+            raise DivulgeError.of("n", "be greater than 1 and finite", "it", str(n))
+        if size == 1:
+            return Prior([Fraction(1)], self.channel.secrets)
+        small = (Fraction(1) if isinstance(n, int) else 1) / n
+        others = small / (size - 1)
+        return Prior([1 - small if x == self.unlikely else others for x in self.channel.secrets], self.channel.secrets)
+
+    def leakage(self, n: Any) -> Any:
+        """Return the leakage at `outcome` to the worst gain under pi^n: C_xy / q_y, at most `limit`."""
+        return self.witness(n).leakage
+
+    def witness(self, n: Any) -> Witness:
+        """Return the adversary who attains `leakage(n)`."""
+        return worst_gain(Joint(self.prior(n), self.channel), self.outcome)
+
+
+def worst_priors(channel: Any) -> PriorSequence:
+    """Return the priors under which max-case leakage tends to the lift capacity e^ldp, with the adversary for each.
+
+    Parameters
+    ----------
+    channel : Channel, or array_like of shape (N, M)
+
+    Returns
+    -------
+    PriorSequence
+
+    References
+    ----------
+    Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
+    information flow", Theorem 3 and its proof.
+
+    Examples
+    --------
+    >>> priors = worst_priors([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> priors.limit, priors.leakage(100), priors.prior(100).probabilities.tolist()
+    (Fraction(3, 1), Fraction(50, 17), [Fraction(1, 100), Fraction(99, 100)])
+    """
+    channel = as_channel(channel)
+    ends = extremes(channel.matrix)
+    some = np.flatnonzero((ends.top > 0).astype(bool))
+    spans = [math.inf if ends.bottom[j] == 0 else ends.top[j] / ends.bottom[j] for j in some]
+    j = int(some[max(range(len(some)), key=spans.__getitem__)])
+    low, high = (channel.secrets[int(at[j])] for at in (ends.bottom_at, ends.top_at))
+    return PriorSequence(channel, channel.outcomes[j], low, high, lift_capacity(channel))
