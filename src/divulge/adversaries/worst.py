@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from divulge.adversaries.adversary import Gain
+from divulge.adversaries.attack import Attack
 from divulge.adversaries.functions import RandomizedFunction
 from divulge.adversaries.rules import number
-from divulge.adversaries.witness import Witness
 from divulge.errors import DivulgeError
 from divulge.measures.capacity import bayes_capacity
 from divulge.measures.columns import extremes
@@ -25,7 +25,7 @@ MOST_SYMBOLS = 1000
 """The number of symbols that `worst_function` spreads one secret over when the caller does not say."""
 
 
-def worst_gain(joint: Any, outcome: Hashable = None) -> Witness:
+def worst_gain(joint: Any, outcome: Hashable = None) -> Attack:
     """Return the opportunistic adversary who attains pml at `outcome`, at the worst outcome when none is given.
 
     He gains 1/P_x for guessing the secret x right: V_g(P) = 1 and V_g(d^y) = max_x L_xy. Over all outcomes his
@@ -38,7 +38,7 @@ def worst_gain(joint: Any, outcome: Hashable = None) -> Witness:
 
     Returns
     -------
-    Witness
+    Attack
         `adversary` is the Gain; log(after / before) = pml(outcome), exactly for an exact joint.
 
     Raises
@@ -67,10 +67,10 @@ def worst_gain(joint: Any, outcome: Hashable = None) -> Witness:
     words = f"sees {outcome}, guesses {guess}; right {float(times):.3g} times as often as without it"
     if times == 1:
         words = f"sees {outcome}, learns nothing to guess by"
-    return Witness("pml", joint, gain, "max", outcome, words)
+    return Attack("pml", joint, gain, "max", outcome, words)
 
 
-def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -> Witness:
+def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -> Attack:
     """Return the risk-averse adversary who attains pmc at `outcome`, at the worst outcome when none is given.
 
     Let x* = argmax P_x / d^y_x. He guesses a randomized function W of the secret: x* becomes one of k symbols, evenly,
@@ -87,7 +87,7 @@ def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -
 
     Returns
     -------
-    Witness
+    Attack
         `function` is W, `adversary` the cost of guessing it wrong; log(before / after) = pmc(outcome), exactly for an
         exact joint, also when it is infinite.
 
@@ -113,7 +113,7 @@ def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -
     misses = joint.p * 0
     misses[x] = min(1, k / ((k + 1) * Fraction(p) if joint.exact else (k + 1) * p)) if rest < p / k else 1
     function = RandomizedFunction.spread(misses, k, joint.secrets)
-    return Witness("pmc", joint, function.risk_averse, "max", outcome, _against(outcome, secret, p, seen), function)
+    return Attack("pmc", joint, function.risk_averse, "max", outcome, _against(outcome, secret, p, seen), function)
 
 
 def _symbols(p: Any, rest: Any, cost: float) -> int:
@@ -138,7 +138,7 @@ def _against(outcome: Hashable, secret: Hashable, p: Any, seen: Prior) -> str:
     return f"sees {outcome}, bets against {secret}; wrong {float(p / left):.3g} times less often than without it"
 
 
-def worst_average(channel: Any) -> Witness:
+def worst_average(channel: Any) -> Attack:
     """Return the adversary who attains the Bayes capacity: a uniform prior, one try to guess the secret.
 
     No average-case adversary, whatever his prior and his gains, gets more out of the channel.
@@ -156,7 +156,7 @@ def worst_average(channel: Any) -> Witness:
     channel = as_channel(channel)
     joint = Joint(Prior.uniform(len(channel.secrets)).renamed(channel.secrets), channel)
     words = f"guesses the secret in one try; right {float(bayes_capacity(channel)):.3g} times as often as without it"
-    return Witness("bayes_capacity", joint, Gain.identity(channel.secrets), "average", None, words)
+    return Attack("bayes_capacity", joint, Gain.identity(channel.secrets), "average", None, words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +194,7 @@ class PriorSequence:
         """Return the leakage at `outcome` to the worst gain under pi^n: C_xy / q_y, at most `limit`."""
         return self.witness(n).leakage
 
-    def witness(self, n: Any) -> Witness:
+    def witness(self, n: Any) -> Attack:
         """Return the adversary who attains `leakage(n)`."""
         return worst_gain(Joint(self.prior(n), self.channel), self.outcome)
 

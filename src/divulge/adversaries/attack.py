@@ -44,7 +44,7 @@ class Simulation:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Witness:
+class Attack:
     """An adversary who attains a measure of leakage.
 
     Attributes
@@ -133,7 +133,7 @@ def _floats(matrix: Any) -> np.ndarray:
     return exact.as_floats(matrix.toarray() if is_sparse(matrix) else matrix)
 
 
-def _payoffs(witness: Witness, weights: np.ndarray) -> np.ndarray:
+def _payoffs(witness: Attack, weights: np.ndarray) -> np.ndarray:
     """Return what the best action under each column of beliefs pays for every secret, shape (N, K)."""
     rule = witness.adversary.rule
     return np.stack([exact.as_floats(rule.payoff(rule.action(weight))) for weight in weights.T], axis=1)
@@ -143,13 +143,13 @@ def _drawn(p: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     return rng.choice(len(p), size=n, p=p / p.sum())
 
 
-def _rounds_without(witness: Witness, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+def _rounds_without(witness: Attack, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
     prior = witness.joint.prior.aligned(witness.adversary.secrets)
     payoffs = _payoffs(witness, witness.adversary.weights(prior))[:, 0]
     return payoffs[_drawn(prior.floats, n, rng)], float(payoffs.max())
 
 
-def _rounds_with(witness: Witness, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+def _rounds_with(witness: Attack, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
     if witness.outcome is not None:
         seen = witness.joint.posterior(witness.outcome).aligned(witness.adversary.secrets)
         payoffs = _payoffs(witness, witness.adversary.weights(seen))[:, 0]
