@@ -20,6 +20,10 @@ from .errors import DivulgeError as DivulgeError
 from .errors import InputFileError as InputFileError
 from .errors import LabelError as LabelError
 from .errors import MissingExtraError as MissingExtraError
+from .files import read_channel as read_channel
+from .files import read_joint as read_joint
+from .files import read_prior as read_prior
+from .files import write_channel as write_channel
 from .guarantees.catalog import parse as parse
 from .guarantees.guarantee import Guarantee as Guarantee
 from .guarantees.guarantee import Verdict as Verdict

@@ -1,4 +1,4 @@
-"""The `divulge` command: a table of commands, each loaded when it is called."""
+"""The `divulge` command: a table of commands, each loaded when it is called, and the one place where errors end."""
 
 import os
 import sys
@@ -14,27 +14,53 @@ from divulge.errors import DivulgeError
 COMMANDS: dict[str, str] = {
     "measure": "Leakage profile of a mechanism, or of two columns of a table.",
 }
-"""Command -> its line in the help. `divulge.cli.NAME` defines a function `command` with typer annotations."""
+"""Command -> its line in the help. `divulge.cli.NAME` defines a function `command` with annotations, or an `app`."""
 
 
 class LazyGroup(TyperGroup):
     """A typer group whose commands are imported when they are called, so that `--version` and `--help` start fast."""
 
     def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import one command."""
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"divulge.cli.{cmd_name}")
-        sub = typer.Typer(add_completion=False)
         if hasattr(module, "app"):
             return typer.main.get_command(module.app)
-        sub.command(name=cmd_name, help=COMMANDS[cmd_name])(module.command)
-        return typer.main.get_command(sub)
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(name=cmd_name, help=module.command.__doc__ or COMMANDS[cmd_name])(module.command)
+        return typer.main.get_command(alone)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the table of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what goes wrong becomes one message and an exit code."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except DivulgeError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # The reader has gone, `head` say: nothing is wrong. Python flushes once more at its end, into nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
 
 
-app = typer.Typer(cls=LazyGroup, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    cls=LazyGroup, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -47,15 +73,8 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 
 def main() -> None:
     """Run the command line: exit 0 done, 1 a guarantee does not hold, 2 bad input, 130 interrupted."""
-    try:
-        code = app(standalone_mode=True)
-    except DivulgeError as error:
-        print(f"error: {error}", file=sys.stderr)
-        code = 2
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        code = 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    sys.exit(code)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    app(prog_name="divulge")

@@ -1,0 +1,103 @@
+"""What the commands share: options, numbers for people and for programs, tables."""
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Annotated, Any
+
+import typer
+
+from divulge.errors import DivulgeError
+from divulge.units import Unit
+
+UnitOption = Annotated[Unit, typer.Option("--unit", help="Unit of everything logarithmic.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object; infinity is the string inf.")]
+PriorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prior",
+        metavar="PRIOR",
+        help="What the adversary knows before: a CSV, Parquet or JSON file, the word uniform, or TABLE:COLUMN.",
+    ),
+]
+ChannelArgument = Annotated[
+    str, typer.Argument(metavar="CHANNEL", help="A CSV, JSON, .npy, .npz, Parquet or Arrow file; - is standard input.")
+]
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as JSON can hold it: infinity is "inf", fractions and NumPy numbers are numbers.
+
+    Examples
+    --------
+    >>> plain({"pml": math.inf, "lift": Fraction(3, 2)})
+    {'pml': 'inf', 'lift': 1.5}
+    """
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else str(key): plain(item) for key, item in value.items()}
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, (float, Fraction)):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if isinstance(value, Sequence):
+        return [plain(item) for item in value]
+    return plain(value.tolist()) if hasattr(value, "tolist") else str(value)
+
+
+def emit(found: Any) -> None:
+    """Print one JSON object on standard output."""
+    print(json.dumps(plain(found), ensure_ascii=False, allow_nan=False))
+
+
+def note(message: str) -> None:
+    """Print a message for people on standard error."""
+    print(message, file=sys.stderr)
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """Return a number as people read it; fractions stay fractions while they are short.
+
+    Examples
+    --------
+    >>> number(math.inf), number(0.40546510810816444), number(Fraction(19, 11))
+    ('inf', '0.4055', '19/11')
+    """
+    if isinstance(value, Fraction) and len(str(value)) <= 9:
+        return str(value)
+    return f"{float(value):.{digits}g}"
+
+
+def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], left: int = 1) -> None:
+    """Print a table; the first `left` columns are text, the others numbers (text among them stays as it is)."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for place, column in enumerate(header):
+        table.add_column(Text(column), justify="left" if place < left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell if isinstance(cell, str) else number(cell)) for cell in row))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=max(80, Console(width=10_000).measure(table).maximum))
+    console.print(table)
+
+
+def one_of(**given: Any) -> str:
+    """Return the name of the one keyword that is not None; refuse none and several.
+
+    Examples
+    --------
+    >>> one_of(channel="c.csv", data=None)
+    'channel'
+    """
+    present = [name for name, value in given.items() if value is not None]
+    if len(present) != 1:
+        names = " or ".join(given)
+        found = "none of them" if not present else " and ".join(present)
+        raise DivulgeError(f"give one of {names}; there is {found}.")
+    return present[0]

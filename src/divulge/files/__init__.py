@@ -1,0 +1,226 @@
+"""Reading and writing channels, priors and tables; every refusal names the file and the place.
+
+A file is read by its suffix, standard input (`-`) by its first bytes. A text file is exact when it holds a number as
+text: a cell with a `/` in CSV, an entry in quotes in JSON. All its numbers are then the decimals that stand there.
+"""
+
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from divulge.errors import DivulgeError, InputFileError
+from divulge.files import as_arrow, as_csv, as_json, as_numpy
+from divulge.files.opening import PathLike, name_of, naming, opened, replacing
+from divulge.model.channel import Channel
+from divulge.model.joint import Joint
+from divulge.model.prior import Prior
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format: how it is recognized, and what of a channel, a prior and the columns of a table it can hold."""
+
+    suffixes: tuple[str, ...]
+    magic: tuple[bytes, ...]
+    channel: Callable[[BinaryIO], Channel]
+    write: Callable[[Channel, BinaryIO], None]
+    prior: Callable[[BinaryIO], Prior]
+    columns: Callable[[BinaryIO, tuple[str, ...]], Iterator[tuple[Hashable, ...]]] | None = None
+    records: Callable[[BinaryIO], Any] | None = None
+
+
+FORMATS: tuple[Format, ...] = (
+    Format((".csv",), (), as_csv.channel, as_csv.write, as_csv.prior, as_csv.columns, as_csv.records),
+    Format((".json",), (b"{", b"["), as_json.channel, as_json.write, as_json.prior, None, as_json.read),
+    Format((".npy",), (b"\x93NUMPY",), as_numpy.channel, as_numpy.write_npy, as_numpy.prior),
+    Format((".npz",), (b"PK",), as_numpy.channel, as_numpy.write_npz, as_numpy.prior),
+    Format(
+        (".parquet", ".pq"),
+        (b"PAR1",),
+        lambda stream: as_arrow.channel(as_arrow.parquet(stream)),
+        as_arrow.write_parquet,
+        lambda stream: as_arrow.prior(as_arrow.parquet(stream)),
+        as_arrow.parquet_columns,
+    ),
+    Format(
+        (".arrow", ".feather", ".ipc"),
+        (b"ARROW1", b"\xff\xff\xff\xff"),
+        lambda stream: as_arrow.channel(as_arrow.arrow(stream)),
+        as_arrow.write_arrow,
+        lambda stream: as_arrow.prior(as_arrow.arrow(stream)),
+        as_arrow.arrow_columns,
+    ),
+)
+"""All file formats; what is not recognized on standard input is CSV, the first."""
+
+
+def read_channel(path: PathLike) -> Channel:
+    """Return the channel in a CSV, JSON, .npy, .npz, Parquet or Arrow file, or on standard input (`-`).
+
+    In CSV, Parquet and Arrow the first column holds the secrets and the header the outcomes. JSON is an object with the
+    keys "secrets", "outcomes", "matrix". Fractions such as "3/4" make the channel exact.
+
+    Raises
+    ------
+    InputFileError
+        Naming the file and the place of the fault.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "coin.csv"
+    >>> _ = path.write_text("secret,heads,tails\\nfair,1/2,1/2\\nloaded,3/4,1/4\\n")
+    >>> read_channel(path)
+    exact Channel, 2 secrets x 2 outcomes
+            heads  tails
+      fair    1/2    1/2
+    loaded    3/4    1/4
+    >>> folder.cleanup()
+    """
+    with opened(path) as stream:
+        return _format(path, stream).channel(stream)
+
+
+def write_channel(channel: Channel, path: PathLike) -> None:
+    """Write a channel in the format that the suffix of `path` names; the file appears whole or not at all.
+
+    Fractions stay exact in every format. A `.npy` file has no place for labels.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "coin.json"
+    >>> write_channel(Channel([["1/2", "1/2"]], ["fair"], ["heads", "tails"]), path)
+    >>> path.read_text()
+    '{"secrets": ["fair"], "outcomes": ["heads", "tails"], "matrix": [["1/2", "1/2"]]}\\n'
+    >>> folder.cleanup()
+    """
+    if not isinstance(channel, Channel):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise DivulgeError.of("channel", "be a Channel", "it", f"a {type(channel).__name__}")
+    chosen = _by_suffix(name_of(path))
+    with replacing(path) as stream:
+        chosen.write(channel, stream)
+
+
+def read_prior(spec: PathLike, channel: Channel | None = None) -> Prior:
+    """Return the prior that `spec` names, in the order of the channel's secrets when a channel is given.
+
+    Parameters
+    ----------
+    spec : path, "-", "uniform" or "TABLE:COLUMN"
+        CSV, Parquet and Arrow files have two columns, secret and probability; JSON is an object from secrets to
+        probabilities. "uniform" needs the channel. TABLE:COLUMN counts the values of a column; a secret of the channel
+        that never occurs there has probability 0.
+
+    Raises
+    ------
+    InputFileError
+        Naming the file and the place of the fault, also when the secrets are not those of the channel.
+
+    Examples
+    --------
+    >>> read_prior("uniform", Channel([["1/2", "1/2"], ["0", "1"]], ["a", "b"])).to_dict()
+    {'a': Fraction(1, 2), 'b': Fraction(1, 2)}
+    """
+    if spec == "uniform":
+        if channel is None:
+            raise DivulgeError.of("prior", "come with a channel to be uniform over its secrets", "it", "alone")
+        return Prior.uniform(channel.secrets)
+    name = name_of(spec)
+    table, _, column = name.rpartition(":")
+    if table and not os.path.exists(name):
+        return _counted(table, column, channel)
+    with opened(spec) as stream:
+        prior = _format(spec, stream).prior(stream)
+        return prior if channel is None else prior.aligned(channel.secrets, "the channel")
+
+
+def _counted(table: str, column: str, channel: Channel | None) -> Prior:
+    counts = {value: count for (value,), count in count_rows(table, column).items()}
+    if channel is None or isinstance(channel.secrets, range):
+        return Prior.from_counts(dict(sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))))
+    known = {str(secret): secret for secret in channel.secrets}
+    with naming(f"{table}, column {column!r}"):
+        for value in counts:
+            if str(value) not in known:
+                raise DivulgeError(
+                    f"must have only secrets of the channel; it has {str(value)[:60]!r}. "
+                    f"Hint: the channel's secrets are {', '.join(list(known)[:6])}{', ...' if len(known) > 6 else ''}."
+                )
+    by_text = {str(value): count for value, count in counts.items()}
+    return Prior.from_counts([by_text.get(text, 0) for text in known], list(known.values()))
+
+
+def read_joint(path: PathLike, secret: str, released: str) -> Joint:
+    """Return the empirical joint of two columns of a table: an estimate (plug-in) from its rows, exact as counts.
+
+    The table is a CSV, Parquet or Arrow file and is read row by row. Labels come in order of their text.
+
+    Raises
+    ------
+    InputFileError
+        Naming the file and the column that is missing, or has a missing value.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "people.csv"
+    >>> _ = path.write_text("ill,tested\\nyes,pos\\nyes,neg\\nno,neg\\nno,neg\\n")
+    >>> read_joint(path, "ill", "tested").posterior("neg").to_dict()
+    {'no': Fraction(2, 3), 'yes': Fraction(1, 3)}
+    >>> folder.cleanup()
+    """
+    counts = count_rows(path, secret, released)
+    secrets, outcomes = (sorted({pair[axis] for pair in counts}, key=str) for axis in (0, 1))
+    return Joint.from_counts(dict(counts), secrets, outcomes)
+
+
+def count_rows(path: PathLike, *columns: str) -> Counter[tuple[Hashable, ...]]:
+    """Return how often each combination of values occurs in `columns` of a table; a missing value is refused."""
+    with opened(path) as stream:
+        reader = _format(path, stream).columns
+        if reader is None:
+            raise InputFileError(f"{name_of(path)}: must be a table: a CSV, Parquet or Arrow file.")
+        counts = Counter(reader(stream, columns))
+        if not counts:
+            raise InputFileError(f"{name_of(path)}: has no rows.")
+        for values, count in counts.items():
+            for column, value in zip(columns, values, strict=True):
+                if value is None or (isinstance(value, float) and math.isnan(value)):
+                    raise InputFileError(
+                        f"{name_of(path)}: must have no missing value; column {column!r} lacks one in {count} row(s). "
+                        "Hint: name it as a category of its own first."
+                    )
+    return counts
+
+
+def read_records(path: PathLike) -> Any:
+    """Return the value in a JSON file, or a list with a dictionary for each line of a CSV file."""
+    with opened(path) as stream:
+        reader = _format(path, stream).records
+        if reader is None:
+            raise InputFileError(f"{name_of(path)}: must be a JSON or CSV file.")
+        return reader(stream)
+
+
+def _format(path: PathLike, stream: BinaryIO) -> Format:
+    if path != "-":
+        return _by_suffix(name_of(path))
+    head = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+    stream.seek(0)
+    return next((known for known in FORMATS if known.magic and head.startswith(known.magic)), FORMATS[0])
+
+
+def _by_suffix(name: str) -> Format:
+    for known in FORMATS:
+        if Path(name).suffix.lower() in known.suffixes:
+            return known
+    suffixes = ", ".join(suffix for known in FORMATS for suffix in known.suffixes)
+    raise InputFileError(f"{name}: must have a name that ends in {suffixes}.")

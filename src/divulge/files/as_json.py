@@ -1,0 +1,118 @@
+"""JSON: {"secrets": [...], "outcomes": [...], "matrix": [[...]]}. An entry in quotes makes all numbers exact."""
+
+import json
+from collections.abc import Hashable
+from typing import Any, BinaryIO
+
+from divulge.errors import DivulgeError
+from divulge.files.cells import cells
+from divulge.files.opening import kind
+from divulge.model.channel import Channel
+from divulge.model.prior import Prior
+
+_LONGEST_NUMERAL = 400
+
+
+class Numeral(str):
+    """A number as it was written, apart from text in quotes."""
+
+    __slots__ = ()
+
+
+def channel(stream: BinaryIO) -> Channel:
+    """Return the channel of an object with a matrix, and labels if it has them; other keys are of no account."""
+    found = _loaded(stream)
+    if not isinstance(found, dict):
+        raise DivulgeError(f'must be an object with the key "matrix"; it is {kind(found)}.')
+    if not isinstance(found.get("matrix"), list):
+        keys = ", ".join(list(found)[:6]) or "none"
+        raise DivulgeError(f'must have a list of rows under the key "matrix"; its keys are {keys[:200]}.')
+    return Channel(_entries(found["matrix"]), *(_labels(found.get(axis), axis) for axis in ("secrets", "outcomes")))
+
+
+def prior(stream: BinaryIO) -> Prior:
+    """Return the prior of an object from secrets to probabilities."""
+    found = _loaded(stream)
+    if not isinstance(found, dict):
+        raise DivulgeError(f"must be an object from secrets to probabilities; it is {kind(found)}.")
+    return Prior(_entries(list(found.values())), list(found))
+
+
+def read(stream: BinaryIO) -> Any:
+    """Return the value, with numbers as int or float."""
+    return _plain(_loaded(stream))
+
+
+def write(what: Channel, stream: BinaryIO) -> None:
+    """Write the object; exact entries are text."""
+    matrix = [[cell.removesuffix("/1") for cell in row] for row in cells(what)] if what.exact else cells(what)
+    found = {"secrets": list(what.secrets), "outcomes": list(what.outcomes), "matrix": matrix}
+    try:
+        text = json.dumps(found, ensure_ascii=False, allow_nan=False)
+    except TypeError as error:
+        raise DivulgeError.of("channel", "have labels that JSON can hold", "the fault", str(error)) from None
+    stream.write(text.encode() + b"\n")
+
+
+def _loaded(stream: BinaryIO) -> Any:
+    try:
+        return json.loads(
+            stream.read().decode("utf-8-sig"),
+            parse_float=_numeral,
+            parse_int=_numeral,
+            parse_constant=_no_number,
+            object_pairs_hook=_once,
+        )
+    except json.JSONDecodeError as error:
+        raise DivulgeError(f"must be JSON; line {error.lineno}, column {error.colno}: {error.msg}.") from None
+
+
+def _numeral(text: str) -> Numeral:
+    if len(text) > _LONGEST_NUMERAL:
+        raise DivulgeError(f"must have numbers of at most {_LONGEST_NUMERAL} characters; one has {len(text)}.")
+    return Numeral(text)
+
+
+def _no_number(word: str) -> Any:
+    raise DivulgeError(f"must hold finite numbers only; it has {word}.")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise DivulgeError(f"must have no key twice in one object; {key[:60]!r} comes twice.")
+        found[key] = value
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Numeral):
+        return float(value) if any(c in value for c in ".eE") else int(value)
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
+
+
+def _labels(labels: Any, axis: str) -> list[Hashable] | None:
+    if labels is not None and not isinstance(labels, list):
+        raise DivulgeError.of(axis, "be a list of labels", "it", kind(labels))
+    return None if labels is None else [_hashable(_plain(label)) for label in labels]
+
+
+def _hashable(label: Any) -> Hashable:
+    """Return a label; a list (the pair of two releases) is a tuple in Python."""
+    return tuple(_hashable(item) for item in label) if isinstance(label, list) else label
+
+
+def _entries(values: list[Any]) -> list[Any]:
+    """Return entries as floats, or all of them as text (to be read exactly) when one of them is text."""
+    flat = [cell for row in values for cell in (row if isinstance(row, list) else [row])]
+    convert = str if any(type(cell) is str for cell in flat) else float
+
+    def entry(cell: Any) -> Any:
+        return convert(cell) if isinstance(cell, Numeral) else cell
+
+    return [[entry(cell) for cell in row] if isinstance(row, list) else entry(row) for row in values]
