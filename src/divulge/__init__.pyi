@@ -24,6 +24,9 @@ from .files import read_channel as read_channel
 from .files import read_joint as read_joint
 from .files import read_prior as read_prior
 from .files import write_channel as write_channel
+from .guarantees.calculus import Step as Step
+from .guarantees.calculus import Unknown as Unknown
+from .guarantees.calculus import implied as implied
 from .guarantees.catalog import parse as parse
 from .guarantees.guarantee import Guarantee as Guarantee
 from .guarantees.guarantee import Verdict as Verdict

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from divulge.errors import DivulgeError
 from divulge.guarantees.levels import Level, Witness
@@ -12,6 +12,9 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.entries import parse as parse_number
 from divulge.model.joint import Joint
+
+if TYPE_CHECKING:
+    from divulge.guarantees.calculus import Step, Unknown
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Guarantee:
     index: ClassVar[tuple[str, ...]] = ()
     forms: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
-    derivation: tuple[Any, ...] = field(default=(), compare=False, kw_only=True)
+    derivation: tuple["Step", ...] = field(default=(), compare=False, kw_only=True)
     """How it follows from what was given, when it was derived."""
 
     def __post_init__(self) -> None:
@@ -133,6 +136,49 @@ class Guarantee:
         loosest = cls(**{name: PARAMETERS[name].high for name in cls.bounded()}, **index)
         levels = loosest.levels(cls.subject(released))
         return cls(**{name: v.bound() for name, v in zip(cls.bounded(), levels, strict=True)}, **index)
+
+    def implies(self, kind: "type[Guarantee]", *others: "Guarantee", **context: Any) -> "Guarantee | Unknown":
+        """Return the tightest guarantee of `kind` that follows, with its derivation; or Unknown with the reason.
+
+        Parameters
+        ----------
+        kind : class of guarantee, such as `LDP`
+        *others : guarantees that hold as well
+        **context
+            What is known of the secret: `prior`, `p_min`, `n`, `uniform`; see `implied`. Index parameters of `kind`
+            are given here too.
+
+        Returns
+        -------
+        Guarantee or Unknown
+            Parameters are rounded up, so the guarantee is never stronger than what was proved.
+
+        Examples
+        --------
+        >>> from divulge import LDP, PML
+        >>> PML("1/4").implies(LDP, p_min="1/2")
+        LDP(0.584110610818803)
+        >>> print(PML(1).implies(LDP))
+        unknown: nothing known leads to ldp from pml without p_min.
+        """
+        from divulge.guarantees.calculus import implied
+
+        return implied((self, *others), kind, **context)
+
+    def stronger_than(self, other: "Guarantee", **context: Any) -> bool:
+        """Say whether a theorem shows that this guarantee implies `other` in the context; False means not shown.
+
+        Examples
+        --------
+        >>> from divulge import LDP, PML
+        >>> LDP(1).stronger_than(PML(1)), PML(1).stronger_than(LDP(1))
+        (True, False)
+        """
+        index = {name: getattr(other, name) for name in other.index}
+        found = self.implies(type(other), **index, **context)
+        if not isinstance(found, Guarantee):
+            return False
+        return all(getattr(found, name) <= getattr(other, name) for name in other.bounded())
 
     def to_dict(self) -> dict[str, Any]:
         """Return {"kind", parameters as floats}."""

@@ -1,0 +1,126 @@
+"""What is known of the secret when one guarantee is translated into another."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import floor
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.model.convert import as_prior
+from divulge.model.entries import parse as parse_number
+from divulge.model.prior import Prior
+
+ULP = Fraction(1, 2**53)
+"""Half the spacing of doubles near 1: how far rounding may have moved a number that was given."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known of the secret: the whole prior, its smallest probability, how many values it has, or nothing.
+
+    Attributes
+    ----------
+    prior : Prior or None
+    p_min : Fraction or None
+        The smallest probability of a secret (or less), at its exact value.
+    n : int or None
+        The number of secrets (or more).
+    uniform : bool
+        Whether all secrets are known to be equally likely.
+    full_support : bool
+        Whether every row of the channel belongs to a secret of positive probability. Without a prior this is
+        understood; a prior with zeros denies it.
+    """
+
+    prior: Prior | None = None
+    p_min: Fraction | None = None
+    n: int | None = None
+    uniform: bool = False
+    full_support: bool = True
+
+    @classmethod
+    def of(cls, prior: Any = None, p_min: Any = None, n: Any = None, uniform: bool = False) -> "Context":
+        """Return the context of a prior, or of p_min, n, and whether the prior is uniform.
+
+        Examples
+        --------
+        >>> Context.of(n=4, uniform=True).p_min
+        Fraction(1, 4)
+        """
+        if prior is not None:
+            if p_min is not None or n is not None or uniform:
+                raise DivulgeError.of("p_min", "be absent when the whole prior is given", "it", "given as well")
+            return cls._of_prior(as_prior(prior))
+        least = None if p_min is None else _probability(p_min)
+        size = None if n is None else _size(n)
+        if uniform:
+            size = size if size is not None or least is None else round(1 / least)
+            if size is None:
+                raise DivulgeError.of("uniform", "come with n, the number of secrets", "n", "absent")
+            least = Fraction(1, size) if least is None else least
+            if not abs(least * size - 1) <= size * ULP:
+                raise DivulgeError.of("p_min", f"be 1/{size} for a uniform prior of {size}", "it", str(float(least)))
+        if least is not None and size is not None and not least * size <= 1 + size * ULP:
+            raise DivulgeError.of("p_min", f"be at most 1/{size} for {size} secrets", "it", str(float(least)))
+        return cls(None, least, size, bool(uniform))
+
+    @classmethod
+    def _of_prior(cls, prior: Prior) -> "Context":
+        positive = prior.probabilities[prior.support].tolist()
+        full = bool(prior.support.all())
+        same = full and max(positive) == min(positive)
+        return cls(prior, Fraction(prior.p_min), len(prior), same, full)
+
+    @property
+    def n_max(self) -> int | None:
+        """The largest number of secrets there can be: n, or the most that p_min leaves room for."""
+        if self.n is not None:
+            return self.n
+        return None if self.p_min is None else floor(1 / (self.p_min * (1 - ULP)))
+
+    @property
+    def nudged(self) -> "Context":
+        """The same context with a p_min that is smaller by one rounding, as it may have been before it was rounded."""
+        if self.p_min is None or self.p_min == 1:
+            return self
+        return Context(self.prior, self.p_min * (1 - ULP), self.n, self.uniform, self.full_support)
+
+    @cached_property
+    def words(self) -> str:
+        """The context in words."""
+        parts = [
+            f"a prior of {len(self.prior)} secrets" if self.prior is not None else "",
+            f"p_min = {float(self.p_min):.6g}" if self.p_min is not None else "",
+            f"N = {self.n}" if self.n is not None and self.prior is None else "",
+            "uniform" if self.uniform else "",
+            "" if self.full_support else "not of full support",
+        ]
+        return ", ".join(part for part in parts if part) or "nothing"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return {"p_min", "n", "uniform", "full_support"}, without what is not known."""
+        known: dict[str, Any] = {} if self.p_min is None else {"p_min": float(self.p_min)}
+        if self.n is not None:
+            known["n"] = self.n
+        return {**known, "uniform": self.uniform, "full_support": self.full_support}
+
+
+def _probability(value: Any) -> Fraction:
+    try:
+        exact = parse_number(value, lambda: "`p_min` must be a number; it is") if isinstance(value, str) else value
+        number = Fraction(exact)
+    except DivulgeError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        raise DivulgeError.of("p_min", "be a number in (0, 1/2], or 1", "it", str(value)) from None
+    if isinstance(value, bool) or not (0 < number <= Fraction(1, 2) or number == 1):
+        hint = "it is the probability of the least likely secret, which two or more share at most 1/2 of."
+        raise DivulgeError.of("p_min", "be in (0, 1/2], or 1 for a single secret", "it", str(value), hint)
+    return number
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not value.__index__() >= 1:
+        raise DivulgeError.of("n", "be a whole number of secrets, at least 1", "it", str(value))
+    return value.__index__()
