@@ -3,6 +3,8 @@ __version__: str
 from .adversaries.adversary import Cost as Cost
 from .adversaries.adversary import Gain as Gain
 from .adversaries.attack import Attack as Attack
+from .adversaries.correlated import Dalenius as Dalenius
+from .adversaries.correlated import dalenius as dalenius
 from .adversaries.functions import RandomizedFunction as RandomizedFunction
 from .adversaries.leakage import additive_leakage as additive_leakage
 from .adversaries.leakage import before_and_after as before_and_after
@@ -11,6 +13,7 @@ from .adversaries.leakage import log_leakage as log_leakage
 from .adversaries.leakage import pointwise_leakage as pointwise_leakage
 from .adversaries.leakage import uncertainty as uncertainty
 from .adversaries.leakage import vulnerability as vulnerability
+from .adversaries.matching import matching_function as matching_function
 from .adversaries.worst import PriorSequence as PriorSequence
 from .adversaries.worst import worst_average as worst_average
 from .adversaries.worst import worst_function as worst_function

@@ -1,4 +1,4 @@
-"""Witnesses: the adversary behind a number, explicit, in words, and played with random draws."""
+"""Attacks: the adversary behind a number, explicit, in words, and played with random draws."""
 
 import math
 from collections.abc import Hashable

@@ -34,7 +34,8 @@ def as_adversary(value: Any, argument: str = "adversary") -> Adversary:
     return Gain(value)
 
 
-def _as(kind: type[Adversary], value: Any, argument: str) -> Adversary:
+def as_kind(kind: type[Adversary], value: Any, argument: str) -> Adversary:
+    """Return `value` as a Gain or as a Cost, whichever is asked for; a matrix is either."""
     adversary = as_adversary(value, argument) if kind is Gain or not _is_matrix(value) else kind(value)
     if not isinstance(adversary, kind):
         raise DivulgeError.of(argument, f"be a {kind.__name__}", "it", f"a {type(adversary).__name__}")
@@ -71,7 +72,7 @@ def vulnerability(prior: Any, gain: Any) -> Any:
     >>> vulnerability(["1/4", "1/2", "1/4"], Gain.identity(3))
     Fraction(1, 2)
     """
-    return _value(_as(Gain, gain, "gain"), prior)
+    return _value(as_kind(Gain, gain, "gain"), prior)
 
 
 def uncertainty(prior: Any, cost: Any) -> Any:
@@ -87,7 +88,7 @@ def uncertainty(prior: Any, cost: Any) -> Any:
     >>> uncertainty(["1/4", "1/2", "1/4"], Cost.zero_one(3))
     Fraction(1, 2)
     """
-    return _value(_as(Cost, cost, "cost"), prior)
+    return _value(as_kind(Cost, cost, "cost"), prior)
 
 
 def _blocks(joint: Joint, adversary: Adversary) -> Iterator[np.ndarray]:

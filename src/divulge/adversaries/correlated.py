@@ -1,0 +1,107 @@
+"""Dalenius: what a release about X says about a secret Z that is correlated with X."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from divulge.measures.capacity import bayes_capacity
+from divulge.measures.density import lift, lift_capacity
+from divulge.model.channel import Channel
+from divulge.model.convert import as_channel, as_joint
+from divulge.model.joint import Joint
+from divulge.model.prior import Prior
+from divulge.model.shown import number
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dalenius:
+    """What a release about X says about Z, and what bounds it.
+
+    Attributes
+    ----------
+    joint : Joint
+        Z and the outcome: prior rho and channel D C; every measure applies to it.
+    correlation : Joint
+        Z and X: prior rho and channel D.
+    release : Joint
+        X and the outcome: prior rho D and channel C.
+    """
+
+    joint: Joint
+    correlation: Joint
+    release: Joint
+
+    @property
+    def lift(self) -> Any:
+        """The lift of Z, Lift(rho, D C): what the worst adversary about Z gains at the worst outcome, a ratio."""
+        return lift(self.joint)
+
+    @property
+    def lift_of_correlation(self) -> Any:
+        """Lift(rho, D), a bound of `lift`: what knowing X itself would say about Z."""
+        return lift(self.correlation)
+
+    @property
+    def lift_of_release(self) -> Any:
+        """Lift(rho D, C), a bound of `lift`: what the outcome says about X."""
+        return lift(self.release)
+
+    @property
+    def bound(self) -> Any:
+        """The smaller of the two bounds of `lift`."""
+        return min(self.lift_of_correlation, self.lift_of_release)
+
+    @property
+    def lift_capacity(self) -> tuple[Any, Any]:
+        """The lift capacities of D C and of C; the first is never the larger."""
+        return lift_capacity(self.joint.channel), lift_capacity(self.release.channel)
+
+    @property
+    def bayes_capacity(self) -> tuple[Any, Any]:
+        """The Bayes capacities of D C and of C; the first is never the larger."""
+        return bayes_capacity(self.joint.channel), bayes_capacity(self.release.channel)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"lift of the correlated secret: {number(self.lift)}",
+            f"  at most {number(self.lift_of_correlation)} (lift of the correlation)",
+            f"  at most {number(self.lift_of_release)} (lift of the release)",
+            "lift capacity: {} of at most {}".format(*map(number, self.lift_capacity)),
+            "Bayes capacity: {} of at most {}".format(*map(number, self.bayes_capacity)),
+        ]
+        return "\n".join(lines)
+
+
+def dalenius(correlation: Any, channel: Any) -> Dalenius:
+    """Return what a release of X through `channel` says about a secret Z that is correlated with X.
+
+    Z has the prior rho and becomes X through the channel D, X becomes the outcome through C: the outcome says about Z
+    what the channel D C says. Lift(rho, D C) <= min(Lift(rho, D), Lift(rho D, C)), and neither the lift capacity nor
+    the Bayes capacity of D C exceeds that of C.
+
+    Parameters
+    ----------
+    correlation : Joint, (rho, D), or array_like of shape (|Z|, |X|) with P(z, x)
+        For two columns of a table: `Joint.from_counts(Counter(zip(z, x)))`.
+    channel : Channel, or array_like of shape (|X|, M)
+
+    Returns
+    -------
+    Dalenius
+
+    References
+    ----------
+    Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
+    information flow", Lemma 2 and Corollary 3.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> about_z = dalenius(Joint.from_counts([[3, 1], [1, 3]]), [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> about_z.lift, about_z.lift_of_correlation, about_z.lift_of_release
+    (Fraction(5, 4), Fraction(3, 2), Fraction(3, 2))
+    """
+    about = as_joint(correlation)
+    release: Channel = as_channel(channel)
+    combined = about.channel.then(release)
+    middle = Prior(about.outer, about.outcomes)
+    return Dalenius(Joint(about.prior, combined), about, Joint(middle, release))
