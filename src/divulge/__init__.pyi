@@ -14,6 +14,9 @@ from .adversaries.leakage import pointwise_leakage as pointwise_leakage
 from .adversaries.leakage import uncertainty as uncertainty
 from .adversaries.leakage import vulnerability as vulnerability
 from .adversaries.matching import matching_function as matching_function
+from .adversaries.refinement import Refinement as Refinement
+from .adversaries.refinement import max_case_refinement as max_case_refinement
+from .adversaries.refinement import refinement as refinement
 from .adversaries.worst import PriorSequence as PriorSequence
 from .adversaries.worst import worst_average as worst_average
 from .adversaries.worst import worst_function as worst_function

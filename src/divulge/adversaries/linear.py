@@ -1,0 +1,119 @@
+"""Linear programs that decide whether one set of distributions is made of another, in floats and exactly.
+
+All have one form: find z >= 0 with soft z = target and hard z = totals. In floats the worst error on the soft rows is
+minimized, and its prices separate what cannot be reached. Exactly, a float solution only proposes: what is returned
+solves the equations, or comes with multipliers that prove that nothing does.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError
+from divulge.extras import require
+
+_HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_SEEN = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """z >= 0 with hard z = totals that comes nearest, the worst error on the soft rows, and the price of each."""
+
+    z: np.ndarray
+    error: float
+    prices: np.ndarray
+
+
+def solved(c: Any, **constraints: Any) -> Any:
+    """Return SciPy's solution of min c z over z >= 0 (HiGHS, dual simplex), or raise DivulgeError with its reason."""
+    result = require("scipy.optimize", "science").linprog(c, method="highs-ds", options=_HIGHS, **constraints)
+    if result.status != 0:
+        raise DivulgeError(f"the linear program of this question must be solvable; it is not: {result.message}")
+    return result
+
+
+def nearest(soft: Any, target: np.ndarray, hard: Any, totals: np.ndarray) -> Fit:
+    """Return z >= 0 with hard z = totals that minimizes max |soft z - target|.
+
+    The prices G satisfy <G, target> - max_z <G, soft z> = error: they prove that no z does better.
+    """
+    sp = require("scipy.sparse", "science")
+    slack = np.ones((soft.shape[0], 1))
+    above, below = sp.hstack([soft, -slack]), sp.hstack([-soft, -slack])
+    exactly = sp.hstack([hard, sp.csr_array((hard.shape[0], 1))])
+    cost = np.zeros(soft.shape[1] + 1)
+    cost[-1] = 1.0
+    result = solved(
+        cost,
+        A_ub=sp.vstack([above, below]).tocsr(),
+        b_ub=np.concatenate([target, -target]),
+        A_eq=exactly.tocsr(),
+        b_eq=totals,
+    )
+    over, under = np.split(-result.ineqlin.marginals, 2)
+    return Fit(np.maximum(result.x[:-1], 0.0), float(result.fun), under - over)
+
+
+def supported(matrix: np.ndarray, target: np.ndarray, guess: np.ndarray) -> np.ndarray | None:
+    """Return the exact z >= 0 with matrix z = target that uses only the entries seen in a float `guess`, or None."""
+    used = np.flatnonzero(guess > _SEEN)
+    columns = exact.fmpq_mat(matrix[:, used])
+    transposed = columns.transpose()
+    try:
+        part = (transposed * columns).solve(transposed * exact.fmpq_mat(target.reshape(-1, 1)))
+    except ZeroDivisionError:
+        return None
+    z = exact.as_fractions(np.zeros(matrix.shape[1], dtype=int))
+    z[used] = exact.to_fractions(part)[:, 0]
+    reached = exact.product(matrix, z)
+    return z if bool((z >= 0).all()) and bool((reached == target).all()) else None
+
+
+def feasible(matrix: np.ndarray, target: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return (z, y) with exact z >= 0 and matrix z = target, or (None, y) with y matrix <= 0 < y target.
+
+    Phase one of the simplex method in rational arithmetic, with Bland's rule; the target is at least 0.
+
+    Examples
+    --------
+    >>> from divulge.exact import as_fractions
+    >>> z, y = feasible(as_fractions([[1, 1], [1, 2]]), as_fractions([1, 3]))
+    >>> z, y.tolist()  # -2 (a + b) + (a + 2 b) = -a, never positive; -2 * 1 + 3 is
+    (None, [Fraction(-2, 1), Fraction(1, 1)])
+    """
+    import flint
+
+    m, n = matrix.shape
+    whole = np.concatenate([matrix, exact.as_fractions(np.eye(m, dtype=int)), target.reshape(-1, 1)], axis=1)
+    tableau = np.empty((m + 1, n + m + 1), dtype=object)
+    tableau[:m].ravel()[:] = [flint.fmpq(v.numerator, v.denominator) for v in whole.ravel().tolist()]
+    tableau[m] = tableau[:m].sum(axis=0)
+    tableau[m, n : n + m] = flint.fmpq(0)
+    basis = list(range(n, n + m))
+    while (entering := next((j for j in range(n) if tableau[m, j] > 0), None)) is not None:
+        rows = [i for i in range(m) if tableau[i, entering] > 0]
+        leaving = min(rows, key=lambda i: (tableau[i, -1] / tableau[i, entering], basis[i]))
+        tableau[leaving] = tableau[leaving] / tableau[leaving, entering]
+        for i in range(m + 1):
+            if i != leaving and tableau[i, entering] != 0:
+                tableau[i] = tableau[i] - tableau[i, entering] * tableau[leaving]
+        basis[leaving] = entering
+    multipliers = _fractions(tableau[m, n : n + m]) + 1
+    if tableau[m, -1] > 0:
+        return None, multipliers
+    z = exact.as_fractions(np.zeros(n, dtype=int))
+    for i, j in enumerate(basis):
+        if j < n:
+            z[j] = _fractions(tableau[i, -1:])[0]
+    return z, multipliers
+
+
+def _fractions(values: np.ndarray) -> np.ndarray:
+    from fractions import Fraction
+
+    out = np.empty(len(values), dtype=object)
+    out[:] = [Fraction(int(v.p), int(v.q)) for v in values.tolist()]
+    return out
