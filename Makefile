@@ -1,0 +1,36 @@
+# make demo: what the census example reveals.  make test: all tests.  Both make their own environment in .venv.
+PYTHON ?= python3
+WORKERS ?= 2
+BIN := .venv/bin
+
+.PHONY: demo test check docs clean
+
+demo: .venv/demo.ready
+	$(BIN)/python examples/census.py
+
+test: .venv/test.ready
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: .venv/test.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/mkdocs build --strict --quiet
+
+docs: .venv/test.ready
+	$(BIN)/mkdocs serve
+
+clean:
+	rm -rf .venv site build dist .pytest_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Divulge needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/demo.ready: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tables]'
+	@touch $@
+
+.venv/test.ready: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
+	@touch $@

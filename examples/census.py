@@ -1,0 +1,1 @@
+"""What releases from a census reveal."""
