@@ -22,6 +22,8 @@ from .adversaries.worst import worst_average as worst_average
 from .adversaries.worst import worst_function as worst_function
 from .adversaries.worst import worst_gain as worst_gain
 from .adversaries.worst import worst_priors as worst_priors
+from .designing.design import Design as Design
+from .designing.design import design as design
 from .errors import DivulgeError as DivulgeError
 from .errors import InputFileError as InputFileError
 from .errors import LabelError as LabelError

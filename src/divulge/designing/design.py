@@ -1,0 +1,237 @@
+"""The most useful mechanism under a guarantee, with a bound on every other and a channel that keeps its promise."""
+
+import math
+import time
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from divulge.designing import certify
+from divulge.designing.arrange import outcomes_of
+from divulge.designing.generation import Effort, Mixture, Progress
+from divulge.designing.limits import Limits, classes_of, limits_of
+from divulge.designing.methods import METHODS
+from divulge.designing.pricing import Problem
+from divulge.designing.utilities import SUBCONVEX, Function, SubConvex, custom
+from divulge.errors import DivulgeError
+from divulge.guarantees.catalog import parse
+from divulge.guarantees.guarantee import Guarantee
+from divulge.model.channel import Channel
+from divulge.model.convert import as_prior
+from divulge.model.joint import Joint
+from divulge.model.labels import Labels
+from divulge.model.prior import Prior
+
+FEWEST_BITS, MOST_BITS = 24, 56
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Design:
+    """A mechanism, what it keeps, what any mechanism could keep, and the guarantees it exactly has.
+
+    Attributes
+    ----------
+    prior : Prior
+    guarantees : tuple of Guarantee
+        What was asked, and holds exactly.
+    objective : str
+        The name of the utility.
+    integers : int64 array of shape (N, M)
+        Row weights over 2^bits, each row summing to 2^bits: the release draws from these.
+    bits : int
+    outcomes : labels
+    utility : float
+        Of the integer channel, in nats where the utility is a logarithm.
+    bound : float
+        No mechanism that keeps the guarantees has more utility; rounded up.
+    method : str
+    seconds : float
+        Time taken.
+    """
+
+    prior: Prior
+    guarantees: tuple[Guarantee, ...]
+    objective: str
+    integers: np.ndarray
+    bits: int
+    outcomes: Labels
+    utility: float
+    bound: float
+    method: str
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """Bound minus utility, at least 0: how much more any mechanism could keep."""
+        return max(0.0, self.bound - self.utility)
+
+    @property
+    def relative_gap(self) -> float:
+        """Gap over bound; 0 when the bound is 0."""
+        return self.gap / self.bound if self.bound else 0.0
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The mechanism, with exact entries of denominator 2^bits."""
+        return Channel(certify.fractions_of(self.integers, self.bits), self.prior.secrets, self.outcomes)
+
+    @cached_property
+    def joint(self) -> Joint:
+        """The prior and the mechanism."""
+        return Joint(self.prior, self.channel)
+
+    @cached_property
+    def achieved(self) -> tuple[Guarantee, ...]:
+        """For each guarantee asked, the strongest of its kind that the channel has, measured and rounded up."""
+        return tuple(_measured(g, self.joint) for g in self.guarantees)
+
+    def __repr__(self) -> str:
+        asked = ", ".join(str(g) for g in self.guarantees) or "no guarantee"
+        return (
+            f"Design under {asked}: {self.objective} {self.utility:.9g} of at most {self.bound:.9g} "
+            f"(gap {self.gap:.2g}), by {self.method}\n{self.channel!r}"
+        )
+
+
+def _measured(guarantee: Guarantee, joint: Joint) -> Guarantee:
+    kind = type(guarantee)
+    return kind.of(joint if kind.about == "joint" else joint.channel)
+
+
+def design(
+    prior: Any,
+    *guarantees: Any,
+    utility: Any = "mutual-information",
+    outcomes: Iterable[Hashable] | None = None,
+    method: str | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    bits: int = 53,
+) -> Design:
+    r"""Return the channel with the greatest utility among all that keep the guarantees, and a proof of how good it is.
+
+    max sum_y q_y mu(v_y) subject to sum_y q_y v_y = 1 and v_y in the polytope of the guarantees, where
+    v_xy = C_xy / q_y is the lift and mu(v) = sum_x P_x f(v_x) for a convex f (v log v for mutual information).
+
+    Parameters
+    ----------
+    prior : Prior, or what converts to one, of N secrets
+    *guarantees : Guarantee or text such as "pml=0.5"
+        PML, PMC, LIP, ALIP, LDP (or DP), lift, lift capacity, Bayes capacity, maximal leakage; all are kept at once.
+    utility : str, or convex function of an array of lifts
+        "mutual-information" (nats), "total-variation", "chi-squared", ...
+    outcomes : labels, optional
+        0, 1, ... when not given; at least as many as the mechanism uses, the rest are dropped.
+    method : str, optional
+        A method by name instead of the first that applies.
+    time_limit : float, optional
+        Seconds after which the best channel so far comes back, with its honest gap.
+    progress : function of a Progress, optional
+        Called once a round in long runs.
+    bits : int
+        The channel's entries are whole multiples of 2^-bits.
+
+    Returns
+    -------
+    Design
+        `channel` keeps the guarantees exactly; `utility` is that channel's, `bound` is an upper bound for every
+        mechanism (rounded up), `gap` is what is left between them.
+
+    Raises
+    ------
+    DivulgeError
+        When a guarantee is of a kind that no design knows, or a method does not apply.
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> best = dv.design(dv.Prior(["1/4", "1/2", "1/4"]), dv.PML("1/4"))
+    >>> best.method, round(best.utility, 6)
+    ('closed-form', 0.105489)
+    >>> bool(dv.PML("1/4").holds_for(best.joint))
+    True
+    """
+    started = time.monotonic()
+    prior = as_prior(prior)
+    promised = tuple(_guarantee(g) for g in guarantees)
+    objective = _utility(utility)
+    if not FEWEST_BITS <= bits <= MOST_BITS:
+        raise DivulgeError.of("bits", f"be between {FEWEST_BITS} and {MOST_BITS}", "it", str(bits))
+    support = np.flatnonzero(prior.support)
+    p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
+    classes, exact_limits = classes_of(p), limits_of(promised)
+    floats = classes.probability
+    limits = exact_limits.floats().tightened(float(floats.min()), float(floats.max()), len(p))
+    _check_finite(objective, limits)
+    effort = Effort(deadline=math.inf if time_limit is None else started + time_limit, progress=progress)
+    problem = Problem.of(classes, objective, limits)
+    name, found = _solved(problem, effort, method)
+    weights, lifts = outcomes_of(found.weights, found.vertices, classes)
+    checker = certify.Checker.of(p, exact_limits)
+    integers = _with_absent(certify.certified(weights, lifts, checker, bits), support, len(prior), prior.floats, bits)
+    value = objective.of(prior.floats, integers / 2.0**bits)
+    return Design(
+        prior, promised, objective.name, integers, bits, _labels(outcomes, integers.shape[1]), value,
+        max(found.bound, 0.0), name, time.monotonic() - started,
+    )  # fmt: skip
+
+
+def _guarantee(value: Any) -> Guarantee:
+    if isinstance(value, Guarantee):
+        return value
+    if isinstance(value, str):
+        return parse(value)
+    raise DivulgeError.of("guarantee", 'be a guarantee or text such as "pml=0.5"', "it", f"a {type(value).__name__}")
+
+
+def _utility(value: Any) -> SubConvex:
+    if isinstance(value, SubConvex):
+        return value
+    if callable(value):
+        return custom(cast(Function, value))
+    if value in SUBCONVEX:
+        return SUBCONVEX[value]
+    known = ", ".join(SUBCONVEX)
+    raise DivulgeError.of("utility", f"be a convex function of the lift or one of {known}", "it", repr(value))
+
+
+def _check_finite(utility: SubConvex, limits: Limits) -> None:
+    if not np.isfinite(utility.f(np.array([limits.low]))).all():
+        raise DivulgeError.of(
+            "utility", "be finite under the guarantees", utility.name, "infinite when an outcome rules a secret out",
+            "add a guarantee that forbids zeros, such as pmc or ldp.",
+        )  # fmt: skip
+
+
+def _solved(problem: Problem, effort: Effort, method: str | None) -> tuple[str, Mixture]:
+    if method is not None and method not in METHODS:
+        raise DivulgeError.of("method", f"be one of {', '.join(METHODS)}", "it", repr(method))
+    for name in METHODS if method is None else (method,):
+        found = METHODS[name].solve(problem, effort)
+        if found is not None:
+            return name, found
+    raise DivulgeError.of("method", "apply to this prior and these guarantees", "it", f"{method}, which does not")
+
+
+def _with_absent(columns: np.ndarray, support: np.ndarray, size: int, prior: np.ndarray, bits: int) -> np.ndarray:
+    """Return the integers with a row for every secret of probability 0 as well."""
+    if len(support) == size:
+        return columns
+    mean = prior[support] @ (columns / 2.0**bits)
+    out = np.tile(certify.row_for_absent(columns, mean, 2**bits), (size, 1))
+    out[support] = columns
+    return out
+
+
+def _labels(outcomes: Iterable[Hashable] | None, needed: int) -> Labels:
+    if outcomes is None:
+        return range(needed)
+    names = tuple(outcomes)
+    if len(names) < needed:
+        raise DivulgeError.of(
+            "outcomes", f"name at least the {needed} that the mechanism uses", "their number", str(len(names))
+        )
+    return names[:needed]

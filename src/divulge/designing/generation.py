@@ -1,0 +1,101 @@
+"""Column generation: the master proposes a dual, an oracle prices all vertices under it, until they agree."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from divulge.designing.master import Master
+from divulge.designing.pricing import Oracle, Problem
+from divulge.designing.vertices import Pair, Vertices
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a long run is: the utility reached, the bound so far, seconds since the start, rounds done."""
+
+    utility: float
+    bound: float
+    seconds: float
+    rounds: int
+
+    @property
+    def gap(self) -> float:
+        """Bound minus utility."""
+        return self.bound - self.utility
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Weights on vertices, and a bound on the utility of any mechanism."""
+
+    weights: np.ndarray
+    vertices: Vertices
+    bound: float
+
+
+@dataclass(frozen=True)
+class Effort:
+    """When to stop: relative gap reached, or seconds spent; and whom to tell."""
+
+    tolerance: float = 1e-10
+    deadline: float = math.inf
+    progress: Callable[[Progress], object] | None = None
+
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() >= self.deadline
+
+
+def generate(problem: Problem, oracle: Oracle, effort: Effort, bound: float = math.inf) -> Mixture:
+    """Return the best mixture that column generation finds, with a bound that holds whenever it stops."""
+    started = time.monotonic()
+    ceiling = ceiling_of(problem)
+    bound = min(bound, ceiling)
+    master = Master(problem.classes, problem.utility, problem.limits.capacity, ceiling)
+    master.add(oracle.start())
+    rounds, best, stale = 0, -math.inf, 0
+    while True:
+        utility, dual = master.solve()
+        fresh, excess = oracle.price(dual)
+        bound = min(bound, math.nextafter(dual.value(problem.limits.capacity) + excess, math.inf))
+        rounds += 1
+        stale = 0 if utility > best + 1e-14 * abs(bound) else stale + 1
+        best = max(best, utility)
+        if effort.progress is not None:
+            effort.progress(Progress(utility, bound, time.monotonic() - started, rounds))
+        if bound - utility <= effort.tolerance * abs(bound) or not len(fresh) or stale > 20 or effort.late():
+            break
+        master.add(fresh)
+    weights, vertices = master.mixture()
+    return Mixture(weights, vertices, bound)
+
+
+def ceiling_of(problem: Problem) -> float:
+    """Return an upper bound of mu(v) over all vertices: the chord of a box, the largest value of a pair of levels."""
+    values = [box.chord(problem.utility) for box in problem.shape.boxes]
+    values += [pair_ceiling(problem, pair) for pair in problem.shape.pairs]
+    return max(values)
+
+
+def pair_ceiling(problem: Problem, pair: Pair) -> float:
+    """Return an upper bound of pi f(high) + (1 - pi) f(low) over the range of pi, by cells that shrink.
+
+    The levels are monotone in pi and f is convex, so f is largest at an end of each cell.
+    """
+    f = problem.utility.f
+    ends = np.linspace(pair.least, pair.most, 257)
+    left, right, bound = ends[:-1], ends[1:], math.inf
+    for _ in range(28):
+        low, high = (np.maximum(f(a), f(b)) for a, b in zip(pair.levels(left), pair.levels(right), strict=True))
+        cells = np.maximum(left * high, right * high) + np.maximum((1 - left) * low, (1 - right) * low)
+        reached = float(pair.utility(problem.utility, np.concatenate([left, right])).max())
+        bound = min(bound, float(cells.max()))
+        alive = cells > reached + 1e-12 * abs(reached)
+        if not alive.any() or alive.sum() > 20_000:
+            break
+        middle = (left + right)[alive] / 2
+        left, right = np.concatenate([left[alive], middle]), np.concatenate([middle, right[alive]])
+    return bound + 1e-14 * abs(bound)

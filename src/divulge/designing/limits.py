@@ -1,0 +1,137 @@
+"""What a guarantee allows an outcome to say: bounds on the lift vector v_x = P(y | x) / q_y of every outcome y."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError
+from divulge.guarantees.guarantee import Guarantee
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The polytope low <= v_x <= high, v_x <= ratio v_z, sum_x P_x v_x = 1, and sum_y q_y max_x v_xy <= capacity.
+
+    `low`, `high` bound the lift (ALIP; PML has low = 0, PMC has high = inf), `ratio` is e^eps of LDP, `capacity` bounds
+    the Bayes capacity sum_y max_x C_xy.
+    """
+
+    low: Any = 0.0
+    high: Any = math.inf
+    ratio: Any = math.inf
+    capacity: Any = math.inf
+
+    def floats(self) -> "Limits":
+        """Return the same limits as floats."""
+        return Limits(float(self.low), float(self.high), float(self.ratio), float(self.capacity))
+
+    def meet(self, other: "Limits") -> "Limits":
+        """Return the limits that hold exactly when both do."""
+        return Limits(
+            max(self.low, other.low),
+            min(self.high, other.high),
+            min(self.ratio, other.ratio),
+            min(self.capacity, other.capacity),
+        )
+
+    def tightened(self, p_min: float, p_max: float, size: int) -> "Limits":
+        """Return equal limits without slack: bounds that the mean constraint or the other bounds imply are written out.
+
+        v_x = 1 on average leaves high <= (1 - low (1 - p_min)) / p_min and low >= (1 - high (1 - p_min)) / p_min.
+        """
+        high = min(self.high, (1 - self.low * (1 - p_min)) / p_min)
+        low = max(self.low, (1 - high * (1 - p_min)) / p_min, 0.0)
+        low, high = min(low, 1.0), max(high, 1.0)
+        ratio = self.ratio if low == 0 or self.ratio < high / low else math.inf
+        return Limits(low, high, ratio, self.capacity if self.capacity < size else math.inf)
+
+    @property
+    def trivial(self) -> bool:
+        """Whether only the channel that says nothing is left."""
+        return self.high <= 1 or self.low >= 1 or self.ratio <= 1 or self.capacity <= 1
+
+
+def _power(epsilon: Any) -> Any:
+    """Return e^epsilon as a rational that is not larger; inf stays."""
+    return math.inf if epsilon == math.inf else exact.exp_below(Fraction(epsilon), 96)
+
+
+def _inverse_power(epsilon: Any) -> Any:
+    """Return e^-epsilon as a rational that is not smaller; 0 for inf."""
+    return Fraction(0) if epsilon == math.inf else 1 / exact.exp_below(Fraction(epsilon), 96)
+
+
+LIMITS: dict[str, Callable[[Any], Limits]] = {
+    "pml": lambda g: Limits(high=_power(g.epsilon)),
+    "lift": lambda g: Limits(high=g.ratio),
+    "max-g-leakage": lambda g: Limits(high=g.ratio),
+    "pmc": lambda g: Limits(low=_inverse_power(g.epsilon)),
+    "lip": lambda g: Limits(low=_inverse_power(g.epsilon), high=_power(g.epsilon)),
+    "alip": lambda g: Limits(low=_inverse_power(g.lower), high=_power(g.upper)),
+    "ldp": lambda g: Limits(ratio=_power(g.epsilon)),
+    "dp": lambda g: Limits(ratio=_power(g.epsilon)),
+    "lift-capacity": lambda g: Limits(ratio=g.ratio),
+    "bayes-capacity": lambda g: Limits(capacity=g.ratio),
+    "average-g-leakage": lambda g: Limits(capacity=g.ratio),
+    "maximal-leakage": lambda g: Limits(capacity=_power(g.epsilon)),
+}
+"""Kind of guarantee -> its limits, exact and rounded to the safe side."""
+
+
+def limits_of(guarantees: tuple[Guarantee, ...]) -> Limits:
+    """Return the limits that keep all the guarantees, exact and rounded to the safe side."""
+    limits = Limits(Fraction(0))
+    for guarantee in guarantees:
+        if guarantee.kind not in LIMITS:
+            known = ", ".join(LIMITS)
+            raise DivulgeError.of("guarantee", f"be one that a design can keep ({known})", "it", str(guarantee))
+        limits = limits.meet(LIMITS[guarantee.kind](guarantee))
+    return limits
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Secrets grouped by equal probability: permuting equals changes nothing, so one dual per class is enough.
+
+    `probability` and `size` have one entry a class, `members` lists the secrets of each, `counts` are the integer
+    counts when the prior is n-th fractions with a moderate n, else None.
+    """
+
+    probability: np.ndarray
+    size: np.ndarray
+    members: tuple[np.ndarray, ...]
+    counts: np.ndarray | None = None
+
+    @property
+    def of_secret(self) -> np.ndarray:
+        """The class of every secret, shape (N,)."""
+        out = np.empty(int(self.size.sum()), dtype=np.intp)
+        for c, rows in enumerate(self.members):
+            out[rows] = c
+        return out
+
+    @property
+    def total(self) -> int:
+        """n, the sum of the counts."""
+        return 0 if self.counts is None else int(self.counts @ self.size)
+
+
+def classes_of(probabilities: np.ndarray) -> Classes:
+    """Return the classes of a strictly positive prior (float64 or exact), likeliest first."""
+    distinct, of = np.unique(probabilities, return_inverse=True)
+    distinct, of = distinct[::-1], len(distinct) - 1 - of
+    members = tuple(np.flatnonzero(of == c) for c in range(len(distinct)))
+    counts = None
+    if probabilities.dtype == object:
+        n = math.lcm(*(p.denominator for p in distinct.tolist()))
+        whole = [int(p * n) for p in distinct.tolist()]
+        common = math.gcd(*whole)
+        counts = np.array([c // common for c in whole]) if n // common < 2**40 else None
+    return Classes(
+        np.array([float(p) for p in distinct.tolist()]), np.array([len(rows) for rows in members]), members, counts
+    )

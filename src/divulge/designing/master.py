@@ -1,0 +1,103 @@
+"""The linear program over the vertices found so far: max sum_y w_y mu_y with sum_y w_y v_y = 1, kept warm by HiGHS."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from divulge.designing.limits import Classes
+from divulge.designing.utilities import SubConvex
+from divulge.designing.vertices import Vertices, joined
+from divulge.errors import DivulgeError
+from divulge.extras import require
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """One multiplier a class (of sum_y w_y v_yc = 1), and one of the capacity (0 when there is none)."""
+
+    classes: np.ndarray
+    capacity: float
+
+    def value(self, capacity: float) -> float:
+        """Return the part of the dual objective that does not depend on vertices."""
+        return math.fsum(self.classes.tolist()) + (self.capacity * capacity if self.capacity else 0.0)
+
+
+class Master:
+    """Columns w_y with utility mu_y; rows: one a class, and sum_y w_y max_x v_xy <= capacity when it is finite.
+
+    Costs are the losses against `ceiling`, an upper bound of mu, over `scale`: small numbers keep their digits.
+    """
+
+    def __init__(self, classes: Classes, utility: SubConvex, capacity: float, ceiling: float) -> None:
+        highspy = require("highspy", "science")
+        self.classes, self.utility, self.capacity, self.ceiling = classes, utility, capacity, ceiling
+        self.scale = 0.0
+        self.parts: list[Vertices] = []
+        self.model = highspy.Highs()
+        for option, value in (
+            ("output_flag", False), ("threads", 1), ("solver", "simplex"), ("presolve", "off"),
+            ("dual_feasibility_tolerance", 1e-10), ("primal_feasibility_tolerance", 1e-10),
+        ):  # fmt: skip
+            self.model.setOptionValue(option, value)
+        size = len(classes.size)
+        lower, upper = np.ones(size), np.ones(size)
+        if capacity < math.inf:
+            lower, upper = np.append(lower, -math.inf), np.append(upper, capacity)
+        self.rows = len(lower)
+        empty = np.zeros(0, dtype=np.int32)
+        self.model.addRows(self.rows, lower, upper, 0, np.zeros(self.rows, dtype=np.int32), empty, np.zeros(0))
+        self._optimal = highspy.HighsModelStatus.kOptimal
+
+    def add(self, vertices: Vertices) -> None:
+        """Add columns."""
+        if not len(vertices):
+            return
+        losses = np.maximum(self.ceiling - vertices.utility(self.classes, self.utility), 0.0)
+        if not self.scale:
+            self.scale = max(float(losses.max()), 1e-300)
+        matrix = vertices.lifts(self.classes)
+        if self.capacity < math.inf:
+            matrix = np.column_stack([matrix, vertices.peaks()])
+        size, width = matrix.shape
+        starts = np.arange(0, size * width, width, dtype=np.int32)
+        index = np.tile(np.arange(width, dtype=np.int32), size)
+        self.model.addCols(
+            size, losses / self.scale, np.zeros(size), np.full(size, math.inf), size * width, starts, index,
+            matrix.ravel(),
+        )  # fmt: skip
+        self.parts.append(vertices)
+
+    def solve(self) -> tuple[float, Dual]:
+        """Return (utility of the best mixture of the columns, its dual)."""
+        self.model.run()
+        if self.model.getModelStatus() != self._optimal:
+            self.model.clearSolver()
+            self.model.run()
+        if self.model.getModelStatus() != self._optimal:
+            raise DivulgeError.of("guarantee", "leave a mechanism", "the linear program", "without a solution")
+        y = np.array(self.model.getSolution().row_dual) * -self.scale
+        size = len(self.classes.size)
+        dual = self.ceiling * self.classes.probability * self.classes.size + y[:size]
+        loss = self.model.getInfo().objective_function_value * self.scale
+        return self.ceiling - loss, Dual(dual, max(0.0, float(y[size])) if self.rows > size else 0.0)
+
+    def mixture(self) -> tuple[np.ndarray, Vertices]:
+        """Return (weights, vertices) of the solution, positive weights only, solved once more in full precision."""
+        weights = np.array(self.model.getSolution().col_value)
+        used = np.flatnonzero(weights > 1e-15)
+        vertices = joined(self.parts).take(used)
+        return refined(weights[used], vertices.lifts(self.classes)), vertices
+
+
+def refined(weights: np.ndarray, lifts: np.ndarray) -> np.ndarray:
+    """Return weights >= 0 near the given ones with weights @ lifts = 1 to rounding, where that is a small step."""
+    for _ in range(3):
+        residual = 1.0 - weights @ lifts
+        step = np.linalg.lstsq(lifts.T * weights, residual, rcond=1e-13)[0] * weights
+        trial = np.maximum(weights + step, 0.0)
+        if not np.abs(1.0 - trial @ lifts).max() < np.abs(residual).max():
+            break
+        weights = trial
+    return weights

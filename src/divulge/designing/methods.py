@@ -1,0 +1,35 @@
+"""The ways of solving a design, in the order in which they are tried; each can be asked for by name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from divulge.designing import closed
+from divulge.designing.generation import Effort, Mixture, generate
+from divulge.designing.pricing import Exhaustive, Problem
+
+
+@dataclass(frozen=True)
+class Method:
+    """A name, what it is, and `solve(problem, effort)`: a mixture with its bound, or None where it does not apply."""
+
+    name: str
+    about: str
+    solve: Callable[[Problem, Effort], Mixture | None]
+
+
+def _closed(problem: Problem, effort: Effort) -> Mixture | None:
+    return next((found for form in closed.FORMS if (found := form(problem)) is not None), None)
+
+
+def _enumerated(problem: Problem, effort: Effort) -> Mixture | None:
+    return generate(problem, Exhaustive(problem), effort) if Exhaustive.fits(problem.classes) else None
+
+
+METHODS: dict[str, Method] = {
+    m.name: m
+    for m in (
+        Method("closed-form", "a formula proved optimal for every sub-convex utility", _closed),
+        Method("enumeration", "column generation over all vertices, listed once", _enumerated),
+    )
+}
+"""Name -> method, in the order of the dispatcher."""

@@ -1,0 +1,192 @@
+"""Pricing: the vertices that a dual solution leaves too cheap, and a bound on how cheap any vertex can be.
+
+An oracle has `start()`, some vertices whose mixtures contain the channel that says nothing, and `price(dual)`, which
+returns new vertices and `excess`, a number that mu(v) - <dual, v> exceeds at no vertex v. So dual.value + excess bounds
+the utility of every mechanism.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from divulge.designing.limits import Classes, Limits
+from divulge.designing.master import Dual
+from divulge.designing.utilities import SubConvex
+from divulge.designing.vertices import Box, Pair, Shape, Vertices, box_vertices, joined, pair_vertices, shape_of
+
+_ULP = 2.0**-52
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A prior's classes, a utility, and tightened limits with their families of vertices."""
+
+    classes: Classes
+    utility: SubConvex
+    limits: Limits
+    shape: Shape
+
+    @classmethod
+    def of(cls, classes: Classes, utility: SubConvex, limits: Limits) -> "Problem":
+        """Return the problem with its families of vertices."""
+        return cls(classes, utility, limits, shape_of(limits, float(classes.probability.min())))
+
+    @property
+    def secrets(self) -> int:
+        """N."""
+        return int(self.classes.size.sum())
+
+    def rounding(self, dual: Dual) -> float:
+        """Return how far floating point may have moved the excess of a vertex under this dual."""
+        peak = min(self.limits.high, 1 / float(self.classes.probability.min()))
+        chords = [abs(box.chord(self.utility)) for box in self.shape.boxes]
+        scale = float(np.abs(dual.classes).sum()) * peak + dual.capacity * peak + sum(chords) + peak
+        return 8 * (self.secrets + 16) * _ULP * scale
+
+
+class Oracle(Protocol):
+    """Prices vertices."""
+
+    def start(self) -> Vertices:
+        """Return vertices whose mixtures contain the channel that says nothing."""
+        ...
+
+    def price(self, dual: Dual) -> tuple[Vertices, float]:
+        """Return (vertices worth adding, excess)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """A dual, as one family of vertices sees it.
+
+    The excess of a vertex of a box is `base` + sum over S of `value` + value_r x - P_r penalty(x); that of a pair of
+    levels is base(pi) + rise(pi) times the sum over S of `value`.
+    """
+
+    value: np.ndarray
+    base: np.ndarray
+    rise: np.ndarray
+
+
+def box_prices(problem: Problem, box: Box, dual: Dual) -> Prices:
+    """Return the prices of a box: `value` per secret of each class; `base` and `rise` are single numbers."""
+    total = float(dual.classes.sum())
+    base = box.chord(problem.utility) - box.low * total - dual.capacity * box.high
+    return Prices(-dual.classes / problem.classes.size * (box.high - box.low), np.array([base]), np.ones(1))
+
+
+def pair_prices(problem: Problem, pair: Pair, dual: Dual, pi: np.ndarray) -> Prices:
+    """Return the prices of a pair of levels at the masses `pi`; -inf outside its range."""
+    low, high = pair.levels(pi)
+    total = float(dual.classes.sum())
+    base = pair.utility(problem.utility, pi) - low * total - dual.capacity * high
+    inside = (pi >= pair.least - 1e-15) & (pi <= pair.most + 1e-15)
+    return Prices(-dual.classes / problem.classes.size, np.where(inside, base, -np.inf), high - low)
+
+
+def simple_start(problem: Problem) -> Vertices:
+    """Return, for each family and class, sets filled greedily starting at that class; they mix to silence.
+
+    For every secret some start holds it high and some holds it low, in circular order of the classes.
+    """
+    classes = problem.classes
+    parts: list[Vertices] = []
+    for box in problem.shape.boxes:
+        parts.append(box_vertices(box, classes, *_arcs(classes, box.t)))
+    for pair in problem.shape.pairs:
+        for pi in {pair.least, (pair.least + pair.most) / 2, pair.most}:
+            counts, _ = _arcs(classes, pi)
+            for sets in (counts, classes.size - counts, np.eye(len(classes.size), dtype=counts.dtype)):
+                mass = sets @ classes.probability
+                good = (mass >= pair.least) & (mass <= pair.most) & (mass > 0) & (mass < 1)
+                parts.append(pair_vertices(pair, classes, sets[good]))
+    return joined(parts)
+
+
+def _arcs(classes: Classes, t: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return (counts, class in between) of the arcs of mass t that start at each class and go round the prior."""
+    size = len(classes.size)
+    counts, between = np.zeros((size, size), dtype=np.int64), np.zeros(size, dtype=np.intp)
+    for start in range(size):
+        left = t
+        for step in range(size):
+            c = (start + step) % size
+            whole = int(min(classes.size[c], np.floor(left / classes.probability[c] + 1e-12)))
+            counts[start, c] = whole
+            left = max(0.0, left - whole * classes.probability[c])
+            if whole < classes.size[c]:
+                between[start] = c
+                break
+    return counts, between
+
+
+def silence(problem: Problem) -> Vertices:
+    """Return the vertex-like column of the channel that says nothing: every lift 1. It is feasible, never optimal."""
+    one = np.ones(1)
+    return Vertices(np.zeros((1, len(problem.classes.size)), dtype=np.int64), np.array([-1]), one, one, one)
+
+
+class Exhaustive:
+    """All sets of secrets (up to permutations of equals), listed once: exact prices by one product."""
+
+    LIMIT = 1 << 17
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        sizes = problem.classes.size
+        grids = np.indices(tuple(int(m) + 1 for m in sizes), dtype=np.int16)
+        self.counts = grids.reshape(len(sizes), -1).T.astype(np.float64)
+        self.mass = self.counts @ problem.classes.probability
+        self.boxes = [self._betweens(box) for box in problem.shape.boxes]
+
+    @classmethod
+    def fits(cls, classes: Classes) -> bool:
+        """Whether the sets are few enough."""
+        return bool(np.log2(classes.size + 1.0).sum() <= np.log2(cls.LIMIT))
+
+    def _betweens(self, box: Box) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return (row of the set, class in between, x, loss) of all vertices of a box."""
+        left = box.t - self.mass
+        rows, between = [], []
+        for c, (p, m) in enumerate(zip(self.problem.classes.probability, self.problem.classes.size, strict=True)):
+            some = np.flatnonzero((left >= -1e-15) & (left <= p * (1 + 1e-15)) & (self.counts[:, c] < m))
+            rows.append(some)
+            between.append(np.full(len(some), c))
+        row, c = np.concatenate(rows), np.concatenate(between)
+        p = self.problem.classes.probability[c]
+        x = np.clip(left[row] / p, 0.0, 1.0)
+        return row, c, x, p * box.penalty(self.problem.utility, x)
+
+    def start(self) -> Vertices:
+        """Return arcs and silence."""
+        return joined([simple_start(self.problem), silence(self.problem)])
+
+    def price(self, dual: Dual) -> tuple[Vertices, float]:
+        """Return the vertices with the largest excess, and the largest excess."""
+        problem, found, worst = self.problem, [], -np.inf
+        most = 4 * len(problem.classes.size) + 8
+        for box, (row, c, x, loss) in zip(problem.shape.boxes, self.boxes, strict=True):
+            prices = box_prices(problem, box, dual)
+            excess = prices.base + (self.counts @ prices.value)[row] + prices.value[c] * x - loss
+            best, top = _largest(excess, most)
+            worst = max(worst, top)
+            found.append(box_vertices(box, problem.classes, self.counts[row[best]].astype(np.int64), c[best]))
+        inner = (self.mass > 0) & (self.mass < 1 - 1e-15)
+        for pair in problem.shape.pairs:
+            counts = self.counts[inner]
+            prices = pair_prices(problem, pair, dual, self.mass[inner])
+            excess = prices.base + prices.rise * (counts @ prices.value)
+            best, top = _largest(excess, most)
+            worst = max(worst, top)
+            found.append(pair_vertices(pair, problem.classes, counts[best].astype(np.int64)))
+        return joined(found), worst + problem.rounding(dual)
+
+
+def _largest(excess: np.ndarray, most: int) -> tuple[np.ndarray, float]:
+    """Return (positions of the largest positive entries, the largest entry)."""
+    if not len(excess):
+        return np.zeros(0, dtype=np.intp), -np.inf
+    best = np.argpartition(-excess, min(most, len(excess) - 1))[:most]
+    return best[excess[best] > 0], float(excess.max())

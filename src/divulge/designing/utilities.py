@@ -1,0 +1,77 @@
+"""What is kept: utilities of a mechanism, as a table."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+
+Function = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class SubConvex:
+    """U = sum_y q_y sum_x P_x f(v_xy) for a convex f of the lift v = P(y | x) / q_y, shifted so that f(1) = 0."""
+
+    name: str
+    f: Function
+    logarithmic: bool = False
+
+    def of(self, prior: np.ndarray, channel: np.ndarray) -> float:
+        """Return the utility of a float channel of shape (N, M)."""
+        q = prior @ channel
+        seen = q > 0
+        lifts = channel[:, seen] / q[seen]
+        return max(0.0, math.fsum((prior[:, None] * q[seen] * self.f(lifts)).ravel().tolist()))
+
+
+def _entropy(v: np.ndarray) -> np.ndarray:
+    return v * np.log(np.where(v > 0, v, 1.0))
+
+
+def _burg(v: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return -np.log(v)
+
+
+SUBCONVEX: dict[str, SubConvex] = {
+    u.name: u
+    for u in (
+        SubConvex("mutual-information", _entropy, logarithmic=True),
+        SubConvex("total-variation", lambda v: np.abs(v - 1) / 2),
+        SubConvex("chi-squared", lambda v: (v - 1) ** 2),
+        SubConvex("hellinger", lambda v: (np.sqrt(v) - 1) ** 2),
+        SubConvex("lautum-information", _burg, logarithmic=True),
+        SubConvex("le-cam", lambda v: (v - 1) ** 2 / (2 * (v + 1))),
+    )
+}
+"""Name -> utility: I(X; Y), E|v - 1|/2, E(v - 1)^2, squared Hellinger, -E log v, Vincze-Le Cam."""
+
+
+def custom(function: Function) -> SubConvex:
+    """Return the utility of a caller's convex function of the lift, checked for convexity on a grid."""
+    grid = np.concatenate([np.linspace(0, 4, 257), np.geomspace(4, 1e6, 128)[1:]])
+    values = np.asarray(function(grid), dtype=np.float64)
+    if values.shape != grid.shape:
+        raise DivulgeError.of(
+            "utility", "map an array of lifts to an array of one shape", "its result", f"of shape {values.shape}"
+        )
+    finite = grid[1:-1][np.isfinite(values[1:-1])]
+    if len(finite) < len(grid) - 2:
+        raise DivulgeError.of("utility", "be finite at every positive lift", "it", "infinite or NaN somewhere")
+    left, middle, right = grid[1:-2], grid[2:-1], grid[3:]
+    share = (right - middle) / (right - left)
+    chord = share * values[1:-2] + (1 - share) * values[3:]
+    excess = values[2:-1] - chord
+    allowed = 1e-9 * (np.abs(chord) + np.abs(values[2:-1]) + 1e-9)
+    if not (excess <= allowed).all():
+        at = float(middle[int(np.argmax(excess - allowed))])
+        raise DivulgeError.of(
+            "utility", "be a convex function of the lift", f"it near {at:g}", "above its chord",
+            "only convex functions of P(y | x) / P(y) lose by post-processing.",
+        )  # fmt: skip
+    at_one = float(np.asarray(function(np.array([1.0])))[0])
+    name = getattr(function, "__name__", "custom").strip("<>")
+    return SubConvex(name, lambda v: np.asarray(function(v), dtype=np.float64) - at_one)
