@@ -1,5 +1,11 @@
-"""The largest and smallest entry of every column, and where: all that the density measures need of a matrix."""
+"""What the measures need of a matrix, gathered in one pass: extremes of the columns, largest joint entries, row sums.
 
+A dense float matrix is read in panels of rows that fit the processor's cache, on two threads when it is large, so that
+nothing of the size of the matrix is ever allocated; an exact one is read whole, a sparse one by its stored entries.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,34 +13,236 @@ import numpy as np
 
 from divulge.model.channel import is_sparse
 
+_PANEL = 1 << 17
+"""Entries in a panel: a megabyte of float64."""
+
+_THREADED = 1 << 21
+"""From this many entries on, two threads share the rows."""
+
+TINY = float(np.finfo(np.float64).tiny)
+"""Stands in for 0 under a logarithm that is multiplied by 0."""
+
 
 @dataclass(frozen=True, eq=False)
 class Extremes:
-    """Per column: largest and smallest entry and the rows that hold them, each of shape (M,)."""
+    """Per column: largest and smallest entry, and the first row that holds each, arrays of shape (M,)."""
 
     top: np.ndarray
     bottom: np.ndarray
     top_at: np.ndarray
     bottom_at: np.ndarray
 
+    def only(self, columns: np.ndarray) -> "Extremes":
+        """Return the extremes of some of the columns."""
+        return Extremes(self.top[columns], self.bottom[columns], self.top_at[columns], self.bottom_at[columns])
+
+    def merged(self, other: "Extremes") -> "Extremes":
+        """Return the extremes over the rows of both."""
+        higher, lower = other.top > self.top, other.bottom < self.bottom
+        return Extremes(
+            np.where(higher, other.top, self.top),
+            np.where(lower, other.bottom, self.bottom),
+            np.where(higher, other.top_at, self.top_at),
+            np.where(lower, other.bottom_at, self.bottom_at),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """One pass over a float matrix with weights p: what every measure of the profile is made of.
+
+    `likely` are the extremes over rows with p > 0, `all` over all rows; `joint_top` is max_x p_x C_xy, shape (M,);
+    `row_logs` is sum_y C_xy log C_xy, shape (N,).
+    """
+
+    likely: Extremes
+    all: Extremes
+    joint_top: np.ndarray
+    row_logs: np.ndarray
+
+
+def gather(matrix: Any, weights: np.ndarray) -> Gathered:
+    """Return everything at once, for a dense or sparse float matrix."""
+    rows = np.flatnonzero(weights > 0)
+    if is_sparse(matrix):
+        return Gathered(
+            extremes(matrix, rows), extremes(matrix), largest_joint(matrix, weights), sums_of_c_log_c(matrix)
+        )
+    sweep = _Sweep(matrix, ("extremes", "joint_top", "row_logs"), weights)
+    likely, rest = sweep.extremes(rows), None
+    if len(rows) < len(matrix):
+        rest = extremes(matrix, np.flatnonzero(~(weights > 0)))
+    return Gathered(likely, likely if rest is None else likely.merged(rest), sweep.joint_top, sweep.row_logs)
+
+
+def column_ends(matrix: Any, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return (largest, smallest) entry of each column, over `rows` (indices) only when given."""
+    part = matrix if rows is None or len(rows) == matrix.shape[0] else matrix[rows]
+    if is_sparse(part):
+        ends = _sparse_extremes(part)
+        return ends.top, ends.bottom
+    if part.dtype == object or part.size <= _THREADED:
+        return part.max(axis=0), part.min(axis=0)
+    sweep = _Sweep(part, ("extremes",), None)
+    return sweep.top, sweep.bottom
+
 
 def extremes(matrix: Any, rows: np.ndarray | None = None) -> Extremes:
     """Return the extremes of each column of a dense, exact or sparse matrix, over `rows` (indices) only when given."""
+    part = matrix if rows is None or len(rows) == matrix.shape[0] else matrix[rows]
+    if is_sparse(part):
+        ends = _sparse_extremes(part)
+    elif part.dtype == object:
+        top_at, bottom_at, columns = part.argmax(axis=0), part.argmin(axis=0), np.arange(part.shape[1])
+        ends = Extremes(part[top_at, columns], part[bottom_at, columns], top_at, bottom_at)
+    else:
+        ends = _Sweep(part, ("extremes",), None).extremes(None)
+    if part is matrix or rows is None:
+        return ends
+    return Extremes(ends.top, ends.bottom, rows[ends.top_at], rows[ends.bottom_at])
+
+
+def largest_joint(matrix: Any, weights: np.ndarray) -> np.ndarray:
+    """Return max_x p_x C_xy for each column, shape (M,), in the arithmetic of its operands."""
     if is_sparse(matrix):
-        return _sparse_extremes(matrix if rows is None else matrix[rows], rows)
-    part = matrix if rows is None or len(rows) == len(matrix) else matrix[rows]
-    top_at, bottom_at = part.argmax(axis=0), part.argmin(axis=0)
-    columns = np.arange(part.shape[1])
-    top, bottom = part[top_at, columns], part[bottom_at, columns]
-    if part is not matrix and rows is not None:
-        top_at, bottom_at = rows[top_at], rows[bottom_at]
-    return Extremes(top, bottom, top_at, bottom_at)
+        top = np.zeros(matrix.shape[1])
+        filled = np.flatnonzero(np.diff(matrix.indptr))
+        scaled = matrix.data * weights[matrix.indices]
+        top[filled] = np.maximum.reduceat(scaled, matrix.indptr[filled])
+        return top
+    if matrix.dtype == object:
+        return (matrix * weights[:, None]).max(axis=0)
+    return _Sweep(matrix, ("joint_top",), weights).joint_top
 
 
-def _sparse_extremes(matrix: Any, rows: np.ndarray | None) -> Extremes:
-    top_at, bottom_at = (np.asarray(f(axis=0)).ravel() for f in (matrix.argmax, matrix.argmin))
-    top = np.asarray(matrix.max(axis=0).todense()).ravel()
-    bottom = np.asarray(matrix.min(axis=0).todense()).ravel()
-    if rows is not None:
-        top_at, bottom_at = rows[top_at], rows[bottom_at]
+def sums_of_c_log_c(matrix: Any) -> np.ndarray:
+    """Return sum_y C_xy log C_xy for each row of a float matrix, shape (N,), in nats; 0 log 0 = 0."""
+    if is_sparse(matrix):
+        return np.bincount(matrix.indices, matrix.data * np.log(matrix.data), minlength=matrix.shape[0])
+    return _Sweep(matrix, ("row_logs",), None).row_logs
+
+
+def panels(matrix: np.ndarray, first: int = 0, last: int | None = None) -> Iterator[slice]:
+    """Yield slices of rows whose blocks fit the cache."""
+    height = max(1, _PANEL // max(matrix.shape[1], 1))
+    last = len(matrix) if last is None else last
+    return (slice(i, min(i + height, last)) for i in range(first, last, height))
+
+
+def in_parts(matrix: np.ndarray, work: Callable[[int, int], Any]) -> list[Any]:
+    """Return [work(first, last)] over one or, for a large matrix, two ranges of rows on two threads."""
+    if matrix.size < _THREADED:
+        return [work(0, len(matrix))]
+    height = max(1, _PANEL // matrix.shape[1])
+    middle = min(len(matrix), height * (-(-len(matrix) // height) // 2))
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, (0, middle), (middle, len(matrix))))
+
+
+class _Sweep:
+    """One pass over the panels of a dense float matrix, taking the parts that are wanted."""
+
+    def __init__(self, matrix: np.ndarray, wanted: tuple[str, ...], weights: np.ndarray | None) -> None:
+        self.matrix, self.weights = matrix, weights
+        self.row_logs = np.empty(len(matrix))
+        self._steps = [getattr(self, f"_take_{part}") for part in wanted]
+        # Rows without weight take no part in the extremes of a weighted sweep.
+        self._skips = None if weights is None or (weights > 0).all() else ~(weights > 0)
+        parts = in_parts(matrix, self._part)
+        self.top = np.maximum.reduce([part.top for part in parts])
+        self.bottom = np.minimum.reduce([part.bottom for part in parts])
+        self.joint_top = np.maximum.reduce([part.joint_top for part in parts])
+        self._panel_of = [np.full(len(self.top), -1), np.full(len(self.top), -1)]
+        for part in reversed(parts):
+            for side, (ours, theirs) in enumerate(((self.top, part.top), (self.bottom, part.bottom))):
+                np.copyto(self._panel_of[side], part.panel_of[side], where=ours == theirs)
+
+    def extremes(self, rows: np.ndarray | None) -> Extremes:
+        """Return the extremes; where they are is looked up in the one panel that holds each."""
+        excluded = None if rows is None or len(rows) == len(self.matrix) else self._skips
+        places = [
+            self._places(panel, value, excluded)
+            for panel, value in zip(self._panel_of, (self.top, self.bottom), strict=True)
+        ]
+        return Extremes(self.top, self.bottom, *places)
+
+    def _places(self, first: np.ndarray, value: np.ndarray, excluded: np.ndarray | None) -> np.ndarray:
+        n, m = self.matrix.shape
+        height = min(n, max(1, _PANEL // m))
+        out = np.empty(m, dtype=np.intp)
+        step = max(1, _PANEL // height)
+        for j in range(0, m, step):
+            columns = np.arange(j, min(j + step, m))
+            rows = np.minimum(first[columns, None] + np.arange(height), n - 1)
+            found = self.matrix[rows, columns[:, None]] == value[columns, None]
+            if excluded is not None:
+                found &= ~excluded[rows]
+            out[columns] = rows[np.arange(len(columns)), found.argmax(axis=1)]
+        return out
+
+    def _part(self, first: int, last: int) -> "_Running":
+        running = _Running(self.matrix.shape[1], min(last - first, max(1, _PANEL // self.matrix.shape[1])))
+        for rows in panels(self.matrix, first, last):
+            for step in self._steps:
+                step(running, rows, self.matrix[rows])
+        return running
+
+    def _take_extremes(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
+        if self._skips is not None and self._skips[rows].any():
+            block = block[~self._skips[rows]]
+            if len(block) == 0:
+                return
+        np.maximum.reduce(block, axis=0, out=running.column)
+        running.keep(0, running.top, np.greater, rows.start)
+        np.minimum.reduce(block, axis=0, out=running.column)
+        running.keep(1, running.bottom, np.less, rows.start)
+
+    def _take_joint_top(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
+        weights: Any = self.weights
+        scaled = np.multiply(block, weights[rows, None], out=running.block[: len(block)])
+        np.maximum.reduce(scaled, axis=0, out=running.column)
+        np.maximum(running.joint_top, running.column, out=running.joint_top)
+
+    def _take_row_logs(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
+        logs = np.maximum(block, TINY, out=running.block[: len(block)])
+        np.log(logs, out=logs)
+        np.einsum("ij,ij->i", block, logs, out=self.row_logs[rows])
+
+
+class _Running:
+    """The extremes so far of one thread, in which panel they were met, and its working space."""
+
+    def __init__(self, columns: int, height: int) -> None:
+        self.top, self.bottom = np.full(columns, -1.0), np.full(columns, np.inf)
+        self.joint_top = np.zeros(columns)
+        self.panel_of = [np.zeros(columns, dtype=np.intp), np.zeros(columns, dtype=np.intp)]
+        self.column, self.better, self.block = np.empty(columns), np.empty(columns, bool), np.empty((height, columns))
+
+    def keep(self, side: int, best: np.ndarray, better: Any, start: int) -> None:
+        """Take over the entries of `column` that are better than the best so far."""
+        better(self.column, best, out=self.better)
+        np.copyto(best, self.column, where=self.better)
+        np.copyto(self.panel_of[side], start, where=self.better)
+
+
+def _sparse_extremes(matrix: Any) -> Extremes:
+    """Return the extremes of a CSC matrix without stored zeros, whose column minimum is 0 unless the column is full."""
+    n, m = matrix.shape
+    if not matrix.has_sorted_indices:
+        matrix = matrix.sorted_indices()
+    counts, starts = np.diff(matrix.indptr), matrix.indptr[:-1]
+    filled, full = np.flatnonzero(counts), np.flatnonzero(counts == n)
+    top, bottom = np.zeros(m), np.zeros(m)
+    top_at, bottom_at = np.zeros(m, dtype=np.intp), np.zeros(m, dtype=np.intp)
+    column_of = np.repeat(np.arange(m), counts)
+    if len(filled):
+        top[filled] = np.maximum.reduceat(matrix.data, starts[filled])
+        hits = np.flatnonzero(matrix.data == top[column_of])[::-1]
+        top_at[column_of[hits]] = matrix.indices[hits]
+        in_place = matrix.indices == np.arange(len(matrix.indices)) - starts[column_of]
+        # The first row without an entry: stored rows are sorted, so the leading run 0, 1, ... ends there.
+        bottom_at[filled] = np.add.reduceat(in_place.astype(np.intp), starts[filled])
+    for j in full:
+        column = matrix.data[starts[j] : starts[j] + n]
+        bottom[j], bottom_at[j] = column.min(), column.argmin()
     return Extremes(top, bottom, top_at, bottom_at)

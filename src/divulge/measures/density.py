@@ -7,18 +7,28 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.measures.columns import Extremes, extremes
+from divulge.measures.columns import Extremes, column_ends, extremes
 from divulge.measures.pointwise import Pointwise
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
 
 
-def _seen(joint: Joint) -> tuple[np.ndarray, np.ndarray, Extremes]:
-    """Return (indices of outcomes that occur, their q, column extremes over the prior's support)."""
-    ends = extremes(joint.c, np.flatnonzero(joint.prior.support))
-    y = np.flatnonzero(joint.occurring)
-    return y, joint.outer[y], Extremes(*(a[y] for a in (ends.top, ends.bottom, ends.top_at, ends.bottom_at)))
+def seen(joint: Joint) -> np.ndarray:
+    """Return the positions of the outcomes that occur."""
+    return np.flatnonzero(joint.occurring)
+
+
+def between(q: np.ndarray, ends: Extremes) -> np.ndarray:
+    """Return q_y, which as a mean of the column lies between its extremes: rounding may not push it out of them."""
+    return q if q.dtype == object else np.clip(q, ends.bottom, ends.top)
+
+
+def _seen(joint: Joint) -> tuple[np.ndarray, Extremes]:
+    """Return (q of the outcomes that occur, extremes of their columns over the prior's support)."""
+    y = seen(joint)
+    ends = extremes(joint.c, np.flatnonzero(joint.prior.support)).only(y)
+    return between(joint.outer[y], ends), ends
 
 
 def log_ratio(above: np.ndarray, below: np.ndarray, unit: Unit = "nats") -> np.ndarray:
@@ -26,17 +36,28 @@ def log_ratio(above: np.ndarray, below: np.ndarray, unit: Unit = "nats") -> np.n
     if exact.is_exact(above, below):
         ratios = zip(above.tolist(), below.tolist(), strict=True)
         return np.array([math.inf if b == 0 else exact.log(a / b, unit) for a, b in ratios], dtype=np.float64)
-    with np.errstate(divide="ignore", over="ignore"):
-        far = np.log(above / below)
-        near = np.log1p((above - below) / below)
-    return np.where(np.abs(above - below) < 0.5 * below, near, far) / nats_per(unit) + 0.0
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        ratio, excess = above / below, (above - below) / below
+        far = np.where((ratio > 1e-290) & (ratio < 1e290), np.log(ratio), np.log(above) - np.log(below))
+        near = np.log1p(excess)
+    return np.where(np.abs(excess) < 0.5, near, far) / nats_per(unit) + 0.0
 
 
 def _pointwise(name: str, joint: Joint, values: np.ndarray, at: np.ndarray, unit: str) -> Pointwise:
-    y = np.flatnonzero(joint.occurring)
+    y = seen(joint)
     q = exact.as_floats(joint.outer[y])
-    outcomes = joint.outcomes if len(y) == len(joint.outcomes) else tuple(joint.outcomes[int(j)] for j in y)
-    return Pointwise(name, values, q, outcomes, tuple(joint.secrets[int(i)] for i in at), unit)
+    outcomes = joint.outcomes if len(y) == len(joint.outcomes) else tuple(joint.outcomes[j] for j in y.tolist())
+    return Pointwise(name, values, q, outcomes, tuple(joint.secrets[i] for i in at.tolist()), unit)
+
+
+def pml_of(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> Pointwise:
+    """Return log max_x C_xy / q_y from the extremes of the columns that occur."""
+    return _pointwise("pml", joint, log_ratio(ends.top, q, unit), ends.top_at, unit)
+
+
+def pmc_of(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> Pointwise:
+    """Return log q_y / min_x C_xy from the extremes of the columns that occur."""
+    return _pointwise("pmc", joint, log_ratio(q, ends.bottom, unit), ends.bottom_at, unit)
 
 
 def pml(joint: Any, unit: Unit = "nats") -> Pointwise:
@@ -65,8 +86,7 @@ def pml(joint: Any, unit: Unit = "nats") -> Pointwise:
     0.4054651081081644
     """
     joint = as_joint(joint)
-    _, q, ends = _seen(joint)
-    return _pointwise("pml", joint, log_ratio(ends.top, q, unit), ends.top_at, unit)
+    return pml_of(joint, *_seen(joint), unit)
 
 
 def pmc(joint: Any, unit: Unit = "nats") -> Pointwise:
@@ -91,8 +111,7 @@ def pmc(joint: Any, unit: Unit = "nats") -> Pointwise:
     0.6931471805599453
     """
     joint = as_joint(joint)
-    _, q, ends = _seen(joint)
-    return _pointwise("pmc", joint, log_ratio(q, ends.bottom, unit), ends.bottom_at, unit)
+    return pmc_of(joint, *_seen(joint), unit)
 
 
 def lift(joint: Any) -> Any:
@@ -104,8 +123,8 @@ def lift(joint: Any) -> Any:
     >>> lift(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
     Fraction(3, 2)
     """
-    _, q, ends = _seen(as_joint(joint))
-    return (ends.top / q).max()
+    q, ends = _seen(as_joint(joint))
+    return plain((ends.top / q).max())
 
 
 def lip(joint: Any, unit: Unit = "nats") -> float:
@@ -137,14 +156,53 @@ def ldp(channel: Any, unit: Unit = "nats") -> float:
     >>> ldp([["3/4", "1/4"], ["1/4", "3/4"]])  # log 3
     1.0986122886681098
     """
-    ends = extremes(as_channel(channel).matrix)
-    some = (ends.top > 0).astype(bool)
-    return float(log_ratio(ends.top[some], ends.bottom[some], unit).max())
+    return ldp_of(column_ends(as_channel(channel).matrix), unit)
 
 
 def lift_capacity(channel: Any) -> Any:
     """Return sup over full-support priors of the lift, e^ldp, a ratio in [1, +inf]; a Fraction for exact channels."""
-    ends = extremes(as_channel(channel).matrix)
-    some = (ends.top > 0).astype(bool)
-    top, bottom = ends.top[some], ends.bottom[some]
-    return math.inf if (bottom == 0).any() else (top / bottom).max()
+    return lift_capacity_of(column_ends(as_channel(channel).matrix))
+
+
+def plain(value: Any) -> Any:
+    """Return a Fraction as it is and a NumPy number as a float."""
+    return float(value) if isinstance(value, np.floating) else value
+
+
+def _worst_column(ends: tuple[np.ndarray, np.ndarray]) -> tuple[Any, Any]:
+    """Return the (largest, smallest) entry of the column where their ratio is largest."""
+    top, bottom = ends
+    some = (top > 0).astype(bool)
+    top, bottom = top[some], bottom[some]
+    ruled_out = np.flatnonzero(bottom == 0)
+    worst = int(ruled_out[0]) if len(ruled_out) else int(np.argmax(_ratio(top, bottom)))
+    return top[worst : worst + 1], bottom[worst : worst + 1]
+
+
+def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return top / bottom if top.dtype == object else np.log2(top) - np.log2(bottom)
+
+
+def ldp_of(ends: tuple[np.ndarray, np.ndarray], unit: Unit) -> float:
+    """Return max_y log(max_x C_xy / min_x C_xy) from (largest, smallest) entry of each column."""
+    return float(log_ratio(*_worst_column(ends), unit)[0])
+
+
+def lift_capacity_of(ends: tuple[np.ndarray, np.ndarray]) -> Any:
+    """Return max_y max_x C_xy / min_x C_xy from (largest, smallest) entry of each column."""
+    top, bottom = _worst_column(ends)
+    with np.errstate(over="ignore"):
+        return math.inf if bottom[0] == 0 else plain((top / bottom)[0])
+
+
+def maximal_realizable_cost(joint: Any, unit: Unit = "nats") -> float:
+    """Return max_y pmc(y), the maximal realizable cost, in nats, in [0, +inf].
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> maximal_realizable_cost(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))  # log 2
+    0.6931471805599453
+    """
+    return pmc(joint, unit).max()

@@ -25,8 +25,8 @@ def _picked(size: int, most: int) -> list[int | None]:
     return [*range(half), None, *range(size - half, size)]
 
 
-def _cells(rows: Sequence[Any], columns: Sequence[Any], matrix: Any) -> list[list[str]]:
-    across, down = _picked(len(columns), _MOST_COLUMNS), _picked(len(rows), _MOST_ROWS)
+def _cells(rows: Sequence[Any], columns: Sequence[Any], matrix: Any, whole: bool) -> list[list[str]]:
+    across, down = _picked(len(columns), _MOST_COLUMNS), _picked(len(rows), len(rows) if whole else _MOST_ROWS)
     table = [["", *("..." if j is None else str(columns[j]) for j in across)]]
     for i in down:
         if i is None:
@@ -37,16 +37,16 @@ def _cells(rows: Sequence[Any], columns: Sequence[Any], matrix: Any) -> list[lis
     return table
 
 
-def text_table(rows: Sequence[Any], columns: Sequence[Any], matrix: Any) -> str:
-    """Return the labelled matrix as aligned text."""
-    table = _cells(rows, columns, matrix)
+def text_table(rows: Sequence[Any], columns: Sequence[Any], matrix: Any, *, whole: bool = False) -> str:
+    """Return the labelled matrix as aligned text; `whole` shows every row."""
+    table = _cells(rows, columns, matrix, whole)
     widths = [max(len(line[j]) for line in table) for j in range(len(table[0]))]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in table)
 
 
-def html_table(rows: Sequence[Any], columns: Sequence[Any], matrix: Any) -> str:
+def html_table(rows: Sequence[Any], columns: Sequence[Any], matrix: Any, *, whole: bool = False) -> str:
     """Return the labelled matrix as an HTML table; labels are escaped."""
-    head, *body = ([html.escape(cell) for cell in line] for line in _cells(rows, columns, matrix))
+    head, *body = ([html.escape(cell) for cell in line] for line in _cells(rows, columns, matrix, whole))
     lines = ["<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>"]
     lines += ["<tr><th>" + row[0] + "</th>" + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>" for row in body]
     return "".join(lines) + "</tbody></table>"

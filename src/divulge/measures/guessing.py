@@ -1,0 +1,60 @@
+"""Measures of guessing: min-entropy leakage and pointwise maximal guesswork leakage."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.measures.capacity import total
+from divulge.measures.columns import largest_joint
+from divulge.measures.density import log_ratio, pmc
+from divulge.measures.pointwise import Pointwise
+from divulge.model.convert import as_joint
+from divulge.model.joint import Joint
+from divulge.units import Unit
+
+
+def min_entropy_leakage(joint: Any, unit: Unit = "nats") -> float:
+    r"""Return log(sum_y max_x P_x C_xy / max_x P_x): multiplicative Bayes leakage, in nats, in [0, log min(N, M)].
+
+    By how much one guess at the secret gains from seeing the outcome.
+
+    References
+    ----------
+    Smith, "On the foundations of quantitative information flow", 2009.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> min_entropy_leakage(Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]]), unit="bits")
+    1.0
+    """
+    joint = as_joint(joint)
+    return min_entropy_leakage_of(joint, largest_joint(joint.c, joint.p), unit)
+
+
+def min_entropy_leakage_of(joint: Joint, joint_top: np.ndarray, unit: Unit) -> float:
+    """Return log(sum_y max_x P_x C_xy / max_x P_x) given the largest joint entry of each column."""
+    after, before = total(joint_top), joint.p.max()
+    if joint.exact:
+        return exact.log(after / before, unit)
+    return max(float(log_ratio(np.array([after]), np.array([before]), unit)[0]), 0.0)
+
+
+def pointwise_maximal_guesswork_leakage(joint: Any, unit: Unit = "nats") -> Pointwise:
+    """Return the pointwise maximal guesswork leakage of each outcome, in nats: equal to `pmc`.
+
+    By how much, at most over randomized functions of the secret, the expected number of guesses falls on seeing y.
+
+    References
+    ----------
+    Kurri, Managoli, Prabhakaran, "Maximal guesswork leakage", 2024, arXiv:2405.02585.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> pointwise_maximal_guesswork_leakage(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max()  # log 2
+    0.6931471805599453
+    """
+    return replace(pmc(joint, unit), name="pointwise_maximal_guesswork_leakage")

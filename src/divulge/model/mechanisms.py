@@ -1,0 +1,363 @@
+"""Named mechanisms as channels.
+
+Those with a privacy parameter take `epsilon`, in nats, or the exact `ratio` = e^epsilon ("3", 3 or Fraction(3, 2)), and
+then the channel is exact as well.
+"""
+
+import math
+import operator
+from collections.abc import Hashable, Iterable
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError
+from divulge.model.channel import Channel
+from divulge.model.convert import as_prior
+from divulge.model.entries import entries
+from divulge.model.labels import Labels
+from divulge.model.prior import Prior
+
+_MOST_SUBSETS = 1_000_000
+
+Secrets = int | Iterable[Hashable] | Prior
+
+
+def randomized_response(secrets: Secrets, epsilon: float | None = None, *, ratio: Any = None) -> Channel:
+    r"""Return generalized randomized response: the truth with odds e^epsilon to 1 against each other value.
+
+    C_xx = e^epsilon / (N - 1 + e^epsilon) and C_xy = 1 / (N - 1 + e^epsilon) for y != x, shape (N, N).
+
+    Parameters
+    ----------
+    secrets : int, labels or Prior
+    epsilon : float in [0, +inf], in nats
+    ratio : Fraction, int or text, in place of epsilon: the exact e^epsilon
+
+    References
+    ----------
+    Kairouz, Bonawitz, Ramage, "Discrete distribution estimation under local privacy", 2016.
+
+    Examples
+    --------
+    >>> randomized_response(["yes", "no"], ratio=3)
+    exact Channel, 2 secrets x 2 outcomes
+         yes   no
+    yes  3/4  1/4
+     no  1/4  3/4
+    """
+    letters, a = _letters(secrets), _inverse_ratio(epsilon, ratio)
+    n = len(letters)
+    return Channel(_filled(n, n, a, 1) / (1 + (n - 1) * a), letters, letters)
+
+
+def geometric(secrets: Secrets, epsilon: float | None = None, *, ratio: Any = None) -> Channel:
+    r"""Return the truncated geometric mechanism: neighbors are e^epsilon-close, the two ends absorb the tails.
+
+    C_xy = (1-a)/(1+a) a^|x-y| with a = e^-epsilon for inner y, and a^|x-y| / (1+a) at the two ends, shape (N, N).
+    Adjacent rows have ratio at most e^epsilon; the whole channel has ldp = (N-1) epsilon.
+
+    Parameters
+    ----------
+    secrets : int, labels in their order, or Prior
+    epsilon : float in [0, +inf], in nats, for secrets one step apart
+    ratio : Fraction, int or text, in place of epsilon: the exact e^epsilon
+
+    References
+    ----------
+    Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms", 2009, arXiv:0811.2841.
+
+    Examples
+    --------
+    >>> geometric(3, ratio=2).matrix.tolist()[1]
+    [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
+    """
+    letters, a = _letters(secrets), _inverse_ratio(epsilon, ratio)
+    n = len(letters)
+    if n == 1:
+        return identity(letters)
+    powers = [a**k for k in range(n)]
+    rows = [[powers[abs(x - y)] * (1 if y in (0, n - 1) else 1 - a) / (1 + a) for y in range(n)] for x in range(n)]
+    return Channel(rows, letters, letters)
+
+
+def exponential(
+    scores: Any,
+    epsilon: float | None = None,
+    *,
+    ratio: Any = None,
+    sensitivity: Any = None,
+    secrets: Iterable[Hashable] | None = None,
+    outcomes: Iterable[Hashable] | None = None,
+) -> Channel:
+    r"""Return the exponential mechanism: C_xy proportional to exp(epsilon u_xy / (2 sensitivity)), shape (N, M).
+
+    Parameters
+    ----------
+    scores : array_like of shape (N, M)
+        u_xy, how good outcome y is when the secret is x.
+    epsilon : float in [0, +inf), in nats
+    ratio : Fraction, int or text, in place of epsilon: the exact e^epsilon. Then every e^(epsilon u_xy / 2 sensitivity)
+        must be rational up to a factor common to its row.
+    sensitivity : number > 0, optional
+        By how much a score can change between secrets; max_y (max_x u_xy - min_x u_xy) when not given.
+
+    References
+    ----------
+    McSherry, Talwar, "Mechanism design via differential privacy", 2007.
+
+    Examples
+    --------
+    >>> exponential([[2, 0], [0, 2]], ratio=3, sensitivity=1).matrix.tolist()[0]
+    [Fraction(3, 4), Fraction(1, 4)]
+    """
+    a = _inverse_ratio(epsilon, ratio)
+    try:
+        u = exact.as_fractions(np.asarray(scores, dtype=object))
+    except (ValueError, TypeError, OverflowError):
+        raise DivulgeError.of("scores", "hold finite numbers", "an entry", "something else") from None
+    if u.ndim != 2 or 0 in u.shape:
+        raise DivulgeError.of("scores", "have shape (N, M)", "its shape", str(u.shape))
+    spread = (u.max(axis=0) - u.min(axis=0)).max() if sensitivity is None else _positive(sensitivity, "sensitivity")
+    steps = (u.max(axis=1)[:, None] - u) / (2 * spread) if spread else u - u
+    if isinstance(a, Fraction):
+        weights = np.array([[_power(a, step) for step in row] for row in steps.tolist()], dtype=object)
+    else:
+        weights = a ** exact.as_floats(steps)
+    return Channel(weights / weights.sum(axis=1)[:, None], secrets, outcomes)
+
+
+def subset_selection(
+    secrets: Secrets, epsilon: float | None = None, *, ratio: Any = None, size: int | None = None
+) -> Channel:
+    r"""Return subset selection: a random set of `size` secrets, e^epsilon times likelier when it holds the true one.
+
+    P(S | x) proportional to e^epsilon if x in S, else 1; outcomes are tuples of labels, shape (N, N choose size).
+    The default size is the whole number nearest to N / (e^epsilon + 1), at least 1.
+
+    References
+    ----------
+    Ye, Barg, "Optimal schemes for discrete distribution estimation under locally differential privacy", 2018,
+    arXiv:1702.00610.
+
+    Examples
+    --------
+    >>> subset_selection(["a", "b", "c"], ratio=2, size=2).outcomes
+    (('a', 'b'), ('a', 'c'), ('b', 'c'))
+    """
+    letters, a = _letters(secrets), _inverse_ratio(epsilon, ratio)
+    n = len(letters)
+    size = max(1, round(n * float(a / (1 + a)))) if size is None else size
+    if not 1 <= size <= n:
+        raise DivulgeError.of("size", f"be a whole number from 1 to {n}", "it", str(size))
+    if not math.comb(n, size) <= _MOST_SUBSETS:
+        raise DivulgeError.of("size", f"give at most {_MOST_SUBSETS} subsets", "their number", str(math.comb(n, size)))
+    subsets = list(combinations(range(n), size))
+    total = math.comb(n - 1, size - 1) + a * math.comb(n - 1, size)
+    rows = _filled(n, len(subsets), a, None)
+    for j, subset in enumerate(subsets):
+        rows[list(subset), j] = 1
+    return Channel(rows / total, letters, [tuple(letters[i] for i in subset) for subset in subsets])
+
+
+def extremal(prior: Any, epsilon: float | None = None, *, ratio: Any = None) -> Channel:
+    r"""Return the extremal mechanism of the high-privacy regime: every outcome has pml exactly epsilon, and q = P.
+
+    C_ij = 1 - e^epsilon (1 - P_i) for i = j, else e^epsilon P_j, shape (N, N); optimal for convex utilities under
+    epsilon-PML. Needs e^epsilon <= 1 / (1 - p_min). Exact for an exact prior and ratio.
+
+    References
+    ----------
+    Grosse, Saeidian, Oechtering, "Extremal mechanisms for pointwise maximal leakage", 2024, arXiv:2310.07381.
+
+    Examples
+    --------
+    >>> extremal(["1/4", "3/4"], ratio="5/4").matrix.tolist()
+    [[Fraction(1, 16), Fraction(15, 16)], [Fraction(5, 16), Fraction(11, 16)]]
+    """
+    prior, a = as_prior(prior), _inverse_ratio(epsilon, ratio)
+    p = prior.probabilities if isinstance(a, Fraction) else prior.floats
+    if not (p > 0).all():
+        raise DivulgeError.of("prior", "give every secret a positive probability", "one", "0")
+    gain = 1 / a if isinstance(a, Fraction) or epsilon is None else math.exp(epsilon)
+    surplus = gain - 1 if isinstance(a, Fraction) or epsilon is None else math.expm1(epsilon)
+    diagonal = p - (1 - p) * surplus
+    if not (diagonal >= 0).all():
+        limit = -math.log1p(-float(p.min()))
+        raise DivulgeError.of("epsilon", f"be at most -log(1 - p_min) = {limit:.6g}", "it", f"{math.log(gain):.6g}")
+    rows = np.tile(gain * p, (len(p), 1))
+    np.fill_diagonal(rows, diagonal)
+    return Channel(rows, prior.secrets, prior.secrets)
+
+
+def resample(prior: Any, keep: Any) -> Channel:
+    r"""Return the mechanism that releases x with probability `keep`, else a fresh draw from the prior.
+
+    C_xy = keep 1{x = y} + (1 - keep) P_y, shape (N, N); q = P.
+
+    Examples
+    --------
+    >>> resample(["1/4", "3/4"], keep="1/2").matrix.tolist()[0]
+    [Fraction(5, 8), Fraction(3, 8)]
+    """
+    prior, share = as_prior(prior), _share(keep, "keep")
+    p = prior.probabilities if isinstance(share, Fraction) else prior.floats
+    rows = np.tile((1 - share) * p, (len(p), 1))
+    rows[np.diag_indices(len(p))] = rows.diagonal() + share
+    return Channel(rows, prior.secrets, prior.secrets)
+
+
+def erasure(secrets: Secrets, probability: Any, erased: Hashable = "erased") -> Channel:
+    r"""Return the channel that releases x, or with `probability` only that it was erased; shape (N, N + 1).
+
+    Examples
+    --------
+    >>> erasure(2, "1/3").matrix.tolist()[0]
+    [Fraction(2, 3), Fraction(0, 1), Fraction(1, 3)]
+    """
+    letters, share = _letters(secrets), _share(probability, "probability")
+    n = len(letters)
+    rows = _filled(n, n + 1, share * 0, 1 - share)
+    rows[:, n] = share
+    return Channel(rows, letters, [*letters, erased])
+
+
+def symmetric(secrets: Secrets, error: Any) -> Channel:
+    r"""Return the symmetric channel: wrong with probability `error`, all wrong values equally likely; shape (N, N).
+
+    Examples
+    --------
+    >>> symmetric(3, "1/2").matrix.tolist()[0]
+    [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
+    """
+    letters, share = _letters(secrets), _share(error, "error")
+    n = len(letters)
+    if n == 1 and share != 0:
+        raise DivulgeError.of("error", "be 0 for a single secret", "it", str(share))
+    return Channel(_filled(n, n, share / max(n - 1, 1), 1 - share), letters, letters)
+
+
+def identity(secrets: Secrets) -> Channel:
+    """Return the channel that releases the secret itself, exact, shape (N, N).
+
+    Examples
+    --------
+    >>> identity(2).matrix.tolist()
+    [[Fraction(1, 1), Fraction(0, 1)], [Fraction(0, 1), Fraction(1, 1)]]
+    """
+    return symmetric(secrets, 0)
+
+
+def constant(secrets: Secrets, outcome: Hashable = "released") -> Channel:
+    """Return the channel that says the same whatever the secret is, exact, shape (N, 1).
+
+    Examples
+    --------
+    >>> constant(2).matrix.tolist()
+    [[Fraction(1, 1)], [Fraction(1, 1)]]
+    """
+    letters = _letters(secrets)
+    return Channel([[Fraction(1)]] * len(letters), letters, [outcome])
+
+
+def random(
+    secrets: Secrets,
+    outcomes: int | Iterable[Hashable],
+    *,
+    concentration: float = 1.0,
+    seed: int | np.random.Generator | None = None,
+) -> Channel:
+    """Return a random channel: rows are independent Dirichlet draws (1: uniform on the simplex), shape (N, M).
+
+    Examples
+    --------
+    >>> random(3, 4, seed=0).shape
+    (3, 4)
+    """
+    rows, columns = _letters(secrets), _letters(outcomes)
+    weight = float(_positive(concentration, "concentration"))
+    weights = np.random.default_rng(seed).gamma(weight, size=(len(rows), len(columns)))
+    empty = weights.sum(axis=1) == 0
+    weights[empty] = np.eye(len(columns))[np.random.default_rng(seed).integers(len(columns), size=int(empty.sum()))]
+    return Channel(weights / weights.sum(axis=1, keepdims=True), rows, columns)
+
+
+def _letters(secrets: Secrets) -> Labels:
+    """Return the alphabet that an int, labels or a Prior stand for."""
+    if isinstance(secrets, Prior):
+        return secrets.secrets
+    countable = isinstance(secrets, Iterable) or hasattr(secrets, "__index__")
+    if isinstance(secrets, (bool, str, bytes)) or not countable:
+        raise DivulgeError.of("secrets", "be a number of secrets or their labels", "it", f"a {type(secrets).__name__}")
+    if isinstance(secrets, range):
+        letters: Labels = secrets
+    else:
+        letters = tuple(secrets) if isinstance(secrets, Iterable) else range(operator.index(secrets))
+    if not len(letters) >= 1:
+        raise DivulgeError.of("secrets", "name at least one secret", "their number", str(len(letters)))
+    return letters
+
+
+def _inverse_ratio(epsilon: float | None, ratio: Any) -> Any:
+    """Return a = e^-epsilon, a float, or a Fraction when the exact ratio is given."""
+    if (epsilon is None) == (ratio is None):
+        given = "neither" if ratio is None else "both"
+        raise DivulgeError.of("epsilon", "be given, or the exact ratio in its place", "what was given", given)
+    if ratio is not None:
+        value = _number(ratio, "ratio")
+        if not value >= 1:
+            raise DivulgeError.of("ratio", "be at least 1", "it", str(value))
+        return 1 / value
+    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.number)) or not epsilon >= 0:
+        raise DivulgeError.of("epsilon", "be a number that is at least 0", "it", str(epsilon))
+    return math.exp(-float(epsilon))
+
+
+def _number(value: Any, argument: str) -> Any:
+    """Return one entry, a Fraction or a float, through the one way in for numbers."""
+    return entries([value], argument, 1, lambda _: "it").tolist()[0]
+
+
+def _positive(value: Any, argument: str) -> Any:
+    number = _number(value, argument)
+    if not number > 0:
+        raise DivulgeError.of(argument, "be positive", "it", str(number))
+    return Fraction(number)
+
+
+def _share(value: Any, argument: str) -> Any:
+    number = _number(value, argument)
+    if not number <= 1:
+        raise DivulgeError.of(argument, "be in [0, 1]", "it", str(number))
+    return number
+
+
+def _filled(rows: int, columns: int, value: Any, diagonal: Any) -> np.ndarray:
+    """Return a matrix of `value`, with `diagonal` on the diagonal unless it is None; exact when `value` is."""
+    matrix = np.full((rows, columns), value, dtype=object if isinstance(value, Fraction) else np.float64)
+    if diagonal is not None:
+        np.fill_diagonal(matrix, Fraction(diagonal) if isinstance(value, Fraction) else diagonal)
+    return matrix
+
+
+def _power(base: Fraction, exponent: Fraction) -> Fraction:
+    """Return base ** exponent where it is rational; refuse it elsewhere."""
+    roots = [_root(part, exponent.denominator) for part in (base.numerator, base.denominator)]
+    if None in roots:
+        raise DivulgeError.of(
+            "ratio", "have rational powers ratio^(u / 2 sensitivity)", "one", f"({1 / base})^({exponent})",
+            "give a ratio that is a perfect power, or epsilon for float entries.",
+        )  # fmt: skip
+    return Fraction(*roots) ** exponent.numerator  # type: ignore[arg-type]
+
+
+def _root(whole: int, degree: int) -> int | None:
+    """Return the whole `degree`-th root of `whole`, or None."""
+    import flint
+
+    root, is_power = flint.fmpz(whole).root(degree), True
+    is_power = root**degree == whole
+    return int(root) if is_power else None
