@@ -58,6 +58,15 @@ from .guarantees.kinds import MutualInformation as MutualInformation
 from .guarantees.kinds import TailPMC as TailPMC
 from .guarantees.kinds import TailPML as TailPML
 from .guarantees.levels import Witness as Witness
+from .losses.loss import PrivacyLoss as PrivacyLoss
+from .losses.mechanisms import MECHANISMS as MECHANISMS
+from .losses.mechanisms import DiscreteGaussianMechanism as DiscreteGaussianMechanism
+from .losses.mechanisms import DiscreteLaplaceMechanism as DiscreteLaplaceMechanism
+from .losses.mechanisms import ExponentialMechanism as ExponentialMechanism
+from .losses.mechanisms import GaussianMechanism as GaussianMechanism
+from .losses.mechanisms import LaplaceMechanism as LaplaceMechanism
+from .losses.mechanisms import RandomizedResponse as RandomizedResponse
+from .losses.subject import privacy_losses as privacy_losses
 from .measures.capacity import bayes_capacity as bayes_capacity
 from .measures.capacity import maximal_cost_leakage as maximal_cost_leakage
 from .measures.capacity import maximal_leakage as maximal_leakage

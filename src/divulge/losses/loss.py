@@ -1,0 +1,234 @@
+"""The privacy loss of one ordered pair of output distributions (P, Q), as a random variable.
+
+L(o) = log P(o) / Q(o), drawn under P: +inf where only Q vanishes, -inf (under Q alone) where only P does.
+`PrivacyLoss` is what every pair can answer; `atoms.AtomicLoss` is a pair of rows, `closed` the named mechanisms.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+
+LossFunction = Callable[[np.ndarray], np.ndarray]
+
+SMALLEST_ORDER_GAP = 1e-5
+"""Closer to order 1 than this, log E exp((a - 1) L) is computed from E expm1 instead."""
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Two numbers that enclose the true one, rounding included."""
+
+    lower: float
+    upper: float
+
+
+def numbers(values: Any, argument: str) -> np.ndarray:
+    """Return `values` as float64 of any shape; NaN is refused."""
+    array = np.asarray(values, dtype=np.float64)
+    if not (array == array).all():
+        raise DivulgeError.of(argument, "be a number", "it", "NaN")
+    return array
+
+
+def probabilities(values: Any, argument: str) -> np.ndarray:
+    """Return `values` as float64 in [0, 1]; anything else is refused."""
+    array = np.asarray(values, dtype=np.float64)
+    if not ((array >= 0) & (array <= 1)).all():
+        raise DivulgeError.of(argument, "be in [0, 1]", "it", str(values))
+    return array
+
+
+def like(values: np.ndarray, given: np.ndarray) -> Any:
+    """Return a float for a scalar question, an array for an array of questions."""
+    return float(values) if given.ndim == 0 else values
+
+
+def order(value: float) -> float:
+    """Return a Renyi order; it must be at least 1 (+inf included)."""
+    if not value >= 1:
+        raise DivulgeError.of("order", "be at least 1", "it", str(value))
+    return float(value)
+
+
+class PrivacyLoss(ABC):
+    """The privacy loss of one ordered pair (P, Q) of output distributions, in nats.
+
+    Attributes
+    ----------
+    pair : the two secrets (or data sets) that P and Q come from
+    infinite : P(L = +inf)
+    highest, lowest : essential supremum and infimum of the finite losses
+    """
+
+    pair: tuple[Hashable, Hashable]
+
+    @property
+    @abstractmethod
+    def infinite(self) -> float:
+        """P(L = +inf), the probability under P of outcomes that Q never shows."""
+
+    @property
+    @abstractmethod
+    def highest(self) -> float:
+        """The essential supremum of the finite losses."""
+
+    @property
+    @abstractmethod
+    def lowest(self) -> float:
+        """The essential infimum of the finite losses."""
+
+    @abstractmethod
+    def reverse(self) -> "PrivacyLoss":
+        """Return the loss of the pair (Q, P)."""
+
+    @abstractmethod
+    def tail(self, threshold: Any) -> Any:
+        """Return P(L > threshold) under P, infinite losses included; the shape of `threshold`."""
+
+    @abstractmethod
+    def tail_under_q(self, threshold: Any) -> Any:
+        """Return Q(L > threshold), the same event under Q."""
+
+    @abstractmethod
+    def delta(self, epsilon: Any) -> Any:
+        """Return delta(epsilon) = sup_S P(S) - e^epsilon Q(S) = E_P[(1 - e^(epsilon - L))_+], for any real epsilon."""
+
+    @abstractmethod
+    def expect(self, f: LossFunction) -> float:
+        """Return E_P[f(L); L < inf] for a vectorized f."""
+
+    @abstractmethod
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return `size` draws of L under P (for experiments; not for releasing anything)."""
+
+    @staticmethod
+    def between(p: Any, q: Any, pair: tuple[Hashable, Hashable] = (0, 1)) -> "PrivacyLoss":
+        """Return the loss of two rows, distributions over the same outcomes; exact when an entry is.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])
+        >>> loss.delta(0.0)  # the total variation distance
+        0.5
+        >>> loss.epsilon(0.0)  # log 3
+        1.0986122886681098
+        """
+        from divulge.losses.atoms import AtomicLoss
+        from divulge.model.channel import Channel
+
+        first, second = Channel([p, q]).matrix
+        return AtomicLoss.of_rows(first, second, pair)
+
+    def cdf(self, threshold: Any) -> Any:
+        """Return P(L <= threshold) under P."""
+        t = numbers(threshold, "threshold")
+        return like(1.0 - np.asarray(self.tail(t)), t)
+
+    def epsilon(self, delta: Any) -> Any:
+        """Return the least epsilon >= 0 with delta(epsilon) <= delta, rounded up; +inf when there is none.
+
+        The twin of `delta`: `delta(epsilon(d)) <= d` always holds.
+        """
+        d = probabilities(delta, "delta")
+        found = [self._epsilon(float(v)) for v in d.ravel()]
+        return like(np.array(found).reshape(d.shape), d)
+
+    def _epsilon(self, delta: float) -> float:
+        if self.infinite > delta:
+            return math.inf
+        if delta == 0:
+            return max(0.0, self.highest)
+        return least(lambda e: self.delta(e) <= delta, self.highest)
+
+    def quantile(self, delta: Any) -> Any:
+        """Return the least epsilon >= 0 with P(L > epsilon) <= delta, rounded up; the twin of `tail`."""
+        d = probabilities(delta, "delta")
+        found = [self._quantile(float(v)) for v in d.ravel()]
+        return like(np.array(found).reshape(d.shape), d)
+
+    def _quantile(self, delta: float) -> float:
+        if self.infinite > delta:
+            return math.inf
+        if delta == 0:
+            return max(0.0, self.highest)
+        return least(lambda e: self.tail(e) <= delta, self.highest)
+
+    def mean(self) -> float:
+        """Return E_P[L] = KL(P || Q) in nats, in [0, +inf]."""
+        return math.inf if self.infinite > 0 else max(0.0, self.expect(lambda t: t))
+
+    def moment(self, k: int) -> float:
+        """Return E_P[L^k]; +inf when L is infinite with positive probability."""
+        return math.inf if self.infinite > 0 and k > 0 else self.expect(lambda t: t**k)
+
+    def variance(self) -> float:
+        """Return the variance of L under P; +inf when L is infinite with positive probability."""
+        if self.infinite > 0:
+            return math.inf
+        mean = self.mean()
+        return self.expect(lambda t: (t - mean) ** 2)
+
+    def renyi(self, alpha: float) -> float:
+        """Return D_alpha(P || Q) = log E_P[e^((alpha - 1) L)] / (alpha - 1) in nats, for alpha in [1, +inf].
+
+        Order 1 is the mean, order +inf the largest loss.
+        """
+        alpha = order(alpha)
+        if self.infinite > 0:
+            return math.inf
+        if alpha == 1:
+            return self.mean()
+        if alpha == math.inf:
+            return self.highest
+        return max(0.0, self._renyi(alpha))
+
+    def _renyi(self, alpha: float) -> float:
+        h = alpha - 1.0
+        if h < SMALLEST_ORDER_GAP:
+            return math.log1p(self.expect(lambda t: np.expm1(h * t))) / h
+        shift = min(self.highest, 600.0 / h) if self.highest < math.inf else 0.0
+        return shift + math.log(self.expect(lambda t: np.exp(h * (t - shift)))) / h
+
+    def total_variation(self) -> float:
+        """Return TV(P, Q) = delta(0), in [0, 1]."""
+        return self.delta(0.0)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw delta(epsilon) and P(L > epsilon) over epsilon and return the matplotlib axes (extra: plot)."""
+        from divulge.losses.plots import curves
+
+        return curves(self, ax)
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+
+
+def integral(f: LossFunction, low: float, high: float, panels: int = 256) -> float:
+    """Return the integral of f over [low, high] by Gauss-Legendre panels, 0 being an edge; exact for smooth f."""
+    edges = np.linspace(low, high, panels + 1)
+    edges = np.union1d(edges, [0.0]) if low < 0 < high else edges
+    half = np.diff(edges)[:, None] / 2
+    return math.fsum((f(edges[:-1, None] + half * (1 + _NODES)) * (half * _WEIGHTS)).ravel().tolist())
+
+
+def least(holds: Callable[[float], bool], highest: float) -> float:
+    """Return the least non-negative double with `holds`, a condition that stays true once it is; +inf if none has."""
+    if holds(0.0):
+        return 0.0
+    high = min(1.0, highest) if highest > 0 else 1.0
+    low = 0.0
+    while not holds(high):
+        low, high = high, high * 2.0
+        if high > 1e300:
+            return math.inf
+    while True:
+        middle = low + (high - low) / 2.0
+        if not low < middle < high:
+            return high
+        low, high = (low, middle) if holds(middle) else (middle, high)

@@ -1,0 +1,179 @@
+"""Named mechanisms of the central model: plain data, apart from what is computed about them.
+
+Each answers `losses()`: the losses of a dominating set of ordered pairs of neighbouring data sets, both orders in it
+(one is enough where the two are alike). `MECHANISMS` names them all; a new mechanism is a new row.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.losses.atoms import AtomicLoss
+from divulge.losses.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
+from divulge.losses.loss import PrivacyLoss
+
+_PAIR = ("D", "D'")
+
+_DEEPEST = 39.0
+"""Gaussian weights beyond this many standard deviations are below the smallest double."""
+
+_MOST_SIGMA = 20_000.0
+"""The discrete Gaussian is summed term by term up to this standard deviation."""
+
+
+class Mechanism(Protocol):
+    """What has dominating losses."""
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        """Return the losses of a dominating set of ordered pairs."""
+        ...
+
+
+def _positive(**values: float) -> None:
+    for name, value in values.items():
+        if not 0 < value < math.inf:
+            raise DivulgeError.of(name, "be positive and finite", "it", str(value))
+
+
+def _whole(**values: int) -> None:
+    for name, value in values.items():
+        if not (value == int(value) and value >= 1):
+            raise DivulgeError.of(name, "be a whole number of at least 1", "it", str(value))
+
+
+@dataclass(frozen=True)
+class GaussianMechanism:
+    """Adds N(0, sigma^2) to a query of L2 sensitivity `sensitivity`."""
+
+    sigma: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive(sigma=self.sigma, sensitivity=self.sensitivity)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        return (GaussianLoss(self.sensitivity / self.sigma),)
+
+
+@dataclass(frozen=True)
+class LaplaceMechanism:
+    """Adds Laplace noise of scale b (standard deviation sqrt(2) b) to a query of L1 sensitivity `sensitivity`."""
+
+    scale: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive(scale=self.scale, sensitivity=self.sensitivity)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        return (LaplaceLoss(self.sensitivity / self.scale),)
+
+
+@dataclass(frozen=True)
+class DiscreteLaplaceMechanism:
+    """Adds an integer k with probability proportional to e^(-|k| / scale) to an integer query (geometric noise).
+
+    Examples
+    --------
+    >>> (loss,) = DiscreteLaplaceMechanism(1.0, sensitivity=2).losses()
+    >>> loss.losses.tolist()
+    [-2.0, 0.0, 2.0]
+    """
+
+    scale: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        _positive(scale=self.scale)
+        _whole(sensitivity=self.sensitivity)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        s = int(self.sensitivity)
+        k = np.arange(s, -1, -1)
+        inner = -math.expm1(-1 / self.scale) / (1 + math.exp(-1 / self.scale))
+        p = inner * np.exp(-k / self.scale)
+        p[0], p[-1] = math.exp(-s / self.scale) / (1 + math.exp(-1 / self.scale)), 1 / (1 + math.exp(-1 / self.scale))
+        return (AtomicLoss((s - 2 * k) / self.scale, p, p[::-1], pair=_PAIR),)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianMechanism:
+    """Adds an integer k with probability proportional to e^(-k^2 / (2 sigma^2)) to an integer query.
+
+    References
+    ----------
+    Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", arXiv:2004.00010.
+    """
+
+    sigma: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        _positive(sigma=self.sigma)
+        _whole(sensitivity=self.sensitivity)
+        if self.sigma > _MOST_SIGMA:
+            hint = "a noise this wide is a GaussianMechanism to within rounding."
+            raise DivulgeError.of("sigma", f"be at most {_MOST_SIGMA:g}", "it", f"{self.sigma:g}", hint)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        s, variance = int(self.sensitivity), self.sigma**2
+        reach = math.ceil(_DEEPEST * self.sigma) + 1
+        k = np.arange(reach + s, -reach - 1, -1, dtype=np.float64)
+        weight = np.exp(-(k**2) / (2 * variance))
+        total = math.fsum(weight.tolist())
+        losses = s * (s - 2 * k) / (2 * variance)
+        return (AtomicLoss(losses, weight / total, weight[::-1] / total, pair=_PAIR),)
+
+
+@dataclass(frozen=True)
+class RandomizedResponse:
+    """Reports the true one of `categories` answers with odds e^epsilon against each other one.
+
+    Examples
+    --------
+    >>> (loss,) = RandomizedResponse(1.0, categories=3).losses()
+    >>> loss.losses.tolist()
+    [-1.0, 0.0, 1.0]
+    """
+
+    epsilon: float
+    categories: int = 2
+
+    def __post_init__(self) -> None:
+        _positive(epsilon=self.epsilon)
+        _whole(categories=self.categories - 1)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        others = self.categories - 1
+        other = math.exp(-self.epsilon) / (1 + others * math.exp(-self.epsilon))
+        true = 1 / (1 + others * math.exp(-self.epsilon))
+        p, losses = [other, (others - 1) * other, true], [-self.epsilon, 0.0, self.epsilon]
+        keep = [0, 1, 2] if others > 1 else [0, 2]
+        return (AtomicLoss(np.array(losses)[keep], np.array(p)[keep], np.array(p)[keep[::-1]], pair=_PAIR),)
+
+
+@dataclass(frozen=True)
+class ExponentialMechanism:
+    """Chooses an answer with probability proportional to e^(epsilon u / (2 s)), u a utility of sensitivity s."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _positive(epsilon=self.epsilon)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        return (ExponentialLoss(self.epsilon),)
+
+
+MECHANISMS: dict[str, Any] = {
+    "gaussian": GaussianMechanism,
+    "laplace": LaplaceMechanism,
+    "discrete-gaussian": DiscreteGaussianMechanism,
+    "discrete-laplace": DiscreteLaplaceMechanism,
+    "randomized-response": RandomizedResponse,
+    "exponential": ExponentialMechanism,
+}
+"""Name -> mechanism; the fields of the mechanism are its parameters."""

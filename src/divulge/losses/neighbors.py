@@ -1,0 +1,57 @@
+"""Which secrets must be hard to tell apart: all pairs, or those of a relation, a graph or a metric."""
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.model.labels import Labels, position
+
+
+def ordered_pairs(secrets: Labels, neighbors: Any = None) -> np.ndarray:
+    """Return the index pairs (i, j), i != j, of neighboring secrets, both orders of each, shape (K, 2).
+
+    `neighbors` is None (all pairs), an N x N matrix (true where neighbors), an iterable of pairs of labels, a graph
+    with `.edges` (networkx), or a function of two labels, such as `lambda x, y: abs(x - y) <= 1` for a metric.
+    A relation need not be symmetric: whoever is named in one order is examined in both.
+
+    Examples
+    --------
+    >>> ordered_pairs(("a", "b", "c"), [("a", "b")]).tolist()
+    [[0, 1], [1, 0]]
+    """
+    adjacent = _adjacency(secrets, neighbors)
+    adjacent = adjacent | adjacent.T
+    np.fill_diagonal(adjacent, False)
+    pairs = np.argwhere(adjacent)
+    if not len(pairs):
+        raise DivulgeError.of("neighbors", "name at least one pair of different secrets", "it", "empty")
+    return pairs
+
+
+def _adjacency(secrets: Labels, neighbors: Any) -> np.ndarray:
+    n = len(secrets)
+    if neighbors is None:
+        return np.ones((n, n), dtype=bool)
+    if callable(neighbors):
+        return _by_function(secrets, neighbors)
+    if isinstance(neighbors, np.ndarray):
+        if neighbors.shape != (n, n) or neighbors.dtype.kind not in "biu":
+            found = f"{neighbors.dtype} of shape {neighbors.shape}"
+            raise DivulgeError.of("neighbors", f"be a boolean matrix of shape ({n}, {n})", "it", found)
+        return neighbors.astype(bool)
+    return _by_pairs(secrets, getattr(neighbors, "edges", neighbors))
+
+
+def _by_function(secrets: Labels, neighbors: Callable[[Hashable, Hashable], Any]) -> np.ndarray:
+    return np.array([[bool(neighbors(x, y)) for y in secrets] for x in secrets], dtype=bool)
+
+
+def _by_pairs(secrets: Labels, pairs: Iterable[Any]) -> np.ndarray:
+    adjacent = np.zeros((len(secrets), len(secrets)), dtype=bool)
+    for pair in pairs:
+        if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
+            raise DivulgeError.of("neighbors", "hold pairs of labels", "an entry", repr(pair))
+        adjacent[tuple(position(secrets, label, "neighbors") for label in pair)] = True
+    return adjacent

@@ -1,0 +1,42 @@
+"""The one way in: whatever has privacy losses becomes its ordered pairs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.losses.atoms import AtomicLoss
+from divulge.losses.loss import PrivacyLoss
+from divulge.losses.neighbors import ordered_pairs
+from divulge.model.channel import Channel
+from divulge.model.convert import as_channel
+
+
+def privacy_losses(subject: Any, neighbors: Any = None) -> tuple[PrivacyLoss, ...]:
+    """Return the privacy loss of every ordered pair that `subject` must make hard to tell apart.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel (or array_like of shape (N, M))
+        A named mechanism gives its dominating pairs; a loss gives itself and its reverse; a channel gives the pairs of
+        its rows that are neighbors.
+    neighbors : None, boolean matrix (N, N), pairs of labels, graph, or function of two labels
+        For channels; all pairs when not given.
+
+    Examples
+    --------
+    >>> [loss.pair for loss in privacy_losses([["3/4", "1/4"], ["1/4", "3/4"]])]
+    [(0, 1), (1, 0)]
+    """
+    if hasattr(subject, "losses") and not isinstance(subject, PrivacyLoss):
+        subject = subject.losses()
+    if isinstance(subject, (PrivacyLoss, tuple)):
+        if neighbors is not None:
+            raise DivulgeError.of("neighbors", "be given for a channel only", "it", "given for a mechanism")
+        return (subject, subject.reverse()) if isinstance(subject, PrivacyLoss) else subject
+    return tuple(_of_rows(as_channel(subject), neighbors))
+
+
+def _of_rows(channel: Channel, neighbors: Any) -> Iterator[AtomicLoss]:
+    matrix = channel.matrix.toarray() if channel.sparse else channel.matrix
+    for i, j in ordered_pairs(channel.secrets, neighbors).tolist():
+        yield AtomicLoss.of_rows(matrix[i], matrix[j], (channel.secrets[i], channel.secrets[j]))
