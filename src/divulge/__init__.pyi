@@ -67,6 +67,14 @@ from .losses.mechanisms import GaussianMechanism as GaussianMechanism
 from .losses.mechanisms import LaplaceMechanism as LaplaceMechanism
 from .losses.mechanisms import RandomizedResponse as RandomizedResponse
 from .losses.subject import privacy_losses as privacy_losses
+from .guarantees.posterior import PosteriorBounds as PosteriorBounds
+from .guarantees.posterior import can_rule_out as can_rule_out
+from .guarantees.posterior import guarantee_for_posterior as guarantee_for_posterior
+from .guarantees.posterior import posterior_bounds as posterior_bounds
+from .guarantees.regions import Region as Region
+from .guarantees.regions import decisive_bound as decisive_bound
+from .guarantees.regions import privacy_region as privacy_region
+from .guarantees.regions import region_boundaries as region_boundaries
 from .measures.capacity import bayes_capacity as bayes_capacity
 from .measures.capacity import maximal_cost_leakage as maximal_cost_leakage
 from .measures.capacity import maximal_leakage as maximal_leakage

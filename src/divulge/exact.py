@@ -204,6 +204,18 @@ def round_up(ball: Any) -> float:
     return math.nextafter(nearest, math.inf)
 
 
+def round_down(ball: Any) -> float:
+    """Return the largest double that no point of the python-flint `arb` falls below."""
+    return -round_up(-ball) + 0.0
+
+
+def ball(value: Rational | float) -> Any:
+    """Return the ball of a number at its exact value; +inf is a ball too."""
+    import flint
+
+    return flint.arb("inf") if value == math.inf else arb(Fraction(value))
+
+
 def exp_below(exponent: Rational | float, bits: int = 64) -> Fraction:
     """Return a rational in (e^exponent (1 - 2^(2 - bits)), e^exponent]; the denominator is a power of 2.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -178,24 +177,18 @@ def _closure(
 
 def _premise(guarantee: Guarantee) -> _Known:
     index = tuple((name, getattr(guarantee, name)) for name in guarantee.index)
-    values = tuple(_ball(getattr(guarantee, name)) for name in guarantee.bounded())
-    near = tuple(value * (1 + _ball(ULP)) for value in values)
+    values = tuple(exact.ball(getattr(guarantee, name)) for name in guarantee.bounded())
+    near = tuple(value * (1 + exact.ball(ULP)) for value in values)
     return _Known(type(guarantee), index, values, near, original=guarantee)
 
 
 def _setting(context: Context) -> SimpleNamespace:
     """Return what is known of the secret, in balls."""
     return SimpleNamespace(
-        p=None if context.p_min is None else _ball(context.p_min),
-        n=None if context.n_max is None else _ball(context.n_max),
-        prior=None if context.prior is None else [_ball(v) for v in context.prior if v > 0],
+        p=None if context.p_min is None else exact.ball(context.p_min),
+        n=None if context.n_max is None else exact.ball(context.n_max),
+        prior=None if context.prior is None else [exact.ball(v) for v in context.prior if v > 0],
     )
-
-
-def _ball(value: Any) -> Any:
-    import flint
-
-    return flint.arb("inf") if value == float("inf") else exact.arb(Fraction(value))
 
 
 def _applied(
@@ -221,13 +214,13 @@ def _applied(
 
 
 def _indexed(setting: SimpleNamespace, index: _Index) -> SimpleNamespace:
-    return SimpleNamespace(**vars(setting), **{name: _ball(value) for name, value in index})
+    return SimpleNamespace(**vars(setting), **{name: exact.ball(value) for name, value in index})
 
 
 def _names(known: _Known, part: str) -> SimpleNamespace:
     """Return the parameters of a known guarantee by name, in balls."""
     bounded = dict(zip(known.kind.bounded(), getattr(known, part), strict=True))
-    return SimpleNamespace(**bounded, **{name: _ball(value) for name, value in known.index})
+    return SimpleNamespace(**bounded, **{name: exact.ball(value) for name, value in known.index})
 
 
 def _balls(result: Any) -> tuple[Any, ...]:

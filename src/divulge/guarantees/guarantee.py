@@ -274,7 +274,7 @@ def _plain(value: Any) -> str:
 
 def _checked(value: Any, name: str) -> Any:
     """Return the parameter as a float or Fraction inside its range."""
-    number = _number(value, name)
+    number = to_number(value, name)
     allowed = PARAMETERS[name]
     if not allowed.low <= number <= allowed.high:
         high = f" and at most {allowed.high:g}" if allowed.high < math.inf else ""
@@ -282,7 +282,8 @@ def _checked(value: Any, name: str) -> Any:
     return number
 
 
-def _number(value: Any, name: str) -> Any:
+def to_number(value: Any, name: str) -> Any:
+    """Return a number given as float, int, Fraction or text such as "1/3" as a float or Fraction; +inf is allowed."""
     if isinstance(value, str):
         if value.strip() in ("inf", "+inf"):
             return math.inf
