@@ -1,5 +1,6 @@
 __version__: str
 
+from . import datasets as datasets
 from .adversaries.adversary import Cost as Cost
 from .adversaries.adversary import Gain as Gain
 from .adversaries.attack import Attack as Attack

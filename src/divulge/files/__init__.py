@@ -7,14 +7,14 @@ text: a cell with a `/` in CSV, an entry in quotes in JSON. All its numbers are 
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from divulge.errors import DivulgeError, InputFileError
 from divulge.files import as_arrow, as_csv, as_json, as_numpy
-from divulge.files.opening import PathLike, name_of, naming, opened, replacing
+from divulge.files.opening import Counts, PathLike, name_of, naming, opened, replacing
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -29,12 +29,12 @@ class Format:
     channel: Callable[[BinaryIO], Channel]
     write: Callable[[Channel, BinaryIO], None]
     prior: Callable[[BinaryIO], Prior]
-    columns: Callable[[BinaryIO, tuple[str, ...]], Iterator[tuple[Hashable, ...]]] | None = None
+    counts: Callable[[BinaryIO, tuple[str, ...]], Counts] | None = None
     records: Callable[[BinaryIO], Any] | None = None
 
 
 FORMATS: tuple[Format, ...] = (
-    Format((".csv",), (), as_csv.channel, as_csv.write, as_csv.prior, as_csv.columns, as_csv.records),
+    Format((".csv",), (), as_csv.channel, as_csv.write, as_csv.prior, as_csv.counts, as_csv.records),
     Format((".json",), (b"{", b"["), as_json.channel, as_json.write, as_json.prior, None, as_json.read),
     Format((".npy",), (b"\x93NUMPY",), as_numpy.channel, as_numpy.write_npy, as_numpy.prior),
     Format((".npz",), (b"PK",), as_numpy.channel, as_numpy.write_npz, as_numpy.prior),
@@ -44,7 +44,7 @@ FORMATS: tuple[Format, ...] = (
         lambda stream: as_arrow.channel(as_arrow.parquet(stream)),
         as_arrow.write_parquet,
         lambda stream: as_arrow.prior(as_arrow.parquet(stream)),
-        as_arrow.parquet_columns,
+        as_arrow.parquet_counts,
     ),
     Format(
         (".arrow", ".feather", ".ipc"),
@@ -52,7 +52,7 @@ FORMATS: tuple[Format, ...] = (
         lambda stream: as_arrow.channel(as_arrow.arrow(stream)),
         as_arrow.write_arrow,
         lambda stream: as_arrow.prior(as_arrow.arrow(stream)),
-        as_arrow.arrow_columns,
+        as_arrow.arrow_counts,
     ),
 )
 """All file formats; what is not recognized on standard input is CSV, the first."""
@@ -160,7 +160,7 @@ def _counted(table: str, column: str, channel: Channel | None) -> Prior:
 def read_joint(path: PathLike, secret: str, released: str) -> Joint:
     """Return the empirical joint of two columns of a table: an estimate (plug-in) from its rows, exact as counts.
 
-    The table is a CSV, Parquet or Arrow file and is read row by row. Labels come in order of their text.
+    The table is a CSV, Parquet or Arrow file and is read row by row. Labels come in their order.
 
     Raises
     ------
@@ -178,17 +178,26 @@ def read_joint(path: PathLike, secret: str, released: str) -> Joint:
     >>> folder.cleanup()
     """
     counts = count_rows(path, secret, released)
-    secrets, outcomes = (sorted({pair[axis] for pair in counts}, key=str) for axis in (0, 1))
+    secrets, outcomes = (_ordered({pair[axis] for pair in counts}) for axis in (0, 1))
     return Joint.from_counts(dict(counts), secrets, outcomes)
+
+
+def _ordered(labels: Iterable[Any]) -> list[Hashable]:
+    try:
+        return sorted(labels)
+    except TypeError:
+        return sorted(labels, key=str)
 
 
 def count_rows(path: PathLike, *columns: str) -> Counter[tuple[Hashable, ...]]:
     """Return how often each combination of values occurs in `columns` of a table; a missing value is refused."""
     with opened(path) as stream:
-        reader = _format(path, stream).columns
+        reader = _format(path, stream).counts
         if reader is None:
             raise InputFileError(f"{name_of(path)}: must be a table: a CSV, Parquet or Arrow file.")
-        counts = Counter(reader(stream, columns))
+        counts: Counter[tuple[Hashable, ...]] = Counter()
+        for values, count in reader(stream, columns):
+            counts[values] += count
         if not counts:
             raise InputFileError(f"{name_of(path)}: has no rows.")
         for values, count in counts.items():

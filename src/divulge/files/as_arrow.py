@@ -1,6 +1,6 @@
 """Parquet and Arrow, in the shape of the CSV file; columns of text hold exact numbers (extra: tables)."""
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.cells import cells, texts
-from divulge.files.opening import columns_exist
+from divulge.files.opening import Counts, columns_exist
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
 from divulge.model.tables import column_values
@@ -48,19 +48,19 @@ def prior(table: Any) -> Prior:
     return Prior(values, column_values(secrets, "secrets"))
 
 
-def parquet_columns(stream: BinaryIO, wanted: tuple[str, ...]) -> Iterator[tuple[Hashable, ...]]:
-    """Yield the wanted cells of each row of a Parquet file, batch by batch."""
+def parquet_counts(stream: BinaryIO, wanted: tuple[str, ...]) -> Counts:
+    """Yield combinations of the wanted values and how often each occurs, batch by batch of a Parquet file."""
     source = require("pyarrow.parquet", "tables").ParquetFile(stream)
     columns_exist(source.schema_arrow.names, wanted)
-    yield from _cells_of(source.iter_batches(columns=list(dict.fromkeys(wanted))), wanted)
+    return _counts(source.iter_batches(columns=list(dict.fromkeys(wanted))), wanted)
 
 
-def arrow_columns(stream: BinaryIO, wanted: tuple[str, ...]) -> Iterator[tuple[Hashable, ...]]:
-    """Yield the wanted cells of each row of an Arrow file, batch by batch."""
+def arrow_counts(stream: BinaryIO, wanted: tuple[str, ...]) -> Counts:
+    """Yield combinations of the wanted values and how often each occurs, batch by batch of an Arrow file."""
     source = _reader(stream)
     columns_exist(source.schema.names, wanted)
     batches = source if hasattr(source, "__iter__") else map(source.get_batch, range(source.num_record_batches))
-    yield from _cells_of(batches, wanted)
+    return _counts(batches, wanted)
 
 
 def write_parquet(what: Channel, stream: BinaryIO) -> None:
@@ -92,6 +92,11 @@ def _is_binary_number(kind: Any) -> bool:
     return types.is_integer(kind) or types.is_floating(kind)
 
 
-def _cells_of(batches: Iterable[Any], wanted: tuple[str, ...]) -> Iterator[tuple[Hashable, ...]]:
+def _counts(batches: Iterable[Any], wanted: tuple[str, ...]) -> Counts:
+    pyarrow, names = require("pyarrow", "tables"), list(dict.fromkeys(wanted))
     for batch in batches:
-        yield from zip(*(batch.column(column).to_pylist() for column in wanted), strict=True)
+        table = pyarrow.Table.from_batches([batch]).select(names)
+        counted = table.group_by(names).aggregate([([], "count_all")])
+        columns = {name: counted.column(name).to_pylist() for name in names}
+        values = zip(*(columns[name] for name in wanted), strict=True)
+        yield from zip(values, counted.column("count_all").to_pylist(), strict=True)

@@ -2,13 +2,13 @@
 
 import csv
 import io
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, BinaryIO
 
 from divulge.errors import DivulgeError
 from divulge.files.cells import cells, texts
-from divulge.files.opening import columns_exist
+from divulge.files.opening import Counts, columns_exist
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
 
@@ -49,14 +49,14 @@ def prior(stream: BinaryIO) -> Prior:
     return Prior([row[0] for row in _numbers([row[1:] for row in body])], [row[0] for row in body])
 
 
-def columns(stream: BinaryIO, wanted: tuple[str, ...]) -> Iterator[tuple[Hashable, ...]]:
-    """Yield the wanted cells of each line; an empty cell is missing, None."""
+def counts(stream: BinaryIO, wanted: tuple[str, ...]) -> Counts:
+    """Yield the wanted cells of each line, once each; an empty cell is missing, None."""
     lines = rows(stream)
     header = next(lines, [])
     columns_exist(header, wanted)
     places = [header.index(column) for column in wanted]
     for row in lines:
-        yield tuple(row[i] or None for i in places)
+        yield tuple(row[i] or None for i in places), 1
 
 
 def records(stream: BinaryIO) -> list[dict[str, Any]]:

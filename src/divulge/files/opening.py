@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -11,6 +11,9 @@ from typing import Any, BinaryIO
 from divulge.errors import DivulgeError, InputFileError, MissingExtraError
 
 PathLike = str | os.PathLike[str]
+
+Counts = Iterator[tuple[tuple[Hashable, ...], int]]
+"""Combinations of values and how often each occurs; a combination may come again."""
 
 _MESSAGES: dict[type[BaseException], str] = {
     FileNotFoundError: "there is no such file.",

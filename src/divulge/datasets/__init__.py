@@ -1,0 +1,64 @@
+"""Real data to try things on: a census table with sensitive columns (extra: tables).
+
+The table is described, with where it comes from, in PROVENANCE.md beside this file.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.extras import require
+
+_SPLITS = ("train", "test")
+
+
+def census_path(split: str = "train") -> Path:
+    """Return the path of the census table, a Parquet file of 199,523 rows ("train") or 99,762 rows ("test").
+
+    Examples
+    --------
+    >>> census_path().name
+    'census-income-train.parquet'
+    """
+    if split not in _SPLITS:
+        raise DivulgeError.of("split", 'be "train" or "test"', "it", repr(split)[:60])
+    return Path(__file__).with_name(f"census-income-{split}.parquet")
+
+
+def census(columns: str | Sequence[str] | None = None, split: str = "train") -> Any:
+    """Return the census of income of 1994-1995 as a pyarrow table, or one column of it.
+
+    Parameters
+    ----------
+    columns : names, or one name
+        Of age, class_of_worker, education, marital_status, major_industry, major_occupation, race, hispanic_origin,
+        sex, citizenship, income; all of them when not given. One name gives that column, not a table.
+    split : "train" (199,523 rows) or "test" (99,762 rows)
+
+    Raises
+    ------
+    DivulgeError
+        For a column or split that does not exist.
+
+    Examples
+    --------
+    >>> census(["race", "income"]).shape
+    (199523, 2)
+    >>> from divulge import Prior
+    >>> Prior.from_column(census("sex")).to_dict()
+    {'Female': Fraction(103984, 199523), 'Male': Fraction(95539, 199523)}
+    """
+    table = require("pyarrow.parquet", "tables").read_table(census_path(split))
+    names = [columns] if isinstance(columns, str) else table.column_names if columns is None else list(columns)
+    known = ", ".join(table.column_names)
+    for name in names:
+        if name not in table.column_names:
+            raise DivulgeError.of(
+                "columns",
+                "be columns of the census",
+                "one",
+                repr(name)[:60],
+                f"they are {known}.",
+            )
+    return table.column(columns) if isinstance(columns, str) else table.select(names)
