@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -69,8 +69,8 @@ def number(value: Any, digits: int = 4) -> str:
     return f"{float(value):.{digits}g}"
 
 
-def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], left: int = 1) -> None:
-    """Print a table; the first `left` columns are text, the others numbers (text among them stays as it is)."""
+def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], left: Container[int] = (0,)) -> None:
+    """Print a table; the columns in `left` are text, the others numbers (text among them stays as it is)."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -78,7 +78,7 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
 
     table = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for place, column in enumerate(header):
-        table.add_column(Text(column), justify="left" if place < left else "right", overflow="fold")
+        table.add_column(Text(column), justify="left" if place in left else "right", overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell if isinstance(cell, str) else number(cell)) for cell in row))
     console = Console(highlight=False)
@@ -87,17 +87,16 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     console.print(table)
 
 
-def one_of(**given: Any) -> str:
-    """Return the name of the one keyword that is not None; refuse none and several.
+def one_of(given: Mapping[str, Any]) -> str:
+    """Return the key whose value is not None; refuse none and several.
 
     Examples
     --------
-    >>> one_of(channel="c.csv", data=None)
-    'channel'
+    >>> one_of({"CHANNEL": "c.csv", "--data": None})
+    'CHANNEL'
     """
     present = [name for name, value in given.items() if value is not None]
     if len(present) != 1:
-        names = " or ".join(given)
-        found = "none of them" if not present else " and ".join(present)
-        raise DivulgeError(f"give one of {names}; there is {found}.")
+        found = "neither is" if not present else "more than one is"
+        raise DivulgeError(f"one of {' or '.join(given)} must be given; {found}.")
     return present[0]

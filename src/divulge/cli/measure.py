@@ -1,15 +1,147 @@
 """`divulge measure`: the leakage profile of a mechanism, or of two columns of a table."""
 
-from divulge.cli.common import ChannelArgument, JsonOption, PriorOption, UnitOption, emit
-from divulge.files import read_channel, read_prior
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, note, one_of, print_table
+from divulge.errors import DivulgeError
+
+_MEANING: dict[str, str] = {
+    "ldp": "local differential privacy: any two secrets, any outcome",
+    "lift_capacity": "the same as a ratio: how much more likely a secret can become",
+    "bayes_capacity": "how many times more often a guess is right, at worst (ratio)",
+    "maximal_leakage": "the logarithm of the Bayes capacity",
+    "maximal_cost_leakage": "the average lowering of an adversary's cost, at worst",
+    "capacity": "Shannon capacity",
+    "pml": "pointwise maximal leakage: the largest gain from any outcome",
+    "pmc": "pointwise maximal cost: how surely a secret is ruled out",
+    "lip": "local information privacy: the larger of the two",
+    "alip.lower": "asymmetric local information privacy, downwards",
+    "alip.upper": "asymmetric local information privacy, upwards",
+    "lift": "the largest gain as a ratio",
+    "mean_pml": "pointwise maximal leakage on average over outcomes",
+    "mean_pmc": "pointwise maximal cost on average over outcomes",
+    "mutual_information": "mutual information",
+    "min_entropy_leakage": "gain of one guess, on average over outcomes",
+    "maximal_realizable_cost": "the largest pointwise maximal cost",
+}
+_RATIOS = {"lift", "lift_capacity", "bayes_capacity"}
+_MOST_OUTCOMES = 60
 
 
 def command(
-    channel: ChannelArgument, prior: PriorOption = None, unit: UnitOption = "nats", as_json: JsonOption = False
+    channel: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[CHANNEL]", help="A CSV, JSON, .npy, .npz, Parquet or Arrow file; - is standard input."
+        ),
+    ] = None,
+    prior: PriorOption = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="TABLE", help="A CSV, Parquet or Arrow table, in place of CHANNEL.")
+    ] = None,
+    secret: Annotated[
+        str | None, typer.Option("--secret", metavar="COLUMN", help="The column to protect, with --data.")
+    ] = None,
+    released: Annotated[
+        str | None, typer.Option("--released", metavar="COLUMN", help="The column made public, with --data.")
+    ] = None,
+    unit: UnitOption = "nats",
+    as_json: JsonOption = False,
 ) -> None:
-    """Measure what a mechanism gives away."""
-    import divulge as dv
+    """Print what a mechanism gives away: its leakage profile.
 
-    mechanism = read_channel(channel)
-    known = read_prior(prior, mechanism) if prior is not None else None
-    emit({"ldp": dv.ldp(mechanism, unit=unit), "pml": None if known is None else dv.pml((known, mechanism)).max()})
+    Without a prior, what holds whatever the adversary knows. With one, also what each outcome reveals under it.
+
+    With --data, the same for releasing one column of a table about another; the frequencies in the table are then an
+    estimate, and the rows behind each number are shown.
+    """
+    from divulge.files import count_rows, estimated_joint, read_channel, read_prior
+    from divulge.measures.profile import profile
+    from divulge.model.joint import Joint
+
+    counts = None
+    if one_of({"CHANNEL": channel, "--data": data}) == "CHANNEL":
+        if secret is not None or released is not None:
+            raise DivulgeError("--secret and --released name columns of a table. Hint: give --data TABLE as well.")
+        mechanism: Any = read_channel(str(channel))
+        if prior is not None:
+            mechanism = Joint(read_prior(prior, mechanism), mechanism)
+    else:
+        if secret is None or released is None:
+            raise DivulgeError("--data needs both columns. Hint: --secret COLUMN --released COLUMN.")
+        counts = count_rows(str(data), secret, released)
+        mechanism = estimated_joint(counts)
+        if prior is not None:
+            mechanism = Joint(read_prior(prior, mechanism.channel), mechanism.channel)
+        note(_estimate(counts, mechanism))
+    found = profile(mechanism, unit=unit)
+    if as_json:
+        emit(found.to_dict())
+    else:
+        _print(found, counts)
+
+
+def _estimate(counts: dict[Any, int], joint: Any) -> str:
+    cells = len(joint.secrets) * len(joint.outcomes)
+    return (
+        f"estimate: the frequencies of {sum(counts.values())} rows stand for the truth (plug-in). Of {cells} pairs of "
+        f"values {cells - len(counts)} never occur, the rarest other has {min(counts.values())} row(s); "
+        "what rests on few rows is mostly chance."
+    )
+
+
+def _print(found: Any, counts: dict[Any, int] | None) -> None:
+    named = found.to_dict()
+    estimate = ", estimated" if counts is not None else ""
+    _print_measures(f"Whatever the adversary knows{estimate} [{found.unit}]", named["channel"], found)
+    if "joint" not in named:
+        return
+    _print_measures(f"Under the prior{estimate} [{found.unit}]", _flat(named["joint"]), found)
+    rows = sorted(named["by_outcome"], key=lambda row: -row["pml"])
+    title, shown = f"By outcome{estimate} [{found.unit}]", rows[:_MOST_OUTCOMES]
+    if counts is None:
+        header = ["outcome", "probability", "pml", "most gained", "pmc", "most ruled out"]
+        print_table(title, header, map(_outcome, shown), (0, 3, 5))
+    else:
+        header = ["outcome", "probability", "rows", "pml", "most gained", "rows", "pmc", "most ruled out", "rows"]
+        print_table(title, header, _with_rows(shown, counts), (0, 4, 7))
+    if len(rows) > _MOST_OUTCOMES:
+        note(f"{len(rows) - _MOST_OUTCOMES} outcomes with a smaller pml are not shown; --json has them all.")
+
+
+def _print_measures(title: str, values: dict[str, Any], found: Any) -> None:
+    exact = {name: getattr(found, name) for name in _RATIOS if name in values}
+    print_table(
+        title,
+        ["measure", "value", "meaning"],
+        [(name, exact.get(name, value), _MEANING[name]) for name, value in values.items()],
+        (0, 2),
+    )
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name if part is None else f"{name}.{part}": number
+        for name, value in values.items()
+        for part, number in (value.items() if isinstance(value, dict) else [(None, value)])
+    }
+
+
+def _outcome(row: dict[str, Any]) -> list[Any]:
+    leakages = [[row[name], str(row[f"{name}_secret"])] for name in ("pml", "pmc")]
+    return [str(row["outcome"]), row["probability"], *leakages[0], *leakages[1]]
+
+
+def _with_rows(rows: list[dict[str, Any]], counts: dict[Any, int]) -> Iterator[list[Any]]:
+    """Yield the cells of each outcome, with the number of rows that it, and each pair named with it, rests on."""
+    of_outcome: Counter[Any] = Counter()
+    for (_, outcome), count in counts.items():
+        of_outcome[outcome] += count
+    for row in rows:
+        outcome = row["outcome"]
+        cells, pairs = _outcome(row), [str(counts.get((row[f"{name}_secret"], outcome), 0)) for name in ("pml", "pmc")]
+        yield [*cells[:2], str(of_outcome[outcome]), *cells[2:4], pairs[0], *cells[4:], pairs[1]]

@@ -7,17 +7,22 @@ text: a cell with a `/` in CSV, an entry in quotes in JSON. All its numbers are 
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from divulge.errors import DivulgeError, InputFileError
+from divulge.extras import require
 from divulge.files import as_arrow, as_csv, as_json, as_numpy
 from divulge.files.opening import Counts, PathLike, name_of, naming, opened, replacing
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+
+_LARGEST_DENSE = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -178,8 +183,25 @@ def read_joint(path: PathLike, secret: str, released: str) -> Joint:
     >>> folder.cleanup()
     """
     counts = count_rows(path, secret, released)
-    secrets, outcomes = (_ordered({pair[axis] for pair in counts}) for axis in (0, 1))
-    return Joint.from_counts(dict(counts), secrets, outcomes)
+    return Joint.from_counts(dict(counts), *_axes(counts))
+
+
+def estimated_joint(counts: Mapping[tuple[Hashable, ...], int]) -> Joint:
+    """Return the empirical joint of counted pairs in float64, sparse when a dense table would be large."""
+    secrets, outcomes = _axes(counts)
+    if len(secrets) * len(outcomes) <= _LARGEST_DENSE:
+        return Joint.from_counts({pair: float(count) for pair, count in counts.items()}, secrets, outcomes)
+    row_of, column_of = ({label: i for i, label in enumerate(labels)} for labels in (secrets, outcomes))
+    rows = np.array([row_of[pair[0]] for pair in counts])
+    columns = np.array([column_of[pair[1]] for pair in counts])
+    weights = np.array(list(counts.values()), dtype=np.float64)
+    totals = np.bincount(rows, weights)
+    matrix = require("scipy.sparse", "science").coo_array((weights / totals[rows], (rows, columns)))
+    return Joint(Prior.from_counts(totals, secrets), Channel(matrix, secrets, outcomes))
+
+
+def _axes(counts: Mapping[tuple[Hashable, ...], int]) -> tuple[list[Hashable], list[Hashable]]:
+    return _ordered({pair[0] for pair in counts}), _ordered({pair[1] for pair in counts})
 
 
 def _ordered(labels: Iterable[Any]) -> list[Hashable]:
