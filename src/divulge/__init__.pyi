@@ -4,6 +4,11 @@ from . import datasets as datasets
 from .adversaries.adversary import Cost as Cost
 from .adversaries.adversary import Gain as Gain
 from .adversaries.attack import Attack as Attack
+from .adversaries.classes import WorstPrior as WorstPrior
+from .adversaries.classes import worst_adversary as worst_adversary
+from .adversaries.classes import worst_prior as worst_prior
+from .adversaries.comparison import Comparison as Comparison
+from .adversaries.comparison import compare as compare
 from .adversaries.correlated import Dalenius as Dalenius
 from .adversaries.correlated import dalenius as dalenius
 from .adversaries.functions import RandomizedFunction as RandomizedFunction

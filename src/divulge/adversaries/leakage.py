@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
 
 Case = Literal["average", "max"]
+Kind = TypeVar("Kind", bound=Adversary)
 
 _BLOCK = 1 << 22
 
@@ -34,7 +35,7 @@ def as_adversary(value: Any, argument: str = "adversary") -> Adversary:
     return Gain(value)
 
 
-def as_kind(kind: type[Adversary], value: Any, argument: str) -> Adversary:
+def as_kind(kind: type[Kind], value: Any, argument: str) -> Kind:
     """Return `value` as a Gain or as a Cost, whichever is asked for; a matrix is either."""
     adversary = as_adversary(value, argument) if kind is Gain or not _is_matrix(value) else kind(value)
     if not isinstance(adversary, kind):

@@ -16,6 +16,7 @@ from divulge.extras import require
 
 _HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _SEEN = 1e-9
+_INFEASIBLE = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +29,17 @@ class Fit:
 
 
 def solved(c: Any, **constraints: Any) -> Any:
-    """Return SciPy's solution of min c z over z >= 0 (HiGHS, dual simplex), or raise DivulgeError with its reason."""
+    """Return SciPy's solution of min c z over z >= 0 (HiGHS, dual simplex), None when there is no such z."""
     result = require("scipy.optimize", "science").linprog(c, method="highs-ds", options=_HIGHS, **constraints)
-    if result.status != 0:
+    if result.status not in (0, _INFEASIBLE):
         raise DivulgeError(f"the linear program of this question must be solvable; it is not: {result.message}")
-    return result
+    return result if result.status == 0 else None
+
+
+def optimum(objective: np.ndarray, **constraints: Any) -> tuple[float, np.ndarray] | None:
+    """Return (max objective z, z) over z >= 0 within the constraints, or None when there is no such z."""
+    result = solved(-objective, **constraints)
+    return None if result is None else (-float(result.fun), np.maximum(result.x, 0.0))
 
 
 def nearest(soft: Any, target: np.ndarray, hard: Any, totals: np.ndarray) -> Fit:

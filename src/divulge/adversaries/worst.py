@@ -16,7 +16,6 @@ from divulge.errors import DivulgeError
 from divulge.measures.capacity import bayes_capacity
 from divulge.measures.columns import extremes
 from divulge.measures.density import lift_capacity, pmc, pml
-from divulge.model import labels as _labels
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -103,22 +102,28 @@ def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -
     (Fraction(1, 2), Fraction(1, 4), 'sees 0, bets against 1; wrong 2 times less often than without it')
     """
     joint = as_joint(joint)
-    costs = pmc(joint)
-    outcome = costs.argmax() if outcome is None else outcome
+    outcome = pmc(joint).argmax() if outcome is None else outcome
     seen = joint.posterior(outcome)
-    secret = costs.secrets[costs.outcomes.index(outcome)] if costs.secrets else None
-    x = _labels.position(joint.secrets, secret, "secret")
-    p, rest = joint.p[x], joint.p.sum() - joint.p[x] if joint.exact else np.delete(joint.p, x).sum()
-    k = _symbols(p, rest, costs[outcome]) if k is None else _checked(k)
+    x = _least_lifted(joint, outcome)
+    p, left = joint.p[x], seen.probabilities[x]
+    rest = joint.p.sum() - p if joint.exact else np.delete(joint.p, x).sum()
+    k = _symbols(p, rest, left) if k is None else _checked(k)
     misses = joint.p * 0
-    misses[x] = min(1, k / ((k + 1) * Fraction(p) if joint.exact else (k + 1) * p)) if rest < p / k else 1
+    misses[x] = min(1, k / ((k + 1) * p)) if k * rest < p else 1
     function = RandomizedFunction.spread(misses, k, joint.secrets)
-    return Attack("pmc", joint, function.risk_averse, "max", outcome, _against(outcome, secret, p, seen), function)
+    words = _against(outcome, joint.secrets[x], p, left)
+    return Attack("pmc", joint, function.risk_averse, "max", outcome, words, function)
 
 
-def _symbols(p: Any, rest: Any, cost: float) -> int:
-    """Return the smallest k with k (1 - p) >= p; one symbol is enough where the cost is 0 or infinite."""
-    if cost == 0 or math.isinf(cost):
+def _least_lifted(joint: Joint, outcome: Hashable) -> int:
+    """Return the position of argmax_x P_x / d^y_x = argmin_x C_xy over the support of the prior."""
+    support = np.flatnonzero(joint.prior.support)
+    return int(support[joint.channel.column(outcome)[support].argmin()])
+
+
+def _symbols(p: Any, rest: Any, left: Any) -> int:
+    """Return the smallest k with k (1 - p) >= p; one symbol is enough where nothing or everything is learned."""
+    if left in (0, p):
         return 1
     return int(min(MOST_SYMBOLS, max(1, math.ceil(p / rest))))
 
@@ -129,8 +134,7 @@ def _checked(k: int) -> int:
     return int(k)
 
 
-def _against(outcome: Hashable, secret: Hashable, p: Any, seen: Prior) -> str:
-    left = seen[secret]
+def _against(outcome: Hashable, secret: Hashable, p: Any, left: Any) -> str:
     if left == 0:
         return f"sees {outcome}, rules out {secret}; never wrong, where he was without it"
     if p == left:

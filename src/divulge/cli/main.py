@@ -12,6 +12,8 @@ from divulge import __version__
 from divulge.errors import DivulgeError
 
 COMMANDS: dict[str, str] = {
+    "attack": "The worst adversaries of a mechanism, spelled out.",
+    "compare": "Which of two mechanisms is safer against whom.",
     "measure": "Leakage profile of a mechanism, or of two columns of a table.",
 }
 """Command -> its line in the help. `divulge.cli.NAME` defines a function `command` with annotations, or an `app`."""

@@ -1,0 +1,167 @@
+"""Two mechanisms side by side: who is safer against whom."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from divulge.adversaries.adversary import Gain
+from divulge.adversaries.leakage import leakage
+from divulge.adversaries.refinement import Refinement, max_case_refinement, refinement
+from divulge.measures.capacity import bayes_capacity, maximal_cost_leakage
+from divulge.measures.density import ldp, lift, lift_capacity, pmc, pml
+from divulge.model.channel import Channel
+from divulge.model.convert import as_prior
+from divulge.model.joint import Joint
+from divulge.model.shown import number, text_table
+from divulge.units import Unit
+
+CHANNEL_MEASURES: dict[str, Any] = {
+    "ldp": ldp,
+    "lift_capacity": lambda channel, unit: lift_capacity(channel),
+    "bayes_capacity": lambda channel, unit: bayes_capacity(channel),
+    "maximal_cost_leakage": maximal_cost_leakage,
+}
+JOINT_MEASURES: dict[str, Any] = {
+    "pml": lambda joint, unit: pml(joint, unit).max(),
+    "pmc": lambda joint, unit: pmc(joint, unit).max(),
+    "lift": lambda joint, unit: lift(joint),
+    "one guess, average-case": lambda joint, unit: leakage(joint, Gain.identity(joint.secrets), "average"),
+    "one guess, max-case": lambda joint, unit: leakage(joint, Gain.identity(joint.secrets), "max"),
+}
+"""Name -> measure of a joint; smaller is safer in both tables."""
+
+SAFER: dict[tuple[bool, bool], str] = {
+    (True, True): "both",
+    (True, False): "B",
+    (False, True): "A",
+    (False, False): "neither",
+}
+"""(A is refined by B, B is refined by A) -> which of the two is at least as safe as the other."""
+
+_VERDICTS: dict[str, str] = {
+    "both": "A and B are equally safe against every one of them",
+    "A": "A is at least as safe as B against every one of them",
+    "B": "B is at least as safe as A against every one of them",
+    "neither": "neither is safer against all of them",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Who is safer against whom.
+
+    Attributes
+    ----------
+    a, b : Channel
+    average_case, max_case : pair of Refinement
+        Whether B refines A, and whether A refines B: against every average-case adversary, every max-case adversary.
+    measures : dict from name to the pair (of A, of B)
+        Smaller is safer. The order by `ldp` is the epsilon order, the weakest: it bounds both kinds of adversaries but
+        compares neither.
+    unit : the unit of the logarithmic measures
+    """
+
+    a: Channel
+    b: Channel
+    average_case: tuple[Refinement, Refinement]
+    max_case: tuple[Refinement, Refinement]
+    measures: dict[str, tuple[Any, Any]]
+    unit: Unit
+
+    def safer(self, order: str) -> str:
+        """Return "A", "B", "both" or "neither" for the order "average_case", "max_case", or a measure by name."""
+        if order in self.measures:
+            left, right = self.measures[order]
+            return SAFER[bool(right <= left), bool(left <= right)]
+        forward, backward = {"average_case": self.average_case, "max_case": self.max_case}[order]
+        return SAFER[forward.holds, backward.holds]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return verdicts, adversaries and measures as plain data."""
+        orders = {"average_case": self.average_case, "max_case": self.max_case}
+        return {
+            "unit": self.unit,
+            **{
+                name: {
+                    "safer": self.safer(name),
+                    "adversaries": [_told(one, *names) for one, names in _failed(pair)],
+                }
+                for name, pair in orders.items()
+            },
+            "epsilon": {"safer": self.safer("ldp")},
+            "measures": {name: {"A": a, "B": b, "safer": self.safer(name)} for name, (a, b) in self.measures.items()},
+        }
+
+    def __repr__(self) -> str:
+        lines: list[str] = []
+        for name, pair in (("average_case", self.average_case), ("max_case", self.max_case)):
+            lines.append(f"{name.replace('_', '-')} adversaries: {_VERDICTS[self.safer(name)]}")
+            lines += [_sentence(one, *names) for one, names in _failed(pair)]
+        lines.append(f"measures (logarithms in {self.unit}; smaller is safer):")
+        return "\n".join([*lines, text_table(list(self.measures), "AB", list(self.measures.values()))])
+
+
+def _failed(pair: tuple[Refinement, Refinement]) -> list[tuple[Refinement, tuple[str, str]]]:
+    """Return the refinements that fail, each with the names of the riskier and the safer that it is not."""
+    return [(one, names) for one, names in zip(pair, (("A", "B"), ("B", "A")), strict=True) if not one.holds]
+
+
+def _told(one: Refinement, less: str, more: str) -> dict[str, Any]:
+    gain = one.gain
+    if gain is None or one.prior is None or one.vulnerability is None:
+        return {"leaks_more": more}
+    return {
+        "leaks_more": more,
+        "prior": one.prior.probabilities.tolist(),
+        "gain": {"actions": list(gain.actions or ()), "matrix": gain.matrix.tolist()},
+        "gain_after": dict(zip((less, more), one.vulnerability, strict=True)),
+    }
+
+
+def _sentence(one: Refinement, less: str, more: str) -> str:
+    if one.gain is None or one.vulnerability is None:
+        return f"  {more} leaks more than {less}, by too little to name an adversary"
+    low, high = (number(v) for v in one.vulnerability)
+    table = text_table(one.gain.actions or (), one.gain.secrets, one.gain.matrix)
+    return "\n".join(
+        [
+            f"  {more} leaks more to this one: with every secret equally likely he expects {low} after {less}, "
+            f"{high} after {more}",
+            *("    " + line for line in table.split("\n")),
+        ]
+    )
+
+
+def compare(a: Any, b: Any, prior: Any = None, *, unit: Unit = "nats", tolerance: float | None = None) -> Comparison:
+    """Return who is safer against whom: average-case and max-case refinement both ways, and the measures side by side.
+
+    Parameters
+    ----------
+    a, b : Channel, or array_like of shapes (N, M) and (N, K)
+    prior : Prior, optional
+        Adds the measures that need one.
+    unit : "nats" or "bits"
+    tolerance : as in `refinement`
+
+    Returns
+    -------
+    Comparison
+        Prints as text. Needs SciPy (extra: science).
+
+    Examples
+    --------
+    >>> comparison = compare([["1", "0"], ["0", "1"]], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> comparison.safer("average_case"), comparison.safer("max_case"), comparison.safer("ldp")
+    ('B', 'B', 'B')
+    """
+    forward, backward = refinement(a, b, tolerance), refinement(b, a, tolerance)
+    average = (forward, backward)
+    largest = (max_case_refinement(a, b, tolerance), max_case_refinement(b, a, tolerance))
+    pair = (forward.riskier, forward.safer)
+    measures = _side_by_side(CHANNEL_MEASURES, pair, unit)
+    if prior is not None:
+        measures |= _side_by_side(JOINT_MEASURES, tuple(Joint(as_prior(prior), channel) for channel in pair), unit)
+    return Comparison(*pair, average, largest, measures, unit)
+
+
+def _side_by_side(table: dict[str, Any], pair: tuple[Any, ...], unit: Unit) -> dict[str, tuple[Any, Any]]:
+    return {name: (measure(pair[0], unit=unit), measure(pair[1], unit=unit)) for name, measure in table.items()}

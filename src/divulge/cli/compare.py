@@ -1,0 +1,33 @@
+"""`divulge compare`: which of two mechanisms is safer against whom."""
+
+from typing import Annotated
+
+import typer
+
+from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit
+from divulge.files import read_channel, read_prior
+
+FileArgument = Annotated[
+    str, typer.Argument(help="A channel: a CSV, JSON, .npy, .npz, Parquet or Arrow file; - is standard input.")
+]
+
+
+def command(
+    a: FileArgument,
+    b: FileArgument,
+    prior: PriorOption = None,
+    unit: UnitOption = "nats",
+    as_json: JsonOption = False,
+) -> None:
+    """Which channel is safer against whom: every average-case adversary, every max-case adversary, and by each measure.
+
+    A no comes with the adversary to whom the other leaks more. Exact channels (fractions) get proved answers.
+    """
+    from divulge.adversaries.comparison import compare
+
+    first, second = read_channel(a), read_channel(b)
+    comparison = compare(first, second, read_prior(prior, first) if prior is not None else None, unit=unit)
+    if as_json:
+        emit({"A": a, "B": b, **comparison.to_dict()})
+        return
+    print(f"A = {a}\nB = {b}\n{comparison!r}")

@@ -1,0 +1,88 @@
+"""The worst of a list, and the worst prior for a gain, against enumeration and closed forms."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from support import RUNNING_CHANNEL, RUNNING_PRIOR, random_channel, random_joint, random_prior
+
+import divulge as dv
+
+
+def test_worst_of_a_list_is_the_largest_factor() -> None:
+    joint = random_joint(np.random.default_rng(6), 5, 4)
+    listed = [dv.Gain.tries(5, k) for k in (1, 2, 3)] + [dv.Gain.distance(5), dv.Cost.guesswork(5), dv.Cost.power(5, 2)]
+    for case in ("average", "max"):
+        factors = [dv.leakage(joint, one, case) for one in listed]
+        attack = dv.worst_adversary(joint, listed, case)
+        assert attack.leakage == max(factors)
+        assert attack.adversary is listed[factors.index(max(factors))]
+    named = dv.worst_adversary(dv.Joint(RUNNING_PRIOR, RUNNING_CHANNEL), {"burglar": dv.Gain.identity(3)})
+    assert "'burglar'" in named.words
+    with pytest.raises(dv.DivulgeError):
+        dv.worst_adversary(joint, [])
+
+
+def average_by_strategies(c: np.ndarray, g: np.ndarray) -> float:
+    """Return the supremum over priors by one program for each way of acting on the outcomes."""
+    best = 0.0
+    for actions in itertools.product(range(len(g)), repeat=c.shape[1]):
+        objective = sum(c[:, y] * g[w] for y, w in enumerate(actions))
+        best = max(best, -linprog(-objective, A_ub=g, b_ub=np.ones(len(g)), method="highs-ipm").fun)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_worst_prior_on_average_by_enumeration(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    c = random_channel(rng, 3, 3, span=1.5, zeros=0.2)
+    g = rng.random((3, 3)) + 0.05
+    worst = dv.worst_prior(c, dv.Gain(g), tolerance=1e-9)
+    truth = average_by_strategies(np.array(c.floats), g)
+    assert worst.leakage <= truth * (1 + 1e-9) <= worst.upper * (1 + 2e-9)
+    assert worst.leakage == pytest.approx(truth, rel=1e-8)
+    assert worst.attack.leakage == worst.leakage
+
+
+@pytest.mark.parametrize("case", ["average", "max"])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_prior_beats_the_upper_bound(case: str, seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    c = random_channel(rng, 4, 3, span=1.5, zeros=0.2 * (seed % 2))
+    gain = dv.Gain(rng.random((3, 4)) * (rng.random((3, 4)) > 0.3) + 1e-3)
+    worst = dv.worst_prior(c, gain, case)
+    assert worst.leakage <= worst.upper
+    assert worst.leakage == dv.leakage(dv.Joint(worst.prior, c), gain, case)
+    for _ in range(400):
+        prior = random_prior(rng, 4) if rng.random() < 0.5 else dv.Prior(rng.dirichlet(np.full(4, 0.3)))
+        assert dv.leakage(dv.Joint(prior, c), gain, case) <= worst.upper * (1 + 1e-12)
+
+
+def test_worst_max_case_prior_of_one_guess_in_closed_form() -> None:
+    rng = np.random.default_rng(20)
+    for n, m in [(2, 2), (3, 3), (4, 3)]:
+        c = random_channel(rng, n, m, span=1.0)
+        truth = 0.0
+        for y, x in itertools.product(range(m), range(n)):
+            column = c.floats[:, y]
+            others = np.sort(np.delete(column, x))
+            truth = max(truth, *(k * column[x] / (column[x] + others[: k - 1].sum()) for k in range(1, n + 1)))
+        worst = dv.worst_prior(c, dv.Gain.identity(n), "max", tolerance=1e-4, steps=4000)
+        assert worst.leakage <= truth * (1 + 1e-12) <= worst.upper * (1 + 1e-9)
+        assert worst.leakage == pytest.approx(truth, rel=2e-4)
+
+
+def test_worst_priors_that_are_known() -> None:
+    rng = np.random.default_rng(5)
+    c = random_channel(rng, 4, 5)
+    identity = dv.worst_prior(c, dv.Gain.identity(4))
+    assert identity.leakage == pytest.approx(dv.bayes_capacity(c), rel=1e-12)
+    assert dv.worst_prior(c, dv.Gain([[0.0] * 4])).leakage == 1
+    assert dv.worst_prior(c, dv.Gain([[0.0] * 4]), "max").leakage == 1
+    assert dv.worst_prior([[1.0], [1.0]], dv.Gain.identity(2), "max").upper == pytest.approx(1, rel=1e-8)
+    blind = dv.worst_prior([[1.0, 0.0], [0.5, 0.5]], dv.Gain([[1.0, 0.0]]), "max")
+    assert blind.upper <= dv.lift_capacity([[1.0, 0.0], [0.5, 0.5]]) == math.inf
+    with pytest.raises(dv.DivulgeError):
+        dv.worst_prior(c, dv.Gain.identity(4), "worst")
