@@ -1,6 +1,7 @@
 """Measures that bound the information density i(x; y) = log C_xy / q_y: pml, pmc, lift, lip, alip, ldp."""
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.measures.columns import Extremes, column_ends, extremes
+from divulge.measures.conditional import conditioned
 from divulge.measures.pointwise import Pointwise
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
@@ -60,7 +62,7 @@ def pmc_of(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> Pointwise
     return _pointwise("pmc", joint, log_ratio(q, ends.bottom, unit), ends.bottom_at, unit)
 
 
-def pml(joint: Any, unit: Unit = "nats") -> Pointwise:
+def pml(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Pointwise:
     r"""Return the pointwise maximal leakage of each outcome, in nats.
 
     l(X -> y) = max_x i(x; y) = log max_x C_xy / q_y, over secrets with P_x > 0: by how much the best-placed
@@ -69,6 +71,8 @@ def pml(joint: Any, unit: Unit = "nats") -> Pointwise:
     Parameters
     ----------
     joint : Joint, (prior, channel), or array_like of shape (N, M)
+    given : label, optional
+        Side information Z = z, when the outcomes are pairs (y, z): the leakage of y to one who knows z already.
 
     Returns
     -------
@@ -85,11 +89,11 @@ def pml(joint: Any, unit: Unit = "nats") -> Pointwise:
     >>> pml(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max()  # log 3/2
     0.4054651081081644
     """
-    joint = as_joint(joint)
+    joint = as_joint(joint) if given is None else conditioned(joint, given)
     return pml_of(joint, *_seen(joint), unit)
 
 
-def pmc(joint: Any, unit: Unit = "nats") -> Pointwise:
+def pmc(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Pointwise:
     r"""Return the pointwise maximal cost of each outcome, in nats.
 
     Lambda(X -> y) = max_x -i(x; y) = log q_y / min_x C_xy, over secrets with P_x > 0: by how much the best-placed
@@ -98,6 +102,8 @@ def pmc(joint: Any, unit: Unit = "nats") -> Pointwise:
     Parameters
     ----------
     joint : Joint, (prior, channel), or array_like of shape (N, M)
+    given : label, optional
+        Side information Z = z, when the outcomes are pairs (y, z): the leakage of y to one who knows z already.
 
     Returns
     -------
@@ -110,7 +116,7 @@ def pmc(joint: Any, unit: Unit = "nats") -> Pointwise:
     >>> pmc(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max()  # log 2
     0.6931471805599453
     """
-    joint = as_joint(joint)
+    joint = as_joint(joint) if given is None else conditioned(joint, given)
     return pmc_of(joint, *_seen(joint), unit)
 
 

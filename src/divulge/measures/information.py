@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.measures.columns import panels, sums_of_c_log_c
-from divulge.model.channel import is_sparse
+from divulge.measures.columns import sums_of_c_log_c
+from divulge.measures.divergence import f_information
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
@@ -55,31 +55,4 @@ def float_mutual_information(joint: Joint, row_logs: np.ndarray) -> float:
     difference = given - free
     if difference > _CANCELLED * -free:
         return difference
-    return _by_non_negative_terms(joint)
-
-
-def _by_non_negative_terms(joint: Joint) -> float:
-    """Return sum_xy p_x q_y f(t), t = (C_xy - q_y) / q_y, f(t) = (1+t) log(1+t) - t >= 0: nothing cancels."""
-    p, q = joint.p, joint.outer
-    safe = np.where(q > 0, q, 1.0)
-    c = joint.c
-    if is_sparse(c):
-        t = c.data / np.repeat(safe, np.diff(c.indptr)) - 1.0
-        weight = p[c.indices] * np.repeat(q, np.diff(c.indptr))
-        # Entries that are not stored have t = -1 and f = 1.
-        stored = np.asarray((c != 0).astype(np.float64).T @ p).ravel()
-        return float(weight @ kl_term(t)) + float(q @ np.maximum(0.0, 1.0 - stored))
-    return sum(float(p[rows] @ (kl_term((c[rows] - q) / safe) @ q)) for rows in panels(c))
-
-
-def kl_term(t: np.ndarray) -> np.ndarray:
-    """Return (1+t) log(1+t) - t for t >= -1, to full relative precision: by its power series near 0."""
-    near = np.abs(t) < 0.125
-    with np.errstate(divide="ignore", invalid="ignore"):
-        out = np.where(t > -1, (1 + t) * np.log1p(t) - t, 1.0)
-    s = t[near]
-    series = np.zeros_like(s)
-    for k in range(18, 1, -1):
-        series = 1 / (k * (k - 1)) - s * series
-    out[near] = s * s * series
-    return out
+    return f_information(joint, "kl")

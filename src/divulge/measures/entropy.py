@@ -1,0 +1,169 @@
+"""How uncertain a secret is: Shannon, Renyi and min-entropy, and the expected number of guesses."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError
+from divulge.measures.density import log_ratio, seen
+from divulge.measures.pointwise import Pointwise
+from divulge.model.channel import is_sparse
+from divulge.model.convert import as_joint, as_prior
+from divulge.units import Unit, nats_per
+
+
+def checked_order(order: Any, least: float = 0.0) -> float:
+    """Return an order in [least, +inf] as a float."""
+    if isinstance(order, (bool, str)) or order is None or not order >= least:
+        raise DivulgeError.of("order", f"be a number that is at least {least:g}", "it", repr(order))
+    return float(order)
+
+
+def entropy(prior: Any, unit: Unit = "nats") -> float:
+    """Return the Shannon entropy -sum_x P_x log P_x, in nats, in [0, log N].
+
+    Examples
+    --------
+    >>> entropy(["1/2", "1/4", "1/4"], unit="bits")
+    1.5
+    """
+    return renyi_entropy(prior, 1, unit)
+
+
+def min_entropy(prior: Any, unit: Unit = "nats") -> float:
+    """Return the min-entropy -log max_x P_x, in nats, in [0, log N].
+
+    Examples
+    --------
+    >>> min_entropy(["1/2", "1/4", "1/4"], unit="bits")
+    1.0
+    """
+    return renyi_entropy(prior, math.inf, unit)
+
+
+def renyi_entropy(prior: Any, order: float, unit: Unit = "nats") -> float:
+    r"""Return the Renyi entropy log(sum_x P_x^a) / (1 - a) of order a, in nats, in [0, log N].
+
+    Order 0 is the log of the number of possible secrets, 1 Shannon entropy, +inf min-entropy.
+
+    Examples
+    --------
+    >>> renyi_entropy(["1/2", "1/4", "1/4"], 0)  # log 3
+    1.0986122886681098
+    """
+    prior, a = as_prior(prior), checked_order(order)
+    p = prior.probabilities[prior.support]
+    if a == 0:
+        return exact.log(len(p), unit)
+    if a == math.inf:
+        top = p.max()
+        return -exact.log(top, unit) if prior.exact else abs(math.log(top)) / nats_per(unit)
+    if a == 1:
+        if prior.exact:
+            return exact.weighted_log_sum([(-v, v) for v in p.tolist()], unit)
+        return math.fsum((-p * np.log(p)).tolist()) / nats_per(unit) + 0.0
+    logs = np.log(exact.as_floats(p))
+    # Near order 1, sum P^a - 1 = sum P (e^((a-1) log P) - 1) keeps its digits; else the largest term is factored out.
+    if abs(a - 1) < 0.5:
+        value = math.log1p(math.fsum((np.exp(logs) * np.expm1((a - 1) * logs)).tolist())) / (1 - a)
+    else:
+        value = (a * logs.max() + math.log(math.fsum(np.exp(a * (logs - logs.max())).tolist()))) / (1 - a)
+    return float(value) / nats_per(unit) + 0.0
+
+
+def guesswork(prior: Any) -> Any:
+    """Return the expected number of guesses sum_i i P_(i), guessing in order of falling probability; in [1, (N+1)/2].
+
+    A Fraction for an exact prior.
+
+    References
+    ----------
+    Massey, "Guessing and entropy", 1994.
+
+    Examples
+    --------
+    >>> guesswork(["1/2", "1/4", "1/4"])
+    Fraction(7, 4)
+    """
+    falling = sorted(as_prior(prior).probabilities.tolist(), reverse=True)
+    terms = [i * p for i, p in enumerate(falling, start=1)]
+    return sum(terms) if not isinstance(terms[0], float) else math.fsum(terms)
+
+
+def guesswork_after(joint: Any) -> Pointwise:
+    """Return the expected number of guesses after each outcome; its mean is at most `guesswork(joint.prior)`.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> guesswork_after(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).to_dict()
+    {0: 1.25, 1: 1.25}
+    """
+    joint = as_joint(joint)
+    y = seen(joint)
+    places = np.arange(1, len(joint.secrets) + 1)
+    c = joint.c.tocsc() if is_sparse(joint.c) else joint.c
+    values = np.empty(len(y))
+    for k, j in enumerate(y.tolist()):
+        if is_sparse(c):
+            span = slice(c.indptr[j], c.indptr[j + 1])
+            column = c.data[span] * joint.p[c.indices[span]]
+        else:
+            column = c[:, j] * joint.p
+        falling = np.sort(column)[::-1]
+        values[k] = float((falling * places[: len(falling)]).sum() / joint.outer[j])
+    outcomes = tuple(joint.outcomes[j] for j in y.tolist())
+    return Pointwise("guesswork_after", values, exact.as_floats(joint.outer[y]), outcomes, None, "")
+
+
+def renyi_divergence(p: Any, q: Any, order: float, unit: Unit = "nats") -> float:
+    r"""Return the Renyi divergence D_a(p || q) = log(sum_x p_x^a q_x^(1-a)) / (a - 1), in nats, in [0, +inf].
+
+    Order 0 is -log q(p > 0), 1 the Kullback-Leibler divergence, +inf log max p/q. +inf where p and q are disjoint, and
+    from order 1 on where q rules out what p allows.
+
+    References
+    ----------
+    van Erven, Harremoes, "Renyi divergence and Kullback-Leibler divergence", 2014, arXiv:1206.2459.
+
+    Examples
+    --------
+    >>> renyi_divergence(["3/4", "1/4"], ["1/2", "1/2"], float("inf"))  # log 3/2
+    0.4054651081081644
+    """
+    first, a = as_prior(p), checked_order(order)
+    second = as_prior(q).aligned(first.secrets, "p")
+    both_exact = first.exact and second.exact
+    u = first.probabilities if both_exact else first.floats
+    v = second.probabilities if both_exact else second.floats
+    possible = (u > 0).astype(bool)
+    shared = possible & (v > 0).astype(bool)
+    if not shared.any() or (a >= 1 and (possible & ~shared).any()):
+        return math.inf
+    if a == 0:
+        covered = v[shared].sum()
+        return max(-(exact.log(covered, unit) if both_exact else math.log(covered) / nats_per(unit)), 0.0)
+    u, v = u[shared], v[shared]
+    if a == math.inf:
+        return max(float(log_ratio(u, v, unit).max()), 0.0)
+    if a == 1 and both_exact:
+        return exact.weighted_log_sum(zip(u.tolist(), (u / v).tolist(), strict=True), unit)
+    if both_exact and a.is_integer() and a <= 64:
+        return exact.log(sum((u ** int(a) * v ** (1 - int(a))).tolist()), unit) / (a - 1)
+    logs = log_ratio(u, v)
+    u, v = exact.as_floats(u), exact.as_floats(v)
+    if a == 1:
+        # u log(u/v) - u + v is never negative and needs no cancellation near u = v.
+        from divulge.measures.divergence import kl_term
+
+        rest = float(second.floats[~shared].sum())
+        value = float(v @ kl_term((u - v) / v)) + rest
+    elif abs(a - 1) < 0.5 and possible.sum() == shared.sum():
+        value = math.log1p(math.fsum((u * np.expm1((a - 1) * logs)).tolist())) / (a - 1)
+    else:
+        exponents = (a - 1) * logs
+        peak = exponents.max()
+        value = (peak + math.log(math.fsum((u * np.exp(exponents - peak)).tolist()))) / (a - 1)
+    return max(value, 0.0) / nats_per(unit)

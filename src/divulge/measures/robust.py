@@ -1,0 +1,303 @@
+"""Leakage when the prior is only known to lie in a set: the worst prior of the set, named.
+
+The set answers one question, a linear program over it: what is the least (or largest) mean of a function of the secret?
+With the least q_y the largest information density follows, with the largest q_y the smallest.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError
+from divulge.measures.columns import extremes
+from divulge.measures.density import Alip, log_ratio
+from divulge.model import labels as _labels
+from divulge.model.channel import Channel
+from divulge.model.convert import as_channel, as_prior
+from divulge.model.entries import entries
+from divulge.model.labels import Labels
+from divulge.model.prior import Prior
+from divulge.units import Unit
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Robust:
+    """One value per outcome, the worst over a set of priors, with the prior and the secret that make it so.
+
+    Where the value is approached, not reached, because the worst prior rules the secret out, it is the supremum.
+    """
+
+    name: str
+    values: np.ndarray
+    outcomes: Labels
+    secrets: tuple[Hashable, ...]
+    priors: tuple[Prior, ...]
+    unit: str
+
+    def max(self) -> float:
+        """Return the largest value over outcomes and priors."""
+        return float(self.values.max())
+
+    def argmax(self) -> Hashable:
+        """Return the outcome with the largest value."""
+        return self.outcomes[int(self.values.argmax())]
+
+    @property
+    def prior(self) -> Prior:
+        """The worst prior, for the worst outcome."""
+        return self.priors[int(self.values.argmax())]
+
+    def to_dict(self) -> dict[Hashable, float]:
+        """Return {outcome: value}."""
+        return dict(zip(self.outcomes, self.values.tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        worst = dict(zip(self.prior.secrets, self.prior.floats.round(6).tolist(), strict=True))
+        return f"{self.name} [{self.unit}]: max {self.max():.6g} at outcome {self.argmax()!r} under prior {worst}"
+
+
+class PriorSet(ABC):
+    """A set of priors over `secrets`, which answers linear programs."""
+
+    secrets: Labels
+
+    @abstractmethod
+    def least(self, values: np.ndarray) -> np.ndarray:
+        """Return a prior of the set, shape (N,), with the least mean of `values`."""
+
+    def possible(self) -> np.ndarray:
+        """Return which secrets some prior of the set allows, boolean of shape (N,)."""
+        return np.array([-float(self.least(-row) @ -row) > 0 for row in np.eye(len(self.secrets))])
+
+    def pml(self, channel: Any, unit: Unit = "nats") -> Robust:
+        """Return sup over the set of max_x log C_xy / q_y for each outcome, in nats, in [0, +inf]."""
+        return _worst("pml", self, channel, unit, leaking=True)
+
+    def pmc(self, channel: Any, unit: Unit = "nats") -> Robust:
+        """Return sup over the set of max_x log q_y / C_xy for each outcome, in nats, in [0, +inf]."""
+        return _worst("pmc", self, channel, unit, leaking=False)
+
+    def lift(self, channel: Any) -> float:
+        """Return sup over the set of the lift, a ratio."""
+        return math.exp(self.pml(channel).max())
+
+    def alip(self, channel: Any, unit: Unit = "nats") -> Alip:
+        """Return the least (lower, upper) with -lower <= i(x; y) <= upper under every prior of the set."""
+        return Alip(self.pmc(channel, unit).max(), self.pml(channel, unit).max())
+
+    def lip(self, channel: Any, unit: Unit = "nats") -> float:
+        """Return sup over the set of max |i(x; y)|."""
+        both = self.alip(channel, unit)
+        return max(both.lower, both.upper)
+
+
+def _worst(name: str, priors: PriorSet, channel: Any, unit: Unit, *, leaking: bool) -> Robust:
+    channel = _matched(priors, channel)
+    possible = np.flatnonzero(priors.possible())
+    ends = extremes(channel.matrix, possible)
+    columns = np.flatnonzero(ends.top > 0)
+    found: list[np.ndarray] = []
+    for j in columns.tolist():
+        values = channel.column(channel.outcomes[j])
+        found.append(priors.least(values if leaking else -values))
+    q = np.array([p @ channel.column(channel.outcomes[j]) for p, j in zip(found, columns.tolist(), strict=True)])
+    top, bottom = ends.top[columns], ends.bottom[columns]
+    q = q if q.dtype == object else np.clip(q.astype(float), bottom.astype(float), top.astype(float))
+    above, below = (top, q) if leaking else (q, bottom)
+    if not exact.is_exact(above, below):
+        above, below = exact.as_floats(above), exact.as_floats(below)
+    at = (ends.top_at if leaking else ends.bottom_at)[columns]
+    return Robust(
+        name,
+        log_ratio(above, below, unit),
+        tuple(channel.outcomes[j] for j in columns.tolist()),
+        tuple(channel.secrets[i] for i in at.tolist()),
+        tuple(Prior(p, channel.secrets) for p in found),
+        unit,
+    )
+
+
+def _matched(priors: PriorSet, channel: Any) -> Channel:
+    """Return the channel with its rows in the order of the set's secrets."""
+    given = as_channel(channel)
+    order = _labels.alignment(priors.secrets, given.secrets, "channel", "the set of priors")
+    matrix = given.matrix if order is None else given.matrix[order]
+    named = given.secrets if _labels.is_default(priors.secrets) else priors.secrets
+    return Channel(matrix, named, given.outcomes)
+
+
+@dataclass(frozen=True, eq=False)
+class LowerBounded(PriorSet):
+    """All priors with P_x >= `least_probability` for every secret, 0 <= least_probability <= 1/N.
+
+    Examples
+    --------
+    >>> LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/4", "3/4"]]).max()  # log (3/4) / (3/4 1/4 + 1/4 3/4) = log 2
+    0.6931471805599453
+    """
+
+    secrets: Any
+    least_probability: Any
+
+    def __post_init__(self) -> None:
+        letters = _alphabet(self.secrets)
+        bound = entries([self.least_probability], "least_probability", 1, lambda _: "it").tolist()[0]
+        if not bound * len(letters) <= 1:
+            raise DivulgeError.of("least_probability", f"be at most 1/N = 1/{len(letters)}", "it", str(bound))
+        object.__setattr__(self, "secrets", letters)
+        object.__setattr__(self, "least_probability", bound)
+
+    def possible(self) -> np.ndarray:
+        """Return that every secret is possible."""
+        return np.ones(len(self.secrets), dtype=bool)
+
+    def least(self, values: np.ndarray) -> np.ndarray:
+        """Return the bound everywhere and what is left on the smallest value."""
+        n, c = len(self.secrets), self.least_probability
+        prior = np.full(n, c, dtype=float if isinstance(c, float) else object)
+        prior[int(np.argmin(values))] += 1 - n * c
+        return prior
+
+
+@dataclass(frozen=True, eq=False)
+class L1Ball(PriorSet):
+    """All priors within l1 distance `radius` of `center`: at most radius/2 of probability moves.
+
+    Examples
+    --------
+    >>> ball = L1Ball(["1/2", "1/2"], "1/2")
+    >>> ball.pml([["3/4", "1/4"], ["1/4", "3/4"]]).prior.probabilities.tolist()
+    [Fraction(1, 4), Fraction(3, 4)]
+    """
+
+    center: Any
+    radius: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "center", as_prior(self.center))
+        object.__setattr__(self, "radius", entries([self.radius], "radius", 1, lambda _: "it").tolist()[0])
+
+    @classmethod
+    def from_samples(cls, counts: Any, confidence: float = 0.95) -> "L1Ball":
+        r"""Return the ball around the frequencies of `counts` that holds the true prior with probability `confidence`.
+
+        With m samples of N secrets and delta = 1 - confidence, its radius is the smaller of two bounds that each hold
+        with that probability: sqrt(2 log((2^N - 2) / delta) / m), and sqrt((N - 1) / m) + sqrt(2 log(1 / delta) / m),
+        which is tighter from about N = 10 on. `counts` must have an entry, maybe 0, for every secret there is.
+
+        References
+        ----------
+        Weissman, Ordentlich, Seroussi, Verdu, Weinberger, "Inequalities for the L1 deviation of the empirical
+        distribution", 2003. The second bound is the mean of the deviation and McDiarmid's inequality.
+
+        Examples
+        --------
+        >>> round(L1Ball.from_samples({"yes": 500, "no": 500}).radius, 4)
+        0.0859
+        """
+        center = Prior.from_counts(counts)
+        numbers = entries(list(counts.values()) if hasattr(counts, "values") else counts, "counts", 1, lambda _: "it")
+        if not 0 < confidence < 1:
+            raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
+        m, n, delta = float(sum(numbers.tolist())), len(center), 1 - confidence
+        if n == 1:
+            return cls(center, 0.0)
+        weissman = math.sqrt(2 * (n * math.log(2) + math.log1p(-(2.0 ** (1 - n))) - math.log(delta)) / m)
+        mcdiarmid = math.sqrt((n - 1) / m) + math.sqrt(-2 * math.log(delta) / m)
+        return cls(center, min(weissman, mcdiarmid, 2.0) * (1 + 1e-12))
+
+    @property
+    def secrets(self) -> Labels:  # type: ignore[override]
+        """The labels of the secret."""
+        return self.center.secrets
+
+    def possible(self) -> np.ndarray:
+        """Return which secrets some prior of the ball allows: all, unless the radius is 0."""
+        return np.asarray(self.center.support) | bool(self.radius > 0)
+
+    def least(self, values: np.ndarray) -> np.ndarray:
+        """Return the center after radius/2 moved from the largest values to the smallest."""
+        arithmetic = object if self.center.exact and not isinstance(self.radius, float) else float
+        prior = np.array(self.center.probabilities, dtype=arithmetic)
+        lowest = int(np.argmin(values))
+        budget = min(self.radius / 2, 1 - prior[lowest])
+        prior[lowest] += budget
+        for x in np.argsort(-values.astype(float), kind="stable").tolist():
+            if not budget > 0:
+                break
+            if x != lowest:
+                moved = min(budget, prior[x])
+                prior[x] -= moved
+                budget -= moved
+        return prior
+
+
+@dataclass(frozen=True, eq=False)
+class Polytope(PriorSet):
+    """All priors with A P <= b, where `matrix` A has shape (K, N) and `bounds` b shape (K,); solved by HiGHS.
+
+    An equality is a pair of opposite inequalities. An empty set is refused.
+
+    Examples
+    --------
+    >>> order = Polytope([[1, -1]], [0])  # P_0 <= P_1
+    >>> round(order.pml([[0.75, 0.25], [0.25, 0.75]]).max(), 6)  # at outcome 0, under P = (0, 1): log 3
+    1.098612
+    """
+
+    matrix: Any
+    bounds: Any
+    secrets: Any = None
+
+    def __post_init__(self) -> None:
+        try:
+            a, b = np.array(self.matrix, dtype=float), np.array(self.bounds, dtype=float)
+        except (TypeError, ValueError):
+            raise DivulgeError.of("matrix", "be an array of numbers, like bounds", "one", "something else") from None
+        if (
+            a.ndim != 2
+            or a.shape[1] == 0
+            or b.shape != a.shape[:1]
+            or not (np.isfinite(a).all() and np.isfinite(b).all())
+        ):
+            raise DivulgeError.of(
+                "matrix", "have shape (K, N), bounds shape (K,), all finite", "what was given", f"{a.shape}, {b.shape}"
+            )
+        object.__setattr__(self, "matrix", a)
+        object.__setattr__(self, "bounds", b)
+        object.__setattr__(self, "secrets", _labels.alphabet(self.secrets, a.shape[1], "secrets"))
+        self.least(np.zeros(a.shape[1]))
+
+    def least(self, values: np.ndarray) -> np.ndarray:
+        """Return a vertex with the least mean of `values`."""
+        from scipy.optimize import linprog
+
+        cost = np.asarray(values, dtype=float)
+        scale = float(np.abs(cost).max()) or 1.0
+        n = len(cost)
+        answer = linprog(cost / scale, A_ub=self.matrix, b_ub=self.bounds, A_eq=np.ones((1, n)), b_eq=[1.0])
+        if answer.status != 0:
+            raise DivulgeError.of(
+                "matrix", "leave at least one prior", "the set", "empty", "check the signs of A P <= b."
+            )
+        prior = np.maximum(answer.x, 0.0)
+        return prior / prior.sum()
+
+    def possible(self) -> np.ndarray:
+        """Return which secrets some prior of the polytope allows, beyond the solver's tolerance."""
+        return np.array([float(self.least(-row)[x]) > 1e-9 for x, row in enumerate(np.eye(len(self.secrets)))])
+
+
+def _alphabet(secrets: int | Iterable[Hashable]) -> Labels:
+    if isinstance(secrets, int) and not isinstance(secrets, bool) and secrets >= 1:
+        return range(secrets)
+    if isinstance(secrets, Iterable) and not isinstance(secrets, (str, bytes)):
+        letters = list(secrets)
+        if letters:
+            return _labels.alphabet(letters, len(letters), "secrets")
+    raise DivulgeError.of("secrets", "be a positive number of secrets or their labels", "it", repr(secrets))
