@@ -15,6 +15,8 @@ COMMANDS: dict[str, str] = {
     "attack": "The worst adversaries of a mechanism, spelled out.",
     "compare": "Which of two mechanisms is safer against whom.",
     "measure": "Leakage profile of a mechanism, or of two columns of a table.",
+    "convert": "What a guarantee implies about others, with the derivation.",
+    "check": "Whether a mechanism keeps a guarantee: exit 0 or 1, with the witness.",
 }
 """Command -> its line in the help. `divulge.cli.NAME` defines a function `command` with annotations, or an `app`."""
 

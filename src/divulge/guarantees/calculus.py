@@ -1,6 +1,6 @@
 """The tightest consequence of guarantees over all chains of theorems, with the chain as its derivation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from types import SimpleNamespace
@@ -12,6 +12,7 @@ from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.context import ULP, Context
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee
 from divulge.guarantees.theorems import CONDITIONS, THEOREMS, Theorem
+from divulge.units import Unit
 
 _PRECISION = 320
 """Bits carried along a chain; a result is rounded once, at its end, and up."""
@@ -25,13 +26,13 @@ class Step:
     given: tuple[Guarantee, ...]
     gives: Guarantee
 
-    def to_dict(self) -> dict[str, str]:
-        """Return {"theorem", "from", "to", "source"} as text."""
-        given = " and ".join(str(g) for g in self.given) or "the context"
+    def to_dict(self, unit: Unit = "nats") -> dict[str, str]:
+        """Return {"theorem", "from", "to", "source"} as text, with logarithmic parameters in `unit`."""
+        given = " and ".join(g.text(unit) for g in self.given) or "the context"
         return {
             "theorem": self.theorem.name,
             "from": given,
-            "to": str(self.gives),
+            "to": self.gives.text(unit),
             "source": self.theorem.source,
         }
 
@@ -81,6 +82,7 @@ def implied(
     p_min: Any = None,
     n: Any = None,
     uniform: bool = False,
+    general: bool = False,
     **index: Any,
 ) -> Guarantee | Unknown:
     """Return the tightest guarantee of `kind` that follows from `given`, with its derivation; or Unknown.
@@ -97,6 +99,8 @@ def implied(
         The number of secrets.
     uniform : bool
         Whether the prior is uniform (with n or p_min).
+    general : bool
+        Whether the secret lives on a general alphabet, continuous or countable, where there is no p_min.
     **index
         The chosen parameters of kinds that have some, such as the threshold `epsilon` of `TailPML`.
 
@@ -123,16 +127,19 @@ def implied(
     ...     print(step.theorem.name)
     both bounds together are ALIP
     """
-    return consequences(given, [(kind, index)], Context.of(prior, p_min, n, uniform))[0]
+    return consequences(given, [(kind, index)], Context.of(prior, p_min, n, uniform, general))[0]
 
 
 def consequences(
-    given: Guarantee | Sequence[Guarantee], kinds: Sequence[tuple[Any, dict[str, Any]]], context: Context
+    given: Guarantee | Sequence[Guarantee],
+    kinds: Sequence[tuple[Any, Mapping[str, Any]]],
+    context: Context,
+    unit: Unit = "nats",
 ) -> list[Guarantee | Unknown]:
-    """Return what follows for each (kind, index) asked, in one search; Unknown where nothing does."""
+    """Return what follows for each (kind, index) asked, indexes in `unit`; Unknown where nothing does."""
     guarantees = (given,) if isinstance(given, Guarantee) else tuple(given)
     asked = [(kind_named(kind), index) for kind, index in kinds]
-    return [_tightest(guarantees, context, kind, _index_of(kind, index)) for kind, index in asked]
+    return [_tightest(guarantees, context, kind, _index_of(kind, index, unit)) for kind, index in asked]
 
 
 def _tightest(
@@ -142,7 +149,7 @@ def _tightest(
     return Unknown(kind, _reason(given, context, kind)) if found is None else _with_derivation(found)
 
 
-def _index_of(kind: type[Guarantee], index: dict[str, Any]) -> _Index:
+def _index_of(kind: type[Guarantee], index: Mapping[str, Any], unit: Unit) -> _Index:
     for name in index:
         if name not in kind.index:
             raise DivulgeError.of(name, f"be a parameter that is chosen for {kind.kind}", "it", "not one of them")
@@ -150,6 +157,7 @@ def _index_of(kind: type[Guarantee], index: dict[str, Any]) -> _Index:
     if missing:
         raise DivulgeError.of(missing[0], f"be given, to say which {kind.kind} is asked for", "it", "absent")
     probe = kind(**{name: PARAMETERS[name].high for name in kind.bounded()}, **index)
+    probe = probe.read_in(unit)
     return tuple((name, getattr(probe, name)) for name in kind.index)
 
 
@@ -285,6 +293,8 @@ def _collect(known: _Known, steps: list[Step], seen: dict[int, Guarantee]) -> Gu
 def _reason(given: tuple[Guarantee, ...], context: Context, target: type[Guarantee]) -> str:
     """Say why nothing follows: no theorem at all, or which knowledge of the secret would let one apply."""
     start = {type(g) for g in given}
+    if context.general and target in _reachable(start, set(CONDITIONS), target):
+        return f"{_GENERAL} leads to {target.kind} from {' and '.join(g.kind for g in given)}."
     met = {name for name, (_, test) in CONDITIONS.items() if test(context)}
     helps = [name for name in CONDITIONS if name not in met and target in _reachable(start, met | {name}, target)]
     names = " and ".join(g.kind for g in given) or "nothing"
@@ -294,6 +304,12 @@ def _reason(given: tuple[Guarantee, ...], context: Context, target: type[Guarant
     if target in _reachable(start, set(CONDITIONS), target):
         return f"nothing known leads to {target.kind} from {names} without more knowledge of the prior."
     return f"nothing known leads to {target.kind} from {names}."
+
+
+_GENERAL = (
+    "a secret on a general alphabet has no p_min, so a bound on the leakage says nothing about the cost, and a bound "
+    "on the cost gives some bound on the leakage and on the ratio of rows, but no number: nothing known"
+)
 
 
 def _reachable(start: set[type[Guarantee]], granted: set[str], target: type[Guarantee]) -> set[type[Guarantee]]:

@@ -69,3 +69,24 @@ def parse(text: str) -> Guarantee:
             return kind(**parameters)
     written = " or ".join(f"{kind.kind}={':'.join(form).upper()}" for form in forms)
     raise DivulgeError.of("guarantee", f"be written {written}", "it", repr(text))
+
+
+def parse_query(text: str) -> tuple[type[Guarantee], dict[str, str]]:
+    """Return the kind asked for and its chosen parameters, written kind, or kind=value with ? for what is unknown.
+
+    Examples
+    --------
+    >>> kind, index = parse_query("tail-pml=0.5:?")
+    >>> kind.kind, index
+    ('tail-pml', {'epsilon': '0.5'})
+    """
+    name, equals, rest = text.partition("=")
+    kind = kind_named(name)
+    if not equals:
+        return kind, {}
+    values, form = rest.split(":"), kind.parameters()
+    unknown = [name for name, value in zip(form, values, strict=False) if value.strip() == "?"]
+    if len(values) != len(form) or tuple(unknown) != kind.bounded():
+        written = ":".join("?" if name in kind.bounded() else name.upper() for name in form)
+        raise DivulgeError.of("to", f"be written {kind.kind}={written}", "it", repr(text))
+    return kind, {name: value for name, value in zip(form, values, strict=True) if name in kind.index}

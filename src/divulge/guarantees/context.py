@@ -1,6 +1,6 @@
 """What is known of the secret when one guarantee is translated into another."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -31,6 +31,8 @@ class Context:
     full_support : bool
         Whether every row of the channel belongs to a secret of positive probability. Without a prior this is
         understood; a prior with zeros denies it.
+    general : bool
+        Whether the secret is continuous or countable: then there is no p_min.
     """
 
     prior: Prior | None = None
@@ -38,16 +40,23 @@ class Context:
     n: int | None = None
     uniform: bool = False
     full_support: bool = True
+    general: bool = False
 
     @classmethod
-    def of(cls, prior: Any = None, p_min: Any = None, n: Any = None, uniform: bool = False) -> "Context":
-        """Return the context of a prior, or of p_min, n, and whether the prior is uniform.
+    def of(
+        cls, prior: Any = None, p_min: Any = None, n: Any = None, uniform: bool = False, general: bool = False
+    ) -> "Context":
+        """Return the context of a prior, or of p_min, n, and whether the prior is uniform, or a general alphabet.
 
         Examples
         --------
         >>> Context.of(n=4, uniform=True).p_min
         Fraction(1, 4)
         """
+        if general:
+            if any(v is not None for v in (prior, p_min, n)) or uniform:
+                raise DivulgeError.of("general", "come alone: such a secret has no p_min and no N", "it", "not alone")
+            return cls(general=True)
         if prior is not None:
             if p_min is not None or n is not None or uniform:
                 raise DivulgeError.of("p_min", "be absent when the whole prior is given", "it", "given as well")
@@ -84,7 +93,7 @@ class Context:
         """The same context with a p_min that is smaller by one rounding, as it may have been before it was rounded."""
         if self.p_min is None or self.p_min == 1:
             return self
-        return Context(self.prior, self.p_min * (1 - ULP), self.n, self.uniform, self.full_support)
+        return replace(self, p_min=self.p_min * (1 - ULP))
 
     @cached_property
     def words(self) -> str:
@@ -95,6 +104,7 @@ class Context:
             f"N = {self.n}" if self.n is not None and self.prior is None else "",
             "uniform" if self.uniform else "",
             "" if self.full_support else "not of full support",
+            "a general alphabet" if self.general else "",
         ]
         return ", ".join(part for part in parts if part) or "nothing"
 
@@ -103,7 +113,7 @@ class Context:
         known: dict[str, Any] = {} if self.p_min is None else {"p_min": float(self.p_min)}
         if self.n is not None:
             known["n"] = self.n
-        return {**known, "uniform": self.uniform, "full_support": self.full_support}
+        return {**known, "uniform": self.uniform, "full_support": self.full_support, "general": self.general}
 
 
 def _probability(value: Any) -> Fraction:

@@ -1,17 +1,19 @@
 """What a guarantee is: a kind, its parameters, what it says, and whether a mechanism keeps it."""
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.guarantees.levels import Level, Witness
+from divulge.guarantees.levels import LOGARITHMS, Level, Witness
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.entries import parse as parse_number
 from divulge.model.joint import Joint
+from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
     from divulge.guarantees.calculus import Step, Unknown
@@ -94,12 +96,14 @@ class Guarantee:
             return as_joint(released)
         return as_channel(as_joint(released) if isinstance(released, tuple) else released)
 
-    def holds_for(self, released: Any) -> "Verdict":
+    def holds_for(self, released: Any, unit: Unit = "nats") -> "Verdict":
         """Return whether a mechanism keeps this guarantee, with the measured value, the slack and a witness.
 
         Parameters
         ----------
         released : Joint (or what converts to it), or a Channel for kinds that need no prior
+        unit : "nats" or "bits"
+            What the logarithmic parameters of this guarantee and the measured values are in.
 
         Returns
         -------
@@ -115,11 +119,13 @@ class Guarantee:
         >>> verdict.holds, verdict.measured, verdict.witness.outcome
         (False, 1.0986122886681098, 0)
         """
-        found = dict(zip(self.bounded(), self.levels(self.subject(released)), strict=True))
+        asked = self if unit == "nats" else self._read_in(unit, self.index)
+        levels = zip(self.bounded(), asked.levels(self.subject(released)), strict=True)
+        found = {name: level.to(unit) if PARAMETERS[name].logarithmic else level for name, level in levels}
         kept = all(level.at_most(getattr(self, name)) for name, level in found.items())
         slack = {name: _slack(getattr(self, name), level.value) for name, level in found.items()}
         hardest = min(slack, key=lambda name: slack[name])
-        return Verdict(kept, self, {n: v.value for n, v in found.items()}, slack[hardest], found[hardest])
+        return Verdict(kept, self, {n: v.value for n, v in found.items()}, slack[hardest], found[hardest], unit)
 
     @classmethod
     def of(cls, released: Any, **index: Any) -> Self:
@@ -180,11 +186,30 @@ class Guarantee:
             return False
         return all(getattr(found, name) <= getattr(other, name) for name in other.bounded())
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return {"kind", parameters as floats}."""
-        return {"kind": self.kind, **{name: float(value) for name, value in self.values().items()}}
+    def read_in(self, unit: Unit) -> "Guarantee":
+        """Return the guarantee in nats whose parameters, in `unit`, are these; rounded up where they are irrational."""
+        return self._read_in(unit, self.parameters())
+
+    def _read_in(self, unit: Unit, names: tuple[str, ...]) -> "Guarantee":
+        nats_per(unit)
+        return replace(self, **{name: _times(value, unit, 1) for name, value in self._logarithmic(names)})
+
+    def _logarithmic(self, names: tuple[str, ...]) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in names if PARAMETERS[name].logarithmic]
+
+    def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
+        """Return {"kind", parameters as floats}; logarithmic ones in `unit`, rounded up."""
+        nats_per(unit)
+        logarithms = {name: _times(value, unit, -1) for name, value in self._logarithmic(self.parameters())}
+        return {"kind": self.kind, **{name: float(v) for name, v in {**self.values(), **logarithms}.items()}}
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, unit: Unit = "nats") -> str:
+        """Return the guarantee as it is written on the command line, its logarithmic parameters in `unit`."""
+        if unit != "nats":
+            return replace(self, **{k: v for k, v in self.to_dict(unit).items() if k != "kind"}).text()
         values = self.values()
         form = next((f for f in self.forms if all(values[n] == 0 for n in values if n not in f)), tuple(values))
         return f"{self.kind}={':'.join(number_text(values[name]) for name in form)}"
@@ -209,6 +234,8 @@ class Verdict:
         Allowed minus measured, of the parameter with the least room; negative when the guarantee fails.
     level : Level
         The measurement with the least room.
+    unit : "nats" or "bits"
+        What logarithmic numbers are in.
     """
 
     holds: bool
@@ -216,6 +243,7 @@ class Verdict:
     levels: dict[str, Any]
     slack: float
     level: Level
+    unit: Unit = "nats"
 
     @property
     def measured(self) -> Any:
@@ -233,7 +261,7 @@ class Verdict:
         return self.level.margin
 
     def to_dict(self) -> dict[str, Any]:
-        """Return {"holds", "guarantee", "measured", "slack", "margin", "witness"} with plain numbers."""
+        """Return {"holds", "guarantee", "measured", "slack", "margin", "witness"} with floats."""
         levels = {name: float(value) for name, value in self.levels.items()}
         return {
             "holds": self.holds,
@@ -249,6 +277,7 @@ class Verdict:
 
     def __str__(self) -> str:
         measured = ", ".join(f"{name} {float(value):.6g}" for name, value in self.levels.items())
+        measured += "" if self.unit == "nats" else f" in {self.unit}"
         rounding = f" (rounding margin {self.margin:.1e})" if self.margin else " (decided exactly)"
         head = f"{self.guarantee} {'holds' if self.holds else 'does not hold'}: measured {measured}{rounding}"
         return f"{head}\n{self.witness.adversary}" if self.witness.adversary else head
@@ -291,6 +320,16 @@ def to_number(value: Any, name: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise DivulgeError.of(name, "be a number", "it", f"a {type(value).__name__}")
     return Fraction(value) if isinstance(value, Rational) else float(value)
+
+
+def _times(value: Any, unit: Unit, power: int) -> Any:
+    """Return value * (nats in a unit) ** power, rounded up; nats change nothing."""
+    import flint
+
+    if unit == "nats" or value in (0, math.inf):
+        return value
+    with flint.ctx.workprec(192):
+        return exact.round_up(exact.ball(value) * LOGARITHMS[unit]() ** power)
 
 
 def _exp(value: Any) -> float:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
@@ -13,6 +13,10 @@ from divulge import exact
 from divulge.measures.columns import extremes
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
+from divulge.units import Unit, nats_per
+
+LOGARITHMS: dict[str, Callable[[], Any]] = {"nats": lambda: exact.arb(1), "bits": lambda: exact.arb(2).log()}
+"""Unit -> the ball of its nats."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,16 @@ class Level:
         if self.ball is not None:
             return exact.at_most(self.ball, bound)
         return self.value <= float(bound) + self.margin
+
+    def to(self, unit: Unit) -> "Level":
+        """Return the level of a logarithm, so far in nats, in `unit`."""
+        nats = nats_per(unit)
+        if nats == 1:
+            return self
+        if self.ball is None:
+            return replace(self, value=self.value / nats, margin=self.margin / nats)
+        per, inner = LOGARITHMS[unit], self.ball
+        return replace(self, value=exact.correctly_rounded(lambda: inner() / per()), ball=lambda: inner() / per())
 
     def bound(self) -> Any:
         """Return the least parameter that the number certainly respects: rounded up, not to the nearest."""

@@ -1,0 +1,41 @@
+"""`divulge check`: does a mechanism keep a guarantee?"""
+
+from typing import Annotated
+
+import typer
+
+from divulge.cli.common import ChannelArgument, JsonOption, PriorOption, UnitOption, emit
+from divulge.files import read_channel, read_prior
+
+
+def command(
+    channel: ChannelArgument,
+    guarantees: Annotated[
+        list[str], typer.Option("--guarantee", metavar="KIND=VALUE", help="Such as pml=0.5 or ldp=1; may be repeated.")
+    ],
+    prior: PriorOption = None,
+    unit: UnitOption = "nats",
+    as_json: JsonOption = False,
+) -> None:
+    """Check whether a mechanism keeps guarantees: exit 0 when all hold, 1 when one does not, with the witness."""
+    from divulge.errors import DivulgeError
+    from divulge.guarantees.catalog import parse
+    from divulge.model.joint import Joint
+
+    asked = [parse(text) for text in guarantees]
+    mechanism = read_channel(channel)
+    if prior is None:
+        needy = [g.kind for g in asked if g.about == "joint"]
+        if needy:
+            raise DivulgeError.of("--prior", f"be given to check {needy[0]}", "it", "absent", "try --prior uniform.")
+        verdicts = [g.holds_for(mechanism, unit) for g in asked]
+    else:
+        joint = Joint(read_prior(prior, mechanism), mechanism)
+        verdicts = [g.holds_for(joint, unit) for g in asked]
+    hardest = min(verdicts, key=lambda v: (v.holds, v.slack))
+    if as_json:
+        emit({**hardest.to_dict(), "unit": unit, "checks": [v.to_dict() for v in verdicts]})
+    else:
+        print("\n".join(map(str, verdicts)))
+    if not hardest.holds:
+        raise typer.Exit(1)
