@@ -52,9 +52,7 @@ def command(
                 "given": given[0] if len(given) == 1 else given,
                 "unit": unit,
                 "context": context.to_dict(),
-                "implied": [
-                    {**g.to_dict(unit), "derivation": [s.to_dict(unit) for s in g.derivation]} for g in implied
-                ],
+                "implied": proved,
                 "unknown": list(unknown),
                 "reasons": unknown,
             }
