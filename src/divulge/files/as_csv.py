@@ -15,18 +15,23 @@ from divulge.model.prior import Prior
 
 def rows(stream: BinaryIO) -> Iterator[list[str]]:
     """Yield the lines that hold anything, cells stripped; each must be as long as the first."""
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-    lines, width = csv.reader(text, strict=True), 0
-    try:
-        for row in lines:
-            if not any(cell.strip() for cell in row):
-                continue
-            width = width or len(row)
-            if len(row) != width:
-                raise DivulgeError(f"line {lines.line_num} must have {width} cells, as the first; it has {len(row)}.")
-            yield [cell.strip() for cell in row]
-    finally:
-        text.detach()
+    lines, width = csv.reader(_decoded(stream), strict=True), 0
+    for row in lines:
+        if not any(cell.strip() for cell in row):
+            continue
+        width = width or len(row)
+        if len(row) != width:
+            raise DivulgeError(f"line {lines.line_num} must have {width} cells, as the first; it has {len(row)}.")
+        yield [cell.strip() for cell in row]
+
+
+def _decoded(stream: BinaryIO) -> Iterator[str]:
+    for number, line in enumerate(stream, start=1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            found = f"the byte 0x{line[error.start]:02x}"
+            raise DivulgeError(f"must be UTF-8 text; line {number} has {found}.") from None
 
 
 def channel(stream: BinaryIO) -> Channel:
