@@ -123,5 +123,11 @@ from .measures.tails import TailEnvelope as TailEnvelope
 from .measures.tails import tail_envelope as tail_envelope
 from .model import mechanisms as mechanisms
 from .model.channel import Channel as Channel
+from .model.integer import IntegerChannel as IntegerChannel
 from .model.joint import Joint as Joint
 from .model.prior import Prior as Prior
+from .releasing.counting import Contingency as Contingency
+from .releasing.counting import contingency as contingency
+from .releasing.ledger import Ledger as Ledger
+from .releasing.receipt import Receipt as Receipt
+from .releasing.release import release as release

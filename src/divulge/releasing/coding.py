@@ -1,0 +1,186 @@
+"""Between the values of columns and the positions of an alphabet, without a Python object a row."""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import LabelError
+from divulge.extras import require
+
+UNKNOWN = -1
+MISSING = -2
+
+
+def text_of(value: Any) -> str | None:
+    """Return the text by which a value and a label are compared: 3, 3.0 and "3" are one; a missing value is None.
+
+    Examples
+    --------
+    >>> text_of(3.0), text_of("3"), text_of(float("nan")), text_of(2.5)
+    ('3', '3', None, '2.5')
+    """
+    if value is None:
+        return None
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(value)
+
+
+def dictionary_of(array: Any) -> tuple[list[Any], np.ndarray, int]:
+    """Return (distinct values, int position of each row, number of missing rows) of an Arrow array.
+
+    A missing row has the position just past the values.
+    """
+    pa = require("pyarrow", "tables")
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    values = array.dictionary.to_pylist()
+    indices = array.indices
+    missing = indices.null_count
+    if missing:
+        indices = indices.cast(pa.int32()).fill_null(len(values))
+    return values, indices.to_numpy(zero_copy_only=False), missing
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """The labels of one column; `null_as` is the label that stands for a missing value, if any does.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> Alphabet(("no", "yes", "?"), "?").codes(pa.array(["yes", None, "no", "maybe"])).tolist()
+    [1, 2, 0, -1]
+    """
+
+    labels: tuple[Hashable, ...]
+    null_as: Hashable = None
+
+    def __post_init__(self) -> None:
+        if len(self.positions) != len(self.labels):
+            raise LabelError.of("mechanism", "have labels that differ as text", "a label", "there twice")
+
+    @cached_property
+    def positions(self) -> dict[str | None, int]:
+        """Text of a label -> its position."""
+        return {text_of(label): i for i, label in enumerate(self.labels)}
+
+    def codes(self, array: Any) -> np.ndarray:
+        """Return the position of each value: int32, UNKNOWN for one without a label, MISSING for none at all."""
+        values, indices, _ = dictionary_of(array)
+        known = self.positions
+        null = known.get(text_of(self.null_as), UNKNOWN) if self.null_as is not None else MISSING
+        texts = [text_of(value) for value in values]
+        lookup = np.array([null if t is None else known.get(t, UNKNOWN) for t in texts] + [null], dtype=np.int32)
+        return lookup.take(indices)
+
+    def arrow_values(self, kind: Any) -> Any:
+        """Return the labels as an Arrow array of the column's type where they fit it, else as text."""
+        pa = require("pyarrow", "tables")
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        texts = [None if label == self.null_as else text_of(label) for label in self.labels]
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return pa.array(texts, kind)
+        try:
+            cast = pa.array(texts, pa.string()).cast(kind)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return pa.array(texts, pa.string())
+        return cast if cast.null_count == texts.count(None) else pa.array(texts, pa.string())
+
+
+def components(labels: Sequence[Hashable], columns: int) -> list[tuple[Hashable, ...]]:
+    """Return each label as one value a column: itself for one column, its parts for several."""
+    if columns == 1:
+        return [(label,) for label in labels]
+    for label in labels:
+        if not (isinstance(label, tuple) and len(label) == columns):
+            raise LabelError.of(
+                "mechanism", f"have labels of {columns} parts, one a column", "a label", "of another shape",
+                "Channel.product makes such labels; for independent mechanisms give {column: mechanism}.",
+            )  # fmt: skip
+    return [label for label in labels if isinstance(label, tuple)]
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """The rows of a mechanism over one or several columns: which combination of values is which row."""
+
+    alphabets: tuple[Alphabet, ...]
+    rows: np.ndarray
+    """Row of the mechanism for each combination, in the order of the product; UNKNOWN where it has none."""
+
+    @classmethod
+    def of(cls, labels: Sequence[Hashable], columns: int, null_as: Hashable = None) -> "Secrets":
+        """Return the coding of these labels."""
+        parts = components(labels, columns)
+        alphabets = tuple(Alphabet(tuple(dict.fromkeys(part[k] for part in parts)), null_as) for k in range(columns))
+        rows = np.full([len(alphabet.labels) for alphabet in alphabets], UNKNOWN, dtype=np.int32)
+        places = [{label: i for i, label in enumerate(alphabet.labels)} for alphabet in alphabets]
+        for row, part in enumerate(parts):
+            rows[tuple(place[label] for place, label in zip(places, part, strict=True))] = row
+        return cls(alphabets, rows.ravel())
+
+    def codes(self, arrays: Sequence[Any]) -> np.ndarray:
+        """Return the row of each record: UNKNOWN or MISSING when one of its values is."""
+        codes = [alphabet.codes(array) for alphabet, array in zip(self.alphabets, arrays, strict=True)]
+        if len(codes) == 1:
+            return codes[0]
+        worst = np.minimum.reduce(codes)
+        flat = np.zeros(len(worst), dtype=np.int64)
+        for alphabet, code in zip(self.alphabets, codes, strict=True):
+            flat = flat * len(alphabet.labels) + np.maximum(code, 0)
+        return np.where(worst < 0, worst, self.rows.take(flat)).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """The columns that a mechanism's outcomes become: for each column its values and, by outcome, which of them."""
+
+    alphabets: tuple[Alphabet, ...]
+    places: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(cls, labels: Sequence[Hashable], columns: int, null_as: Hashable = None) -> "Outcomes":
+        """Return the decoding of these labels; outcomes of another shape than the secrets fill the first column."""
+        parts = components(labels, columns)
+        alphabets = tuple(Alphabet(tuple(dict.fromkeys(part[k] for part in parts)), null_as) for k in range(columns))
+        places = tuple(
+            np.array([alphabet.labels.index(part[k]) for part in parts], dtype=np.int16)
+            for k, alphabet in enumerate(alphabets)
+        )
+        return cls(alphabets, places)
+
+    def fields(self, given: Sequence[Any]) -> list[Any]:
+        """Return the Arrow fields of the released columns, for the fields they replace."""
+        pa = require("pyarrow", "tables")
+        out = []
+        for alphabet, field in zip(self.alphabets, given, strict=True):
+            kind = alphabet.arrow_values(field.type).type
+            out.append(pa.field(field.name, pa.dictionary(pa.int16(), kind) if _is_text(kind) else kind))
+        return out
+
+    def arrays(self, codes: np.ndarray, fields: Sequence[Any]) -> list[Any]:
+        """Return the released columns of outcome positions, of the types that `fields` gives."""
+        pa = require("pyarrow", "tables")
+        out = []
+        for alphabet, places, field in zip(self.alphabets, self.places, fields, strict=True):
+            indices = places.take(codes) if len(self.places) > 1 else codes.view(np.int16)
+            values = alphabet.arrow_values(field.type)
+            null = [i for i, label in enumerate(alphabet.labels) if label == alphabet.null_as and label is not None]
+            picked = pa.array(indices, mask=indices == null[0] if null else None)
+            dictionary = pa.DictionaryArray.from_arrays(
+                picked, values.fill_null("") if _is_text(values.type) else values
+            )
+            out.append(dictionary if pa.types.is_dictionary(field.type) else values.take(picked))
+        return out
+
+
+def _is_text(kind: Any) -> bool:
+    pa = require("pyarrow", "tables")
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)

@@ -1,0 +1,156 @@
+"""How often each combination of values occurs, streamed: codes a batch, counts in place, no Python object a row."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.releasing.coding import dictionary_of, text_of
+from divulge.releasing.sources import open_source
+
+_DENSE = 1 << 22
+"""Up to so many cells, a batch is counted into the whole table; beyond, only the cells that occur."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contingency:
+    """Counts of the combinations that occur.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    labels : tuple of tuples
+        The values of each column, in order of first appearance; a missing value is None and comes last.
+    cells : int64 array of shape (cells, columns)
+        Positions of the labels of each combination that occurs.
+    counts : int64 array of shape (cells,)
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[Hashable, ...], ...]
+    cells: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def rows(self) -> int:
+        """The number of rows counted."""
+        return int(self.counts.sum())
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The number of missing values of each column."""
+        return tuple(
+            int(self.counts[self.cells[:, k] == labels.index(None)].sum()) if None in labels else 0
+            for k, labels in enumerate(self.labels)
+        )
+
+    def dense(self) -> np.ndarray:
+        """Return the counts as a table with one axis a column."""
+        out = np.zeros([len(labels) for labels in self.labels], dtype=np.int64)
+        out[tuple(self.cells.T)] = self.counts
+        return out
+
+    def to_dict(self) -> dict[Hashable, int]:
+        """Return {value: count}, or {(value, value, ...): count} for several columns."""
+        keys = zip(*(map(labels.__getitem__, places) for labels, places in self._by_column()), strict=True)
+        counts = self.counts.tolist()
+        if len(self.columns) == 1:
+            return {key[0]: count for key, count in zip(keys, counts, strict=True)}
+        return dict(zip(keys, counts, strict=True))
+
+    def _by_column(self) -> Iterable[tuple[tuple[Hashable, ...], list[int]]]:
+        return zip(self.labels, self.cells.T.tolist(), strict=True)
+
+
+class _Column:
+    """The values of one column seen so far; a value met again under another type or spelling is another value."""
+
+    def __init__(self) -> None:
+        self._positions: dict[Any, int] = {}
+
+    def codes(self, array: Any) -> np.ndarray:
+        values, indices, missing = dictionary_of(array)
+        keys = [None if text_of(value) is None else value for value in values]
+        if missing:
+            keys.append(None)
+        lookup = [self._positions.setdefault(key, len(self._positions)) for key in keys]
+        return np.array(lookup, dtype=np.int64).take(indices)
+
+    def ordered(self) -> tuple[tuple[Hashable, ...], np.ndarray]:
+        """Return the labels, None last, and where each position went."""
+        labels = list(self._positions)
+        order = sorted(range(len(labels)), key=lambda i: labels[i] is None)
+        places = np.empty(len(labels), dtype=np.int64)
+        places[order] = np.arange(len(labels))
+        return tuple(labels[i] for i in order), places
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+
+def contingency(table: Any, columns: Sequence[str] | str) -> Contingency:
+    """Return how often each combination of values of `columns` occurs in a table.
+
+    Parameters
+    ----------
+    table : path of a file or folder; pandas, polars or pyarrow table; Source; or PySpark DataFrame
+    columns : name, or names, of the columns
+
+    Returns
+    -------
+    Contingency
+        Exact counts. A missing value (null, NaN, an empty CSV cell) is counted under the label None.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> contingency(pa.table({"x": ["a", "b", "a", None]}), "x").to_dict()
+    {'a': 2, 'b': 1, None: 1}
+    """
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    if not names:
+        raise DivulgeError.of("columns", "name at least one column", "it", "empty")
+    if type(table).__module__.startswith("pyspark"):
+        from divulge.releasing.spark import contingency as on_spark
+
+        return on_spark(table, names)
+    return counted(names, open_source(table).batches(list(dict.fromkeys(names)), names))
+
+
+def counted(names: tuple[str, ...], batches: Iterable[Any]) -> Contingency:
+    """Return the contingency of the columns `names` of record batches."""
+    seen = [_Column() for _ in names]
+    dense = np.zeros([1] * len(names), dtype=np.int64)
+    sparse: dict[tuple[int, ...], int] = {}
+    for batch in batches:
+        codes = [column.codes(batch.column(name)) for column, name in zip(seen, names, strict=True)]
+        shape = [max(len(column), 1) for column in seen]
+        if np.prod(shape, dtype=float) <= _DENSE:
+            flat = np.ravel_multi_index(codes, shape) if len(codes) > 1 else codes[0]
+            grown = np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape)
+            grown[tuple(map(slice, dense.shape))] += dense
+            dense = grown
+        else:
+            cells, counts = np.unique(np.column_stack(codes), axis=0, return_counts=True)
+            for cell, count in zip(map(tuple, cells.tolist()), counts.tolist(), strict=True):
+                sparse[cell] = sparse.get(cell, 0) + count
+    return _gathered(names, seen, dense, sparse)
+
+
+def _gathered(
+    names: tuple[str, ...], seen: Sequence[_Column], dense: np.ndarray, sparse: dict[tuple[int, ...], int]
+) -> Contingency:
+    cells = np.argwhere(dense)
+    for cell, count in zip(map(tuple, cells.tolist()), dense[dense > 0].tolist(), strict=True):
+        if sparse:
+            sparse[cell] = sparse.get(cell, 0) + count
+    counts = dense[dense > 0]
+    if sparse:
+        cells = np.array(list(sparse), dtype=np.int64).reshape(-1, len(names))
+        counts = np.array(list(sparse.values()), dtype=np.int64)
+    ordered = [column.ordered() for column in seen]
+    for k, (_, places) in enumerate(ordered):
+        cells[:, k] = places[cells[:, k]]
+    return Contingency(names, tuple(labels for labels, _ in ordered), cells, counts)

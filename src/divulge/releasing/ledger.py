@@ -1,0 +1,217 @@
+"""The ledger: what was released about which columns of which source, what it adds up to, and a budget kept."""
+
+import json
+import os
+import secrets
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.guarantees.catalog import parse
+from divulge.model.prior import Prior
+from divulge.releasing.promised import Spent, together
+from divulge.releasing.receipt import Mechanism, Receipt, now
+
+KINDS = ("ldp", "pml", "pmc")
+"""Guarantees that a budget can be in."""
+
+_ATTEMPTS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One release in the ledger.
+
+    Attributes
+    ----------
+    id : str
+    source : str
+    state : "open" or "published"
+        An entry stays open when the process that made it was killed: it counts as spent, as it may have been published.
+    created : str
+    output : str or None
+    rows : int
+    mechanisms : tuple of Mechanism
+    """
+
+    id: str
+    source: str
+    state: str
+    created: str
+    output: str | None
+    rows: int
+    mechanisms: tuple[Mechanism, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that were released."""
+        return tuple(name for mechanism in self.mechanisms for name in mechanism.columns)
+
+
+class Ledger:
+    """Releases on record, in a database.
+
+    Parameters
+    ----------
+    where : path of an SQLite file, or SQLAlchemy URL such as "postgresql+psycopg://host/name"
+
+    Examples
+    --------
+    >>> import tempfile, pyarrow as pa
+    >>> from divulge import release
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(f"{folder.name}/ledger.sqlite")
+    >>> survey = pa.table({"answer": ["yes", "no"]})
+    >>> coin = {"yes": {"yes": "3/4", "no": "1/4"}, "no": {"yes": "1/4", "no": "3/4"}}
+    >>> once = dict(column="answer", mechanism=coin, ledger=ledger, source_name="survey", budget="ldp=2")
+    >>> _ = release(survey, **once)
+    >>> ledger.spent("survey", ["answer"])
+    {'ldp': 1.09861228866811}
+    >>> release(survey, **once)
+    Traceback (most recent call last):
+    divulge.errors.DivulgeError: `budget` must allow ldp 2.19722457733622 in all; it is 2. Hint: nothing was drawn.
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, where: str | os.PathLike[str]) -> None:
+        sql = require("sqlalchemy", "release")
+        text = os.fspath(where)
+        self.url = text if "://" in text else f"sqlite:///{Path(text).absolute()}"
+        self._sql = sql
+        self._sqlite = self.url.startswith("sqlite")
+        try:
+            isolation = {} if self._sqlite else {"isolation_level": "SERIALIZABLE"}
+            self._engine = sql.create_engine(self.url, **isolation)
+        except (sql.exc.ArgumentError, sql.exc.NoSuchModuleError, ImportError):
+            raise DivulgeError.of(
+                "ledger", "be a path or an SQLAlchemy URL with its driver installed", "it", "not"
+            ) from None
+        if self._sqlite:
+            _begin_immediately(sql, self._engine)
+        self._table = sql.Table(
+            "divulge_releases", sql.MetaData(),
+            sql.Column("id", sql.String(32), primary_key=True),
+            sql.Column("source", sql.Text, nullable=False),
+            sql.Column("state", sql.String(16), nullable=False),
+            sql.Column("created", sql.String(32), nullable=False),
+            sql.Column("output", sql.Text),
+            sql.Column("rows", sql.BigInteger, nullable=False),
+            sql.Column("mechanisms", sql.Text, nullable=False),
+        )  # fmt: skip
+        self._transaction(lambda connection: self._table.create(connection, checkfirst=True))
+
+    @classmethod
+    def of(cls, where: Any) -> "Ledger":
+        """Return a Ledger from one, or from a path or URL."""
+        return where if isinstance(where, Ledger) else cls(where)
+
+    def entries(self, source: str | None = None, columns: Sequence[str] = ()) -> list[Entry]:
+        """Return the releases, in order, of a source and of columns that include one of `columns`."""
+        return self._transaction(lambda connection: self._entries(connection, source, columns))
+
+    def spent(self, source: str, columns: Sequence[str], prior: Prior | None = None) -> dict[str, float]:
+        """Return what all releases about `columns` of the source guarantee together, in nats, rounded up."""
+        return _total(self.entries(source, columns), [], prior)
+
+    @contextmanager
+    def spending(self, source: str, receipt: Receipt, budget: Any = None) -> "Generator[_Open]":
+        """Record a release before a row is drawn, if the budget allows it; take it back if nothing was published.
+
+        Look and record are one transaction that no other writer can pass, so that two releases cannot both spend what
+        is left.
+        """
+        wanted = parse(budget) if isinstance(budget, str) else budget
+        if wanted is not None and wanted.kind not in KINDS:
+            raise DivulgeError.of("budget", f"be of a kind that adds up ({', '.join(KINDS)})", "it", wanted.kind)
+        key = secrets.token_hex(16)
+        row = {
+            "id": key, "source": source, "state": "open", "created": now(), "output": receipt.output, "rows": 0,
+            "mechanisms": json.dumps([mechanism.to_dict() for mechanism in receipt.mechanisms]),
+        }  # fmt: skip
+
+        def record(connection: Any) -> None:
+            if wanted is not None:
+                before = self._entries(connection, source, receipt.columns)
+                _allow(wanted, _total(before, receipt.mechanisms, receipt.mechanisms[0].prior))
+            connection.execute(self._table.insert().values(**row))
+
+        self._transaction(record)
+        entry = _Open(self, key)
+        try:
+            yield entry
+        except BaseException:
+            if not entry.done:
+                self._transaction(lambda c: c.execute(self._table.delete().where(self._table.c.id == key)))
+            raise
+
+    def mark(self, key: str, rows: int) -> None:
+        """Mark an entry as published."""
+        change = self._table.update().where(self._table.c.id == key).values(state="published", rows=rows)
+        self._transaction(lambda connection: connection.execute(change))
+
+    def _entries(self, connection: Any, source: str | None, columns: Sequence[str]) -> list[Entry]:
+        query = self._table.select().order_by(self._table.c.created, self._table.c.id)
+        if source is not None:
+            query = query.where(self._table.c.source == source)
+        found: list[Entry] = []
+        for row in connection.execute(query):
+            mechanisms = tuple(Mechanism.from_dict(part) for part in json.loads(row.mechanisms))
+            entry = Entry(row.id, row.source, row.state, row.created, row.output, row.rows, mechanisms)
+            if not columns or set(columns) & set(entry.columns):
+                found.append(entry)
+        return found
+
+    def _transaction(self, work: Any) -> Any:
+        """Return what `work` returns in one transaction; again when another writer was faster."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                with self._engine.begin() as connection:
+                    return work(connection)
+            except self._sql.exc.OperationalError as error:
+                if self._sqlite or attempt == _ATTEMPTS - 1:
+                    raise DivulgeError("the ledger cannot be opened or written. Nothing was drawn.") from error
+            except self._sql.exc.DBAPIError as error:
+                raise DivulgeError("the ledger cannot be read or written. Nothing was drawn.") from error
+        raise AssertionError("unreachable")
+
+
+class _Open:
+    """The entry of a release under way."""
+
+    def __init__(self, ledger: Ledger, key: str) -> None:
+        self._ledger, self._key, self.done = ledger, key, False
+
+    def published(self, receipt: Receipt) -> None:
+        """Mark it as published, just before that happens."""
+        self.done = True
+        self._ledger.mark(self._key, receipt.rows)
+
+
+def _begin_immediately(sql: Any, engine: Any) -> None:
+    """Make every SQLite transaction take the write lock at its start, and wait for another writer's."""
+
+    def connect(connection: Any, _: Any) -> None:
+        connection.isolation_level = None
+        connection.execute("PRAGMA busy_timeout = 30000")
+
+    sql.event.listen(engine, "connect", connect)
+    sql.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+
+
+def _total(entries: Sequence[Entry], more: Sequence[Mechanism], prior: Prior | None) -> dict[str, float]:
+    mechanisms = [mechanism for entry in entries for mechanism in entry.mechanisms] + list(more)
+    return together([Spent(m.columns, m.channel, m.prior) for m in mechanisms], prior) if mechanisms else {}
+
+
+def _allow(budget: Any, total: dict[str, float]) -> None:
+    """Refuse a release after which the total would pass the budget; where no prior is known, ldp bounds the others."""
+    spent = total.get(budget.kind, total["ldp"])
+    if not spent <= float(budget.values()["epsilon"]):
+        raise DivulgeError.of(
+            "budget", f"allow {budget.kind} {spent!r} in all", "it",
+            str(budget).partition("=")[2], "nothing was drawn.",
+        )  # fmt: skip

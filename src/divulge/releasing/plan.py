@@ -1,0 +1,147 @@
+"""One release in detail: which columns pass through which mechanism, and what a batch of rows becomes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.releasing.alias import AliasTable
+from divulge.releasing.coding import MISSING, UNKNOWN, Outcomes, Secrets
+from divulge.releasing.receipt import Mechanism
+from divulge.releasing.sampling import draw
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A mechanism ready to run on its columns."""
+
+    mechanism: Mechanism
+    secrets: Secrets
+    outcomes: Outcomes
+    table: AliasTable
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, null_as: Any) -> "Part":
+        """Return the mechanism with its alias table and codings."""
+        channel, width = mechanism.channel, len(mechanism.columns)
+        return cls(
+            mechanism,
+            Secrets.of(channel.secrets, width, null_as),
+            Outcomes.of(channel.outcomes, width, null_as),
+            AliasTable.of(channel),
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it replaces."""
+        return self.mechanism.columns
+
+    def codes(self, batch: Any) -> np.ndarray:
+        """Return the secret of each row as its position, negative where it has none."""
+        return self.secrets.codes([batch.column(name) for name in self.columns])
+
+
+@dataclass
+class Faults:
+    """How many rows of which columns have a value the mechanism does not know, or none; never which value."""
+
+    unknown: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
+    missing: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
+
+    @property
+    def tallies(self) -> tuple[dict[tuple[str, ...], int], dict[tuple[str, ...], int]]:
+        """(unknown, missing)."""
+        return self.unknown, self.missing
+
+    def add(self, columns: tuple[str, ...], codes: np.ndarray) -> None:
+        """Count the faults of a batch."""
+        if codes.size and codes.min() < 0:
+            for tally, code in zip(self.tallies, (UNKNOWN, MISSING), strict=True):
+                count = int(np.count_nonzero(codes == code))
+                if count:
+                    tally[columns] = tally.get(columns, 0) + count
+
+    def __bool__(self) -> bool:
+        return bool(self.unknown or self.missing)
+
+    def refuse(self) -> None:
+        """Raise DivulgeError if there are any."""
+        for columns, count in self.unknown.items():
+            raise DivulgeError.of(
+                "source", "hold only secrets of the mechanism", _called(columns),
+                f"in {count} row(s) something else. Nothing was published", "give the mechanism a row for every value.",
+            )  # fmt: skip
+        for columns, count in self.missing.items():
+            raise DivulgeError.of(
+                "source", "have no missing value unless it is a category", _called(columns),
+                f"in {count} row(s) missing. Nothing was published",
+                "null_as=LABEL (--null-as) names the label of the mechanism that stands for a missing value.",
+            )  # fmt: skip
+
+
+def _called(columns: Sequence[str]) -> str:
+    return ("column " if len(columns) == 1 else "columns ") + ", ".join(map(repr, columns))
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """All parts of a release and the columns that go out beside them.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+    given : pyarrow.Schema
+        Of the source.
+    only_column : bool
+        Whether all other columns are dropped.
+    """
+
+    parts: tuple[Part, ...]
+    given: Any
+    only_column: bool
+
+    @cached_property
+    def protected(self) -> tuple[str, ...]:
+        """The columns that pass through a mechanism, in the order of the source."""
+        names = {name for part in self.parts for name in part.columns}
+        return tuple(name for name in self.given.names if name in names)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the output, in the order of the source."""
+        return self.protected if self.only_column else tuple(self.given.names)
+
+    @cached_property
+    def untouched(self) -> tuple[str, ...]:
+        """The columns that go out as they are."""
+        return tuple(name for name in self.columns if name not in self.protected)
+
+    @cached_property
+    def schema(self) -> Any:
+        """The Arrow schema of the released batches."""
+        pa = require("pyarrow", "tables")
+        fields = {name: self.given.field(name) for name in self.columns}
+        for part in self.parts:
+            fields |= {f.name: f for f in part.outcomes.fields([self.given.field(name) for name in part.columns])}
+        return pa.schema([fields[name] for name in self.columns])
+
+    def codes(self, batch: Any, faults: Faults) -> list[np.ndarray]:
+        """Return the positions of the secrets for each part; count what has none."""
+        coded = [part.codes(batch) for part in self.parts]
+        for part, codes in zip(self.parts, coded, strict=True):
+            faults.add(part.columns, codes)
+        return coded
+
+    def released(self, batch: Any, coded: Sequence[np.ndarray]) -> Any:
+        """Return the batch with every protected column replaced by fresh draws."""
+        pa = require("pyarrow", "tables")
+        columns = {name: batch.column(name) for name in self.untouched}
+        for part, codes in zip(self.parts, coded, strict=True):
+            fields = [self.schema.field(name) for name in part.columns]
+            arrays = part.outcomes.arrays(draw(part.table, codes, threads=1), fields)
+            columns |= dict(zip(part.columns, arrays, strict=True))
+        return pa.record_batch([columns[name] for name in self.columns], schema=self.schema)

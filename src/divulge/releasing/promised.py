@@ -1,0 +1,150 @@
+"""What an integer channel guarantees, computed from its integers, and what several releases guarantee together.
+
+All values are in nats and rounded up: they are upper bounds of real numbers that have no float.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from divulge import exact
+from divulge.measures.columns import extremes
+from divulge.model.integer import IntegerChannel
+from divulge.model.prior import Prior
+
+MOST_CELLS = 1 << 17
+"""Up to so many entries the joint channel of several releases is computed exactly."""
+
+Promises = Mapping[str, float]
+
+
+def log_up(ratio: Fraction | float) -> float:
+    """Return log of a ratio at least 1, rounded up, so that it is a bound; log of infinity is infinity.
+
+    Examples
+    --------
+    >>> log_up(Fraction(1)), log_up(Fraction(3)) >= math.log(3)
+    (0.0, True)
+    """
+    if not isinstance(ratio, Fraction):
+        return math.inf
+    return 0.0 if ratio == 1 else math.nextafter(exact.log(ratio), math.inf)
+
+
+def sum_up(values: Iterable[float]) -> float:
+    """Return a sum of floats, rounded up."""
+    terms = [v for v in values if v != 0]
+    total = math.fsum(terms)
+    return total if len(terms) < 2 or math.isinf(total) else math.nextafter(total, math.inf)
+
+
+def promises(weights: np.ndarray, prior: Prior | None) -> dict[str, float]:
+    """Return {"ldp", and with a prior "pml" and "pmc"} of rows of whole numbers with one sum, shape (N, M).
+
+    ldp = log max_y max_x w_xy / min_x w_xy; pml and pmc compare with q_y = sum_x P_x w_xy, over secrets with P_x > 0.
+
+    Examples
+    --------
+    >>> found = promises(np.array([[3, 1], [1, 3]]), Prior(["1/2", "1/2"]))
+    >>> {kind: round(value, 6) for kind, value in found.items()}
+    {'ldp': 1.098612, 'pml': 0.405465, 'pmc': 0.693147}
+    """
+    ends = extremes(weights)
+    found = {"ldp": log_up(_greatest(ends.top, ends.bottom))}
+    if prior is not None:
+        shares = [Fraction(p) for p in prior.probabilities.tolist()]
+        total = sum(shares)
+        common = math.lcm(*(share.denominator for share in shares))
+        whole = np.array([int(share * common) for share in shares], dtype=object)
+        held = np.flatnonzero(prior.support)
+        outer = whole[held] @ weights[held].astype(object)
+        ends = extremes(weights, held)
+        scale = Fraction(common) * total
+        found["pml"] = log_up(_greatest(ends.top, outer) * scale)
+        found["pmc"] = log_up(_greatest(outer, ends.bottom) / scale)
+    return found
+
+
+def _greatest(above: np.ndarray, below: np.ndarray) -> Fraction | float:
+    """Return the greatest ratio above / below over columns with something above, exactly; a/0 is infinity."""
+    pairs = {(int(a), int(b)) for a, b in zip(above.tolist(), below.tolist(), strict=True) if a > 0}
+    if any(b == 0 for _, b in pairs):
+        return math.inf
+    return max(Fraction(a, b) for a, b in pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Spent:
+    """One release: its columns, its integer channel, and the prior of the guarantees that need one."""
+
+    columns: tuple[str, ...]
+    channel: IntegerChannel
+    prior: Prior | None
+
+
+def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]:
+    """Return what several releases, drawn independently, guarantee together about the values of all their columns.
+
+    Releases of the same columns over the same secrets are one channel whose outcomes are the combinations, computed
+    exactly while it has at most `MOST_CELLS` entries. Beyond that, and between different columns, ldp adds up, and one
+    pml (or pmc) may stand beside the ldp of all others: i(x; y, z) <= i(x; y) + ldp. Sums of pml bound nothing.
+
+    Parameters
+    ----------
+    releases : sequence of Spent
+    prior : Prior, or None
+        The prior of the releases of one group of columns; those over other columns use their own.
+
+    Examples
+    --------
+    >>> coin = Spent(("x",), IntegerChannel.of([["3/4", "1/4"], ["1/4", "3/4"]]), None)
+    >>> half = Prior(["1/2", "1/2"])
+    >>> {kind: round(value, 6) for kind, value in together([coin, coin], half).items()}
+    {'ldp': 2.197225, 'pml': 0.587787, 'pmc': 1.609438}
+    """
+    blocks = _blocks(releases)
+    found = [promises(weights, _prior_for(spent, prior)) for spent, weights in blocks]
+    whole = {"ldp": sum_up(part["ldp"] for part in found)}
+    for kind in ("pml", "pmc"):
+        others = [
+            sum_up([part[kind], *(other["ldp"] for other in found if other is not part)])
+            for part in found
+            if kind in part
+        ]
+        if others:
+            whole[kind] = min(*others, whole["ldp"])
+    return whole
+
+
+def _prior_for(spent: Spent, prior: Prior | None) -> Prior | None:
+    known = prior if prior is not None else spent.prior
+    if known is None or {str(x) for x in known.secrets} != {str(x) for x in spent.channel.secrets}:
+        known = spent.prior
+    return None if known is None else known.aligned(spent.channel.secrets)
+
+
+def _blocks(releases: Sequence[Spent]) -> list[tuple[Spent, np.ndarray]]:
+    """Return releases of the same columns and secrets multiplied out, as far as they fit."""
+    blocks: list[tuple[Spent, np.ndarray]] = []
+    for spent in releases:
+        weights = spent.channel.weights
+        for i, (first, product) in enumerate(blocks):
+            same = first.columns == spent.columns and tuple(first.channel.secrets) == tuple(spent.channel.secrets)
+            if same and product.shape[0] * product.shape[1] * weights.shape[1] <= MOST_CELLS:
+                pairs = product.astype(object)[:, :, None] * weights.astype(object)[:, None, :]
+                blocks[i] = (first, _merged(pairs.reshape(len(pairs), -1)))
+                break
+        else:
+            blocks.append((spent, weights))
+    return blocks
+
+
+def _merged(weights: np.ndarray) -> np.ndarray:
+    """Return the columns with equal ones added up: a repeated channel has few distinct combinations."""
+    columns: dict[tuple[int, ...], int] = {}
+    for column in map(tuple, weights.T.tolist()):
+        columns[column] = columns.get(column, 0) + 1
+    return np.array([[w * times for w in column] for column, times in columns.items()], dtype=object).T

@@ -1,0 +1,237 @@
+"""What a release says about itself: all that its receiver needs, nothing that undoes the noise."""
+
+import datetime
+import hashlib
+import json
+import math
+import os
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError, InputFileError
+from divulge.files.opening import replacing
+from divulge.model.channel import Channel
+from divulge.model.entries import frozen
+from divulge.model.integer import IntegerChannel
+from divulge.model.prior import Prior
+
+FORMAT = "divulge receipt 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """An integer channel and the columns it was run on, as one secret.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Several columns: the labels of the channel are tuples with one part a column.
+    channel : IntegerChannel
+    prior : Prior or None
+        The prior of the guarantees that need one.
+    prior_source : str
+        Where the prior is from: "given", "counted from the released column", or "none".
+    guarantees : dict
+        {"ldp": epsilon, "pml": epsilon, ...} in nats, of exactly these integers; rounded up.
+    """
+
+    columns: tuple[str, ...]
+    channel: IntegerChannel
+    prior: Prior | None
+    prior_source: str
+    guarantees: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold of it."""
+        prior = None
+        if self.prior is not None:
+            shares = [str(p) for p in self.prior.probabilities.tolist()]
+            prior = {"secrets": [_written(x) for x in self.prior.secrets], "probabilities": shares}
+        return {
+            "columns": list(self.columns),
+            "guarantees": {kind: value if math.isfinite(value) else "inf" for kind, value in self.guarantees.items()},
+            "prior": prior,
+            "prior_source": self.prior_source,
+            "rounded": self.channel.rounded,
+            "secrets": [_written(x) for x in self.channel.secrets],
+            "outcomes": [_written(y) for y in self.channel.outcomes],
+            "bits": self.channel.bits,
+            "weights": self.channel.weights.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> "Mechanism":
+        """Return the mechanism that `to_dict` described."""
+        labels = {name: tuple(_read(label) for label in found[name]) for name in ("secrets", "outcomes")}
+        channel = IntegerChannel(
+            frozen(np.array(found["weights"], dtype=np.int64)), found["bits"], labels["secrets"], labels["outcomes"],
+            found["rounded"],
+        )  # fmt: skip
+        prior = found["prior"]
+        if prior is not None:
+            exact = "." not in "".join(prior["probabilities"]) and "e" not in "".join(prior["probabilities"])
+            shares = [p if exact else float(p) for p in prior["probabilities"]]
+            prior = Prior(shares, [_read(x) for x in prior["secrets"]])
+        guarantees = {kind: float(value) for kind, value in found["guarantees"].items()}
+        return cls(tuple(found["columns"]), channel, prior, found["prior_source"], guarantees)
+
+
+@dataclass(frozen=True, eq=False)
+class Receipt:
+    """What was released, by which mechanism, and what that guarantees.
+
+    Attributes
+    ----------
+    mechanisms : tuple of Mechanism
+        One for each group of columns released as one secret.
+    guarantees : dict
+        {"ldp": epsilon, ...} in nats of the whole release: of all mechanisms together.
+    rows : int
+    source, output : str
+        Names of the files, without their folders.
+    null_as : label that stands for a missing value, or None
+    untouched : tuple of str
+        Columns that went out as they are.
+    warnings : tuple of str
+    created : str
+        UTC, ISO 8601.
+    version : str
+        Of Divulge.
+    digest : str or None
+        SHA-256 of the output file.
+    table : the released table, when no sink was given; not part of the written receipt
+    """
+
+    mechanisms: tuple[Mechanism, ...]
+    guarantees: Mapping[str, float]
+    rows: int
+    source: str
+    output: str | None
+    null_as: Hashable
+    untouched: tuple[str, ...]
+    warnings: tuple[str, ...]
+    created: str
+    version: str
+    digest: str | None = None
+    table: Any = field(default=None, repr=False)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that were released through a mechanism."""
+        return tuple(name for mechanism in self.mechanisms for name in mechanism.columns)
+
+    @property
+    def channel(self) -> Channel:
+        """The exact channel of a release with one mechanism."""
+        return self.mechanism_of(self.columns).channel.exact
+
+    def mechanism_of(self, columns: str | tuple[str, ...]) -> Mechanism:
+        """Return the mechanism that was run on these columns."""
+        wanted = (columns,) if isinstance(columns, str) else tuple(columns)
+        for mechanism in self.mechanisms:
+            if mechanism.columns == wanted:
+                return mechanism
+        known = "; ".join(", ".join(map(repr, mechanism.columns)) for mechanism in self.mechanisms)
+        raise DivulgeError.of("columns", f"be released together ({known})", "it", ", ".join(map(repr, wanted)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the receipt as JSON holds it, with its checksum."""
+        body = {
+            "format": FORMAT,
+            "version": self.version,
+            "created": self.created,
+            "source": self.source,
+            "output": self.output,
+            "digest": self.digest,
+            "rows": self.rows,
+            "null_as": _written(self.null_as),
+            "untouched": list(self.untouched),
+            "warnings": list(self.warnings),
+            "guarantees": {kind: value if math.isfinite(value) else "inf" for kind, value in self.guarantees.items()},
+            "mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms],
+        }
+        return {**body, "checksum": checksum(body)}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the receipt as JSON; the file appears whole or not at all."""
+        with replacing(path) as stream:
+            stream.write(self.to_json())
+
+    def to_json(self) -> bytes:
+        """Return the text of the receipt's file."""
+        return (json.dumps(self.to_dict(), ensure_ascii=True, indent=1) + "\n").encode()
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Receipt":
+        """Return the receipt in a file; one that was edited is refused.
+
+        The checksum finds accidents and edits. It is no signature: whoever can replace the file can compute it anew.
+
+        Raises
+        ------
+        InputFileError
+            When it is not a receipt, or not as it was written.
+        """
+        name = Path(path).name
+        try:
+            found = json.loads(Path(path).read_bytes())
+        except OSError as error:
+            raise InputFileError(f"{name}: cannot be read: {os.strerror(error.errno or 0)}.") from None
+        except ValueError:
+            raise InputFileError(f"{name}: must be a receipt of a release; it is not JSON.") from None
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise InputFileError(f"{name}: must be a receipt of a release ({FORMAT}); it is something else.")
+        stated = found.pop("checksum", None)
+        if stated != checksum(found):
+            raise InputFileError(f"{name}: must be as it was written; its checksum does not fit: it has been edited.")
+        try:
+            return cls.from_dict(found)
+        except (KeyError, TypeError, AttributeError, ValueError):
+            raise InputFileError(f"{name}: must be a complete receipt; a part is missing or malformed.") from None
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> "Receipt":
+        """Return the receipt that `to_dict` described."""
+        return cls(
+            mechanisms=tuple(Mechanism.from_dict(part) for part in found["mechanisms"]),
+            guarantees={kind: float(value) for kind, value in found["guarantees"].items()},
+            rows=int(found["rows"]),
+            null_as=_read(found["null_as"]),
+            untouched=tuple(found["untouched"]),
+            warnings=tuple(found["warnings"]),
+            **{name: found[name] for name in ("source", "output", "created", "version", "digest")},
+        )
+
+    def __str__(self) -> str:
+        promised = ", ".join(f"{kind} {value:.6g}" for kind, value in self.guarantees.items())
+        lines = [f"released {self.rows:,} rows of {', '.join(map(repr, self.columns))}: {promised} (nats)"]
+        sources = {m.prior_source for m in self.mechanisms if m.prior is not None}
+        lines += [f"prior: {source}" for source in sorted(sources)]
+        return "\n".join(lines + [f"note: {warning}" for warning in self.warnings])
+
+
+def now() -> str:
+    """Return the time in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def checksum(body: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a JSON value in its canonical form, in hexadecimal."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _written(label: Hashable) -> Any:
+    """Return a label as JSON holds it: tuples as lists, what JSON has no word for as its text."""
+    if isinstance(label, tuple):
+        return [_written(part) for part in label]
+    return label if label is None or isinstance(label, (str, int, float)) else str(label)
+
+
+def _read(label: Any) -> Hashable:
+    return tuple(_read(part) for part in label) if isinstance(label, list) else label

@@ -1,0 +1,383 @@
+"""From a table and a mechanism to a released table and its receipt."""
+
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from divulge import __version__
+from divulge.errors import DivulgeError
+from divulge.guarantees.catalog import parse
+from divulge.model.convert import as_prior
+from divulge.model.integer import IntegerChannel
+from divulge.model.joint import Joint
+from divulge.model.prior import Prior
+from divulge.releasing import sinks
+from divulge.releasing.counting import Contingency, contingency
+from divulge.releasing.plan import Faults, Part, Plan
+from divulge.releasing.promised import Spent, promises, together
+from divulge.releasing.receipt import Mechanism, Receipt, now
+from divulge.releasing.sources import Source, open_source
+
+MOST_SECRETS = 512
+"""Up to so many combinations of several columns are designed for as one secret."""
+
+COUNTED = "counted from the released column itself: the mechanism tells how often each value occurs"
+
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How a plan is carried out: on this machine, or by Spark."""
+
+    source: Source
+    run: Callable[[Plan, Path, Progress | None], int]
+    """Write the released rows under a temporary name and return how many there are."""
+    counted: Any
+    """What the prior is counted from."""
+    reread: Callable[[Path], Any] | None = None
+    """Return the published table, for an engine that needs a sink."""
+
+
+def release(
+    source: Any,
+    sink: str | os.PathLike[str] | None = None,
+    *,
+    column: str | Sequence[str],
+    mechanism: Any = None,
+    guarantee: Any = None,
+    utility: Any = "mutual-information",
+    prior: Any = None,
+    null_as: Hashable = None,
+    only_column: bool = False,
+    raise_small: bool = False,
+    force: bool = False,
+    receipt: str | os.PathLike[str] | None = None,
+    ledger: Any = None,
+    budget: Any = None,
+    source_name: str | None = None,
+    engine: Literal["local", "spark"] = "local",
+    progress: Progress | None = None,
+) -> Receipt:
+    """Return the receipt of a release: every value of the column replaced by a fresh draw from its row of a mechanism.
+
+    P(released = y | value = x) = w_xy / 2^53, in whole numbers w, and drawn with exactly these probabilities from a
+    cryptographic stream. The rows pass through in batches; the output appears under its name when it is complete.
+
+    Parameters
+    ----------
+    source : path of a Parquet, CSV or Arrow file or a folder of Parquet files; pandas, polars or pyarrow table;
+        PySpark DataFrame
+    sink : path, optional
+        Its suffix is its format; without a suffix it is a folder of Parquet files. Without a sink the released table is
+        `Receipt.table`, of the same library as the source.
+    column : name of the sensitive column, or names of several that are one secret together
+    mechanism : Channel or what converts to one, Design, or {column: mechanism} for independent ones, optional
+        Rows are matched with values by label, as text where the types differ. Labels over several columns are tuples.
+    guarantee : Guarantee or text such as "pml=0.5", optional
+        Alone: the mechanism is designed for it from the column's own counts, which the receipt says. With a mechanism:
+        the mechanism must keep it, exactly.
+    utility : what the design maximizes
+    prior : Prior, optional
+        For the guarantees that need one; without it, and with a mechanism given, the receipt promises ldp alone.
+    null_as : label, optional
+        The label of the mechanism that stands for a missing value, going in and coming out; without it a missing value
+        is refused.
+    only_column : bool
+        Drop all other columns.
+    raise_small : bool
+        Raise entries below 2^-53 to 2^-53 instead of refusing the mechanism.
+    force : bool
+        Replace an output that exists.
+    receipt : path, optional
+        Beside the output, as NAME.receipt.json, when not given.
+    ledger : Ledger, path or URL, optional
+        Where the release is recorded; a source in memory then needs `source_name`.
+    budget : Guarantee or text, optional
+        What all releases of the column may spend together, kept by the ledger.
+    source_name : str, optional
+        What the ledger calls the source; the path of its file when not given.
+    engine : "local" or "spark"
+        Spark reads and writes paths that all its workers share; a PySpark DataFrame always takes it.
+    progress : function of (rows done, rows in all or None), optional
+
+    Returns
+    -------
+    Receipt
+
+    Raises
+    ------
+    DivulgeError
+        Naming column and count, never a value, when a value has no row in the mechanism or is missing; when the
+        guarantee does not hold or the budget does not allow it. Nothing is published then.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from divulge import Channel
+    >>> survey = pa.table({"answer": ["yes", "no", "no", "no"]})
+    >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+    >>> receipt = release(survey, column="answer", mechanism=coin)
+    >>> receipt.rows, receipt.guarantees  # log 3, rounded up
+    (4, {'ldp': 1.09861228866811})
+    >>> set(receipt.table["answer"].to_pylist()) <= {"yes", "no"}
+    True
+    """
+    chosen_engine = _engine(source, engine)
+    table = chosen_engine.source
+    columns = (column,) if isinstance(column, str) else tuple(column)
+    if not columns or len(set(columns)) != len(columns):
+        raise DivulgeError.of("column", "name one column, or several different ones", "it", repr(column))
+    table.require_columns(columns)
+    outputs = _outputs(chosen_engine, sink, receipt, force)
+    wanted = parse(guarantee) if isinstance(guarantee, str) else guarantee
+    chosen = _mechanisms(chosen_engine.counted, columns, mechanism, wanted, utility, prior, null_as, raise_small)
+    plan = Plan(tuple(Part.of(part, null_as) for part in chosen), table.schema, only_column)
+    total = together([Spent(m.columns, m.channel, m.prior) for m in chosen], None)
+    if len(chosen) == 1:
+        total = dict(chosen[0].guarantees)
+    made = Receipt(
+        mechanisms=tuple(chosen), guarantees=total, rows=0, source=table.name,
+        output=None if outputs.sink is None else outputs.sink.name, null_as=null_as, untouched=plan.untouched,
+        warnings=_warnings(plan), created=now(), version=__version__,
+    )  # fmt: skip
+    with _recorded(ledger, budget, table, source_name, made) as entry:
+        return _carried_out(chosen_engine, plan, made, outputs, force, progress, entry)
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    sink: Path | None
+    receipt: Path | None
+
+
+def _outputs(engine: Engine, sink: Any, receipt: Any, force: bool) -> _Outputs:
+    """Return where output and receipt go; refuse what is taken, and whatever would touch the source."""
+    source = engine.source
+    if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
+        raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
+    final = None if sink is None else Path(os.path.abspath(os.fspath(sink)))
+    beside = None if final is None else final.with_name(f"{final.stem}.receipt.json")
+    paper = beside if receipt is None else Path(os.path.abspath(os.fspath(receipt)))
+    for path in (final, paper):
+        if path is None:
+            continue
+        if not path.parent.is_dir():
+            raise DivulgeError.of("sink", "be in a folder that exists", "its folder", "absent")
+        origin = None if source.path is None else source.path.resolve()
+        if origin is not None and (path.resolve() == origin or origin in path.resolve().parents):
+            raise DivulgeError.of("sink", "be another file than the source", "it", "the source itself")
+        sinks.refuse_taken(path, force)
+    if final is not None:
+        sinks.writer_for(final)
+    return _Outputs(final, paper)
+
+
+def _engine(source: Any, name: str) -> Engine:
+    if name not in ("local", "spark"):
+        raise DivulgeError.of("engine", 'be "local" or "spark"', "it", repr(name))
+    if name == "spark" or type(source).__module__.startswith("pyspark"):
+        from divulge.releasing.spark import engine
+
+        return engine(source)
+    table = open_source(source)
+
+    def run(plan: Plan, temporary: Path, progress: Progress | None) -> int:
+        writer = sinks.writer_for(temporary.with_suffix(""))(temporary, plan.schema)
+        return _streamed(plan, table, writer, progress)
+
+    return Engine(table, run, table)
+
+
+def _streamed(plan: Plan, table: Source, writer: sinks.Writer, progress: Progress | None) -> int:
+    """Write every row; when one has no secret, go on to count them all, and refuse."""
+    rows, faults = 0, Faults()
+    reading = dict.fromkeys([*plan.columns, *plan.protected])
+    try:
+        for batch in table.batches(list(reading), plan.protected):
+            coded = plan.codes(batch, faults)
+            rows += batch.num_rows
+            if not faults and batch.num_rows:
+                writer.write(plan.released(batch, coded))
+            if progress is not None:
+                progress(rows, table.rows)
+    finally:
+        writer.close()
+    faults.refuse()
+    return rows
+
+
+def _carried_out(
+    engine: Engine, plan: Plan, made: Receipt, outputs: _Outputs, force: bool, progress: Progress | None, entry: Any
+) -> Receipt:
+    """Run the plan and publish: first the receipt, then the output, so that no output is ever without one."""
+    if outputs.sink is None:
+        writer = sinks.MemoryWriter(plan.schema)
+        rows = _streamed(plan, engine.source, writer, progress)
+        done = replace(made, rows=rows, table=engine.source.restore(writer.table()))
+        if outputs.receipt is not None:
+            done.save(outputs.receipt)
+        entry.published(done)
+        return done
+    with sinks.staged(outputs.sink) as temporary:
+        rows = engine.run(plan, temporary, progress)
+        done = replace(made, rows=rows, digest=sinks.digest(temporary))
+        assert outputs.receipt is not None
+        with sinks.staged(outputs.receipt) as paper:
+            paper.write_bytes(done.to_json())
+            entry.published(done)
+            sinks.publish(paper, outputs.receipt, force)
+            try:
+                sinks.publish(temporary, outputs.sink, force)
+            except BaseException:
+                sinks.remove(outputs.receipt)
+                raise
+    return done if engine.reread is None else replace(done, table=engine.reread(outputs.sink))
+
+
+def _recorded(ledger: Any, budget: Any, table: Source, source_name: str | None, made: Receipt) -> Any:
+    """Return the context of the ledger's entry; without a ledger, one that does nothing."""
+    if ledger is None:
+        if budget is not None:
+            raise DivulgeError.of("budget", "come with a ledger that keeps it", "it", "alone", "give ledger=PATH.")
+        return nullcontext(_Unrecorded())
+    from divulge.releasing.ledger import Ledger
+
+    if source_name is None:
+        if table.path is None:
+            raise DivulgeError.of(
+                "source_name", "name a source that is no file, for the ledger", "it", "absent",
+                "the same table must have the same name every time.",
+            )  # fmt: skip
+        source_name = str(table.path.resolve())
+    return Ledger.of(ledger).spending(source_name, made, budget)
+
+
+class _Unrecorded:
+    def published(self, receipt: Receipt) -> None:
+        """Record nothing."""
+
+
+def _mechanisms(
+    source: Any,
+    columns: tuple[str, ...],
+    mechanism: Any,
+    guarantee: Any,
+    utility: Any,
+    prior: Any,
+    null_as: Hashable,
+    raise_small: bool,
+) -> list[Mechanism]:
+    """Return one mechanism for each group of columns: those given, or those designed for the guarantee."""
+    if mechanism is None and guarantee is None:
+        raise DivulgeError("give a mechanism or a guarantee; there is neither.")
+    if mechanism is None:
+        return _designed(source, columns, guarantee, utility, prior, null_as)
+    if isinstance(mechanism, Mapping) and len(columns) > 1 and set(mechanism) == set(columns):
+        groups = [((name,), mechanism[name]) for name in columns]
+    else:
+        groups = [(columns, mechanism)]
+    if prior is not None and len(groups) > 1:
+        raise DivulgeError.of("prior", "go with one mechanism for all columns", "it", "given with several")
+    known = None if prior is None else as_prior(prior)
+    chosen: list[Mechanism] = []
+    for names, given in groups:
+        whole = IntegerChannel.of(getattr(given, "channel", given), raise_small=raise_small)
+        chosen.append(certified(names, whole, known, "given" if known is not None else "none"))
+    _check(guarantee, chosen)
+    return chosen
+
+
+def certified(columns: tuple[str, ...], channel: IntegerChannel, prior: Prior | None, prior_source: str) -> Mechanism:
+    """Return the mechanism with the guarantees of exactly its integers."""
+    aligned = None if prior is None else prior.aligned(channel.secrets, "the mechanism")
+    return Mechanism(columns, channel, aligned, prior_source, promises(channel.weights, aligned))
+
+
+def _check(guarantee: Any, chosen: Sequence[Mechanism]) -> None:
+    """Refuse mechanisms that do not keep the guarantee."""
+    if guarantee is None:
+        return
+    if len(chosen) > 1:
+        total = together([Spent(m.columns, m.channel, m.prior) for m in chosen], None)
+        if not total.get(guarantee.kind, float("inf")) <= float(guarantee.values().get("epsilon", -1)):
+            raise DivulgeError.of("mechanism", f"keep {guarantee}", "what its parts give together", f"{total}")
+        return
+    only = chosen[0]
+    if guarantee.about == "joint" and only.prior is None:
+        raise DivulgeError.of("prior", f"be given to check {guarantee}", "it", "absent")
+    exact = only.channel.exact
+    verdict = guarantee.holds_for(exact if only.prior is None else Joint(only.prior, exact))
+    if not verdict.holds:
+        raise DivulgeError.of("mechanism", f"keep {guarantee}", "its measured value", str(verdict.measured))
+
+
+def _designed(
+    source: Any, columns: tuple[str, ...], guarantee: Any, utility: Any, prior: Any, null_as: Hashable
+) -> list[Mechanism]:
+    """Return mechanisms designed for the guarantee: one for all columns while their combinations are few enough.
+
+    Beyond that each of the k columns gets its share, epsilon/k of ldp, which together are epsilon-ldp and therefore
+    also epsilon-pml, -pmc and -lip of all columns.
+    """
+    from divulge.designing.design import design
+
+    known = None if prior is None else as_prior(prior)
+    counts = None if known is not None else contingency(source, columns)
+    if counts is not None and len(counts.counts) > MOST_SECRETS and len(columns) > 1:
+        epsilon = guarantee.values().get("epsilon")
+        if guarantee.kind not in ("ldp", "pml", "pmc", "lip") or epsilon is None:
+            raise DivulgeError.of(
+                "guarantee", "be ldp, pml, pmc or lip for so many combinations of columns", "it", str(guarantee)
+            )
+        share = parse(f"ldp={float(epsilon) / len(columns) * (1 - 2**-40)!r}")
+        return [part for name in columns for part in _designed(source, (name,), share, utility, None, null_as)]
+    if known is None:
+        assert counts is not None
+        known = prior_of(counts, null_as)
+    made = design(known, guarantee, utility=utility, outcomes=_outcome_labels(known.secrets, len(columns)))
+    whole = IntegerChannel.of(made.channel)
+    chosen = [certified(columns, whole, known, "given" if counts is None else COUNTED)]
+    _check(guarantee, chosen)
+    return chosen
+
+
+def _outcome_labels(secrets: Sequence[Hashable], columns: int) -> list[Hashable]:
+    """Return labels for the outcomes of a design: those of the secrets first, then new ones as it may need more."""
+    extra = [f"other {k + 1}" for k in range(3 * len(secrets))]
+    return [*secrets, *(extra if columns == 1 else [(name,) * columns for name in extra])]
+
+
+def prior_of(counts: Contingency, null_as: Hashable = None) -> Prior:
+    """Return the empirical prior of counted columns; a missing value counts as `null_as`, or is refused without it."""
+    faults = Faults()
+    if null_as is None:
+        for column, missing in zip(counts.columns, counts.missing, strict=True):
+            if missing:
+                faults.missing[(column,)] = missing
+    faults.refuse()
+    named: dict[Hashable, int] = {}
+    for key, count in counts.to_dict().items():
+        if isinstance(key, tuple) and len(counts.columns) > 1:
+            named[tuple(null_as if part is None else part for part in key)] = count
+        else:
+            named[null_as if key is None else key] = count
+    if not named:
+        raise DivulgeError.of("source", "have at least one row to count", "it", "empty")
+    return Prior.from_counts(dict(sorted(named.items(), key=lambda item: (-item[1], str(item[0])))))
+
+
+def _warnings(plan: Plan) -> tuple[str, ...]:
+    """Return what the reader of the receipt has to know."""
+    said = ["The rows are in the order of the source: whoever knows whose row is where can link what was released."]
+    if plan.untouched:
+        names = ", ".join(map(repr, plan.untouched))
+        said.append(f"These columns went out as they are, and can identify people or tell the secret: {names}.")
+    if any(part.mechanism.prior_source == COUNTED for part in plan.parts):
+        said.append(f"The prior was {COUNTED}.")
+    if len(plan.parts) > 1:
+        said.append("The columns were released independently of each other; together they guarantee the sum of ldp.")
+    return tuple(said)

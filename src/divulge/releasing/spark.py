@@ -1,0 +1,140 @@
+"""The same on Spark: one pass and one write for a release, one grouping for counts (extra: spark).
+
+Every task attempt draws under fresh keys, and only the attempt that Spark commits is published. A released frame is
+never handed back lazily: Spark would compute it anew when it is used again, and two draws about one value leak more.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.releasing.coding import text_of
+from divulge.releasing.counting import Contingency
+from divulge.releasing.plan import Faults, Plan
+from divulge.releasing.sinks import plain_batch, plain_schema
+from divulge.releasing.sources import Source
+
+if TYPE_CHECKING:
+    from divulge.releasing.release import Engine, Progress
+
+
+def open_frame(frame: Any) -> Source:
+    """Return the Source of a PySpark DataFrame; its batches come to this machine one partition at a time."""
+    types = require("pyspark.sql.pandas.types", "spark")
+    schema = types.to_arrow_schema(frame.schema)
+
+    def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
+        picked = frame.select(*(quoted(name) for name in columns))
+        yield from picked.toArrow().to_batches()
+
+    return Source("Spark DataFrame", schema, None, stream)
+
+
+def quoted(column: str) -> str:
+    """Return a column name as Spark takes it literally, whatever characters it has.
+
+    Examples
+    --------
+    >>> quoted("a.b`c")
+    '`a.b``c`'
+    """
+    return "`" + column.replace("`", "``") + "`"
+
+
+def contingency(frame: Any, columns: tuple[str, ...]) -> Contingency:
+    """Return how often each combination of values of `columns` occurs in a DataFrame, grouped by Spark."""
+    open_frame(frame).require_columns(columns)
+    functions = require("pyspark.sql.functions", "spark")
+    names = [f"c{k}" for k in range(len(columns))]
+    picked = frame.select(*(functions.col(quoted(c)).alias(n) for c, n in zip(columns, names, strict=True)))
+    found = picked.groupBy(*names).agg(functions.count(functions.lit(1)).alias("count")).collect()
+    seen: list[dict[Any, int]] = [{} for _ in columns]
+    cells: dict[tuple[int, ...], int] = {}
+    for row in found:
+        keys = [None if text_of(row[name]) is None else row[name] for name in names]
+        cell = tuple(places.setdefault(key, len(places)) for places, key in zip(seen, keys, strict=True))
+        cells[cell] = cells.get(cell, 0) + row["count"]
+    where = np.array(list(cells), dtype=np.int64).reshape(-1, len(columns))
+    for k, places in enumerate(seen):
+        order = sorted(places, key=lambda key: key is None)
+        moved = np.array([order.index(key) for key in places], dtype=np.int64)
+        where[:, k] = moved[where[:, k]]
+        seen[k] = {key: i for i, key in enumerate(order)}
+    counts = np.array(list(cells.values()), dtype=np.int64)
+    return Contingency(columns, tuple(tuple(places) for places in seen), where, counts)
+
+
+def frame_of(path: Path) -> Any:
+    """Return the DataFrame of a Parquet file or folder, or of a CSV file, in the running or a new Spark session."""
+    session = require("pyspark.sql", "spark").SparkSession.builder.getOrCreate()
+    if path.suffix.lower() == ".csv":
+        return session.read.csv(path.absolute().as_uri(), header=True)
+    return session.read.parquet(path.absolute().as_uri())
+
+
+def engine(table: Any) -> "Engine":
+    """Return the engine that releases a DataFrame, or the table at a path, with Spark."""
+    from divulge.releasing.release import Engine
+
+    path = None if type(table).__module__.startswith("pyspark") else Path(table)
+    frame = table if path is None else frame_of(path)
+    source = open_frame(frame)
+    if path is not None:
+        source = replace(source, name=path.name, path=path)
+
+    def run(plan: Plan, temporary: Path, progress: "Progress | None") -> int:
+        _write(frame, plan, temporary)
+        return frame.sparkSession.read.parquet(temporary.as_uri()).count()
+
+    def reread(final: Path) -> Any:
+        return frame.sparkSession.read.parquet(final.as_uri())
+
+    return Engine(source, run, frame, reread)
+
+
+def _write(frame: Any, plan: Plan, temporary: Path) -> None:
+    """Write the released rows as a folder of Parquet files, in one pass over the frame."""
+    types = require("pyspark.sql.pandas.types", "spark")
+    wanted = list(dict.fromkeys([*plan.columns, *plan.protected]))
+    schema = plain_schema(plan.schema)
+
+    def released(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            faults = Faults()
+            coded = plan.codes(batch, faults)
+            faults.refuse()
+            if batch.num_rows:
+                yield plain_batch(plan.released(batch, coded), schema)
+
+    picked = frame.select(*(quoted(name) for name in wanted))
+    try:
+        picked.mapInArrow(released, types.from_arrow_schema(schema)).write.parquet(temporary.as_uri())
+    except Exception as error:  # whatever Spark raises, the rows without a secret are the likeliest cause: count them
+        _faults(frame, plan).refuse()
+        raise DivulgeError("Spark could not carry out the release; nothing was published.") from error
+
+
+def _faults(frame: Any, plan: Plan) -> Faults:
+    """Return how many rows of the whole frame have no secret."""
+    pa = require("pyarrow", "tables")
+
+    def counted(batches: Iterator[Any]) -> Iterator[Any]:
+        faults = Faults()
+        for batch in batches:
+            plan.codes(batch, faults)
+        unknown, missing = ([tally.get(part.columns, 0) for part in plan.parts] for tally in faults.tallies)
+        yield pa.record_batch({"part": range(len(plan.parts)), "unknown": unknown, "missing": missing})
+
+    picked = frame.select(*(quoted(name) for name in plan.protected))
+    total = Faults()
+    for row in picked.mapInArrow(counted, "part long, unknown long, missing long").collect():
+        for tally, count in zip(total.tallies, (row["unknown"], row["missing"]), strict=True):
+            if count:
+                columns = plan.parts[row["part"]].columns
+                tally[columns] = tally.get(columns, 0) + count
+    return total

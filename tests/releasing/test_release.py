@@ -1,0 +1,266 @@
+"""A table goes in, a released table and its receipt come out, whatever it is stored in."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+
+import divulge as dv
+from divulge.releasing.sources import open_source
+
+
+def _written(table: pa.Table, kind: str, folder: Path) -> Any:
+    """Return the table as a source of this kind."""
+    path = folder / f"people.{kind}"
+    if kind == "parquet":
+        pq.write_table(table, path, row_group_size=7000)
+    elif kind == "csv":
+        pacsv.write_csv(table, path)
+    elif kind == "arrow":
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    elif kind == "folder":
+        path = folder / "people"
+        path.mkdir()
+        for i in range(3):
+            pq.write_table(table.slice(i * 15_000, 15_000), path / f"{i}.parquet")
+    elif kind == "dataset":
+        pq.write_table(table, folder / "people.parquet")
+        return pyarrow.dataset.dataset(folder / "people.parquet")
+    else:
+        return {"pandas": table.to_pandas, "polars": lambda: pl.from_arrow(table), "pyarrow": lambda: table}[kind]()
+    return path
+
+
+KINDS = ("parquet", "csv", "arrow", "folder", "dataset", "pandas", "polars", "pyarrow")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_source_in_memory_and_to_parquet(
+    kind: str, people: pa.Table, mechanism: dv.Channel, tmp_path: Path, conforms: Any
+) -> None:
+    source = _written(people, kind, tmp_path)
+    receipt = dv.release(source, tmp_path / "out.parquet", column="region", mechanism=mechanism)
+    released = pq.read_table(tmp_path / "out.parquet")
+    assert released.column_names == people.column_names
+    assert released.schema.field("region").type == pa.string()
+    assert released["note"].to_pylist() == people["note"].to_pylist()
+    assert list(map(int, released["age"].to_pylist())) == people["age"].to_pylist()
+    assert conforms(people["region"].to_pylist(), released["region"].to_pylist(), mechanism)
+    assert receipt.rows == people.num_rows
+    assert receipt.untouched == ("age", "note")
+    assert dv.Receipt.read(tmp_path / "out.receipt.json").to_dict() == receipt.to_dict()
+
+    table = dv.release(source, column="region", mechanism=mechanism, only_column=True).table
+    expected = {"pandas": pd.DataFrame, "polars": pl.DataFrame}.get(kind, pa.Table)
+    assert isinstance(table, expected)
+    flat = pa.Table.from_batches(list(open_source(table).batches()))
+    assert flat.column_names == ["region"]
+    assert conforms(people["region"].to_pylist(), flat["region"].to_pylist(), mechanism)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".arrow", ""])
+def test_every_sink(suffix: str, people: pa.Table, mechanism: dv.Channel, tmp_path: Path, conforms: Any) -> None:
+    sink = tmp_path / f"out{suffix}"
+    receipt = dv.release(people, sink, column="region", mechanism=mechanism)
+    found = pa.Table.from_batches(list(open_source(sink).batches()))
+    assert conforms(people["region"].to_pylist(), found["region"].to_pylist(), mechanism)
+    assert found["note"].to_pylist() == people["note"].to_pylist()
+    assert receipt.output == sink.name
+    with pytest.raises(dv.DivulgeError, match="there is one already"):
+        dv.release(people, sink, column="region", mechanism=mechanism)
+    again = dv.release(people, sink, column="region", mechanism=mechanism, force=True, only_column=True)
+    assert again.digest != receipt.digest
+    assert open_source(sink).schema.names == ["region"]
+
+
+def test_two_releases_differ_and_neither_is_the_source(people: pa.Table, mechanism: dv.Channel) -> None:
+    first, second = (dv.release(people, column="region", mechanism=mechanism).table["region"] for _ in range(2))
+    assert first.to_pylist() != second.to_pylist()
+    assert first.to_pylist() != people["region"].to_pylist()
+
+
+def test_types_are_kept_where_the_labels_fit(tmp_path: Path) -> None:
+    flip = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["0", "1"], ["0", "1"])
+    for kind in (pa.int8(), pa.int64(), pa.float64(), pa.string(), pa.large_string(), pa.decimal128(4, 0)):
+        column = pa.array(["0", "1", "1"] * 50).cast(kind)
+        table = dv.release(pa.table({"x": column}), column="x", mechanism=flip).table
+        assert table.schema.field("x").type == kind
+        assert set(table["x"].to_pylist()) == set(column.to_pylist())
+    yes = dv.Channel(flip.matrix, ["False", "True"], ["no", "yes"])
+    table = dv.release(pa.table({"x": [True, False] * 50}), column="x", mechanism=yes).table
+    assert set(table["x"].to_pylist()) == {"yes", "no"}
+
+
+def test_a_missing_value_is_a_category_or_an_error(tmp_path: Path) -> None:
+    table = pa.table({"x": ["a", None, "b", None, "a"] * 400, "y": [1.0, float("nan"), None, 2.0, 1.0] * 400})
+    with pytest.raises(dv.DivulgeError, match=r"column 'x' is in 800 row\(s\) missing"):
+        dv.release(table, column="x", mechanism=dv.Channel(np.eye(2), ["a", "b"], ["a", "b"]))
+    keep = dv.Channel(np.eye(3), ["a", "b", "?"], ["a", "b", "?"])
+    assert dv.release(table, column="x", mechanism=keep, null_as="?").table["x"].to_pylist() == table["x"].to_pylist()
+    numbers = dv.Channel(np.eye(3), [1, 2, "?"], [1, 2, "?"])
+    out = dv.release(table, column="y", mechanism=numbers, null_as="?").table["y"].to_pylist()
+    assert out == [1.0, None, None, 2.0, 1.0] * 400
+    for sink in (tmp_path / "one.parquet", tmp_path / "two.csv"):
+        dv.release(table, sink, column="x", mechanism=keep, null_as="?", only_column=True)
+        found = pa.Table.from_batches(list(open_source(sink).batches()))
+        assert found["x"].to_pylist() == table["x"].to_pylist()
+    spread = dv.Channel(np.full((3, 3), 1 / 3), ["a", "b", "?"], ["a", "b", "?"])
+    assert 400 < dv.release(table, column="x", mechanism=spread, null_as="?").table["x"].null_count < 1000
+
+
+def test_a_guarantee_alone_designs_from_the_counts_and_says_so(people: pa.Table, tmp_path: Path) -> None:
+    receipt = dv.release(people, tmp_path / "out.parquet", column="region", guarantee="pml=0.5")
+    assert receipt.guarantees["pml"] <= 0.5 + 1e-12
+    only = receipt.mechanisms[0]
+    assert "counted from the released column" in only.prior_source
+    assert only.prior == dv.Prior.from_column(people["region"])
+    assert dv.PML("0.5").holds_for(dv.Joint(only.prior, only.channel.exact))
+    assert any("prior was counted" in warning for warning in receipt.warnings)
+
+
+def test_a_guarantee_with_a_mechanism_is_checked(people: pa.Table, mechanism: dv.Channel) -> None:
+    assert dv.release(people, column="region", mechanism=mechanism, guarantee="ldp=1.61").rows == people.num_rows
+    with pytest.raises(dv.DivulgeError, match=r"keep ldp=1\.6"):
+        dv.release(people, column="region", mechanism=mechanism, guarantee="ldp=1.6")
+    with pytest.raises(dv.DivulgeError, match="prior"):
+        dv.release(people, column="region", mechanism=mechanism, guarantee="pml=1")
+    prior = dv.Prior.uniform(mechanism.secrets)
+    receipt = dv.release(people, column="region", mechanism=mechanism, guarantee="pml=1", prior=prior)
+    assert receipt.mechanisms[0].prior_source == "given"
+    assert receipt.guarantees["pml"] == pytest.approx(np.log(5 / 2), rel=1e-15)
+    assert receipt.guarantees["pmc"] == pytest.approx(np.log(2), rel=1e-15)
+
+
+def test_guarantees_are_those_of_the_integers_and_rounded_up() -> None:
+    thirds = dv.Channel([["2/3", "1/3"], ["1/3", "2/3"]], list("ab"), list("AB"))
+    receipt = dv.release(pa.table({"x": ["a", "b"]}), column="x", mechanism=thirds, prior=dv.Prior.uniform(list("ab")))
+    exact = receipt.channel
+    joint = dv.Joint(dv.Prior.uniform(list("ab")), exact)
+    for kind, value in {"ldp": dv.ldp(exact), "pml": dv.pml(joint).max(), "pmc": dv.pmc(joint).max()}.items():
+        assert value < receipt.guarantees[kind] <= value * (1 + 1e-15)
+    assert receipt.mechanisms[0].channel.rounded
+
+
+def test_bad_requests_are_refused(people: pa.Table, mechanism: dv.Channel, tmp_path: Path) -> None:
+    pq.write_table(people, tmp_path / "people.parquet")
+    source = tmp_path / "people.parquet"
+    before = source.read_bytes()
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"column": "age"}, "only secrets of the mechanism"),
+        ({"column": "nope"}, "'nope'"),
+        ({"column": []}, "column"),
+        ({"column": "region", "mechanism": None}, "a mechanism or a guarantee"),
+        ({"column": "region", "sink": source, "force": True}, "another file than the source"),
+        ({"column": "region", "sink": tmp_path / "none" / "x.parquet"}, "folder that exists"),
+        ({"column": "region", "sink": tmp_path / "x.docx"}, "must be a folder, or have a name"),
+        ({"column": "region", "budget": "ldp=1"}, "ledger"),
+        ({"column": "region", "engine": "abacus"}, "engine"),
+        ({"column": "region", "mechanism": mechanism.matrix}, "only secrets of the mechanism"),
+    ]
+    for changed, message in cases:
+        arguments = {"sink": tmp_path / "out.parquet", "mechanism": mechanism} | changed
+        with pytest.raises(dv.DivulgeError, match=message):
+            dv.release(source, **arguments)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["people.parquet"]
+    assert source.read_bytes() == before
+
+
+def test_pandas_index_and_categories_survive(people: pa.Table, mechanism: dv.Channel) -> None:
+    frame = people.to_pandas().set_index(pd.Index(range(100, 40_100), name="id"))
+    frame["region"] = frame["region"].astype("category")
+    out = dv.release(frame, column="region", mechanism=mechanism).table
+    assert (out.index == frame.index).all()
+    assert list(out.columns) == list(frame.columns)
+    alone = dv.release(frame, column="region", mechanism=mechanism, only_column=True).table
+    assert list(alone.columns) == ["region"]
+    assert alone.index[0] == 0
+
+
+def test_an_edited_receipt_is_refused(people: pa.Table, mechanism: dv.Channel, tmp_path: Path) -> None:
+    path = tmp_path / "out.receipt.json"
+    receipt = dv.release(people, tmp_path / "out.parquet", column="region", mechanism=mechanism)
+    kept = dv.Receipt.read(path)
+    assert kept.channel == receipt.channel
+    assert kept.to_dict() == receipt.to_dict()
+    found = json.loads(path.read_text())
+    for name, value in {"rows": 5, "guarantees": {"ldp": 0.1}, "created": "yesterday", "untouched": []}.items():
+        path.write_text(json.dumps(found | {name: value}))
+        with pytest.raises(dv.InputFileError, match="edited"):
+            dv.Receipt.read(path)
+    found["mechanisms"][0]["weights"][0][0] += 1
+    path.write_text(json.dumps(found))
+    with pytest.raises(dv.InputFileError, match="edited"):
+        dv.Receipt.read(path)
+    for text in ("{}", "[1]", "nonsense", ""):
+        path.write_text(text)
+        with pytest.raises(dv.InputFileError, match="must be a receipt"):
+            dv.Receipt.read(path)
+
+
+def test_progress_is_told(people: pa.Table, mechanism: dv.Channel) -> None:
+    told: list[tuple[int, int | None]] = []
+    dv.release(people, column="region", mechanism=mechanism, progress=lambda done, of: told.append((done, of)))
+    assert told[-1] == (40_000, 40_000)
+
+
+def test_several_columns_as_one_secret(people: pa.Table, conforms: Any) -> None:
+    table = pa.table({"a": people["region"], "b": pa.array([i % 3 for i in range(people.num_rows)])})
+    pairs = [(x, y) for x in ("north", "south", "east", "west") for y in range(3)]
+    matrix = np.full((12, 12), 1 / 24) + np.eye(12) / 2
+    joint = dv.Channel(matrix, pairs, pairs)
+    receipt = dv.release(table, column=["a", "b"], mechanism=joint)
+    rows = list(zip(table["a"].to_pylist(), table["b"].to_pylist(), strict=True))
+    out = list(zip(receipt.table["a"].to_pylist(), receipt.table["b"].to_pylist(), strict=True))
+    assert conforms(rows, out, joint)
+    assert receipt.table.schema.field("b").type == pa.int64()
+    assert len(receipt.mechanisms) == 1
+
+
+def test_several_columns_independently(people: pa.Table, mechanism: dv.Channel, conforms: Any) -> None:
+    table = pa.table({"a": people["region"], "b": people["region"]})
+    receipt = dv.release(table, column=["a", "b"], mechanism={"a": mechanism, "b": mechanism})
+    secret = table["a"].to_pylist()
+    a, b = (receipt.table[name].to_pylist() for name in "ab")
+    twice = mechanism.alongside(mechanism)
+    assert conforms(secret, list(zip(a, b, strict=True)), twice)
+    assert receipt.guarantees["ldp"] == pytest.approx(2 * np.log(5), rel=1e-14)
+    assert any("independently" in warning for warning in receipt.warnings)
+
+
+def test_designing_for_several_columns(people: pa.Table) -> None:
+    few = pa.table({"a": people["region"], "b": pa.array([i % 2 for i in range(people.num_rows)])})
+    receipt = dv.release(few, column=["a", "b"], guarantee="pml=0.4")
+    assert [m.columns for m in receipt.mechanisms] == [("a", "b")]
+    assert receipt.guarantees["pml"] <= 0.4 + 1e-12
+    many = pa.table({"a": pa.array([i % 31 for i in range(2000)]), "b": pa.array([i % 37 for i in range(2000)])})
+    receipt = dv.release(many, column=["a", "b"], guarantee="pml=1")
+    assert [m.columns for m in receipt.mechanisms] == [("a",), ("b",)]
+    assert receipt.guarantees["ldp"] <= 1
+
+
+def test_a_hostile_column_name_and_value_stay_what_they_are(tmp_path: Path) -> None:
+    name, value = "x'); DROP TABLE y;--\n\x1b[31m{0}%s[bold]", "../../etc/passwd\x1b[2J'; --"
+    table = pa.table({name: [value, "b"] * 10})
+    safe = dv.Channel(np.eye(2), [value, "b"], [value, "b"])
+    out = dv.release(
+        table, tmp_path / "o.parquet", column=name, mechanism=safe, ledger=tmp_path / "l.db", source_name=value
+    )
+    assert pq.read_table(tmp_path / "o.parquet")[name].to_pylist() == table[name].to_pylist()
+    assert dv.Receipt.read(tmp_path / "o.receipt.json").columns == (name,)
+    assert out.columns == (name,)
+    entry = dv.Ledger(tmp_path / "l.db").entries(value)[0]
+    assert (entry.source, entry.columns) == (value, (name,))
+    with pytest.raises(dv.DivulgeError) as caught:
+        dv.release(table, column=name, mechanism=dv.Channel(np.eye(2), ["a", "b"], ["a", "b"]))
+    assert "\x1b" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "passwd" not in str(caught.value)
