@@ -1,7 +1,7 @@
 """The privacy loss of two finite distributions: its atoms, exact where the rows are."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -30,6 +30,7 @@ class AtomicLoss(PrivacyLoss):
     p_only : P(L = +inf), the mass of P where Q has none
     q_only : Q(L = -inf), the mass of Q where P has none
     pair : labels of the two secrets
+    rate : an r known to have D_alpha <= r alpha, in both directions
 
     Examples
     --------
@@ -44,6 +45,7 @@ class AtomicLoss(PrivacyLoss):
     p_only: Any = 0.0
     q_only: Any = 0.0
     pair: tuple[Hashable, Hashable] = (0, 1)
+    rate: float = math.inf
 
     def __post_init__(self) -> None:
         rising = len(self.losses) < 2 or bool((np.diff(self.losses) > 0).all())
@@ -86,9 +88,8 @@ class AtomicLoss(PrivacyLoss):
         return float(self.losses[0]) if len(self.losses) else math.inf
 
     def reverse(self) -> "AtomicLoss":
-        return AtomicLoss(
-            -self.losses[::-1], self.q[::-1], self.p[::-1], self.q_only, self.p_only, (self.pair[1], self.pair[0])
-        )
+        back = (-self.losses[::-1], self.q[::-1], self.p[::-1], self.q_only, self.p_only)
+        return AtomicLoss(*back, pair=(self.pair[1], self.pair[0]), rate=self.rate)
 
     @cached_property
     def _above(self) -> tuple[np.ndarray, np.ndarray]:
@@ -174,8 +175,16 @@ class AtomicLoss(PrivacyLoss):
         k = int(np.argmax(above <= delta))
         return max(0.0, float(self.losses[k - 1])) if k > 0 else 0.0
 
-    def expect(self, f: LossFunction) -> float:
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         return math.fsum((exact.as_floats(self.p) * f(self.losses)).tolist())
+
+    def divergence(self, f: LossFunction, slope: float = math.inf) -> float:
+        shown = (self.q > 0).astype(bool)
+        q, ratios = exact.as_floats(self.q[shown]), exact.as_floats(self.p[shown] / self.q[shown])
+        terms = (q * f(ratios)).tolist()
+        if self.q_only > 0:
+            terms.append(float(self.q_only) * float(f(np.zeros(1))[0]))
+        return math.fsum([*terms, self.infinite * slope if self.infinite > 0 else 0.0])
 
     def mean(self) -> float:
         if self.infinite > 0:

@@ -1,7 +1,7 @@
 """Privacy losses with closed forms: Gaussian, Laplace, and the worst exponential mechanism."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,9 @@ class GaussianLoss(PrivacyLoss):
 
     mu: float
     pair: tuple[Hashable, Hashable] = _TWO_DATA_SETS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", self.mu**2 / 2)
 
     @property
     def infinite(self) -> float:
@@ -58,14 +61,14 @@ class GaussianLoss(PrivacyLoss):
             plain = _ndtr(-a) - np.exp(e) * _ndtr(-b)
         return like(np.where(e == math.inf, 0.0, np.where(far, scaled, plain)), e)
 
-    def expect(self, f: LossFunction) -> float:
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return E_P[f(L)] by quadrature over 38 standard deviations to both sides."""
         centre, width = self.mu**2 / 2, self.mu
 
         def density(t: np.ndarray) -> np.ndarray:
             return f(t) * np.exp(-(((t - centre) / width) ** 2) / 2) / (width * math.sqrt(2 * math.pi))
 
-        return integral(density, centre - 38 * width, centre + 38 * width)
+        return integral(density, centre - 38 * width, centre + 38 * width, kinks)
 
     def mean(self) -> float:
         return self.mu**2 / 2
@@ -132,10 +135,10 @@ class LaplaceLoss(PrivacyLoss):
             self.top if delta == 0 else 0.0
         )  # fmt: skip
 
-    def expect(self, f: LossFunction) -> float:
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return the two atoms and the density e^((t - e)/2) / 4 between them, by quadrature."""
         atoms = float(np.array([math.exp(-self.top) / 2, 0.5]) @ f(np.array([-self.top, self.top])))
-        return atoms + integral(lambda t: f(t) * np.exp((t - self.top) / 2) / 4, -self.top, self.top)
+        return atoms + integral(lambda t: f(t) * np.exp((t - self.top) / 2) / 4, -self.top, self.top, kinks)
 
     def mean(self) -> float:
         return _positive_sum(self.top)
@@ -202,9 +205,9 @@ class ExponentialLoss(PrivacyLoss):
         inside = np.expm1((self._inside(e) - self.top) / 2) ** 2 / -math.expm1(-self.top)
         return like(np.where(e < -self.top, -np.expm1(np.minimum(e, 0.0)), inside), e)
 
-    def expect(self, f: LossFunction) -> float:
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return the integral of f(t) e^((t - e)/2) / (2 (1 - e^-e)) over [-e, e], by quadrature."""
-        inside = integral(lambda t: f(t) * np.exp((t - self.top) / 2) / 2, -self.top, self.top)
+        inside = integral(lambda t: f(t) * np.exp((t - self.top) / 2) / 2, -self.top, self.top, kinks)
         return inside / -math.expm1(-self.top)
 
     def mean(self) -> float:

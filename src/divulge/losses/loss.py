@@ -6,7 +6,7 @@ L(o) = log P(o) / Q(o), drawn under P: +inf where only Q vanishes, -inf (under Q
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,10 +63,12 @@ class PrivacyLoss(ABC):
     ----------
     pair : the two secrets (or data sets) that P and Q come from
     infinite : P(L = +inf)
+    rate : an r known to have D_alpha <= r alpha for every order, in both directions; +inf when none is known
     highest, lowest : essential supremum and infimum of the finite losses
     """
 
     pair: tuple[Hashable, Hashable]
+    rate: float = math.inf
 
     @property
     @abstractmethod
@@ -100,8 +102,8 @@ class PrivacyLoss(ABC):
         """Return delta(epsilon) = sup_S P(S) - e^epsilon Q(S) = E_P[(1 - e^(epsilon - L))_+], for any real epsilon."""
 
     @abstractmethod
-    def expect(self, f: LossFunction) -> float:
-        """Return E_P[f(L); L < inf] for a vectorized f."""
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
+        """Return E_P[f(L); L < inf] for a vectorized f, smooth except at `kinks` and 0."""
 
     @abstractmethod
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -192,8 +194,35 @@ class PrivacyLoss(ABC):
         h = alpha - 1.0
         if h < SMALLEST_ORDER_GAP:
             return math.log1p(self.expect(lambda t: np.expm1(h * t))) / h
-        shift = min(self.highest, 600.0 / h) if self.highest < math.inf else 0.0
+        shift = self.highest if self.highest < math.inf else 0.0
         return shift + math.log(self.expect(lambda t: np.exp(h * (t - shift)))) / h
+
+    def relaxed(self, epsilon: float, outside: float) -> float:
+        """Return the least delta of (epsilon, delta)-DP once a part of probability `outside` is set aside.
+
+        The part with the largest losses is, down to t = quantile(outside); an outcome may be set aside in part. What is
+        left is delta(epsilon) - e^(epsilon - t) delta(t) - outside (1 - e^(epsilon - t)).
+        """
+        probabilities(outside, "outside")
+        if self.tail(epsilon) <= outside:
+            return 0.0
+        t = self.quantile(outside)
+        shrink = math.exp(min(epsilon - t, 0.0))
+        beyond = shrink * self.delta(t) if t < math.inf else 0.0
+        return max(0.0, self.delta(epsilon) - beyond - outside * (1.0 - shrink))
+
+    def divergence(self, f: LossFunction, slope: float = math.inf) -> float:
+        """Return D_f(P || Q) = E_Q[f(P/Q)] for a convex f with f(1) = 0 and slope = lim f(r) / r as r -> inf."""
+        back = self.reverse()
+        lost = back.infinite * float(f(np.zeros(1))[0]) if back.infinite > 0 else 0.0
+        gained = self.infinite * slope if self.infinite > 0 else 0.0
+        return back.expect(lambda t: f(np.exp(-t))) + lost + gained
+
+    def abs_chi(self, alpha: float) -> float:
+        """Return (E_Q |P/Q - 1|^alpha)^(1/alpha), alpha >= 1; 2 TV at order 1, sqrt(chi^2) at 2."""
+        alpha = order(alpha)
+        slope = 1.0 if alpha == 1 else math.inf
+        return self.divergence(lambda r: np.abs(r - 1.0) ** alpha, slope) ** (1.0 / alpha)
 
     def total_variation(self) -> float:
         """Return TV(P, Q) = delta(0), in [0, 1]."""
@@ -209,10 +238,9 @@ class PrivacyLoss(ABC):
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
-def integral(f: LossFunction, low: float, high: float, panels: int = 256) -> float:
-    """Return the integral of f over [low, high] by Gauss-Legendre panels, 0 being an edge; exact for smooth f."""
-    edges = np.linspace(low, high, panels + 1)
-    edges = np.union1d(edges, [0.0]) if low < 0 < high else edges
+def integral(f: LossFunction, low: float, high: float, kinks: Sequence[float] = ()) -> float:
+    """Return the integral of f over [low, high] by Gauss-Legendre panels whose edges include 0 and the kinks."""
+    edges = np.union1d(np.linspace(low, high, 257), [k for k in (0.0, *kinks) if low < k < high])
     half = np.diff(edges)[:, None] / 2
     return math.fsum((f(edges[:-1, None] + half * (1 + _NODES)) * (half * _WEIGHTS)).ravel().tolist())
 

@@ -125,7 +125,7 @@ class DiscreteGaussianMechanism:
         weight = np.exp(-(k**2) / (2 * variance))
         total = math.fsum(weight.tolist())
         losses = s * (s - 2 * k) / (2 * variance)
-        return (AtomicLoss(losses, weight / total, weight[::-1] / total, pair=_PAIR),)
+        return (AtomicLoss(losses, weight / total, weight[::-1] / total, pair=_PAIR, rate=s**2 / (2 * variance)),)
 
 
 @dataclass(frozen=True)

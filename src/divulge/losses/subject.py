@@ -27,13 +27,23 @@ def privacy_losses(subject: Any, neighbors: Any = None) -> tuple[PrivacyLoss, ..
     >>> [loss.pair for loss in privacy_losses([["3/4", "1/4"], ["1/4", "3/4"]])]
     [(0, 1), (1, 0)]
     """
-    if hasattr(subject, "losses") and not isinstance(subject, PrivacyLoss):
-        subject = subject.losses()
-    if isinstance(subject, (PrivacyLoss, tuple)):
-        if neighbors is not None:
-            raise DivulgeError.of("neighbors", "be given for a channel only", "it", "given for a mechanism")
-        return (subject, subject.reverse()) if isinstance(subject, PrivacyLoss) else subject
-    return tuple(_of_rows(as_channel(subject), neighbors))
+    subject = as_subject(subject)
+    if isinstance(subject, Channel):
+        return tuple(_of_rows(subject, neighbors))
+    if neighbors is not None:
+        raise DivulgeError.of("neighbors", "be given for a channel only", "it", "given for a mechanism")
+    return subject
+
+
+def as_subject(subject: Any) -> Channel | tuple[PrivacyLoss, ...]:
+    """Return the losses of a mechanism (or of one loss, both ways), or else the channel it converts to."""
+    if isinstance(subject, PrivacyLoss):
+        return subject, subject.reverse()
+    if hasattr(subject, "losses"):
+        return subject.losses()
+    if isinstance(subject, tuple) and subject and all(isinstance(loss, PrivacyLoss) for loss in subject):
+        return subject
+    return as_channel(subject)
 
 
 def _of_rows(channel: Channel, neighbors: Any) -> Iterator[AtomicLoss]:

@@ -1,0 +1,157 @@
+"""Suprema over all Renyi orders, certified: zero-concentrated, bounded, truncated and approximate variants.
+
+K(a) = (a - 1) D_a is convex and K(1) = 0, so between two orders it lies below its chord: D_a <= s + c / (a - 1). A
+score of the order is bounded on each interval by its largest value under the chord; the interval with the largest bound
+is split until no bound exceeds the best value seen.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from heapq import heapify, heappush, heapreplace
+from itertools import pairwise
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.losses.loss import PrivacyLoss, order
+
+_TOLERANCE = 1e-12
+_MOST_INTERVALS = 4_000
+_LARGEST_ORDER = 1e9
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A Renyi curve: the divergence of each order in [1, inf), its limit, and an r with divergence <= r order."""
+
+    renyi: Callable[[float], float]
+    highest: float
+    rate: float = math.inf
+
+
+@dataclass(frozen=True)
+class Score:
+    """What is maximized over orders: score(a, D_a), growing in D_a.
+
+    `peak(s, c)` is the a - 1 at which it is largest on a chord, `capped(rate, up_to)` its supremum for D_a = rate a.
+    """
+
+    of: Callable[[float, float], float]
+    peak: Callable[[float, float], float]
+    capped: Callable[[float, float], float]
+
+
+def per_order(xi: float) -> Score:
+    """Return (D_a - xi) / a: its supremum is the least rho with D_a <= xi + rho a."""
+
+    def peak(s: float, c: float) -> float:
+        m = s - xi
+        return (-c + math.sqrt(max(c * c - m * c, 0.0))) / m if m > 0 else math.inf
+
+    return Score(lambda a, d: (d - xi) / a, peak, lambda rate, up_to: rate - (xi / up_to if xi > 0 else xi))
+
+
+def beyond(rho: float) -> Score:
+    """Return D_a - rho a: its supremum is the least xi with D_a <= xi + rho a."""
+
+    def peak(s: float, c: float) -> float:
+        return math.sqrt(max(-c, 0.0) / rho) if rho > 0 else math.inf
+
+    def capped(rate: float, up_to: float) -> float:
+        return (rate - rho) * (up_to if rate > rho else 1.0)
+
+    return Score(lambda a, d: d - rho * a, peak, capped)
+
+
+def curve_of(loss: PrivacyLoss) -> Curve:
+    """Return the Renyi curve of a loss."""
+    return Curve(loss.renyi, math.inf if loss.infinite > 0 else loss.highest, loss.rate)
+
+
+def clipped(loss: PrivacyLoss, delta: float) -> Curve:
+    """Return the Renyi curve left when events of probability `delta` are removed from P and from Q as well as can be.
+
+    P' = min(P, e^a Q) and Q' = min(Q, e^b P), over 1 - delta, with a = epsilon(delta) and b that of the reverse pair.
+    Of all P' <= P and Q' <= Q of mass 1 - delta this pair has the least divergence of every order at once. With L
+    clipped to [-b, a], E_P' f(L) = (E_P f(L) - delta f(a)) / (1 - delta).
+    """
+    high, low = _level(loss, delta), -_level(loss.reverse(), delta)
+    if not low < high < math.inf:
+        return Curve(lambda alpha: 0.0, 0.0) if high <= low else Curve(lambda alpha: math.inf, math.inf)
+    at_top = delta - loss.infinite
+
+    def mean_of(f: Callable[[np.ndarray], np.ndarray]) -> float:
+        inside = loss.expect(lambda t: f(np.clip(t, low, high)), (low, high))
+        return (inside - at_top * float(f(np.array([high]))[0])) / (1 - delta)
+
+    def renyi(alpha: float) -> float:
+        h = alpha - 1
+        if h == 0:
+            return max(0.0, mean_of(lambda t: t))
+        if h * (high - low) < 1e-3:
+            return max(0.0, math.log1p(mean_of(lambda t: np.expm1(h * t))) / h)
+        return max(0.0, high + math.log(mean_of(lambda t: np.exp(h * (t - high)))) / h)
+
+    return Curve(renyi, high)
+
+
+def _level(loss: PrivacyLoss, delta: float) -> float:
+    """Return the a with delta(a) = delta, negative ones included."""
+    found = loss.epsilon(delta)
+    if found > 0 or loss.delta(0.0) >= delta:
+        return found
+    low, high = -1.0, 0.0
+    while loss.delta(low) < delta and low > -1e300:
+        low, high = low * 2, low
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if loss.delta(middle) > delta else (low, middle)
+    return high
+
+
+def supremum(curve: Curve, score: Score, up_to: float = math.inf) -> float:
+    """Return the supremum of the score over orders in (1, up_to], from above; within 1e-12 where it is not flat."""
+    if not order(up_to) > 1:
+        raise DivulgeError.of("up_to", "be greater than 1", "it", str(up_to))
+    cap = score.capped(curve.rate, up_to)
+    at = {a: curve.renyi(a) for a in [1.0, *(1.0 + np.geomspace(1e-6, min(up_to - 1.0, 15.0), 24)).tolist()]}
+    best = max(score.of(a, d) for a, d in at.items())
+    if math.inf in at.values() or best >= _nearly(cap) or (curve.highest == math.inf and up_to == math.inf):
+        return cap
+    last = max(at)
+    while last < min(up_to, _LARGEST_ORDER) and score.of(last, curve.highest) > best + _TOLERANCE * (1 + abs(best)):
+        last = min(2 * last, up_to)
+        at[last] = curve.renyi(last)
+        best = max(best, score.of(last, at[last]))
+    further = score.of(last, curve.highest) if last < up_to else -math.inf
+    return min(cap, max(further, _between(curve, score, at, best)))
+
+
+def _nearly(cap: float) -> float:
+    return cap - _TOLERANCE * (1 + abs(cap)) if cap < math.inf else cap
+
+
+def _between(curve: Curve, score: Score, at: dict[float, float], best: float) -> float:
+    """Return the supremum of the score between the orders of `at`, from above: branch and bound on chords."""
+    heap = [(-_under_chord(score, a, b, at), a, b) for a, b in pairwise(sorted(at))]
+    heapify(heap)
+    for _ in range(_MOST_INTERVALS):
+        top, a, b = heap[0]
+        middle = 1 + (math.sqrt((a - 1) * (b - 1)) if a > 1 else (b - 1) / 16)
+        if -top <= best + _TOLERANCE * (1 + abs(best)) or not a < middle < b:
+            break
+        at[middle] = curve.renyi(middle)
+        best = max(best, score.of(middle, at[middle]))
+        heapreplace(heap, (-_under_chord(score, a, middle, at), a, middle))
+        heappush(heap, (-_under_chord(score, middle, b, at), middle, b))
+    return max(best, -heap[0][0])
+
+
+def _under_chord(score: Score, a: float, b: float, at: dict[float, float]) -> float:
+    """Return the largest score on [a, b] if D followed the chord of (order - 1) D."""
+    low, high = (a - 1) * at[a], (b - 1) * at[b]
+    s = (high - low) / (b - a)
+    c = low - s * (a - 1)
+    u = min(max(score.peak(s, c), a - 1), b - 1)
+    return score.of(1 + u, s + c / u if u > 0 else s)

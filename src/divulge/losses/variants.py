@@ -1,0 +1,418 @@
+"""The variants of differential privacy: for each, the value or curve of a mechanism, at the worst ordered pair.
+
+A subject is a named mechanism, a `PrivacyLoss`, or a channel with (or without) a relation between its secrets; see
+`privacy_losses`. Every answer is a `Worst`: a value and the pair that reaches it.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.losses.loss import PrivacyLoss, numbers, order
+from divulge.losses.neighbors import ordered_pairs
+from divulge.losses.orders import Curve, beyond, clipped, curve_of, per_order, supremum
+from divulge.losses.worst import Worst, worst, worst_delta
+from divulge.measures.shannon import Capacity, capacity
+from divulge.model.convert import as_channel
+from divulge.units import Unit, nats_per
+
+
+def delta_from_epsilon(subject: Any, epsilon: Any, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the least delta of (epsilon, delta)-DP: max over pairs of E_P[(1 - e^(epsilon - L))_+] + P(L = inf).
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    epsilon : number or array, in `unit`
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, 1] (an array for an array) and the ordered pair that reaches it. Nearest double for exact
+        channels; a relative 1e-13 otherwise, down to 1e-300.
+
+    Examples
+    --------
+    >>> delta_from_epsilon([["3/4", "1/4"], ["1/4", "3/4"]], 0.0)
+    Worst(value=0.5, pair=(0, 1))
+    """
+    return worst_delta(subject, numbers(epsilon, "epsilon") * nats_per(unit), neighbors)
+
+
+def epsilon_from_delta(subject: Any, delta: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the least epsilon >= 0 of (epsilon, delta)-DP, rounded up; at delta = 0 that of pure DP; may be +inf.
+
+    Examples
+    --------
+    >>> from divulge import LaplaceMechanism
+    >>> epsilon_from_delta(LaplaceMechanism(scale=2.0), 0.0).value
+    0.5
+    """
+    return _in(unit, worst(subject, lambda loss: loss.epsilon(delta), neighbors))
+
+
+def tail_from_epsilon(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the least delta of (epsilon, delta)-probabilistic DP: max over pairs of P(L > epsilon).
+
+    Examples
+    --------
+    >>> tail_from_epsilon([["3/4", "1/4"], ["1/4", "3/4"]], 1.0).value
+    0.75
+    """
+    threshold = float(epsilon) * nats_per(unit)
+    return worst(subject, lambda loss: loss.tail(threshold), neighbors)
+
+
+def epsilon_from_tail(subject: Any, delta: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the least epsilon >= 0 of (epsilon, delta)-probabilistic DP, rounded up; may be +inf.
+
+    Examples
+    --------
+    >>> epsilon_from_tail([["3/4", "1/4"], ["1/4", "3/4"]], 0.75).value
+    0.0
+    """
+    return _in(unit, worst(subject, lambda loss: loss.quantile(delta), neighbors))
+
+
+def relaxed_delta(subject: Any, epsilon: float, outside: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the least delta_a of (epsilon, delta_a, delta_p)-relaxed DP, with `outside` = delta_p.
+
+    (epsilon, delta_a)-DP outside a set of probability delta_p, the outcomes of largest loss; an outcome may be set
+    aside in part. With outside = 0 it is delta_from_epsilon; it is 0 once outside reaches tail_from_epsilon.
+
+    Examples
+    --------
+    >>> relaxed_delta([["3/4", "1/4"], ["1/4", "3/4"]], 0.0, outside=0.75).value
+    0.0
+    """
+    threshold = float(epsilon) * nats_per(unit)
+    return worst(subject, lambda loss: loss.relaxed(threshold, outside), neighbors)
+
+
+def kl_privacy(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the KL privacy max over pairs of E_P[L] = KL(P || Q), in nats, in [0, +inf].
+
+    Examples
+    --------
+    >>> round(kl_privacy([["3/4", "1/4"], ["1/4", "3/4"]]).value, 12)  # log(3) / 2
+    0.549306144334
+    """
+    return _in(unit, worst(subject, lambda loss: loss.mean(), neighbors))
+
+
+def renyi_dp(subject: Any, alpha: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the Renyi DP of order alpha, max over pairs of D_alpha(P || Q) in nats; 1 is KL, +inf is pure DP.
+
+    References
+    ----------
+    Mironov, "Renyi Differential Privacy", Definition 4, arXiv:1702.07476.
+
+    Examples
+    --------
+    >>> from divulge import GaussianMechanism
+    >>> renyi_dp(GaussianMechanism(sigma=2.0), 8.0).value  # alpha / (2 sigma^2)
+    1.0
+    """
+    return _in(unit, worst(subject, lambda loss: loss.renyi(alpha), neighbors))
+
+
+def renyi_order(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the largest order alpha >= 1 with D_alpha <= epsilon for all pairs, rounded down; 0 when there is none.
+
+    The twin of `renyi_dp`.
+
+    Examples
+    --------
+    >>> from divulge import GaussianMechanism
+    >>> renyi_order(GaussianMechanism(sigma=2.0), 1.0).value
+    8.0
+    """
+    threshold = float(epsilon) * nats_per(unit)
+    return worst(subject, lambda loss: _largest_order(loss, threshold), neighbors, least=True)
+
+
+def _largest_order(loss: PrivacyLoss, epsilon: float) -> float:
+    if loss.renyi(math.inf) <= epsilon:
+        return math.inf
+    if loss.mean() > epsilon:
+        return 0.0
+    low, high = 1.0, 2.0
+    while loss.renyi(high) <= epsilon and high < 1e15:
+        low, high = high, 2 * high
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if loss.renyi(middle) <= epsilon else (low, middle)
+    return low
+
+
+def abs_chi(subject: Any, alpha: float, neighbors: Any = None) -> Worst:
+    """Return binary abs-chi^alpha privacy, max over pairs of (E_Q |P/Q - 1|^alpha)^(1/alpha), in [0, +inf].
+
+    References
+    ----------
+    Wang, Balle, Kasiviswanathan, "Subsampled Renyi Differential Privacy", arXiv:1808.00087.
+
+    Examples
+    --------
+    >>> abs_chi([["3/4", "1/4"], ["1/4", "3/4"]], 1).value  # twice the total variation
+    1.0
+    """
+    return worst(subject, lambda loss: loss.abs_chi(alpha), neighbors)
+
+
+def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
+    """Return ternary abs-chi^alpha privacy, max over triples of (E_R |(P - Q) / R|^alpha)^(1/alpha).
+
+    P, Q, R run over mutually neighboring rows (R may be P or Q); +inf where R vanishes and P - Q does not (alpha > 1).
+
+    Parameters
+    ----------
+    channel : Channel or array_like of shape (N, M)
+    alpha : order >= 1
+
+    Returns
+    -------
+    Worst
+        In [0, +inf]; `.pair` is the triple of secrets.
+
+    Examples
+    --------
+    >>> ternary_abs_chi([["3/4", "1/4"], ["1/4", "3/4"]], 1).value
+    1.0
+    """
+    alpha = order(alpha)
+    channel = as_channel(channel)
+    rows = channel.floats.toarray() if channel.sparse else channel.floats
+    pairs = ordered_pairs(channel.secrets, neighbors)
+    adjacent = np.eye(len(rows), dtype=bool)
+    adjacent[tuple(pairs.T)] = True
+    best, triple = -1.0, (0, 0, 0)
+    for i, j in pairs[pairs[:, 0] < pairs[:, 1]].tolist():
+        third = np.flatnonzero(adjacent[i] & adjacent[j])
+        gap = np.abs(rows[i] - rows[j])
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            terms = np.where(gap > 0, gap**alpha * rows[third] ** (1.0 - alpha), 0.0)
+        values = terms.sum(axis=1)
+        if values.max() > best:
+            best, triple = float(values.max()), (i, j, int(third[values.argmax()]))
+    return Worst(best ** (1 / alpha), tuple(channel.secrets[k] for k in triple))
+
+
+def total_variation(subject: Any, neighbors: Any = None) -> Worst:
+    """Return total variation privacy, max over pairs of TV(P, Q) = delta(0), in [0, 1].
+
+    Examples
+    --------
+    >>> total_variation([["3/4", "1/4"], ["1/4", "3/4"]]).value
+    0.5
+    """
+    return worst_delta(subject, 0.0, neighbors)
+
+
+def f_divergence(
+    subject: Any, f: Callable[[np.ndarray], np.ndarray], neighbors: Any = None, *, slope: float = math.inf
+) -> Worst:
+    """Return f-divergence privacy, max over pairs of D_f(P || Q) = E_Q[f(P/Q)], in [0, +inf].
+
+    Parameters
+    ----------
+    f : vectorized convex function on [0, inf) with f(1) = 0
+    slope : the limit of f(r) / r for large r; what outcomes that only P shows are charged
+
+    Examples
+    --------
+    >>> f_divergence([[0.5, 0.5], [0.25, 0.75]], lambda r: (r - 1) ** 2, neighbors=[(0, 1)]).value  # chi^2
+    0.3333333333333333
+    """
+    if not abs(float(f(np.ones(1))[0])) <= 1e-12:
+        raise DivulgeError.of("f", "be 0 at 1", "f(1)", str(f(np.ones(1))[0]))
+    return worst(subject, lambda loss: loss.divergence(f, slope), neighbors)
+
+
+def mutual_information_dp(channel: Any, unit: Unit = "nats") -> Capacity:
+    """Return mutual-information DP, the largest I(X; Y) over priors: the capacity, with a certified upper bound.
+
+    Examples
+    --------
+    >>> mutual_information_dp([["1", "0"], ["0", "1"]], unit="bits").upper
+    1.0
+    """
+    return capacity(channel, unit)
+
+
+@dataclass(frozen=True)
+class MeanConcentrated:
+    """(mu, tau): the mean loss is at most mu, and the loss minus its mean is tau-sub-Gaussian; the pairs of either."""
+
+    mu: float
+    tau: float
+    mu_pair: Any
+    tau_pair: Any
+
+
+def mean_concentrated(subject: Any, neighbors: Any = None) -> MeanConcentrated:
+    """Return mean-concentrated DP: the largest mean, in nats, and the least tau, an estimate from below within 1e-9.
+
+    tau^2 = sup over l != 0 of 2 log E_P[e^(l (L - E L))] / l^2, searched over l from 1e-4 to 1e4 times 1 / spread.
+
+    References
+    ----------
+    Dwork, Rothblum, "Concentrated Differential Privacy", arXiv:1603.01887.
+
+    Examples
+    --------
+    >>> from divulge import GaussianMechanism
+    >>> found = mean_concentrated(GaussianMechanism(sigma=2.0))
+    >>> found.mu, found.tau
+    (0.125, 0.5)
+    """
+    mean = worst(subject, lambda loss: loss.mean(), neighbors)
+    tau = worst(subject, sub_gaussian, neighbors)
+    return MeanConcentrated(mean.value, tau.value, mean.pair, tau.pair)
+
+
+def sub_gaussian(loss: PrivacyLoss) -> float:
+    """Return the least tau for which L - E[L] is tau-sub-Gaussian under P, from below within 1e-9; +inf if none.
+
+    Examples
+    --------
+    >>> sub_gaussian(PrivacyLoss.between([0.5, 0.5], [0.5, 0.5]))
+    0.0
+    """
+    if loss.infinite > 0:
+        return math.inf
+    if math.isinf(loss.highest):
+        return math.sqrt(2 * loss.rate)
+    mean, spread = loss.mean(), loss.highest - loss.lowest
+    if spread <= 0:
+        return 0.0
+
+    def level(l: float) -> float:
+        top = max(l * (loss.highest - mean), l * (loss.lowest - mean))
+        if top < 0.5:
+            grown = math.log1p(loss.expect(lambda t: np.expm1(l * (t - mean)) - l * (t - mean)))
+        else:
+            grown = top + math.log(loss.expect(lambda t: np.exp(l * (t - mean) - top)))
+        return 2 * grown / (l * l)
+
+    grid = np.geomspace(1e-4, 1e4, 161) / spread
+    scale = [*(-grid[::-1]).tolist(), *grid.tolist()]
+    values = [level(l) for l in scale]
+    k = int(np.argmax(values))
+    low, high = scale[max(k - 1, 0)], scale[min(k + 1, len(scale) - 1)]
+    found = max(values[k], _peak(level, low, high)) if low * high > 0 else values[k]
+    return math.sqrt(max(found, loss.variance()))
+
+
+def _peak(f: Callable[[float], float], low: float, high: float) -> float:
+    """Return the maximum of a unimodal f on [low, high] by golden section."""
+    share = (math.sqrt(5) - 1) / 2
+    for _ in range(60):
+        a, b = high - share * (high - low), low + share * (high - low)
+        low, high = (low, b) if f(a) > f(b) else (a, high)
+    return f((low + high) / 2)
+
+
+def zcdp_rho(
+    subject: Any, xi: float = 0.0, neighbors: Any = None, *, up_to: float = math.inf, unit: Unit = "nats"
+) -> Worst:
+    """Return the least rho with D_alpha <= xi + rho alpha for all 1 < alpha <= up_to and all pairs, from above.
+
+    (xi, rho)-zCDP; with `up_to` = m bounded CDP, with xi = 0 and `up_to` = omega truncated CDP (Bun et al.).
+
+    Returns
+    -------
+    Worst
+        In [0, +inf], an upper bound within 1e-12 (1e-6 where D_alpha / alpha is nearly constant).
+
+    References
+    ----------
+    Bun, Steinke, "Concentrated Differential Privacy", arXiv:1605.02065.
+
+    Examples
+    --------
+    >>> from divulge import GaussianMechanism, RandomizedResponse
+    >>> zcdp_rho(GaussianMechanism(sigma=2.0)).value
+    0.125
+    >>> round(zcdp_rho(RandomizedResponse(epsilon=1.0)).value, 9)  # tanh(1/2)
+    0.462117157
+    """
+    return _of_curves(subject, curve_of, xi, neighbors, up_to, unit)
+
+
+def zcdp_xi(subject: Any, rho: float, neighbors: Any = None, *, up_to: float = math.inf, unit: Unit = "nats") -> Worst:
+    """Return the least xi with D_alpha <= xi + rho alpha for all 1 < alpha <= up_to, from above; may be negative.
+
+    The twin of `zcdp_rho`.
+
+    Examples
+    --------
+    >>> from divulge import LaplaceMechanism
+    >>> zcdp_xi(LaplaceMechanism(scale=1.0), rho=0.0).value  # pure DP
+    1.0
+    """
+    scale = nats_per(unit)
+    found = worst(subject, lambda loss: supremum(curve_of(loss), beyond(float(rho) * scale), up_to), neighbors)
+    return _in(unit, found)
+
+
+def approximate_zcdp_rho(
+    subject: Any, delta: float, xi: float = 0.0, neighbors: Any = None, *, unit: Unit = "nats"
+) -> Worst:
+    """Return the least rho of delta-approximate (xi, rho)-zCDP, from above.
+
+    The best pair left after removing events of probability delta from P and from Q has its losses clipped to two
+    levels, whatever the order alpha, so one search over orders decides.
+
+    Examples
+    --------
+    >>> from divulge import RandomizedResponse
+    >>> approximate_zcdp_rho(RandomizedResponse(epsilon=1.0), 0.5).value
+    0.0
+    """
+    if not 0 <= delta < 1:
+        raise DivulgeError.of("delta", "be at least 0 and below 1", "it", str(delta))
+    return _of_curves(subject, lambda loss: clipped(loss, delta) if delta else curve_of(loss), xi, neighbors, unit=unit)
+
+
+@dataclass(frozen=True)
+class TruncatedCDP:
+    """(xi, rho): D_alpha <= min(xi, rho alpha) for every alpha >= 1; each with its worst pair."""
+
+    xi: float
+    rho: float
+    xi_pair: Any
+    rho_pair: Any
+
+
+def truncated_cdp(subject: Any, neighbors: Any = None) -> TruncatedCDP:
+    """Return truncated CDP in the sense of Colisson: the least (xi, rho), in nats; xi is pure DP, rho that of zCDP.
+
+    Examples
+    --------
+    >>> from divulge import RandomizedResponse
+    >>> truncated_cdp(RandomizedResponse(epsilon=1.0)).xi
+    1.0
+    """
+    pure, rho = worst(subject, lambda loss: loss.renyi(math.inf), neighbors), zcdp_rho(subject, 0.0, neighbors)
+    return TruncatedCDP(max(0.0, pure.value), rho.value, pure.pair, rho.pair)
+
+
+def _of_curves(
+    subject: Any,
+    curve: Callable[[PrivacyLoss], Curve],
+    xi: float,
+    neighbors: Any,
+    up_to: float = math.inf,
+    unit: Unit = "nats",
+) -> Worst:
+    score = per_order(float(xi) * nats_per(unit))
+    return _in(unit, worst(subject, lambda loss: max(0.0, supremum(curve(loss), score, up_to)), neighbors))
+
+
+def _in(unit: Unit, found: Worst) -> Worst:
+    return Worst(found.value / nats_per(unit), found.pair)

@@ -1,0 +1,214 @@
+"""Every variant against its definition on random channels, its twin, and a peer library."""
+
+import math
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import random_channel
+
+import divulge as dv
+from divulge.losses.orders import clipped, curve_of
+
+SEEDS = st.integers(0, 10**9)
+
+
+def channel(seed, n=4, m=5, zeros=0.0, exact=False):
+    return random_channel(np.random.default_rng(seed), n, m, zeros=zeros, exact=exact, span=1.5)
+
+
+def over_pairs(c, f):
+    rows = np.asarray(c.floats)
+    return max(f(rows[i], rows[j]) for i, j in permutations(range(len(rows)), 2))
+
+
+def logs(p, q):
+    return np.log(p / q)
+
+
+DEFINITIONS = {
+    "delta": (lambda c: dv.delta_from_epsilon(c, 0.4), lambda p, q: np.maximum(p - math.exp(0.4) * q, 0).sum()),
+    "tail": (lambda c: dv.tail_from_epsilon(c, 0.4), lambda p, q: p[logs(p, q) > 0.4].sum()),
+    "kl": (dv.kl_privacy, lambda p, q: (p * logs(p, q)).sum()),
+    "renyi": (lambda c: dv.renyi_dp(c, 3.0), lambda p, q: math.log((p**3 / q**2).sum()) / 2),
+    "renyi near 1": (lambda c: dv.renyi_dp(c, 1 + 1e-7), lambda p, q: (p * logs(p, q)).sum()),
+    "pure": (lambda c: dv.epsilon_from_delta(c, 0.0), lambda p, q: logs(p, q).max()),
+    "chi": (lambda c: dv.abs_chi(c, 2.5), lambda p, q: (q * np.abs(p / q - 1) ** 2.5).sum() ** (1 / 2.5)),
+    "tv": (dv.total_variation, lambda p, q: np.abs(p - q).sum() / 2),
+    "f": (lambda c: dv.f_divergence(c, lambda r: (np.sqrt(r) - 1) ** 2, slope=1.0),
+          lambda p, q: ((np.sqrt(p) - np.sqrt(q)) ** 2).sum()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@settings(max_examples=12, deadline=None)
+@given(SEEDS, st.booleans())
+def test_value_and_pair_are_those_of_the_definition(name, seed, exact):
+    c = channel(seed, exact=exact)
+    measure, definition = DEFINITIONS[name]
+    found = measure(c)
+    assert found.value == pytest.approx(over_pairs(c, definition), rel=1e-6 if "near" in name else 1e-12, abs=1e-15)
+    rows = {label: np.asarray(c.floats)[i] for i, label in enumerate(c.secrets)}
+    assert definition(*(rows[label] for label in found.pair)) == pytest.approx(found.value, rel=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS, st.floats(0, 1), st.booleans(), st.sampled_from([0.0, 0.3]))
+def test_twins(seed, delta, exact, zeros):
+    c = channel(seed, zeros=zeros, exact=exact)
+    for inverse, forward in (
+        (dv.epsilon_from_delta, dv.delta_from_epsilon),
+        (dv.epsilon_from_tail, dv.tail_from_epsilon),
+    ):
+        epsilon = inverse(c, delta).value
+        if epsilon < math.inf:
+            assert forward(c, epsilon).value <= delta
+            assert epsilon == 0 or forward(c, epsilon * (1 - 1e-9)).value > delta * (1 - 1e-12)
+        else:
+            assert forward(c, 1e6).value > delta
+
+
+@settings(max_examples=10, deadline=None)
+@given(SEEDS, st.floats(0.01, 2.0))
+def test_renyi_and_zcdp_twins(seed, level):
+    c = channel(seed)
+    alpha = dv.renyi_order(c, level).value
+    if 1 < alpha < 1e10:
+        assert dv.renyi_dp(c, alpha).value <= level <= dv.renyi_dp(c, alpha * (1 + 1e-9)).value
+    rho = dv.zcdp_rho(c, 0.01).value
+    if rho > 0:
+        assert dv.zcdp_xi(c, rho).value == pytest.approx(0.01, abs=1e-9)
+
+
+@settings(max_examples=12, deadline=None)
+@given(SEEDS, st.sampled_from([0.0, 0.05]), st.sampled_from([math.inf, 4.0]))
+def test_zcdp_is_the_supremum_over_orders(seed, xi, up_to):
+    c = channel(seed, n=3)
+    found = dv.zcdp_rho(c, xi, up_to=up_to).value
+    orders = 1 + np.geomspace(1e-7, min(up_to - 1, 1e4), 600)
+    sampled = max(max(0.0, *((loss.renyi(a) - xi) / a for a in orders)) for loss in dv.privacy_losses(c))
+    assert sampled - 1e-12 <= found <= sampled * (1 + 1e-3) + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0, 6.0])
+def test_randomized_response_is_zcdp_by_its_mean(epsilon):
+    """The supremum of D_alpha / alpha lies at alpha -> 1: rho = epsilon tanh(epsilon / 2), below epsilon^2 / 2."""
+    found = dv.zcdp_rho(dv.RandomizedResponse(epsilon)).value
+    assert found == pytest.approx(epsilon * math.tanh(epsilon / 2), rel=1e-10, abs=2e-12)
+    assert found < epsilon**2 / 2
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS, st.floats(0.0, 0.6), st.floats(0, 2))
+def test_relaxed_dp_sets_the_worst_outcomes_aside(seed, outside, epsilon):
+    from scipy.optimize import linprog
+
+    p, q = channel(seed, n=2, m=6, zeros=0.2).floats
+    found = dv.PrivacyLoss.between(p, q).relaxed(epsilon, outside)
+    excess = np.maximum(p - math.exp(epsilon) * q, 0)
+    share = linprog(-excess, A_ub=[p], b_ub=[outside], bounds=(0, 1))
+    assert found == pytest.approx(excess.sum() + share.fun, abs=1e-12)
+
+
+@settings(max_examples=8, deadline=None)
+@given(SEEDS, st.floats(0.01, 0.3), st.floats(1.5, 6.0))
+def test_clipping_is_the_best_removal_for_every_order(seed, delta, alpha):
+    """No removal of mass delta on either side gives a smaller divergence: a convex programme agrees."""
+    import cvxpy as cp
+
+    p, q = channel(seed, n=2, m=4).floats
+    left, right = cp.Variable(4), cp.Variable(4)
+    # sum l^a r^(1-a) as a sum of perspectives: t >= l^a r^(1-a)  <=>  l <= t^(1/a) r^(1-1/a).
+    t = cp.Variable(4)
+    limits = [cp.PowCone3D(t, right, left, 1 / alpha)]
+    limits += [left >= 0, left <= p, right >= 0, right <= q, cp.sum(left) == 1 - delta, cp.sum(right) == 1 - delta]
+    cp.Problem(cp.Minimize(cp.sum(t)), limits).solve(solver=cp.CLARABEL)
+    expected = math.log(float(t.value.sum()) / (1 - delta)) / (alpha - 1)
+    assert clipped(dv.PrivacyLoss.between(p, q), delta).renyi(alpha) == pytest.approx(expected, abs=1e-5)
+
+
+def test_clipped_gaussian_agrees_with_a_fine_discretization():
+    loss = dv.GaussianMechanism(1.0).losses()[0]
+    edges = np.linspace(-9, 10, 4001)
+    from scipy.stats import norm
+
+    p, q = (np.diff(norm.cdf(edges, loc)) for loc in (0, 1))
+    fine = dv.PrivacyLoss.between(p / p.sum(), q / q.sum())
+    for alpha in (1.0, 1.00001, 2.0, 9.0):
+        assert clipped(loss, 0.01).renyi(alpha) == pytest.approx(clipped(fine, 0.01).renyi(alpha), rel=1e-4)
+    assert curve_of(loss).renyi(2.0) == 1.0
+
+
+@settings(max_examples=10, deadline=None)
+@given(SEEDS, st.floats(1.0, 4.0))
+def test_ternary_chi_over_all_triples(seed, alpha):
+    c = channel(seed, n=3)
+    rows = np.asarray(c.floats)
+    expected = max(
+        (r * np.abs((p - q) / r) ** alpha).sum() ** (1 / alpha)
+        for p, q in combinations(rows, 2)
+        for r in rows
+    )  # fmt: skip
+    assert dv.ternary_abs_chi(c, alpha).value == pytest.approx(expected, rel=1e-12)
+    assert dv.ternary_abs_chi(c, alpha).value >= dv.abs_chi(c, alpha).value - 1e-12
+
+
+@settings(max_examples=10, deadline=None)
+@given(SEEDS)
+def test_sub_gaussian_constant(seed):
+    loss = dv.PrivacyLoss.between(*channel(seed, n=2).floats)
+    tau = dv.mean_concentrated(loss)
+    centred = loss.losses - loss.mean()
+    scale = np.concatenate([-np.geomspace(1e-3, 50, 400), np.geomspace(1e-3, 50, 400)])
+    grown = np.log(np.exp(scale[:, None] * centred) @ loss.p)
+    assert (2 * grown / scale**2 <= tau.tau**2 + 1e-8).all()
+    assert tau.tau**2 >= loss.variance() - 1e-12
+
+
+def test_dp_accounting_agrees_pair_by_pair():
+    from dp_accounting.pld import privacy_loss_distribution as peer
+
+    c = channel(3, n=4, m=12)
+    rows = np.asarray(c.floats)
+    for i, j in permutations(range(4), 2):
+        logs_p, logs_q = ({k: math.log(v) for k, v in enumerate(rows[x].tolist())} for x in (i, j))
+        theirs = peer.from_two_probability_mass_functions(
+            logs_q, logs_p, pessimistic_estimate=True, value_discretization_interval=1e-5
+        )
+        ours = dv.PrivacyLoss.between(rows[i], rows[j])
+        assert [ours.delta(e) for e in (0.0, 0.3, 1.0)] == pytest.approx([theirs.get_delta_for_epsilon(e) for e in (0.0, 0.3, 1.0)], abs=2e-5)
+
+
+@pytest.mark.parametrize("unit", ["nats", "bits"])
+def test_units(unit):
+    c, scale = channel(1), {"nats": 1.0, "bits": math.log(2)}[unit]
+    assert dv.kl_privacy(c, unit=unit).value == pytest.approx(dv.kl_privacy(c).value / scale)
+    assert dv.delta_from_epsilon(c, 0.4 / scale, unit=unit).value == pytest.approx(dv.delta_from_epsilon(c, 0.4).value)
+    assert dv.zcdp_rho(c, 0.01 / scale, unit=unit).value == pytest.approx(dv.zcdp_rho(c, 0.01).value / scale)
+
+
+def test_neighbors_as_relation_matrix_graph_and_metric():
+    c = dv.Channel(np.asarray(channel(5).floats), secrets=[1, 2, 3, 4])
+    line = np.abs(np.subtract.outer(range(4), range(4))) == 1
+    relation = [(1, 2), (2, 3), (3, 4)]
+    values = {
+        dv.kl_privacy(c, neighbors)
+        for neighbors in (relation, line, lambda x, y: abs(x - y) <= 1, type("Graph", (), {"edges": relation})())
+    }
+    assert len(values) == 1
+    assert values.pop().value < dv.kl_privacy(c).value or dv.kl_privacy(c).pair in [*relation, *map(reversed, relation)]
+
+
+def test_both_orders_of_a_pair_are_examined():
+    one_way = dv.Channel([[0.5, 0.5, 0.0], [0.4, 0.4, 0.2]])
+    assert dv.epsilon_from_delta(one_way, 0.0).value == math.inf
+    assert dv.epsilon_from_delta(one_way, 0.0).pair == (1, 0)
+    assert dv.delta_from_epsilon(one_way, 5.0, neighbors=[(0, 1)]) == dv.Worst(0.2, (1, 0))
+
+
+def test_tiny_deltas_keep_their_sign_and_size():
+    c = dv.Channel([[0.5, 0.5, 1e-300], [0.5, 0.5, 0.0], [0.25, 0.75, 0.0]])
+    deltas = dv.delta_from_epsilon(c, [0.0, 1.0, 50.0]).value
+    assert deltas.tolist() == [0.25, 1e-300, 1e-300]
