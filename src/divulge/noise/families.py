@@ -1,0 +1,300 @@
+"""Noise distributions as a table: each family is its log density and the few facts the theory needs of it."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.extras import require
+
+LogDensity = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A noise distribution: symmetric or not, continuous or on a lattice.
+
+    Attributes
+    ----------
+    kind : str
+        Name in the table, such as "laplace".
+    parameters : dict
+        What the family was built with, such as {"scale": 1.0}.
+    log_density : function of z, vectorized
+        Log density, or log probability of the lattice point z.
+    cdf : function of z, vectorized
+        P(Z <= z).
+    frozen : scipy.stats distribution or None
+        For what needs more (sampling, entropy); None for lattice noise.
+    log_concave : bool
+        Then likelihood ratios are monotone in y, and the search over y is certified.
+    end_ratio : function of d >= 0, or None
+        lim_{y -> inf} log f(y + d) - log f(y), the same on the other side by symmetry; None: there is no limit.
+    steepest : float
+        sup |(log f)'|: a Lipschitz constant; +inf when unbounded or unknown.
+    shift_loss : function of d >= 0
+        sup_z log f(z) - log f(z + d): the local-DP epsilon of two secrets a distance d apart.
+    unimodal : bool
+        Density falls on either side of 0: the nearest secret is the likeliest.
+    step : float or None
+        Lattice step of discrete noise.
+    """
+
+    kind: str
+    parameters: dict[str, float]
+    log_density: LogDensity
+    cdf: LogDensity
+    log_concave: bool
+    end_ratio: LogDensity | None
+    steepest: float
+    shift_loss: Callable[[float], float]
+    unimodal: bool = True
+    step: float | None = None
+    frozen: Any = field(default=None, compare=False)
+    jumps: Callable[[float], np.ndarray] | None = None
+    """All z in [-reach, reach] at which the density jumps, given the reach; None: it is continuous."""
+
+    def marks(self, reach: float) -> np.ndarray:
+        """Return the z at which an integral against the density is split: its scales, and its jumps within reach."""
+        near = self.parameters.get("scale", 1.0) * _SCALES
+        return near if self.jumps is None else np.concatenate([near, self.jumps(reach)])
+
+
+_SCALES = np.array([-60.0, -20.0, -8.0, -3.0, -1.0, 0.0, 1.0, 3.0, 8.0, 20.0, 60.0])
+
+
+def _positive(value: float, name: str) -> float:
+    if not (isinstance(value, (int, float)) and 0 < value < math.inf):
+        raise DivulgeError.of(name, "be a positive finite number", "it", repr(value))
+    return float(value)
+
+
+def _slope(scale: float) -> LogDensity:
+    return lambda d: -np.asarray(d, dtype=float) / scale
+
+
+def _only_zero(d: np.ndarray) -> np.ndarray:
+    return np.where(np.asarray(d) > 0, -math.inf, 0.0)
+
+
+def laplace(scale: float) -> Noise:
+    """Laplace noise of scale b: density exp(-|z|/b) / 2b."""
+    b = _positive(scale, "scale")
+    stats = require("scipy.stats", "science")
+    return Noise(
+        "laplace",
+        {"scale": b},
+        lambda z: -np.abs(z) / b - math.log(2 * b),
+        stats.laplace(scale=b).cdf,
+        True,
+        _slope(b),
+        1 / b,
+        lambda d: d / b,
+        frozen=stats.laplace(scale=b),
+    )
+
+
+def gaussian(scale: float) -> Noise:
+    """Gaussian noise of standard deviation sigma."""
+    s = _positive(scale, "scale")
+    stats = require("scipy.stats", "science")
+    return Noise(
+        "gaussian",
+        {"scale": s},
+        lambda z: -0.5 * (z / s) ** 2 - math.log(s) - 0.5 * math.log(2 * math.pi),
+        stats.norm(scale=s).cdf,
+        True,
+        _only_zero,
+        math.inf,
+        lambda d: math.inf if d > 0 else 0.0,
+        frozen=stats.norm(scale=s),
+    )
+
+
+def logistic(scale: float) -> Noise:
+    """Logistic noise of scale s: density exp(-z/s) / (s (1 + exp(-z/s))^2)."""
+    s = _positive(scale, "scale")
+    stats = require("scipy.stats", "science")
+    return Noise(
+        "logistic",
+        {"scale": s},
+        lambda z: -np.abs(z) / s - math.log(s) - 2 * np.log1p(np.exp(-np.abs(z) / s)),
+        stats.logistic(scale=s).cdf,
+        True,
+        _slope(s),
+        1 / s,
+        lambda d: d / s,
+        frozen=stats.logistic(scale=s),
+    )
+
+
+def student_t(scale: float, df: float = 3.0) -> Noise:
+    """Student-t noise with `df` degrees of freedom and scale s: polynomial tails, never log-concave."""
+    s, nu = _positive(scale, "scale"), _positive(df, "df")
+    stats = require("scipy.stats", "science")
+    frozen = stats.t(nu, scale=s)
+
+    def shift_loss(d: float) -> float:
+        z = (-d + math.hypot(d, 2 * s * math.sqrt(nu))) / 2
+        return 0.5 * (nu + 1) * math.log1p(d * (2 * z + d) / (nu * s * s + z * z))
+
+    return Noise(
+        "student-t",
+        {"scale": s, "df": nu},
+        frozen.logpdf,
+        frozen.cdf,
+        False,
+        lambda d: np.zeros_like(np.asarray(d, dtype=float)),
+        (nu + 1) / (2 * math.sqrt(nu) * s),
+        shift_loss,
+        frozen=frozen,
+    )
+
+
+def staircase(scale: float, sensitivity: float = 1.0, gamma: float | None = None) -> Noise:
+    """Staircase noise for `sensitivity` D with epsilon = D / scale (Geng and Viswanath): steps of width D.
+
+    On [k D, (k + gamma) D) the density is a e^{-k eps}, on [(k + gamma) D, (k + 1) D) it is a e^{-(k+1) eps}; `gamma`
+    is 1 / (1 + e^{eps/2}) when not given.
+    """
+    s, width = _positive(scale, "scale"), _positive(sensitivity, "sensitivity")
+    epsilon = width / s
+    share = 1 / (1 + math.exp(epsilon / 2)) if gamma is None else float(gamma)
+    if not 0 <= share <= 1:
+        raise DivulgeError.of("gamma", "be in [0, 1]", "it", repr(gamma))
+    log_norm = math.log(-math.expm1(-epsilon)) - math.log(2 * width) - math.log(share + math.exp(-epsilon) * (1 - share))
+
+    def log_density(z: np.ndarray) -> np.ndarray:
+        k = np.floor(np.abs(z) / width)
+        return log_norm - epsilon * (k + (np.abs(z) - k * width >= share * width))
+
+    def cdf(z: np.ndarray) -> np.ndarray:
+        a = np.abs(np.asarray(z, dtype=float))
+        k = np.floor(a / width)
+        rest = a - k * width
+        inside = np.minimum(rest, share * width) + math.exp(-epsilon) * np.maximum(rest - share * width, 0)
+        mass = 0.5 * -np.expm1(-epsilon * k) + np.exp(log_norm - epsilon * k) * inside
+        return np.where(np.asarray(z) >= 0, 0.5 + mass, 0.5 - mass)
+
+    def jumps(reach: float) -> np.ndarray:
+        steps = np.arange(math.ceil(reach / width) + 1)[:, None] * width + np.array([0.0, share * width])
+        return np.unique(np.concatenate([steps.ravel(), -steps.ravel()]))
+
+    return Noise(
+        "staircase",
+        {"scale": s, "sensitivity": width, "gamma": share},
+        log_density,
+        cdf,
+        False,
+        None,
+        math.inf,
+        lambda d: epsilon * math.ceil(d / width - 1e-12),
+        jumps=jumps,
+    )
+
+
+def discrete_laplace(scale: float, step: float = 1.0) -> Noise:
+    """Discrete Laplace (two-sided geometric) noise on multiples of `step`: P(z) proportional to exp(-|z|/scale)."""
+    b, h = _positive(scale, "scale"), _positive(step, "step")
+    log_norm = math.log(math.tanh(h / (2 * b)))
+
+    def cdf(z: np.ndarray) -> np.ndarray:
+        k = np.floor(np.asarray(z, dtype=float) / h + 1e-9)
+        low = np.exp(-np.maximum(-k, 0) * h / b - math.log1p(math.exp(-h / b)))
+        high = np.exp(-(np.maximum(k, 0) + 1) * h / b - math.log1p(math.exp(-h / b)))
+        return np.where(k < 0, low, 1 - high)
+
+    return Noise(
+        "discrete-laplace",
+        {"scale": b, "step": h},
+        lambda z: log_norm - np.abs(z) / b,
+        cdf,
+        True,
+        _slope(b),
+        1 / b,
+        lambda d: d / b,
+        step=h,
+    )
+
+
+def discrete_gaussian(scale: float, step: float = 1.0) -> Noise:
+    """Discrete Gaussian noise on multiples of `step`: P(z) proportional to exp(-z^2 / 2 scale^2)."""
+    s, h = _positive(scale, "scale"), _positive(step, "step")
+    reach = int(math.ceil(39 * s / h)) + 1
+    points = np.arange(-reach, reach + 1) * h
+    log_norm = -math.log(math.fsum(np.exp(-0.5 * (points / s) ** 2).tolist()))
+    below = np.cumsum(np.exp(log_norm - 0.5 * (points / s) ** 2))
+
+    def cdf(z: np.ndarray) -> np.ndarray:
+        k = np.floor(np.asarray(z, dtype=float) / h + 1e-9).astype(int) + reach
+        return np.where(k < 0, 0.0, np.minimum(below[np.clip(k, 0, 2 * reach)], 1.0))
+
+    return Noise(
+        "discrete-gaussian",
+        {"scale": s, "step": h},
+        lambda z: log_norm - 0.5 * (z / s) ** 2,
+        cdf,
+        True,
+        _only_zero,
+        math.inf,
+        lambda d: math.inf if d > 0 else 0.0,
+        step=h,
+    )
+
+
+def from_scipy(distribution: Any) -> Noise:
+    """Return any frozen continuous scipy.stats distribution as noise; nothing is known of its shape, so nothing is certified."""
+    if not (hasattr(distribution, "logpdf") and hasattr(distribution, "cdf")):
+        raise DivulgeError.of(
+            "noise", "be a family name or a frozen continuous scipy.stats distribution", "it", type(distribution).__name__
+        )
+    return Noise(
+        getattr(getattr(distribution, "dist", None), "name", "scipy"),
+        {f"argument {i}": float(v) for i, v in enumerate(distribution.args)},
+        distribution.logpdf,
+        distribution.cdf,
+        False,
+        None,
+        math.inf,
+        lambda d: math.inf if d > 0 else 0.0,
+        unimodal=False,
+        frozen=distribution,
+    )
+
+
+FAMILIES: dict[str, Callable[..., Noise]] = {
+    "laplace": laplace,
+    "gaussian": gaussian,
+    "staircase": staircase,
+    "student-t": student_t,
+    "logistic": logistic,
+    "discrete-laplace": discrete_laplace,
+    "discrete-gaussian": discrete_gaussian,
+}
+"""Kind -> its builder; the first parameter is always the scale."""
+
+
+def as_noise(noise: Any, **parameters: float) -> Noise:
+    """Return a Noise from a Noise, a family name with its parameters, or a frozen scipy.stats distribution.
+
+    Examples
+    --------
+    >>> as_noise("laplace", scale=2).parameters
+    {'scale': 2.0}
+    """
+    if isinstance(noise, Noise):
+        return noise
+    if not isinstance(noise, str):
+        return from_scipy(noise)
+    if noise not in FAMILIES:
+        raise DivulgeError.of("noise", f"be one of {', '.join(FAMILIES)}", "it", repr(noise))
+    try:
+        return FAMILIES[noise](**parameters)
+    except TypeError:
+        import inspect
+
+        names = ", ".join(inspect.signature(FAMILIES[noise]).parameters)
+        raise DivulgeError.of("noise", f"have parameters among {names} ({noise})", "it", f"given {sorted(parameters)}") from None

@@ -1,0 +1,429 @@
+"""The law of the outcome: log f(y | x), its best and worst secret, and log f(y), in the log domain throughout."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.noise.families import Noise
+from divulge.noise.quadrature import log_mixture, window
+from divulge.noise.secrets import Secret
+
+_MOST_SUMS = 200_000
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True)
+class End:
+    """The limits of pml(y) and pmc(y) as y goes to `at`, +inf or -inf."""
+
+    at: float
+    pml: float
+    pmc: float
+
+
+class Law(Protocol):
+    """What the measures need: everything vectorized over y and in logs."""
+
+    noise: Noise
+    low: float
+    """Smallest location the noise is added to (may be -inf)."""
+    high: float
+
+    def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (sup over secrets of log f(y | x), the secret)."""
+        ...
+
+    def log_worst(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (inf over secrets of log f(y | x), the secret)."""
+        ...
+
+    def log_outcome(self, y: np.ndarray) -> np.ndarray:
+        """Return log f(y)."""
+        ...
+
+    def error(self, y: np.ndarray) -> np.ndarray:
+        """Return a bound on the error of log_best - log_outcome and of log_outcome - log_worst (0: rounding only)."""
+        ...
+
+    def ends(self) -> list[End]:
+        """Return the limits as y leaves the data behind; none where the noise has no limiting ratio."""
+        ...
+
+
+def logsumexp(a: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Return log sum exp along an axis; -inf where all are."""
+    top = np.max(a, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.sum(np.exp(a - top), axis=axis)) + np.squeeze(top, axis=axis)
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteLaw:
+    """Finitely many secrets x_i, locations x_i + r_j: the record's share plus that of the other records.
+
+    `values`: the secrets; `shares`: their contribution to the location; `others`, `log_others`: the locations the other
+    records add, with log probabilities. `slack` bounds the error of having rounded a continuous secret (per unit slope).
+    """
+
+    noise: Noise
+    values: np.ndarray
+    log_prior: np.ndarray
+    shares: np.ndarray
+    others: np.ndarray
+    log_others: np.ndarray
+    log_all: np.ndarray
+    all_locations: np.ndarray
+    slack: float = 0.0
+    secret: Secret | None = None
+    """The continuous secret that was rounded, if one was."""
+
+    @property
+    def low(self) -> float:
+        return float(self.shares.min() + self.others.min())
+
+    @property
+    def high(self) -> float:
+        return float(self.shares.max() + self.others.max())
+
+    @cached_property
+    def locations(self) -> np.ndarray:
+        """Every location that can occur."""
+        return np.unique((self.shares[:, None] + self.others[None, :]).ravel())
+
+    def log_given(self, y: np.ndarray) -> np.ndarray:
+        """Return log f(y | x_i), shape (len(y), K)."""
+        y = np.asarray(y, dtype=np.float64).ravel()
+        if len(self.others) == 1:
+            return self.noise.log_density(y[:, None] - (self.shares + self.others[0])[None, :])
+        out = np.empty((len(y), len(self.values)))
+        rows = max(1, _CHUNK // len(self.others))
+        for start in range(0, len(y), rows):
+            part = y[start : start + rows, None] - self.others[None, :]
+            for i, share in enumerate(self.shares):
+                out[start : start + rows, i] = logsumexp(self.noise.log_density(part - share) + self.log_others)
+        return out
+
+    def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        given = self.log_given(y)
+        at = given.argmax(axis=1)
+        return given[np.arange(len(given)), at], self.values[at]
+
+    def log_worst(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        given = self.log_given(y)
+        at = given.argmin(axis=1)
+        return given[np.arange(len(given)), at], self.values[at]
+
+    def log_outcome(self, y: np.ndarray) -> np.ndarray:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        out = np.empty(len(y))
+        rows = max(1, _CHUNK // len(self.all_locations))
+        for start in range(0, len(y), rows):
+            z = y[start : start + rows, None] - self.all_locations[None, :]
+            out[start : start + rows] = logsumexp(self.noise.log_density(z) + self.log_all)
+        return out
+
+    def ends(self) -> list[End]:
+        tilt = self.noise.end_ratio
+        if tilt is None:
+            return []
+        if self.secret is not None:
+            return tilted_ends(self.noise, self.secret, round(self.values[-1] / self.shares[-1]))
+        out: list[End] = []
+        for sign in (1.0, -1.0):
+            shares, others = sign * self.shares, sign * self.others
+            top = shares.max() + others.max()
+            given = np.array([logsumexp(self.log_others + tilt(np.maximum(top - s - others, 0))) for s in shares])
+            outcome = float(logsumexp(self.log_all + tilt(np.maximum(top - sign * self.all_locations, 0))))
+            out.append(End(sign * math.inf, float(given.max()) - outcome, outcome - float(given.min())))
+        return out
+
+    def error(self, y: np.ndarray) -> np.ndarray:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        if self.slack == 0.0:
+            return np.zeros(len(y))
+        if math.isfinite(self.noise.steepest):
+            return np.full(len(y), self.noise.steepest * self.slack)
+        far = np.maximum(np.abs(y - self.low), np.abs(y - self.high)) + self.slack
+        return far * self.slack / self.noise.parameters["scale"] ** 2
+
+
+@dataclass(frozen=True, eq=False)
+class ContinuousLaw:
+    """One record with a density: the outcome's density by adaptive quadrature."""
+
+    noise: Noise
+    secret: Secret
+
+    @property
+    def low(self) -> float:
+        return self.secret.low
+
+    @property
+    def high(self) -> float:
+        return self.secret.high
+
+    def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        x = np.clip(y, self.low, self.high) if self.noise.unimodal else self._searched(y, np.argmax)
+        return self.noise.log_density(y - x), x
+
+    def log_worst(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        if not self.secret.bounded:
+            far = np.where(math.isfinite(self.low), math.inf, -math.inf) * np.ones(len(y))
+            return np.full(len(y), -math.inf), far
+        if not self.noise.unimodal:
+            x = self._searched(y, np.argmin)
+        else:
+            x = np.where(y - self.low > self.high - y, self.low, self.high)
+        return self.noise.log_density(y - x), x
+
+    def ends(self) -> list[End]:
+        return tilted_ends(self.noise, self.secret, 1)
+
+    def _searched(self, y: np.ndarray, pick: Any) -> np.ndarray:
+        grid = np.linspace(*window(self.secret), 4097)
+        return np.array([grid[int(pick(self.noise.log_density(v - grid)))] for v in y])
+
+    def log_outcome(self, y: np.ndarray) -> np.ndarray:
+        return self._outcome(np.asarray(y, dtype=np.float64).ravel())[0]
+
+    def error(self, y: np.ndarray) -> np.ndarray:
+        return self._outcome(np.asarray(y, dtype=np.float64).ravel())[1]
+
+    @property
+    def closed(self) -> Any:
+        """The closed form of log f(y), or None."""
+        return None if self.secret.atoms else CLOSED_FORMS.get((self.secret.continuous.dist.name, self.noise.kind))
+
+    def _outcome(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.closed is not None:
+            return self.closed(self.secret.continuous, self.noise, y), np.zeros(len(y))
+        log_f, error = log_mixture(self.secret, self.noise, y, self.log_best(y)[0])
+        for value, mass in self.secret.atoms:
+            log_f = np.logaddexp(log_f, math.log(mass) + self.noise.log_density(y - value))
+        return log_f, error
+
+
+def _normal_plus_gaussian(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
+    sd = math.hypot(x.std(), noise.parameters["scale"])
+    return -0.5 * ((y - x.mean()) / sd) ** 2 - math.log(sd) - 0.5 * math.log(2 * math.pi)
+
+
+def _uniform_plus_laplace(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
+    """Inside [lo, hi]: (2 - e^{-(y-lo)/b} - e^{-(hi-y)/b}) / 2(hi-lo); outside: e^{-d/b} (1 - e^{-(hi-lo)/b}) / 2(hi-lo)."""
+    (low, high), b = x.support(), noise.parameters["scale"]
+    beyond = np.maximum(np.maximum(low - y, y - high), 0.0)
+    inside = np.clip(y, low, high)
+    body = -np.expm1(-(inside - low) / b) - np.expm1(-(high - inside) / b)
+    return np.log(body) - beyond / b - math.log(2 * (high - low))
+
+
+def _normal_plus_laplace(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
+    """Split at x = y and complete the square on either side."""
+    from scipy.special import log_ndtr
+
+    mean, sd, b = float(x.mean()), float(x.std()), noise.parameters["scale"]
+    z, r = (y - mean) / sd, sd / b
+    left, right = r * r / 2 - z * r + log_ndtr(z - r), r * r / 2 + z * r + log_ndtr(-z - r)
+    return np.logaddexp(left, right) - math.log(2 * b)
+
+
+CLOSED_FORMS: dict[tuple[str, str], Any] = {
+    ("norm", "gaussian"): _normal_plus_gaussian,
+    ("norm", "laplace"): _normal_plus_laplace,
+    ("uniform", "laplace"): _uniform_plus_laplace,
+}
+"""(scipy name of the secret, kind of the noise) -> log density of their sum; every other pair goes through quadrature."""
+
+
+@dataclass(frozen=True, eq=False)
+class NormalLaw:
+    """The mean of n normal records plus Gaussian noise: everything is normal."""
+
+    noise: Noise
+    mean: float
+    sd: float
+    records: int
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def given_sd(self) -> float:
+        n, s = self.records, self.noise.parameters["scale"]
+        return math.hypot(math.sqrt(n - 1) * self.sd / n, s)
+
+    @property
+    def outcome_sd(self) -> float:
+        return math.hypot(self.sd / math.sqrt(self.records), self.noise.parameters["scale"])
+
+    def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        x = self.records * (y - (self.records - 1) / self.records * self.mean)
+        return np.full(len(y), -math.log(self.given_sd) - 0.5 * math.log(2 * math.pi)), x
+
+    def log_worst(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        return np.full(len(y), -math.inf), np.full(len(y), -math.inf)
+
+    def log_outcome(self, y: np.ndarray) -> np.ndarray:
+        z = (np.asarray(y, dtype=np.float64).ravel() - self.mean) / self.outcome_sd
+        return -0.5 * z**2 - math.log(self.outcome_sd) - 0.5 * math.log(2 * math.pi)
+
+    def error(self, y: np.ndarray) -> np.ndarray:
+        return np.zeros(np.asarray(y).size)
+
+    def ends(self) -> list[End]:
+        return [End(sign * math.inf, math.inf, math.inf) for sign in (1.0, -1.0)]
+
+
+def tilted_ends(noise: Noise, secret: Secret, records: int) -> list[End]:
+    """Return the limits for a continuous secret, by its cumulant generating function k.
+
+    With exponential tails of slope 1/b, theta = 1/(n b): pml -> hi theta - k(theta), pmc -> k(theta) - lo theta, and the
+    mirror image at -inf. A ratio that tends to 0 singles out the end of the support, which no density gives mass to.
+    """
+    if noise.end_ratio is None:
+        return []
+    slope = -float(noise.end_ratio(np.array([1.0]))[0])
+    if not secret.bounded or slope == math.inf:
+        mass = {v: p for v, p in secret.atoms}
+        rarity = [-math.log(mass[v]) if v in mass else math.inf for v in (secret.high, secret.low)]
+        return [End(math.inf, rarity[0], math.inf), End(-math.inf, rarity[1], math.inf)]
+    theta = slope / records
+    up, down = secret.cumulant(theta), secret.cumulant(-theta)
+    return [
+        End(math.inf, secret.high * theta - up, up - secret.low * theta),
+        End(-math.inf, -secret.low * theta - down, down + secret.high * theta),
+    ]
+
+
+def law_of(noise: Noise, secret: Secret, records: int) -> Law:
+    """Return the law of (mean of `records` independent records) + noise, about one record."""
+    if secret.values is not None and secret.probabilities is not None:
+        return finite_law(noise, secret.values, secret.probabilities, records)
+    if records == 1:
+        if noise.step is not None:
+            raise DivulgeError.of(
+                "secret", f"have finitely many values on a lattice for {noise.kind} noise", "it", secret.description
+            )
+        return ContinuousLaw(noise, secret)
+    if secret.continuous.dist.name == "norm" and noise.kind == "gaussian":
+        return NormalLaw(noise, float(secret.continuous.mean()), float(secret.continuous.std()), records)
+    if not secret.bounded or (not math.isfinite(noise.steepest) and noise.kind != "gaussian"):
+        raise DivulgeError.of(
+            "records", "be 1 for an unbounded or unsmooth combination", "it", f"{records} with {secret.description} and "
+            f"{noise.kind} noise", "clip the records to an interval, or use a normal secret with Gaussian noise.",
+        )  # fmt: skip
+    return _rounded_law(noise, secret, records)
+
+
+def _rounded_law(noise: Noise, secret: Secret, records: int) -> FiniteLaw:
+    """Round every record to the middle of a cell: the mean moves by at most half a cell, which bounds the error."""
+    cells = int(min(2000, max(64, 8000 // records)))
+    edges = np.linspace(secret.low, secret.high, cells + 1)
+    mass = np.diff(secret.continuous.cdf(edges))
+    for value, weight in secret.atoms:
+        mass[0 if value == secret.low else -1] += weight
+    law = finite_law(noise, (edges[1:] + edges[:-1]) / 2, mass, records, on_lattice=True)
+    values = np.linspace(secret.low, secret.high, 65)
+    between = np.concatenate([[secret.low], (values[1:] + values[:-1]) / 2, [secret.high]])
+    share = np.diff(np.interp(between, edges, np.concatenate([[0.0], np.cumsum(mass)])))
+    width = (secret.high - secret.low) / cells
+    slack = width + (secret.high - secret.low) / (128 * records)
+    return FiniteLaw(
+        noise, values, np.log(share / share.sum()), values / records, law.others, law.log_others, law.log_all,
+        law.all_locations, slack, secret,
+    )  # fmt: skip
+
+
+def finite_law(
+    noise: Noise, values: np.ndarray, probabilities: np.ndarray, records: int, *, on_lattice: bool = False
+) -> FiniteLaw:
+    """Return the law for a secret with finitely many values."""
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(probabilities)
+    if records == 1:
+        law = FiniteLaw(
+            noise, values, log_prior, values, np.zeros(1), np.zeros(1), log_prior, values.astype(np.float64)
+        )  # fmt: skip
+    else:
+        sums, log_p = _sums(values, probabilities, records - 1, on_lattice)
+        all_sums, log_all = _sums(values, probabilities, records, on_lattice)
+        law = FiniteLaw(
+            noise, values, log_prior, values / records, sums / records, log_p, log_all, all_sums / records
+        )  # fmt: skip
+    if noise.step is not None:
+        _check_lattice(law.locations, noise)
+    return law
+
+
+def _check_lattice(locations: np.ndarray, noise: Noise) -> None:
+    steps = (locations - locations[0]) / noise.step
+    if not (np.abs(steps - np.round(steps)) <= 1e-9).all():
+        raise DivulgeError.of(
+            "secret", f"have locations on one lattice of step {noise.step:g} for {noise.kind} noise", "a location",
+            "off it", "choose the noise's step to divide the distances between the values (1/n for a mean of n).",
+        )  # fmt: skip
+
+
+def _lattice_step(values: np.ndarray) -> float | None:
+    gaps = [Fraction(float(v - values[0])).limit_denominator(1_000_000) for v in values]
+    if any(abs(float(g) - (v - values[0])) > 1e-12 * max(1.0, abs(v)) for g, v in zip(gaps, values, strict=True)):
+        return None
+    denominator = math.lcm(*(g.denominator for g in gaps))
+    numerator = math.gcd(*(int(g * denominator) for g in gaps))
+    return numerator / denominator if numerator else 1.0
+
+
+def _sums(values: np.ndarray, probabilities: np.ndarray, count: int, on_lattice: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return (values, log probabilities) of the sum of `count` independent records."""
+    if len(values) == 1:
+        return values * count, np.zeros(1)
+    if len(values) == 2:
+        from scipy.stats import binom
+
+        k = np.arange(count + 1)
+        return values[0] * count + k * (values[1] - values[0]), binom(count, probabilities[1]).logpmf(k)
+    step = values[1] - values[0] if on_lattice else _lattice_step(values)
+    if step is not None and (values[-1] - values[0]) / step * count <= _MOST_SUMS:
+        where = np.round((values - values[0]) / step).astype(int)
+        base = np.zeros(where[-1] + 1, dtype=np.float64 if on_lattice else np.longdouble)
+        base[where] = probabilities
+        pmf = _power(base, count)
+        keep = pmf > 0
+        return (values[0] * count + np.arange(len(pmf)) * step)[keep], np.log(pmf[keep]).astype(np.float64)
+    sums = {0.0: 1.0}
+    for _ in range(count):
+        merged: dict[float, float] = {}
+        for s, p in sums.items():
+            for v, w in zip(values.tolist(), probabilities.tolist(), strict=True):
+                key = round(s + v, 12)
+                merged[key] = merged.get(key, 0.0) + p * w
+        sums = merged
+        if len(sums) > _MOST_SUMS:
+            raise DivulgeError.of(
+                "records", "leave few enough distinct sums to enumerate", "their number", f"over {_MOST_SUMS}",
+                "round the values to a common grid.",
+            )  # fmt: skip
+    order = sorted(sums)
+    return np.array(order), np.log(np.array([sums[s] for s in order]))
+
+
+def _power(base: np.ndarray, count: int) -> np.ndarray:
+    """Return the count-fold convolution of a distribution by repeated squaring (sums of positive terms only)."""
+    result: np.ndarray | None = None
+    while True:
+        if count & 1:
+            result = base if result is None else np.convolve(result, base)
+        count >>= 1
+        if not count:
+            assert result is not None
+            return result
+        base = np.convolve(base, base)

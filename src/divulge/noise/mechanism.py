@@ -1,0 +1,196 @@
+"""Noise on a number: what each outcome leaks about one record, and what the mechanism leaks at most."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.model.channel import Channel
+from divulge.model.joint import Joint
+from divulge.model.prior import Prior
+from divulge.noise import outcomes
+from divulge.noise.families import Noise, as_noise
+from divulge.noise.law import FiniteLaw, Law, law_of
+from divulge.noise.search import Side, Supremum, leakage, supremum
+from divulge.noise.secrets import Secret, as_secret, clipped
+from divulge.units import Unit, nats_per
+
+
+@dataclass(frozen=True)
+class Local:
+    """The local-DP epsilon of the mechanism, in nats; exact for one record, an upper bound for the mean of several."""
+
+    epsilon: float
+    exact: bool
+
+
+class NoiseMechanism:
+    """The release of h(X) + Z, or of the mean of n records plus Z, and what it leaks about one record.
+
+    Parameters
+    ----------
+    noise : str, Noise, or frozen continuous scipy.stats distribution
+        A family ("laplace", "gaussian", "staircase", "student-t", "logistic", "discrete-laplace", "discrete-gaussian")
+        with its parameters as keywords; `scale` is b of Laplace, sigma of Gaussian.
+    secret : Secret, str, Prior with numeric labels, frozen scipy.stats distribution, or sample of numbers
+    records : int
+        The released location is the mean of so many independent records; leakage is about one of them.
+    clip : (low, high), optional
+        Records are clipped to this interval first.
+
+    Examples
+    --------
+    >>> m = NoiseMechanism("laplace", secret="rademacher()", scale=2.0)
+    >>> round(m.pmc_supremum.value, 6), round(m.pml_supremum.value, 6)  # log cosh(1/2) +- 1/2
+    (0.620115, 0.379885)
+    """
+
+    def __init__(
+        self,
+        noise: Any,
+        secret: Any,
+        *,
+        records: int = 1,
+        clip: tuple[float, float] | None = None,
+        **parameters: float,
+    ) -> None:
+        if isinstance(records, bool) or not isinstance(records, (int, np.integer)) or not records >= 1:
+            raise DivulgeError.of("records", "be a whole number of at least 1", "it", repr(records))
+        self.noise: Noise = as_noise(noise, **parameters)
+        self.secret: Secret = as_secret(secret) if clip is None else clipped(as_secret(secret), *clip)
+        self.records = int(records)
+        self.law: Law = law_of(self.noise, self.secret, self.records)
+
+    def pml(self, y: Any, unit: Unit = "nats") -> Any:
+        """Return pml(y) = log sup_x f(y | x) / f(y) for each outcome, in nats, in [0, +inf]; shape of `y`."""
+        return self._each("pml", y, unit)
+
+    def pmc(self, y: Any, unit: Unit = "nats") -> Any:
+        """Return pmc(y) = log f(y) / inf_x f(y | x) for each outcome, in nats, in [0, +inf]; shape of `y`."""
+        return self._each("pmc", y, unit)
+
+    def _each(self, side: Side, y: Any, unit: Unit) -> Any:
+        points = self._points(y)
+        value = leakage(self.law, side, points)[0] / nats_per(unit)
+        return float(value[0]) if np.ndim(y) == 0 else value.reshape(np.shape(y))
+
+    def _points(self, y: Any) -> np.ndarray:
+        points = np.atleast_1d(np.asarray(y, dtype=np.float64))
+        if not np.isfinite(points).all():
+            raise DivulgeError.of("y", "hold finite outcomes", "an outcome", "NaN or infinite")
+        if self.noise.step is not None and isinstance(self.law, FiniteLaw):
+            steps = (points - self.law.low) / self.noise.step
+            if not (np.abs(steps - np.round(steps)) <= 1e-6).all():
+                raise DivulgeError.of("y", "hold outcomes on the lattice of the noise", "an outcome", "off it")
+        return points.ravel()
+
+    def log_density(self, y: Any) -> Any:
+        """Return log f(y), the log density of the outcome (log probability for lattice noise); shape of `y`."""
+        value = self.law.log_outcome(self._points(y))
+        return float(value[0]) if np.ndim(y) == 0 else value.reshape(np.shape(y))
+
+    def density(self, y: Any) -> Any:
+        """Return f(y), the density of the outcome (probability for lattice noise); shape of `y`."""
+        return np.exp(self.log_density(y))
+
+    def posterior(self, y: float) -> Prior:
+        """Return the distribution of one record given the outcome `y`, for a secret with finitely many values."""
+        if not isinstance(self.law, FiniteLaw) or self.law.slack > 0:
+            raise DivulgeError.of(
+                "secret", "have finitely many values for a posterior table", "it", self.secret.description,
+                "bin it first: mechanism.binned(...).posterior(outcome).",
+            )  # fmt: skip
+        point = self._points(y)
+        weights = self.law.log_prior + self.law.log_given(point)[0] - self.law.log_outcome(point)[0]
+        p = np.exp(weights)
+        return Prior(p / p.sum(), [float(v) for v in self.law.values])
+
+    @cached_property
+    def pml_supremum(self) -> Supremum:
+        """sup_y pml(y) with a bracket, and the outcome or limit that reaches it."""
+        return supremum(self.law, "pml")
+
+    @cached_property
+    def pmc_supremum(self) -> Supremum:
+        """sup_y pmc(y) with a bracket, and the outcome or limit that reaches it."""
+        return supremum(self.law, "pmc")
+
+    @cached_property
+    def ldp(self) -> Local:
+        """sup over outcomes and pairs of records of the log likelihood ratio; +inf when there is none."""
+        span = (self.secret.high - self.secret.low) / self.records
+        if span == 0:
+            return Local(0.0, True)
+        loss = self.noise.shift_loss(span) if math.isfinite(span) else math.inf
+        return Local(loss, self.records == 1 or math.isinf(loss) or self.noise.kind in ("laplace", "logistic"))
+
+    def mean_pml(self) -> outcomes.Estimate:
+        """Return E pml(Y) in nats with a bound on the quadrature error."""
+        return outcomes.mean(self, lambda y: leakage(self.law, "pml", y)[0])
+
+    def mutual_information(self) -> outcomes.Estimate:
+        """Return I(X; Y) in nats, about one record, with a bound on the quadrature error."""
+        return outcomes.mutual_information(self)
+
+    def cdf(self, y: Any) -> Any:
+        """Return P(Y <= y); shape of `y`."""
+        return outcomes.cdf(self, y)
+
+    def tail(self, threshold: float, side: Side = "pml") -> outcomes.Estimate:
+        """Return P(pml(Y) > threshold) (or of pmc), the delta that goes with epsilon = threshold."""
+        return outcomes.tail(self, threshold, side)
+
+    def quantile(self, p: float, side: Side = "pml") -> float:
+        """Return the smallest v with P(leakage(Y) <= v) >= p, to 1e-9."""
+        return outcomes.quantile(self, p, side)
+
+    def curve(self, epsilons: Any, side: Side = "pml") -> list[tuple[float, float]]:
+        """Return [(epsilon, delta)]: leakage is at most epsilon except with probability delta under Y."""
+        return [(float(e), self.tail(float(e), side).value) for e in np.atleast_1d(epsilons)]
+
+    def binned(self, outcome_edges: Any, secret_edges: Any = None) -> Joint:
+        """Return the finite joint of binned secrets and outcomes, with exact bin masses; see `divulge.noise.binning`."""
+        from divulge.noise.binning import binned
+
+        return binned(self, outcome_edges, secret_edges)
+
+    def plot(self, y: Any = None, ax: Any = None) -> Any:
+        """Draw pml(y) and pmc(y) over y with the outcome density under them, and return the axes (extra: plot)."""
+        from divulge.noise.plots import plot
+
+        return plot(self, y, ax)
+
+    def __repr__(self) -> str:
+        about = f", about one of {self.records} records" if self.records > 1 else ""
+        arguments = ", ".join(f"{k}={v:g}" for k, v in self.noise.parameters.items())
+        return f"NoiseMechanism({self.noise.kind}({arguments}) on {self.secret.description}{about})"
+
+
+def exponential_mechanism(
+    secrets: Any, candidates: Any, score: Callable[[Any, Any], float], epsilon: float, sensitivity: float
+) -> Channel:
+    """Return the exponential mechanism over a finite set of candidates as a channel: C_xy prop. to exp(eps u(x,y) / 2D).
+
+    It is epsilon-LDP when |u(x, y) - u(x', y)| <= sensitivity D for all x, x', y.
+
+    Examples
+    --------
+    >>> c = exponential_mechanism([0, 1], [0, 1], lambda x, y: -abs(x - y), epsilon=2.0, sensitivity=1.0)
+    >>> round(float(c.matrix[0, 0]), 6)
+    0.731059
+    """
+    if not (0 <= epsilon < math.inf and 0 < sensitivity < math.inf):
+        raise DivulgeError.of("epsilon", "be finite and at least 0, with a positive sensitivity", "they are", f"{epsilon}, {sensitivity}")
+    u = np.array([[float(score(x, y)) for y in candidates] for x in secrets])
+    if not np.isfinite(u).all():
+        raise DivulgeError.of("score", "be finite for every pair", "a score", "NaN or infinite")
+    spread = float(np.ptp(u, axis=0).max())
+    if not spread <= sensitivity * (1 + 1e-12):
+        raise DivulgeError.of("sensitivity", "bound how much a score changes with the secret", "that change", f"{spread:g}")
+    z = epsilon * u / (2 * sensitivity)
+    weights = np.exp(z - z.max(axis=1, keepdims=True))
+    return Channel(weights / weights.sum(axis=1, keepdims=True), list(secrets), list(candidates))

@@ -1,0 +1,216 @@
+"""Secrets that are numbers: finitely many values, or any scipy.stats distribution."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.model.prior import Prior
+
+_NEGLIGIBLE = 1e-300
+"""Mass beyond which the values of a countable secret are left out (they still count as unbounded)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Secret:
+    """The distribution of one record.
+
+    Attributes
+    ----------
+    description : str
+        As people write it, such as "bernoulli(0.3)".
+    low, high : float
+        Ends of the support; -inf, +inf where it has none.
+    values, probabilities : float64 arrays of shape (K,), or None
+        The atoms, in rising order; None for a continuous secret.
+    continuous : frozen scipy.stats distribution, or None
+        Its density holds inside (low, high).
+    atoms : pairs (value, mass)
+        Mass that clipping has moved to the ends of a continuous secret.
+    """
+
+    description: str
+    low: float
+    high: float
+    values: np.ndarray | None = None
+    probabilities: np.ndarray | None = None
+    continuous: Any = None
+    atoms: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the support is bounded on both sides."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    def cumulant(self, t: float) -> float:
+        """Return k(t) = log E e^{tX}; +inf where the expectation diverges."""
+        if self.values is not None and self.probabilities is not None:
+            from scipy.special import logsumexp
+
+            return float(logsumexp(t * self.values, b=self.probabilities))
+        if self.continuous.dist.name == "norm" and not self.atoms:
+            return t * float(self.continuous.mean()) + 0.5 * (t * float(self.continuous.std())) ** 2
+        top = max(t * self.low, t * self.high) if self.bounded else 0.0
+        from divulge.noise.quadrature import expectation
+
+        body = expectation(self, lambda x: np.exp(t * x - top))[0]
+        return top + math.log(body + math.fsum(p * math.exp(t * v - top) for v, p in self.atoms))
+
+
+def finite(values: Any, probabilities: Any, description: str | None = None) -> Secret:
+    """Return the secret with these atoms; equal values are merged, values of probability 0 dropped."""
+    x = np.asarray(values, dtype=np.float64).ravel()
+    if not np.isfinite(x).all():
+        raise DivulgeError.of("secret", "have finite values", "a value", str(x[~np.isfinite(x)][0]))
+    prior = Prior(np.asarray(probabilities, dtype=np.float64).ravel())
+    if len(x) != len(prior):
+        raise DivulgeError.of("secret", f"have a probability for each of its {len(x)} values", "there are", str(len(prior)))
+    atoms, where = np.unique(x, return_inverse=True)
+    p = np.bincount(where, weights=prior.floats)
+    atoms, p = atoms[p > 0], p[p > 0]
+    text = description or "values(" + ", ".join(f"{a:g}:{b:g}" for a, b in zip(atoms, p, strict=True)) + ")"
+    return Secret(text, float(atoms[0]), float(atoms[-1]), atoms, p)
+
+
+def sample(data: Any, description: str = "sample") -> Secret:
+    """Return the empirical distribution of a sample of numbers."""
+    x = np.asarray(data, dtype=np.float64).ravel()
+    if not (x.size and np.isfinite(x).all()):
+        raise DivulgeError.of("secret", "be a non-empty sample of finite numbers", "it", "empty or not finite")
+    values, counts = np.unique(x, return_counts=True)
+    return Secret(description, float(values[0]), float(values[-1]), values, counts / counts.sum())
+
+
+def from_scipy(distribution: Any, description: str) -> Secret:
+    """Return a frozen scipy.stats distribution as a secret; a countable one keeps all but 1e-300 of its mass."""
+    low, high = (float(v) for v in distribution.support())
+    if hasattr(distribution, "logpdf") and not hasattr(distribution.dist, "pmf"):
+        if not low < high:
+            raise DivulgeError.of("secret", "have a support of positive length", "it", f"[{low}, {high}]")
+        return Secret(description, low, high, continuous=distribution)
+    first = low if math.isfinite(low) else float(distribution.ppf(_NEGLIGIBLE))
+    last = high if math.isfinite(high) else float(distribution.isf(_NEGLIGIBLE))
+    x = np.arange(first, last + 1)
+    p = distribution.pmf(x)
+    x, p = x[p > 0], p[p > 0]
+    return Secret(description, low, high, x, p / p.sum())
+
+
+def _number(text: str) -> float:
+    try:
+        if "/" in text:
+            above, below = text.split("/")
+            return float(above) / float(below)
+        return float(text)
+    except (ValueError, ZeroDivisionError):
+        raise DivulgeError.of("secret", "have numbers as arguments", "an argument", repr(text.strip()[:20])) from None
+
+
+def _values(arguments: str) -> Secret:
+    pairs = [part.split(":") for part in arguments.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise DivulgeError.of("secret", "be written values(0:0.5, 1:0.5)", "it", f"values({arguments[:40]})")
+    return finite([_number(v) for v, _ in pairs], [_number(p) for _, p in pairs])
+
+
+def _bernoulli(p: float) -> Secret:
+    if not 0 <= p <= 1:
+        raise DivulgeError.of("secret", "have a probability in [0, 1]", "it", str(p))
+    return finite([0.0, 1.0], [1 - p, p], f"bernoulli({p:g})")
+
+
+def _uniform(low: float, high: float) -> Secret:
+    if not low < high:
+        raise DivulgeError.of("secret", "have low < high in uniform(low, high)", "it", f"uniform({low:g}, {high:g})")
+    stats = require("scipy.stats", "science")
+    return Secret(f"uniform({low:g}, {high:g})", low, high, continuous=stats.uniform(low, high - low))
+
+
+def _normal(mean: float, sd: float) -> Secret:
+    if not sd > 0:
+        raise DivulgeError.of("secret", "have a positive standard deviation", "it", str(sd))
+    stats = require("scipy.stats", "science")
+    return Secret(f"normal({mean:g}, {sd:g})", -math.inf, math.inf, continuous=stats.norm(mean, sd))
+
+
+NAMED: dict[str, tuple[int, Any]] = {
+    "bernoulli": (1, _bernoulli),
+    "rademacher": (0, lambda: finite([-1.0, 1.0], [0.5, 0.5], "rademacher()")),
+    "uniform": (2, _uniform),
+    "normal": (2, _normal),
+}
+"""Name -> (number of arguments, builder). Any other name is looked up in scipy.stats."""
+
+
+def as_secret(secret: Any) -> Secret:
+    """Return a Secret from a Secret, text, Prior with numeric labels, frozen scipy distribution, or sample of numbers.
+
+    Examples
+    --------
+    >>> as_secret("values(0:1/4, 1:3/4)").probabilities.tolist()
+    [0.25, 0.75]
+    >>> as_secret("uniform(-1, 1)").bounded
+    True
+    """
+    if isinstance(secret, Secret):
+        return secret
+    if isinstance(secret, str):
+        return parse(secret)
+    if isinstance(secret, Prior):
+        try:
+            labels = [float(label) for label in secret.secrets]  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise DivulgeError.of("secret", "have numbers as labels", "a label", "not a number") from None
+        return finite(labels, secret.floats)
+    if hasattr(secret, "support") and hasattr(secret, "dist"):
+        arguments = ", ".join(f"{a:g}" for a in secret.args)
+        return from_scipy(secret, f"{secret.dist.name}({arguments})")
+    return sample(secret)
+
+
+def parse(text: str) -> Secret:
+    """Return the secret written as `name(arguments)`."""
+    match = re.fullmatch(r"\s*([A-Za-z_][\w-]*)\s*\((.*)\)\s*", text)
+    if match is None:
+        raise DivulgeError.of(
+            "secret", "be written name(arguments)", "it", repr(text[:40]),
+            "values(0:0.5, 1:0.5), bernoulli(0.3), uniform(-1, 1), normal(0, 1), or a scipy.stats name.",
+        )  # fmt: skip
+    name, inside = match.group(1).lower(), match.group(2).strip()
+    if name == "values":
+        return _values(inside)
+    arguments = [_number(part) for part in inside.split(",")] if inside else []
+    if name in NAMED:
+        wanted, build = NAMED[name]
+        if len(arguments) != wanted:
+            raise DivulgeError.of("secret", f"have {wanted} argument(s) in {name}(...)", "it", f"given {len(arguments)}")
+        return build(*arguments)
+    stats = require("scipy.stats", "science")
+    family = getattr(stats, name, None)
+    if not isinstance(family, (stats.rv_continuous, stats.rv_discrete)):
+        raise DivulgeError.of("secret", "name a known distribution", "it", repr(name[:40]))
+    try:
+        frozen = family(*arguments)
+        if not np.isfinite(frozen.support()[0]) and np.isnan(frozen.support()[0]):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise DivulgeError.of("secret", f"have legal arguments for scipy.stats.{name}", "they are", inside[:60]) from None
+    return from_scipy(frozen, f"{name}({inside})")
+
+
+def clipped(secret: Secret, low: float, high: float) -> Secret:
+    """Return the secret clipped to [low, high]: what lies outside becomes mass at the ends."""
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise DivulgeError.of("clip", "be a finite interval (low, high)", "it", f"({low}, {high})")
+    text = f"{secret.description} clipped to [{low:g}, {high:g}]"
+    if secret.values is not None and secret.probabilities is not None:
+        return finite(np.clip(secret.values, low, high), secret.probabilities, text)
+    below, above = float(secret.continuous.cdf(low)), float(secret.continuous.sf(high))
+    if below + above >= 1:
+        raise DivulgeError.of("clip", "meet the inside of the support", "it", f"({low}, {high})")
+    atoms = tuple((v, p) for v, p in ((low, below), (high, above)) if p > 0)
+    return Secret(text, max(low, secret.low), min(high, secret.high), continuous=secret.continuous, atoms=atoms)
