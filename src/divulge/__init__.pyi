@@ -152,3 +152,5 @@ from .releasing.counting import contingency as contingency
 from .releasing.ledger import Ledger as Ledger
 from .releasing.receipt import Receipt as Receipt
 from .releasing.release import release as release
+from .noise.mechanism import NoiseMechanism as NoiseMechanism
+from .noise.mechanism import exponential_mechanism as exponential_mechanism

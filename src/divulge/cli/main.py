@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "measure": "Leakage profile of a mechanism, or of two columns of a table.",
     "convert": "What a guarantee implies about others, with the derivation.",
     "check": "Whether a mechanism keeps a guarantee: exit 0 or 1, with the witness.",
+    "noise": "What noise on a number gives away: Laplace, Gaussian, staircase, Student-t, logistic, discrete.",
 }
 """Command -> its line in the help. `divulge.cli.NAME` defines a function `command` with annotations, or an `app`."""
 

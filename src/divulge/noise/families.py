@@ -66,7 +66,7 @@ class Noise:
 _SCALES = np.array([-60.0, -20.0, -8.0, -3.0, -1.0, 0.0, 1.0, 3.0, 8.0, 20.0, 60.0])
 
 
-def _positive(value: float, name: str) -> float:
+def _positive(value: Any, name: str) -> float:
     if not (isinstance(value, (int, float)) and 0 < value < math.inf):
         raise DivulgeError.of(name, "be a positive finite number", "it", repr(value))
     return float(value)
@@ -136,6 +136,7 @@ def student_t(scale: float, df: float = 3.0) -> Noise:
     s, nu = _positive(scale, "scale"), _positive(df, "df")
     stats = require("scipy.stats", "science")
     frozen = stats.t(nu, scale=s)
+    log_norm = math.lgamma((nu + 1) / 2) - math.lgamma(nu / 2) - 0.5 * math.log(nu * math.pi) - math.log(s)
 
     def shift_loss(d: float) -> float:
         z = (-d + math.hypot(d, 2 * s * math.sqrt(nu))) / 2
@@ -144,7 +145,7 @@ def student_t(scale: float, df: float = 3.0) -> Noise:
     return Noise(
         "student-t",
         {"scale": s, "df": nu},
-        frozen.logpdf,
+        lambda z: log_norm - 0.5 * (nu + 1) * np.log1p((z / s) ** 2 / nu),
         frozen.cdf,
         False,
         lambda d: np.zeros_like(np.asarray(d, dtype=float)),
@@ -165,7 +166,9 @@ def staircase(scale: float, sensitivity: float = 1.0, gamma: float | None = None
     share = 1 / (1 + math.exp(epsilon / 2)) if gamma is None else float(gamma)
     if not 0 <= share <= 1:
         raise DivulgeError.of("gamma", "be in [0, 1]", "it", repr(gamma))
-    log_norm = math.log(-math.expm1(-epsilon)) - math.log(2 * width) - math.log(share + math.exp(-epsilon) * (1 - share))
+    log_norm = (
+        math.log(-math.expm1(-epsilon)) - math.log(2 * width) - math.log(share + math.exp(-epsilon) * (1 - share))
+    )
 
     def log_density(z: np.ndarray) -> np.ndarray:
         k = np.floor(np.abs(z) / width)
@@ -223,7 +226,7 @@ def discrete_laplace(scale: float, step: float = 1.0) -> Noise:
 def discrete_gaussian(scale: float, step: float = 1.0) -> Noise:
     """Discrete Gaussian noise on multiples of `step`: P(z) proportional to exp(-z^2 / 2 scale^2)."""
     s, h = _positive(scale, "scale"), _positive(step, "step")
-    reach = int(math.ceil(39 * s / h)) + 1
+    reach = math.ceil(39 * s / h) + 1
     points = np.arange(-reach, reach + 1) * h
     log_norm = -math.log(math.fsum(np.exp(-0.5 * (points / s) ** 2).tolist()))
     below = np.cumsum(np.exp(log_norm - 0.5 * (points / s) ** 2))
@@ -246,10 +249,13 @@ def discrete_gaussian(scale: float, step: float = 1.0) -> Noise:
 
 
 def from_scipy(distribution: Any) -> Noise:
-    """Return any frozen continuous scipy.stats distribution as noise; nothing is known of its shape, so nothing is certified."""
+    """Return any frozen continuous scipy.stats distribution as noise; its shape is unknown, so nothing is certified."""
     if not (hasattr(distribution, "logpdf") and hasattr(distribution, "cdf")):
         raise DivulgeError.of(
-            "noise", "be a family name or a frozen continuous scipy.stats distribution", "it", type(distribution).__name__
+            "noise",
+            "be a family name or a frozen continuous scipy.stats distribution",
+            "it",
+            type(distribution).__name__,
         )
     return Noise(
         getattr(getattr(distribution, "dist", None), "name", "scipy"),
@@ -297,4 +303,6 @@ def as_noise(noise: Any, **parameters: float) -> Noise:
         import inspect
 
         names = ", ".join(inspect.signature(FAMILIES[noise]).parameters)
-        raise DivulgeError.of("noise", f"have parameters among {names} ({noise})", "it", f"given {sorted(parameters)}") from None
+        raise DivulgeError.of(
+            "noise", f"have parameters among {names} ({noise})", "it", f"given {sorted(parameters)}"
+        ) from None

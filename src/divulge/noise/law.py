@@ -29,10 +29,20 @@ class End:
 class Law(Protocol):
     """What the measures need: everything vectorized over y and in logs."""
 
-    noise: Noise
-    low: float
-    """Smallest location the noise is added to (may be -inf)."""
-    high: float
+    @property
+    def noise(self) -> Noise:
+        """The noise that is added."""
+        ...
+
+    @property
+    def low(self) -> float:
+        """The smallest location it is added to, maybe -inf."""
+        ...
+
+    @property
+    def high(self) -> float:
+        """The largest location it is added to, maybe +inf."""
+        ...
 
     def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (sup over secrets of log f(y | x), the secret)."""
@@ -68,7 +78,7 @@ class FiniteLaw:
     """Finitely many secrets x_i, locations x_i + r_j: the record's share plus that of the other records.
 
     `values`: the secrets; `shares`: their contribution to the location; `others`, `log_others`: the locations the other
-    records add, with log probabilities. `slack` bounds the error of having rounded a continuous secret (per unit slope).
+    records add, with log probabilities. `slack` bounds how far rounding a continuous secret moved things.
     """
 
     noise: Noise
@@ -217,7 +227,7 @@ def _normal_plus_gaussian(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
 
 
 def _uniform_plus_laplace(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
-    """Inside [lo, hi]: (2 - e^{-(y-lo)/b} - e^{-(hi-y)/b}) / 2(hi-lo); outside: e^{-d/b} (1 - e^{-(hi-lo)/b}) / 2(hi-lo)."""
+    """Inside [lo, hi]: 2(hi - lo) f(y) = 2 - e^{-(y-lo)/b} - e^{-(hi-y)/b}; at a distance d outside, e^{-d/b} less."""
     (low, high), b = x.support(), noise.parameters["scale"]
     beyond = np.maximum(np.maximum(low - y, y - high), 0.0)
     inside = np.clip(y, low, high)
@@ -240,7 +250,7 @@ CLOSED_FORMS: dict[tuple[str, str], Any] = {
     ("norm", "laplace"): _normal_plus_laplace,
     ("uniform", "laplace"): _uniform_plus_laplace,
 }
-"""(scipy name of the secret, kind of the noise) -> log density of their sum; every other pair goes through quadrature."""
+"""(scipy name of the secret, kind of the noise) -> log density of their sum; other pairs go through quadrature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,14 +296,14 @@ class NormalLaw:
 def tilted_ends(noise: Noise, secret: Secret, records: int) -> list[End]:
     """Return the limits for a continuous secret, by its cumulant generating function k.
 
-    With exponential tails of slope 1/b, theta = 1/(n b): pml -> hi theta - k(theta), pmc -> k(theta) - lo theta, and the
-    mirror image at -inf. A ratio that tends to 0 singles out the end of the support, which no density gives mass to.
+    With exponential tails of slope 1/b, theta = 1/(n b): pml -> hi theta - k(theta), pmc -> k(theta) - lo theta, and
+    the mirror image at -inf. A ratio that tends to 0 singles out the end of the support, which has no mass.
     """
     if noise.end_ratio is None:
         return []
     slope = -float(noise.end_ratio(np.array([1.0]))[0])
     if not secret.bounded or slope == math.inf:
-        mass = {v: p for v, p in secret.atoms}
+        mass = dict(secret.atoms)
         rarity = [-math.log(mass[v]) if v in mass else math.inf for v in (secret.high, secret.low)]
         return [End(math.inf, rarity[0], math.inf), End(-math.inf, rarity[1], math.inf)]
     theta = slope / records
@@ -318,8 +328,8 @@ def law_of(noise: Noise, secret: Secret, records: int) -> Law:
         return NormalLaw(noise, float(secret.continuous.mean()), float(secret.continuous.std()), records)
     if not secret.bounded or (not math.isfinite(noise.steepest) and noise.kind != "gaussian"):
         raise DivulgeError.of(
-            "records", "be 1 for an unbounded or unsmooth combination", "it", f"{records} with {secret.description} and "
-            f"{noise.kind} noise", "clip the records to an interval, or use a normal secret with Gaussian noise.",
+            "records", "be 1 for this secret and noise", "it", str(records),
+            "clip the records to an interval, or use a normal secret with Gaussian noise.",
         )  # fmt: skip
     return _rounded_law(noise, secret, records)
 
@@ -390,7 +400,7 @@ def _sums(values: np.ndarray, probabilities: np.ndarray, count: int, on_lattice:
         from scipy.stats import binom
 
         k = np.arange(count + 1)
-        return values[0] * count + k * (values[1] - values[0]), binom(count, probabilities[1]).logpmf(k)
+        return values[0] * count + k * (values[1] - values[0]), binom.logpmf(k, count, probabilities[1])
     step = values[1] - values[0] if on_lattice else _lattice_step(values)
     if step is not None and (values[-1] - values[0]) / step * count <= _MOST_SUMS:
         where = np.round((values - values[0]) / step).astype(int)

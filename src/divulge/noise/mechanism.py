@@ -54,7 +54,7 @@ class NoiseMechanism:
         noise: Any,
         secret: Any,
         *,
-        records: int = 1,
+        records: Any = 1,
         clip: tuple[float, float] | None = None,
         **parameters: float,
     ) -> None:
@@ -153,10 +153,63 @@ class NoiseMechanism:
         return [(float(e), self.tail(float(e), side).value) for e in np.atleast_1d(epsilons)]
 
     def binned(self, outcome_edges: Any, secret_edges: Any = None) -> Joint:
-        """Return the finite joint of binned secrets and outcomes, with exact bin masses; see `divulge.noise.binning`."""
+        """Return the finite joint of binned secrets and outcomes, with exact bin masses."""
         from divulge.noise.binning import binned
 
         return binned(self, outcome_edges, secret_edges)
+
+    def sub_gaussian_tail(self, epsilon: float) -> float:
+        """Return an upper bound on P(pmc(Y) > epsilon) for Gaussian noise on one bounded record.
+
+        With |X - E X| <= B and a = |y - E X| B / s^2, pmc(y) <= a^2/2 + a + B^2/(2 s^2), and Y is sub-Gaussian with
+        variance proxy s^2 + B^2; so the tail is at most 2 exp(-t^2 / 2(s^2 + B^2)) at the t where that bound reaches
+        epsilon. `tail(epsilon, "pmc")` is the exact value beside it.
+        """
+        if self.noise.kind != "gaussian" or self.records != 1 or not self.secret.bounded:
+            raise DivulgeError.of("mechanism", "add Gaussian noise to one bounded record", "it", repr(self))
+        s, mean = self.noise.parameters["scale"], self.secret.mean()
+        b = max(self.secret.high - mean, mean - self.secret.low)
+        inside = 1 + 2 * epsilon - (b / s) ** 2
+        if not inside > 1:
+            return 1.0
+        t = (math.sqrt(inside) - 1) * s * s / b
+        return min(1.0, 2 * math.exp(-t * t / (2 * (s * s + b * b))))
+
+    def to_dict(self, at: Any = (), epsilons: Any = (), unit: Unit = "nats") -> dict[str, Any]:
+        """Return the mechanism's leakage as plain data: noise, secret, pml, pmc, ldp, mean_pml, mutual_information.
+
+        With outcomes `at` also "points"; with `epsilons` (in `unit`) also "tail", delta = P(pml > epsilon).
+        """
+        nats = nats_per(unit)
+
+        def side(found: Supremum) -> dict[str, Any]:
+            numbers = {name: getattr(found, name) / nats for name in ("value", "lower", "upper")}
+            return {**numbers, "at": found.at, "method": found.method, "reason": found.reason}
+
+        out: dict[str, Any] = {
+            "noise": {"kind": self.noise.kind, **self.noise.parameters},
+            "secret": {
+                "distribution": self.secret.description,
+                "low": self.secret.low,
+                "high": self.secret.high,
+                "records": self.records,
+            },
+            "unit": unit,
+            "pml": side(self.pml_supremum),
+            "pmc": side(self.pmc_supremum),
+            "ldp": self.ldp.epsilon / nats,
+            "mean_pml": self.mean_pml().value / nats,
+            "mutual_information": self.mutual_information().value / nats,
+        }
+        if np.size(at):
+            y = np.atleast_1d(np.asarray(at, dtype=np.float64))
+            columns = (y, self.pml(y, unit), self.pmc(y, unit), self.density(y))
+            names = ("y", "pml", "pmc", "density")
+            out["points"] = [dict(zip(names, map(float, row), strict=True)) for row in zip(*columns, strict=True)]
+        if np.size(epsilons):
+            nat_epsilons = [float(e) * nats for e in np.atleast_1d(epsilons)]
+            out["tail"] = [{"epsilon": e / nats, "delta": self.tail(e).value} for e in nat_epsilons]
+        return out
 
     def plot(self, y: Any = None, ax: Any = None) -> Any:
         """Draw pml(y) and pmc(y) over y with the outcome density under them, and return the axes (extra: plot)."""
@@ -173,7 +226,7 @@ class NoiseMechanism:
 def exponential_mechanism(
     secrets: Any, candidates: Any, score: Callable[[Any, Any], float], epsilon: float, sensitivity: float
 ) -> Channel:
-    """Return the exponential mechanism over a finite set of candidates as a channel: C_xy prop. to exp(eps u(x,y) / 2D).
+    """Return the exponential mechanism over finitely many candidates: C_xy proportional to exp(eps u(x,y) / 2D).
 
     It is epsilon-LDP when |u(x, y) - u(x', y)| <= sensitivity D for all x, x', y.
 
@@ -184,13 +237,17 @@ def exponential_mechanism(
     0.731059
     """
     if not (0 <= epsilon < math.inf and 0 < sensitivity < math.inf):
-        raise DivulgeError.of("epsilon", "be finite and at least 0, with a positive sensitivity", "they are", f"{epsilon}, {sensitivity}")
+        raise DivulgeError.of(
+            "epsilon", "be finite and at least 0, with a positive sensitivity", "they are", f"{epsilon}, {sensitivity}"
+        )
     u = np.array([[float(score(x, y)) for y in candidates] for x in secrets])
     if not np.isfinite(u).all():
         raise DivulgeError.of("score", "be finite for every pair", "a score", "NaN or infinite")
     spread = float(np.ptp(u, axis=0).max())
     if not spread <= sensitivity * (1 + 1e-12):
-        raise DivulgeError.of("sensitivity", "bound how much a score changes with the secret", "that change", f"{spread:g}")
+        raise DivulgeError.of(
+            "sensitivity", "bound how much a score changes with the secret", "that change", f"{spread:g}"
+        )
     z = epsilon * u / (2 * sensitivity)
     weights = np.exp(z - z.max(axis=1, keepdims=True))
     return Channel(weights / weights.sum(axis=1, keepdims=True), list(secrets), list(candidates))

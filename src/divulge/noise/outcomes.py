@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.noise import quadrature
 from divulge.noise.law import ContinuousLaw, FiniteLaw, NormalLaw
-from divulge.noise.quadrature import log_mixture, panels
+from divulge.noise.quadrature import log_mixture
 from divulge.noise.search import Side, leakage
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ def integral(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray])
         with np.errstate(invalid="ignore"):
             return np.where(p > 0, p * f(flat), 0.0).reshape(at.shape)
 
-    value, error = panels(integrand, y[None, :], tolerance=1e-10)
-    return Estimate(float(value[0]), float(error[0]) + 1e-14)
+    value, error = quadrature.integral(integrand, y, tolerance=1e-11)
+    return Estimate(value, error + 1e-14)
 
 
 def mean(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
@@ -136,7 +137,7 @@ def _below(mechanism: "NoiseMechanism", y: np.ndarray, *, above: bool) -> np.nda
         return outcome.sf(y) if above else outcome.cdf(y)
     assert isinstance(law, ContinuousLaw)
     as_density = _Side(noise, side)
-    value = np.exp(log_mixture(law.secret, as_density, y, np.zeros(len(y)))[0])  # type: ignore[arg-type]
+    value = np.exp(log_mixture(law.secret, as_density, y, np.zeros(len(y)))[0])
     for v, p in law.secret.atoms:
         value = value + p * side(y - v)
     return value

@@ -6,11 +6,11 @@ How a supremum is found depends on what is known of noise and secret; the ways a
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from divulge.noise.law import FiniteLaw, Law, logsumexp
+from divulge.noise.law import FiniteLaw, Law
 
 Side = Literal["pml", "pmc"]
 _TOLERANCE = {True: 1e-11, False: 1e-6}
@@ -105,11 +105,13 @@ def _breakpoints(law: FiniteLaw, side: Side) -> Supremum:
     """Laplace noise: between neighboring locations f(y|x)/f(y) is a Moebius function of e^{2y/b}, hence monotone."""
     y = law.locations
     values = leakage(law, side, y)[0]
-    return _best_of([*zip(values.tolist(), y.tolist(), strict=True), *ends(law, side)], "closed form at the data points")
+    return _best_of(
+        [*zip(values.tolist(), y.tolist(), strict=True), *ends(law, side)], "closed form at the data points"
+    )
 
 
 def _pieces(law: FiniteLaw, side: Side) -> Supremum:
-    """Noise whose density is constant between jumps: one point a piece, up to one period beyond the data, where it repeats."""
+    """Noise whose density is constant between jumps: one point a piece, up to a period beyond the data."""
     assert law.noise.jumps is not None
     period = law.noise.parameters["sensitivity"]
     reach = law.high - law.low + 2 * period
@@ -123,7 +125,7 @@ def _pieces(law: FiniteLaw, side: Side) -> Supremum:
 
 
 def _lattice(law: FiniteLaw, side: Side) -> Supremum:
-    """Noise on a lattice: every lattice point among the data, and on until the value is within rounding of its limit."""
+    """Noise on a lattice: every lattice point among the data, and on until the value is at its limit."""
     assert law.noise.step is not None
     step, limits = law.noise.step, ends(law, side)
     inside = np.arange(0, round((law.high - law.low) / step) + 1)
@@ -169,7 +171,7 @@ def _bracketed(law: Law, side: Side) -> Supremum:
 
 
 def _lipschitz(law: Law, side: Side) -> Supremum:
-    """Noise with |(log f)'| <= K: every log f(y|x), and log f(y), is K-Lipschitz; leakage vanishes far from the data."""
+    """Noise with |(log f)'| <= K: every log f(y|x) and log f(y) is K-Lipschitz; far out nothing leaks."""
     sign = 1.0 if side == "pml" else -1.0
     slope = 2 * law.noise.steepest
 
@@ -207,7 +209,9 @@ def _branch_and_bound(
     sign: float,
 ) -> Supremum:
     limits = ends(law, side)
-    tolerance = _TOLERANCE[isinstance(law, FiniteLaw)]
+    known = isinstance(law, FiniteLaw)
+    blur = float(law.error(np.array([law.low, law.high])).max()) if known else 0.0
+    tolerance = max(_TOLERANCE[known], blur)  # no narrower than what rounding the secret has cost
     scale = law.noise.parameters["scale"]
     inner = np.linspace(law.low - 3 * scale, law.high + 3 * scale, 513)
     outer = np.geomspace(3 * scale, max(reach, 6 * scale), 65)
@@ -258,7 +262,7 @@ def _refined(law: Law, side: Side, best: float, where: float) -> tuple[float, fl
 
     if math.isfinite(where):
         step = 0.02 * law.noise.parameters["scale"]
-        found = minimize_scalar(
+        found: Any = minimize_scalar(
             lambda v: -float(leakage(law, side, np.array([v]))[0][0]),
             bounds=(where - step, where + step),
             method="bounded",
@@ -271,11 +275,13 @@ def _refined(law: Law, side: Side, best: float, where: float) -> tuple[float, fl
 
 
 def _searched(law: Law, side: Side) -> Supremum:
-    """Nothing is known of the shape: a dense search gives a lower bound; what any outcome can leak at most, the upper."""
+    """Nothing is known of the shape: a dense search gives a lower bound; what an outcome leaks at most, the upper."""
     scale = law.noise.parameters.get("scale", float(law.noise.frozen.std()) if law.noise.frozen is not None else 1.0)
     scale = scale if math.isfinite(scale) and scale > 0 else 1.0
     span = law.high - law.low
-    y = np.linspace(law.low - span - 12 * scale, law.high + span + 12 * scale, 8193 if isinstance(law, FiniteLaw) else 1025)
+    y = np.linspace(
+        law.low - span - 12 * scale, law.high + span + 12 * scale, 8193 if isinstance(law, FiniteLaw) else 1025
+    )
     with np.errstate(invalid="ignore"):
         values = leakage(law, side, y)[0]
     values = np.where(np.isnan(values), 0.0, values)
@@ -292,7 +298,10 @@ def _searched(law: Law, side: Side) -> Supremum:
 WAYS: tuple[tuple[Callable[[Law, Side], bool], Callable[..., Supremum]], ...] = (
     (lambda law, side: law.low == law.high, _constant),
     (lambda law, side: not (math.isfinite(law.low) and math.isfinite(law.high)), _unbounded_secret),
-    (lambda law, side: side == "pmc" and law.noise.unimodal and math.isinf(law.noise.shift_loss(1.0)), _unbounded_ratio),
+    (
+        lambda law, side: side == "pmc" and law.noise.unimodal and math.isinf(law.noise.shift_loss(1.0)),
+        _unbounded_ratio,
+    ),
     (lambda law, side: any(math.isinf(limit) for limit, _ in ends(law, side)), _unbounded_end),
     (lambda law, side: law.noise.kind == "laplace" and side == "pmc", _at_the_ends),
     (lambda law, side: isinstance(law, FiniteLaw) and law.noise.kind == "laplace" and law.slack == 0, _breakpoints),
@@ -303,4 +312,3 @@ WAYS: tuple[tuple[Callable[[Law, Side], bool], Callable[..., Supremum]], ...] = 
     (lambda law, side: True, _searched),
 )
 """(when it applies, how it is found), in order."""
-

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,12 +47,25 @@ class Secret:
         """Whether the support is bounded on both sides."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
+    def mean(self) -> float:
+        """Return E X; NaN where it does not exist."""
+        if self.values is not None and self.probabilities is not None:
+            return float(self.probabilities @ self.values)
+        if not self.atoms:
+            return float(self.continuous.mean())
+        from divulge.noise.quadrature import expectation
+
+        shift = self.low
+        body = expectation(self, lambda x: x - shift)[0]
+        return shift + body + math.fsum(p * (v - shift) for v, p in self.atoms)
+
     def cumulant(self, t: float) -> float:
         """Return k(t) = log E e^{tX}; +inf where the expectation diverges."""
         if self.values is not None and self.probabilities is not None:
             from scipy.special import logsumexp
 
-            return float(logsumexp(t * self.values, b=self.probabilities))
+            total: Any = logsumexp(t * self.values, b=self.probabilities)
+            return float(total)
         if self.continuous.dist.name == "norm" and not self.atoms:
             return t * float(self.continuous.mean()) + 0.5 * (t * float(self.continuous.std())) ** 2
         top = max(t * self.low, t * self.high) if self.bounded else 0.0
@@ -68,12 +82,26 @@ def finite(values: Any, probabilities: Any, description: str | None = None) -> S
         raise DivulgeError.of("secret", "have finite values", "a value", str(x[~np.isfinite(x)][0]))
     prior = Prior(np.asarray(probabilities, dtype=np.float64).ravel())
     if len(x) != len(prior):
-        raise DivulgeError.of("secret", f"have a probability for each of its {len(x)} values", "there are", str(len(prior)))
+        raise DivulgeError.of(
+            "secret", f"have a probability for each of its {len(x)} values", "there are", str(len(prior))
+        )
     atoms, where = np.unique(x, return_inverse=True)
     p = np.bincount(where, weights=prior.floats)
     atoms, p = atoms[p > 0], p[p > 0]
     text = description or "values(" + ", ".join(f"{a:g}:{b:g}" for a, b in zip(atoms, p, strict=True)) + ")"
     return Secret(text, float(atoms[0]), float(atoms[-1]), atoms, p)
+
+
+def counted(counts: Mapping[Any, int], description: str) -> Secret:
+    """Return the empirical distribution of numbers given with their counts; a value that is not a number is refused."""
+    try:
+        values = np.array([float(value) for value in counts])
+    except (TypeError, ValueError):
+        raise DivulgeError.of(
+            "secret", "hold numbers only", f"a value of {description}", "missing or no number"
+        ) from None
+    weights = np.array(list(counts.values()), dtype=np.float64)
+    return finite(values, weights / weights.sum(), description)
 
 
 def sample(data: Any, description: str = "sample") -> Secret:
@@ -82,7 +110,7 @@ def sample(data: Any, description: str = "sample") -> Secret:
     if not (x.size and np.isfinite(x).all()):
         raise DivulgeError.of("secret", "be a non-empty sample of finite numbers", "it", "empty or not finite")
     values, counts = np.unique(x, return_counts=True)
-    return Secret(description, float(values[0]), float(values[-1]), values, counts / counts.sum())
+    return counted(dict(zip(values.tolist(), counts.tolist(), strict=True)), description)
 
 
 def from_scipy(distribution: Any, description: str) -> Secret:
@@ -187,18 +215,22 @@ def parse(text: str) -> Secret:
     if name in NAMED:
         wanted, build = NAMED[name]
         if len(arguments) != wanted:
-            raise DivulgeError.of("secret", f"have {wanted} argument(s) in {name}(...)", "it", f"given {len(arguments)}")
+            raise DivulgeError.of(
+                "secret", f"have {wanted} argument(s) in {name}(...)", "it", f"given {len(arguments)}"
+            )
         return build(*arguments)
     stats = require("scipy.stats", "science")
-    family = getattr(stats, name, None)
+    family: Any = getattr(stats, name, None)
     if not isinstance(family, (stats.rv_continuous, stats.rv_discrete)):
         raise DivulgeError.of("secret", "name a known distribution", "it", repr(name[:40]))
     try:
-        frozen = family(*arguments)
+        frozen: Any = family(*arguments)
         if not np.isfinite(frozen.support()[0]) and np.isnan(frozen.support()[0]):
             raise ValueError
     except (TypeError, ValueError):
-        raise DivulgeError.of("secret", f"have legal arguments for scipy.stats.{name}", "they are", inside[:60]) from None
+        raise DivulgeError.of(
+            "secret", f"have legal arguments for scipy.stats.{name}", "they are", inside[:60]
+        ) from None
     return from_scipy(frozen, f"{name}({inside})")
 
 

@@ -1,0 +1,129 @@
+"""`divulge noise`: what noise on a number gives away about one record."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from divulge.cli.common import JsonOption, UnitOption, emit, note, number, print_table
+from divulge.errors import DivulgeError
+
+_KINDS = "laplace, gaussian, staircase, student-t, logistic, discrete-laplace or discrete-gaussian"
+
+
+def command(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{_KINDS}.")],
+    scale: Annotated[float, typer.Option("--scale", help="b of Laplace, sigma of Gaussian.")],
+    secret: Annotated[
+        str,
+        typer.Option(
+            "--secret",
+            metavar="SECRET",
+            help="values(0:0.5, 1:0.5), bernoulli(0.3), rademacher(), uniform(-1, 1), normal(0, 1), "
+            "any scipy.stats name with its arguments, or TABLE:COLUMN.",
+        ),
+    ],
+    records: Annotated[int, typer.Option("--records", help="Release the mean of so many records.")] = 1,
+    clip: Annotated[str | None, typer.Option("--clip", metavar="LOW,HIGH", help="Clip records first.")] = None,
+    df: Annotated[float | None, typer.Option("--df", help="Degrees of freedom of student-t (3).")] = None,
+    sensitivity: Annotated[float | None, typer.Option("--sensitivity", help="Step width of staircase (1).")] = None,
+    gamma: Annotated[float | None, typer.Option("--gamma", help="Share of the upper step of staircase.")] = None,
+    step: Annotated[float | None, typer.Option("--step", help="Lattice step of discrete noise (1).")] = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="Y[,Y...]", help="Leakage of these outcomes.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", metavar="E[,E...]", help="Probability that pml exceeds these.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw pml(y) and pmc(y) to FILE.")] = None,
+    unit: UnitOption = "nats",
+    as_json: JsonOption = False,
+) -> None:
+    """Tell what noise on a number gives away about one record: pml and pmc, per outcome and at most."""
+    from divulge.noise.mechanism import NoiseMechanism
+
+    given = {"df": df, "sensitivity": sensitivity, "gamma": gamma, "step": step}
+    parameters = {name: value for name, value in given.items() if value is not None}
+    bounds = _numbers(clip, "--clip") if clip else None
+    if bounds is not None and len(bounds) != 2:
+        raise DivulgeError.of("--clip", "be two numbers LOW,HIGH", "it", repr(clip))
+    mechanism = NoiseMechanism(
+        kind,
+        _secret(secret),
+        records=records,
+        clip=None if bounds is None else (bounds[0], bounds[1]),
+        scale=scale,
+        **parameters,
+    )
+    found = mechanism.to_dict(_numbers(at, "--at"), _numbers(epsilon, "--epsilon"), unit)
+    if plot is not None:
+        _draw(mechanism, plot)
+    if as_json:
+        emit(found)
+    else:
+        _print(found, mechanism.ldp.exact)
+
+
+def _secret(text: str) -> Any:
+    """Return the secret a name stands for, or the column of numbers of TABLE:COLUMN."""
+    if "(" in text or ":" not in text:
+        return text
+    from divulge.files import count_rows
+    from divulge.noise.secrets import counted
+
+    table, _, column = text.rpartition(":")
+    return counted({value: count for (value,), count in count_rows(table, column).items()}, text)
+
+
+def _numbers(text: str | None, option: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")] if text else []
+    except ValueError:
+        raise DivulgeError.of(option, "be numbers separated by commas", "it", repr(text)) from None
+
+
+def _draw(mechanism: Any, path: Path) -> None:
+    from divulge.extras import require
+
+    require("matplotlib", "plot").use("Agg")
+    try:
+        mechanism.plot().figure.savefig(path, dpi=150)
+    except (OSError, ValueError) as error:
+        raise DivulgeError(f"cannot draw to {path}: {error}.") from None
+    note(f"drawn to {path}")
+
+
+def _print(found: dict[str, Any], ldp_exact: bool) -> None:
+    unit, noise, secret = found["unit"], found["noise"], found["secret"]
+    arguments = ", ".join(f"{k} {v:g}" for k, v in noise.items() if k != "kind")
+    about = f"mean of {secret['records']} records of " if secret["records"] > 1 else ""
+    print(f"{noise['kind']} noise ({arguments}) on {about}{secret['distribution']}; leakage about one record [{unit}]")
+    rows = [
+        [
+            name,
+            found[name]["value"],
+            f"[{number(found[name]['lower'], 6)}, {number(found[name]['upper'], 6)}]",
+            _place(found[name]["at"]),
+        ]
+        for name in ("pml", "pmc")
+    ]
+    print_table("At most, over all outcomes", ["measure", "value", "bracket", "at y"], rows)
+    for name in ("pml", "pmc"):
+        if found[name]["reason"]:
+            print(f"{name}: {found[name]['reason']}.")
+    kind = "" if ldp_exact else " (an upper bound)"
+    print_table(
+        "In all",
+        ["measure", "value"],
+        [
+            [f"ldp{kind}", found["ldp"]],
+            ["mean pml", found["mean_pml"]],
+            ["mutual information", found["mutual_information"]],
+        ],
+    )
+    if "points" in found:
+        print_table("By outcome", ["y", "pml", "pmc", "density"], [list(p.values()) for p in found["points"]], left=0)
+    if "tail" in found:
+        print_table("Tail", ["epsilon", "P(pml > epsilon)"], [list(p.values()) for p in found["tail"]], left=0)
+
+
+def _place(at: float) -> str:
+    return {float("inf"): "-> inf", float("-inf"): "-> -inf"}.get(at, number(at, 6))

@@ -1,0 +1,111 @@
+"""Adversaries who guess a number: L^p cost and alpha-loss, before and after an outcome, by sums or by quadrature."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.noise import quadrature
+from divulge.noise.law import ContinuousLaw, FiniteLaw
+from divulge.noise.quadrature import quantile_marks
+
+if TYPE_CHECKING:
+    from divulge.noise.mechanism import NoiseMechanism
+
+Integral = Callable[[Callable[[np.ndarray, np.ndarray], np.ndarray]], float]
+"""Takes h(x, w): x secrets and w their mass or density; returns the sum or integral of h."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The least expected cost before and after an outcome; `leakage` is log(before / after) in nats, at most pmc(y)."""
+
+    before: float
+    after: float
+
+    @property
+    def leakage(self) -> float:
+        """Return log(before / after); 0/0 is 0 and a/0 is +inf."""
+        if self.before == self.after:
+            return 0.0
+        return math.inf if self.after == 0 else math.log(self.before / self.after)
+
+
+def power_cost(mechanism: "NoiseMechanism", y: float, p: float) -> Guess:
+    """Return the least E|X - w|^p over guesses w, before and after the outcome `y`, for p >= 1."""
+    if not (1 <= p < math.inf):
+        raise DivulgeError.of("p", "be finite and at least 1", "it", str(p))
+    return Guess(*(_least_power(mechanism, total, p) for total in _before_and_after(mechanism, y)))
+
+
+def alpha_loss(mechanism: "NoiseMechanism", y: float, alpha: float) -> Guess:
+    """Return the least expected alpha-loss a/(a-1) (1 - ||f||_a), before and after the outcome `y`, for a > 1.
+
+    For a secret with a density f the guess is a density too, and the loss is a cost only while ||f||_a <= 1.
+    """
+    if not alpha > 1:
+        raise DivulgeError.of("alpha", "be above 1 (inf allowed)", "it", str(alpha))
+    losses: list[float] = []
+    for total in _before_and_after(mechanism, y):
+        norm = _peak(total) if math.isinf(alpha) else total(lambda _, w: w**alpha) ** (1 / alpha)
+        if not norm <= 1 + 1e-12:
+            raise DivulgeError.of(
+                "secret", "have a density with alpha-norm at most 1, or finitely many values", "the norm", f"{norm:g}",
+                "measure the secret in smaller units, or bin it: mechanism.binned(...).",
+            )  # fmt: skip
+        factor = 1.0 if math.isinf(alpha) else alpha / (alpha - 1)
+        losses.append(factor * max(0.0, 1 - norm))
+    return Guess(*losses)
+
+
+def _before_and_after(mechanism: "NoiseMechanism", y: float) -> tuple[Integral, Integral]:
+    law, point = mechanism.law, np.array([float(y)])
+    if isinstance(law, FiniteLaw):
+        prior = np.exp(law.log_prior)
+        posterior = np.exp(law.log_prior + law.log_given(point)[0] - law.log_outcome(point)[0])
+        return tuple((lambda h, w=w: math.fsum(h(law.values, w).tolist())) for w in (prior, posterior))  # type: ignore[return-value]
+    if not isinstance(law, ContinuousLaw) or law.secret.atoms:
+        raise DivulgeError.of("mechanism", "be about one record with values or a density", "it", repr(mechanism))
+    log_f = float(law.log_outcome(point)[0])
+    density: Any = law.secret.continuous.pdf
+    edges = np.unique(np.clip(np.concatenate([quantile_marks(law.secret), y + law.noise.marks(1.0)]), *_ends(law)))
+
+    def integral(weight: Callable[[np.ndarray], np.ndarray]) -> Integral:
+        return lambda h: quadrature.integral(lambda x: h(x, weight(x)), edges)[0]
+
+    return integral(density), integral(lambda x: density(x) * np.exp(law.noise.log_density(y - x) - log_f))
+
+
+def _ends(law: ContinuousLaw) -> tuple[float, float]:
+    marks = quantile_marks(law.secret)
+    return float(marks[0]), float(marks[-1])
+
+
+def _least_power(mechanism: "NoiseMechanism", total: Integral, p: float) -> float:
+    from scipy.optimize import minimize_scalar
+
+    if p == 2:
+        mean = total(lambda x, w: x * w)
+        return total(lambda x, w: (x - mean) ** 2 * w)
+    law = mechanism.law
+    low, high = (law.low, law.high) if isinstance(law, FiniteLaw) else _ends(law)  # type: ignore[arg-type]
+    cost = lambda guess: total(lambda x, w: np.abs(x - guess) ** p * w)  # noqa: E731
+    if isinstance(law, FiniteLaw) and p == 1:
+        return min(cost(v) for v in law.values)
+    found: Any = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-10 * (high - low)})
+    return float(found.fun)
+
+
+def _peak(total: Integral) -> float:
+    top = 0.0
+
+    def look(_: np.ndarray, w: np.ndarray) -> np.ndarray:
+        nonlocal top
+        top = max(top, float(np.max(w)))
+        return w
+
+    total(look)
+    return top

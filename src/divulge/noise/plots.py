@@ -1,0 +1,69 @@
+"""The picture of a noise mechanism: pml(y) and pmc(y) over y, the outcome's density under them (extra: plot)."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from divulge.extras import require
+from divulge.noise import outcomes
+
+if TYPE_CHECKING:
+    from divulge.noise.mechanism import NoiseMechanism
+
+_COLORS = {"pml": "#b2182b", "pmc": "#2166ac", "density": "#d9d9d9"}
+
+
+def span(mechanism: "NoiseMechanism") -> tuple[float, float]:
+    """Return an interval of outcomes that holds all but about 1e-4 of the mass, for drawing."""
+    noise = mechanism.noise
+    out = float(noise.frozen.isf(5e-5)) if noise.frozen is not None else 10 * noise.parameters["scale"]
+    low, high = mechanism.law.low, mechanism.law.high
+    if not (math.isfinite(low) and math.isfinite(high)):
+        low, high = (float(v) for v in mechanism.secret.continuous.ppf([5e-5, 1 - 5e-5]))
+    return low - out, high + out
+
+
+def plot(mechanism: "NoiseMechanism", y: Any = None, ax: Any = None) -> Any:
+    """Draw the mechanism on matplotlib axes and return them."""
+    pyplot = require("matplotlib.pyplot", "plot")
+    ax = pyplot.subplots(figsize=(7, 4.2), layout="constrained")[1] if ax is None else ax
+    lattice = mechanism.noise.step is not None
+    if y is None:
+        first, last = span(mechanism)
+        every = outcomes.points(mechanism) if lattice else np.linspace(first, last, 801)
+        y = every[(every >= first) & (every <= last)]
+    y = np.asarray(y, dtype=np.float64).ravel()
+    under = ax.twinx()
+    density = mechanism.density(y)
+    if lattice:
+        under.bar(y, density, width=0.8 * mechanism.noise.parameters["step"], color=_COLORS["density"], zorder=0)
+    else:
+        under.fill_between(y, density, color=_COLORS["density"], linewidth=0, zorder=0)
+    under.set_ylim(0, 2.2 * float(density.max()))
+    under.set_ylabel("probability of y" if lattice else "density of y", color="#767676")
+    under.tick_params(axis="y", colors="#767676")
+    style: dict[str, Any] = {"marker": "o", "markersize": 3, "linestyle": "none"} if lattice else {"linewidth": 1.8}
+    for side, found in (("pml", mechanism.pml_supremum), ("pmc", mechanism.pmc_supremum)):
+        value = mechanism.pml(y) if side == "pml" else mechanism.pmc(y)
+        if np.isfinite(value).any():
+            ax.plot(y, np.where(np.isfinite(value), value, np.nan), color=_COLORS[side], label=f"{side}(y)", **style)
+        if math.isfinite(found.value):
+            ax.axhline(found.value, color=_COLORS[side], linestyle=":", linewidth=1, label=f"largest {side}")
+        elif not np.isfinite(value).any():
+            ax.plot([], [], color=_COLORS[side], label=f"{side} is infinite everywhere")
+    ax.set_zorder(under.get_zorder() + 1)
+    ax.patch.set_visible(False)
+    ax.set_ylim(bottom=0)
+    ax.margins(x=0)
+    ax.set_xlabel("outcome y")
+    ax.set_ylabel("leakage [nats]")
+    ax.set_title(_title(mechanism), fontsize=10)
+    ax.legend(loc="best", fontsize=8, framealpha=0.9)
+    return ax
+
+
+def _title(mechanism: "NoiseMechanism") -> str:
+    arguments = ", ".join(f"{k} {v:g}" for k, v in mechanism.noise.parameters.items())
+    about = f", one of {mechanism.records} records" if mechanism.records > 1 else ""
+    return f"{mechanism.noise.kind} noise ({arguments}) on {mechanism.secret.description}{about}"

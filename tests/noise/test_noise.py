@@ -1,0 +1,364 @@
+"""Noise on numbers against its definition: high-precision quadrature, grids, draws, and exact sums."""
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import divulge as dv
+from divulge.noise.families import FAMILIES, as_noise
+
+TRAP = "values(0:0.495, 0.5:0.01, 1:0.495)"
+
+DENSITIES = {
+    "laplace": lambda z, s: mp.exp(-abs(z) / s) / (2 * s),
+    "gaussian": lambda z, s: mp.exp(-((z / s) ** 2) / 2) / (s * mp.sqrt(2 * mp.pi)),
+    "logistic": lambda z, s: mp.exp(-z / s) / (s * (1 + mp.exp(-z / s)) ** 2),
+    "student-t": lambda z, s: (
+        mp.gamma(2) / (mp.sqrt(3 * mp.pi) * mp.gamma(mp.mpf(3) / 2) * s) * (1 + (z / s) ** 2 / 3) ** -2
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_families_are_distributions(kind: str) -> None:
+    noise = as_noise(kind, scale=0.7)
+    z = np.linspace(-4, 4, 41) if noise.step is None else np.arange(-40.0, 41.0)
+    if noise.step is None:
+        slope = (noise.cdf(z + 1e-6) - noise.cdf(z - 1e-6)) / 2e-6
+        smooth = np.abs(slope - np.exp(noise.log_density(z))) <= 1e-6
+        assert smooth.mean() > 0.8, "the density is the slope of the distribution function but at jumps and kinks"
+    else:
+        assert math.fsum(np.exp(noise.log_density(z))) == pytest.approx(1, abs=1e-14)
+        assert np.cumsum(np.exp(noise.log_density(z))) == pytest.approx(noise.cdf(z), abs=1e-14)
+    assert noise.cdf(z) == pytest.approx(1 - noise.cdf(-z - (noise.step or 0.0)), abs=1e-14)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_shift_loss_is_the_largest_likelihood_ratio(kind: str) -> None:
+    noise = as_noise(kind, scale=0.7)
+    if math.isinf(noise.shift_loss(1.0)):
+        assert kind in ("gaussian", "discrete-gaussian")
+        return
+    z = np.linspace(-60, 60, 240_001) if noise.step is None else np.arange(-60.0, 61.0)
+    for d in (1.0, 2.0):
+        ratio = float((noise.log_density(z) - noise.log_density(z + d)).max())
+        assert ratio <= noise.shift_loss(d) + 1e-9
+        assert ratio == pytest.approx(noise.shift_loss(d), rel=1e-6)
+
+
+def _mp_leakage(kind: str, scale: float, pairs: list[tuple[float, float]], y: float) -> tuple[mp.mpf, mp.mpf]:
+    """Return (pml(y), pmc(y)) in 50 digits, straight from the definition."""
+    with mp.workdps(50):
+        given = [DENSITIES[kind](mp.mpf(y) - mp.mpf(v), mp.mpf(scale)) for v, _ in pairs]
+        outcome = mp.fsum(mp.mpf(p) * f for (_, p), f in zip(pairs, given, strict=True))
+        return mp.log(max(given) / outcome), mp.log(outcome / min(given))
+
+
+@pytest.mark.parametrize("kind", DENSITIES)
+def test_finite_secret_by_outcome(kind: str) -> None:
+    pairs = [(0.0, 0.25), (0.5, 0.125), (1.75, 0.625)]
+    m = dv.NoiseMechanism(kind, "values(0:0.25, 0.5:0.125, 1.75:0.625)", scale=0.5)
+    for y in (-40.0, -1.0, 0.2, 0.5, 1.0, 3.0, 25.0):
+        pml, pmc = _mp_leakage(kind, 0.5, pairs, y)
+        assert m.pml(y) == pytest.approx(float(pml), rel=1e-12, abs=1e-13)
+        assert m.pmc(y) == pytest.approx(float(pmc), rel=1e-12, abs=1e-13)
+
+
+SECRETS = {
+    "uniform(-1, 1)": (lambda x: mp.mpf(1) / 2, (-1, 1)),
+    "beta(2, 5)": (lambda x: 30 * x * (1 - x) ** 4, (0, 1)),
+    "normal(0.5, 2)": (lambda x: mp.exp(-((x - mp.mpf("0.5")) ** 2) / 8) / (2 * mp.sqrt(2 * mp.pi)), (-40, 41)),
+}
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("kind", DENSITIES)
+def test_continuous_secret_by_outcome(kind: str, secret: str) -> None:
+    density, (low, high) = SECRETS[secret]
+    m = dv.NoiseMechanism(kind, secret, scale=0.7)
+    for y in (-2.5, 0.3, 6.0):
+        cuts = sorted({low, high, *(min(max(y + d, low), high) for d in (-20, -5, -1, 0, 1, 5, 20))})
+        with mp.workdps(30):
+            exact = mp.log(mp.quad(lambda x, y=y: density(x) * DENSITIES[kind](y - x, mp.mpf("0.7")), cuts))
+        assert m.log_density(y) == pytest.approx(float(exact), rel=1e-10, abs=1e-10)
+        assert abs(m.log_density(y) - float(exact)) <= float(m.law.error(np.array([y]))[0]) + 1e-12
+
+
+def test_laplace_closed_forms() -> None:
+    b, n = 0.4, 3
+    m = dv.NoiseMechanism("laplace", TRAP, scale=b, records=n)
+    k = m.secret.cumulant
+    assert m.pmc_supremum.value == pytest.approx(max(k(1 / (n * b)), k(-1 / (n * b)) + 1 / (n * b)), rel=1e-13)
+    assert m.pmc_supremum.value <= 1 / (n * b) == m.ldp.epsilon
+    assert math.isinf(m.pmc_supremum.at)
+    one = dv.NoiseMechanism("laplace", TRAP, scale=b)
+    x, p = one.secret.values, one.secret.probabilities
+    assert x is not None
+    assert p is not None
+    assert one.pml_supremum.value == pytest.approx(max(-math.log(p @ np.exp(-np.abs(x - v) / b)) for v in x), rel=1e-13)
+    ends = max(1 / b - k(1 / b), -k(-1 / b))
+    assert one.pml_supremum.value > 1.5 * ends, "a rare value inside dominates: the ends alone are only a lower bound"
+    assert one.pml_supremum.at == 0.5
+
+
+def test_rademacher_laplace() -> None:
+    m = dv.NoiseMechanism("laplace", "rademacher()", scale=2.0)
+    assert m.pmc_supremum.value == pytest.approx(math.log(math.cosh(0.5)) + 0.5, rel=1e-14)
+    assert m.pml_supremum.value == pytest.approx(0.5 - math.log(math.cosh(0.5)), rel=1e-14)
+
+
+def test_gaussian_pmc_bounds_of_the_paper() -> None:
+    s, b = 0.8, 1.0
+    for secret in ("rademacher()", "values(-1:0.25, 0:0.5, 1:0.25)", "uniform(-1, 1)"):
+        m = dv.NoiseMechanism("gaussian", secret, scale=s)
+        for y in (0.0, 0.5, 2.0, 10.0):
+            low = m.secret.cumulant(y / s**2) + y * b / s**2
+            assert low - 1e-10 <= m.pmc(y) <= low + b * b / (2 * s * s) + 1e-10
+            assert m.pmc(-y) == pytest.approx(m.pmc(y), rel=1e-9)
+        assert m.pmc_supremum.value == math.inf
+        assert m.pmc_supremum.reason
+        for epsilon in (1.0, 3.0, 8.0):
+            assert m.tail(epsilon, "pmc").value <= m.sub_gaussian_tail(epsilon)
+
+
+def test_gaussian_secret_gaussian_noise() -> None:
+    m = dv.NoiseMechanism("gaussian", "normal(1, 2)", scale=0.5)
+    y = np.array([-3.0, 1.0, 6.0])
+    variance = 4 + 0.25
+    expected = 0.5 * np.log(variance / 0.25) + (y - 1) ** 2 / (2 * variance)
+    assert m.pml(y) == pytest.approx(expected, rel=1e-12)
+    assert np.isinf(m.pmc(y)).all()
+    assert m.pml_supremum.value == m.pmc_supremum.value == math.inf
+    assert m.mutual_information().value == pytest.approx(0.5 * math.log(variance / 0.25), rel=1e-9)
+    many = dv.NoiseMechanism("gaussian", "normal(1, 2)", scale=0.5, records=10)
+    inner, outer = 9 * 4 / 100 + 0.25, 4 / 10 + 0.25
+    assert many.pml(1.0) == pytest.approx(0.5 * math.log(outer / inner), rel=1e-12)
+    assert many.mutual_information().value == pytest.approx(0.5 * math.log(outer / inner), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "secret"),
+    [
+        ("laplace", "uniform(0, 1)"),
+        ("gaussian", "uniform(0, 1)"),
+        ("laplace", "normal(0, 1)"),
+        ("student-t", "expon()"),
+    ],
+)
+def test_infinities_say_why(kind: str, secret: str) -> None:
+    m = dv.NoiseMechanism(kind, secret, scale=1.0)
+    for found in (m.pml_supremum, m.pmc_supremum):
+        assert math.isinf(found.value) == bool(found.reason)
+        assert math.isinf(found.lower) == math.isinf(found.value)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([*sorted(DENSITIES), "staircase"]), st.integers(1, 3))
+def test_no_outcome_beats_the_supremum(seed: int, kind: str, records: int) -> None:
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 6))
+    values, weights = np.round(rng.uniform(-2, 2, k), 2), rng.dirichlet(np.full(k, 0.5)) + 1e-4
+    text = "values(" + ", ".join(f"{v}:{w}" for v, w in zip(values, weights / weights.sum(), strict=True)) + ")"
+    m = dv.NoiseMechanism(kind, text, scale=float(rng.uniform(0.2, 2)), records=records)
+    y = np.unique(np.concatenate([np.linspace(-30, 30, 4001), m.law.locations]))  # type: ignore[attr-defined]
+    for side, found in (("pml", m.pml_supremum), ("pmc", m.pmc_supremum)):
+        on_grid = float(np.max(getattr(m, side)(y)))
+        assert on_grid <= found.upper + 1e-12
+        assert found.lower <= found.value <= found.upper
+        if math.isfinite(found.value):
+            assert found.upper - found.lower <= 1e-7 * max(1, found.value)
+            far = float(np.max(getattr(m, side)(np.array([-700.0, 700.0]))))
+            assert max(on_grid, far) >= found.value - 0.02 * max(1.0, found.value)
+
+
+@pytest.mark.parametrize(("kind", "p_max"), [("discrete-laplace", None), ("discrete-gaussian", 0.6)])
+def test_lattice_noise_against_exact_sums(kind: str, p_max: float | None) -> None:
+    m = dv.NoiseMechanism(kind, "values(0:0.25, 2:0.6, 5:0.15)", scale=1.5)
+    z = np.arange(-400, 401)
+    weights = np.exp(-np.abs(z) / 1.5) if kind == "discrete-laplace" else np.exp(-0.5 * (z / 1.5) ** 2)
+    weights /= weights.sum()
+    y = np.arange(-20, 26)
+    given = np.array([[weights[v - x + 400] for v in y] for x in (0, 2, 5)])
+    q = np.array([0.25, 0.6, 0.15]) @ given
+    assert m.pml(y) == pytest.approx(np.log(given.max(axis=0) / q), abs=1e-12)
+    assert m.pmc(y) == pytest.approx(np.log(q / given.min(axis=0)), rel=1e-12)
+    assert m.density(y) == pytest.approx(q, rel=1e-12)
+    assert m.tail(0.5).value == pytest.approx(float(q[np.log(given.max(axis=0) / q) > 0.5].sum()), rel=1e-6)
+    assert math.isinf(m.pmc_supremum.value) == (kind == "discrete-gaussian")
+    with pytest.raises(dv.DivulgeError, match="lattice"):
+        m.pml(0.5)
+    with pytest.raises(dv.DivulgeError, match="one lattice"):
+        dv.NoiseMechanism(kind, "values(0:0.5, 0.3:0.5)", scale=1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "secret", "records"),
+    [
+        ("laplace", TRAP, 1),
+        ("gaussian", "bernoulli(0.3)", 4),
+        ("student-t", "uniform(-1, 1)", 1),
+        ("staircase", TRAP, 1),
+    ],
+)
+def test_draws_agree_with_tail_quantile_and_mean(kind: str, secret: str, records: int) -> None:
+    m = dv.NoiseMechanism(kind, secret, scale=0.6, records=records)
+    rng, n = np.random.default_rng(11), 400_000
+    if m.secret.values is not None:
+        x = rng.choice(m.secret.values, p=m.secret.probabilities, size=(n, records)).mean(axis=1)
+    else:
+        x = m.secret.continuous.rvs(size=n, random_state=rng)
+    if m.noise.frozen is not None:
+        z = m.noise.frozen.rvs(size=n, random_state=rng)
+    else:  # invert the distribution function of the staircase on a fine grid
+        grid = np.linspace(-20, 20, 400_001)
+        z = np.interp(rng.random(n), m.noise.cdf(grid), grid)
+    step = 1 if m.secret.values is not None else 100
+    y = (x + z)[::step]
+    pml = m.pml(y)
+    error = 5 / math.sqrt(len(y))
+    top = m.pml_supremum.value if math.isfinite(m.pml_supremum.value) else float(pml.max())
+    for share in (0.25, 0.6, 0.9):
+        threshold = share * top
+        assert abs(np.mean(pml > threshold) - m.tail(threshold).value) <= error
+    assert abs(float(np.mean(pml)) - m.mean_pml().value) <= error * max(1.0, float(pml.max()))
+    v = m.quantile(0.7)
+    assert np.mean(pml <= v + 1e-7) >= 0.7 - error
+    assert np.mean(pml < v - 1e-7) <= 0.7 + error
+    assert abs(np.mean(y <= 0.4) - m.cdf(0.4)) <= error
+
+
+def test_mutual_information_against_bins() -> None:
+    m = dv.NoiseMechanism("laplace", TRAP, scale=0.5)
+    p, c = m.secret.probabilities, m.binned(np.linspace(-12, 13, 4001)).channel.floats
+    q = p @ c
+    binned = float(np.sum(p[:, None] * np.where(c > 0, c * np.log(np.where(c > 0, c, 1) / q), 0)))
+    assert binned <= m.mutual_information().value + 1e-12
+    assert m.mutual_information().value == pytest.approx(binned, rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian", "logistic"])
+def test_binning_never_leaks_more_and_converges(kind: str) -> None:
+    m = dv.NoiseMechanism(kind, TRAP, scale=0.5)
+    found = []
+    for bins in (5, 40, 320):
+        joint = m.binned(np.linspace(-4, 5, bins))
+        assert dv.pml(joint).max() <= m.pml_supremum.upper + 1e-12
+        assert dv.pmc(joint).max() <= m.pmc_supremum.upper + 1e-12
+        found.append(dv.pml(joint).max())
+    assert found[-1] == pytest.approx(m.pml_supremum.value, rel=0.05)
+    assert abs(found[2] - m.pml_supremum.value) <= abs(found[0] - m.pml_supremum.value)
+
+
+def test_binning_a_continuous_secret() -> None:
+    m = dv.NoiseMechanism("laplace", "uniform(-1, 1)", scale=1.0)
+    sizes = []
+    for bins in (4, 16, 64):
+        joint = m.binned(np.linspace(-3, 3, bins), np.linspace(-1, 1, bins + 1)[1:-1])
+        assert joint.prior.floats == pytest.approx(np.full(bins, 1 / bins), rel=1e-9)
+        assert dv.pmc(joint).max() <= m.pmc_supremum.upper + 1e-9
+        sizes.append(dv.pmc(joint).max())
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == pytest.approx(m.pmc_supremum.value, rel=0.02)
+
+
+def test_bounded_pmc_means_local_dp_and_bounded_pml() -> None:
+    for kind in DENSITIES:
+        for secret in ("rademacher()", "uniform(-1, 1)", "normal(0, 1)"):
+            m = dv.NoiseMechanism(kind, secret, scale=1.0)
+            assert math.isfinite(m.pmc_supremum.value) == math.isfinite(m.ldp.epsilon)
+            if math.isfinite(m.pmc_supremum.value):
+                assert math.isfinite(m.pml_supremum.value)
+                assert max(m.pml_supremum.value, m.pmc_supremum.value) <= m.ldp.epsilon + 1e-9
+
+
+def test_several_records_of_a_density_are_bracketed() -> None:
+    m = dv.NoiseMechanism("laplace", "uniform(-1, 1)", scale=0.5, records=2)
+    k = m.secret.cumulant
+    assert k(1.0) == pytest.approx(math.log(math.sinh(1.0)), rel=1e-10)
+    assert m.pmc_supremum.value == pytest.approx(k(1.0) + 1.0, rel=1e-10)
+    # about one of two uniform records: f(y | x) = uniform on [(x-1)/2, (x+1)/2] plus Laplace, in 30 digits
+    y, b = 0.3, mp.mpf("0.5")
+
+    def given(x: float) -> mp.mpf:
+        ends = sorted([(x - 1) / 2, (x + 1) / 2, min(max(y, (x - 1) / 2), (x + 1) / 2)])
+        return mp.quad(lambda t: mp.exp(-abs(y - t) / b) / (2 * b), ends)
+
+    outcome = mp.quad(lambda x: given(x) / 2, [-1, -0.4, 0, 0.6, 1])
+    pml = float(mp.log(given(2 * y) / outcome))
+    assert abs(m.pml(y) - pml) <= float(m.law.error(np.array([y]))[0])
+    assert m.pml_supremum.lower <= m.pml_supremum.value <= m.pml_supremum.upper
+
+
+def test_clipping_moves_mass_to_the_ends() -> None:
+    m = dv.NoiseMechanism("laplace", "normal(0, 1)", scale=1.0, clip=(-1, 1))
+    fine = np.linspace(-6, 6, 48_001)
+    p = np.diff(m.secret.continuous.cdf(fine))
+    approx = dv.NoiseMechanism(
+        "laplace", dv.Prior(p / p.sum(), [float(v) for v in (fine[1:] + fine[:-1]) / 2]), scale=1.0, clip=(-1, 1)
+    )
+    for y in (-3.0, 0.2, 1.0):
+        assert m.pml(y) == pytest.approx(approx.pml(y), abs=3e-4)
+        assert m.pmc(y) == pytest.approx(approx.pmc(y), abs=3e-4)
+    assert m.ldp.epsilon == 2.0
+
+
+def test_correlated_records_are_one_secret() -> None:
+    """n copies of one bit: differential privacy counts one record, information density sees the bit."""
+    copies, b = 50, 1 / 0.5
+    together = dv.NoiseMechanism("laplace", f"values(0:0.5, {copies}:0.5)", scale=b)
+    assert 1 / b == 0.5
+    assert together.pml_supremum.value == pytest.approx(math.log(2), abs=1e-10)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0])
+def test_power_costs_never_leak_more_than_pmc(p: float) -> None:
+    from divulge.noise.guesses import alpha_loss, power_cost
+
+    for secret in (TRAP, "beta(2, 5)"):
+        m = dv.NoiseMechanism("laplace", secret, scale=0.5)
+        for y in (-1.0, 0.4, 2.0):
+            assert power_cost(m, y, p).leakage <= m.pmc(y) + 1e-9
+    m = dv.NoiseMechanism("laplace", TRAP, scale=0.5)
+    for alpha in (1.5, 2.0, math.inf):
+        guess = alpha_loss(m, 0.4, alpha)
+        prior, posterior = dv.Prior(m.secret.probabilities, list(m.secret.values)), m.posterior(0.4)
+        cost = dv.Cost.alpha_loss(prior.secrets, alpha)
+        assert guess.before == pytest.approx(dv.uncertainty(prior, cost), rel=1e-12)
+        assert guess.after == pytest.approx(dv.uncertainty(posterior, cost), rel=1e-12)
+    uniform = dv.NoiseMechanism("gaussian", "uniform(0, 2)", scale=100.0)
+    assert power_cost(uniform, 1.0, 2).before == pytest.approx(1 / 3, rel=1e-9)
+    assert alpha_loss(uniform, 1.0, 2.0).before == pytest.approx(2 * (1 - math.sqrt(0.5)), rel=1e-9)
+
+
+def test_exponential_mechanism() -> None:
+    c = dv.exponential_mechanism([0, 1, 2], [0, 1, 2], lambda x, y: -abs(x - y), epsilon=2.0, sensitivity=2.0)
+    assert dv.ldp(c) <= 2.0
+    assert c.matrix[0, 0] / c.matrix[0, 1] == pytest.approx(math.exp(0.5))
+    with pytest.raises(dv.DivulgeError, match="sensitivity"):
+        dv.exponential_mechanism([0, 9], [0, 9], lambda x, y: -abs(x - y), epsilon=2.0, sensitivity=2.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"noise": "laplace", "secret": "rademacher()", "scale": 0.0}, "scale"),
+        ({"noise": "laplace", "secret": "rademacher()", "scale": math.nan}, "scale"),
+        ({"noise": "laplce", "secret": "rademacher()", "scale": 1.0}, "noise"),
+        ({"noise": "laplace", "secret": "rademacher(", "scale": 1.0}, "secret"),
+        ({"noise": "laplace", "secret": "nonsense(1)", "scale": 1.0}, "known distribution"),
+        ({"noise": "laplace", "secret": "values(0:0.5)", "scale": 1.0}, "sum to"),
+        ({"noise": "laplace", "secret": "values(0:0.5, nan:0.5)", "scale": 1.0}, "finite"),
+        ({"noise": "laplace", "secret": "uniform(1, 0)", "scale": 1.0}, "low < high"),
+        ({"noise": "laplace", "secret": "rademacher()", "scale": 1.0, "records": 0}, "records"),
+        ({"noise": "laplace", "secret": "rademacher()", "scale": 1.0, "df": 3.0}, "parameters"),
+        ({"noise": "discrete-laplace", "secret": "uniform(0, 1)", "scale": 1.0}, "finitely many"),
+        ({"noise": "laplace", "secret": dv.Prior([0.5, 0.5], ["a", "b"]), "scale": 1.0}, "numbers as labels"),
+    ],
+)
+def test_bad_input_is_refused(arguments: dict[str, object], match: str) -> None:
+    with pytest.raises(dv.DivulgeError, match=match):
+        dv.NoiseMechanism(arguments.pop("noise"), arguments.pop("secret"), **arguments)  # type: ignore[arg-type]
