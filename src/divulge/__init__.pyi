@@ -147,10 +147,10 @@ from .model.channel import Channel as Channel
 from .model.integer import IntegerChannel as IntegerChannel
 from .model.joint import Joint as Joint
 from .model.prior import Prior as Prior
+from .noise.mechanism import NoiseMechanism as NoiseMechanism
+from .noise.mechanism import exponential_mechanism as exponential_mechanism
 from .releasing.counting import Contingency as Contingency
 from .releasing.counting import contingency as contingency
 from .releasing.ledger import Ledger as Ledger
 from .releasing.receipt import Receipt as Receipt
 from .releasing.release import release as release
-from .noise.mechanism import NoiseMechanism as NoiseMechanism
-from .noise.mechanism import exponential_mechanism as exponential_mechanism

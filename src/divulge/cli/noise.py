@@ -120,9 +120,9 @@ def _print(found: dict[str, Any], ldp_exact: bool) -> None:
         ],
     )
     if "points" in found:
-        print_table("By outcome", ["y", "pml", "pmc", "density"], [list(p.values()) for p in found["points"]], left=0)
+        print_table("By outcome", ["y", "pml", "pmc", "density"], [list(p.values()) for p in found["points"]], left=())
     if "tail" in found:
-        print_table("Tail", ["epsilon", "P(pml > epsilon)"], [list(p.values()) for p in found["tail"]], left=0)
+        print_table("Tail", ["epsilon", "P(pml > epsilon)"], [list(p.values()) for p in found["tail"]], left=())
 
 
 def _place(at: float) -> str:
