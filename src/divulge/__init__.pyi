@@ -81,11 +81,6 @@ from .losses.mechanisms import GaussianMechanism as GaussianMechanism
 from .losses.mechanisms import LaplaceMechanism as LaplaceMechanism
 from .losses.mechanisms import RandomizedResponse as RandomizedResponse
 from .losses.subject import privacy_losses as privacy_losses
-from .measures.alpha import alpha_leakage as alpha_leakage
-from .measures.alpha import arimoto as arimoto
-from .measures.alpha import maximal_alpha_leakage as maximal_alpha_leakage
-from .measures.alpha import sibson as sibson
-from .measures.alpha import sibson_capacity as sibson_capacity
 from .losses.variants import MeanConcentrated as MeanConcentrated
 from .losses.variants import TruncatedCDP as TruncatedCDP
 from .losses.variants import abs_chi as abs_chi
@@ -107,6 +102,11 @@ from .losses.variants import truncated_cdp as truncated_cdp
 from .losses.variants import zcdp_rho as zcdp_rho
 from .losses.variants import zcdp_xi as zcdp_xi
 from .losses.worst import Worst as Worst
+from .measures.alpha import alpha_leakage as alpha_leakage
+from .measures.alpha import arimoto as arimoto
+from .measures.alpha import maximal_alpha_leakage as maximal_alpha_leakage
+from .measures.alpha import sibson as sibson
+from .measures.alpha import sibson_capacity as sibson_capacity
 from .measures.capacity import bayes_capacity as bayes_capacity
 from .measures.capacity import maximal_cost_leakage as maximal_cost_leakage
 from .measures.capacity import maximal_leakage as maximal_leakage
