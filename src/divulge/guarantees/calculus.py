@@ -135,18 +135,34 @@ def consequences(
     kinds: Sequence[tuple[Any, Mapping[str, Any]]],
     context: Context,
     unit: Unit = "nats",
+    theorems: Sequence[Theorem] | None = None,
 ) -> list[Guarantee | Unknown]:
-    """Return what follows for each (kind, index) asked, indexes in `unit`; Unknown where nothing does."""
+    """Return what follows for each (kind, index) asked, indexes in `unit`; Unknown where nothing does.
+
+    `theorems` is the table to search, all of `THEOREMS` when not given.
+    """
+    rows = THEOREMS if theorems is None else theorems
     guarantees = (given,) if isinstance(given, Guarantee) else tuple(given)
     asked = [(kind_named(kind), index) for kind, index in kinds]
-    return [_tightest(guarantees, context, kind, _index_of(kind, index, unit)) for kind, index in asked]
+    return [_tightest(rows, guarantees, context, kind, _index_of(kind, index, unit)) for kind, index in asked]
 
 
 def _tightest(
-    given: tuple[Guarantee, ...], context: Context, kind: type[Guarantee], index: _Index
+    theorems: Sequence[Theorem],
+    given: tuple[Guarantee, ...],
+    context: Context,
+    kind: type[Guarantee],
+    index: _Index,
 ) -> Guarantee | Unknown:
-    found = _closure(given, context, {kind: index}).get((kind, index))
-    return Unknown(kind, _reason(given, context, kind)) if found is None else _with_derivation(found)
+    found = _closure(theorems, given, context, {kind: index}).get((kind, index))
+    if found is None or (not any(v.is_finite() for v in found.values) and given and not _rests_on(found)):
+        return Unknown(kind, _reason(given, context, kind))
+    return _with_derivation(found)
+
+
+def _rests_on(known: _Known) -> bool:
+    """Return whether something that was given is among the premises, so that even +inf is what a theorem says of it."""
+    return known.original is not None or any(map(_rests_on, known.parents))
 
 
 def _index_of(kind: type[Guarantee], index: Mapping[str, Any], unit: Unit) -> _Index:
@@ -162,12 +178,12 @@ def _index_of(kind: type[Guarantee], index: Mapping[str, Any], unit: Unit) -> _I
 
 
 def _closure(
-    given: tuple[Guarantee, ...], context: Context, asked: dict[type[Guarantee], _Index]
+    theorems: Sequence[Theorem], given: tuple[Guarantee, ...], context: Context, asked: dict[type[Guarantee], _Index]
 ) -> dict[_Key, _Known]:
     """Return the tightest known guarantee of each kind: rows are applied in rounds until none improves anything."""
     import flint
 
-    usable = [t for t in THEOREMS if all(CONDITIONS[name][1](context) for name in t.needs)]
+    usable = [t for t in theorems if all(CONDITIONS[name][1](context) for name in t.needs)]
     with flint.ctx.workprec(_PRECISION):
         settings = (_setting(context), _setting(context.nudged))
         known: dict[_Key, _Known] = {}
@@ -268,8 +284,7 @@ def _named(known: _Known) -> list[tuple[Any, str]]:
 
 def _rounded(ball: Any, name: str) -> float:
     """Return the ball rounded up, and back into the range of the parameter where its radius left it."""
-    allowed = PARAMETERS[name]
-    return min(max(exact.round_up(ball), allowed.low), allowed.high)
+    return PARAMETERS[name].clamped(exact.round_up(ball))
 
 
 def _with_derivation(known: _Known) -> Guarantee:
@@ -317,7 +332,7 @@ def _reachable(start: set[type[Guarantee]], granted: set[str], target: type[Guar
     rows = [t for t in THEOREMS if granted.issuperset(t.needs) and (not t.implies.index or t.implies is target)]
     reached = set(start)
     while True:
-        new = {t.implies for t in rows if reached.issuperset(t.given)} - reached
+        new = {t.implies for t in rows if t.given and reached.issuperset(t.given)} - reached
         if not new:
             return reached
         reached |= new

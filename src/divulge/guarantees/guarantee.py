@@ -27,6 +27,10 @@ class Parameter:
     high: float
     logarithmic: bool = False
 
+    def clamped(self, value: Any) -> Any:
+        """Return `value`, brought back into the range where rounding took it out."""
+        return min(max(value, self.low), self.high)
+
 
 PARAMETERS: dict[str, Parameter] = {
     "epsilon": Parameter(0, math.inf, True),
@@ -141,7 +145,7 @@ class Guarantee:
         """
         loosest = cls(**{name: PARAMETERS[name].high for name in cls.bounded()}, **index)
         levels = loosest.levels(cls.subject(released))
-        return cls(**{name: v.bound() for name, v in zip(cls.bounded(), levels, strict=True)}, **index)
+        return cls(**{n: PARAMETERS[n].clamped(v.bound()) for n, v in zip(cls.bounded(), levels, strict=True)}, **index)
 
     def implies(self, kind: "type[Guarantee]", *others: "Guarantee", **context: Any) -> "Guarantee | Unknown":
         """Return the tightest guarantee of `kind` that follows, with its derivation; or Unknown with the reason.

@@ -370,7 +370,7 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         "D - 1 - log D, D = ε e^ε / (e^ε - 1)",
         lambda c, a: two_level_information(a.epsilon),
         tight="limit",
-        remark="uniform priors, N -> inf: shifts of a column with entries in ratio e^ε, a share 1/ε - 1/(e^ε - 1) high",
+        remark="uniform priors, N -> inf: shifts of a column with entries in ratio e^ε, a share (D - 1)/(e^ε - 1) high",
         source="the chord bound with u = e^ε l, at the worst l",
     ),
     Theorem(
@@ -477,7 +477,7 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         "(1 - δ) min(ε, log 1/p) + δ log 1/p",
         lambda c, a: average_with_tail(a.epsilon, log_inverse(c.p), a.delta),
         needs=("p_min",),
-        tight="no",
+        remark="a uniform prior: the secret with probability δ, else a mechanism with the same leakage everywhere",
         source="PML is at most log 1/p everywhere",
     ),
     Theorem(
@@ -487,7 +487,7 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         "(1 - δ) min(e^ε, 1/p) + δ/p",
         lambda c, a: average_with_tail(a.epsilon.exp(), 1 / c.p, a.delta),
         needs=("p_min",),
-        tight="no",
+        remark="a uniform prior: the secret with probability δ, else a mechanism with the same lift everywhere",
         source="the lift is at most 1/p everywhere",
     ),
     Theorem(

@@ -1,0 +1,156 @@
+"""Conversions: outward rounding against many digits, the edge of the high-privacy regime, contexts, the unknown."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction as F
+from typing import Any
+
+import mpmath as mp
+import pytest
+
+import divulge as dv
+from divulge.guarantees.context import Context
+
+
+def cost(e: Any, p: Any) -> Any:
+    """A, written as in the papers."""
+    left = 1 - mp.exp(e) * (1 - p)
+    return mp.log(p / left) if left > 0 else mp.inf
+
+
+CONVERSIONS: list[tuple[type[dv.Guarantee], type[dv.Guarantee], Callable[[Any, Any], Any]]] = [
+    (dv.PML, dv.PMC, cost),
+    (dv.PML, dv.LIP, cost),
+    (dv.PML, dv.LDP, lambda e, p: e + cost(e, p)),
+    (dv.PMC, dv.PML, lambda e, p: mp.log((1 - mp.exp(-e) * (1 - p)) / p)),
+    (dv.PMC, dv.LDP, lambda e, p: e + mp.log((1 - mp.exp(-e) * (1 - p)) / p)),
+    (dv.LDP, dv.PML, lambda e, p: -mp.log(p + (1 - p) * mp.exp(-e))),
+    (dv.LDP, dv.PMC, lambda e, p: mp.log(p + (1 - p) * mp.exp(e))),
+    (dv.LDP, dv.LIP, lambda e, p: mp.log(p + (1 - p) * mp.exp(e))),
+]
+
+
+@pytest.mark.parametrize("p", [0.5, 0.3, 0.1, 1e-3, 1e-8, 1e-16, 1e-40, 1e-150, 1e-300])
+def test_conversions_are_never_below_and_within_1e_12(p: float) -> None:
+    """A grid that crowds the edge log 1/(1 - p_min). At 1e-300 nothing less than 700 digits tells the terms apart."""
+    edge = -math.log1p(-p)
+    grid = [edge * (1 - 10.0**-k) for k in (1, 4, 8, 12, 14, 15)] + [edge * (1 + 10.0**-k) for k in (1, 8, 15)]
+    with mp.workdps(700):
+        for epsilon in [*grid, edge, edge / 3, 1e-9, 0.7, 5.0, 40.0]:
+            for start, end, formula in CONVERSIONS:
+                got = start(epsilon).implies(end, p_min=p).epsilon
+                truth = formula(mp.mpf(epsilon), mp.mpf(p))
+                if got == math.inf and truth != mp.inf:
+                    assert start is dv.PML
+                    assert epsilon >= edge * (1 - 1e-15)
+                elif got != math.inf:
+                    assert mp.mpf(got) >= truth
+                    assert got - truth <= mp.mpf("1e-12") * max(1, min(1, truth))
+                    assert got - truth <= mp.mpf("3e-16") * truth + mp.mpf(2) ** -1074
+
+
+@pytest.mark.parametrize("p", [F(1, 2), F(1, 10), 0.1, 0.3, 1e-5, F(1, 3)])
+def test_within_one_rounding_of_the_edge_the_answer_is_infinite(p: Any) -> None:
+    with mp.workdps(60):
+        edge = float(mp.log(1 / (1 - (mp.mpf(p.numerator) / p.denominator if isinstance(p, F) else mp.mpf(p)))))
+    assert dv.PML(edge).implies(dv.PMC, p_min=p).epsilon == math.inf
+    assert dv.PML(math.nextafter(edge, 1)).implies(dv.LDP, p_min=p).epsilon == math.inf
+    inside = edge * (1 - 1e-14)
+    assert dv.PML(inside).implies(dv.PMC, p_min=p).epsilon < 40
+
+
+def test_an_exact_prior_and_its_p_min_say_the_same() -> None:
+    for joint_prior in (dv.Prior(["1/10", "2/10", "7/10"]), dv.Prior([0.1, 0.2, 0.7])):
+        assert dv.PML("1/20").implies(dv.LDP, prior=joint_prior).epsilon == pytest.approx(
+            dv.PML("1/20").implies(dv.LDP, p_min="1/10").epsilon, rel=1e-12
+        )
+
+
+def test_one_secret_leaks_nothing() -> None:
+    for start in (dv.PML(3), dv.PMC(3), dv.LDP(3), dv.LDP(math.inf), dv.PML(math.inf)):
+        for end in (dv.PML, dv.PMC, dv.MaximalLeakage, dv.MutualInformation):
+            found = start.implies(end, prior=[1])
+            assert found.values()["epsilon"] <= 3
+    assert dv.PML(3).implies(dv.PMC, p_min=1) == dv.PMC(0)
+
+
+def test_infinity_passes_through() -> None:
+    assert dv.PMC(math.inf).implies(dv.PML, p_min="1/4") == dv.PML.of(
+        dv.Joint.from_matrix([[F(1, 4), 0], [0, F(3, 4)]])
+    )
+    assert dv.LDP(math.inf).implies(dv.PMC, p_min="1/4") == dv.PMC(math.inf)
+    assert dv.LDP(math.inf).implies(dv.BayesCapacity, n=3) == dv.BayesCapacity(3)
+    assert dv.LDP(0).implies(dv.MutualInformation) == dv.MutualInformation(0)
+    assert dv.ALIP(0, 0).implies(dv.MutualInformation) == dv.MutualInformation(0)
+
+
+def test_unknown_says_what_would_help() -> None:
+    assert "without p_min" in str(dv.PML(1).implies(dv.LDP))
+    assert not dv.PML(1).implies(dv.LDP)
+    assert "full support" in str(dv.PML("0.1").implies(dv.LDP, prior=["1/2", "1/2", "0"]))
+    nowhere = dv.MutualInformation(1).implies(dv.LDP, p_min="1/3")
+    assert str(nowhere) == "unknown: nothing known leads to ldp from mutual-information."
+    assert dv.PML(5).implies(dv.LDP, p_min="1/3") == dv.LDP(math.inf)
+    general = dv.PMC(1).implies(dv.LDP, general=True)
+    assert "general alphabet has no p_min" in general.reason
+    assert dv.LDP(1).implies(dv.ALIP, general=True) == dv.ALIP(1, 1)
+
+
+def test_a_derivation_is_a_chain_that_ends_in_the_answer() -> None:
+    found = dv.PML("0.3").implies(dv.LDP, prior=dv.Prior.uniform(2))
+    steps = [step.to_dict() for step in found.derivation]
+    assert steps[0]["from"] == "pml=0.3"
+    assert steps[-1]["to"] == str(found)
+    produced = {"pml=0.3"}
+    for step in steps:
+        assert set(step["from"].split(" and ")) <= produced
+        produced.add(step["to"])
+    assert found.derivation[-1].gives == found
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        {"p_min": 0},
+        {"p_min": 0.6},
+        {"p_min": math.nan},
+        {"p_min": "x"},
+        {"p_min": True},
+        {"p_min": math.inf},
+        {"p_min": 0.5, "n": 3},
+        {"n": 0},
+        {"n": 1.5},
+        {"uniform": True},
+        {"uniform": True, "n": 3, "p_min": 0.1},
+        {"prior": [0.5, 0.5], "p_min": 0.5},
+        {"prior": [0.5, 0.6]},
+        {"general": True, "n": 2},
+    ],
+)
+def test_contexts_that_contradict_themselves_are_refused(context: dict[str, Any]) -> None:
+    with pytest.raises(dv.DivulgeError):
+        dv.PML(1).implies(dv.LDP, **context)
+
+
+def test_contexts_agree() -> None:
+    assert Context.of(p_min="1/3").n_max == 3
+    assert Context.of(p_min=0.1).n_max == 10
+    assert Context.of(p_min=1 / 3, uniform=True).n == 3
+    assert Context.of(prior=[0.25, 0.75, 0]).full_support is False
+    assert Context.of(prior=dv.Prior.uniform(3)).uniform
+    assert Context().words == "nothing"
+
+
+@pytest.mark.parametrize("index", [{}, {"delta": 0.1}, {"epsilon": -1}])
+def test_a_tail_needs_its_threshold(index: dict[str, Any]) -> None:
+    with pytest.raises(dv.DivulgeError):
+        dv.PML(1).implies(dv.TailPML, **index)
+
+
+def test_stronger_than_is_what_can_be_proved() -> None:
+    assert dv.LDP(1).stronger_than(dv.LIP(1))
+    assert dv.LIP(1).stronger_than(dv.LDP(2))
+    assert not dv.LIP(1).stronger_than(dv.LDP("1.9"))
+    assert dv.LIP(1).stronger_than(dv.LDP("1.9"), p_min="1/2")
+    assert not dv.MutualInformation(1).stronger_than(dv.PML(100))
+    assert dv.LDP(1).stronger_than(dv.TailPML(1, 0))

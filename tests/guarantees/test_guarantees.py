@@ -1,0 +1,210 @@
+"""Records: ranges, text, exact decisions, margins, witnesses."""
+
+import math
+import pickle
+from fractions import Fraction as F
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from support import RUNNING_CHANNEL, RUNNING_PRIOR, joints
+
+import divulge as dv
+from divulge import exact
+from divulge.guarantees.catalog import KINDS, parse, parse_query
+
+RUNNING = dv.Joint(RUNNING_PRIOR, RUNNING_CHANNEL)
+EVERY_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.kind)
+
+
+def some(kind: type[dv.Guarantee]) -> dv.Guarantee:
+    """A guarantee of this kind with small exact parameters inside their ranges."""
+    return kind(*[F(i + 3, 2) if name != "delta" else F(1, 3) for i, name in enumerate(kind.parameters())])
+
+
+@EVERY_KIND
+def test_every_kind_prints_pickles_and_says_what_it_means(kind: type[dv.Guarantee]) -> None:
+    guarantee = some(kind)
+    assert parse(str(guarantee)) == guarantee
+    assert eval(repr(guarantee), {kind.__name__: kind}) == guarantee
+    assert pickle.loads(pickle.dumps(guarantee)) == guarantee
+    assert hash(parse(str(guarantee))) == hash(guarantee)
+    assert guarantee.meaning.endswith(".")
+    assert "{" not in guarantee.meaning
+    with pytest.raises(AttributeError):
+        setattr(guarantee, kind.parameters()[0], 1)
+
+
+@EVERY_KIND
+@pytest.mark.parametrize("bad", [math.nan, -1, "x", None, True, [1], "1/0"])
+def test_every_kind_refuses_what_is_no_parameter(kind: type[dv.Guarantee], bad: Any) -> None:
+    values = [bad, *[1] * (len(kind.parameters()) - 1)]
+    with pytest.raises(dv.DivulgeError, match=kind.parameters()[0]):
+        kind(*values)
+
+
+@pytest.mark.parametrize(
+    "bad", ["pml", "pml=", "pml=1:2", "alip=1", "speed=1", "pml=nan", "lift=1/2", "tail-pml=1:2", ""]
+)
+def test_text_that_is_no_guarantee_is_refused(bad: str) -> None:
+    with pytest.raises(dv.DivulgeError):
+        parse(bad)
+
+
+@pytest.mark.parametrize("bad", ["tail-pml=0.5", "tail-pml=?:0.5", "pml=1"])
+def test_a_query_names_what_is_unknown(bad: str) -> None:
+    with pytest.raises(dv.DivulgeError, match=r"tail-pml=EPSILON|pml=\?"):
+        parse_query(bad)
+
+
+def test_numbers_are_taken_exactly() -> None:
+    assert parse("pml=0.1").values() == {"epsilon": F(1, 10)}
+    assert dv.PML(0.5) == dv.PML("1/2") == parse("PML=1/2")
+    assert dv.PML(0.1) != dv.PML("0.1")
+    assert dv.LDP(math.inf).holds_for([[1, 0], [0, 1]])
+
+
+@settings(max_examples=40, deadline=None)
+@given(joints(exact=True))
+def test_the_measured_guarantee_holds_and_is_the_least(joint: dv.Joint) -> None:
+    """`of` against the measures; one rounding less fails wherever the measured value is not 0 or a ratio of 1."""
+    measures: dict[type[dv.Guarantee], Any] = {
+        dv.PML: lambda: dv.pml(joint).max(),
+        dv.PMC: lambda: dv.pmc(joint).max(),
+        dv.LIP: lambda: dv.lip(joint),
+        dv.LDP: lambda: dv.ldp(joint.channel),
+        dv.DP: lambda: dv.ldp(joint.channel),
+        dv.MaximalLeakage: lambda: dv.maximal_leakage(joint.channel),
+        dv.MaximalCostLeakage: lambda: dv.maximal_cost_leakage(joint.channel),
+        dv.MeanPML: lambda: dv.pml(joint).mean(),
+        dv.MeanPMC: lambda: dv.pmc(joint).mean(),
+    }
+    for kind, measure in measures.items():
+        found = kind.of(joint)
+        (value,) = found.values().values()
+        assert value == pytest.approx(measure(), rel=1e-12, abs=1e-15)
+        assert found.holds_for(joint).holds
+        if 1e-300 < value < math.inf:
+            assert not kind(float(value) * (1 - 1e-15)).holds_for(joint).holds
+    assert dv.Lift.of(joint).values()["ratio"] == dv.lift(joint)
+    assert dv.LiftCapacity.of(joint).values()["ratio"] == dv.lift_capacity(joint.channel)
+    assert dv.BayesCapacity.of(joint).values()["ratio"] == dv.bayes_capacity(joint.channel)
+
+
+@settings(max_examples=30, deadline=None)
+@given(joints(exact=False))
+def test_the_tail_is_the_tail_of_the_measure(joint: dv.Joint) -> None:
+    for kind, measure in ((dv.TailPML, dv.pml), (dv.TailPMC, dv.pmc)):
+        threshold = measure(joint).quantile(0.5) * 0.9 + 0.01
+        if threshold < math.inf:
+            found = kind.of(joint, epsilon=threshold).values()["delta"]
+            assert float(found) == pytest.approx(measure(joint).tail(threshold), abs=1e-12)
+
+
+def test_exact_entries_are_decided_at_the_exact_value_of_a_float() -> None:
+    third = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    above, below = math.log(3), math.nextafter(math.log(3), 0)
+    assert F(above) > F("1.09861228866810969139524523692")
+    assert dv.LDP(above).holds_for(third).holds
+    assert not dv.LDP(below).holds_for(third).holds
+    assert dv.LDP(above).holds_for(third).margin == 0
+    assert dv.LiftCapacity(3).holds_for(third).holds
+    assert not dv.LiftCapacity(F(3) - F(1, 10**40)).holds_for(third).holds
+    for n in (2, 3, 7, 11, 13):
+        joint = dv.Channel([[F(n, n + 1), F(1, n + 1)], [F(1, n + 1), F(n, n + 1)]])
+        with flint.ctx.workprec(200):
+            truth = exact.fraction(flint.arb(n).log().upper())
+        near = math.log(n)
+        assert dv.LDP(near).holds_for(joint).holds == (F(near) >= truth)
+
+
+def test_zero_epsilon_is_independence() -> None:
+    flat = dv.Joint(["1/3", "2/3"], [["1/7", "6/7"], ["1/7", "6/7"]])
+    tilted = dv.Joint(["1/3", "2/3"], [[F(1, 7) + F(1, 10**30), F(6, 7) - F(1, 10**30)], [F(1, 7), F(6, 7)]])
+    for kind in (dv.PML, dv.PMC, dv.LIP, dv.LDP, dv.MutualInformation, dv.MeanPML, dv.MaximalLeakage):
+        assert kind(0).holds_for(flat).holds
+        assert not kind(0).holds_for(tilted).holds, kind
+
+
+def test_bits_are_decided_exactly_too() -> None:
+    coin = dv.Channel([["2/3", "1/3"], ["1/3", "2/3"]])
+    assert dv.LDP(1).holds_for(coin, "bits").holds
+    assert dv.LDP(1).holds_for(coin, "bits").measured == 1.0
+    assert not dv.LDP(math.nextafter(1, 0)).holds_for(coin, "bits").holds
+    assert dv.LDP(1).read_in("bits").values()["epsilon"] >= math.log(2)
+    assert dv.TailPML(1, 0).holds_for(dv.Joint(["1/2", "1/2"], [[1, 0], [0, 1]]), "bits").holds
+
+
+def test_floats_have_a_stated_margin() -> None:
+    growth = math.exp(1.0)
+    response = np.full((5, 5), 1 / (4 + growth)) + np.eye(5) * (growth - 1) / (4 + growth)
+    verdict = dv.LDP(1.0).holds_for(response)
+    assert verdict.holds
+    assert 0 < verdict.margin < 1e-13
+    assert not dv.LDP(1 - 1e-12).holds_for(response).holds
+    assert "margin" in str(verdict)
+
+
+def test_a_failure_names_outcome_secret_and_adversary() -> None:
+    verdict = dv.PML("0.5").holds_for(RUNNING)
+    assert not verdict
+    assert (verdict.witness.outcome, verdict.witness.secret) == ("b", "bg")
+    assert verdict.measured == math.log(19 / 11)
+    assert verdict.slack == pytest.approx(0.5 - math.log(19 / 11))
+    cost = dv.PMC(2).holds_for(RUNNING).witness
+    assert (cost.outcome, cost.secret) == ("g", "bg")
+    pair = dv.LDP(2).holds_for(RUNNING).witness
+    assert (pair.outcome, pair.secret, pair.other) == ("g", "g", "bg")
+    lift = RUNNING.lift
+    assert "1.72727" in verdict.witness.adversary
+    assert lift[2, 0] == F(19, 11)
+    asymmetric = dv.ALIP(lower=3, upper="0.1").holds_for(RUNNING)
+    assert asymmetric.measured == {"lower": pytest.approx(math.log(9)), "upper": math.log(19 / 11)}
+    assert asymmetric.witness.outcome == "b"
+
+
+def test_only_secrets_that_occur_count_for_kinds_that_need_a_prior() -> None:
+    joint = dv.Joint(["1/2", "1/2", "0"], [["1/2", "1/2", "0"], ["1/2", "1/2", "0"], ["0", "0", "1"]])
+    assert dv.ALIP(0, 0).holds_for(joint).holds
+    assert not dv.LDP(100).holds_for(joint).holds
+    assert dv.MutualInformation(0).holds_for(joint).holds
+    assert dv.BayesCapacity.of(joint) == dv.BayesCapacity(2)
+
+
+def test_sparse_channels_are_measured_like_dense_ones() -> None:
+    import scipy.sparse as sp
+
+    dense = np.array([[0.5, 0.5, 0.0], [0.25, 0.0, 0.75]])
+    for kind in KINDS.values():
+        index = dict.fromkeys(kind.index, 0.1)
+        a = kind.of(dv.Joint([0.5, 0.5], dense), **index)
+        b = kind.of(dv.Joint([0.5, 0.5], sp.csc_array(dense)), **index)
+        assert list(a.values().values()) == pytest.approx(list(b.values().values()))
+
+
+@pytest.mark.parametrize("exponent", [F(1, 10**30), F(1, 3), 0.1, 1, 40, -7, 700, F(-1, 10**9)])
+def test_rational_bounds_of_the_exponential(exponent: Any) -> None:
+    below, above = exact.exp_below(exponent), exact.exp_above(exponent)
+    with flint.ctx.workprec(400):
+        truth = exact.arb(F(exponent)).exp()
+        assert exact.arb(below) < truth < exact.arb(above)
+    assert above / below - 1 < F(1, 2**60)
+    assert below.denominator & (below.denominator - 1) == 0
+
+
+@pytest.mark.parametrize("bad", [math.inf, math.nan])
+def test_the_exponential_of_no_number_is_refused(bad: float) -> None:
+    with pytest.raises(dv.DivulgeError, match="exponent"):
+        exact.exp_below(bad)
+
+
+def test_rounding_goes_outward() -> None:
+    with flint.ctx.workprec(200):
+        third = flint.arb(1) / 3
+        assert F(exact.round_down(third)) < F(1, 3) < F(exact.round_up(third))
+        assert exact.round_up(flint.arb(0.5)) == exact.round_down(flint.arb(0.5)) == 0.5
+        assert exact.round_up(flint.arb(2) ** 2000) == math.inf
+        assert exact.round_down(flint.arb(2) ** 2000) == pytest.approx(1.7976931348623157e308)
+        assert exact.round_up(flint.arb(2) ** -2000) == 5e-324
