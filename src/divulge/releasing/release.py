@@ -9,7 +9,9 @@ from typing import Any, Literal
 
 from divulge import __version__
 from divulge.errors import DivulgeError
+from divulge.extras import require
 from divulge.guarantees.catalog import parse
+from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
@@ -338,17 +340,28 @@ def _designed(
     if known is None:
         assert counts is not None
         known = prior_of(counts, null_as)
-    made = design(known, guarantee, utility=utility, outcomes=_outcome_labels(known.secrets, len(columns)))
-    whole = IntegerChannel.of(made.channel)
+    made = design(known, guarantee, utility=utility)
+    whole = IntegerChannel.of(_named(made.channel, known))
     chosen = [certified(columns, whole, known, "given" if counts is None else COUNTED)]
     _check(guarantee, chosen)
     return chosen
 
 
-def _outcome_labels(secrets: Sequence[Hashable], columns: int) -> list[Hashable]:
-    """Return labels for the outcomes of a design: those of the secrets first, then new ones as it may need more."""
-    extra = [f"other {k + 1}" for k in range(3 * len(secrets))]
-    return [*secrets, *(extra if columns == 1 else [(name,) * columns for name in extra])]
+def _named(design: Channel, prior: Prior) -> Channel:
+    """Return a designed channel whose outcomes are called after the secrets they are likeliest to come from.
+
+    Each secret names at most one outcome; the assignment maximizes the probability that an outcome names its secret.
+    Outcomes beyond that are called "other 1", "other 2", ...
+    """
+    optimize = require("scipy.optimize", "science")
+    rows, columns = optimize.linear_sum_assignment(prior.floats[:, None] * design.floats, maximize=True)
+    secrets = prior.secrets
+    names: dict[int, Hashable] = {int(y): secrets[int(x)] for x, y in zip(rows, columns, strict=True)}
+    for y in range(design.shape[1]):
+        other = f"other {len(names) - len(rows) + 1}"
+        first = secrets[0]
+        names.setdefault(y, (other,) * len(first) if isinstance(first, tuple) else other)
+    return Channel(design.matrix, secrets, [names[y] for y in range(design.shape[1])])
 
 
 def prior_of(counts: Contingency, null_as: Hashable = None) -> Prior:

@@ -17,7 +17,7 @@ from divulge.releasing.coding import text_of
 from divulge.releasing.counting import Contingency
 from divulge.releasing.plan import Faults, Plan
 from divulge.releasing.sinks import plain_batch, plain_schema
-from divulge.releasing.sources import Source
+from divulge.releasing.sources import Source, open_source
 
 if TYPE_CHECKING:
     from divulge.releasing.release import Engine, Progress
@@ -89,7 +89,7 @@ def engine(table: Any) -> "Engine":
 
     def run(plan: Plan, temporary: Path, progress: "Progress | None") -> int:
         _write(frame, plan, temporary)
-        return frame.sparkSession.read.parquet(temporary.as_uri()).count()
+        return open_source(temporary).rows or 0
 
     def reread(final: Path) -> Any:
         return frame.sparkSession.read.parquet(final.as_uri())

@@ -1,0 +1,98 @@
+"""`divulge ledger`: what was released, and what it adds up to."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from divulge.cli.common import JsonOption, UnitOption, emit, print_table
+from divulge.units import nats_per
+
+LedgerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="WHERE",
+        help="An SQLite file or SQLAlchemy URL; else $DIVULGE_LEDGER, else ledger.sqlite in the user's data folder.",
+    ),
+]
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="What was released, and what it adds up to."
+)
+
+
+def default_ledger(where: str | None) -> str:
+    """Return the ledger to use: the one given, of the environment, or of the user's data folder."""
+    given = where or os.environ.get("DIVULGE_LEDGER")
+    if given:
+        return given
+    folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "divulge"
+    folder.mkdir(parents=True, exist_ok=True)
+    return str(folder / "ledger.sqlite")
+
+
+@app.callback()
+def _group() -> None:
+    """What was released, and what it adds up to."""
+
+
+@app.command()
+def show(
+    ledger: LedgerOption = None,
+    source: Annotated[str | None, typer.Option(metavar="TABLE", help="Only releases of this table.")] = None,
+    column: Annotated[list[str] | None, typer.Option(metavar="C", help="Only releases of these columns.")] = None,
+    unit: UnitOption = "nats",
+    as_json: JsonOption = False,
+) -> None:
+    """Show the releases on record and, for each column of each source, what they guarantee together.
+
+    A release that is `open` was under way when its process ended: it counts as spent.
+    """
+    import divulge as dv
+
+    book = dv.Ledger(default_ledger(ledger))
+    name = str(Path(source).resolve()) if source is not None and Path(source).exists() else source
+    entries = book.entries(name, column or ())
+    totals: list[dict[str, Any]] = [
+        {"source": origin, "columns": list(columns), "spent": _in(book.spent(origin, columns), unit)}
+        for origin, columns in dict.fromkeys((entry.source, entry.columns) for entry in entries)
+    ]
+    if as_json:
+        releases = [
+            {"source": e.source, "columns": list(e.columns), "state": e.state, "created": e.created, "rows": e.rows,
+             "output": e.output, "guarantees": [_in(m.guarantees, unit) for m in e.mechanisms]}
+            for e in entries
+        ]  # fmt: skip
+        emit({"unit": unit, "releases": releases, "spent": totals})
+        return
+    print_table(
+        "Releases",
+        ["created", "state", "source", "columns", "output", "rows", f"ldp [{unit}]"],
+        [
+            [e.created, e.state, _shown(e.source), _shown(e.columns), _shown(e.output or ""), f"{e.rows:,}",
+             sum(m.guarantees["ldp"] for m in e.mechanisms) / nats_per(unit)]
+            for e in entries
+        ],
+        left=range(5),
+    )  # fmt: skip
+    print_table(
+        "Spent together",
+        ["source", "columns", *(f"{kind} [{unit}]" for kind in ("ldp", "pml", "pmc"))],
+        [
+            [_shown(t["source"]), _shown(t["columns"]), *(t["spent"].get(kind, "-") for kind in ("ldp", "pml", "pmc"))]
+            for t in totals
+        ],
+        left=range(2),
+    )
+
+
+def _in(promised: Any, unit: str) -> dict[str, float]:
+    return {kind: value / nats_per(unit) for kind, value in promised.items()}
+
+
+def _shown(name: Any) -> str:
+    """Return a name without control characters."""
+    text = name if isinstance(name, str) else ", ".join(name)
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
