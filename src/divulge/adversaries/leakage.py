@@ -20,7 +20,8 @@ from divulge.units import Unit, nats_per
 Case = Literal["average", "max"]
 Kind = TypeVar("Kind", bound=Adversary)
 
-_BLOCK = 1 << 22
+_BLOCK = 1 << 20
+"""Entries of P(x, y) that are scored at a time: large channels need no large copy, sparse ones stay sparse."""
 
 
 def as_adversary(value: Any, argument: str = "adversary") -> Adversary:
@@ -95,15 +96,14 @@ def uncertainty(prior: Any, cost: Any) -> Any:
 def _blocks(joint: Joint, adversary: Adversary) -> Iterator[np.ndarray]:
     """Yield P(x, y) of the outcomes that occur, in blocks of dense columns in the order of the adversary's secrets."""
     order = _labels.alignment(adversary.secrets, joint.secrets, "joint", "the adversary's secrets")
-    matrix: Any = joint.matrix
-    if joint.exact and not adversary.rule.exact:
-        matrix = joint.prior.floats[:, None] * joint.channel.floats
+    exactly = joint.exact and adversary.rule.exact
+    p, c = (joint.p, joint.c) if exactly else (joint.prior.floats, joint.channel.floats)
     if not joint.occurring.all():
-        matrix = matrix[:, np.flatnonzero(joint.occurring)]
-    width = matrix.shape[1] if not is_sparse(matrix) else max(1, _BLOCK // len(joint.secrets))
-    for start in range(0, matrix.shape[1], width):
-        block = matrix[:, start : start + width]
-        block = block.toarray() if is_sparse(block) else block
+        c = c[:, np.flatnonzero(joint.occurring)]
+    width = max(1, _BLOCK // len(p))
+    for start in range(0, c.shape[1], width):
+        block = c[:, start : start + width]
+        block = p[:, None] * (block.toarray() if is_sparse(block) else block)
         yield block if order is None else block[order]
 
 
