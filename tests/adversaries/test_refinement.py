@@ -110,6 +110,8 @@ def test_identity_constant_and_other_labels() -> None:
     assert dv.refinement(dv.Channel([["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]], names), turned)
     never = dv.Channel([["1", "0"], ["1", "0"], ["1", "0"]], names)
     assert both(never, never) == (True, True)
+    half = dv.Channel([[0.5, 0.0, 0.5], [0.2, 0.0, 0.8], [1.0, 0.0, 0.0]], names)
+    assert both(half, half.then([["1", "0"], ["1", "0"], ["1/3", "2/3"]])) == (True, True)
     with pytest.raises(dv.LabelError):
         dv.refinement(reveal, [[1.0], [1.0]])
     with pytest.raises(dv.DivulgeError):

@@ -1,8 +1,9 @@
 """Orders between mechanisms: which of two is safer against every adversary of a kind, with a proof either way."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -201,46 +202,95 @@ class _Found:
     holds: bool
     error: Any
     z: np.ndarray
-    prices: np.ndarray | None
+    prices: np.ndarray | None = None
 
 
 def _made_of(parts: np.ndarray, whole: np.ndarray, tolerance: Any, *, rows_sum: bool) -> _Found:
-    """Return z >= 0 with parts z = whole, whose rows (or columns) sum to 1."""
+    """Return z >= 0 with parts z = whole, whose rows (or columns) sum to 1.
+
+    The solution by least squares, which is the only one for independent parts, is tried before the linear program.
+    """
+    floats, axis = (exact.as_floats(parts), exact.as_floats(whole)), 1 if rows_sum else 0
+    accept = (
+        _Proof(parts, whole, axis) if exact.is_exact(parts, whole) and tolerance == 0 else _Check(*floats, tolerance)
+    )
+    direct = accept(_distributions(np.linalg.lstsq(*floats, rcond=None)[0], axis))
+    if direct.holds:
+        return direct
     sp = require("scipy.sparse", "science")
     m, k = parts.shape[1], whole.shape[1]
-    soft = sp.kron(exact.as_floats(parts), sp.eye_array(k), format="csr")
-    hard = sp.kron(*((sp.eye_array(m), np.ones((1, k))) if rows_sum else (np.ones((1, m)), sp.eye_array(k))))
-    fit = nearest(soft, exact.as_floats(whole).ravel(), hard.tocsr(), np.ones(hard.shape[0]))
-    z, prices = fit.z.reshape(m, k), fit.prices.reshape(whole.shape)
-    z = z / z.sum(axis=1 if rows_sum else 0, keepdims=True)
-    if exact.is_exact(parts, whole) and tolerance == 0:
-        return _proved(parts, whole, z, prices, hard)
-    error = float(abs(exact.as_floats(parts) @ z - exact.as_floats(whole)).max())
-    return _Found(error <= tolerance, error, z, None if error <= tolerance else prices)
+    soft = sp.kron(floats[0], sp.eye_array(k), format="csr")
+    fit = nearest(soft, floats[1].ravel(), sp.csr_array(_sums(m, k, axis)), np.ones(m if rows_sum else k))
+    found = accept(_distributions(fit.z.reshape(m, k), axis))
+    if found.holds:
+        return found
+    prices = fit.prices.reshape(whole.shape)
+    if isinstance(accept, _Proof):
+        return accept.refuted(found, prices)
+    return replace(found, prices=prices)
 
 
-def _proved(parts: np.ndarray, whole: np.ndarray, guess: np.ndarray, prices: np.ndarray, hard: Any) -> _Found:
-    """Return the answer of exact arithmetic, to which the float solution only gives the clue."""
-    k = whole.shape[1]
-    eye = exact.as_fractions(np.eye(k, dtype=int))
-    system = np.concatenate([np.kron(parts, eye), exact.as_fractions(hard.toarray().astype(int))])
-    target = np.concatenate([whole.ravel(), exact.as_fractions([1] * hard.shape[0])])
-    z = supported(system, target, guess.ravel())
-    if z is not None:
-        return _Found(True, Fraction(0), z.reshape(guess.shape), None)
-    rows_sum = hard.shape[0] == len(guess)
-    error = _error(parts, whole, guess)
-    for candidate in _simple(prices):
-        if _separates(candidate, parts, whole, rows_sum):
-            return _Found(False, error, guess, candidate)
-    z, multipliers = feasible(system, target)
-    if z is not None:
-        return _Found(True, Fraction(0), z.reshape(guess.shape), None)
-    return _Found(False, error, guess, multipliers[: whole.size].reshape(whole.shape))
+def _sums(m: int, k: int, axis: int) -> np.ndarray:
+    """Return the matrix that sums the rows (axis 1) or columns (axis 0) of an m x k matrix written as a vector."""
+    return np.kron(np.eye(m), np.ones((1, k))) if axis else np.kron(np.ones((1, m)), np.eye(k))
 
 
-def _error(parts: np.ndarray, whole: np.ndarray, z: np.ndarray) -> float:
-    return float(abs(exact.as_floats(parts) @ z - exact.as_floats(whole)).max())
+def _distributions(z: np.ndarray, axis: int) -> np.ndarray:
+    """Return z without its negative entries, every row (axis 1) or column (axis 0) scaled to sum 1, a zero one even."""
+    z = np.maximum(z, 0.0)
+    sums = z.sum(axis=axis, keepdims=True)
+    return np.where(sums > 0, z / np.where(sums > 0, sums, 1.0), 1 / z.shape[axis])
+
+
+@dataclass(frozen=True, eq=False)
+class _Check:
+    """Accepts what deviates by no more than the tolerance."""
+
+    parts: np.ndarray
+    whole: np.ndarray
+    tolerance: float
+
+    def __call__(self, z: np.ndarray) -> _Found:
+        error = float(abs(self.parts @ z - self.whole).max())
+        return _Found(error <= self.tolerance, error, z)
+
+
+@dataclass(frozen=True, eq=False)
+class _Proof:
+    """Accepts what can be turned into an exact solution, and refutes with exact prices."""
+
+    parts: np.ndarray
+    whole: np.ndarray
+    axis: int
+
+    @cached_property
+    def system(self) -> np.ndarray:
+        """The equations on z as a vector."""
+        m, k = self.parts.shape[1], self.whole.shape[1]
+        products = np.kron(self.parts, exact.as_fractions(np.eye(k, dtype=int)))
+        return np.concatenate([products, exact.as_fractions(_sums(m, k, self.axis))])
+
+    @cached_property
+    def target(self) -> np.ndarray:
+        """Their right-hand sides."""
+        ones = len(self.system) - self.whole.size
+        return np.concatenate([self.whole.ravel(), exact.as_fractions([1] * ones)])
+
+    def __call__(self, z: np.ndarray) -> _Found:
+        exactly = supported(self.system, self.target, z.ravel())
+        if exactly is not None:
+            return _Found(True, Fraction(0), exactly.reshape(z.shape))
+        return _Found(False, _Check(exact.as_floats(self.parts), exact.as_floats(self.whole), 0)(z).error, z)
+
+    def refuted(self, found: _Found, prices: np.ndarray) -> _Found:
+        """Return exact prices that separate, from those of the float program or from rational arithmetic alone."""
+        for candidate in _simple(prices):
+            if _separates(candidate, self.parts, self.whole, self.axis):
+                return replace(found, prices=candidate)
+        z, multipliers = feasible(self.system, self.target)
+        if z is not None:
+            return _Found(True, Fraction(0), z.reshape(found.z.shape))
+        return replace(found, prices=multipliers[: self.whole.size].reshape(self.whole.shape))
 
 
 def _simple(prices: np.ndarray) -> Iterator[np.ndarray]:
@@ -252,10 +302,10 @@ def _simple(prices: np.ndarray) -> Iterator[np.ndarray]:
         yield exact.as_fractions([[Fraction(v).limit_denominator(digits) for v in row] for row in scaled])
 
 
-def _separates(prices: np.ndarray, parts: np.ndarray, whole: np.ndarray, rows_sum: bool) -> bool:
+def _separates(prices: np.ndarray, parts: np.ndarray, whole: np.ndarray, axis: int) -> bool:
     """Say whether <prices, whole> exceeds <prices, parts z> for every admissible z."""
     scores = exact.product(parts.T, prices)
-    reach = scores.max(axis=1 if rows_sum else 0).sum()
+    reach = scores.max(axis=axis).sum()
     return bool((prices * whole).sum() > reach)
 
 

@@ -33,9 +33,8 @@ def entries(values: Any, argument: str, ndim: int, place: Place) -> np.ndarray:
     """
     array = _array(values, argument, ndim)
     if array.dtype != object:
-        bad = ~(array >= 0) | ~(array < math.inf)
-        if bad.any():
-            index = tuple(int(i) for i in np.argwhere(bad)[0])
+        if array.size and not (array.min() >= 0 and array.max() < math.inf):
+            index = tuple(int(i) for i in np.argwhere(~(array >= 0) | ~(array < math.inf))[0])
             _refuse(argument, place(index), str(array[index]))
         return array
     cells = array.ravel().tolist()
