@@ -113,6 +113,15 @@ def test_alpha_loss_to_the_last_digits(alpha: float, tail: float) -> None:
     assert dv.uncertainty(dv.Prior(p), dv.Cost.alpha_loss(3, alpha)) == pytest.approx(float(truth), rel=1e-12)
 
 
+@pytest.mark.parametrize("tail", [0.0, 1e-20, 1e-9])
+def test_distance_costs_of_a_belief_that_is_almost_sure(tail: float) -> None:
+    weights = np.array([[0.3 * tail], [0.0], [0.3]]), np.array([[0.3], [0.0], [0.3 * tail]])
+    for w in weights:
+        assert dv.Cost.power([0, 1, 3], 1).rule.value(w) == pytest.approx(0.9 * tail, rel=1e-15, abs=0)
+        exact = 0.3 * 9 * tail * (1 / (1 + tail))
+        assert dv.Cost.power([0, 1, 3], 2).rule.value(w) == pytest.approx(exact, rel=1e-13, abs=0)
+
+
 def test_one_secret_many_ties_and_impossible_secrets() -> None:
     assert dv.uncertainty([1], dv.Cost.guesswork(1)) == 1
     assert dv.uncertainty([1.0], dv.Cost.alpha_loss(1, 1)) == 0
