@@ -124,7 +124,7 @@ def maximal_alpha_leakage(joint: Any, order: float, unit: Unit = "nats") -> floa
     return sibson_capacity(joint, a, unit).value
 
 
-def sibson_capacity(channel: Any, order: float, unit: Unit = "nats", *, tolerance: float = 1e-11) -> Capacity:
+def sibson_capacity(channel: Any, order: float, unit: Unit = "nats", *, tolerance: float = 1e-12) -> Capacity:
     r"""Return the supremum over priors of Sibson's (and of Arimoto's) mutual information of order a > 0, in nats.
 
     For a > 1 the maximum over r of the concave F(r) = sum_y (sum_x r_x C_xy^a)^(1/a), for a < 1 the minimum of the same
@@ -154,10 +154,10 @@ def sibson_capacity(channel: Any, order: float, unit: Unit = "nats", *, toleranc
     sign = 1.0 if a > 1 else -1.0
 
     def concave(r: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        s = np.maximum(r @ powers, np.finfo(float).tiny)
+        s = np.maximum(r @ powers, 1e-100)
         roots = top * s ** (1 / a)
         gradient = sign * (powers @ (roots / s)) / a
-        hessian_weights = sign * (1 / a) * (1 - 1 / a) * roots / s**2
+        hessian_weights = sign * (1 / a) * (1 - 1 / a) * (roots / s) / s
         return sign * float(roots.sum()), gradient, (powers * hessian_weights) @ powers.T
 
     found = maximize(concave, channel.shape[0], tolerance)
@@ -197,7 +197,9 @@ def _support_masses(joint: Joint) -> np.ndarray:
 
 def _column_sums(joint: Joint, columns: np.ndarray, of_scaled: Any, scale: np.ndarray) -> np.ndarray:
     """Return sum_x P_x g(C_xy / scale_y) for the columns, where g(0) = 0; panel by panel, or by stored entries."""
-    c, p = joint.channel.floats, joint.prior.floats
+    likely = np.flatnonzero(joint.prior.support)
+    c, p = joint.channel.floats, joint.prior.floats[likely]
+    c = c if len(likely) == c.shape[0] else c[likely]
     if is_sparse(c):
         part = c[:, columns]
         column = np.repeat(np.arange(len(columns)), np.diff(part.indptr))

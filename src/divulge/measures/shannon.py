@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from divulge.measures.columns import TINY, sums_of_c_log_c
+from divulge.measures.simplex import Concave, Maximum, maximize
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_channel
 from divulge.model.prior import Prior
@@ -16,6 +17,9 @@ _WORK = 40_000_000
 """Matrix entries that may be read before a large channel is left with an open bracket."""
 
 _LEAST_STEPS, _MOST_STEPS = 2, 20_000
+
+_SMALL = 256
+"""Up to this many secrets Newton steps, cubic in their number, are worth while."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,11 @@ class Capacity:
         return self.value
 
 
-def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 1e-11, steps: int | None = None) -> Capacity:
+def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 1e-12, steps: int | None = None) -> Capacity:
     r"""Return the Shannon capacity max_P I(X; Y), in nats, between a lower and a certified upper bound.
 
     Blahut-Arimoto from the uniform prior r: with D_x = sum_y C_xy log(C_xy / q_y), q = r C, it holds at every step that
-    log sum_x r_x exp(D_x) <= capacity <= max_x D_x. Newton steps on the support of r end the search.
+    sum_x r_x D_x <= capacity <= max_x D_x. Up to 256 secrets Newton steps bring the bounds together to about 1e-12.
 
     Parameters
     ----------
@@ -72,79 +76,51 @@ def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 1e-11, ste
 
 
 def capacity_from(
-    channel: Any, row_logs: np.ndarray, unit: str, tolerance: float = 1e-11, steps: int | None = None
+    channel: Any, row_logs: np.ndarray, unit: str, tolerance: float = 1e-12, steps: int | None = None
 ) -> Capacity:
     """Return the capacity given `row_logs`, sum_y C_xy log C_xy, shape (N,)."""
     c, n = channel.floats, channel.shape[0]
     size = c.nnz if is_sparse(c) else c.size
     most = min(_MOST_STEPS, max(_LEAST_STEPS, _WORK // size)) if steps is None else steps
-    search = _Search(c, row_logs, np.full(n, 1.0 / n))
-    search.run(most, tolerance)
+    if steps is None and n <= _SMALL and not is_sparse(c):
+        found = maximize(_concave(c, row_logs), n, tolerance)
+    else:
+        found = blahut_arimoto(c, row_logs, most, tolerance)
     scale = nats_per(unit)
     # Sums of M terms of size at most log M, in pairwise order: far inside this allowance.
     slack = 8 * np.finfo(float).eps * (1 + math.log(max(channel.shape)))
     limit = math.log(min(channel.shape))
-    value = min(max(search.lower, 0.0), limit)
-    lower = min(max(search.lower - slack, 0.0), limit)
-    upper = max(min(search.upper + slack, limit), value)
+    value = min(max(found.lower, 0.0), limit)
+    lower = min(max(found.lower - slack, 0.0), limit)
+    upper = max(min(found.upper + slack, limit), value)
     bounds = value / scale, lower / scale, upper / scale
-    return Capacity(*bounds, Prior(search.best / math.fsum(search.best), channel.secrets), unit)
+    return Capacity(*bounds, Prior(found.point / math.fsum(found.point.tolist()), channel.secrets), unit)
 
 
-class _Search:
-    """Blahut-Arimoto with Newton steps; keeps the best bounds on either side."""
+def _concave(c: np.ndarray, row_logs: np.ndarray) -> Concave:
+    """Return r -> mutual information, its gradient D_x - 1, and its curvature C diag(1/q) C^T."""
 
-    def __init__(self, c: Any, row_logs: np.ndarray, r: np.ndarray) -> None:
-        self.c, self.row_logs, self.r, self.best = c, row_logs, r, r
-        self.lower, self.upper = 0.0, math.inf
+    def information(r: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        q = np.maximum(r @ c, 1e-100)
+        d = row_logs - c @ np.log(q)
+        return float(r @ d), d - 1.0, (c / q) @ c.T
 
-    def divergences(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (D_x, q) under r, and tighten the bounds."""
-        q = np.asarray(r @ self.c).ravel()
-        d = self.row_logs - np.asarray(self.c @ np.log(np.maximum(q, TINY))).ravel()
+    return information
+
+
+def blahut_arimoto(c: Any, row_logs: np.ndarray, most: int, tolerance: float) -> Maximum:
+    """Return the bounds after at most `most` steps: each reads the matrix twice."""
+    r = best = np.full(c.shape[0], 1.0 / c.shape[0])
+    lower, upper = 0.0, math.inf
+    for _ in range(most):
+        q = np.asarray(r @ c).ravel()
+        d = row_logs - np.asarray(c @ np.log(np.maximum(q, TINY))).ravel()
         reached = float(r @ d)
-        if reached > self.lower:
-            self.lower, self.best = reached, r
-        self.upper = min(self.upper, float(d.max()))
-        return d, q
-
-    def run(self, most: int, tolerance: float) -> None:
-        """Take steps until the bounds meet."""
-        for step in range(most):
-            d, q = self.divergences(self.r)
-            if self.upper - self.lower <= tolerance:
-                return
-            if step >= 8 and step & (step - 1) == 0 and self.c.shape[0] <= 1000 and not is_sparse(self.c):
-                self.newton(d, q)
-                if self.upper - self.lower <= tolerance:
-                    return
-            weights = self.r * np.exp(d - d.max())
-            self.r = weights / weights.sum()
-
-    def newton(self, d: np.ndarray, q: np.ndarray) -> None:
-        """Take Newton steps on the letters that still matter, as long as they raise the lower bound."""
-        r = self.r
-        for _ in range(30):
-            active = (r > 1e-9 / len(r)) | (d > self.lower)
-            c = self.c[active]
-            seen = q > 0
-            hessian = (c[:, seen] / q[seen]) @ c[:, seen].T
-            # Maximize d.s - s.H s / 2 over sum(s) = 0: bordered system, least squares where rows repeat.
-            k = len(c)
-            system = np.zeros((k + 1, k + 1))
-            system[:k, :k], system[:k, k], system[k, :k] = hessian, 1.0, 1.0
-            step = np.linalg.lstsq(system, np.append(d[active] - 1.0, 0.0), rcond=1e-13)[0][:k]
-            full = np.zeros_like(r)
-            full[active] = step
-            falling = full < 0
-            length = min(1.0, float((-r[falling] / full[falling]).min())) if falling.any() else 1.0
-            before = self.upper - self.lower
-            candidate = np.maximum(r + length * full, 0.0)
-            candidate /= candidate.sum()
-            next_d, next_q = self.divergences(candidate)
-            if candidate @ next_d < r @ d - 1e-15:
-                return
-            r, d, q = candidate, next_d, next_q
-            self.r = np.maximum(r, 1e-300)
-            if self.upper - self.lower >= before and length == 1.0:
-                return
+        if reached >= lower:
+            lower, best = reached, r
+        upper = min(upper, float(d.max()))
+        if upper - lower <= tolerance:
+            break
+        weights = r * np.exp(d - d.max())
+        r = weights / weights.sum()
+    return Maximum(best, lower, upper)
