@@ -128,6 +128,7 @@ from .measures.entropy import guesswork_after as guesswork_after
 from .measures.entropy import min_entropy as min_entropy
 from .measures.entropy import renyi_divergence as renyi_divergence
 from .measures.entropy import renyi_entropy as renyi_entropy
+from .measures.guessing import bayes_vulnerability as bayes_vulnerability
 from .measures.guessing import min_entropy_leakage as min_entropy_leakage
 from .measures.guessing import pointwise_maximal_guesswork_leakage as pointwise_maximal_guesswork_leakage
 from .measures.information import mutual_information as mutual_information

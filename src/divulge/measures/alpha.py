@@ -9,7 +9,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.measures.capacity import maximal_leakage, total
-from divulge.measures.columns import column_ends, panels
+from divulge.measures.columns import column_ends, largest_joint, panels
 from divulge.measures.density import seen
 from divulge.measures.entropy import checked_order
 from divulge.measures.guessing import min_entropy_leakage
@@ -79,7 +79,9 @@ def arimoto(joint: Any, order: float, unit: Unit = "nats") -> float:
     joint, a = as_joint(joint), checked_order(order)
     if a == math.inf:
         return min_entropy_leakage(joint, unit)
-    return sibson(joint if a == 1 else Joint(_tilted(joint.prior, a), joint.channel), a, unit)
+    if a == 1 or a == 0 or abs(a - 1) < 0.5:
+        return sibson(joint if a == 1 else Joint(_tilted(joint.prior, a), joint.channel), a, unit)
+    return max(_arimoto_far_from_one(joint, a), 0.0) / nats_per(unit)
 
 
 def alpha_leakage(joint: Any, order: float, unit: Unit = "nats") -> float:
@@ -195,18 +197,18 @@ def _support_masses(joint: Joint) -> np.ndarray:
     return masses if joint.exact else np.minimum(masses, 1.0)
 
 
-def _column_sums(joint: Joint, columns: np.ndarray, of_scaled: Any, scale: np.ndarray) -> np.ndarray:
-    """Return sum_x P_x g(C_xy / scale_y) for the columns, where g(0) = 0; panel by panel, or by stored entries."""
+def _column_sums(joint: Joint, columns: np.ndarray, term: Any, scale: np.ndarray) -> np.ndarray:
+    """Return sum_x term(P_x, C_xy / scale_y) for the columns, 0 where C_xy = 0; by panels, or by stored entries."""
     likely = np.flatnonzero(joint.prior.support)
     c, p = joint.channel.floats, joint.prior.floats[likely]
     c = c if len(likely) == c.shape[0] else c[likely]
     if is_sparse(c):
         part = c[:, columns]
         column = np.repeat(np.arange(len(columns)), np.diff(part.indptr))
-        return np.bincount(column, p[part.indices] * of_scaled(part.data / scale[column]), minlength=len(columns))
+        return np.bincount(column, term(p[part.indices], part.data / scale[column]), minlength=len(columns))
     sums = np.zeros(len(columns))
     for rows in panels(c):
-        sums += p[rows] @ of_scaled(c[rows][:, columns] / scale)
+        sums += term(p[rows, None], c[rows][:, columns] / scale).sum(axis=0)
     return sums
 
 
@@ -215,9 +217,9 @@ def _near_one(joint: Joint, a: float) -> float:
     y = seen(joint)
     q = exact.as_floats(joint.outer[y])
 
-    def surplus(lift: np.ndarray) -> np.ndarray:
+    def surplus(p: np.ndarray, lift: np.ndarray) -> np.ndarray:
         logs = np.log(np.where(lift > 0, lift, 1.0))
-        return lift * np.expm1((a - 1) * logs)
+        return p * lift * np.expm1((a - 1) * logs)
 
     excess = _column_sums(joint, y, surplus, q)
     growth = math.fsum((q * np.expm1(np.log1p(excess) / a)).tolist())
@@ -228,6 +230,22 @@ def _far_from_one(joint: Joint, a: float) -> float:
     """Return a/(a-1) log sum_y t_y (sum_x P_x (C_xy / t_y)^a)^(1/a) with t_y the largest entry of the column."""
     y = seen(joint)
     top = exact.as_floats(column_ends(joint.c, np.flatnonzero(joint.prior.support))[0])[y]
-    logs = np.log(top) + np.log(_column_sums(joint, y, lambda scaled: scaled**a, top)) / a
-    peak = logs.max()
-    return a / (a - 1) * float(peak + math.log(math.fsum(np.exp(logs - peak).tolist())))
+    sums = _column_sums(joint, y, lambda p, scaled: p * scaled**a, top)
+    return a / (a - 1) * _log_sum_of_roots(top, sums, a)
+
+
+def _arimoto_far_from_one(joint: Joint, a: float) -> float:
+    """Return a/(a-1) log [sum_y (sum_x (P_x C_xy)^a)^(1/a) / (sum_x P_x^a)^(1/a)], the largest terms factored out."""
+    y = seen(joint)
+    top = exact.as_floats(largest_joint(joint.c, joint.p))[y]
+    sums = _column_sums(joint, y, lambda p, scaled: (p * scaled) ** a, top)
+    p = joint.prior.floats[joint.prior.support]
+    before = math.log(p.max()) + math.log(math.fsum(((p / p.max()) ** a).tolist())) / a
+    return a / (a - 1) * (_log_sum_of_roots(top, sums, a) - before)
+
+
+def _log_sum_of_roots(top: np.ndarray, sums: np.ndarray, a: float) -> float:
+    """Return log sum_y top_y sums_y^(1/a)."""
+    logs = np.log(top) + np.log(sums) / a
+    peak = float(logs.max())
+    return peak + math.log(math.fsum(np.exp(logs - peak).tolist()))

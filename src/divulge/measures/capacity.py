@@ -7,6 +7,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.measures.columns import column_ends
+from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel
 from divulge.units import Unit, nats_per
 
@@ -37,7 +38,8 @@ def maximal_leakage(channel: Any, unit: Unit = "nats") -> float:
     >>> maximal_leakage([["3/4", "1/4"], ["1/4", "3/4"]])  # log 3/2
     0.4054651081081644
     """
-    return maximal_leakage_of(column_ends(as_channel(channel).matrix), unit)
+    channel = as_channel(channel)
+    return maximal_leakage_of(channel, column_ends(channel.matrix), unit)
 
 
 def maximal_cost_leakage(channel: Any, unit: Unit = "nats") -> float:
@@ -48,7 +50,8 @@ def maximal_cost_leakage(channel: Any, unit: Unit = "nats") -> float:
     >>> maximal_cost_leakage([["3/4", "1/4"], ["1/4", "3/4"]])  # log 2
     0.6931471805599453
     """
-    return maximal_cost_leakage_of(column_ends(as_channel(channel).matrix), unit)
+    channel = as_channel(channel)
+    return maximal_cost_leakage_of(channel, column_ends(channel.matrix), unit)
 
 
 def total(values: np.ndarray) -> Any:
@@ -56,18 +59,29 @@ def total(values: np.ndarray) -> Any:
     return sum(values.tolist()) if exact.is_exact(values) else math.fsum(values.tolist())
 
 
-def maximal_leakage_of(ends: tuple[np.ndarray, np.ndarray], unit: Unit) -> float:
-    """Return log sum_y max_x C_xy; near 1 from sum_y (max_x - min_x) C_xy and its like nothing is lost."""
-    return _log_total(ends[0], unit)
+def maximal_leakage_of(channel: Channel, ends: tuple[np.ndarray, np.ndarray], unit: Unit) -> float:
+    """Return log sum_y max_x C_xy from the (largest, smallest) entry of each column."""
+    if exact.is_exact(ends[0]):
+        return exact.log(total(ends[0]), unit)
+    return log_of_excess(ends[0], dense_row(channel.matrix, 0), 1.0) / nats_per(unit)
 
 
-def maximal_cost_leakage_of(ends: tuple[np.ndarray, np.ndarray], unit: Unit) -> float:
-    """Return -log sum_y min_x C_xy."""
-    return -_log_total(ends[1], unit) + 0.0
+def maximal_cost_leakage_of(channel: Channel, ends: tuple[np.ndarray, np.ndarray], unit: Unit) -> float:
+    """Return -log sum_y min_x C_xy from the (largest, smallest) entry of each column."""
+    if exact.is_exact(ends[1]):
+        return -exact.log(total(ends[1]), unit) + 0.0
+    return -log_of_excess(ends[1], dense_row(channel.matrix, 0), 1.0) / nats_per(unit) + 0.0
 
 
-def _log_total(values: np.ndarray, unit: Unit) -> float:
-    if exact.is_exact(values):
-        return exact.log(total(values), unit)
-    excess = math.fsum([*values.tolist(), -1.0])
-    return (math.log1p(excess) if excess > -1.0 else -math.inf) / nats_per(unit)
+def log_of_excess(values: np.ndarray, base: np.ndarray, base_total: float) -> float:
+    """Return log(sum(values) / base_total) where `base` sums to `base_total`: near 0 by what exceeds the base."""
+    excess = math.fsum([*values.tolist(), *(-base).tolist()]) / base_total
+    if abs(excess) < 0.5:
+        return math.log1p(excess)
+    whole = math.fsum(values.tolist())
+    return math.log(whole / base_total) if whole > 0 else -math.inf
+
+
+def dense_row(matrix: Any, i: int) -> np.ndarray:
+    """Return row i of a dense or sparse matrix, shape (M,)."""
+    return matrix[[i]].toarray().ravel() if is_sparse(matrix) else matrix[i]

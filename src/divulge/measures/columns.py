@@ -4,6 +4,7 @@ A dense float matrix is read in panels of rows that fit the processor's cache, o
 nothing of the size of the matrix is ever allocated; an exact one is read whole, a sparse one by its stored entries.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -120,6 +121,28 @@ def sums_of_c_log_c(matrix: Any) -> np.ndarray:
     if is_sparse(matrix):
         return np.bincount(matrix.indices, matrix.data * np.log(matrix.data), minlength=matrix.shape[0])
     return _Sweep(matrix, ("row_logs",), None).row_logs
+
+
+def shifts(matrix: Any, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (r, d): the row r of the likeliest secret and d = q - r = sum_x p_x (C_x - r), each of shape (M,).
+
+    Summed as differences, so that d keeps its digits where rows are nearly alike or one secret is nearly certain.
+    """
+    likeliest = int(np.argmax(p))
+    others = p.copy()
+    others[likeliest] = 0.0
+    if is_sparse(matrix):
+        base = matrix[[likeliest]].toarray().ravel()
+        column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+        weights = others[matrix.indices]
+        stored = np.bincount(column, weights, minlength=len(base))
+        moved = np.bincount(column, weights * (matrix.data - base[column]), minlength=len(base))
+        return base, moved - base * np.maximum(math.fsum(others.tolist()) - stored, 0.0)
+    base = matrix[likeliest]
+    shift = np.zeros(matrix.shape[1])
+    for rows in panels(matrix):
+        shift += others[rows] @ (matrix[rows] - base)
+    return base, shift
 
 
 def panels(matrix: np.ndarray, first: int = 0, last: int | None = None) -> Iterator[slice]:

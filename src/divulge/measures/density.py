@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.measures.columns import Extremes, column_ends, extremes
+from divulge.measures.columns import Extremes, column_ends, extremes, shifts
 from divulge.measures.conditional import conditioned
 from divulge.measures.pointwise import Pointwise
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
+
+_CLOSE = 1e-2
+"""Within this relative distance of the mean of its column, an entry is measured from it with more care."""
 
 
 def seen(joint: Joint) -> np.ndarray:
@@ -33,16 +36,31 @@ def _seen(joint: Joint) -> tuple[np.ndarray, Extremes]:
     return between(joint.outer[y], ends), ends
 
 
-def log_ratio(above: np.ndarray, below: np.ndarray, unit: Unit = "nats") -> np.ndarray:
-    """Return log(above / below) as float64; a/0 is +inf. Exact operands are rounded once, near 1 nothing is lost."""
+def log_ratio(
+    above: np.ndarray, below: np.ndarray, unit: Unit = "nats", difference: np.ndarray | None = None
+) -> np.ndarray:
+    """Return log(above / below) as float64; a/0 is +inf. Exact operands are rounded once.
+
+    Near 1 the value follows from `difference`, above - below, which a caller may know to more digits.
+    """
     if exact.is_exact(above, below):
         ratios = zip(above.tolist(), below.tolist(), strict=True)
         return np.array([math.inf if b == 0 else exact.log(a / b, unit) for a, b in ratios], dtype=np.float64)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        ratio, excess = above / below, (above - below) / below
+        ratio, excess = above / below, (above - below if difference is None else difference) / below
         far = np.where((ratio > 1e-290) & (ratio < 1e290), np.log(ratio), np.log(above) - np.log(below))
         near = np.log1p(excess)
     return np.where(np.abs(excess) < 0.5, near, far) / nats_per(unit) + 0.0
+
+
+def _to_mean(joint: Joint, q: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return ends - q for the columns that occur; where they nearly meet, from differences between rows."""
+    gap = ends - q
+    if q.dtype == object or not (np.abs(gap) < _CLOSE * q).any():
+        return gap
+    base, shift = (part[seen(joint)] for part in shifts(joint.c, joint.p))
+    sign = np.where(gap >= 0, 1.0, -1.0)
+    return np.where(gap == 0, 0.0, sign * np.maximum(sign * ((ends - base) - shift), 0.0))
 
 
 def _pointwise(name: str, joint: Joint, values: np.ndarray, at: np.ndarray, unit: str) -> Pointwise:
@@ -54,12 +72,14 @@ def _pointwise(name: str, joint: Joint, values: np.ndarray, at: np.ndarray, unit
 
 def pml_of(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> Pointwise:
     """Return log max_x C_xy / q_y from the extremes of the columns that occur."""
-    return _pointwise("pml", joint, log_ratio(ends.top, q, unit), ends.top_at, unit)
+    return _pointwise("pml", joint, log_ratio(ends.top, q, unit, _to_mean(joint, q, ends.top)), ends.top_at, unit)
 
 
 def pmc_of(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> Pointwise:
     """Return log q_y / min_x C_xy from the extremes of the columns that occur."""
-    return _pointwise("pmc", joint, log_ratio(q, ends.bottom, unit), ends.bottom_at, unit)
+    return _pointwise(
+        "pmc", joint, log_ratio(q, ends.bottom, unit, -_to_mean(joint, q, ends.bottom)), ends.bottom_at, unit
+    )
 
 
 def pml(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Pointwise:

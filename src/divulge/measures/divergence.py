@@ -10,7 +10,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.measures.columns import panels
+from divulge.measures.columns import panels, shifts
 from divulge.measures.density import seen
 from divulge.measures.pointwise import Pointwise
 from divulge.model.channel import is_sparse
@@ -143,11 +143,11 @@ def _rational_values(joint: Joint, convex: Convex) -> np.ndarray:
 def _float_values(joint: Joint, convex: Convex) -> np.ndarray:
     """Return sum_x P_x f(C_xy / q_y) for every column, panel by panel; 0 in columns that never occur."""
     p, q = joint.prior.floats, exact.as_floats(joint.outer)
-    safe = np.where(q > 0, q, 1.0)
-    likely = p > 0
+    safe, likely = np.where(q > 0, q, 1.0), p > 0
+    base, shift = shifts(joint.channel.floats, p)
     with np.errstate(divide="ignore", invalid="ignore"):
         if is_sparse(joint.c):
-            return _sparse_values(joint.c, p, q, convex)
+            return _sparse_values(joint.c, p, q, (base, shift), convex)
         exact_excess = joint.exact
         values = np.zeros(len(q))
         for rows in panels(joint.c):
@@ -157,21 +157,36 @@ def _float_values(joint: Joint, convex: Convex) -> np.ndarray:
                 divisor = np.where(joint.occurring, joint.outer, 1)
                 t = exact.as_floats((block - joint.outer) / divisor)
             else:
-                t = (block - q) / safe
+                t = np.maximum(((block - base) - shift) / safe, -1.0)
+                t[block == 0] = -1.0
             values += p[rows][keep] @ np.where(q > 0, convex.of_excess(t), 0.0)
     return np.maximum(values, 0.0)
 
 
-def _sparse_values(c: Any, p: np.ndarray, q: np.ndarray, convex: Convex) -> np.ndarray:
+def _sparse_values(
+    c: Any, p: np.ndarray, q: np.ndarray, shifted: tuple[np.ndarray, np.ndarray], convex: Convex
+) -> np.ndarray:
     column = np.repeat(np.arange(c.shape[1]), np.diff(c.indptr))
     live = p[c.indices] > 0
     column, weight, entry = column[live], p[c.indices][live], c.data[live]
-    t = (entry - q[column]) / q[column]
+    base, shift = shifted
+    t = np.maximum(((entry - base[column]) - shift[column]) / q[column], -1.0)
     values = np.bincount(column, weight * convex.of_excess(t), minlength=c.shape[1])
-    absent = 1.0 - np.bincount(column, weight, minlength=c.shape[1])
+    absent = _absent_mass(c, p)
     # A column without an absent likely secret has no term at 0; what rounding leaves there may not meet f(0) = inf.
     count = np.bincount(column, minlength=c.shape[1])
     missing = (count < int((p > 0).sum())) & (q > 0)
     values[missing] += absent[missing] * float(convex.of_excess(np.full(1, -1.0))[0])
     values[~(q > 0)] = 0.0
     return np.maximum(values, 0.0)
+
+
+def _absent_mass(c: Any, p: np.ndarray) -> np.ndarray:
+    """Return P(x: C_xy = 0) for each column of a CSC matrix; the likeliest secret is kept apart for its digits."""
+    column = np.repeat(np.arange(c.shape[1]), np.diff(c.indptr))
+    likeliest = int(np.argmax(p))
+    others = p.copy()
+    others[likeliest] = 0.0
+    stored = np.bincount(column, others[c.indices], minlength=c.shape[1])
+    there = np.bincount(column, c.indices == likeliest, minlength=c.shape[1]) > 0
+    return np.maximum(math.fsum(others.tolist()) - stored, 0.0) + np.where(there, 0.0, p[likeliest])

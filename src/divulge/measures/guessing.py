@@ -6,13 +6,28 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.measures.capacity import total
+from divulge.measures.capacity import dense_row, log_of_excess, total
 from divulge.measures.columns import largest_joint
-from divulge.measures.density import log_ratio, pmc
+from divulge.measures.density import pmc
 from divulge.measures.pointwise import Pointwise
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
-from divulge.units import Unit
+from divulge.units import Unit, nats_per
+
+
+def bayes_vulnerability(joint: Any) -> Any:
+    r"""Return sum_y max_x P_x C_xy, the probability of one right guess after seeing the outcome, in [p_max, 1].
+
+    A Fraction for exact joints.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> bayes_vulnerability(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
+    Fraction(3, 4)
+    """
+    joint = as_joint(joint)
+    return total(largest_joint(joint.c, joint.p))
 
 
 def min_entropy_leakage(joint: Any, unit: Unit = "nats") -> float:
@@ -36,10 +51,12 @@ def min_entropy_leakage(joint: Any, unit: Unit = "nats") -> float:
 
 def min_entropy_leakage_of(joint: Joint, joint_top: np.ndarray, unit: Unit) -> float:
     """Return log(sum_y max_x P_x C_xy / max_x P_x) given the largest joint entry of each column."""
-    after, before = total(joint_top), joint.p.max()
+    likeliest = int(np.argmax(joint.p))
+    before = joint.p[likeliest]
     if joint.exact:
-        return exact.log(after / before, unit)
-    return max(float(log_ratio(np.array([after]), np.array([before]), unit)[0]), 0.0)
+        return exact.log(total(joint_top) / before, unit)
+    base = before * dense_row(joint.c, likeliest)
+    return max(log_of_excess(joint_top, base, float(before)), 0.0) / nats_per(unit)
 
 
 def pointwise_maximal_guesswork_leakage(joint: Any, unit: Unit = "nats") -> Pointwise:

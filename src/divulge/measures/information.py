@@ -14,6 +14,9 @@ from divulge.units import Unit, nats_per
 _CANCELLED = 1e-2
 """Below this share of its terms, a difference has lost digits and is computed anew from non-negative terms."""
 
+_SMALL = 1e-3
+"""Below this many nats the rounding of q near 1 counts too."""
+
 
 def mutual_information(joint: Any, unit: Unit = "nats") -> float:
     r"""Return the mutual information I(X; Y) = sum_{x,y} P_x C_xy log(C_xy / q_y), in nats.
@@ -53,6 +56,6 @@ def float_mutual_information(joint: Joint, row_logs: np.ndarray) -> float:
     q = joint.outer[joint.occurring]
     given, free = float(joint.p @ row_logs), float(q @ np.log(q))
     difference = given - free
-    if difference > _CANCELLED * -free:
+    if difference > max(_CANCELLED * -free, _SMALL):
         return difference
     return f_information(joint, "kl")
