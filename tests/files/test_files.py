@@ -43,7 +43,7 @@ def test_an_exact_identity_stays_exact(suffix: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", LABELLED)
 def test_numbered_letters_meet_again(suffix: str, tmp_path: Path) -> None:
-    channel = dv.Channel([[0.5, 0.5], [0.25, 0.75]], [1, 0], [True, None] if suffix == ".json" else [10, 20])
+    channel = dv.Channel([[0.5, 0.5], [0.25, 0.75]], [1, 0], [True, 2.5] if suffix == ".json" else [10, 20])
     dv.write_channel(channel, tmp_path / f"c{suffix}")
     back = dv.read_channel(tmp_path / f"c{suffix}")
     prior = dv.Prior([0.25, 0.75], [0, 1])

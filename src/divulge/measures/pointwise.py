@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.extras import require
 from divulge.model.labels import Labels, position
 from divulge.model.shown import html_table, text_table
 from divulge.units import Unit, nats_per
@@ -104,7 +105,7 @@ class Pointwise:
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row an outcome: probability, value, and the secret that attains it."""
-        import pandas as pd
+        pd = require("pandas", "frames")
 
         columns: dict[str, Any] = {"probability": self.probabilities, self.name: self.values}
         if self.secrets is not None:

@@ -116,7 +116,7 @@ class Profile:
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row an outcome (with a prior), or one row a measure (without)."""
-        import pandas as pd
+        pd = require("pandas", "frames")
 
         named = self.to_dict()
         if "by_outcome" in named:

@@ -9,10 +9,10 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.model import labels as _labels
-from divulge.model.entries import TOLERANCE, entries, floats_of, frozen, normalized
+from divulge.model.entries import CLEAN, TOLERANCE, entries, floats_of, frozen, normalized
 from divulge.model.labels import Labels
 from divulge.model.shown import html_table, text_table
-from divulge.model.tables import is_table, labelled_matrix
+from divulge.model.tables import is_table, labelled_frame, labelled_matrix
 
 _HINT = "rows are secrets, columns are outcomes; for counts use Joint.from_counts."
 
@@ -43,6 +43,7 @@ class Channel:
     """
 
     __slots__ = ("__dict__", "matrix", "outcomes", "secrets")
+    __array_priority__ = 1000  # so that `array @ channel` is the channel's to answer
 
     matrix: Any
     secrets: Labels
@@ -129,9 +130,7 @@ class Channel:
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame: index = secrets, columns = outcomes."""
-        import pandas as pd
-
-        return pd.DataFrame(_dense(self.matrix), index=list(self.secrets), columns=list(self.outcomes))
+        return labelled_frame(_dense(self.matrix), self.secrets, self.outcomes)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return {"secrets", "outcomes", "matrix"} as lists; exact entries become text such as "3/4"."""
@@ -173,17 +172,23 @@ class Channel:
 def _unpacked(matrix: Any, secrets: Any, outcomes: Any) -> tuple[Any, Any, Any]:
     """Split what carries its own labels (Channel, table, mapping of mappings) into matrix and labels."""
     if isinstance(matrix, Channel):
-        return matrix.matrix, secrets or matrix.secrets, outcomes or matrix.outcomes
+        return matrix.matrix, _given(secrets, matrix.secrets), _given(outcomes, matrix.outcomes)
     if is_table(matrix):
         values, rows, columns = labelled_matrix(matrix, "channel")
-        return values, secrets or rows, outcomes or columns
+        return values, _given(secrets, rows), _given(outcomes, columns)
     if isinstance(matrix, Mapping):
         rows = list(matrix)
         if not all(isinstance(row, Mapping) for row in matrix.values()):
             raise DivulgeError.of("channel", "map each secret to a mapping {outcome: probability}", "it", "otherwise")
         columns = list(dict.fromkeys(outcome for row in matrix.values() for outcome in row))
-        return [[row.get(outcome, 0) for outcome in columns] for row in matrix.values()], rows, columns
+        if secrets is not None or outcomes is not None:
+            raise DivulgeError.of("secrets", "be absent when a mapping brings the labels", "it", "given as well")
+        return [[row.get(outcome, 0.0) for outcome in columns] for row in matrix.values()], rows, columns
     return matrix, secrets, outcomes
+
+
+def _given(labels: Any, otherwise: Any) -> Any:
+    return otherwise if labels is None else labels
 
 
 def _place(secrets: Any, outcomes: Any) -> Any:
@@ -204,6 +209,9 @@ def _row_sums(rows: Labels) -> Any:
 def _checked_sparse(matrix: Any) -> Any:
     import scipy.sparse as sp
 
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
+        found = f"a sparse array with {matrix.ndim} axes of dtype {matrix.dtype}"
+        raise DivulgeError.of("channel", "have 2 axes of numbers", "it", found)
     array = sp.csc_array(matrix, dtype=np.float64, copy=True)
     array.sum_duplicates()
     array.data = entries(array.data, "channel", 1, lambda index: f"stored entry {index[0]}")
@@ -219,8 +227,10 @@ def _normalized_sparse(array: Any, rows: Labels) -> Any:
         raise DivulgeError(
             f"`channel` must {what(-1)} 1 (tolerance {TOLERANCE:g}); {what(i)} {sums[i]:.12g}. Hint: {_HINT}"
         )
+    sums[np.abs(sums - 1.0) <= CLEAN] = 1.0
     array.data /= sums[array.indices]
-    frozen(array.data)
+    for part in (array.data, array.indices, array.indptr):
+        frozen(part)
     return array
 
 

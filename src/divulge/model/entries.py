@@ -5,7 +5,7 @@ infinities, negative entries, complex numbers and ragged rows are refused with t
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, NoReturn
@@ -18,7 +18,7 @@ from divulge.errors import DivulgeError
 TOLERANCE = 1e-9
 """How far the sum of a distribution may be from 1 before it is refused; inside it the distribution is renormalized."""
 
-_CLEAN = 1e-14
+CLEAN = 1e-14
 """Sums this close to 1 are left alone: dividing by them would only disturb entries such as 0.1."""
 
 _LONGEST_NUMBER = 400
@@ -47,22 +47,25 @@ def entries(values: Any, argument: str, ndim: int, place: Place) -> np.ndarray:
 
 
 def _array(values: Any, argument: str, ndim: int) -> np.ndarray:
-    if not isinstance(values, np.ndarray):
-        values = values.__array__() if hasattr(values, "__array__") else _from_nested(values, argument, ndim)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise DivulgeError.of(argument, "have no masked entry", "it", "masked somewhere")
+    values = np.asarray(values if hasattr(values, "__array__") else _from_nested(values, argument, ndim))
     if values.ndim != ndim:
         hint = "wrap a single row in another list." if ndim == 2 and values.ndim == 1 else ""
         raise DivulgeError.of(argument, f"have {ndim} axes", "it", f"an array with {values.ndim}", hint)
     if values.dtype.kind == "f":
-        return np.array(values, dtype=np.float64, order="C")
+        return _without_minus_zero(np.array(values, dtype=np.float64, order="C"))
     if values.dtype.kind in "iuOUS":
         return values.astype(object)
     raise DivulgeError.of(argument, "hold numbers", "its dtype", str(values.dtype))
 
 
 def _from_nested(values: Any, argument: str, ndim: int) -> np.ndarray:
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+    if not _is_sequence(values):
         raise DivulgeError.of(argument, "be an array or a nested list of numbers", "it", f"a {type(values).__name__}")
-    rows = [list(row) if ndim == 2 and _is_row(row, argument) else row for row in values]
+    rows = list(values)
+    if ndim == 2:
+        rows = [_row(row, i, argument) for i, row in enumerate(rows)]
     if ndim == 2:
         widths = [len(row) for row in rows]
         for i, width in enumerate(widths):
@@ -73,16 +76,26 @@ def _from_nested(values: Any, argument: str, ndim: int) -> np.ndarray:
     flat = [cell for row in rows for cell in row] if ndim == 2 else rows
     shape = (len(rows), len(rows[0]) if rows else 0) if ndim == 2 else (len(rows),)
     if all(type(cell) is float for cell in flat):
-        return np.array(flat, dtype=np.float64).reshape(shape)
+        return _without_minus_zero(np.array(flat, dtype=np.float64).reshape(shape))
     out = np.empty(shape, dtype=object)
     out.ravel()[:] = flat
     return out
 
 
-def _is_row(row: Any, argument: str) -> bool:
-    if isinstance(row, (str, bytes)) or not hasattr(row, "__iter__"):
-        raise DivulgeError.of(argument, "have rows that are lists of numbers", "a row", f"a {type(row).__name__}")
-    return True
+def _without_minus_zero(array: np.ndarray) -> np.ndarray:
+    """Return the array with 0.0 for -0.0, of which 1 / -0.0 = -inf would come."""
+    array += 0.0
+    return array
+
+
+def _is_sequence(values: Any) -> bool:
+    return hasattr(values, "__iter__") and not isinstance(values, (str, bytes, Mapping, Set))
+
+
+def _row(row: Any, i: int, argument: str) -> list[Any]:
+    if not _is_sequence(row):
+        raise DivulgeError.of(argument, "have rows that are lists of numbers", f"row {i}", f"a {type(row).__name__}")
+    return list(row)
 
 
 def _number(cell: Any, argument: str, place: Place, flat_index: int, shape: tuple[int, ...]) -> float | Fraction:
@@ -98,7 +111,7 @@ def _number(cell: Any, argument: str, place: Place, flat_index: int, shape: tupl
     if isinstance(cell, Rational):
         number: float | Fraction = Fraction(cell)
     elif isinstance(cell, Real):
-        number = float(cell)
+        number = float(cell) + 0.0
     elif hasattr(cell, "as_integer_ratio"):
         try:
             number = Fraction(*cell.as_integer_ratio())
@@ -150,7 +163,7 @@ def normalized(array: np.ndarray, argument: str, what: Callable[[int], str], hin
     else:
         sums = rows.sum(axis=1)
         off = np.flatnonzero(~(np.abs(sums - 1.0) <= TOLERANCE)).tolist()
-        fix = np.flatnonzero(~(np.abs(sums - 1.0) <= _CLEAN)).tolist()
+        fix = np.flatnonzero(~(np.abs(sums - 1.0) <= CLEAN)).tolist()
     if off:
         raise DivulgeError(
             f"`{argument}` must {what(-1)} 1 (tolerance {TOLERANCE:g}); "

@@ -10,10 +10,10 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.entries import TOLERANCE, entries, frozen
-from divulge.model.labels import Labels, position
+from divulge.model.labels import Labels, alignment, is_default, position, same_letters
 from divulge.model.prior import Prior
 from divulge.model.shown import html_table, text_table
-from divulge.model.tables import is_table, labelled_matrix
+from divulge.model.tables import is_table, labelled_frame, labelled_matrix
 
 
 class Joint:
@@ -39,11 +39,10 @@ class Joint:
     def __init__(self, prior: Any, channel: Any) -> None:
         channel = channel if isinstance(channel, Channel) else Channel(channel)
         prior = prior if isinstance(prior, Prior) else Prior(prior)
-        aligned = prior.aligned(channel.secrets)
-        if tuple(channel.secrets) != tuple(prior.secrets) and isinstance(channel.secrets, range):
+        if is_default(channel.secrets) and not same_letters(channel.secrets, prior.secrets):
+            alignment(channel.secrets, prior.secrets, "prior", "the channel")
             channel = Channel(channel.matrix, prior.secrets, channel.outcomes)
-            aligned = prior
-        object.__setattr__(self, "prior", aligned)
+        object.__setattr__(self, "prior", prior.aligned(channel.secrets))
         object.__setattr__(self, "channel", channel)
 
     @classmethod
@@ -77,7 +76,10 @@ class Joint:
                 raise DivulgeError.of("table", "have pairs (secret, outcome) as keys", "a key", "something else")
             secrets = list(dict.fromkeys(x for x, _ in keys)) if secrets is None else list(secrets)
             outcomes = list(dict.fromkeys(y for _, y in keys)) if outcomes is None else list(outcomes)
-            table = [[table.get((x, y), 0) for y in outcomes] for x in secrets]
+            for axis, known, i in (("secrets", set(secrets), 0), ("outcomes", set(outcomes), 1)):
+                if not {key[i] for key in keys} <= known:
+                    raise DivulgeError.of(axis, "name every letter of the table", "one", "missing")
+            table = [[table.get((x, y), 0.0) for y in outcomes] for x in secrets]
         return cls._from_weights(table, secrets, outcomes, "table", must_sum_to_one=False)
 
     @classmethod
@@ -86,7 +88,7 @@ class Joint:
     ) -> "Joint":
         if is_table(weights):
             weights, rows, columns = labelled_matrix(weights, argument)
-            secrets, outcomes = secrets or rows, outcomes or columns
+            secrets, outcomes = rows if secrets is None else secrets, columns if outcomes is None else outcomes
         w = entries(weights, argument, 2, lambda index: f"the entry in row {index[0]}, column {index[1]}")
         if 0 in w.shape:
             raise DivulgeError.of(argument, "have at least one row and one column", "its shape", str(w.shape))
@@ -183,10 +185,8 @@ class Joint:
 
     def to_frame(self) -> Any:
         """Return P(x, y) as a pandas DataFrame: index = secrets, columns = outcomes."""
-        import pandas as pd
-
         m = self.matrix.toarray() if is_sparse(self.matrix) else self.matrix
-        return pd.DataFrame(m, index=list(self.secrets), columns=list(self.outcomes))
+        return labelled_frame(m, self.secrets, self.outcomes)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("a Joint is immutable")

@@ -1,6 +1,8 @@
 """Alphabets: ordered, hashable, unique labels. The default alphabet of n letters is `range(n)`."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Set
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 from divulge.errors import LabelError
@@ -8,17 +10,18 @@ from divulge.errors import LabelError
 Labels = Sequence[Hashable]
 
 
-def alphabet(labels: Iterable[Any] | None, size: int, argument: str) -> Labels:
-    """Check `labels` for an axis of length `size`: as many, hashable, none twice. None gives `range(size)`."""
+def alphabet(labels: Iterable[Any] | None, size: int | None, argument: str) -> Labels:
+    """Check `labels` for an axis of length `size` (any when None): hashable, none twice. None gives `range(size)`."""
     if labels is None:
-        return range(size)
+        return range(size or 0)
     if isinstance(labels, range):
         letters: Labels = labels
     else:
-        if isinstance(labels, (str, bytes)):
-            raise LabelError.of(argument, "be a sequence of labels", "it", "a single string")
+        if isinstance(labels, (str, bytes, Set)) or not hasattr(labels, "__iter__"):
+            found = "a single string" if isinstance(labels, (str, bytes)) else f"a {type(labels).__name__}"
+            raise LabelError.of(argument, "be an ordered sequence of labels", "it", found)
         letters = tuple(_plain(label, argument) for label in labels)
-    if len(letters) != size:
+    if size is not None and len(letters) != size:
         raise LabelError.of(argument, f"have {size} labels, one for each entry", "its length", str(len(letters)))
     if not isinstance(letters, range) and len(set(letters)) != len(letters):
         seen: set[Hashable] = set()
@@ -34,12 +37,26 @@ def _plain(label: Any, argument: str) -> Hashable:
         hash(label)
     except TypeError:
         raise LabelError.of(argument, "have hashable labels", "a label", f"a {type(label).__name__}") from None
+    if is_missing(label):
+        raise LabelError.of(argument, "have no missing label", "one", repr(label))
     return label
+
+
+def is_missing(value: Any) -> bool:
+    """Say whether a value stands for none: None, NaN, or the NA and NaT of data frames."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (Real, Decimal)) and value != value
 
 
 def is_default(labels: Labels) -> bool:
     """Say whether these labels are mere positions, given to an alphabet nobody named."""
     return isinstance(labels, range)
+
+
+def same_letters(first: Labels, second: Labels) -> bool:
+    """Say whether two alphabets hold the same labels, in any order, as they are or as text."""
+    return set(first) == set(second) or {str(label) for label in first} == {str(label) for label in second}
 
 
 def position(labels: Labels, label: Hashable, argument: str) -> int:
@@ -56,18 +73,21 @@ def position(labels: Labels, label: Hashable, argument: str) -> int:
 def alignment(wanted: Labels, given: Labels, argument: str, other: str) -> list[int] | None:
     """Return the order that brings `given` into the order of `wanted`; None when they agree already.
 
-    Default labels agree with any alphabet of their length. Named labels must be the same set, compared as they are or,
-    failing that, as text (a column of integers and the header of a CSV file name the same letters).
+    The labels must be the same set, compared as they are or, failing that, as text (a column of integers and the header
+    of a CSV file name the same letters). Default labels that are not the same set agree with any alphabet of their
+    length, letter by letter.
     """
     if len(wanted) != len(given):
         raise LabelError.of(argument, f"have as many labels as {other}: {len(wanted)}", "its length", str(len(given)))
-    if is_default(wanted) or is_default(given) or tuple(wanted) == tuple(given):
+    if tuple(wanted) == tuple(given):
         return None
     for key in (lambda label: label, str):
         where = {key(label): i for i, label in enumerate(given)}
         if len(where) == len(given) and where.keys() == {key(label) for label in wanted}:
             order = [where[key(label)] for label in wanted]
             return None if order == list(range(len(order))) else order
+    if is_default(wanted) or is_default(given):
+        return None
     missing = [label for label in wanted if label not in set(given) and str(label) not in set(map(str, given))]
     raise LabelError.of(
         argument, f"have the same labels as {other}", f"{missing[0]!r}" if missing else "a label", "missing from it",

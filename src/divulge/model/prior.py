@@ -13,6 +13,7 @@ from divulge.model import labels as _labels
 from divulge.model.entries import entries, floats_of, frozen, normalized
 from divulge.model.labels import Labels
 from divulge.model.shown import html_table, text_table
+from divulge.model.tables import column_values, index_labels, is_labelled_column, is_table, labelled_vector
 
 
 class Prior:
@@ -20,7 +21,8 @@ class Prior:
 
     Parameters
     ----------
-    probabilities : array_like of shape (N,), mapping from label to probability, or Prior
+    probabilities : array_like of shape (N,), mapping or pandas Series from label to probability, table, or Prior
+        A table has two columns, secret and probability.
         At least 0, sum 1 within 1e-9 (then renormalized). Float64, or exact when an entry is a Fraction, int or text.
     secrets : sequence of N hashable labels, optional
         0, 1, ..., N-1 when not given.
@@ -38,7 +40,13 @@ class Prior:
 
     def __init__(self, probabilities: Any, secrets: Iterable[Hashable] | None = None) -> None:
         if isinstance(probabilities, Prior):
-            probabilities, secrets = probabilities.probabilities, secrets or probabilities.secrets
+            secrets = probabilities.secrets if secrets is None else secrets
+            probabilities = probabilities.probabilities
+        elif is_labelled_column(probabilities):
+            secrets = index_labels(probabilities.index) if secrets is None else secrets
+        elif is_table(probabilities):
+            probabilities, named = labelled_vector(probabilities, "prior")
+            secrets = named if secrets is None else secrets
         elif isinstance(probabilities, Mapping):
             if secrets is not None:
                 raise DivulgeError.of("secrets", "be absent when a mapping brings the labels", "it", "given as well")
@@ -65,8 +73,11 @@ class Prior:
         >>> Prior.uniform(3).probabilities.tolist()
         [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
         """
-        letters = None if isinstance(secrets, (int, np.integer)) else tuple(secrets)  # type: ignore[arg-type]
-        size = int(secrets) if letters is None else len(letters)  # type: ignore[call-overload]
+        if isinstance(secrets, (int, np.integer)):
+            letters, size = None, int(secrets)
+        else:
+            letters = _labels.alphabet(secrets, None, "secrets")
+            size = len(letters)
         if not size >= 1:
             raise DivulgeError.of("secrets", "name at least one secret", "their number", str(size))
         return cls([Fraction(1, size)] * size, letters)
@@ -83,6 +94,8 @@ class Prior:
         Fraction(1, 4)
         """
         if isinstance(counts, Mapping):
+            if secrets is not None:
+                raise DivulgeError.of("secrets", "be absent when a mapping brings the labels", "it", "given as well")
             secrets, counts = list(counts), list(counts.values())
         numbers = entries(counts, "counts", 1, lambda index: f"entry {index[0]}")
         total = sum(numbers.tolist())
@@ -101,8 +114,6 @@ class Prior:
         >>> Prior.from_column(["no", "yes", "no", "no"]).secrets
         ('no', 'yes')
         """
-        from divulge.model.tables import column_values
-
         tally = Counter(column_values(column, "column"))
         if not tally:
             raise DivulgeError.of("column", "have at least one value", "it", "empty")
@@ -149,7 +160,7 @@ class Prior:
         """Return {secret: probability}."""
         return dict(zip(self.secrets, self.probabilities.tolist(), strict=True))
 
-    def aligned(self, secrets: Labels, other: str = "channel") -> "Prior":
+    def aligned(self, secrets: Labels, other: str = "the channel") -> "Prior":
         """Return this prior in the order of `secrets`, under their names; LabelError when the letters differ."""
         order = _labels.alignment(secrets, self.secrets, "prior", other)
         if order is not None:

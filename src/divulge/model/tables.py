@@ -1,12 +1,13 @@
 """The one door for tables: pandas, polars and pyarrow, through narwhals."""
 
-import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.model.labels import is_missing
 
 
 def is_table(values: Any) -> bool:
@@ -15,15 +16,27 @@ def is_table(values: Any) -> bool:
     return library in {"pandas", "polars", "pyarrow", "narwhals"} and hasattr(values, "columns")
 
 
-def labelled_matrix(table: Any, argument: str) -> tuple[np.ndarray | list[list[Any]], list[Hashable], list[Hashable]]:
-    """Return (matrix, row labels, column labels) of a table.
+def is_labelled_column(values: Any) -> bool:
+    """Say whether `values` is a pandas Series (without importing pandas)."""
+    return type(values).__module__.startswith("pandas") and hasattr(values, "index") and not hasattr(values, "columns")
+
+
+def index_labels(index: Any) -> list[Hashable] | None:
+    """Return the labels in a pandas index; None for the index of a frame that nobody named."""
+    return None if type(index).__name__ == "RangeIndex" else index.tolist()
+
+
+def labelled_matrix(
+    table: Any, argument: str
+) -> tuple[np.ndarray | list[list[Any]], list[Hashable] | None, list[Hashable] | None]:
+    """Return (matrix, row labels, column labels) of a table; None for labels that nobody gave.
 
     The index of a pandas frame holds the row labels; in every other table the first column does, as in a CSV file.
     """
     import narwhals as nw
 
     if type(table).__module__.startswith("pandas"):
-        return table.to_numpy(), table.index.tolist(), table.columns.tolist()
+        return table.to_numpy(), index_labels(table.index), index_labels(table.columns)
     frame = nw.from_native(table, eager_only=True)
     if len(frame.columns) < 2:
         raise DivulgeError.of(
@@ -37,6 +50,26 @@ def labelled_matrix(table: Any, argument: str) -> tuple[np.ndarray | list[list[A
     return [list(row) for row in zip(*columns, strict=True)], frame[first].to_list(), list(others)
 
 
+def labelled_frame(matrix: np.ndarray, rows: Iterable[Hashable], columns: Iterable[Hashable]) -> Any:
+    """Return a pandas frame; labels that are tuples stay one label."""
+    pandas = require("pandas", "frames")
+    index, header = (pandas.Index(list(labels), tupleize_cols=False) for labels in (rows, columns))
+    return pandas.DataFrame(matrix, index=index, columns=header)
+
+
+def labelled_vector(table: Any, argument: str) -> tuple[list[Any], list[Hashable]]:
+    """Return (values, labels) of a table with two columns, label and value."""
+    import narwhals as nw
+
+    frame = nw.from_native(table, eager_only=True)
+    if len(frame.columns) != 2:
+        raise DivulgeError.of(
+            argument, "have two columns, secret and probability", "it", f"{len(frame.columns)} column(s) wide"
+        )
+    labels, values = (frame[name].to_list() for name in frame.columns)
+    return values, labels
+
+
 def column_values(column: Any, argument: str) -> list[Hashable]:
     """Return the values of a column as plain Python objects; a missing one is refused with its position."""
     values = column.to_list() if hasattr(column, "to_list") else column
@@ -45,8 +78,10 @@ def column_values(column: Any, argument: str) -> list[Hashable]:
         raise DivulgeError.of(argument, "be a column of values", "it", f"a {type(column).__name__}")
     plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
     for i, value in enumerate(plain):
-        if value is None or (isinstance(value, float) and math.isnan(value)):
+        if is_missing(value):
             raise DivulgeError.of(
                 argument, "have no missing value", f"row {i}", "missing", "name it as a category of its own first."
             )
+        if not isinstance(value, Hashable):
+            raise DivulgeError.of(argument, "hold hashable values", f"row {i}", f"a {type(value).__name__}")
     return plain
