@@ -127,9 +127,31 @@ def test_a_hole_in_a_column_is_refused_with_its_row(hole: Any) -> None:
 
 
 BAD_ENTRIES: list[Any] = [
-    math.nan, math.inf, -math.inf, -0.5, True, np.True_, None, 1j, "half", "1/0", "", "nan", "1e9999", [0.5], {}, "9" * 500,
-    object(), Decimal("NaN"), Decimal("Infinity"), np.float64("nan"), pd.NA, b"\xff", -HALF, "-1/2",
-]  # fmt: skip
+    math.nan,
+    math.inf,
+    -math.inf,
+    -0.5,
+    True,
+    np.True_,
+    None,
+    1j,
+    "half",
+    "1/0",
+    "",
+    "nan",
+    "1e9999",
+    [0.5],
+    {},
+    "9" * 500,
+    object(),
+    Decimal("NaN"),
+    Decimal("Infinity"),
+    np.float64("nan"),
+    pd.NA,
+    b"\xff",
+    -HALF,
+    "-1/2",
+]
 
 
 @pytest.mark.parametrize("entry", BAD_ENTRIES, ids=repr)
@@ -143,13 +165,43 @@ def test_a_bad_entry_is_refused_with_its_place(entry: Any) -> None:
 
 
 BAD_MATRICES: list[Any] = [
-    [], [[]], [[], []], 0.5, None, "1/2", [0.5, 0.5], [[[1.0]]], [[0.5, 0.5], [1.0]], [[0.5], 0.5], [{"a": 1.0}],
-    [{0.5, 0.25}], {0.5}, np.ones((1, 1, 1)), np.array([[True, False]]), np.array([[1j]]), np.empty((0, 0)),
-    np.array([["2020"]], dtype="M8[Y]"), {"a": 1.0}, {}, dv.Prior([1.0]), dv.Joint([1.0], [[1.0]]), pl.DataFrame(),
-    pa.table({"x": ["p"]}), pd.DataFrame(), pd.DataFrame({"a": ["x"]}), sp.csr_array((0, 0)), sp.csr_array([[1j]]),
-    sp.csr_array([[True, False]]), sp.csr_array([[0.5, 0.4]]), sp.csr_array([[-0.5, 1.5]]), sp.csr_array([[math.nan, 1]]),
-    sp.coo_array(np.array([1.0])), np.ma.masked_array([[0.5, 0.5]], mask=[[True, False]]), lambda: None, iter([1.0]),
-]  # fmt: skip
+    [],
+    [[]],
+    [[], []],
+    0.5,
+    None,
+    "1/2",
+    [0.5, 0.5],
+    [[[1.0]]],
+    [[0.5, 0.5], [1.0]],
+    [[0.5], 0.5],
+    [{"a": 1.0}],
+    [{0.5, 0.25}],
+    {0.5},
+    np.ones((1, 1, 1)),
+    np.array([[True, False]]),
+    np.array([[1j]]),
+    np.empty((0, 0)),
+    np.array([["2020"]], dtype="M8[Y]"),
+    {"a": 1.0},
+    {},
+    dv.Prior([1.0]),
+    dv.Joint([1.0], [[1.0]]),
+    pl.DataFrame(),
+    pa.table({"x": ["p"]}),
+    pd.DataFrame(),
+    pd.DataFrame({"a": ["x"]}),
+    sp.csr_array((0, 0)),
+    sp.csr_array([[1j]]),
+    sp.csr_array([[True, False]]),
+    sp.csr_array([[0.5, 0.4]]),
+    sp.csr_array([[-0.5, 1.5]]),
+    sp.csr_array([[math.nan, 1]]),
+    sp.coo_array(np.array([1.0])),
+    np.ma.masked_array([[0.5, 0.5]], mask=[[True, False]]),
+    lambda: None,
+    iter([1.0]),
+]
 
 
 @pytest.mark.parametrize("matrix", BAD_MATRICES, ids=lambda matrix: repr(matrix)[:30])
@@ -159,9 +211,22 @@ def test_a_bad_matrix_is_refused(matrix: Any) -> None:
 
 
 BAD_LABELS: list[Any] = [
-    ["a"], ["a", "b", "c"], ["a", "a"], "ab", b"ab", 2, {"a", "b"}, [["a"], ["b"]], ["a", math.nan], ["a", None], [{}, 1],
-    [True, 1], range(3), np.array(["a", "a"]), ["a", pd.NA],
-]  # fmt: skip
+    ["a"],
+    ["a", "b", "c"],
+    ["a", "a"],
+    "ab",
+    b"ab",
+    2,
+    {"a", "b"},
+    [["a"], ["b"]],
+    ["a", math.nan],
+    ["a", None],
+    [{}, 1],
+    [True, 1],
+    range(3),
+    np.array(["a", "a"]),
+    ["a", pd.NA],
+]
 
 
 @pytest.mark.parametrize("labels", BAD_LABELS, ids=repr)

@@ -101,7 +101,7 @@ def test_the_running_example() -> None:
 @settings(max_examples=40, deadline=None)
 @given(joints())
 def test_the_parts_of_a_joint_fit_together(joint: dv.Joint) -> None:
-    near = dict(rtol=1e-12, atol=1e-14)
+    near = {"rtol": 1e-12, "atol": 1e-14}
     p, c, matrix = joint.prior.floats, joint.channel.floats, np.asarray(joint.matrix, dtype=float)
     assert np.allclose(matrix, p[:, None] * c, **near)
     assert np.allclose(joint.outer.astype(float), matrix.sum(axis=0), **near)
@@ -228,9 +228,9 @@ def test_dictionaries_and_frames() -> None:
 
 
 def test_a_missing_letter_is_named_with_the_ones_there_are() -> None:
-    with pytest.raises(dv.LabelError, match="'x'.*'b', 'g', 'bg'"):
+    with pytest.raises(dv.LabelError, match=r"'x'.*'b', 'g', 'bg'"):
         RUNNING_PRIOR["x"]
-    with pytest.raises(dv.LabelError, match="'x'.*'b', 'g'"):
+    with pytest.raises(dv.LabelError, match=r"'x'.*'b', 'g'"):
         RUNNING_CHANNEL.column("x")
 
 

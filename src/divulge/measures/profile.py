@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge.extras import require
 from divulge.measures.capacity import maximal_cost_leakage_of, maximal_leakage_of, total
 from divulge.measures.columns import Extremes, extremes, gather, largest_joint, sums_of_c_log_c
 from divulge.measures.density import Alip, between, ldp_of, lift_capacity_of, plain, pmc_of, pml_of, seen
