@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from divulge.designing import closed
+from divulge.designing.counting import Counting
 from divulge.designing.generation import Effort, Mixture, generate
 from divulge.designing.pricing import Exhaustive, Problem
 
@@ -25,10 +26,15 @@ def _enumerated(problem: Problem, effort: Effort) -> Mixture | None:
     return generate(problem, Exhaustive(problem), effort) if Exhaustive.fits(problem.classes) else None
 
 
+def _counted(problem: Problem, effort: Effort) -> Mixture | None:
+    return generate(problem, Counting(problem), effort) if Counting.fits(problem.classes) else None
+
+
 METHODS: dict[str, Method] = {
     m.name: m
     for m in (
         Method("closed-form", "a formula proved optimal for every sub-convex utility", _closed),
+        Method("counting", "column generation, priced by subset sums of the counts", _counted),
         Method("enumeration", "column generation over all vertices, listed once", _enumerated),
     )
 }

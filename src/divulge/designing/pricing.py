@@ -39,7 +39,7 @@ class Problem:
 
     def rounding(self, dual: Dual) -> float:
         """Return how far floating point may have moved the excess of a vertex under this dual."""
-        peak = min(self.limits.high, 1 / float(self.classes.probability.min()))
+        peak = min(self.limits.high, self.limits.ratio, 1 / float(self.classes.probability.min()))
         chords = [abs(box.chord(self.utility)) for box in self.shape.boxes]
         scale = float(np.abs(dual.classes).sum()) * peak + dual.capacity * peak + sum(chords) + peak
         return 8 * (self.secrets + 16) * _ULP * scale
@@ -170,7 +170,7 @@ class Exhaustive:
         for box, (row, c, x, loss) in zip(problem.shape.boxes, self.boxes, strict=True):
             prices = box_prices(problem, box, dual)
             excess = prices.base + (self.counts @ prices.value)[row] + prices.value[c] * x - loss
-            best, top = _largest(excess, most)
+            best, top = largest(excess, most)
             worst = max(worst, top)
             found.append(box_vertices(box, problem.classes, self.counts[row[best]].astype(np.int64), c[best]))
         inner = (self.mass > 0) & (self.mass < 1 - 1e-15)
@@ -178,13 +178,13 @@ class Exhaustive:
             counts = self.counts[inner]
             prices = pair_prices(problem, pair, dual, self.mass[inner])
             excess = prices.base + prices.rise * (counts @ prices.value)
-            best, top = _largest(excess, most)
+            best, top = largest(excess, most)
             worst = max(worst, top)
             found.append(pair_vertices(pair, problem.classes, counts[best].astype(np.int64)))
         return joined(found), worst + problem.rounding(dual)
 
 
-def _largest(excess: np.ndarray, most: int) -> tuple[np.ndarray, float]:
+def largest(excess: np.ndarray, most: int) -> tuple[np.ndarray, float]:
     """Return (positions of the largest positive entries, the largest entry)."""
     if not len(excess):
         return np.zeros(0, dtype=np.intp), -np.inf
