@@ -15,12 +15,12 @@ _EDGE = 1e-13
 
 def _optimal(problem: Problem, weights: np.ndarray, vertices: Vertices) -> Mixture:
     value = math.fsum((weights * vertices.utility(problem.classes, problem.utility)).tolist())
-    return Mixture(weights, vertices, value + 1e-14 * problem.secrets * max(abs(value), 1e-300))
+    return Mixture(weights, vertices, value + 1e-14 * problem.secrets * max(abs(value), 1e-300), problem.classes)
 
 
 def nothing(problem: Problem) -> Mixture | None:
     """Return the channel that says nothing when the limits leave no other."""
-    return Mixture(np.ones(1), silence(problem), 0.0) if problem.limits.trivial or problem.secrets == 1 else None
+    return Mixture(np.ones(1), silence(problem), 0.0, problem.classes) if problem.limits.trivial or problem.secrets == 1 else None
 
 
 def _only_box(limits: Limits) -> bool:

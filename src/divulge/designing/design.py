@@ -169,7 +169,7 @@ def design(
     effort = Effort(deadline=math.inf if time_limit is None else started + time_limit, progress=progress)
     problem = Problem.of(classes, objective, limits)
     name, found = _solved(problem, effort, method)
-    weights, lifts = outcomes_of(found.weights, found.vertices, classes)
+    weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
     checker = certify.Checker.of(p, exact_limits)
     integers = _with_absent(certify.certified(weights, lifts, checker, bits), support, len(prior), prior.floats, bits)
     value = objective.of(prior.floats, integers / 2.0**bits)

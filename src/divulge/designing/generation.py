@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from divulge.designing.limits import Classes
 from divulge.designing.master import Master
 from divulge.designing.pricing import Oracle, Problem
 from divulge.designing.vertices import Pair, Vertices
@@ -34,6 +35,7 @@ class Mixture:
     weights: np.ndarray
     vertices: Vertices
     bound: float
+    classes: Classes
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, bound: float = ma
             break
         master.add(fresh)
     weights, vertices = master.mixture()
-    return Mixture(weights, vertices, bound)
+    return Mixture(weights, vertices, bound, problem.classes)
 
 
 def ceiling_of(problem: Problem) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from divulge.designing import closed
 from divulge.designing.counting import Counting
 from divulge.designing.generation import Effort, Mixture, generate
+from divulge.designing.nearby import Nearby, single
 from divulge.designing.pricing import Exhaustive, Problem
 
 
@@ -30,12 +31,18 @@ def _counted(problem: Problem, effort: Effort) -> Mixture | None:
     return generate(problem, Counting(problem), effort) if Counting.fits(problem.classes) else None
 
 
+def _searched(problem: Problem, effort: Effort) -> Mixture | None:
+    apart = Problem.of(single(problem.classes), problem.utility, problem.limits)
+    return generate(apart, Nearby(apart), effort)
+
+
 METHODS: dict[str, Method] = {
     m.name: m
     for m in (
         Method("closed-form", "a formula proved optimal for every sub-convex utility", _closed),
         Method("counting", "column generation, priced by subset sums of the counts", _counted),
         Method("enumeration", "column generation over all vertices, listed once", _enumerated),
+        Method("column-generation", "column generation over sets whose mass nearly fits", _searched),
     )
 }
 """Name -> method, in the order of the dispatcher."""

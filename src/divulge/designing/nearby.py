@@ -1,0 +1,172 @@
+"""Prices for priors without common counts: the vertices that lose least have sets whose mass nearly fits.
+
+The loss of a vertex of a box is that of its one secret in between, small when P(S) or P(S) + P_r is within delta of t.
+Such sets come from meeting in the middle: the subset sums of two halves, sorted. When the prior is small enough to list
+all of them, every other vertex loses at least `floor`, and a fractional knapsack bounds what it gains.
+"""
+
+import math
+
+import numpy as np
+
+from divulge.designing.limits import Classes
+from divulge.designing.master import Dual
+from divulge.designing.pricing import Problem, box_prices, largest, pair_prices, silence, simple_start
+from divulge.designing.vertices import Box, Pair, Vertices, box_vertices, joined, pair_vertices
+
+LISTED = 30
+_SETS = 40_000
+_FREE = 22
+
+
+def single(classes: Classes) -> Classes:
+    """Return the classes with every secret on its own."""
+    p = np.repeat(classes.probability, classes.size)
+    return Classes(p, np.ones(len(p), dtype=np.int64), tuple(np.concatenate(classes.members)[:, None]))
+
+
+def halves(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (subsets as a boolean matrix, their sums) of few secrets, sums ascending."""
+    sets = (np.arange(1 << len(p))[:, None] >> np.arange(len(p))) & 1 == 1
+    sums = sets @ p
+    order = np.argsort(sums, kind="stable")
+    return sets[order], sums[order]
+
+
+def within(left: np.ndarray, right: np.ndarray, target: float, most: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return (i, j, delta): all pairs with |left[i] + right[j] - target| <= delta, at most `most` of them."""
+    wide, narrow = float(left[-1] + right[-1]) + 1.0, 0.0
+    bounds = _windows(left, right, target, wide)
+    if int((bounds[1] - bounds[0]).sum()) > most:
+        for _ in range(60):
+            middle = (wide + narrow) / 2
+            bounds = _windows(left, right, target, middle)
+            if int((bounds[1] - bounds[0]).sum()) > most:
+                wide = middle
+            else:
+                narrow = middle
+            if wide - narrow <= 1e-3 * wide:
+                break
+        bounds = _windows(left, right, target, narrow)
+        wide = narrow
+    first, last = bounds
+    many = last - first
+    j = np.repeat(np.arange(len(right)), many)
+    i = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many) + np.repeat(first, many)
+    return i, j, wide
+
+
+def _windows(left: np.ndarray, right: np.ndarray, target: float, delta: float) -> tuple[np.ndarray, np.ndarray]:
+    return np.searchsorted(left, target - right - delta), np.searchsorted(left, target - right + delta, side="right")
+
+
+class Nearby:
+    """Prices the sets of secrets whose mass is near the one that loses least."""
+
+    def __init__(self, problem: Problem, seed: int = 0) -> None:
+        self.problem = problem
+        self.p = problem.classes.probability
+        self.random = np.random.default_rng(seed)
+        targets = [box.t for box in problem.shape.boxes] + [self._best(pair) for pair in problem.shape.pairs]
+        listed = [self._listed(t) if len(self.p) <= LISTED else self._sampled(t) for t in targets]
+        count = len(problem.shape.boxes)
+        self.boxes = [_BoxPool(problem, box, *found) for box, found in zip(problem.shape.boxes, listed, strict=False)]
+        self.pairs = [sets for sets, _ in listed[count:]]
+
+    def _best(self, pair: Pair) -> float:
+        pi = np.linspace(pair.least, pair.most, 4097)
+        return float(pi[np.argmax(pair.utility(self.problem.utility, pi))])
+
+    def _listed(self, target: float) -> tuple[np.ndarray, float]:
+        """Return (sets, delta): all sets with mass within delta of the target."""
+        order = np.argsort(-self.p)
+        (left, a), (right, b) = halves(self.p[order[::2]]), halves(self.p[order[1::2]])
+        i, j, delta = within(a, b, target, _SETS)
+        sets = np.zeros((len(i), len(self.p)), dtype=bool)
+        sets[:, order[::2]], sets[:, order[1::2]] = left[i], right[j]
+        return sets, delta
+
+    def _sampled(self, target: float) -> tuple[np.ndarray, float]:
+        """Return (sets, -inf): random sets with mass very near the target; nothing is known of the others."""
+        size, found = len(self.p), []
+        for _ in range(max(8, size // 4)):
+            order = self.random.permutation(size)
+            free, others = order[:_FREE], order[_FREE:]
+            (left, a), (right, b) = halves(self.p[free[::2]]), halves(self.p[free[1::2]])
+            for _ in range(24):
+                self.random.shuffle(others)
+                mass = np.cumsum(self.p[others])
+                fixed = others[: int(np.searchsorted(mass, target * mass[-1]))]
+                i, j = nearest(a, b, target - float(self.p[fixed].sum()), 2)
+                sets = np.zeros((len(i), size), dtype=bool)
+                sets[:, fixed] = True
+                sets[:, free[::2]], sets[:, free[1::2]] = left[i], right[j]
+                found.append(sets)
+        return np.concatenate(found), -math.inf
+
+    def start(self) -> Vertices:
+        """Return arcs and silence."""
+        return joined([simple_start(self.problem), silence(self.problem)])
+
+    def price(self, dual: Dual) -> tuple[Vertices, float]:
+        """Return the pool's best vertices, and the largest excess when it is known for all."""
+        problem, found, worst = self.problem, [], -math.inf
+        most = 4 * len(self.p)
+        for pool in self.boxes:
+            fresh, top = pool.price(dual, most)
+            found.append(fresh)
+            worst = max(worst, top)
+        for pair, sets in zip(problem.shape.pairs, self.pairs, strict=True):
+            mass = sets @ self.p
+            prices = pair_prices(problem, pair, dual, mass)
+            excess = prices.base + prices.rise * (sets @ prices.value)
+            best, _ = largest(excess, most)
+            found.append(pair_vertices(pair, problem.classes, sets[best].astype(np.int64)))
+            worst = math.inf
+        return joined(found), worst + problem.rounding(dual)
+
+
+class _BoxPool:
+    """Vertices of a box near given sets: in between is a secret outside a set that lacks mass, or inside one with
+    too much; `delta` says that all sets within it are there."""
+
+    def __init__(self, problem: Problem, box: Box, sets: np.ndarray, delta: float) -> None:
+        self.problem, self.box, self.sets = problem, box, sets
+        p = problem.classes.probability
+        self.lacks = box.t - sets @ p
+        need = np.abs(self.lacks)[:, None]
+        fits = (need <= p) & (sets != (self.lacks >= 0)[:, None])
+        self.row, self.c = np.nonzero(fits)
+        share = self.lacks[self.row] / p[self.c]
+        self.x = np.where(share >= 0, share, 1 + share)
+        self.move = share
+        self.loss = p[self.c] * box.penalty(problem.utility, np.clip(self.x, 0.0, 1.0))
+        wide = p > 2 * delta
+        edges = [p[wide] * box.penalty(problem.utility, np.clip(x, 0, 1)) for x in (delta / p[wide], 1 - delta / p[wide])]
+        self.floor = (min(float(e.min()) for e in edges) if wide.any() else math.inf) if delta >= 0 else -math.inf
+
+    def price(self, dual: Dual, most: int) -> tuple[Vertices, float]:
+        """Return (best vertices, largest excess of any vertex of the box)."""
+        prices = box_prices(self.problem, self.box, dual)
+        excess = prices.base[0] + (self.sets @ prices.value)[self.row] + prices.value[self.c] * self.move - self.loss
+        best, top = largest(excess, most)
+        sets = self.sets[self.row[best]].astype(np.int64)
+        sets[np.arange(len(best)), self.c[best]] = 0
+        fresh = box_vertices(self.box, self.problem.classes, sets, self.c[best])
+        others = prices.base[0] + knapsack(self.problem.classes.probability, prices.value, self.box.t) - self.floor
+        return fresh, max(top, others)
+
+
+def knapsack(p: np.ndarray, value: np.ndarray, t: float) -> float:
+    """Return max sum of value_x x over x in [0, 1]^N with sum P_x x = t: the likeliest value per mass first."""
+    order = np.argsort(-value / p)
+    before = np.cumsum(p[order]) - p[order]
+    return float(value[order] @ np.clip((t - before) / p[order], 0.0, 1.0))
+
+
+def nearest(left: np.ndarray, right: np.ndarray, target: float, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (i, j) of the `most` pairs whose sums lie nearest the target, one for each j at most."""
+    i = np.clip(np.searchsorted(left, target - right), 1, len(left) - 1)
+    i = np.where(np.abs(left[i] + right - target) < np.abs(left[i - 1] + right - target), i, i - 1)
+    best = np.argsort(np.abs(left[i] + right - target))[:most]
+    return i[best], best
