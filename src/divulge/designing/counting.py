@@ -42,7 +42,9 @@ class Tables:
             taken = min(portion, copies)
             shift = taken * self.counts[of]
             self.steps.append(_Step(self.best, of, taken))
-            if shift < len(self.best):
+            if shift == 0:
+                self.best = self.best + max(0.0, taken * self.values[of])
+            elif shift < len(self.best):
                 best = self.best.copy()
                 np.maximum(best[shift:], self.best[:-shift] + taken * self.values[of], out=best[shift:])
                 self.best = best
@@ -60,7 +62,7 @@ class Tables:
         out = np.zeros(len(self.counts), dtype=np.int64)
         after = self.best
         for step in reversed(self.steps):
-            if after[k] != step.before[k]:
+            if after[k] != step.before[k] or (self.counts[step.of] == 0 and self.values[step.of] > 0):
                 out[step.of] += step.copies
                 k -= step.copies * self.counts[step.of]
             after = step.before
@@ -108,7 +110,7 @@ class Counting:
         sizes = problem.classes.size.tolist()
         found, worst = [], -math.inf
         if problem.shape.boxes:
-            for c in _leaving_one(tables, sizes, 0, len(sizes)):
+            for c in leaving_one(tables, sizes, 0, len(sizes)):
                 tables.offer(c, sizes[c] - 1)
                 for box, row, losses in zip(problem.shape.boxes, self.between, self.losses, strict=True):
                     k, x = row[c]
@@ -138,7 +140,7 @@ class Counting:
         return fresh, worst + problem.rounding(dual)
 
 
-def _leaving_one(tables: Tables, sizes: list[int], start: int, stop: int) -> Iterator[int]:
+def leaving_one(tables: Tables, sizes: list[int], start: int, stop: int) -> Iterator[int]:
     """Yield each class of [start, stop) while `tables` holds exactly the secrets of all other classes."""
     if stop - start == 1:
         yield start
@@ -147,5 +149,5 @@ def _leaving_one(tables: Tables, sizes: list[int], start: int, stop: int) -> Ite
     for low, high, others in ((start, middle, range(middle, stop)), (middle, stop, range(start, middle))):
         for c in others:
             tables.offer(c, sizes[c])
-        yield from _leaving_one(tables, sizes, low, high)
+        yield from leaving_one(tables, sizes, low, high)
         tables.back_to(length)

@@ -10,7 +10,7 @@ import numpy as np
 from divulge.designing.limits import Classes
 from divulge.designing.master import Master
 from divulge.designing.pricing import Oracle, Problem
-from divulge.designing.vertices import Pair, Vertices
+from divulge.designing.vertices import Pair, Vertices, cell_bounds, joined, neighbors, pair_utility
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class Mixture:
     vertices: Vertices
     bound: float
     classes: Classes
+    seen: Vertices | None = None
+    """All columns that were tried, for another run to start from."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, bound: float = ma
             break
         master.add(fresh)
     weights, vertices = master.mixture()
-    return Mixture(weights, vertices, bound, problem.classes)
+    return Mixture(weights, vertices, bound, problem.classes, joined(master.parts))
 
 
 def ceiling_of(problem: Problem) -> float:
@@ -83,21 +85,14 @@ def ceiling_of(problem: Problem) -> float:
 
 
 def pair_ceiling(problem: Problem, pair: Pair) -> float:
-    """Return an upper bound of pi f(high) + (1 - pi) f(low) over the range of pi, by cells that shrink.
-
-    The levels are monotone in pi and f is convex, so f is largest at an end of each cell.
-    """
-    f = problem.utility.f
-    ends = np.linspace(pair.least, pair.most, 257)
-    left, right, bound = ends[:-1], ends[1:], math.inf
-    for _ in range(28):
-        low, high = (np.maximum(f(a), f(b)) for a, b in zip(pair.levels(left), pair.levels(right), strict=True))
-        cells = np.maximum(left * high, right * high) + np.maximum((1 - left) * low, (1 - right) * low)
-        reached = float(pair.utility(problem.utility, np.concatenate([left, right])).max())
-        bound = min(bound, float(cells.max()))
-        alive = cells > reached + 1e-12 * abs(reached)
-        if not alive.any() or alive.sum() > 20_000:
+    """Return an upper bound of pi f(high) + (1 - pi) f(low) over the range of pi, by cells that shrink."""
+    ends = np.linspace(pair.least, pair.most, 1025)
+    for _ in range(40):
+        values = pair_utility(pair, problem.utility, ends)
+        cells = cell_bounds(pair, problem.utility, *(neighbors(a) for a in (ends, values, 0 * ends)), 0.0)
+        bound, reached = float(cells.max()), float(values.max())
+        if bound <= reached + 1e-13 * abs(reached) or len(ends) > 200_000:
             break
-        middle = (left + right)[alive] / 2
-        left, right = np.concatenate([left[alive], middle]), np.concatenate([middle, right[alive]])
+        alive = cells > reached + 1e-13 * abs(reached)
+        ends = np.sort(np.concatenate([ends, (ends[:-1] + ends[1:])[alive] / 2]))
     return bound + 1e-14 * abs(bound)

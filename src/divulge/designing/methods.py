@@ -1,13 +1,18 @@
 """The ways of solving a design, in the order in which they are tried; each can be asked for by name."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from divulge.designing import closed
 from divulge.designing.counting import Counting
 from divulge.designing.generation import Effort, Mixture, generate
+from divulge.designing.gridded import Gridded, Together
 from divulge.designing.nearby import Nearby, single
 from divulge.designing.pricing import Exhaustive, Problem
+
+
+_SETTLED = 1e-7
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,12 @@ def _counted(problem: Problem, effort: Effort) -> Mixture | None:
 
 def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     apart = Problem.of(single(problem.classes), problem.utility, problem.limits)
-    return generate(apart, Nearby(apart), effort)
+    near = Nearby(apart)
+    first = generate(apart, near, effort)
+    value = math.fsum((first.weights * first.vertices.utility(apart.classes, apart.utility)).tolist())
+    if first.bound - value <= _SETTLED * first.bound or first.seen is None:
+        return first
+    return generate(apart, Together(first.seen, (near, Gridded(apart))), effort, first.bound)
 
 
 METHODS: dict[str, Method] = {

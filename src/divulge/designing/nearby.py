@@ -12,7 +12,7 @@ import numpy as np
 from divulge.designing.limits import Classes
 from divulge.designing.master import Dual
 from divulge.designing.pricing import Problem, box_prices, largest, pair_prices, silence, simple_start
-from divulge.designing.vertices import Box, Pair, Vertices, box_vertices, joined, pair_vertices
+from divulge.designing.vertices import Box, Pair, Vertices, box_vertices, cell_bounds, joined, neighbors, pair_utility, pair_vertices
 
 LISTED = 30
 _SETS = 40_000
@@ -70,12 +70,15 @@ class Nearby:
         targets = [box.t for box in problem.shape.boxes] + [self._best(pair) for pair in problem.shape.pairs]
         listed = [self._listed(t) if len(self.p) <= LISTED else self._sampled(t) for t in targets]
         count = len(problem.shape.boxes)
-        self.boxes = [_BoxPool(problem, box, *found) for box, found in zip(problem.shape.boxes, listed, strict=False)]
-        self.pairs = [sets for sets, _ in listed[count:]]
+        self.boxes = [BoxPool(problem, box, *found) for box, found in zip(problem.shape.boxes, listed, strict=False)]
+        self.pairs = [
+            _PairPool(problem, pair, target, *found)
+            for pair, target, found in zip(problem.shape.pairs, targets[count:], listed[count:], strict=True)
+        ]
 
     def _best(self, pair: Pair) -> float:
         pi = np.linspace(pair.least, pair.most, 4097)
-        return float(pi[np.argmax(pair.utility(self.problem.utility, pi))])
+        return float(pi[np.argmax(pair_utility(pair, self.problem.utility, pi))])
 
     def _listed(self, target: float) -> tuple[np.ndarray, float]:
         """Return (sets, delta): all sets with mass within delta of the target."""
@@ -116,17 +119,14 @@ class Nearby:
             fresh, top = pool.price(dual, most)
             found.append(fresh)
             worst = max(worst, top)
-        for pair, sets in zip(problem.shape.pairs, self.pairs, strict=True):
-            mass = sets @ self.p
-            prices = pair_prices(problem, pair, dual, mass)
-            excess = prices.base + prices.rise * (sets @ prices.value)
-            best, _ = largest(excess, most)
-            found.append(pair_vertices(pair, problem.classes, sets[best].astype(np.int64)))
-            worst = math.inf
+        for pool in self.pairs:
+            fresh, top = pool.price(dual, most)
+            found.append(fresh)
+            worst = max(worst, top)
         return joined(found), worst + problem.rounding(dual)
 
 
-class _BoxPool:
+class BoxPool:
     """Vertices of a box near given sets: in between is a secret outside a set that lacks mass, or inside one with
     too much; `delta` says that all sets within it are there."""
 
@@ -155,6 +155,59 @@ class _BoxPool:
         fresh = box_vertices(self.box, self.problem.classes, sets, self.c[best])
         others = prices.base[0] + knapsack(self.problem.classes.probability, prices.value, self.box.t) - self.floor
         return fresh, max(top, others)
+
+
+class _PairPool:
+    """Vertices of a pair of levels whose sets have a mass near the best one; `delta` as for a box."""
+
+    def __init__(self, problem: Problem, pair: Pair, target: float, sets: np.ndarray, delta: float) -> None:
+        self.problem, self.pair = problem, pair
+        mass = sets @ problem.classes.probability
+        good = (mass >= pair.least) & (mass <= pair.most)
+        self.sets, self.mass = sets[good], mass[good]
+        self.window = (target - delta, target + delta)
+
+    def price(self, dual: Dual, most: int) -> tuple[Vertices, float]:
+        """Return (best vertices of the pool and best greedy sets, largest excess of any vertex of the pair)."""
+        problem, pair = self.problem, self.pair
+        value = -dual.classes
+        order = np.argsort(-value / problem.classes.probability)
+        greedy = np.tri(len(order) - 1, len(order), dtype=bool)[:, np.argsort(order)]
+        sets = np.concatenate([self.sets, greedy])
+        mass = np.concatenate([self.mass, greedy @ problem.classes.probability])
+        prices = pair_prices(problem, pair, dual, mass)
+        excess = prices.base + prices.rise * (sets @ prices.value)
+        best, top = largest(excess, most)
+        fresh = pair_vertices(pair, problem.classes, sets[best].astype(np.int64))
+        return fresh, max(top, pair_excess(problem, pair, dual, self.window))
+
+
+def pair_excess(problem: Problem, pair: Pair, dual: Dual, window: tuple[float, float]) -> float:
+    """Return an upper bound of the excess of sets with mass outside a window: values of a fractional knapsack."""
+    p, value = problem.classes.probability, -dual.classes / problem.classes.size
+    order = np.argsort(-value / p)
+    weight = problem.classes.size[order]
+    mass = np.concatenate([[0.0], np.cumsum((p[order] * weight))])
+    worth = np.concatenate([[0.0], np.cumsum(value[order] * weight)])
+    grid = np.concatenate([np.linspace(pair.least, pair.most, 2049), window])
+    ends = np.unique(np.concatenate([mass, grid]))
+    ends = ends[(ends >= pair.least) & (ends <= pair.most)]
+    best = -math.inf
+    for _ in range(12):
+        at = np.interp(ends, mass, worth)
+        prices = pair_prices(problem, pair, dual, ends)
+        excess = prices.base + prices.rise * at
+        cells = cell_bounds(pair, problem.utility, *(neighbors(a) for a in (ends, excess, at)), dual.capacity)
+        outside = (ends[1:] <= window[0]) | (ends[:-1] >= window[1])
+        if not outside.any():
+            return -math.inf
+        best = float(cells[outside].max())
+        reached = np.maximum(excess[:-1], excess[1:])[outside].max()
+        alive = outside & (cells > reached + 1e-12)
+        if best <= max(reached, 0.0) + 1e-12 or alive.sum() > 20_000:
+            break
+        ends = np.sort(np.concatenate([ends, (ends[:-1] + ends[1:])[alive] / 2]))
+    return best
 
 
 def knapsack(p: np.ndarray, value: np.ndarray, t: float) -> float:

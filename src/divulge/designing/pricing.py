@@ -13,7 +13,7 @@ import numpy as np
 from divulge.designing.limits import Classes, Limits
 from divulge.designing.master import Dual
 from divulge.designing.utilities import SubConvex
-from divulge.designing.vertices import Box, Pair, Shape, Vertices, box_vertices, joined, pair_vertices, shape_of
+from divulge.designing.vertices import Box, Pair, Shape, Vertices, box_vertices, joined, pair_utility, pair_vertices, shape_of
 
 _ULP = 2.0**-52
 
@@ -81,7 +81,7 @@ def pair_prices(problem: Problem, pair: Pair, dual: Dual, pi: np.ndarray) -> Pri
     """Return the prices of a pair of levels at the masses `pi`; -inf outside its range."""
     low, high = pair.levels(pi)
     total = float(dual.classes.sum())
-    base = pair.utility(problem.utility, pi) - low * total - dual.capacity * high
+    base = pair_utility(pair, problem.utility, pi) - low * total - dual.capacity * high
     inside = (pi >= pair.least - 1e-15) & (pi <= pair.most + 1e-15)
     return Prices(-dual.classes / problem.classes.size, np.where(inside, base, -np.inf), high - low)
 

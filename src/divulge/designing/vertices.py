@@ -5,15 +5,12 @@ Under bounds low <= v <= high a vertex has the secrets of a set S at `high`, at 
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from divulge.designing.limits import Classes, Limits
 from divulge.designing.utilities import SubConvex
-
-Levels = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -39,41 +36,106 @@ class Box:
         return np.maximum((1 - x) * low + x * high - utility.f(self.low + x * (self.high - self.low)), 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """Two levels that move with pi = P(S) in [least, most], so that pi high + (1 - pi) low = 1; nothing between."""
+@dataclass(frozen=True)
+class RatioPair:
+    """v_x <= ratio v_z: levels 1 and `ratio` over their mean 1 + (ratio - 1) pi, for pi = P(S) in [least, most]."""
 
-    name: str
-    levels: Levels
+    ratio: float
     least: float
     most: float
 
-    def utility(self, utility: SubConvex, pi: np.ndarray) -> np.ndarray:
-        """Return mu = pi f(high) + (1 - pi) f(low)."""
-        low, high = self.levels(pi)
-        return pi * utility.f(high) + (1 - pi) * utility.f(low)
+    def levels(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (low, high), with pi high + (1 - pi) low = 1."""
+        mean = 1 + (self.ratio - 1) * pi
+        return 1 / mean, self.ratio / mean
+
+    def bend(self, left: np.ndarray, right: np.ndarray, line: "Line") -> np.ndarray:
+        """Return how far the excess can rise above its larger end in a cell of pi; see `Line`."""
+        low, _ = self.levels(np.stack([left, right]))
+        return np.maximum(line.below - line.above, 0.0) / (self.ratio - 1) * _sag(low)
 
 
-def ratio_pair(ratio: float, low: float, high: float) -> Pair:
-    """Return the vertices of v_x <= ratio v_z: levels 1 and `ratio` over their mean, inside [low, high]."""
+@dataclass(frozen=True)
+class FloorPair:
+    """The vertices that a bound on the capacity adds: the rest at `low`, S as high as that leaves."""
 
-    def levels(pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        mean = 1 + (ratio - 1) * pi
-        return 1 / mean, ratio / mean
+    low: float
+    least: float
+    most: float
 
+    def levels(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (low, high), with pi high + (1 - pi) low = 1."""
+        return np.full_like(pi, self.low), self.low + (1 - self.low) / pi
+
+    def bend(self, left: np.ndarray, right: np.ndarray, line: "Line") -> np.ndarray:
+        """Return how far the excess can rise above its larger end in a cell of pi; see `Line`."""
+        return np.maximum(line.capacity - line.value, 0.0) * (1 - self.low) * _sag(np.stack([left, right]))
+
+
+Pair = RatioPair | FloorPair
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """What bends the excess of a pair of levels inside a cell of pi, where f stays below its chords.
+
+    With chords above + slope v of f at the upper level and below + slope v at the lower one, and a value that is
+    linear in pi with intercept `value`, the excess is linear in a = low (ratio) or a = pi (floor) but for one multiple
+    of 1 / a; if that multiple is negative, it sags below its chord by at most (a_1^-1/2 - a_2^-1/2)^2.
+    """
+
+    above: np.ndarray
+    below: np.ndarray
+    value: np.ndarray
+    capacity: float
+
+
+def _sag(ends: np.ndarray) -> np.ndarray:
+    return (1 / np.sqrt(ends[0]) - 1 / np.sqrt(ends[1])) ** 2
+
+
+def pair_utility(pair: Pair, utility: SubConvex, pi: np.ndarray) -> np.ndarray:
+    """Return mu = pi f(high) + (1 - pi) f(low)."""
+    low, high = pair.levels(pi)
+    return pi * utility.f(high) + (1 - pi) * utility.f(low)
+
+
+def cell_bounds(pair: Pair, utility: SubConvex, ends: np.ndarray, excess: np.ndarray, value: np.ndarray,
+                capacity: float) -> np.ndarray:  # fmt: skip
+    """Return an upper bound of the excess in cells [ends[0], ends[1]] of pi, given the excess at their ends.
+
+    `value` is the value of the set at the ends; inside a cell it must be linear. All arrays have shape (2, cells).
+    """
+    width = np.maximum(ends[1] - ends[0], 1e-300)
+    below, above = (_intercept(utility, level) for level in pair.levels(ends))
+    start = value[0] - (value[1] - value[0]) / width * ends[0]
+    return np.maximum(excess[0], excess[1]) + pair.bend(ends[0], ends[1], Line(above, below, start, capacity))
+
+
+def neighbors(values: np.ndarray) -> np.ndarray:
+    """Return the ends of the cells between neighbors, shape (2, n - 1)."""
+    return np.stack([values[:-1], values[1:]])
+
+
+def _intercept(utility: SubConvex, ends: np.ndarray) -> np.ndarray:
+    """Return the intercept of the chord of f over each pair of lifts."""
+    values = utility.f(ends)
+    apart = ends[1] - ends[0]
+    slope = np.where(apart == 0, 0.0, (values[1] - values[0]) / np.where(apart == 0, 1.0, apart))
+    return values[0] - slope * ends[0]
+
+
+def ratio_pair(ratio: float, low: float, high: float) -> RatioPair:
+    """Return the pair of levels of a ratio, with P(S) such that both stay inside [low, high]."""
     least = 0.0 if high >= ratio else (ratio / high - 1) / (ratio - 1)
     most = 1.0 if low <= 1 / ratio else (1 / low - 1) / (ratio - 1)
-    return Pair("ratio", levels, max(0.0, least), min(1.0, most))
+    return RatioPair(ratio, max(0.0, least), min(1.0, most))
 
 
-def floor_pair(low: float, high: float, ratio: float) -> Pair:
-    """Return the vertices that a bound on the capacity adds: the rest at `low`, S as high as that leaves."""
-
-    def levels(pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return np.full_like(pi, low), low + (1 - low) / pi
-
+def floor_pair(low: float, high: float, ratio: float) -> FloorPair:
+    """Return the pair of levels above a floor, with P(S) such that the upper one keeps `high` and `ratio`."""
     top = min(high, low * ratio) if low > 0 else high
-    return Pair("floor", levels, 0.0 if top == math.inf else (1 - low) / (top - low), 1.0)
+    return FloorPair(low, 0.0 if top == math.inf else (1 - low) / (top - low), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
