@@ -12,6 +12,8 @@ def outcomes_of(weights: np.ndarray, vertices: Vertices, classes: Classes) -> tu
     Within a vertex the set of each class moves once round the class, all classes in step, so that equal secrets spend
     equal time at each level.
     """
+    if (classes.size == 1).all():
+        return weights, vertices.lifts(classes).T[classes.of_secret]
     parts = [_turns(float(w), vertices.take(np.array([k])), classes) for k, w in enumerate(weights.tolist())]
     return np.concatenate([w for w, _ in parts]), np.concatenate([lifts for _, lifts in parts], axis=1)
 

@@ -20,7 +20,11 @@ def _optimal(problem: Problem, weights: np.ndarray, vertices: Vertices) -> Mixtu
 
 def nothing(problem: Problem) -> Mixture | None:
     """Return the channel that says nothing when the limits leave no other."""
-    return Mixture(np.ones(1), silence(problem), 0.0, problem.classes) if problem.limits.trivial or problem.secrets == 1 else None
+    return (
+        Mixture(np.ones(1), silence(problem), 0.0, problem.classes)
+        if problem.limits.trivial or problem.secrets == 1
+        else None
+    )
 
 
 def _only_box(limits: Limits) -> bool:

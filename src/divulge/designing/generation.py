@@ -86,7 +86,7 @@ def ceiling_of(problem: Problem) -> float:
 
 def pair_ceiling(problem: Problem, pair: Pair) -> float:
     """Return an upper bound of pi f(high) + (1 - pi) f(low) over the range of pi, by cells that shrink."""
-    ends = np.linspace(pair.least, pair.most, 1025)
+    ends, bound = np.linspace(pair.least, pair.most, 1025), math.inf
     for _ in range(40):
         values = pair_utility(pair, problem.utility, ends)
         cells = cell_bounds(pair, problem.utility, *(neighbors(a) for a in (ends, values, 0 * ends)), 0.0)

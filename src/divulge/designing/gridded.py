@@ -15,18 +15,16 @@ from divulge.designing.nearby import BoxPool
 from divulge.designing.pricing import Oracle, Problem, box_prices, pair_prices
 from divulge.designing.vertices import Box, Pair, Vertices, cell_bounds, joined, pair_vertices
 
-_WORK = 3e7
-
 
 class Gridded:
     """Prices all vertices within the error of a grid."""
 
-    def __init__(self, problem: Problem, seed: int = 0) -> None:
+    def __init__(self, problem: Problem, work: float, seed: int = 0) -> None:
         self.problem, self.p = problem, problem.classes.probability
         masses = [box.t for box in problem.shape.boxes] + [pair.most for pair in problem.shape.pairs]
         share = min(1.0, max(masses))
         offers = len(self.p) * (1 + math.log2(len(self.p)))
-        largest = int(min(2**19, max(2**10, _WORK / offers / share)))
+        largest = int(min(2**20, max(2**10, work / offers / share)))
         tries = np.unique(np.random.default_rng(seed).integers(largest // 2, largest + 1, 256))
         self.n = int(min(tries, key=lambda n: np.abs(self.p - np.rint(self.p * n) / n).sum()))
         self.counts = np.rint(self.p * self.n).astype(np.int64)
@@ -67,7 +65,9 @@ class Gridded:
                 taken = tables.taken(int(k[at])) > 0
                 sets += [taken, taken | (np.arange(len(self.p)) == c)]
         if not sets:
-            return BoxPool(self.problem, box, np.zeros((0, len(self.p)), dtype=bool), -math.inf).price(dual, 1)[0], worst
+            return BoxPool(self.problem, box, np.zeros((0, len(self.p)), dtype=bool), -math.inf).price(dual, 1)[
+                0
+            ], worst
         pool = BoxPool(self.problem, box, np.unique(np.array(sets), axis=0), -math.inf)
         return pool.price(dual, 4 * len(self.p))[0], worst
 

@@ -5,14 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from divulge.designing import closed
+from divulge.designing.blending import blended
 from divulge.designing.counting import Counting
 from divulge.designing.generation import Effort, Mixture, generate
 from divulge.designing.gridded import Gridded, Together
 from divulge.designing.nearby import Nearby, single
 from divulge.designing.pricing import Exhaustive, Problem
 
-
-_SETTLED = 1e-7
+GRIDS = ((3e7, 1e-6), (2.4e8, 1e-5))
+"""(additions a price may cost, relative gap at which that grid is not worth it)."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,22 @@ def _counted(problem: Problem, effort: Effort) -> Mixture | None:
 
 def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     apart = Problem.of(single(problem.classes), problem.utility, problem.limits)
+    blend = blended(apart)
+    if blend is not None and _settled(apart, blend, GRIDS[0][1]):
+        return blend
     near = Nearby(apart)
-    first = generate(apart, near, effort)
-    value = math.fsum((first.weights * first.vertices.utility(apart.classes, apart.utility)).tolist())
-    if first.bound - value <= _SETTLED * first.bound or first.seen is None:
-        return first
-    return generate(apart, Together(first.seen, (near, Gridded(apart))), effort, first.bound)
+    found = generate(apart, near, effort)
+    for work, enough in GRIDS:
+        if effort.late() or found.seen is None or _settled(apart, found, enough):
+            break
+        found = generate(apart, Together(found.seen, (near, Gridded(apart, work))), effort, found.bound)
+    return found
+
+
+def _settled(problem: Problem, found: Mixture, enough: float) -> bool:
+    """Whether the relative gap is small enough."""
+    value = math.fsum((found.weights * found.vertices.utility(problem.classes, problem.utility)).tolist())
+    return found.bound - value <= enough * found.bound
 
 
 METHODS: dict[str, Method] = {

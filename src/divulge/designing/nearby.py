@@ -12,10 +12,20 @@ import numpy as np
 from divulge.designing.limits import Classes
 from divulge.designing.master import Dual
 from divulge.designing.pricing import Problem, box_prices, largest, pair_prices, silence, simple_start
-from divulge.designing.vertices import Box, Pair, Vertices, box_vertices, cell_bounds, joined, neighbors, pair_utility, pair_vertices
+from divulge.designing.vertices import (
+    Box,
+    Pair,
+    Vertices,
+    box_vertices,
+    cell_bounds,
+    joined,
+    neighbors,
+    pair_utility,
+    pair_vertices,
+)
 
-LISTED = 30
 _SETS = 40_000
+_HALF = 40_000
 _FREE = 22
 
 
@@ -25,10 +35,16 @@ def single(classes: Classes) -> Classes:
     return Classes(p, np.ones(len(p), dtype=np.int64), tuple(np.concatenate(classes.members)[:, None]))
 
 
-def halves(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (subsets as a boolean matrix, their sums) of few secrets, sums ascending."""
-    sets = (np.arange(1 << len(p))[:, None] >> np.arange(len(p))) & 1 == 1
-    sums = sets @ p
+def subsets(p: np.ndarray, cap: float = math.inf, most: float = math.inf) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return (subsets as a boolean matrix, their sums), sums ascending and at most `cap`; None beyond `most`."""
+    sets, sums = np.zeros((1, len(p)), dtype=bool), np.zeros(1)
+    for place, mass in enumerate(p.tolist()):
+        fits = np.flatnonzero(sums + mass <= cap)
+        grown = sets[fits]
+        grown[:, place] = True
+        sets, sums = np.concatenate([sets, grown]), np.concatenate([sums, sums[fits] + mass])
+        if len(sums) > most:
+            return None
     order = np.argsort(sums, kind="stable")
     return sets[order], sums[order]
 
@@ -63,16 +79,16 @@ def _windows(left: np.ndarray, right: np.ndarray, target: float, delta: float) -
 class Nearby:
     """Prices the sets of secrets whose mass is near the one that loses least."""
 
-    def __init__(self, problem: Problem, seed: int = 0) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, seed: int = 0, sets_each: int = 12) -> None:
+        self.problem, self.sets_each = problem, sets_each
         self.p = problem.classes.probability
         self.random = np.random.default_rng(seed)
         targets = [box.t for box in problem.shape.boxes] + [self._best(pair) for pair in problem.shape.pairs]
-        listed = [self._listed(t) if len(self.p) <= LISTED else self._sampled(t) for t in targets]
+        listed = [self._listed(t) or self._sampled(t) for t in targets]
         count = len(problem.shape.boxes)
         self.boxes = [BoxPool(problem, box, *found) for box, found in zip(problem.shape.boxes, listed, strict=False)]
         self.pairs = [
-            _PairPool(problem, pair, target, *found)
+            PairPool(problem, pair, target, *found)
             for pair, target, found in zip(problem.shape.pairs, targets[count:], listed[count:], strict=True)
         ]
 
@@ -80,22 +96,34 @@ class Nearby:
         pi = np.linspace(pair.least, pair.most, 4097)
         return float(pi[np.argmax(pair_utility(pair, self.problem.utility, pi))])
 
-    def _listed(self, target: float) -> tuple[np.ndarray, float]:
-        """Return (sets, delta): all sets with mass within delta of the target."""
+    def _listed(self, target: float) -> tuple[np.ndarray, float] | None:
+        """Return (sets, delta): all sets with mass within delta of the target; None when they are too many.
+
+        Of a set and its complement the lighter one is looked for: it has few secrets.
+        """
+        light = min(target, 1 - target)
+        room = float(self.p.max())
         order = np.argsort(-self.p)
-        (left, a), (right, b) = halves(self.p[order[::2]]), halves(self.p[order[1::2]])
-        i, j, delta = within(a, b, target, _SETS)
+        first = subsets(self.p[order[::2]], light + room, _HALF)
+        second = subsets(self.p[order[1::2]], light + room, _HALF)
+        if first is None or second is None:
+            return None
+        (left, a), (right, b) = first, second
+        i, j, delta = within(a, b, light, _SETS)
         sets = np.zeros((len(i), len(self.p)), dtype=bool)
         sets[:, order[::2]], sets[:, order[1::2]] = left[i], right[j]
-        return sets, delta
+        return (sets if light == target else ~sets), min(delta, room)
 
     def _sampled(self, target: float) -> tuple[np.ndarray, float]:
         """Return (sets, -inf): random sets with mass very near the target; nothing is known of the others."""
         size, found = len(self.p), []
-        for _ in range(max(8, size // 4)):
+        for _ in range(max(8, self.sets_each * size // 48)):
             order = self.random.permutation(size)
             free, others = order[:_FREE], order[_FREE:]
-            (left, a), (right, b) = halves(self.p[free[::2]]), halves(self.p[free[1::2]])
+            first, second = subsets(self.p[free[::2]]), subsets(self.p[free[1::2]])
+            assert first is not None
+            assert second is not None
+            (left, a), (right, b) = first, second
             for _ in range(24):
                 self.random.shuffle(others)
                 mass = np.cumsum(self.p[others])
@@ -142,7 +170,9 @@ class BoxPool:
         self.move = share
         self.loss = p[self.c] * box.penalty(problem.utility, np.clip(self.x, 0.0, 1.0))
         wide = p > 2 * delta
-        edges = [p[wide] * box.penalty(problem.utility, np.clip(x, 0, 1)) for x in (delta / p[wide], 1 - delta / p[wide])]
+        edges = [
+            p[wide] * box.penalty(problem.utility, np.clip(x, 0, 1)) for x in (delta / p[wide], 1 - delta / p[wide])
+        ]
         self.floor = (min(float(e.min()) for e in edges) if wide.any() else math.inf) if delta >= 0 else -math.inf
 
     def price(self, dual: Dual, most: int) -> tuple[Vertices, float]:
@@ -157,7 +187,7 @@ class BoxPool:
         return fresh, max(top, others)
 
 
-class _PairPool:
+class PairPool:
     """Vertices of a pair of levels whose sets have a mass near the best one; `delta` as for a box."""
 
     def __init__(self, problem: Problem, pair: Pair, target: float, sets: np.ndarray, delta: float) -> None:
@@ -187,7 +217,7 @@ def pair_excess(problem: Problem, pair: Pair, dual: Dual, window: tuple[float, f
     p, value = problem.classes.probability, -dual.classes / problem.classes.size
     order = np.argsort(-value / p)
     weight = problem.classes.size[order]
-    mass = np.concatenate([[0.0], np.cumsum((p[order] * weight))])
+    mass = np.concatenate([[0.0], np.cumsum(p[order] * weight)])
     worth = np.concatenate([[0.0], np.cumsum(value[order] * weight)])
     grid = np.concatenate([np.linspace(pair.least, pair.most, 2049), window])
     ends = np.unique(np.concatenate([mass, grid]))

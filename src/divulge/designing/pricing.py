@@ -13,7 +13,17 @@ import numpy as np
 from divulge.designing.limits import Classes, Limits
 from divulge.designing.master import Dual
 from divulge.designing.utilities import SubConvex
-from divulge.designing.vertices import Box, Pair, Shape, Vertices, box_vertices, joined, pair_utility, pair_vertices, shape_of
+from divulge.designing.vertices import (
+    Box,
+    Pair,
+    Shape,
+    Vertices,
+    box_vertices,
+    joined,
+    pair_utility,
+    pair_vertices,
+    shape_of,
+)
 
 _ULP = 2.0**-52
 
