@@ -17,6 +17,11 @@ import divulge as dv
 HALF = Fraction(1, 2)
 
 
+def kind_of(value: Any) -> str:
+    """Name a case by its type: unlike its text, that is the same in every process."""
+    return type(value).__name__
+
+
 @pytest.mark.parametrize(
     "entry", [HALF, "1/2", "0.5", "5e-1", " 1/2 ", b"1/2", Decimal("0.5")], ids=lambda entry: type(entry).__name__
 )
@@ -120,7 +125,7 @@ def test_columns_are_counted(column: Any) -> None:
     assert dv.Prior.from_column(column).to_dict() == {"no": Fraction(2, 3), "yes": Fraction(1, 3)}
 
 
-@pytest.mark.parametrize("hole", [None, math.nan, pd.NA, pd.NaT, np.nan, Decimal("NaN")], ids=repr)
+@pytest.mark.parametrize("hole", [None, math.nan, pd.NA, pd.NaT, np.nan, Decimal("NaN")], ids=kind_of)
 def test_a_hole_in_a_column_is_refused_with_its_row(hole: Any) -> None:
     with pytest.raises(dv.DivulgeError, match="row 1"):
         dv.Prior.from_column(["a", hole])
@@ -154,7 +159,7 @@ BAD_ENTRIES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("entry", BAD_ENTRIES, ids=repr)
+@pytest.mark.parametrize("entry", BAD_ENTRIES, ids=kind_of)
 def test_a_bad_entry_is_refused_with_its_place(entry: Any) -> None:
     with pytest.raises(dv.DivulgeError, match=r"row 'q', column 'b'"):
         dv.Channel([[0.5, 0.5], [0.5, entry]], ["p", "q"], ["a", "b"])
@@ -204,7 +209,7 @@ BAD_MATRICES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("matrix", BAD_MATRICES, ids=lambda matrix: repr(matrix)[:30])
+@pytest.mark.parametrize("matrix", BAD_MATRICES, ids=kind_of)
 def test_a_bad_matrix_is_refused(matrix: Any) -> None:
     with pytest.raises(dv.DivulgeError):
         dv.Channel(matrix)
@@ -229,7 +234,7 @@ BAD_LABELS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("labels", BAD_LABELS, ids=repr)
+@pytest.mark.parametrize("labels", BAD_LABELS, ids=kind_of)
 def test_bad_labels_are_refused(labels: Any) -> None:
     for make in (
         lambda: dv.Channel([[0.5, 0.5], [0.5, 0.5]], secrets=labels),
@@ -242,25 +247,25 @@ def test_bad_labels_are_refused(labels: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "labels", [("a", "b"), iter("ab"), np.array(["a", "b"]), pd.Index(["a", "b"]), {"a": 1, "b": 2}], ids=repr
+    "labels", [("a", "b"), iter("ab"), np.array(["a", "b"]), pd.Index(["a", "b"]), {"a": 1, "b": 2}], ids=kind_of
 )
 def test_labels_in_any_sequence(labels: Any) -> None:
     assert dv.Prior([0.5, 0.5], labels).secrets == ("a", "b")
 
 
-@pytest.mark.parametrize("secrets", [0, -1, 2.5, "ab", None, [], {"a"}], ids=repr)
+@pytest.mark.parametrize("secrets", [0, -1, 2.5, "ab", None, [], {"a"}], ids=kind_of)
 def test_a_uniform_prior_needs_secrets(secrets: Any) -> None:
     with pytest.raises(dv.DivulgeError):
         dv.Prior.uniform(secrets)
 
 
-@pytest.mark.parametrize("counts", [[], [0, 0], {}, {"a": -1}, {"a": 0}, None, 3, "abc"], ids=repr)
+@pytest.mark.parametrize("counts", [[], [0, 0], {}, {"a": -1}, {"a": 0}, None, 3, "abc"], ids=kind_of)
 def test_counts_must_be_counts(counts: Any) -> None:
     with pytest.raises(dv.DivulgeError):
         dv.Prior.from_counts(counts)
 
 
-@pytest.mark.parametrize("column", [[], None, 3, "abc", [[1], [2]]], ids=repr)
+@pytest.mark.parametrize("column", [[], None, 3, "abc", [[1], [2]]], ids=kind_of)
 def test_a_column_must_be_one(column: Any) -> None:
     with pytest.raises(dv.DivulgeError):
         dv.Prior.from_column(column)
