@@ -72,6 +72,8 @@ from .guarantees.regions import Region as Region
 from .guarantees.regions import decisive_bound as decisive_bound
 from .guarantees.regions import privacy_region as privacy_region
 from .guarantees.regions import region_boundaries as region_boundaries
+from .losses.composition import Composition as Composition
+from .losses.composition import compose as compose
 from .losses.loss import PrivacyLoss as PrivacyLoss
 from .losses.mechanisms import MECHANISMS as MECHANISMS
 from .losses.mechanisms import DiscreteGaussianMechanism as DiscreteGaussianMechanism
@@ -107,6 +109,11 @@ from .measures.alpha import arimoto as arimoto
 from .measures.alpha import maximal_alpha_leakage as maximal_alpha_leakage
 from .measures.alpha import sibson as sibson
 from .measures.alpha import sibson_capacity as sibson_capacity
+from .losses.promised import AdpRelease as AdpRelease
+from .losses.promised import ZcdpRelease as ZcdpRelease
+from .losses.subject import privacy_losses as privacy_losses
+from .losses.subsampling import FixedSizeSampled as FixedSizeSampled
+from .losses.subsampling import PoissonSampled as PoissonSampled
 from .measures.capacity import bayes_capacity as bayes_capacity
 from .measures.capacity import maximal_cost_leakage as maximal_cost_leakage
 from .measures.capacity import maximal_leakage as maximal_leakage

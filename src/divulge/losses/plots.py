@@ -8,6 +8,7 @@ import numpy as np
 from divulge.extras import require
 
 if TYPE_CHECKING:
+    from divulge.losses.composition import Composition
     from divulge.losses.loss import PrivacyLoss
 
 
@@ -21,5 +22,23 @@ def curves(loss: "PrivacyLoss", ax: Any = None) -> Any:
     ax.plot(epsilons, loss.tail(epsilons), label="P(loss > epsilon)", linestyle="--", drawstyle="steps-post")
     ax.set_xlabel("epsilon [nats]")
     ax.set_ylim(0, 1.02)
+    ax.legend()
+    return ax
+
+
+def composed(composition: "Composition", ax: Any = None) -> Any:
+    """Draw the bracket on delta(epsilon) of a composition, on a logarithmic scale, and return the axes."""
+    pyplot = require("matplotlib.pyplot", "plot")
+    ax = pyplot.subplots()[1] if ax is None else ax
+    rough = composition.roughly(1e-3)
+    top = min(rough.epsilon(1e-12).upper, rough.pure_epsilon, rough.epsilon(min(1.0, 2 * rough.infinite + 1e-9)).upper)
+    epsilons = np.linspace(0.0, top, 60)
+    brackets = [rough.delta(float(e)) for e in epsilons]
+    ax.fill_between(epsilons, [b.lower for b in brackets], [b.upper for b in brackets], alpha=0.4)
+    ax.plot(epsilons, [b.upper for b in brackets], label="delta(epsilon), upper bound")
+    ax.set_yscale("log")
+    ax.set_ylim(max(1e-13, 0.5 * min(b.upper for b in brackets)), 1.5)
+    ax.set_xlabel("epsilon [nats]")
+    ax.set_ylabel("delta")
     ax.legend()
     return ax

@@ -1,0 +1,71 @@
+"""Losses that are whole multiples of one step, and the types of repeated draws."""
+
+import itertools
+import math
+from functools import lru_cache
+
+import numpy as np
+
+_FINEST = 1 << 20
+"""A lattice finer than this share of its range is no lattice: any losses would lie on it."""
+
+_OFF = 2.0**-48
+"""How far, relative to the largest loss, a value may lie from its lattice point (rounding of the loss)."""
+
+
+def common_step(losses: np.ndarray) -> float:
+    """Return the largest d with every loss a whole multiple of d, to within rounding; 0 where there is none.
+
+    Examples
+    --------
+    >>> common_step(np.array([-0.75, 0.0, 0.5]))
+    0.25
+    """
+    sizes = np.unique(np.abs(losses[losses != 0]))
+    if not len(sizes):
+        return 0.0
+    top = float(sizes[-1])
+    step = float(sizes[0])
+    for size in sizes[1:].tolist():
+        a, b = size, step
+        while b > top / _FINEST:
+            a, b = b, abs(a - b * round(a / b))
+        step = a
+        if step <= top / _FINEST:
+            return 0.0
+    step = top / round(top / step)
+    off = np.abs(sizes - step * np.round(sizes / step))
+    return step if bool((off <= _OFF * top).all()) else 0.0
+
+
+def number_of_types(draws: int, letters: int) -> int:
+    """Return how many ways there are to split `draws` among `letters`, binom(draws + letters - 1, letters - 1)."""
+    return math.comb(draws + letters - 1, letters - 1) if letters else int(draws == 0)
+
+
+@lru_cache(maxsize=32)
+def types(draws: int, letters: int) -> np.ndarray:
+    """Return every type of `draws` draws from `letters` letters: how often each letter came; shape (T, letters).
+
+    Examples
+    --------
+    >>> types(2, 2).tolist()
+    [[0, 2], [1, 1], [2, 0]]
+    """
+    if letters == 1:
+        return np.array([[draws]])
+    if letters == 2:
+        up = np.arange(draws + 1)
+        return np.column_stack([up, draws - up])
+    bars = itertools.chain.from_iterable(itertools.combinations(range(draws + letters - 1), letters - 1))
+    size = number_of_types(draws, letters)
+    at = np.fromiter(bars, dtype=np.int64, count=size * (letters - 1)).reshape(size, letters - 1)
+    ends = np.full((size, 1), draws + letters - 1)
+    return np.diff(np.concatenate([np.full((size, 1), -1), at, ends], axis=1), axis=1) - 1
+
+
+def log_multinomial(counts: np.ndarray) -> np.ndarray:
+    """Return log(n! / prod_k n_k!) for every row of whole numbers, shape (T,)."""
+    from scipy.special import gammaln
+
+    return gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
