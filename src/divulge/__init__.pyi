@@ -82,7 +82,11 @@ from .losses.mechanisms import ExponentialMechanism as ExponentialMechanism
 from .losses.mechanisms import GaussianMechanism as GaussianMechanism
 from .losses.mechanisms import LaplaceMechanism as LaplaceMechanism
 from .losses.mechanisms import RandomizedResponse as RandomizedResponse
+from .losses.promised import AdpRelease as AdpRelease
+from .losses.promised import ZcdpRelease as ZcdpRelease
 from .losses.subject import privacy_losses as privacy_losses
+from .losses.subsampling import FixedSizeSampled as FixedSizeSampled
+from .losses.subsampling import PoissonSampled as PoissonSampled
 from .losses.variants import MeanConcentrated as MeanConcentrated
 from .losses.variants import TruncatedCDP as TruncatedCDP
 from .losses.variants import abs_chi as abs_chi
