@@ -135,6 +135,8 @@ class Composition:
     def _delta(self, index: int, epsilon: float, tolerance: float) -> Bracket:
         parts = self.directions[index].parts
         infinite = _infinite(parts)
+        if infinite.lower == 1.0:
+            return infinite
         if self.rho == 0 and epsilon >= _highest(parts):
             return infinite
         low, high = self._engine(index, tolerance).near_epsilon(epsilon)
@@ -147,12 +149,12 @@ class Composition:
     def _epsilon(self, index: int, delta: float, tolerance: float) -> Bracket:
         parts = self.directions[index].parts
         infinite, pure = _infinite(parts), _highest(parts)
+        if delta == 1:
+            return Bracket(0.0, 0.0)
         if delta < infinite.lower:
             return Bracket(math.inf, math.inf)
         if delta <= infinite.upper:
             return Bracket(pure, pure) if infinite.lower == infinite.upper else Bracket(0.0, math.inf)
-        if delta == 1:
-            return Bracket(0.0, 0.0)
         goal, lower, upper = math.log(delta), 0.0, pure
         for _ in range(_ATTEMPTS if tolerance == self.tolerance else 1):
             (low, high), start = self._engine(index, tolerance).near_delta(goal)
