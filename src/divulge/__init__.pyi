@@ -113,11 +113,6 @@ from .measures.alpha import arimoto as arimoto
 from .measures.alpha import maximal_alpha_leakage as maximal_alpha_leakage
 from .measures.alpha import sibson as sibson
 from .measures.alpha import sibson_capacity as sibson_capacity
-from .losses.promised import AdpRelease as AdpRelease
-from .losses.promised import ZcdpRelease as ZcdpRelease
-from .losses.subject import privacy_losses as privacy_losses
-from .losses.subsampling import FixedSizeSampled as FixedSizeSampled
-from .losses.subsampling import PoissonSampled as PoissonSampled
 from .measures.capacity import bayes_capacity as bayes_capacity
 from .measures.capacity import maximal_cost_leakage as maximal_cost_leakage
 from .measures.capacity import maximal_leakage as maximal_leakage
