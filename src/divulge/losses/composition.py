@@ -10,13 +10,12 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.losses.atoms import AtomicLoss
-from divulge.losses.closed import GaussianLoss
-from divulge.losses.crossing import crossing, largest_ratio, least_value
+from divulge.losses.crossing import crossing, least_value
 from divulge.losses.engines import Engine, Part, alike, engine, merged
 from divulge.losses.loss import Bracket, PrivacyLoss, order
+from divulge.losses.orders import Curve, per_order, supremum
 from divulge.losses.promised import AdpRelease, ZcdpRelease
 from divulge.losses.subject import privacy_losses
-from divulge.losses.subsampling import FixedSizeLoss, SampledLoss
 from divulge.losses.sums import log_or_none, log_sum
 from divulge.units import Unit, nats_per
 
@@ -204,10 +203,9 @@ class Composition:
 
     def _rho(self, index: int) -> float:
         parts = self.directions[index].parts
-        highest = _highest(parts)
-        if math.isinf(highest):
-            return math.fsum(count * _unbounded_rho(loss) for loss, count in parts)
-        return _bounded_rho(lambda alpha: self._renyi(index, alpha), highest)
+        rate = math.fsum(count * loss.rate for loss, count in parts)
+        highest = math.inf if _infinite(parts).upper > 0 else _highest(parts)
+        return supremum(Curve(lambda alpha: self._renyi(index, alpha), highest, rate), per_order(0.0))
 
     def mean(self, unit: Unit = "nats") -> float:
         """Return the expected privacy loss, KL(P || Q) of the composition: the sum over the releases."""
@@ -364,25 +362,6 @@ def _log_moment(loss: PrivacyLoss, h: float) -> float:
     if isinstance(loss, AtomicLoss):
         return log_sum([log_or_none(float(p)) + h * value for p, value in zip(loss.p, loss.losses, strict=True)])
     return h * loss.renyi(1.0 + h)
-
-
-def _bounded_rho(renyi: Callable[[float], float], highest: float) -> float:
-    """Return sup over alpha > 1 of D_alpha / alpha: it is at least D_1, and beyond highest / D_1 at most that."""
-    mean = renyi(1.0)
-    if mean == 0 or math.isinf(mean):
-        return mean
-    return largest_ratio(renyi, 1.0, max(2.0, highest / mean))
-
-
-def _unbounded_rho(loss: PrivacyLoss) -> float:
-    """Return a rho for one loss; sampling never raises a Renyi divergence."""
-    if isinstance(loss, GaussianLoss):
-        return loss.mu**2 / 2
-    if isinstance(loss, SampledLoss):
-        return _unbounded_rho(loss.base)
-    if isinstance(loss, FixedSizeLoss):
-        return max(_unbounded_rho(loss.removed), _unbounded_rho(loss.added))
-    return math.inf if math.isinf(loss.highest) else _bounded_rho(loss.renyi, loss.highest)
 
 
 def _for_group(subject: Any, size: int) -> Any:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from heapq import heapify, heappop, heappush
 
 _FARTHEST = 1e12
 """Beyond this no crossing is looked for."""
@@ -78,28 +77,3 @@ def least_value(f: Callable[[float], float], low: float, high: float) -> float:
             b = low + ratio * (high - low)
             at_b = f(b)
     return min(at_a, at_b)
-
-
-def largest_ratio(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Return an upper bound, at most 1e-6 too large, on the largest rising(x) / x over [low, high], 0 < low.
-
-    Between a < b no ratio is above rising(b) / a; the interval with the largest bound is halved until that is settled.
-
-    Examples
-    --------
-    >>> abs(largest_ratio(lambda x: min(x * x, 4.0), 1.0, 100.0) - 2.0) <= 2e-6
-    True
-    """
-    edges = [low * (high / low) ** (k / 32) for k in range(33)]
-    values = [rising(x) for x in edges]
-    best = max(v / x for v, x in zip(values, edges, strict=True))
-    queue = [(-values[k + 1] / edges[k], edges[k], edges[k + 1], values[k + 1]) for k in range(32)]
-    heapify(queue)
-    while -queue[0][0] > best * (1.0 + 1e-6):
-        _, a, b, at_b = heappop(queue)
-        middle = math.sqrt(a * b)
-        at_middle = rising(middle)
-        best = max(best, at_middle / middle)
-        heappush(queue, (-at_middle / a, a, middle, at_middle))
-        heappush(queue, (-at_b / middle, middle, b, at_b))
-    return max(best, -queue[0][0])

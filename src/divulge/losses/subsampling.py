@@ -7,7 +7,7 @@ first of these pairs is the worst, at every epsilon < 0 the second, and one pair
 """
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,26 +40,30 @@ class SampledLoss(PrivacyLoss):
     """The loss of ((1 - r) Q + r P, Q), or of that pair reversed when `added`, where `base` is the loss of (P, Q)."""
 
     base: PrivacyLoss
-    rate: float
+    sampling: float
     added: bool = False
     pair: tuple[Hashable, Hashable] = ("D", "D'")
 
+    def __post_init__(self) -> None:
+        """Keep the rate of the base pair: sampling never raises a Renyi divergence."""
+        object.__setattr__(self, "rate", self.base.rate)
+
     @property
     def infinite(self) -> float:
-        return 0.0 if self.added else self.rate * self.base.infinite
+        return 0.0 if self.added else self.sampling * self.base.infinite
 
     @property
     def highest(self) -> float:
         if self.added:
             return -self.reverse().lowest
-        return float(_mixed(np.array(self.base.highest), self.rate))
+        return float(_mixed(np.array(self.base.highest), self.sampling))
 
     @property
     def lowest(self) -> float:
         if self.added:
             return -self.reverse().highest
         bottom = -math.inf if self.base.reverse().infinite > 0 else self.base.lowest
-        return float(_mixed(np.array(bottom), self.rate))
+        return float(_mixed(np.array(bottom), self.sampling))
 
     def reverse(self) -> "SampledLoss":
         return replace(self, added=not self.added, pair=self.pair[::-1])
@@ -68,14 +72,14 @@ class SampledLoss(PrivacyLoss):
         """Return the probabilities of {L > threshold} under the mixture and under Q."""
         t = numbers(threshold, "threshold")
         if self.added:
-            below = -_unmixed(-t, self.rate)
+            below = -_unmixed(-t, self.sampling)
             p, q = self.base.reverse().tail_under_q(below), self.base.reverse().tail(below)
         else:
-            above = _unmixed(t, self.rate)
+            above = _unmixed(t, self.sampling)
             p, q = self.base.tail(above), self.base.tail_under_q(above)
             if self.base.reverse().infinite > 0:
-                q = np.where(np.isneginf(above) & (t < math.log1p(-self.rate)), 1.0, q)
-        return like(np.asarray((1.0 - self.rate) * q + self.rate * p), t), like(np.asarray(q), t)
+                q = np.where(np.isneginf(above) & (t < math.log1p(-self.sampling)), 1.0, q)
+        return like(np.asarray((1.0 - self.sampling) * q + self.sampling * p), t), like(np.asarray(q), t)
 
     def tail(self, threshold: Any) -> Any:
         return self._events(threshold)[1 if self.added else 0]
@@ -88,31 +92,33 @@ class SampledLoss(PrivacyLoss):
         e = numbers(epsilon, "epsilon")
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             if self.added:
-                share = np.maximum(-np.expm1(e + np.log1p(np.array(-self.rate))), 0.0)
-                moved = np.where(share > 0, e + math.log(self.rate) - np.log(share), math.inf)
+                share = np.maximum(-np.expm1(e + np.log1p(np.array(-self.sampling))), 0.0)
+                moved = np.where(share > 0, e + math.log(self.sampling) - np.log(share), math.inf)
                 return like(np.where(share > 0, share * self.base.reverse().delta(moved), 0.0), e)
-            moved = _unmixed(e, self.rate)
-            inside = self.rate * np.asarray(self.base.delta(moved))
+            moved = _unmixed(e, self.sampling)
+            inside = self.sampling * np.asarray(self.base.delta(moved))
             return like(np.where(np.isneginf(moved), -np.expm1(np.minimum(e, 0.0)), inside), e)
 
-    def expect(self, f: LossFunction) -> float:
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return E[f(L); L < inf], from the expectations of the base pair in both orders."""
-        reverse, rate = self.base.reverse(), self.rate
+        reverse, rate = self.base.reverse(), self.sampling
+        turn = -1.0 if self.added else 1.0
+        inner = [float(v) for v in _unmixed(turn * np.array([0.0, *kinks]), rate) if math.isfinite(v)]
 
         def q_part(g: LossFunction) -> float:
             gone = reverse.infinite
             lowest = float(g(np.log1p(np.array(-rate)))) if gone > 0 else 0.0
-            return reverse.expect(lambda t: g(_mixed(-t, rate))) + gone * lowest
+            return reverse.expect(lambda t: g(_mixed(-t, rate)), [-v for v in inner]) + gone * lowest
 
         if self.added:
             return q_part(lambda t: f(-t))
-        return (1.0 - rate) * q_part(f) + rate * self.base.expect(lambda t: f(_mixed(t, rate)))
+        return (1.0 - rate) * q_part(f) + rate * self.base.expect(lambda t: f(_mixed(t, rate)), inner)
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        under_q = _mixed(-self.base.reverse().sample(size, rng), self.rate)
+        under_q = _mixed(-self.base.reverse().sample(size, rng), self.sampling)
         if self.added:
             return -under_q
-        return np.where(rng.random(size) < self.rate, _mixed(self.base.sample(size, rng), self.rate), under_q)
+        return np.where(rng.random(size) < self.sampling, _mixed(self.base.sample(size, rng), self.sampling), under_q)
 
 
 @grid.cells.register
@@ -121,10 +127,10 @@ def _(loss: SampledLoss, edges: np.ndarray) -> grid.Cells:
     if loss.added:
         found = grid.cells(loss.reverse(), -edges[::-1])
         return grid.Cells(found.q[::-1], found.p[::-1], found.q_error[::-1], found.p_error[::-1])
-    start = int(np.count_nonzero(np.isneginf(_unmixed(grid.nudged(edges), loss.rate))))
+    start = int(np.count_nonzero(np.isneginf(_unmixed(grid.nudged(edges), loss.sampling))))
     if start >= len(edges) - 1:
         return grid.by_tails(loss, edges)
-    inner = _unmixed(edges[start:], loss.rate)
+    inner = _unmixed(edges[start:], loss.sampling)
     found = grid.cells(loss.base, inner)
     columns = [np.concatenate([np.zeros(start), array]) for array in (found.p, found.q, found.p_error, found.q_error)]
     if start:
@@ -133,7 +139,7 @@ def _(loss: SampledLoss, edges: np.ndarray) -> grid.Cells:
         for array, value in zip(columns, [*under, *(under * grid.ACCURACY)], strict=True):
             array[start - 1] = value
     p, q, p_error, q_error = columns
-    rate, slack = loss.rate, 4 * grid.ROUND
+    rate, slack = loss.sampling, 4 * grid.ROUND
     mixed = (1.0 - rate) * q + rate * p
     return grid.Cells(mixed, q, (1.0 - rate) * q_error + rate * p_error + slack * mixed, q_error)
 
@@ -145,6 +151,10 @@ class FixedSizeLoss(PrivacyLoss):
     removed: PrivacyLoss
     added: PrivacyLoss
     pair: tuple[Hashable, Hashable] = ("D", "D'")
+
+    def __post_init__(self) -> None:
+        """Take the larger of the rates of both halves."""
+        object.__setattr__(self, "rate", max(self.removed.rate, self.added.rate))
 
     @property
     def infinite(self) -> float:
@@ -174,11 +184,11 @@ class FixedSizeLoss(PrivacyLoss):
     def delta(self, epsilon: Any) -> Any:
         return self._either("delta", epsilon)
 
-    def expect(self, f: LossFunction) -> float:
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return E[f(L); L < inf]: each half by its own pair, the rest of the mass at 0."""
         at_zero = float(f(np.array(0.0)))
-        upper = self.removed.expect(lambda t: np.where(t > 0, f(t) - at_zero, 0.0))
-        lower = self.added.expect(lambda t: np.where(t < 0, f(t) - at_zero, 0.0))
+        upper = self.removed.expect(lambda t: np.where(t > 0, f(t) - at_zero, 0.0), kinks)
+        lower = self.added.expect(lambda t: np.where(t < 0, f(t) - at_zero, 0.0), kinks)
         return upper + lower + at_zero * (1.0 - self.infinite)
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
