@@ -225,8 +225,8 @@ def f_divergence(
 
     Examples
     --------
-    >>> f_divergence([[0.5, 0.5], [0.25, 0.75]], lambda r: (r - 1) ** 2, neighbors=[(0, 1)]).value  # chi^2
-    0.3333333333333333
+    >>> round(f_divergence([[0.5, 0.5], [0.25, 0.75]], lambda r: (r - 1) ** 2).value, 12)  # chi^2
+    0.333333333333
     """
     if not abs(float(f(np.ones(1))[0])) <= 1e-12:
         raise DivulgeError.of("f", "be 0 at 1", "f(1)", str(f(np.ones(1))[0]))
