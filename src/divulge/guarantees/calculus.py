@@ -11,7 +11,8 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.context import ULP, Context
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee
-from divulge.guarantees.theorems import CONDITIONS, THEOREMS, Theorem
+from divulge.guarantees.table import THEOREMS
+from divulge.guarantees.theorems import CONDITIONS, Theorem
 from divulge.units import Unit
 
 _PRECISION = 320

@@ -4,6 +4,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.guarantees import kinds
+from divulge.guarantees.dp_kinds import DIFFERENTIAL_PRIVACY
 from divulge.guarantees.guarantee import Guarantee
 
 INFORMATION_DENSITY: tuple[type[Guarantee], ...] = (
@@ -28,7 +29,7 @@ INFORMATION_DENSITY: tuple[type[Guarantee], ...] = (
     kinds.TailPMC,
 )
 
-KINDS: dict[str, type[Guarantee]] = {kind.kind: kind for kind in (*INFORMATION_DENSITY,)}
+KINDS: dict[str, type[Guarantee]] = {kind.kind: kind for kind in (*INFORMATION_DENSITY, *DIFFERENTIAL_PRIVACY)}
 """Name on the command line -> kind of guarantee. Adding a kind is adding it here."""
 
 
@@ -84,7 +85,7 @@ def parse_query(text: str) -> tuple[type[Guarantee], dict[str, str]]:
     kind = kind_named(name)
     if not equals:
         return kind, {}
-    values, form = rest.split(":"), kind.parameters()
+    values, form = rest.split(":"), kind.forms[-1] if kind.forms else kind.parameters()
     unknown = [name for name, value in zip(form, values, strict=False) if value.strip() == "?"]
     if len(values) != len(form) or tuple(unknown) != kind.bounded():
         written = ":".join("?" if name in kind.bounded() else name.upper() for name in form)

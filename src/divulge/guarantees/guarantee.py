@@ -38,6 +38,17 @@ PARAMETERS: dict[str, Parameter] = {
     "upper": Parameter(0, math.inf, True),
     "ratio": Parameter(1, math.inf),
     "delta": Parameter(0, 1),
+    "outside": Parameter(0, 1),
+    "distance": Parameter(0, 1),
+    "alpha": Parameter(1, math.inf),
+    "order": Parameter(1, math.inf),
+    "omega": Parameter(1, math.inf),
+    "zeta": Parameter(0, math.inf),
+    "mu": Parameter(0, math.inf),
+    "mean": Parameter(0, math.inf, True),
+    "tau": Parameter(0, math.inf, True),
+    "rho": Parameter(0, math.inf, True),
+    "xi": Parameter(0, math.inf, True),
 }
 """Name of a parameter -> its range. Every kind uses these names."""
 

@@ -521,6 +521,3 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         source="Shannon",
     ),
 )
-
-THEOREMS: tuple[Theorem, ...] = (*INFORMATION_DENSITY,)
-"""All theorems the calculus searches."""

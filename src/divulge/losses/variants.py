@@ -380,7 +380,7 @@ def approximate_zcdp_rho(
 
 
 @dataclass(frozen=True)
-class TruncatedCDP:
+class CappedCurve:
     """(xi, rho): D_alpha <= min(xi, rho alpha) for every alpha >= 1; each with its worst pair."""
 
     xi: float
@@ -389,7 +389,7 @@ class TruncatedCDP:
     rho_pair: Any
 
 
-def truncated_cdp(subject: Any, neighbors: Any = None) -> TruncatedCDP:
+def truncated_cdp(subject: Any, neighbors: Any = None) -> CappedCurve:
     """Return truncated CDP in the sense of Colisson: the least (xi, rho), in nats; xi is pure DP, rho that of zCDP.
 
     Examples
@@ -399,7 +399,7 @@ def truncated_cdp(subject: Any, neighbors: Any = None) -> TruncatedCDP:
     1.0
     """
     pure, rho = worst(subject, lambda loss: loss.renyi(math.inf), neighbors), zcdp_rho(subject, 0.0, neighbors)
-    return TruncatedCDP(max(0.0, pure.value), rho.value, pure.pair, rho.pair)
+    return CappedCurve(max(0.0, pure.value), rho.value, pure.pair, rho.pair)
 
 
 def _of_curves(

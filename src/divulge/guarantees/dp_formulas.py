@@ -1,0 +1,176 @@
+"""The bounds between variants of differential privacy, on python-flint balls; inverses are rounded to the safe side."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from divulge.guarantees.formulas import INFINITY, least
+
+_HALVINGS = 330
+
+
+def ball(value: Any) -> Any:
+    """Return a ball."""
+    import flint
+
+    return flint.arb(value)
+
+
+def zero() -> Any:
+    """Return 0 as a ball."""
+    return ball(0)
+
+
+def positive(value: Any) -> Any:
+    """Return max(value, 0), and +inf for what is not a number."""
+    return INFINITY() if value.is_nan() else value.max(zero())
+
+
+def mean_of_pure(epsilon: Any) -> Any:
+    """Return epsilon tanh(epsilon / 2), the mean loss of binary randomized response."""
+    return epsilon * (epsilon / 2).tanh() if epsilon.is_finite() else INFINITY()
+
+
+def variation_of_pure(epsilon: Any) -> Any:
+    """Return (e^epsilon - 1) / (e^epsilon + 1) = tanh(epsilon / 2)."""
+    return (epsilon / 2).tanh() if epsilon.is_finite() else ball(1)
+
+
+def renyi_of_pure(epsilon: Any, alpha: Any) -> Any:
+    """Return D_alpha of binary randomized response: log[(e^(a e) + e^((1-a) e)) / (1 + e^e)] / (a - 1)."""
+    if not epsilon.is_finite() or not alpha.is_finite():
+        return epsilon
+    if not alpha > 1:
+        return mean_of_pure(epsilon)
+    grown = (alpha * epsilon).exp() + ((1 - alpha) * epsilon).exp()
+    return least(epsilon, (grown / (1 + epsilon.exp())).log() / (alpha - 1))
+
+
+def chi_of_pure(epsilon: Any, alpha: Any) -> Any:
+    """Return the abs-chi divergence of binary randomized response."""
+    if not epsilon.is_finite() or not alpha.is_finite():
+        return INFINITY() if not epsilon.is_finite() else epsilon.expm1()
+    if epsilon == 0:
+        return zero()
+    high, low = epsilon.expm1() ** alpha, (-(-epsilon).expm1()) ** alpha
+    return ((high + epsilon.exp() * low) / (1 + epsilon.exp())) ** (1 / alpha)
+
+
+def approximate_at(epsilon: Any, spent: Any, delta: Any) -> Any:
+    """Return the least epsilon' of (epsilon', delta)-DP that (epsilon, spent)-DP implies.
+
+    The worst is to say the secret with probability `spent` and else randomized response of epsilon:
+    e^epsilon' = e^epsilon - (delta - spent) (1 + e^epsilon) / (1 - spent) for delta >= spent.
+    """
+    if delta < spent:
+        return INFINITY()
+    if spent == 1:
+        return zero()
+    if not epsilon.is_finite():
+        return zero() if delta == 1 else INFINITY()
+    left = 1 + epsilon.expm1() - (delta - spent) * (1 + epsilon.exp()) / (1 - spent)
+    return positive(left.log()) if left > 1 else zero()
+
+
+def probabilistic_at(epsilon: Any, spent: Any, delta: Any) -> Any:
+    """Return epsilon - log(1 - spent / delta): Markov for (1 - e^(epsilon - L))_+, whose mean is at most `spent`."""
+    if spent == 0:
+        return epsilon
+    return epsilon - (1 - spent / delta).log() if delta > spent else INFINITY()
+
+
+def approximate_of_renyi(alpha: Any, epsilon: Any, delta: Any) -> Any:
+    """Return epsilon + log((alpha - 1)/alpha) - (log delta + log alpha)/(alpha - 1), at least 0."""
+    if not alpha.is_finite():
+        return epsilon
+    if not alpha > 1 or not delta > 0 or not epsilon.is_finite():
+        return INFINITY()
+    return positive(epsilon + ((alpha - 1) / alpha).log() - (delta * alpha).log() / (alpha - 1))
+
+
+def approximate_of_line(xi: Any, rho: Any, delta: Any, limit: Any = None) -> Any:
+    """Return the least over 1 < alpha <= limit of the Renyi conversion of D_alpha <= xi + rho alpha.
+
+    The order is searched in doubles; the bound at any order is sound.
+    """
+    if not delta > 0 or not (rho.is_finite() and xi.is_finite()):
+        return INFINITY()
+    r, log_delta = float(rho), math.log(float(delta)) if float(delta) > 0 else -750.0
+    top = 1e9 if limit is None or not limit.is_finite() else float(limit)
+
+    def cost(u: float) -> float:
+        h = math.exp(u)
+        return r * h + math.log(h / (1 + h)) - (log_delta + math.log1p(h)) / h
+
+    if not top > 1:
+        return INFINITY()
+    low, high = math.log(1e-9), math.log(top - 1)
+    for _ in range(120):
+        a, b = (2 * low + high) / 3, (low + 2 * high) / 3
+        low, high = (low, b) if cost(a) < cost(b) else (a, high)
+    alpha = min(1 + math.exp((low + high) / 2), math.nextafter(top, 1.0) if limit is not None else top)
+    return approximate_of_renyi(ball(alpha), xi + rho * ball(alpha), delta)
+
+
+def line_below(xi: Any, rho: Any, wanted: Any) -> Any:
+    """Return the least rho' with xi + rho alpha <= wanted + rho' alpha for all alpha > 1."""
+    return rho + positive(xi - wanted)
+
+
+def capped_line(cap: Any, rho: Any, wanted: Any) -> Any:
+    """Return rho (1 - wanted / cap): min(cap, rho alpha) <= wanted + that alpha; 0 from wanted = cap on."""
+    if not cap.is_finite():
+        return rho
+    return zero() if not wanted < cap else rho * (1 - wanted / cap)
+
+
+def inverse(grows: Callable[[Any], Any], target: Any, high: Any) -> Any:
+    """Return an x in [0, high] with grows(x) >= target for an increasing function: the least, to 330 halvings."""
+    low, top = zero(), ball(high)
+    for _ in range(_HALVINGS):
+        middle = ((low + top) / 2).mid()
+        low, top = (low, middle) if grows(middle) >= target else (middle, top)
+    return top
+
+
+def variation_of_mean(epsilon: Any) -> Any:
+    """Return the t with 2 t artanh(t) = epsilon: the largest TV when the KL divergence of both orders is epsilon."""
+    return ball(1) if not epsilon.is_finite() else inverse(lambda t: 2 * t * t.atanh(), epsilon, 1)
+
+
+def variation_of_information(epsilon: Any) -> Any:
+    """Return the t with log 2 - h((1 + t) / 2) = epsilon, h the binary entropy; 1 from log 2 on."""
+    if not epsilon < ball(2).log():
+        return ball(1)
+
+    def information(t: Any) -> Any:
+        a, b = (1 + t) / 2, (1 - t) / 2
+        return ball(2).log() + a * a.log() + (b * b.log() if b > 0 else zero())
+
+    return inverse(information, epsilon, 1)
+
+
+def normal(x: Any) -> Any:
+    """Return Phi(x)."""
+    return (-x / ball(2).sqrt()).erfc() / 2
+
+
+def gaussian_of_pure(epsilon: Any) -> Any:
+    """Return 2 Phi^-1(e^epsilon / (1 + e^epsilon)), the mu of binary randomized response."""
+    if not epsilon < 500:
+        return INFINITY()
+    missed = 1 / (1 + epsilon.exp())
+    return inverse(lambda mu: missed - normal(-mu / 2), zero(), 64)
+
+
+def approximate_of_gaussian(mu: Any, delta: Any) -> Any:
+    """Return the epsilon with Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) = delta; 0 if less at 0."""
+    if mu == 0:
+        return zero()
+    if not delta > 0 or not mu < 30:
+        return INFINITY()
+
+    def kept(epsilon: Any) -> Any:
+        return epsilon.exp() * normal(-mu / 2 - epsilon / mu) - normal(mu / 2 - epsilon / mu)
+
+    return zero() if kept(zero()) >= -delta else inverse(kept, -delta, mu * mu / 2 + 40 * mu)

@@ -1,0 +1,303 @@
+"""The guarantees built on the privacy loss: what each means and how much of it there is in a mechanism.
+
+They are about a channel (all pairs of its rows), or a named mechanism of the central model. Alphabets:
+`LDP` is pure differential privacy here too.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.levels import Level, Witness
+from divulge.losses import tradeoff, variants
+from divulge.losses.loss import PrivacyLoss, least
+from divulge.losses.subject import as_subject
+from divulge.losses.worst import Worst, worst
+from divulge.model.channel import Channel
+from divulge.model.convert import as_joint
+
+_MARGIN = 1e-11
+"""Relative rounding allowed for in values of sums, suprema and quantiles in floating point."""
+
+
+@dataclass(frozen=True, repr=False)
+class LossGuarantee(Guarantee):
+    """A guarantee about the privacy loss of every ordered pair."""
+
+    about = "channel"
+
+    @classmethod
+    def subject(cls, released: Any) -> Any:
+        """Return a channel, or the losses of a named mechanism."""
+        joined = isinstance(released, tuple) and not isinstance(released[0], PrivacyLoss)
+        return as_subject(as_joint(released).channel if joined else released)
+
+
+def _level(value: float, pair: Any, words: str) -> Level:
+    secret, other = pair[:2] if pair else (None, None)
+    text = f"{words} between {secret} and {other}." if pair else f"{words}."
+    return Level(float(value), None, _MARGIN * (1 + abs(value)), Witness(secret=secret, other=other, adversary=text))
+
+
+def _levels(found: Worst, words: str) -> tuple[Level, ...]:
+    return (_level(found.value, found.pair, words),)
+
+
+@dataclass(frozen=True, repr=False)
+class ADP(LossGuarantee):
+    """(epsilon, delta)-DP, or approximate DP: P(S) <= e^epsilon Q(S) + delta for all sets S; epsilon in nats."""
+
+    epsilon: Any
+    delta: Any
+    kind = "adp"
+    title = "approximate differential privacy"
+    sentence = (
+        "Up to a slack of {delta}, no set of outcomes is more than {exp_epsilon} times as likely under one secret as "
+        "under another."
+    )
+    index = ("delta",)
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        return _levels(variants.epsilon_from_delta(subject, float(self.delta)), "The best test at this delta")
+
+
+@dataclass(frozen=True, repr=False)
+class PDP(LossGuarantee):
+    """(epsilon, delta)-probabilistic DP: the privacy loss exceeds epsilon with probability at most delta."""
+
+    epsilon: Any
+    delta: Any
+    kind = "pdp"
+    title = "probabilistic differential privacy"
+    sentence = (
+        "Except with probability {delta}, the outcome seen is at most {exp_epsilon} times as likely as under another "
+        "secret; merging outcomes afterwards can break this."
+    )
+    index = ("delta",)
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        return _levels(variants.epsilon_from_tail(subject, float(self.delta)), "The upper tail of the loss")
+
+
+@dataclass(frozen=True, repr=False)
+class RelaxedDP(LossGuarantee):
+    """(epsilon, delta, outside)-relaxed DP: (epsilon, delta)-DP outside a set of probability `outside`."""
+
+    epsilon: Any
+    delta: Any
+    outside: Any
+    kind = "relaxed-dp"
+    title = "relaxed differential privacy"
+    sentence = (
+        "With outcomes of probability {outside} set aside, and up to a slack of {delta}, no set of outcomes is more "
+        "than {exp_epsilon} times as likely under one secret as under another."
+    )
+    index = ("delta", "outside")
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        delta, outside = float(self.delta), float(self.outside)
+
+        def epsilon(loss: PrivacyLoss) -> float:
+            return least(lambda e: loss.relaxed(e, outside) <= delta, loss.highest)
+
+        return _levels(worst(subject, epsilon), "The best test outside the rare outcomes")
+
+
+@dataclass(frozen=True, repr=False)
+class KL(LossGuarantee):
+    """epsilon-KL privacy: the mean privacy loss KL(P || Q) is at most epsilon (nats), in both orders."""
+
+    epsilon: Any
+    kind = "kl"
+    title = "Kullback-Leibler privacy"
+    sentence = "On average an outcome speaks for its own secret, against any other, by at most {epsilon} nats."
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        return _levels(variants.kl_privacy(subject), "The mean loss")
+
+
+@dataclass(frozen=True, repr=False)
+class RDP(LossGuarantee):
+    """(alpha, epsilon)-Renyi DP: D_alpha(P || Q) <= epsilon (nats) in both orders."""
+
+    alpha: Any
+    epsilon: Any
+    kind = "rdp"
+    title = "Renyi differential privacy"
+    sentence = "The Renyi divergence of order {alpha} between the outcomes of two secrets is at most {epsilon} nats."
+    index = ("alpha",)
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        return _levels(variants.renyi_dp(subject, float(self.alpha)), "The Renyi divergence")
+
+
+@dataclass(frozen=True, repr=False)
+class AbsChi(LossGuarantee):
+    """Binary abs-chi^alpha privacy: (E_Q |P/Q - 1|^alpha)^(1/alpha) <= zeta in both orders."""
+
+    alpha: Any
+    zeta: Any
+    kind = "abs-chi"
+    title = "abs-chi privacy"
+    sentence = "The ratio of two secrets' outcome probabilities is within {zeta} of 1 in the mean of order {alpha}."
+    index = ("alpha",)
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        return _levels(variants.abs_chi(subject, float(self.alpha)), "The abs-chi divergence")
+
+
+@dataclass(frozen=True, repr=False)
+class TV(LossGuarantee):
+    """Total variation privacy: |P(S) - Q(S)| <= distance for all sets S of outcomes."""
+
+    distance: Any
+    kind = "tv"
+    title = "total variation privacy"
+    sentence = "No test gains more than {distance} in probability from seeing the outcome of one secret, not another."
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        return _levels(variants.total_variation(subject), "The best test")
+
+
+@dataclass(frozen=True, repr=False)
+class MIDP(LossGuarantee):
+    """Mutual-information DP: under every prior the outcome carries at most epsilon nats about the secret."""
+
+    epsilon: Any
+    kind = "midp"
+    title = "mutual-information differential privacy"
+    sentence = "Whatever the prior, the release says at most {epsilon} nats about the secret on average."
+
+    def levels(self, subject: Channel) -> tuple[Level, ...]:
+        found = variants.mutual_information_dp(subject)
+        return (_level(found.upper, None, "The prior that reaches the capacity learns this much"),)
+
+
+@dataclass(frozen=True, repr=False)
+class MCDP(LossGuarantee):
+    """(mean, tau)-concentrated DP: mean loss at most `mean`, and the loss around it is tau-sub-Gaussian (nats)."""
+
+    mean: Any
+    tau: Any
+    kind = "mcdp"
+    title = "mean-concentrated differential privacy"
+    sentence = "The privacy loss has mean at most {mean} nats and tails around it no heavier than a Gaussian of {tau}."
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        found = variants.mean_concentrated(subject)
+        return _level(found.mu, found.mu_pair, "The mean loss"), _level(found.tau, found.tau_pair, "The tail")
+
+
+@dataclass(frozen=True, repr=False)
+class ZCDP(LossGuarantee):
+    """(xi, rho)-zero-concentrated DP: D_alpha(P || Q) <= xi + rho alpha (nats) for every alpha > 1."""
+
+    rho: Any
+    xi: Any = 0
+    kind = "zcdp"
+    title = "zero-concentrated differential privacy"
+    sentence = "The privacy loss is no heavier than a Gaussian one: order alpha at most {xi} + {rho} alpha nats."
+    index = ("xi",)
+    forms = (("rho",), ("xi", "rho"))
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        return _levels(variants.zcdp_rho(subject, float(self.xi)), "The Renyi curve")
+
+
+@dataclass(frozen=True, repr=False)
+class ApproximateZCDP(LossGuarantee):
+    """delta-approximate (xi, rho)-zCDP: zCDP once events of probability delta are removed from P and from Q."""
+
+    delta: Any
+    rho: Any
+    xi: Any = 0
+    kind = "approximate-zcdp"
+    title = "approximate zero-concentrated differential privacy"
+    sentence = "Except with probability {delta}, order alpha of the loss is at most {xi} + {rho} alpha nats."
+    index = ("delta", "xi")
+    forms = (("delta", "rho"), ("delta", "xi", "rho"))
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        found = variants.approximate_zcdp_rho(subject, float(self.delta), float(self.xi))
+        return _levels(found, "The Renyi curve")
+
+
+@dataclass(frozen=True, repr=False)
+class BoundedCDP(LossGuarantee):
+    """(xi, rho, order)-bounded CDP: D_alpha <= xi + rho alpha (nats) for 1 < alpha <= order."""
+
+    rho: Any
+    order: Any
+    xi: Any = 0
+    kind = "bounded-cdp"
+    title = "bounded concentrated differential privacy"
+    sentence = "Up to order {order}, the Renyi divergence of order alpha is at most {xi} + {rho} alpha nats."
+    index = ("order", "xi")
+    forms = (("rho", "order"), ("xi", "rho", "order"))
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        found = variants.zcdp_rho(subject, float(self.xi), up_to=float(self.order))
+        return _levels(found, "The Renyi curve")
+
+
+@dataclass(frozen=True, repr=False)
+class TruncatedCDP(LossGuarantee):
+    """(rho, omega)-truncated CDP (Bun et al.): D_alpha <= rho alpha (nats) for 1 < alpha < omega."""
+
+    rho: Any
+    omega: Any
+    kind = "tcdp"
+    title = "truncated concentrated differential privacy"
+    sentence = "Below order {omega}, the Renyi divergence of order alpha is at most {rho} alpha nats."
+    index = ("omega",)
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        return _levels(variants.zcdp_rho(subject, up_to=float(self.omega)), "The Renyi curve")
+
+
+@dataclass(frozen=True, repr=False)
+class CappedCDP(LossGuarantee):
+    """(xi, rho)-truncated CDP (Colisson): D_alpha <= min(xi, rho alpha) (nats) for every alpha >= 1."""
+
+    xi: Any
+    rho: Any
+    kind = "tcdp-capped"
+    title = "truncated concentrated differential privacy, capped"
+    sentence = "The Renyi divergence of order alpha is at most {rho} alpha nats, and never more than {xi}."
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        found = variants.truncated_cdp(subject)
+        return _level(found.xi, found.xi_pair, "The largest loss"), _level(found.rho, found.rho_pair, "The curve")
+
+
+@dataclass(frozen=True, repr=False)
+class GDP(LossGuarantee):
+    """mu-Gaussian DP: no pair of secrets is told apart better than N(0, 1) and N(mu, 1)."""
+
+    mu: Any
+    kind = "gdp"
+    title = "Gaussian differential privacy"
+    sentence = "Telling two secrets apart from the outcome is at least as hard as telling N(0, 1) from N({mu}, 1)."
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        return _levels(tradeoff.gaussian_dp(subject), "The best test")
+
+
+DIFFERENTIAL_PRIVACY: tuple[type[Guarantee], ...] = (
+    ADP,
+    PDP,
+    RelaxedDP,
+    KL,
+    RDP,
+    AbsChi,
+    TV,
+    MIDP,
+    MCDP,
+    ZCDP,
+    ApproximateZCDP,
+    BoundedCDP,
+    TruncatedCDP,
+    CappedCDP,
+    GDP,
+)
+"""The kinds of this file."""

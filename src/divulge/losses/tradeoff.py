@@ -1,0 +1,134 @@
+"""f-DP: the trade-off between the two errors of telling P from Q, and the Gaussian mu that lies below it."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.extras import require
+from divulge.losses.atoms import AtomicLoss
+from divulge.losses.closed import GaussianLoss
+from divulge.losses.loss import PrivacyLoss, like, probabilities
+from divulge.losses.subject import privacy_losses
+from divulge.losses.worst import Worst, worst
+
+_POINTS = 20_001
+
+
+@dataclass(frozen=True, eq=False)
+class TradeOff:
+    """A convex curve through points (alpha, beta): the least error beta of missing Q among tests of level alpha.
+
+    Attributes
+    ----------
+    alpha : float64 array, increasing from 0 to 1; probability under P of rejecting P
+    beta : float64 array, decreasing; probability under Q of not rejecting P
+    """
+
+    alpha: np.ndarray
+    beta: np.ndarray
+
+    def __call__(self, alpha: Any) -> Any:
+        """Return the least beta at level alpha, in [0, 1 - alpha]; linear between the points."""
+        a = probabilities(alpha, "alpha")
+        return like(np.interp(a, self.alpha, self.beta), a)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw beta over alpha, beside 1 - alpha (nothing can be told), and return the axes (extra: plot)."""
+        pyplot = require("matplotlib.pyplot", "plot")
+        ax = pyplot.subplots()[1] if ax is None else ax
+        ax.plot(self.alpha, self.beta)
+        ax.plot([0, 1], [1, 0], linestyle=":")
+        ax.set_xlabel("P rejected when it is true")
+        ax.set_ylabel("P not rejected when Q is true")
+        return ax
+
+
+def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
+    """Return the largest convex f for which a mechanism is f-DP: the lower hull of the trade-offs of all pairs.
+
+    Exact points for channels and atoms. Closed continuous losses are sampled at 20001 thresholds: the points are
+    exact, the lines between them above the curve by less than 1e-6.
+
+    References
+    ----------
+    Dong, Roth, Su, "Gaussian Differential Privacy", Definition 2.3, arXiv:1905.02383.
+
+    Examples
+    --------
+    >>> curve = trade_off([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> curve.alpha.tolist(), curve.beta.tolist()
+    ([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
+    """
+    parts = [_points(loss)[:2] for loss in privacy_losses(subject, neighbors)]
+    alpha, beta = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return TradeOff(*_lower_hull(alpha, beta))
+
+
+def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
+    """Return the least mu for which a mechanism is mu-Gaussian DP: no pair is told apart better than N(0,1), N(mu,1).
+
+    Returns
+    -------
+    Worst
+        In [0, +inf]. Between two atoms the trade-off is linear and the Gaussian one convex, so atoms decide; for
+        continuous losses an estimate from below over 20001 thresholds.
+
+    References
+    ----------
+    Dong, Roth, Su, "Gaussian Differential Privacy", Definition 2.6, arXiv:1905.02383.
+
+    Examples
+    --------
+    >>> from divulge import GaussianMechanism
+    >>> gaussian_dp(GaussianMechanism(sigma=2.0)).value
+    0.5
+    """
+    return worst(subject, _mu, neighbors)
+
+
+def _mu(loss: PrivacyLoss) -> float:
+    if isinstance(loss, GaussianLoss):
+        return loss.mu
+    if loss.infinite > 0 or loss.reverse().infinite > 0:
+        return math.inf
+    quantile = require("scipy.special", "science").ndtri
+    alpha, beta, kept, found = _points(loss)
+    inside = (alpha > 0) & (beta > 0) & (kept > 0) & (found > 0)
+    low, high = np.where(alpha < 0.5, alpha, kept)[inside], np.where(beta < 0.5, beta, found)[inside]
+    first = np.where(alpha[inside] < 0.5, -1, 1) * quantile(low)
+    second = np.where(beta[inside] < 0.5, -1, 1) * quantile(high)
+    return max(0.0, float((first + second).max())) if inside.any() else 0.0
+
+
+def _points(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return alpha, beta, 1 - alpha, 1 - beta of the tests that reject P at small losses, by growing level."""
+    if isinstance(loss, AtomicLoss):
+        p = exact.as_floats(np.append(loss.p, np.array([loss.p_only], dtype=loss.p.dtype)))
+        q = exact.as_floats(np.append(loss.q, np.array([loss.q_only * 0], dtype=loss.q.dtype)))
+        alpha, found = np.append(0.0, np.cumsum(p)), float(loss.q_only) + np.append(0.0, np.cumsum(q))
+        kept, beta = (np.append(np.cumsum(mass[::-1])[::-1], 0.0) for mass in (p, q))
+        return np.minimum(alpha, 1.0), np.minimum(beta, 1.0), np.minimum(kept, 1.0), np.minimum(found, 1.0)
+    ends = (max(loss.lowest, -loss.reverse().epsilon(1e-290)), min(loss.highest, loss.epsilon(1e-290)))
+    t = np.linspace(*ends, _POINTS)[:-1]
+    back = loss.reverse()
+    return back.tail_under_q(-t), loss.tail_under_q(t), loss.tail(t), back.tail(-t)
+
+
+def _lower_hull(alpha: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower convex hull of the points and of (0, 1), (1, 0), by increasing alpha."""
+    hull: list[tuple[float, float]] = []
+    for x, y in sorted({*zip(alpha.tolist(), beta.tolist(), strict=True), (0.0, 1.0), (1.0, 0.0)}):
+        if hull and hull[-1][0] == x:
+            continue
+        while len(hull) > 1 and _turns_right(hull[-2], hull[-1], (x, y)):
+            hull.pop()
+        hull.append((x, y))
+    points = np.array(hull)
+    return points[:, 0], points[:, 1]
+
+
+def _turns_right(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
+    return (b[0] - a[0]) * (c[1] - a[1]) <= (b[1] - a[1]) * (c[0] - a[0])
