@@ -14,6 +14,7 @@ from support import RUNNING_CHANNEL, RUNNING_PRIOR, joints
 import divulge as dv
 from divulge import exact
 from divulge.guarantees.catalog import KINDS, parse, parse_query
+from divulge.guarantees.guarantee import PARAMETERS
 
 RUNNING = dv.Joint(RUNNING_PRIOR, RUNNING_CHANNEL)
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.kind)
@@ -21,7 +22,7 @@ EVERY_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: ki
 
 def some(kind: type[dv.Guarantee]) -> dv.Guarantee:
     """A guarantee of this kind with small exact parameters inside their ranges."""
-    return kind(*[F(i + 3, 2) if name != "delta" else F(1, 3) for i, name in enumerate(kind.parameters())])
+    return kind(*[F(1, 3) if PARAMETERS[name].high == 1 else F(i + 3, 2) for i, name in enumerate(kind.parameters())])
 
 
 @EVERY_KIND
@@ -178,7 +179,7 @@ def test_sparse_channels_are_measured_like_dense_ones() -> None:
 
     dense = np.array([[0.5, 0.5, 0.0], [0.25, 0.0, 0.75]])
     for kind in KINDS.values():
-        index = dict.fromkeys(kind.index, 0.1)
+        index = {name: max(0.1, PARAMETERS[name].low) for name in kind.index}
         a = kind.of(dv.Joint([0.5, 0.5], dense), **index)
         b = kind.of(dv.Joint([0.5, 0.5], sp.csc_array(dense)), **index)
         assert list(a.values().values()) == pytest.approx(list(b.values().values()))
