@@ -98,11 +98,14 @@ class Plan:
         Of the source.
     only_column : bool
         Whether all other columns are dropped.
+    coded : tuple of str
+        Columns of text that arrive, and go out, as dictionaries.
     """
 
     parts: tuple[Part, ...]
     given: Any
     only_column: bool
+    coded: tuple[str, ...] = ()
 
     @cached_property
     def protected(self) -> tuple[str, ...]:
@@ -125,6 +128,7 @@ class Plan:
         """The Arrow schema of the released batches."""
         pa = require("pyarrow", "tables")
         fields = {name: self.given.field(name) for name in self.columns}
+        fields |= {name: pa.field(name, pa.dictionary(pa.int32(), pa.string())) for name in self.coded}
         for part in self.parts:
             fields |= {f.name: f for f in part.outcomes.fields([self.given.field(name) for name in part.columns])}
         return pa.schema([fields[name] for name in self.columns])

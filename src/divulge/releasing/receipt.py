@@ -163,8 +163,9 @@ class Receipt:
             stream.write(self.to_json())
 
     def to_json(self) -> bytes:
-        """Return the text of the receipt's file."""
-        return (json.dumps(self.to_dict(), ensure_ascii=True, indent=1) + "\n").encode()
+        """Return the text of the receipt's file, one line a part."""
+        lines = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in self.to_dict().items()]
+        return ("{" + ",\n ".join(lines) + "}\n").encode()
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Receipt":

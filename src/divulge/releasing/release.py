@@ -137,7 +137,7 @@ def release(
     outputs = _outputs(chosen_engine, sink, receipt, force)
     wanted = parse(guarantee) if isinstance(guarantee, str) else guarantee
     chosen = _mechanisms(chosen_engine.counted, columns, mechanism, wanted, utility, prior, null_as, raise_small)
-    plan = Plan(tuple(Part.of(part, null_as) for part in chosen), table.schema, only_column)
+    plan = Plan(tuple(Part.of(part, null_as) for part in chosen), table.schema, only_column, table.codable)
     total = together([Spent(m.columns, m.channel, m.prior) for m in chosen], None)
     if len(chosen) == 1:
         total = dict(chosen[0].guarantees)
@@ -199,7 +199,7 @@ def _streamed(plan: Plan, table: Source, writer: sinks.Writer, progress: Progres
     rows, faults = 0, Faults()
     reading = dict.fromkeys([*plan.columns, *plan.protected])
     try:
-        for batch in table.batches(list(reading), plan.protected):
+        for batch in table.batches(list(reading), [*plan.coded, *plan.protected]):
             coded = plan.codes(batch, faults)
             rows += batch.num_rows
             if not faults and batch.num_rows:

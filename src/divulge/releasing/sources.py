@@ -1,5 +1,6 @@
 """Tables in: whatever holds rows becomes a schema and a stream of Arrow record batches that never grows in memory."""
 
+import math
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ class Source:
     stream : function of (columns, coded columns)
         Yields record batches of the columns; the coded ones arrive as dictionaries where the format can do that.
     path : Path, or None for a table in memory
+    codable : tuple of str
+        Columns of text that are cheaper to read as dictionaries.
     restore : function of a pyarrow.Table
         Turns a table back into what was given: pandas to pandas, polars to polars, anything else to pyarrow.
     """
@@ -36,6 +39,7 @@ class Source:
     rows: int | None
     stream: Callable[[Sequence[str], Sequence[str]], Iterator[Any]]
     path: Path | None = None
+    codable: tuple[str, ...] = ()
     restore: Callable[[Any], Any] = lambda table: table
 
     def batches(self, columns: Sequence[str] | None = None, coded: Sequence[str] = ()) -> Iterator[Any]:
@@ -107,13 +111,23 @@ def batch_rows(columns: int) -> int:
 def _parquet(path: Path) -> Source:
     parquet = require("pyarrow.parquet", "tables")
     with parquet.ParquetFile(path) as file:
-        schema, rows = file.schema_arrow, file.metadata.num_rows
+        schema, rows, codable = file.schema_arrow, file.metadata.num_rows, _repetitive(file)
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         with parquet.ParquetFile(path, read_dictionary=list(coded), pre_buffer=False, buffer_size=1 << 20) as file:
             yield from file.iter_batches(batch_rows(len(columns)), columns=list(columns))
 
-    return Source(path.name, schema, rows, stream, path)
+    return Source(path.name, schema, rows, stream, path, codable)
+
+
+def _repetitive(file: Any) -> tuple[str, ...]:
+    """Return the columns of text that the first row group stores in under four bytes a value: as dictionaries."""
+    if not file.metadata.num_row_groups:
+        return ()
+    group = file.metadata.row_group(0)
+    sizes = {group.column(i).path_in_schema: group.column(i).total_uncompressed_size for i in range(group.num_columns)}
+    text = [field.name for field in file.schema_arrow if str(field.type) == "string"]
+    return tuple(name for name in text if sizes.get(name, math.inf) < 4 * group.num_rows)
 
 
 def _folder(path: Path) -> Source:
@@ -133,7 +147,8 @@ def _folder(path: Path) -> Source:
         for part in parts:
             yield from part.batches(columns, coded)
 
-    return Source(path.name, parts[0].schema, sum(part.rows or 0 for part in parts), stream, path)
+    codable = tuple(name for name in first.names if all(name in part.codable for part in parts))
+    return Source(path.name, parts[0].schema, sum(part.rows or 0 for part in parts), stream, path, codable)
 
 
 def _hidden(relative: Path) -> bool:
@@ -211,7 +226,7 @@ def _from_arrow(table: Any, restore: Callable[[Any], Any] = lambda table: table)
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         yield from table.select(list(columns)).to_batches(max_chunksize=batch_rows(len(columns)))
 
-    return Source("table", table.schema, table.num_rows, stream, None, restore)
+    return Source("table", table.schema, table.num_rows, stream, restore=restore)
 
 
 def _dataset(dataset: Any) -> Source:

@@ -1,0 +1,182 @@
+"""Whatever goes wrong: nothing under the final name, the source as it was, the ledger consistent."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import divulge as dv
+
+BIT = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"])
+
+
+def _source(folder: Path, rows: int = 3_000_000, last: str = "a") -> Path:
+    path = folder / "source.parquet"
+    values = pa.DictionaryArray.from_arrays(pa.array(np.arange(rows, dtype=np.int32) % 2), ["a", "b"])
+    table = pa.table({"x": values, "n": pa.array(np.arange(rows))})
+    if last != "a":
+        table = pa.concat_tables([table.cast(pa.schema([("x", pa.string()), ("n", pa.int64())])),
+                                  pa.table({"x": [last], "n": [rows]})])  # fmt: skip
+    pq.write_table(table, path)
+    return path
+
+
+SCRIPT = """
+import resource, sys
+import divulge as dv
+if len(sys.argv) > 4:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]), int(sys.argv[4])))
+bit = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"])
+print("ready", flush=True)
+try:
+    dv.release(sys.argv[1], sys.argv[2], column="x", mechanism=bit, ledger=sys.argv[3], budget="ldp=1.5")
+except dv.DivulgeError as error:
+    print(error, flush=True)
+    sys.exit(2)
+"""
+
+
+def _started(source: Path, sink: Path, ledger: Path, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", SCRIPT, str(source), str(sink), str(ledger), *more]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.2, 0.45, 0.7])
+def test_killed_at_any_moment(delay: float, tmp_path: Path) -> None:
+    source, sink, book = _source(tmp_path), tmp_path / "out.parquet", tmp_path / "ledger.sqlite"
+    before = source.read_bytes()
+    process = _started(source, sink, book)
+    time.sleep(delay)
+    process.kill()
+    process.communicate()
+    assert source.read_bytes() == before
+    if sink.exists():
+        assert pq.read_table(sink).num_rows == 3_000_000
+        assert dv.Receipt.read(tmp_path / "out.receipt.json").rows == 3_000_000
+    entries = dv.Ledger(book).entries()
+    assert len(entries) <= 1
+    assert not sink.exists() or entries[0].state == "published"
+    if entries:
+        with pytest.raises(dv.DivulgeError, match="budget"):
+            dv.release(source, tmp_path / "again.parquet", column="x", mechanism=BIT, ledger=book, budget="ldp=1.5")
+    else:
+        dv.release(source, tmp_path / "again.parquet", column="x", mechanism=BIT, ledger=book, budget="ldp=1.5")
+
+
+def test_interrupts_clean_up(tmp_path: Path) -> None:
+    source, sink, book = _source(tmp_path, 12_000_000), tmp_path / "out.parquet", tmp_path / "ledger.sqlite"
+    process = _started(source, sink, book)
+    deadline = time.monotonic() + 20
+    while not any(".partial" in name for name in os.listdir(tmp_path)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "source.parquet"]
+    assert dv.Ledger(book).entries() == []
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow", ""])
+def test_a_full_disk(suffix: str, tmp_path: Path) -> None:
+    source, book = _source(tmp_path, 400_000), tmp_path / "ledger.sqlite"
+    dv.Ledger(book)
+    process = _started(source, tmp_path / f"out{suffix}", book, "300000")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 2, err
+    assert "cannot be written" in out
+    assert "Nothing was published" in out
+    assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "source.parquet"]
+    assert dv.Ledger(book).entries() == []
+
+
+def _cut(path: Path, share: float) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+
+
+def test_unreadable_and_truncated_input(tmp_path: Path) -> None:
+    source, sink = _source(tmp_path, 300_000), tmp_path / "out.parquet"
+    whole = source.read_bytes()
+    damaged = bytearray(whole)
+    damaged[len(whole) // 3 : len(whole) // 3 + 2000] = bytes(2000)
+    for content in (whole[: len(whole) // 2], b"", b"PAR1", bytes(damaged)):
+        source.write_bytes(content)
+        with pytest.raises(dv.InputFileError, match=r"source\.parquet: cannot be read"):
+            dv.release(source, sink, column="x", mechanism=BIT)
+        assert os.listdir(tmp_path) == ["source.parquet"]
+    with pytest.raises(dv.InputFileError, match="there is none"):
+        dv.release(tmp_path / "missing.parquet", sink, column="x", mechanism=BIT)
+    arrow = tmp_path / "source.arrow"
+    with pa.ipc.new_file(arrow, pa.schema([("x", pa.string())])) as writer:
+        writer.write_batch(pa.record_batch({"x": ["a", "b"] * 1000}))
+    _cut(arrow, 0.7)
+    with pytest.raises(dv.InputFileError, match=r"source\.arrow: cannot be read"):
+        dv.release(arrow, sink, column="x", mechanism=BIT)
+
+
+def test_a_ragged_csv_file_is_refused_without_its_cells(tmp_path: Path) -> None:
+    source = tmp_path / "source.csv"
+    source.write_text("x,n\n" + "a,1\n" * 100 + "private-value\n")
+    with pytest.raises(dv.InputFileError, match="cannot be read") as caught:
+        dv.release(source, tmp_path / "out.csv", column="x", mechanism=BIT)
+    assert "private" not in str(caught.value)
+    source.write_bytes(b"x,n\n" + b"a,1\n" * 100 + b"\xff\xfe,2\n")
+    with pytest.raises(dv.InputFileError, match="cannot be read"):
+        dv.release(source, tmp_path / "out.csv", column="x", mechanism=BIT)
+    assert os.listdir(tmp_path) == ["source.csv"]
+
+
+def test_a_column_that_changes_its_type_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    pq.write_table(pa.table({"x": ["a", "b"], "n": [1, 2]}), folder / "0.parquet")
+    pq.write_table(pa.table({"x": ["a", "b"], "n": ["1", "2"]}), folder / "1.parquet")
+    with pytest.raises(dv.InputFileError, match=r"column 'n' is int64 in 0\.parquet and string in 1\.parquet"):
+        dv.release(folder, tmp_path / "out.parquet", column="x", mechanism=BIT)
+    stream = tmp_path / "source.csv"
+    stream.write_text("x,n\n" + "a,1\n" * 3_000_000 + "b,not a number\n")
+    receipt = dv.release(stream, tmp_path / "out.csv", column="x", mechanism=BIT)
+    assert receipt.rows == 3_000_001
+
+
+@pytest.mark.parametrize("last", ["c", "A", "a ", ""])
+def test_an_unknown_value_in_the_last_row(last: str, tmp_path: Path) -> None:
+    source = _source(tmp_path, 2_000_000, last or "\u200b")
+    with pytest.raises(dv.DivulgeError) as caught:
+        dv.release(source, tmp_path / "out.parquet", column="x", mechanism=BIT)
+    assert "column 'x' is in 1 row(s) something else" in str(caught.value)
+    assert os.listdir(tmp_path) == ["source.parquet"]
+
+
+def test_a_name_taken_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    def take(done: int, of: Any) -> None:
+        (tmp_path / "out.parquet").write_text("someone else's")
+
+    with pytest.raises(dv.DivulgeError, match="there is one already"):
+        dv.release(pa.table({"x": ["a"]}), tmp_path / "out.parquet", column="x", mechanism=BIT, progress=take)
+    assert (tmp_path / "out.parquet").read_text() == "someone else's"
+    assert os.listdir(tmp_path) == ["out.parquet"]
+
+
+def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
+    """Peak memory of a release of four times the rows, in processes of their own, differs by less than 60 MB."""
+    script = SCRIPT + "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"
+    peaks: list[int] = []
+    for rows in (3_000_000, 12_000_000):
+        folder = tmp_path / str(rows)
+        folder.mkdir()
+        paths = [str(_source(folder, rows)), str(folder / "out.parquet"), str(folder / "ledger")]
+        done = subprocess.run([sys.executable, "-c", script, *paths], capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout.split()[-2]) >> 10)
+    assert peaks[1] < peaks[0] + 60
+    assert peaks[1] < 600

@@ -1,0 +1,157 @@
+"""The ledger: sound sums, budgets kept before a row is drawn, and two writers that cannot both spend."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import random_channel, random_prior
+
+import divulge as dv
+from divulge.releasing import promised
+from divulge.releasing.promised import Spent, together
+
+COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+SURVEY = pa.table({"answer": ["yes", "no", "no"] * 10})
+
+
+def _spend(ledger: Path, **more: object) -> dv.Receipt:
+    arguments = {"column": "answer", "mechanism": COIN, "ledger": ledger, "source_name": "survey"} | more
+    return dv.release(SURVEY, **arguments)  # pyright: ignore
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3))
+def test_the_total_is_that_of_the_joint_channel(seed: int, releases: int) -> None:
+    """Against the definition: the pml and ldp of the channel whose outcomes are all combinations."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 5))
+    prior = random_prior(rng, n, exact=True)
+    whole = [dv.IntegerChannel.of(random_channel(rng, n, int(rng.integers(1, 4)), zeros=0.1)) for _ in range(releases)]
+    joint = whole[0].exact
+    for channel in whole[1:]:
+        joint = joint.alongside(channel.exact)
+    found = together([Spent(("x",), channel, prior) for channel in whole], None)
+    both = dv.Joint(prior, joint)
+    for kind, value in {"ldp": dv.ldp(joint), "pml": dv.pml(both).max(), "pmc": dv.pmc(both).max()}.items():
+        assert found[kind] == value == math.inf or value <= found[kind] <= value * (1 + 1e-14) + 1e-300
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_beyond_the_joint_channel_the_total_is_a_bound(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 4))
+    prior = random_prior(rng, n, exact=True)
+    whole = [dv.IntegerChannel.of(random_channel(rng, n, 3, span=1)) for _ in range(3)]
+    spent = [Spent(("x",), channel, prior) for channel in whole]
+    exact = together(spent, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(promised, "MOST_CELLS", 0)
+        bound = together(spent, None)
+    assert all(exact[kind] <= bound[kind] for kind in exact)
+    apart = [promised.promises(channel.weights, prior) for channel in whole]
+    assert bound["ldp"] == pytest.approx(sum(part["ldp"] for part in apart))
+    best = min(part["pml"] + sum(other["ldp"] for other in apart if other is not part) for part in apart)
+    assert bound["pml"] == pytest.approx(min(best, bound["ldp"]))
+
+
+def test_pml_does_not_add_up() -> None:
+    """Two releases of pml log 2 with pml log 10 together: why the ledger never adds them."""
+    prior = dv.Prior(["1/10", "2/5", "2/5", "1/10"])
+    first = Spent(("x",), dv.IntegerChannel.of(dv.Channel([["1", "0"], ["1", "0"], ["0", "1"], ["0", "1"]])), prior)
+    second = Spent(("x",), dv.IntegerChannel.of(dv.Channel([["1", "0"], ["0", "1"], ["1", "0"], ["0", "1"]])), prior)
+    assert together([first], None)["pml"] == together([second], None)["pml"] == pytest.approx(math.log(2))
+    assert together([first, second], None)["pml"] == pytest.approx(math.log(10))
+
+
+def test_releases_of_different_columns_add_up(tmp_path: Path) -> None:
+    whole = dv.IntegerChannel.of(COIN)
+    prior = dv.Prior(["1/2", "1/2"], ["yes", "no"])
+    found = together([Spent(("x",), whole, prior), Spent(("y",), whole, prior)], None)
+    product = dv.Joint(dv.Prior.uniform(4), dv.Channel(whole.exact.product(whole.exact).matrix))
+    assert found["ldp"] == pytest.approx(2 * math.log(3))
+    assert dv.pml(product).max() <= found["pml"]
+
+
+def test_releases_are_recorded_and_a_budget_is_kept(tmp_path: Path) -> None:
+    book = tmp_path / "ledger.sqlite"
+    _spend(book, budget="ldp=2.2")
+    _spend(book, budget="ldp=2.2")
+    with pytest.raises(dv.DivulgeError, match=r"allow ldp 3.29583.* nothing was drawn"):
+        _spend(book, budget="ldp=2.2")
+    ledger = dv.Ledger(book)
+    assert [(e.source, e.columns, e.state, e.rows) for e in ledger.entries()] == [
+        ("survey", ("answer",), "published", 30)
+    ] * 2
+    assert ledger.spent("survey", ["answer"])["ldp"] == pytest.approx(2 * math.log(3))
+    assert ledger.spent("survey", ["age"]) == {}
+    assert ledger.entries("another") == []
+    half = dv.Prior(["1/2", "1/2"], ["yes", "no"])
+    assert ledger.spent("survey", ["answer"], half)["pml"] == pytest.approx(math.log(1.8))
+    _spend(book, budget="pml=0.8", prior=half)
+    with pytest.raises(dv.DivulgeError, match="allow pml"):
+        _spend(book, budget="pml=0.6", prior=half)
+    with pytest.raises(dv.DivulgeError, match="of a kind that adds up"):
+        _spend(book, budget="lift=2")
+
+
+def test_a_release_that_fails_spends_nothing(tmp_path: Path) -> None:
+    book = tmp_path / "ledger.sqlite"
+    with pytest.raises(dv.DivulgeError, match="only secrets"):
+        dv.release(
+            pa.table({"answer": ["yes", "maybe"]}), column="answer", mechanism=COIN, ledger=book, source_name="s"
+        )
+    assert dv.Ledger(book).entries() == []
+    with pytest.raises(dv.DivulgeError, match="source_name"):
+        dv.release(SURVEY, column="answer", mechanism=COIN, ledger=book)
+
+
+def test_overlapping_columns_count(tmp_path: Path) -> None:
+    book = tmp_path / "ledger.sqlite"
+    table = pa.table({"a": ["yes", "no"], "b": ["no", "yes"]})
+    both = {"mechanism": {"a": COIN, "b": COIN}, "ledger": book, "source_name": "s"}
+    dv.release(table, column=["a", "b"], **both)
+    dv.release(table, column="a", mechanism=COIN, ledger=book, source_name="s")
+    assert dv.Ledger(book).spent("s", ["a"])["ldp"] == pytest.approx(3 * math.log(3))
+
+
+def test_a_broken_ledger_stops_the_release(tmp_path: Path) -> None:
+    book = tmp_path / "ledger.sqlite"
+    book.write_bytes(b"this is no database, by any means" * 100)
+    with pytest.raises(dv.DivulgeError, match="ledger"):
+        _spend(book)
+    with pytest.raises(dv.DivulgeError, match="ledger"):
+        _spend(tmp_path / "missing" / "ledger.sqlite")
+    with pytest.raises(dv.DivulgeError, match="ledger"):
+        dv.Ledger("nosuchdatabase://host/name")
+
+
+RACER = """
+import sys
+import pyarrow as pa
+import divulge as dv
+coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+done = 0
+for _ in range(4):
+    try:
+        dv.release(pa.table({"answer": ["yes", "no"]}), column="answer", mechanism=coin, ledger=sys.argv[1],
+                   source_name="survey", budget="ldp=3.3")
+        done += 1
+    except dv.DivulgeError as error:
+        assert "budget" in str(error), error
+print(done)
+"""
+
+
+def test_racing_releases_cannot_both_spend_the_rest(tmp_path: Path) -> None:
+    """log 3 = 1.0986: a budget of 3.3 is enough for three releases, whoever makes them."""
+    command = [sys.executable, "-c", RACER, str(tmp_path / "ledger.sqlite")]
+    racers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert sum(int(racer.communicate(timeout=100)[0]) for racer in racers) == 3
+    assert len(dv.Ledger(tmp_path / "ledger.sqlite").entries("survey", ["answer"])) == 3
