@@ -1,0 +1,109 @@
+"""`divulge release` and `divulge ledger` as a user runs them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import divulge as dv
+from divulge.cli.main import app
+
+
+@pytest.fixture(autouse=True)
+def _book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIVULGE_LEDGER", str(tmp_path / "ledger.sqlite"))
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"ill": ["yes", "no", "no", "no"] * 500, "age": list(range(2000))}), path)
+    (tmp_path / "coin.csv").write_text("secret,yes,no\nyes,3/4,1/4\nno,1/4,3/4\n")
+    return path
+
+
+def run(*arguments: Any, code: int = 0) -> Any:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_release_with_a_mechanism(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    result = run("release", table, "--column", "ill", "--mechanism", tmp_path / "coin.csv", "-o", out)
+    assert result.stdout == "2,000 rows of 'ill' released\nguarantee: ldp 1.09861 nats\n"
+    assert "went out as they are" in result.stderr
+    assert pq.read_table(out)["age"].to_pylist() == list(range(2000))
+    assert dv.Receipt.read(tmp_path / "out.receipt.json").rows == 2000
+    taken = run("release", table, "--column", "ill", "--mechanism", tmp_path / "coin.csv", "-o", out, code=2)
+    assert "--force" in taken.stderr
+    assert "Traceback" not in taken.stderr
+    run(
+        "release", table, "--column", "ill", "--mechanism", tmp_path / "coin.csv", "-o", out, "--force", "--only-column"
+    )
+    assert pq.read_table(out).column_names == ["ill"]
+
+
+def test_release_with_a_guarantee_as_json(table: Path, tmp_path: Path) -> None:
+    paper = tmp_path / "paper.json"
+    asked = ["--column", "ill", "--guarantee", "pml=0.5", "-o", tmp_path / "o.csv", "--receipt", paper]
+    result = run("release", table, *asked, "--json")
+    found = json.loads(result.stdout)
+    assert found["rows"] == 2000
+    assert found["guarantees"]["pml"] <= 0.5
+    assert found["prior_source"].startswith("counted from the released column")
+    assert found["receipt"] == str(paper)
+    assert dv.Receipt.read(paper).output == "o.csv"
+
+
+def test_a_broken_promise_or_budget_is_refused(table: Path, tmp_path: Path) -> None:
+    coin = ["--column", "ill", "--mechanism", tmp_path / "coin.csv"]
+    refused = run("release", table, *coin, "--guarantee", "ldp=1", "-o", tmp_path / "a.parquet", code=2)
+    assert "keep ldp=1" in refused.stderr
+    run("release", table, *coin, "-o", tmp_path / "a.parquet", "--budget", "ldp=2")
+    spent = run("release", table, *coin, "-o", tmp_path / "b.parquet", "--budget", "ldp=2", code=2)
+    assert "nothing was drawn" in spent.stderr
+    assert not (tmp_path / "b.parquet").exists()
+    run("release", table, *coin, "-o", tmp_path / "b.parquet", "--no-ledger")
+    shown = run("ledger", "show")
+    assert "a.parquet" in shown.stdout
+    assert "b.parquet" not in shown.stdout
+    found = json.loads(run("ledger", "show", "--json", "--source", table, "--column", "ill", "--unit", "bits").stdout)
+    assert found["spent"][0]["spent"]["ldp"] == pytest.approx(1.584962500721156)
+    assert found["releases"][0]["rows"] == 2000
+    assert json.loads(run("ledger", "show", "--json", "--column", "age").stdout)["releases"] == []
+
+
+def test_an_unknown_value_is_counted_and_never_shown(table: Path, tmp_path: Path) -> None:
+    refused = run(
+        "release", table, "--column", "age", "--mechanism", tmp_path / "coin.csv", "-o", tmp_path / "a.parquet", code=2
+    )
+    assert "column 'age' is in 2000 row(s)" in refused.stderr
+    assert "1999" not in refused.stderr
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(sign: signal.Signals, tmp_path: Path) -> None:
+    source = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"ill": pa.array(["yes", "no"] * 6_000_000).dictionary_encode()}), source)
+    (tmp_path / "coin.csv").write_text("secret,yes,no\nyes,3/4,1/4\nno,1/4,3/4\n")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    arguments = ["--column", "ill", "--mechanism", str(tmp_path / "coin.csv"), "-o", str(tmp_path / "o.csv")]
+    command = [sys.executable, "-m", "divulge", "release", str(source), *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        deadline = time.monotonic() + 30
+        while not any(".partial" in name for name in os.listdir(tmp_path)) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.send_signal(sign)
+        _, said = process.communicate(timeout=30)
+    assert (process.returncode, said.splitlines()[-1]) == (130, "interrupted")
+    assert sorted(os.listdir(tmp_path)) == ["coin.csv", "ledger.sqlite", "people.parquet"]

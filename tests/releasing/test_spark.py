@@ -1,0 +1,136 @@
+"""Spark gives the same answers: counts exactly, releases in distribution; a failed task publishes nothing twice."""
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import divulge as dv
+from divulge.releasing.spark import quoted
+
+SOURCE_FOLDER = str(Path(dv.__file__).parents[1])
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning")
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """A session of two workers on this machine, which retries a failed task once."""
+    from pyspark.sql import SparkSession
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([SOURCE_FOLDER, os.environ.get("PYTHONPATH", "")]))
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        session = (
+            SparkSession.builder.master("local[2,2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.driver.host", "127.0.0.1")
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+@pytest.fixture
+def folder(people: pa.Table, tmp_path: Path) -> Path:
+    path = tmp_path / "people"
+    path.mkdir()
+    for i in range(4):
+        pq.write_table(people.slice(i * 10_000, 10_000), path / f"{i}.parquet")
+    return path
+
+
+def test_counts_are_those_of_the_local_engine(spark: Any, folder: Path, tmp_path: Path) -> None:
+    frame = spark.read.parquet(str(folder))
+    for columns in ("region", ["region", "age"]):
+        assert dv.contingency(frame, columns).to_dict() == dv.contingency(folder, columns).to_dict()
+    odd = pa.table({"a.b`c": ["x", None, "x"], "n": [1.5, float("nan"), None]})
+    pq.write_table(odd, tmp_path / "odd.parquet")
+    frame = spark.read.parquet(str(tmp_path / "odd.parquet"))
+    here, there = (dv.contingency(source, ["a.b`c", "n"]) for source in (odd, frame))
+    assert here.to_dict() == there.to_dict()
+    assert here.missing == there.missing == (1, 2)
+
+
+def test_a_release_is_one_write_with_a_receipt(
+    spark: Any, folder: Path, people: pa.Table, mechanism: dv.Channel, tmp_path: Path, conforms: Any
+) -> None:
+    receipt = dv.release(
+        folder, tmp_path / "out", column="region", mechanism=mechanism, engine="spark", ledger=tmp_path / "ledger"
+    )
+    once, again = (receipt.table.toArrow().to_pydict() for _ in range(2))
+    assert once == again
+    released = dict(zip(once["note"], once["region"], strict=True))
+    assert len(released) == len(once["note"]) == people.num_rows
+    names = people["note"].to_pylist()
+    assert conforms(people["region"].to_pylist(), [released[name] for name in names], mechanism)
+    assert receipt.rows == 40_000
+    assert dv.Receipt.read(tmp_path / "out.receipt.json").digest == receipt.digest
+    assert dv.Ledger(tmp_path / "ledger").entries(str(folder))[0].rows == 40_000
+
+
+def test_a_guarantee_alone_works_on_a_frame(spark: Any, folder: Path, tmp_path: Path) -> None:
+    frame = spark.read.parquet(str(folder))
+    receipt = dv.release(frame, tmp_path / "out", column="region", guarantee="ldp=1", only_column=True)
+    assert receipt.guarantees["ldp"] <= 1 + 1e-15
+    assert receipt.table.columns == ["region"]
+    with pytest.raises(dv.DivulgeError, match="folder of Parquet files, with Spark"):
+        dv.release(frame, column="region", guarantee="ldp=1")
+
+
+def test_a_failed_task_publishes_every_row_once(spark: Any, tmp_path: Path) -> None:
+    """Every task fails at its first attempt, after it has drawn and written rows; the second attempt draws anew."""
+    from pyspark import TaskContext
+
+    marks = str(tmp_path / "marks")
+    os.mkdir(marks)
+
+    def failing(batches: Iterator[Any]) -> Iterator[Any]:
+        context = TaskContext.get()
+        for i, batch in enumerate(batches):
+            yield batch
+            if i == 1 and context.attemptNumber() == 0:
+                open(os.path.join(marks, f"{context.partitionId()}"), "w").close()
+                raise RuntimeError("an injected failure")
+
+    rows = 60_000
+    frame = (
+        spark.range(0, rows, 1, 3)
+        .selectExpr("id", "cast(id % 2 as string) as x")
+        .mapInArrow(failing, "id long, x string")
+    )
+    flip = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["0", "1"], ["0", "1"])
+    receipt = dv.release(frame, tmp_path / "out", column="x", mechanism=flip)
+    assert len(os.listdir(marks)) == 3
+    released = pq.read_table(tmp_path / "out")
+    assert Counter(released["id"].to_pylist()) == dict.fromkeys(range(rows), 1)
+    assert receipt.rows == rows
+    kept = np.mean(np.array(released["id"]) % 2 == np.array(released["x"].cast(pa.int64())))
+    assert abs(kept - 0.75) < 6 * (0.75 * 0.25 / rows) ** 0.5
+
+
+def test_values_without_a_secret_are_counted_over_all_tasks(
+    spark: Any, folder: Path, mechanism: dv.Channel, tmp_path: Path
+) -> None:
+    frame = spark.read.parquet(str(folder))
+    few = dv.Channel(np.eye(3), ["north", "south", "east"], ["north", "south", "east"])
+    west = dv.contingency(frame, "region").to_dict()["west"]
+    with pytest.raises(dv.DivulgeError, match=rf"column 'region' is in {west} row\(s\) something else"):
+        dv.release(frame, tmp_path / "out", column="region", mechanism=few, ledger=tmp_path / "l", source_name="s")
+    assert sorted(os.listdir(tmp_path)) == ["l", "people"]
+    assert dv.Ledger(tmp_path / "l").entries() == []
+
+
+def test_quoting() -> None:
+    assert quoted("plain") == "`plain`"
