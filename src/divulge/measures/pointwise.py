@@ -73,7 +73,7 @@ class Pointwise:
         """
         if not threshold == threshold:
             raise DivulgeError.of("threshold", "be a number", "it", "NaN")
-        return float(math.fsum(self.probabilities[self.values > threshold].tolist()))
+        return float(min(1.0, math.fsum(self.probabilities[self.values > threshold].tolist())))
 
     def cdf(self, threshold: float) -> float:
         """Return P(value <= threshold) under q."""

@@ -188,7 +188,7 @@ class L1Ball(PriorSet):
 
         With m samples of N secrets and delta = 1 - confidence, its radius is the smaller of two bounds that each hold
         with that probability: sqrt(2 log((2^N - 2) / delta) / m), and sqrt((N - 1) / m) + sqrt(2 log(1 / delta) / m),
-        which is tighter from about N = 10 on. `counts` must have an entry, maybe 0, for every secret there is.
+        which is tighter from about N = 150 on. `counts` must have an entry, maybe 0, for every secret there is.
 
         References
         ----------

@@ -1,0 +1,215 @@
+"""Agreement with qif and dit on random channels, and with definitions evaluated by mpmath and brute force."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+from support import random_channel, random_joint, random_prior
+
+import divulge as dv
+
+
+def test_qif_agrees_on_hundreds_of_channels() -> None:
+    import qif
+    from qif import measure
+
+    qif.set_default_type(qif.double)
+    rng = np.random.default_rng(0)
+    for _ in range(250):
+        n, m = (int(v) for v in rng.integers(2, 8, size=2))
+        joint = random_joint(rng, n, m, zeros=float(rng.choice([0.0, 0.3])))
+        p, c = joint.prior.floats.copy(), joint.channel.floats.copy()
+        pairs = [
+            (dv.mutual_information(joint, unit="bits"), measure.shannon.add_leakage(p, c)),
+            (dv.bayes_vulnerability(joint), measure.bayes_vuln.posterior(p, c)),
+            (dv.min_entropy_leakage(joint, unit="bits"), measure.bayes_vuln.min_entropy_leakage(p, c)),
+            (dv.bayes_capacity(joint), measure.bayes_vuln.mult_capacity(c)),
+            (dv.guesswork(joint.prior), measure.guessing.prior(p)),
+            (dv.guesswork_after(joint).mean(), measure.guessing.posterior(p, c)),
+            (dv.entropy(joint.prior, unit="bits"), measure.shannon.prior(p)),
+        ]
+        for ours, theirs in pairs:
+            assert ours == pytest.approx(theirs, abs=1e-9)
+
+
+def test_qif_agrees_on_capacity_and_ldp() -> None:
+    import qif
+    from qif import measure
+
+    qif.set_default_type(qif.double)
+    rng = np.random.default_rng(1)
+    discrete = qif.metric.discrete(qif.uint)
+    for _ in range(30):
+        channel = random_channel(rng, 4, 5)
+        c = channel.floats.copy()
+        assert dv.ldp(channel) == pytest.approx(measure.d_privacy.smallest_epsilon(c, discrete), abs=1e-9)
+        assert dv.capacity(channel, unit="bits").value == pytest.approx(measure.shannon.add_capacity(c)[0], abs=1e-6)
+
+
+def test_dit_agrees_on_hundreds_of_joints() -> None:
+    import dit
+
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        n, m = (int(v) for v in rng.integers(2, 5, size=2))
+        joint = random_joint(rng, n, m)
+        cells = [(f"{x}{y}", joint.matrix[x, y]) for x in range(n) for y in range(m)]
+        theirs = dit.Distribution(*map(list, zip(*cells, strict=True)))
+        assert dv.mutual_information(joint, unit="bits") == pytest.approx(
+            dit.shannon.mutual_information(theirs, [0], [1]), abs=1e-9
+        )
+        p, q = random_prior(rng, n), random_prior(rng, n)
+        for order in (0.5, 2.0, 3.0):
+            expected = dit.other.renyi_entropy(theirs, order, [0])
+            assert dv.renyi_entropy(joint.prior, order, unit="bits") == pytest.approx(expected, abs=1e-9)
+            ours = dv.renyi_divergence(p, q, order, unit="bits")
+            powers = math.fsum((p.floats**order * q.floats ** (1 - order)).tolist())
+            assert ours == pytest.approx(math.log2(powers) / (order - 1), abs=1e-9)
+
+
+def _reference(joint: dv.Joint, order: float) -> tuple[mpf, mpf]:
+    """Sibson's and Arimoto's information from their definitions, 40 digits, rows and prior normalized anew."""
+    with mp.workdps(40):
+        p = [mpf(v) for v in joint.prior.floats]
+        p = [v / sum(p) for v in p]
+        rows = [[mpf(v) for v in row] for row in joint.channel.floats]
+        rows = [[v / sum(row) for v in row] for row in rows]
+        a, n, m = mpf(order), len(p), len(rows[0])
+        used = [x for x in range(n) if p[x] > 0]
+
+        def roots(weight: list[mpf]) -> mpf:
+            sums = [sum(weight[x] * rows[x][y] ** a for x in used if rows[x][y] > 0) for y in range(m)]
+            return sum(s ** (1 / a) for s in sums if s > 0)
+
+        sibson = a / (a - 1) * mp.log(roots(p))
+        powers = [v**a if v > 0 else mpf(0) for v in p]
+        entropy = mp.log(sum(powers)) / (1 - a)
+        return sibson, entropy - a / (1 - a) * mp.log(roots(powers))
+
+
+@pytest.mark.parametrize("order", [0.1, 0.4, 0.9, 1 - 1e-7, 1 + 1e-7, 1.3, 2, 7, 300])
+def test_orders_from_their_definitions(order: float) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(12):
+        n, m = (int(v) for v in rng.integers(2, 6, size=2))
+        joint = random_joint(rng, n, m, zeros=0.2)
+        sibson, arimoto = _reference(joint, order)
+        assert dv.sibson(joint, order) == pytest.approx(float(sibson), rel=1e-11, abs=1e-14)
+        assert dv.arimoto(joint, order) == pytest.approx(float(arimoto), rel=1e-11, abs=1e-14)
+        assert dv.sibson(dv.Joint(joint.prior, _sparse(joint.channel)), order) == pytest.approx(
+            float(sibson), rel=1e-10, abs=1e-14
+        )
+
+
+def _sparse(channel: dv.Channel) -> dv.Channel:
+    import scipy.sparse
+
+    return dv.Channel(scipy.sparse.csr_array(channel.floats))
+
+
+DEFINITIONS = {
+    "kl": lambda u: u * mp.log(u) if u > 0 else mpf(0),
+    "reverse-kl": lambda u: -mp.log(u) if u > 0 else mp.inf,
+    "jensen-shannon": lambda u: (
+        (u * mp.log(2 * u / (1 + u)) if u > 0 else mpf(0)) + mp.log(2 / (1 + u))
+    ) / 2,
+    "chi-squared": lambda u: (u - 1) ** 2,
+    "neyman": lambda u: (u - 1) ** 2 / u if u > 0 else mp.inf,
+    "total-variation": lambda u: abs(u - 1) / 2,
+    "hellinger": lambda u: (mp.sqrt(u) - 1) ** 2,
+    "le-cam": lambda u: (u - 1) ** 2 / (u + 1),
+}  # fmt: skip
+
+
+def test_every_f_divergence_from_its_definition() -> None:
+    from divulge.measures.divergence import DIVERGENCES
+
+    assert set(DEFINITIONS) == set(DIVERGENCES)
+    rng = np.random.default_rng(4)
+    for exact, (name, f) in itertools.product([False, True], DEFINITIONS.items()):
+        for zeros in (0.0, 0.3):
+            joint = random_joint(rng, 4, 3, exact=exact, zeros=zeros)
+            lift, p = joint.lift, joint.prior
+            divergence = dv.posterior_divergence(joint, name)
+            for y, outcome in enumerate(joint.outcomes):
+                if joint.outer[y] > 0:
+                    terms = [p.floats[x] * f(mpf(float(lift[x, y]))) for x in range(4) if p.floats[x] > 0]
+                    assert divergence[outcome] == pytest.approx(float(sum(terms)), rel=1e-10, abs=1e-15)
+            sparse = dv.f_information(dv.Joint(joint.prior, _sparse(joint.channel)), name)
+            assert float(dv.f_information(joint, name)) == pytest.approx(sparse, rel=1e-9)
+    own = dv.f_information(joint, lambda u: (u - 1) ** 2)
+    assert own == pytest.approx(float(dv.f_information(joint, "chi-squared")), rel=1e-12)
+
+
+def test_guesswork_by_trying_every_order() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        joint = random_joint(rng, 4, 3, exact=True, zeros=0.2)
+        orders = list(itertools.permutations(range(1, 5)))
+        best = min(sum(g * p for g, p in zip(order, joint.p, strict=True)) for order in orders)
+        assert dv.guesswork(joint.prior) == best
+        after = dv.guesswork_after(joint)
+        for y, outcome in enumerate(joint.outcomes):
+            if joint.outer[y] > 0:
+                column = joint.posteriors[:, y]
+                expected = min(sum(g * d for g, d in zip(order, column, strict=True)) for order in orders)
+                assert after[outcome] == pytest.approx(float(expected), rel=1e-14)
+        assert after.mean() <= float(dv.guesswork(joint.prior)) + 1e-12
+
+
+def test_capacity_closed_forms_and_certificates() -> None:
+    error, erased = 0.11, 0.3
+    entropy = -error * math.log(error) - (1 - error) * math.log(1 - error)
+    assert dv.capacity(dv.mechanisms.symmetric(2, error)).value == pytest.approx(math.log(2) - entropy, rel=1e-12)
+    assert dv.capacity(dv.mechanisms.erasure(5, erased)).value == pytest.approx(0.7 * math.log(5), rel=1e-12)
+    z = dv.capacity([[1.0, 0.0], [0.5, 0.5]])
+    assert z.value == pytest.approx(math.log(5 / 4), rel=1e-12)
+    assert z.prior.floats == pytest.approx([0.6, 0.4], abs=1e-6)
+    rng = np.random.default_rng(6)
+    for n, m in [(2, 9), (9, 2), (6, 6), (30, 12)]:
+        channel = random_channel(rng, n, m, zeros=0.3)
+        found = dv.capacity(channel)
+        assert found.lower <= found.value <= found.upper <= found.lower + 1e-11
+        assert dv.mutual_information((found.prior, channel)) == pytest.approx(found.value, abs=1e-12)
+        for _ in range(20):
+            assert dv.mutual_information((random_prior(rng, n), channel)) <= found.upper
+        few = dv.capacity(channel, steps=3)
+        assert few.lower <= found.value + 1e-13
+        assert few.upper >= found.value - 1e-13
+
+
+@pytest.mark.parametrize("order", [0.5, 1.5, 2, 4, 20])
+def test_sibson_capacity_is_certified(order: float) -> None:
+    rng = np.random.default_rng(7)
+    for n, m in [(2, 3), (5, 4), (3, 8)]:
+        channel = random_channel(rng, n, m, zeros=0.2)
+        found = dv.sibson_capacity(channel, order)
+        assert found.gap < 1e-9
+        assert dv.sibson((found.prior, channel), order) == pytest.approx(found.value, abs=1e-10)
+        for _ in range(20):
+            prior = random_prior(rng, n)
+            assert dv.sibson((prior, channel), order) <= found.upper
+            assert dv.arimoto((prior, channel), order) <= found.upper
+
+
+def test_renyi_divergence_limits() -> None:
+    rng = np.random.default_rng(8)
+    for exact in (False, True):
+        p, q = random_prior(rng, 5, exact=exact, zeros=0.3), random_prior(rng, 5, exact=exact)
+        orders = [0, 1e-6, 0.3, 0.999999, 1, 1.000001, 2, 50, math.inf]
+        values = [dv.renyi_divergence(p, q, order) for order in orders]
+        assert all(a <= b + 1e-9 for a, b in itertools.pairwise(values))
+        assert values[1] == pytest.approx(values[0], abs=1e-4)
+        assert values[3] == pytest.approx(values[4], abs=1e-4)
+        assert values[-1] == pytest.approx(math.log(max(p.floats / q.floats)), rel=1e-14)
+        joint = random_joint(rng, 4, 3, exact=exact)
+        for y, outcome in enumerate(joint.outcomes):
+            if joint.outer[y] > 0:
+                behind = joint.posterior(outcome)
+                pml, pmc = dv.pml(joint)[outcome], dv.pmc(joint)[outcome]
+                assert dv.renyi_divergence(behind, joint.prior, math.inf) == pytest.approx(pml, rel=1e-13)
+                assert dv.renyi_divergence(joint.prior, behind, math.inf) == pytest.approx(pmc, rel=1e-13)
+    assert dv.renyi_divergence([1, 0], [0, 1], 0.5) == math.inf
+    assert dv.renyi_divergence(["1/2", "1/2"], [1, 0], 1) == math.inf
