@@ -148,6 +148,31 @@ def test_the_game_as_played_covers_the_claim_and_not_another(seed: int) -> None:
         assert not game.leakage.covers(float(witness.leakage) / 1.5)
 
 
+@pytest.mark.parametrize("case", ["average", "max"])
+def test_every_family_can_be_played(case: str) -> None:
+    rng = np.random.default_rng(3)
+    joint = dv.Joint(dv.Prior([0.2, 0.3, 0.5, 0.0], [4, 1, 2, 0]), rng.dirichlet(np.ones(5), size=4))
+    silent = dv.Channel(np.column_stack([joint.channel.floats, np.zeros(4)]), joint.secrets)
+    secrets = (2, 1, 0, 4)
+    families = [
+        dv.Gain.tries(secrets, 2),
+        dv.Gain.distance(secrets),
+        dv.Cost.guesswork(secrets),
+        dv.Cost.power(secrets, 1),
+        dv.Cost.power(secrets, 2),
+        dv.Cost.alpha_loss(secrets, 1),
+        dv.Cost.alpha_loss(secrets, 3),
+        dv.Cost.zero_one(secrets),
+    ]
+    for family in families:
+        attack = dv.worst_adversary(dv.Joint(joint.prior, silent), [family], case)
+        game = attack.simulate(20_000, rng=5)
+        assert game.before.covers(attack.before)
+        assert game.after.covers(attack.after)
+        assert game.leakage.covers(attack.leakage)
+        assert game.leakage.upper < 2 * attack.leakage
+
+
 def test_the_game_where_nothing_is_lost() -> None:
     joint = dv.Joint([0.5, 0.5], [[0.0, 1.0], [0.5, 0.5]])
     game = dv.worst_function(joint, 0).simulate(500, rng=1)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,16 @@ import numpy as np
 from divulge import exact
 from divulge.adversaries.adversary import Adversary, Gain
 from divulge.adversaries.functions import RandomizedFunction
-from divulge.adversaries.leakage import Case, before_and_after, factor, log_of, ratio
+from divulge.adversaries.leakage import (
+    Case,
+    before_and_after,
+    factor,
+    log_of,
+    pointwise_leakage,
+    ratio,
+    weight_blocks,
+)
 from divulge.errors import DivulgeError
-from divulge.model.channel import is_sparse
 from divulge.model.joint import Joint
 from divulge.units import Unit
 
@@ -77,12 +85,16 @@ class Attack:
     @property
     def before(self) -> Any:
         """What the best action pays before the release."""
-        return before_and_after(self.joint, self.adversary, self.case, self.outcome)[0]
+        return self._values[0]
 
     @property
     def after(self) -> Any:
         """What the best action pays after the release."""
-        return before_and_after(self.joint, self.adversary, self.case, self.outcome)[1]
+        return self._values[1]
+
+    @cached_property
+    def _values(self) -> tuple[Any, Any]:
+        return before_and_after(self.joint, self.adversary, self.case, self.outcome)
 
     @property
     def leakage(self) -> Any:
@@ -120,45 +132,35 @@ class Attack:
             raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
         rng = np.random.default_rng(rng)
         risk = (1 - confidence) / 4
-        before = _mean(*_rounds_without(self, n, rng), risk)
-        after = _mean(*_rounds_with(self, n, rng), risk)
+        before = _mean(*_rounds(self, self.adversary.weights(self.joint.prior), n, rng), risk)
+        after = _mean(*_rounds(self, self._seen(), n, rng), risk)
         over, under = (after, before) if isinstance(self.adversary, Gain) else (before, after)
         return Simulation(n, confidence, before, after, _ratio(over, under))
+
+    def _seen(self) -> np.ndarray:
+        """Return the beliefs after the release as columns, weighted by how often they arise."""
+        outcome = self.outcome
+        if outcome is None and self.case == "max":
+            outcome = pointwise_leakage(self.joint, self.adversary).argmax()
+        if outcome is not None:
+            return self.adversary.weights(self.joint.posterior(outcome))
+        return np.concatenate(list(weight_blocks(self.joint, self.adversary)), axis=1)
 
     def __repr__(self) -> str:
         return f"{self.measure}: {self.words}\n{self.adversary!r}"
 
 
-def _floats(matrix: Any) -> np.ndarray:
-    return exact.as_floats(matrix.toarray() if is_sparse(matrix) else matrix)
+def _rounds(attack: Attack, beliefs: np.ndarray, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """Return what n rounds pay, and the most that one can pay.
 
-
-def _payoffs(witness: Attack, weights: np.ndarray) -> np.ndarray:
-    """Return what the best action under each column of beliefs pays for every secret, shape (N, K)."""
-    rule = witness.adversary.rule
-    return np.stack([exact.as_floats(rule.payoff(rule.action(weight))) for weight in weights.T], axis=1)
-
-
-def _drawn(p: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    return rng.choice(len(p), size=n, p=p / p.sum())
-
-
-def _rounds_without(witness: Attack, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    prior = witness.joint.prior.aligned(witness.adversary.secrets)
-    payoffs = _payoffs(witness, witness.adversary.weights(prior))[:, 0]
-    return payoffs[_drawn(prior.floats, n, rng)], float(payoffs.max())
-
-
-def _rounds_with(witness: Attack, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    if witness.outcome is not None:
-        seen = witness.joint.posterior(witness.outcome).aligned(witness.adversary.secrets)
-        payoffs = _payoffs(witness, witness.adversary.weights(seen))[:, 0]
-        return payoffs[_drawn(seen.floats, n, rng)], float(payoffs.max())
-    order = [list(witness.joint.secrets).index(x) for x in witness.adversary.secrets]
-    weights = _floats(witness.joint.matrix)[order]
-    payoffs = _payoffs(witness, weights)
-    drawn = _drawn(weights.ravel(), n, rng)
-    return payoffs.ravel()[drawn], float(payoffs.max())
+    A round draws a secret and a column of beliefs with their probability; the action is the best one for the column.
+    """
+    rule = attack.adversary.rule
+    payoffs = np.stack([exact.as_floats(rule.payoff(rule.action(belief))) for belief in beliefs.T], axis=1)
+    weights = exact.as_floats(beliefs)
+    possible = weights > 0
+    chances = weights[possible] / weights[possible].sum()
+    return rng.choice(payoffs[possible], size=n, p=chances), float(payoffs[possible].max())
 
 
 def _mean(values: np.ndarray, largest: float, risk: float) -> Estimate:

@@ -54,6 +54,18 @@ class RandomizedFunction:
         kernel[:, k] = 1 - misses
         return cls(Channel(kernel, secrets))
 
+    @classmethod
+    def of(cls, secrets: Any, function: Any) -> "RandomizedFunction":
+        """Return a function of the secret without randomness, given as a function or mapping from secret to value.
+
+        Examples
+        --------
+        >>> RandomizedFunction.of(range(3), lambda x: x % 2).kernel.matrix.astype(int).tolist()
+        [[1, 0], [0, 1], [1, 0]]
+        """
+        gain = Gain.property(secrets, function)
+        return cls(Channel(gain.matrix.T, gain.secrets, gain.actions))
+
     @property
     def symbols(self) -> Labels:
         """The values of U."""

@@ -93,7 +93,7 @@ def uncertainty(prior: Any, cost: Any) -> Any:
     return _value(as_kind(Cost, cost, "cost"), prior)
 
 
-def _blocks(joint: Joint, adversary: Adversary) -> Iterator[np.ndarray]:
+def weight_blocks(joint: Joint, adversary: Adversary) -> Iterator[np.ndarray]:
     """Yield P(x, y) of the outcomes that occur, in blocks of dense columns in the order of the adversary's secrets."""
     order = _labels.alignment(adversary.secrets, joint.secrets, "joint", "the adversary's secrets")
     exactly = joint.exact and adversary.rule.exact
@@ -109,7 +109,7 @@ def _blocks(joint: Joint, adversary: Adversary) -> Iterator[np.ndarray]:
 
 def _posterior_values(joint: Joint, adversary: Adversary) -> tuple[np.ndarray, np.ndarray]:
     """Return (q_y times the value at the posterior, q_y) for the outcomes that occur, in one arithmetic."""
-    values = np.concatenate([adversary.rule.value(block) for block in _blocks(joint, adversary)])
+    values = np.concatenate([adversary.rule.value(block) for block in weight_blocks(joint, adversary)])
     q = joint.outer[joint.occurring]
     return values, q if values.dtype == object else exact.as_floats(q)
 

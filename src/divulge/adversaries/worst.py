@@ -59,7 +59,7 @@ def worst_gain(joint: Any, outcome: Hashable = None) -> Attack:
     """
     joint = as_joint(joint)
     outcome = pml(joint).argmax() if outcome is None else outcome
-    gain = Gain.reciprocal(joint.prior.renamed(joint.secrets))
+    gain = Gain.reciprocal(Prior(joint.p, joint.secrets))
     seen = joint.posterior(outcome)
     guess = gain.best_action(seen)
     times = number(gain.rule.value(gain.weights(seen))[0])
