@@ -454,8 +454,8 @@ DIFFERENTIAL_PRIVACY: tuple[Theorem, ...] = (
         "bounded CDP is a line above the first orders",
         (d.BoundedCDP,),
         d.RDP,
-        "ξ + ρ α if α <= order, else +inf",
-        lambda c, a: INFINITY() if c.alpha > a.order else a.xi + a.rho * c.alpha,
+        "ξ + ρ α if α <= order and 1 < order, else +inf",
+        lambda c, a: INFINITY() if c.alpha > a.order or not a.order > 1 else a.xi + a.rho * c.alpha,
         remark=GAUSS,
     ),
     Theorem(

@@ -13,7 +13,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from divulge.errors import DivulgeError
 from divulge.losses.loss import PrivacyLoss, order
 
 _TOLERANCE = 1e-12
@@ -111,9 +110,12 @@ def _level(loss: PrivacyLoss, delta: float) -> float:
 
 
 def supremum(curve: Curve, score: Score, up_to: float = math.inf) -> float:
-    """Return the supremum of the score over orders in (1, up_to], from above; within 1e-12 where it is not flat."""
-    if not order(up_to) > 1:
-        raise DivulgeError.of("up_to", "be greater than 1", "it", str(up_to))
+    """Return the supremum of the score over orders in (1, up_to], from above; within 1e-12 where it is not flat.
+
+    Over no order at all, up_to = 1, it is -inf.
+    """
+    if order(up_to) == 1:
+        return -math.inf
     cap = score.capped(curve.rate, up_to)
     at = {a: curve.renyi(a) for a in [1.0, *(1.0 + np.geomspace(1e-6, min(up_to - 1.0, 15.0), 24)).tolist()]}
     best = max(score.of(a, d) for a, d in at.items())
