@@ -70,10 +70,11 @@ class Checker:
         return cap == math.inf or int(columns.max(axis=0).astype(object).sum()) <= cap * whole
 
 
-def certified(weights: np.ndarray, lifts: np.ndarray, checker: Checker, bits: int) -> np.ndarray:
+def certified(weights: np.ndarray, lifts: np.ndarray, checker: Checker, bits: int, apart: bool = False) -> np.ndarray:
     """Return integers W of shape (N, M'), rows summing to 2^bits, that keep the limits exactly.
 
-    `weights` (M,) and `lifts` (N, M) describe the channel w_y v_xy; outcomes too rare for the grid are dropped.
+    `weights` (M,) and `lifts` (N, M) describe the channel w_y v_xy; outcomes too rare for the grid are dropped. The
+    column that says nothing joins another one, or with `apart` stays an outcome of its own where it would fill zeros.
     """
     whole = 2**bits
     room = min(1.0, *(float(abs(v - 1)) for v in (checker.limits.low, checker.limits.high, checker.limits.ratio,
@@ -85,7 +86,7 @@ def certified(weights: np.ndarray, lifts: np.ndarray, checker: Checker, bits: in
         columns = _columns(weights * (1 - spare), lifts, checker, whole)
         rest = whole - columns.sum(axis=1)
         if (rest >= 0).all() and checker.keeps(rest[:, None]).all():
-            full = _absorbed(columns, rest)
+            full = _absorbed(columns, rest, apart)
             if checker.keeps(full).all() and checker.keeps_capacity(full, whole):
                 return full
         spare *= 4
@@ -122,11 +123,13 @@ def _raised(columns: np.ndarray, checker: Checker) -> np.ndarray:
     return out
 
 
-def _absorbed(columns: np.ndarray, rest: np.ndarray) -> np.ndarray:
+def _absorbed(columns: np.ndarray, rest: np.ndarray, apart: bool) -> np.ndarray:
     """Return the columns with `rest` added to the heaviest one, of those without a zero if there are any."""
-    heavy = columns.sum(axis=0) * np.where((columns > 0).all(axis=0), 1.0, 2.0**-60)
+    positive = (columns > 0).all(axis=0)
+    if apart and not positive.any():
+        return np.column_stack([columns, rest])
     out = columns.copy()
-    out[:, int(np.argmax(heavy))] += rest
+    out[:, int(np.argmax(columns.sum(axis=0) * np.where(positive, 1.0, 2.0**-60)))] += rest
     return out
 
 

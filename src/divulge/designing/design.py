@@ -171,7 +171,9 @@ def design(
     name, found = _solved(problem, effort, method)
     weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
     checker = certify.Checker.of(p, exact_limits)
-    integers = _with_absent(certify.certified(weights, lifts, checker, bits), support, len(prior), prior.floats, bits)
+    integers = _with_absent(
+        certify.certified(weights, lifts, checker, bits, objective.steep), support, len(prior), prior.floats, bits
+    )
     value = objective.of(prior.floats, integers / 2.0**bits)
     return Design(
         prior, promised, objective.name, integers, bits, _labels(outcomes, integers.shape[1]), value,
@@ -199,7 +201,8 @@ def _utility(value: Any) -> SubConvex:
 
 
 def _check_finite(utility: SubConvex, limits: Limits) -> None:
-    if not np.isfinite(utility.f(np.array([limits.low]))).all():
+    least = limits.low or (1 / limits.ratio if limits.ratio < math.inf else 0.0)
+    if not np.isfinite(utility.f(np.array([least]))).all():
         raise DivulgeError.of(
             "utility", "be finite under the guarantees", utility.name, "infinite when an outcome rules a secret out",
             "add a guarantee that forbids zeros, such as pmc or ldp.",

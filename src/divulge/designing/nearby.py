@@ -24,7 +24,7 @@ from divulge.designing.vertices import (
     pair_vertices,
 )
 
-_SETS = 40_000
+_SETS = 150_000
 _HALF = 40_000
 _FREE = 22
 

@@ -19,6 +19,12 @@ class SubConvex:
     f: Function
     logarithmic: bool = False
 
+    @property
+    def steep(self) -> bool:
+        """Whether f falls so fast from 0 that turning a zero into a tiny probability costs utility."""
+        at_zero, near = self.f(np.array([0.0, 2.0**-40])).tolist()
+        return bool(at_zero - near > 2.0**-34)
+
     def of(self, prior: np.ndarray, channel: np.ndarray) -> float:
         """Return the utility of a float channel of shape (N, M)."""
         q = prior @ channel
