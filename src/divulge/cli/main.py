@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "noise": "What noise on a number gives away: Laplace, Gaussian, staircase, Student-t, logistic, discrete.",
     "release": "Release a column of a table through a mechanism, with a receipt.",
     "ledger": "What was released, and what it adds up to.",
+    "design": "The most useful mechanism under a guarantee, with proof.",
 }
 """Command -> its line in the help. `divulge.cli.NAME` defines a function `command` with annotations, or an `app`."""
 

@@ -64,6 +64,11 @@ class Design:
     seconds: float
 
     @property
+    def logarithmic(self) -> bool:
+        """Whether the utility is a logarithm, in nats."""
+        return self.objective in SUBCONVEX and SUBCONVEX[self.objective].logarithmic
+
+    @property
     def gap(self) -> float:
         """Bound minus utility, at least 0: how much more any mechanism could keep."""
         return max(0.0, self.bound - self.utility)

@@ -1,0 +1,208 @@
+"""What a design promises: exact guarantees, honest bounds, clear refusals; the command line's file checked by hand."""
+
+import csv
+import itertools
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import divulge as dv
+from divulge import exact
+from divulge.cli.main import app
+from divulge.designing import certify
+from divulge.designing.limits import Limits, limits_of
+
+COUNTS = {"w": 167365, "b": 20415, "a": 5835, "o": 3657, "i": 2251}
+
+
+def lifts_of(path: Path, counts: dict[str, int]) -> list[list[Fraction]]:
+    """Return the columns of lifts of a CSV channel, by plain fractions: no code of the package is used."""
+    with path.open() as stream:
+        _, *rows = list(csv.reader(stream))
+    n = sum(counts.values())
+    matrix = {row[0]: [Fraction(cell) for cell in row[1:]] for row in rows}
+    assert all(sum(row) == 1 and min(row) >= 0 for row in matrix.values())
+    columns = []
+    for y in range(len(rows[0]) - 1):
+        q = sum(Fraction(c, n) * matrix[x][y] for x, c in counts.items())
+        columns.append([matrix[x][y] / q for x in counts])
+    return columns
+
+
+def power(text: str) -> Fraction:
+    """Return a rational just below e^text, by the series of the exponential."""
+    x = Fraction(text)
+    return sum((x**k / math.factorial(k) for k in range(60)), start=Fraction(0))
+
+
+@pytest.mark.parametrize("suffix", ["csv"])
+@pytest.mark.parametrize("guarantee", ["pml=0.5", "pmc=0.7", "alip=0.4:0.3", "ldp=1", "lip=0.2"])
+def test_the_written_file_keeps_the_guarantee_in_independent_exact_arithmetic(
+    guarantee: str, suffix: str, tmp_path: Path
+) -> None:
+    (tmp_path / "p.csv").write_text("x\n" + "\n".join(x for x, c in COUNTS.items() for _ in range(c // 500)))
+    counts = {x: c // 500 for x, c in COUNTS.items()}
+    out = tmp_path / f"c.{suffix}"
+    arguments = ["design", "--prior", f"{tmp_path / 'p.csv'}:x", "--guarantee", guarantee, "-o", str(out)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    kind, _, value = guarantee.partition("=")
+    for lifts in lifts_of(out, counts):
+        top, bottom = max(lifts), min(lifts)
+        if kind == "pml":
+            assert top <= power(value)
+        elif kind == "ldp":
+            assert top <= bottom * power(value)
+        else:
+            lower, _, upper = value.partition(":")
+            assert bottom * power(lower) >= 1 - Fraction(1, 10**70)
+            assert kind == "pmc" or top <= power(upper or lower)
+
+
+def test_the_json_of_design_reads_back_and_checks_exactly(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text('{"a": "1/2", "b": "1/3", "c": "1/6"}')
+    arguments = ["design", "--prior", str(tmp_path / "p.json"), "--guarantee", "pml=0.5", "--json"]
+    found: dict[str, Any] = json.loads(CliRunner().invoke(app, arguments).stdout)
+    assert {"secrets", "outcomes", "matrix", "utility", "bound", "gap", "guarantee", "method"} <= set(found)
+    assert found["guarantee"] == {"kind": "pml", "epsilon": 0.5}
+    assert found["utility"]["name"] == "mutual-information"
+    channel = dv.Channel(found["matrix"], found["secrets"], found["outcomes"])
+    assert channel.exact
+    assert dv.PML(0.5).holds_for(dv.Joint(["1/2", "1/3", "1/6"], channel))
+    assert 0 <= found["gap"] < 1e-9
+    bits = json.loads(CliRunner().invoke(app, [*arguments, "--unit", "bits"]).stdout)
+    assert bits["utility"]["value"] * math.log(2) == pytest.approx(found["utility"]["value"], rel=1e-12)
+
+
+@pytest.mark.parametrize("bad", [["--guarantee", "foo=1"], ["--guarantee", "pml=-1"], ["--guarantee", "zcdp=1"],
+                                 ["--guarantee", "pml=1", "--utility", "beauty"],
+                                 ["--guarantee", "pml=1", "--method", "magic"]])  # fmt: skip
+def test_bad_requests_end_with_one_message_and_exit_2(bad: list[str], tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text('{"a": "1/2", "b": "1/2"}')
+    result = CliRunner().invoke(app, ["design", "--prior", str(tmp_path / "p.json"), *bad])
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_several_columns_in_one_command() -> None:
+    table = dv.datasets.census_path()
+    priors = [part for name in ("race", "sex", "citizenship") for part in ("--prior", f"{table}:{name}")]
+    result = CliRunner().invoke(app, ["design", *priors, "--guarantee", "pml=0.5", "--json"])
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [len(f["secrets"]) for f in found] == [5, 2, 5]
+    assert all(f["gap"] <= 1e-9 * f["bound"] for f in found)
+
+
+def test_float_priors_measure_within_their_guarantee_too() -> None:
+    rng = np.random.default_rng(2)
+    for n in (2, 5, 9, 16, 40):
+        p = rng.dirichlet(np.ones(n))
+        for guarantee in (dv.PML(0.5), dv.PMC(0.5), dv.LDP(0.7), dv.ALIP(1, 0.4)):
+            found = dv.design(p, guarantee)
+            assert guarantee.holds_for(found.joint if guarantee.about == "joint" else found.channel)
+            if guarantee.kind == "pml":
+                assert dv.pml(found.joint).max() <= 0.5
+            assert (found.integers.sum(axis=1) == 2**found.bits).all()
+            assert found.integers.min() >= 0
+
+
+def test_certification_costs_next_to_nothing() -> None:
+    rng = np.random.default_rng(4)
+    for n in (10, 30, 50):
+        counts = [int(c) for c in rng.integers(1, 200, n)]
+        found = dv.design(dv.Prior.from_counts(counts), dv.PML(0.4))
+        assert found.relative_gap < 1e-9
+
+
+@pytest.mark.parametrize("limits", [Limits(high=Fraction(3, 2)), Limits(low=Fraction(1, 2)), Limits(ratio=Fraction(2))])
+def test_the_checker_decides_like_fractions(limits: Limits) -> None:
+    rng = np.random.default_rng(0)
+    prior = np.array([Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)])
+    checker = certify.Checker.of(prior, limits)
+    columns = np.array(list(itertools.product(range(1, 7), repeat=3))).T
+    columns = np.concatenate([columns, rng.integers(0, 2**52, (3, 100))], axis=1)
+    for column, kept in zip(columns.T.tolist(), checker.keeps(columns).tolist(), strict=True):
+        q = sum(p * c for p, c in zip(prior.tolist(), column, strict=True))
+        right = (
+            (limits.high == math.inf or max(column) <= limits.high * q)
+            and min(column) >= Fraction(limits.low) * q
+            and (limits.ratio == math.inf or max(column) <= limits.ratio * min(column))
+        )
+        assert kept == right, column
+
+
+def test_a_channel_that_misses_is_repaired_or_silenced() -> None:
+    prior = np.array([Fraction(1, 4), Fraction(3, 4)])
+    checker = certify.Checker.of(prior, limits_of((dv.PML("0.2"),)))
+    weights, lifts = np.array([0.25, 0.75]), np.array([[4.0, 0.0], [0.0, 4 / 3]])
+    integers = certify.certified(weights, lifts, checker, 53)
+    assert checker.keeps(integers).all()
+    assert (integers.sum(axis=1) == 2**53).all()
+
+
+def test_exponentials_are_rounded_to_the_safe_side() -> None:
+    limits = limits_of((dv.ALIP("0.3", "0.7"), dv.LDP(1)))
+    assert exact.log(limits.high) <= 0.7
+    assert limits.high < Fraction(math.exp(0.7)) + Fraction(1, 2**50)
+    assert -exact.log(limits.low) <= 0.3
+    assert limits.ratio <= Fraction(math.e) + Fraction(1, 2**50)
+
+
+def test_edges_of_the_guarantees() -> None:
+    prior = dv.Prior(["1/2", "1/4", "1/4"])
+    silent = dv.design(prior, dv.PML(0))
+    assert (silent.utility, silent.bound, silent.channel.shape) == (0.0, 0.0, (3, 1))
+    everything = dv.design(prior)
+    assert everything.utility == pytest.approx(1.5 * math.log(2), rel=1e-12)
+    assert dv.design(prior, dv.PML(math.inf)).utility == pytest.approx(everything.utility, rel=1e-12)
+    assert dv.design([1.0], dv.PML(1)).utility == 0.0
+    assert dv.design(prior, "pml=0.3", "pml=0.1").utility == dv.design(prior, "pml=0.1").utility
+
+
+def test_secrets_that_never_occur_still_count_for_ldp() -> None:
+    found = dv.design(dv.Prior(["1/2", "0", "1/2"], secrets=list("abc")), dv.LDP(1))
+    assert found.channel.shape[0] == 3
+    assert dv.LDP(1).holds_for(found.channel)
+    assert found.utility == pytest.approx(dv.design(["1/2", "1/2"], dv.LDP(1)).utility, rel=1e-12)
+
+
+def test_a_time_limit_returns_an_honest_gap() -> None:
+    p = np.random.default_rng(0).dirichlet(np.full(26, 0.3))
+    told: list[dv.designing.generation.Progress] = []
+    quick = dv.design(p, dv.PML(0.5), time_limit=0.0, progress=told.append)
+    slow = dv.design(p, dv.PML(0.5), time_limit=4.0)
+    assert told[0].gap >= 0
+    assert quick.bound >= slow.utility
+    assert slow.bound >= quick.utility
+    assert slow.relative_gap < 1e-3
+    assert dv.PML(0.5).holds_for(quick.joint)
+
+
+def test_heavy_tails_have_small_gaps() -> None:
+    p = np.random.default_rng(0).dirichlet(np.full(36, 0.1))
+    found = dv.design(np.maximum(p, 1e-12) / np.maximum(p, 1e-12).sum(), dv.LDP(1), time_limit=8)
+    assert found.relative_gap < 1e-3
+
+
+def test_bad_inputs_are_refused() -> None:
+    for arguments, words in (
+        (([0.5, 0.5], 3), "guarantee"),
+        (([0.5, 0.5], dv.MutualInformation(1)), "guarantee"),
+        (([float("nan"), 1.0], dv.PML(1)), "prior"),
+    ):
+        with pytest.raises(dv.DivulgeError, match=words):
+            dv.design(*arguments)
+    for options, words in (
+        ({"bits": 8}, "bits"),
+        ({"method": "magic"}, "method"),
+        ({"outcomes": ["only"]}, "outcomes"),
+        ({"utility": "beauty"}, "utility"),
+    ):
+        with pytest.raises(dv.DivulgeError, match=words):
+            dv.design([0.5, 0.5], dv.PML(0.3), **options)
