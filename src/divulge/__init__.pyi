@@ -89,6 +89,17 @@ from .guarantees.regions import privacy_region as privacy_region
 from .guarantees.regions import region_boundaries as region_boundaries
 from .losses.composition import Composition as Composition
 from .losses.composition import compose as compose
+from .losses.density_composition import Growth as Growth
+from .losses.density_composition import LeakageBounds as LeakageBounds
+from .losses.density_composition import SampledLeakage as SampledLeakage
+from .losses.density_composition import adaptively as adaptively
+from .losses.density_composition import joint_pmc as joint_pmc
+from .losses.density_composition import joint_pml as joint_pml
+from .losses.density_composition import leakage_bounds as leakage_bounds
+from .losses.density_composition import leakage_growth as leakage_growth
+from .losses.density_composition import pmc_given as pmc_given
+from .losses.density_composition import pml_given as pml_given
+from .losses.density_composition import sampled_leakage as sampled_leakage
 from .losses.loss import PrivacyLoss as PrivacyLoss
 from .losses.mechanisms import MECHANISMS as MECHANISMS
 from .losses.mechanisms import DiscreteGaussianMechanism as DiscreteGaussianMechanism

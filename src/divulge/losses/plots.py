@@ -9,6 +9,7 @@ from divulge.extras import require
 
 if TYPE_CHECKING:
     from divulge.losses.composition import Composition
+    from divulge.losses.density_composition import Growth
     from divulge.losses.loss import PrivacyLoss
 
 
@@ -40,5 +41,19 @@ def composed(composition: "Composition", ax: Any = None) -> Any:
     ax.set_ylim(max(1e-13, 0.5 * min(b.upper for b in brackets)), 1.5)
     ax.set_xlabel("epsilon [nats]")
     ax.set_ylabel("delta")
+    ax.legend()
+    return ax
+
+
+def growth(found: "Growth", ax: Any = None) -> Any:
+    """Draw E[pml | X = x] over the number of releases with -log P_x dashed, and return the axes."""
+    pyplot = require("matplotlib.pyplot", "plot")
+    ax = pyplot.subplots()[1] if ax is None else ax
+    for values, limit, secret in zip(found.by_secret.T, found.limits, found.secrets, strict=True):
+        (line,) = ax.plot(found.counts, values, marker=".", label=f"secret {secret}")
+        ax.axhline(limit, color=line.get_color(), linestyle="--", linewidth=0.8)
+    ax.set_xscale("log")
+    ax.set_xlabel("releases about the same secret")
+    ax.set_ylabel("E[pml | X = x], dashed: -log P(x) [nats]")
     ax.legend()
     return ax

@@ -1,0 +1,51 @@
+"""`divulge account`: what a list of releases adds up to."""
+
+from typing import Annotated, Any
+
+import typer
+
+from divulge.cli.common import JsonOption, UnitOption, emit, print_table
+
+ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+
+
+def command(
+    releases: Annotated[
+        str, typer.Argument(metavar="RELEASES", help="A JSON list or CSV table of releases; - is standard input.")
+    ],
+    delta: Annotated[float | None, typer.Option("--delta", metavar="D", help="Ask for epsilon at this delta.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", metavar="E", help="Ask for delta at this epsilon, in the unit.")
+    ] = None,
+    plot: Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw delta over epsilon.")] = None,
+    unit: UnitOption = "nats",
+    as_json: JsonOption = False,
+) -> None:
+    """Add up releases about the same data: epsilon and delta with bounds, pure epsilon, Renyi and zCDP.
+
+    RELEASES is a list such as [{"mechanism": "gaussian", "sigma": 10, "sensitivity": 1, "count": 1000}]; a CSV table
+    has a column for each parameter. Mechanisms: gaussian, laplace, discrete-gaussian, discrete-laplace,
+    randomized-response, exponential, channel (with "file"), adp, zcdp; "rate" samples the records (Poisson).
+    """
+    from divulge.losses.account import read_releases, summary, write_plot
+
+    composed = read_releases(releases)
+    found = summary(composed, delta, epsilon, ORDERS, unit)
+    if plot is not None:
+        write_plot(composed, plot)
+    if as_json:
+        emit(found)
+        return
+    print_table(f"{found['releases']} releases [{unit}]", ["", "lower", "upper"], _rows(found))
+
+
+def _rows(found: dict[str, Any]) -> list[list[Any]]:
+    rows: list[list[Any]] = []
+    for name, given in (("epsilon", "delta"), ("delta", "epsilon")):
+        if isinstance(found.get(name), dict):
+            label = f"{name} at {given} = {found[given]:.6g}"
+            rows.append([label, *(f"{found[name][side]:.10g}" for side in ("lower", "upper"))])
+    rows.append(["pure epsilon", "", found["pure_epsilon"]])
+    rows.append(["zCDP rho", "", found["zcdp"]["rho"]])
+    rows += [[f"Renyi epsilon of order {row['alpha']:g}", "", row["epsilon"]] for row in found["renyi"]]
+    return rows

@@ -1,0 +1,437 @@
+"""Leakage of several releases about one secret, which are independent given the secret.
+
+The information density of all outcomes together depends only on how often every outcome came (the type):
+log P(y_1..y_k | x) = sum_y n_y log C_xy. So pml and pmc of k releases are exact over the types; where there are too many
+types they are sampled. pml and pmc of single releases do not add: they appear in no bound as a sum.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError
+from divulge.losses.lattice import log_multinomial, number_of_types, types
+from divulge.losses.loss import Bracket
+from divulge.measures.capacity import maximal_leakage
+from divulge.measures.density import ldp, pmc, pml
+from divulge.measures.pointwise import Pointwise
+from divulge.model.channel import Channel
+from divulge.model.convert import as_channel, as_joint, as_prior
+from divulge.model.joint import Joint
+from divulge.model.prior import Prior
+from divulge.units import Unit, nats_per
+
+MOST_DENSITIES = 1 << 22
+"""Types times secrets that are listed."""
+
+Counted = tuple[Channel, int]
+
+LEAKAGES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "pml": lambda densities: densities.max(axis=1),
+    "pmc": lambda densities: -densities.min(axis=1),
+}
+"""Leakage of an outcome -> what it is of the densities i(x; y), outcomes x secrets."""
+
+
+@dataclass(frozen=True, eq=False)
+class Releases:
+    """A prior and the channels used, each so many times, restricted to the secrets that have a probability."""
+
+    prior: np.ndarray
+    secrets: tuple[Hashable, ...]
+    channels: tuple[tuple[np.ndarray, int], ...]
+    named: tuple[Counted, ...]
+    known: Prior
+
+    @property
+    def number_of_types(self) -> int:
+        """How many types the outcomes of all releases have."""
+        return math.prod(number_of_types(count, matrix.shape[1]) for matrix, count in self.channels)
+
+    def densities(self, likelihoods: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return i(x; y) and log q_y from log P(y | x), outcomes x secrets."""
+        weighted = likelihoods + np.log(self.prior)
+        top = weighted.max(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            q = np.where(np.isinf(top), -math.inf, np.log(np.exp(weighted - top).sum(axis=1, keepdims=True)) + top)
+            return likelihoods - q, q[:, 0]
+
+
+def _releases(prior: Any, releases: Sequence[Any]) -> Releases:
+    known = as_prior(prior)
+    counted: list[Counted] = []
+    for release in releases:
+        channel, count = release if isinstance(release, tuple) and len(release) == 2 else (release, 1)
+        if isinstance(count, bool) or not (isinstance(count, (int, float)) and count >= 1 and count == int(count)):
+            raise DivulgeError.of("count", "be a whole number of at least 1", "it", repr(count))
+        counted.append((as_channel(channel), int(count)))
+    if not counted:
+        raise DivulgeError.of("releases", "name at least one release", "it", "empty")
+    seen = np.flatnonzero(known.support)
+    matrices: list[tuple[np.ndarray, int]] = []
+    for channel, count in counted:
+        joint = Joint(known, channel)
+        matrix = joint.channel.floats
+        dense = matrix.toarray() if joint.channel.sparse else matrix
+        rows = dense[np.flatnonzero(joint.prior.support)]
+        matrices.append((rows[:, (rows > 0).any(axis=0)], count))
+    first = Joint(known, counted[0][0])
+    secrets = tuple(first.secrets[int(i)] for i in np.flatnonzero(first.prior.support))
+    return Releases(first.prior.floats[seen], secrets, tuple(matrices), tuple(counted), known)
+
+
+def _log_likelihoods(counts: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Return sum_y n_y log C_xy for every row of counts and every secret; -inf where a count meets a zero."""
+    zero = matrix == 0
+    logs = counts @ np.log(np.where(zero, 1.0, matrix)).T
+    return np.where(counts @ zero.T > 0, -math.inf, logs)
+
+
+def _over_types(releases: Releases) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+    """Return log P(type | x) without its multinomial, that multinomial, and the labels of the types."""
+    likelihoods, ways = np.zeros((1, len(releases.prior))), np.zeros(1)
+    labels: list[Any] = [()]
+    for matrix, count in releases.channels:
+        counts = types(count, matrix.shape[1])
+        likelihoods = (likelihoods[:, None] + _log_likelihoods(counts, matrix)[None]).reshape(-1, len(releases.prior))
+        ways = np.add.outer(ways, log_multinomial(counts)).ravel()
+        labels = [(*label, tuple(row)) for label in labels for row in counts.tolist()]
+    return likelihoods, ways, labels if len(releases.channels) > 1 else [label[0] for label in labels]
+
+
+def _exact(name: str, prior: Any, releases: Sequence[Any], unit: Unit) -> Pointwise:
+    given = _releases(prior, releases)
+    if given.number_of_types * len(given.prior) > MOST_DENSITIES:
+        hint = "sampled_leakage estimates it with confidence bounds; leakage_bounds holds without a computation."
+        raise DivulgeError.of("releases", "have few enough types", "their number", str(given.number_of_types), hint)
+    likelihoods, ways, labels = _over_types(given)
+    densities, log_q = given.densities(likelihoods)
+    kept = np.flatnonzero(log_q > -math.inf)
+    values = LEAKAGES[name](densities[kept]) / nats_per(unit) + 0.0
+    at = densities[kept].argmax(axis=1) if name == "pml" else densities[kept].argmin(axis=1)
+    q = np.exp(log_q[kept] + ways[kept])
+    return Pointwise(
+        name, values, q / q.sum(), [labels[i] for i in kept], tuple(given.secrets[int(i)] for i in at), unit
+    )
+
+
+def joint_pml(prior: Any, *releases: Any, unit: Unit = "nats") -> Pointwise:
+    """Return the pointwise maximal leakage of several releases about one secret together, in nats.
+
+    l(X -> y_1..y_k) = max_x log P(y_1..y_k | x) / q(y_1..y_k), one value for each type of the outcomes.
+
+    Parameters
+    ----------
+    prior : Prior or what converts to one
+    releases : each a channel, or a pair (channel, count); independent given the secret
+
+    Returns
+    -------
+    Pointwise
+        Outcomes are how often every outcome of the channel came (one such tuple for every channel, when there are
+        several). Values in [0, log 1/p_min], exact up to rounding.
+
+    Raises
+    ------
+    DivulgeError
+        Too many types to list: see `sampled_leakage` and `leakage_bounds`.
+
+    Examples
+    --------
+    >>> bit = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> found = joint_pml(["1/2", "1/2"], (bit, 2))
+    >>> found.outcomes, found.values.round(9).tolist()  # log(2 * 9/10) and 0
+    ([(0, 2), (1, 1), (2, 0)], [0.587786665, 0.0, 0.587786665])
+    """
+    return _exact("pml", prior, releases, unit)
+
+
+def joint_pmc(prior: Any, *releases: Any, unit: Unit = "nats") -> Pointwise:
+    """Return the pointwise maximal cost of several releases about one secret together, in nats, by type.
+
+    Lambda(X -> y_1..y_k) = max_x log q(y_1..y_k) / P(y_1..y_k | x), in [0, +inf]. Parameters as in `joint_pml`.
+
+    Examples
+    --------
+    >>> bit = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> round(joint_pmc(["1/2", "1/2"], (bit, 2)).max(), 12) == round(math.log(5), 12)  # log 1/2 / (1/10)
+    True
+    """
+    return _exact("pmc", prior, releases, unit)
+
+
+@dataclass(frozen=True)
+class LeakageBounds:
+    """What holds for all releases together, in `unit`.
+
+    Attributes
+    ----------
+    max_pml : upper bound on the largest pml: the least of the bounds in `ways`
+    maximal_leakage : upper bound on log E[e^pml], the sum over the releases (Sibson's order infinity adds)
+    ldp : the sum of the local differential privacy of the releases
+    ways : name of each bound on max_pml -> its value
+    """
+
+    max_pml: float
+    maximal_leakage: float
+    ldp: float
+    ways: dict[str, float]
+
+
+def leakage_bounds(prior: Any, *releases: Any, unit: Unit = "nats") -> LeakageBounds:
+    """Return upper bounds on the leakage of several releases about one secret, without listing their outcomes.
+
+    Sound whatever the releases are: pml of one release plus ldp of all later ones (in any order: the best is taken);
+    -log(p_min + (1 - p_min) e^-ldp) with the ldp of all; log 1/p_min. The pml of single releases is never added up:
+    two deterministic bits with pml log 1/0.49 each can together tell a secret of probability 0.02.
+
+    Examples
+    --------
+    >>> from divulge import Prior
+    >>> bits = [[1, 0], [1, 0], [0, 1]], [[1, 0], [0, 1], [1, 0]]
+    >>> found = leakage_bounds(Prior([0.02, 0.49, 0.49]), *bits)
+    >>> round(found.max_pml, 9) == round(math.log(50), 9)
+    True
+    """
+    given = _releases(prior, releases)
+    each = [(pml((given.known, channel)).max(), ldp(channel), count) for channel, count in given.named]
+    total = math.fsum(count * private for _, private, count in each)
+    p = float(given.prior.min())
+    later = [first + math.fsum([total, -private]) if math.isfinite(total) else math.inf for first, private, _ in each]
+    if len(each) == 1 and each[0][2] == 1:
+        later = [each[0][0]]
+    ways = {
+        "pml of one release, ldp of the others": min(later),
+        "ldp of all releases": -math.log(p + (1.0 - p) * math.exp(-total)) + 0.0,
+        "the rarest secret": -math.log(p) + 0.0,
+    }
+    leakages = math.fsum(count * maximal_leakage(channel) for channel, count in given.named)
+    scale = nats_per(unit)
+    return LeakageBounds(
+        min(ways.values()) / scale, leakages / scale, total / scale, {k: v / scale for k, v in ways.items()}
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SampledLeakage:
+    """Draws of a leakage of many releases, with bounds that hold with probability `confidence`, each by itself.
+
+    Attributes
+    ----------
+    values : float64 array of shape (samples,), in `unit`
+    truth : int array of shape (samples,), the position of the secret behind each draw
+    top : the largest value there can be (+inf for pmc)
+    """
+
+    name: str
+    values: np.ndarray
+    truth: np.ndarray
+    top: float
+    confidence: float
+    unit: str
+
+    def mean(self) -> float:
+        """Return the estimate of the expected leakage."""
+        return float(self.values.mean())
+
+    def mean_bounds(self) -> Bracket:
+        """Return confidence bounds on the expected leakage (empirical Bernstein, Maurer and Pontil)."""
+        n, log = len(self.values), math.log(4 / (1 - self.confidence))
+        if math.isinf(self.top):
+            return Bracket(0.0, math.inf)
+        spread = math.sqrt(2 * float(self.values.var(ddof=1)) * log / n) + 7 * self.top * log / (3 * (n - 1))
+        return Bracket(max(0.0, self.mean() - spread), min(self.top, self.mean() + spread))
+
+    def tail(self, threshold: float) -> float:
+        """Return the estimate of P(leakage > threshold)."""
+        return float((self.values > threshold).mean())
+
+    def tail_bounds(self, threshold: float) -> Bracket:
+        """Return exact binomial confidence bounds on P(leakage > threshold) (Clopper and Pearson)."""
+        from scipy.stats import beta
+
+        if not threshold == threshold:
+            raise DivulgeError.of("threshold", "be a number", "it", "NaN")
+        n, k, half = len(self.values), int((self.values > threshold).sum()), (1 - self.confidence) / 2
+        lower = 0.0 if k == 0 else float(beta.ppf(half, k, n - k + 1))
+        return Bracket(lower, 1.0 if k == n else float(beta.ppf(1 - half, k + 1, n - k)))
+
+
+def sampled_leakage(
+    prior: Any,
+    *releases: Any,
+    rng: np.random.Generator,
+    leakage: str = "pml",
+    samples: int = 10_000,
+    confidence: float = 0.99,
+    unit: Unit = "nats",
+) -> SampledLeakage:
+    """Return draws of the pml (or pmc) of many releases about one secret, for estimates with confidence bounds.
+
+    Parameters
+    ----------
+    prior, releases : as in `joint_pml`, any number of them
+    rng : numpy Generator (an experiment, not a release: it needs no secure randomness)
+    leakage : "pml" or "pmc"
+
+    Examples
+    --------
+    >>> from divulge import Prior
+    >>> bit = [[0.75, 0.25], [0.25, 0.75]]
+    >>> found = sampled_leakage(Prior([0.5, 0.5]), (bit, 100), rng=np.random.default_rng(0), samples=1000)
+    >>> found.mean_bounds().upper <= math.log(2)
+    True
+    """
+    if leakage not in LEAKAGES:
+        raise DivulgeError.of("leakage", f"be one of {', '.join(LEAKAGES)}", "it", repr(leakage))
+    if not (samples >= 2 and samples == int(samples)):
+        raise DivulgeError.of("samples", "be a whole number of at least 2", "it", str(samples))
+    if not 0 < confidence < 1:
+        raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
+    given = _releases(prior, releases)
+    often = rng.multinomial(int(samples), given.prior / given.prior.sum())
+    truth = np.repeat(np.arange(len(often)), often)
+    likelihoods = np.zeros((len(truth), len(given.prior)))
+    for matrix, count in given.channels:
+        drawn = np.concatenate(
+            [rng.multinomial(count, row / row.sum(), size=m) for row, m in zip(matrix, often, strict=True)]
+        )
+        likelihoods += _log_likelihoods(drawn, matrix)
+    densities, _ = given.densities(likelihoods)
+    values = LEAKAGES[leakage](densities) / nats_per(unit) + 0.0
+    top = -math.log(float(given.prior.min())) / nats_per(unit) if leakage == "pml" else math.inf
+    return SampledLeakage(leakage, values, truth, top, confidence, unit)
+
+
+def adaptively(first: Any, later: Mapping[Any, Any]) -> Channel:
+    """Return the channel of two releases, the second chosen by what the first one showed.
+
+    P(y, z | x) = C_xy D^y_xz, with `later[y]` the channel D^y used after outcome y.
+
+    Examples
+    --------
+    >>> keep, drop = [["1", "0"], ["0", "1"]], [["1"], ["1"]]
+    >>> adaptively([["1/2", "1/2"], ["1/2", "1/2"]], {0: keep, 1: drop}).outcomes
+    ((0, 0), (0, 1), (1, 0))
+    """
+    start = as_channel(first)
+    missing = [y for y in start.outcomes if y not in later]
+    if missing:
+        raise DivulgeError.of(
+            "later", "name a channel for every outcome of the first", "there", f"none for {missing[0]!r}"
+        )
+    columns: list[np.ndarray] = []
+    outcomes: list[Hashable] = []
+    for y in start.outcomes:
+        after = Joint(Prior.uniform(start.secrets), later[y]).channel
+        second = after.matrix.toarray() if after.sparse else after.matrix
+        weights = start.column(y)
+        if exact.is_exact(weights) != exact.is_exact(second):
+            weights, second = exact.as_floats(weights), exact.as_floats(second)
+        columns.append(weights[:, None] * second)
+        outcomes += [(y, z) for z in after.outcomes]
+    if not all(exact.is_exact(c) for c in columns):
+        columns = [exact.as_floats(c) for c in columns]
+    return Channel(np.concatenate(columns, axis=1), start.secrets, outcomes)
+
+
+def pml_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") -> Pointwise:
+    """Return the pml of a later release, given what an earlier one showed: under the posterior of `outcome`, in nats.
+
+    l(X -> (y, z)) <= l(X -> y) + l(X -> z | y): leakages add in this way and in no other.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> bit = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> pml_given(Joint(["1/2", "1/2"], bit), 0, bit).values.round(9).tolist()  # log 3/4 / (5/8), log 3/4 / (3/8)
+    [0.182321557, 0.693147181]
+    """
+    return pml((as_joint(joint).posterior(outcome), as_channel(channel)), unit)
+
+
+def pmc_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") -> Pointwise:
+    """Return the pmc of a later release given what an earlier one showed, in nats; adds to that of the earlier one."""
+    return pmc((as_joint(joint).posterior(outcome), as_channel(channel)), unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """Expected pml as the same release is made again and again, for every secret that may be the true one.
+
+    Attributes
+    ----------
+    counts : how many releases, shape (K,)
+    by_secret : E[pml | X = x] in nats, shape (K, N)
+    limits : -log P_x, shape (N,); reached as counts grow when no two secrets have the same row
+    exact : whether every type was listed, for each count, shape (K,)
+    """
+
+    counts: np.ndarray
+    by_secret: np.ndarray
+    limits: np.ndarray
+    secrets: tuple[Hashable, ...]
+    probabilities: np.ndarray
+    exact: np.ndarray
+
+    def mean(self) -> np.ndarray:
+        """Return E[pml] for every count, shape (K,); its limit is the entropy of the secret when all rows differ."""
+        return self.by_secret @ self.probabilities
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw E[pml | X = x] over the number of releases, with -log P_x, and return the axes (extra: plot)."""
+        from divulge.losses.plots import growth
+
+        return growth(self, ax)
+
+
+def leakage_growth(
+    prior: Any, channel: Any, counts: Sequence[int], *, rng: np.random.Generator | None = None, samples: int = 4000
+) -> Growth:
+    """Return how the expected pml grows towards -log P_x as the same release is made again and again.
+
+    Exact while all types can be listed, sampled beyond that (which needs `rng`).
+
+    Examples
+    --------
+    >>> found = leakage_growth(["1/4", "3/4"], [["3/4", "1/4"], ["1/4", "3/4"]], [1, 10, 400])
+    >>> found.by_secret[-1].round(6).tolist(), found.limits.round(6).tolist()
+    ([1.386294, 0.287682], [1.386294, 0.287682])
+    """
+    rows: list[np.ndarray] = []
+    listed: list[bool] = []
+    given = _releases(prior, [channel])
+    for count in counts:
+        repeated = _releases(prior, [(channel, count)])
+        listed.append(repeated.number_of_types * len(repeated.prior) <= MOST_DENSITIES)
+        rows.append(
+            _listed_means(repeated) if listed[-1] else _drawn_means(prior, (channel, count), rng, samples, given)
+        )
+    return Growth(
+        np.asarray(counts), np.array(rows), -np.log(given.prior), given.secrets, given.prior, np.array(listed)
+    )
+
+
+def _listed_means(releases: Releases) -> np.ndarray:
+    likelihoods, ways, _ = _over_types(releases)
+    densities, _ = releases.densities(likelihoods)
+    seen = np.flatnonzero(likelihoods.max(axis=1) > -math.inf)
+    return np.exp(likelihoods[seen] + ways[seen, None]).T @ LEAKAGES["pml"](densities[seen])
+
+
+def _drawn_means(
+    prior: Any, release: tuple[Any, int], rng: np.random.Generator | None, samples: int, given: Releases
+) -> np.ndarray:
+    if rng is None:
+        hint = "give rng=numpy.random.default_rng()."
+        raise DivulgeError.of(
+            "rng", "be given where types are too many to list", f"for {release[1]} releases it", "None", hint
+        )
+    drawn = sampled_leakage(prior, release, rng=rng, samples=samples)
+    often = np.bincount(drawn.truth, minlength=len(given.prior))
+    with np.errstate(invalid="ignore"):
+        return np.bincount(drawn.truth, drawn.values, minlength=len(given.prior)) / often
