@@ -27,12 +27,13 @@ def command(
     has a column for each parameter. Mechanisms: gaussian, laplace, discrete-gaussian, discrete-laplace,
     randomized-response, exponential, channel (with "file"), adp, zcdp; "rate" samples the records (Poisson).
     """
-    from divulge.losses.account import read_releases, summary, write_plot
+    from divulge.files import read_channel, read_records
+    from divulge.losses.account import from_records, summary
 
-    composed = read_releases(releases)
+    composed = from_records(read_records(releases), read_channel)
     found = summary(composed, delta, epsilon, ORDERS, unit)
     if plot is not None:
-        write_plot(composed, plot)
+        composed.plot().figure.savefig(plot)
     if as_json:
         emit(found)
         return
@@ -40,7 +41,10 @@ def command(
 
 
 def _rows(found: dict[str, Any]) -> list[list[Any]]:
-    rows: list[list[Any]] = []
+    rows: list[list[Any]] = [
+        [f"epsilon at delta = {row['delta']:g}", *(f"{row['epsilon'][side]:.10g}" for side in ("lower", "upper"))]
+        for row in found.get("curve", [])
+    ]
     for name, given in (("epsilon", "delta"), ("delta", "epsilon")):
         if isinstance(found.get(name), dict):
             label = f"{name} at {given} = {found[given]:.6g}"

@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "convert": "What a guarantee implies about others, with the derivation.",
     "check": "Whether a mechanism keeps a guarantee: exit 0 or 1, with the witness.",
     "noise": "What noise on a number gives away: Laplace, Gaussian, staircase, Student-t, logistic, discrete.",
+    "account": "What a list of releases adds up to.",
     "release": "Release a column of a table through a mechanism, with a receipt.",
     "ledger": "What was released, and what it adds up to.",
     "design": "The most useful mechanism under a guarantee, with proof.",

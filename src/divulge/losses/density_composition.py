@@ -1,8 +1,8 @@
 """Leakage of several releases about one secret, which are independent given the secret.
 
 The information density of all outcomes together depends only on how often every outcome came (the type):
-log P(y_1..y_k | x) = sum_y n_y log C_xy. So pml and pmc of k releases are exact over the types; where there are too many
-types they are sampled. pml and pmc of single releases do not add: they appear in no bound as a sum.
+log P(y_1..y_k | x) = sum_y n_y log C_xy. So pml and pmc of k releases are exact over the types; where there are too
+many types they are sampled. pml and pmc of single releases do not add: they appear in no bound as a sum.
 """
 
 import math

@@ -1,0 +1,103 @@
+"""`divulge account` as a user runs it."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from divulge.cli.main import app
+
+LIST = [
+    {"mechanism": "gaussian", "sigma": 10, "sensitivity": 1, "count": 1000},
+]
+
+
+def run(*arguments: str, given: str | None = None) -> Any:
+    return CliRunner().invoke(app, ["account", *arguments], input=given)
+
+
+def test_contract(tmp_path: Path) -> None:
+    path = tmp_path / "releases.json"
+    path.write_text(json.dumps(LIST))
+    found = json.loads(run(str(path), "--delta", "1e-6", "--json").stdout)
+    assert found["delta"] == 1e-6
+    assert found["epsilon"]["lower"] <= 19.4236564740308 <= found["epsilon"]["upper"]
+    assert found["pure_epsilon"] == "inf"
+    assert found["zcdp"]["rho"] == pytest.approx(5.0)
+    assert {"alpha": 2.0, "epsilon": pytest.approx(10.0)} in found["renyi"]
+    back = json.loads(run(str(path), "--epsilon", "19.4236564740308", "--json").stdout)
+    assert back["epsilon"] == 19.4236564740308
+    assert back["delta"]["upper"] == pytest.approx(1e-6, rel=1e-6)
+    bits = json.loads(run(str(path), "--delta", "1e-6", "--json", "--unit", "bits").stdout)
+    assert bits["epsilon"]["upper"] == pytest.approx(19.4236564740308 / math.log(2))
+
+
+def test_every_kind_of_release(tmp_path: Path) -> None:
+    channel = tmp_path / "c.json"
+    channel.write_text(
+        json.dumps({"secrets": ["a", "b"], "outcomes": [0, 1], "matrix": [["3/4", "1/4"], ["1/4", "3/4"]]})
+    )
+    releases = [
+        {"mechanism": "laplace", "scale": 1, "sensitivity": 1, "count": 10},
+        {"mechanism": "randomized-response", "epsilon": 0.1, "categories": 2, "count": 100},
+        {"mechanism": "channel", "file": str(channel), "count": 2},
+        {"mechanism": "adp", "epsilon": 0.5, "delta": 1e-9},
+        {"mechanism": "zcdp", "rho": 0.01},
+        {"mechanism": "laplace", "scale": 1, "rate": 0.1},
+        {"mechanism": "laplace", "scale": 1, "sample": 1, "population": 10},
+    ]
+    result = run("-", "--delta", "1e-6", "--json", given=json.dumps(releases))
+    found = json.loads(result.stdout)
+    assert found["releases"] == 116
+    assert 0 < found["epsilon"]["lower"] <= found["epsilon"]["upper"] < 25
+    for record in releases[:4]:
+        assert run("-", "--delta", "0.01", given=json.dumps([record])).exit_code == 0
+
+
+def test_csv_and_text(tmp_path: Path) -> None:
+    path = tmp_path / "releases.csv"
+    path.write_text("mechanism,scale,epsilon,count\nlaplace,1,,10\nrandomized-response,,0.5,4\n")
+    result = run(str(path))
+    assert result.exit_code == 0
+    assert "pure epsilon" in result.stdout
+    assert "12" in result.stdout
+    assert json.loads(run(str(path), "--delta", "0", "--json").stdout)["epsilon"] == {"lower": 12.0, "upper": 12.0}
+
+
+def test_plot(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    picture = tmp_path / "curve.png"
+    result = run("-", "--plot", str(picture), given=json.dumps([{"mechanism": "laplace", "scale": 1, "count": 3}]))
+    assert result.exit_code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "releases",
+    [
+        [],
+        {},
+        [{"mechanism": "magic"}],
+        [{"scale": 1}],
+        [{"mechanism": "laplace"}],
+        [{"mechanism": "laplace", "scale": 1, "sigma": 2}],
+        [{"mechanism": "laplace", "scale": "wide"}],
+        [{"mechanism": "laplace", "scale": -1}],
+        [{"mechanism": "laplace", "scale": 1, "count": 0}],
+        [{"mechanism": "laplace", "scale": 1, "rate": 2}],
+        [{"mechanism": "channel", "file": "absent.json"}],
+        [{"mechanism": "channel"}],
+    ],
+)
+def test_refuses(releases: Any) -> None:
+    result = run("-", given=json.dumps(releases))
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_refuses_bad_questions() -> None:
+    for question in (["--delta", "2"], ["--delta", "nan"], ["--epsilon", "-1"], ["--delta", "0.1", "--epsilon", "1"]):
+        assert run("-", *question, given=json.dumps(LIST)).exit_code == 2
