@@ -23,7 +23,8 @@ def bayes_capacity(channel: Any) -> Any:
     >>> bayes_capacity([["3/4", "1/4"], ["1/4", "3/4"]])
     Fraction(3, 2)
     """
-    return total(column_ends(as_channel(channel).matrix)[0])
+    channel = as_channel(channel)
+    return total(column_ends(channel.matrix, floats=channel.floats)[0])
 
 
 def maximal_leakage(channel: Any, unit: Unit = "nats") -> float:

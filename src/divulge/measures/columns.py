@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge import exact
 from divulge.model.channel import is_sparse
 
 _PANEL = 1 << 17
@@ -76,13 +77,21 @@ def gather(matrix: Any, weights: np.ndarray) -> Gathered:
     return Gathered(likely, likely if rest is None else likely.merged(rest), sweep.joint_top, sweep.row_logs)
 
 
-def column_ends(matrix: Any, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return (largest, smallest) entry of each column, over `rows` (indices) only when given."""
+def column_ends(
+    matrix: Any, rows: np.ndarray | None = None, floats: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (largest, smallest) entry of each column, over `rows` (indices) only when given.
+
+    `floats` are the entries of an exact matrix as float64, where they are known already and all rows count.
+    """
     part = matrix if rows is None or len(rows) == matrix.shape[0] else matrix[rows]
     if is_sparse(part):
         ends = _sparse_extremes(part)
         return ends.top, ends.bottom
-    if part.dtype == object or part.size <= _THREADED:
+    if part.dtype == object:
+        floats = exact.as_floats(part) if floats is None else floats
+        return _exact_end(part, floats, 1.0)[0], _exact_end(part, floats, -1.0)[0]
+    if part.size <= _THREADED:
         return part.max(axis=0), part.min(axis=0)
     sweep = _Sweep(part, ("extremes",), None)
     return sweep.top, sweep.bottom
@@ -94,13 +103,29 @@ def extremes(matrix: Any, rows: np.ndarray | None = None) -> Extremes:
     if is_sparse(part):
         ends = _sparse_extremes(part)
     elif part.dtype == object:
-        top_at, bottom_at, columns = part.argmax(axis=0), part.argmin(axis=0), np.arange(part.shape[1])
-        ends = Extremes(part[top_at, columns], part[bottom_at, columns], top_at, bottom_at)
+        floats = exact.as_floats(part)
+        (top, top_at), (bottom, bottom_at) = _exact_end(part, floats, 1.0), _exact_end(part, floats, -1.0)
+        ends = Extremes(top, bottom, top_at, bottom_at)
     else:
         ends = _Sweep(part, ("extremes",), None).extremes(None)
     if part is matrix or rows is None:
         return ends
     return Extremes(ends.top, ends.bottom, rows[ends.top_at], rows[ends.bottom_at])
+
+
+def _exact_end(part: np.ndarray, floats: np.ndarray, sign: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest (sign 1) or smallest (-1) entry of each exact column and its first row.
+
+    Rounding to floats keeps the order, so that only rows which share the extreme float are compared as fractions.
+    """
+    at = (sign * floats).argmax(axis=0)
+    columns = np.arange(part.shape[1])
+    tied = floats == floats[at, columns]
+    for j in np.flatnonzero(tied.sum(axis=0) > 1).tolist():
+        rows = np.flatnonzero(tied[:, j])
+        column = part[rows, j]
+        at[j] = rows[column.argmax() if sign > 0 else column.argmin()]
+    return part[at, columns], at
 
 
 def largest_joint(matrix: Any, weights: np.ndarray) -> np.ndarray:
@@ -112,6 +137,9 @@ def largest_joint(matrix: Any, weights: np.ndarray) -> np.ndarray:
         top[filled] = np.maximum.reduceat(scaled, matrix.indptr[filled])
         return top
     if matrix.dtype == object:
+        joint = matrix * weights[:, None]
+        return _exact_end(joint, exact.as_floats(joint), 1.0)[0]
+    if matrix.size <= _PANEL:
         return (matrix * weights[:, None]).max(axis=0)
     return _Sweep(matrix, ("joint_top",), weights).joint_top
 
