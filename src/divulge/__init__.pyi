@@ -28,6 +28,10 @@ from .adversaries.worst import worst_average as worst_average
 from .adversaries.worst import worst_function as worst_function
 from .adversaries.worst import worst_gain as worst_gain
 from .adversaries.worst import worst_priors as worst_priors
+from .auditing.audit import Audit as Audit
+from .auditing.audit import audit as audit
+from .auditing.blackbox import Guessability as Guessability
+from .auditing.blackbox import guessability as guessability
 from .designing.design import Design as Design
 from .designing.design import design as design
 from .errors import DivulgeError as DivulgeError
@@ -187,6 +191,8 @@ from .noise.mechanism import NoiseMechanism as NoiseMechanism
 from .noise.mechanism import exponential_mechanism as exponential_mechanism
 from .releasing.counting import Contingency as Contingency
 from .releasing.counting import contingency as contingency
+from .releasing.estimate import Frequencies as Frequencies
+from .releasing.estimate import estimate_frequencies as estimate_frequencies
 from .releasing.ledger import Ledger as Ledger
 from .releasing.receipt import Receipt as Receipt
 from .releasing.release import release as release

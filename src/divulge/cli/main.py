@@ -22,6 +22,8 @@ COMMANDS: dict[str, str] = {
     "release": "Release a column of a table through a mechanism, with a receipt.",
     "ledger": "What was released, and what it adds up to.",
     "design": "The most useful mechanism under a guarantee, with proof.",
+    "estimate": "How frequent the original values of a released column were, with intervals.",
+    "audit": "What observed pairs of secret and outcome show, and whether a claim survives them.",
 }
 """Command -> its line in the help. `divulge.cli.NAME` defines a function `command` with annotations, or an `app`."""
 

@@ -1,0 +1,1 @@
+"""From observed pairs of secret and outcome to leakage, with confidence."""

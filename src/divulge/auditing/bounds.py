@@ -1,0 +1,181 @@
+"""Simultaneous confidence bounds on every entry of a channel and on the outcome, and what follows for each measure."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from divulge.extras import require
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Counts of (secret, outcome) with exact simultaneous bounds.
+
+    Attributes
+    ----------
+    counts : int64 array of shape (N, M)
+        Every secret and every outcome occurs.
+    low, high : float64 arrays of shape (N, M)
+        Clopper-Pearson bounds on P(y | x).
+    q_low, q_high : float64 arrays of shape (M,)
+        The same on P(y).
+
+    All N M + M intervals hold at once with the confidence they were made for (Bonferroni), when rows are independent.
+    """
+
+    counts: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    q_low: np.ndarray
+    q_high: np.ndarray
+
+    @classmethod
+    def of(cls, counts: np.ndarray, confidence: float) -> "Cells":
+        """Return the bounds for a table of counts."""
+        n, m = counts.shape
+        if n == 1:  # one secret only: nothing can leak, whatever the rates are
+            rates = counts / counts.sum()
+            return cls(counts, rates, rates, rates[0], rates[0])
+        risk = (1 - confidence) / (n * m + m)
+        rows = counts.sum(axis=1, keepdims=True)
+        low, high = clopper_pearson(counts, np.broadcast_to(rows, counts.shape), risk)
+        columns = counts.sum(axis=0)
+        q_low, q_high = clopper_pearson(columns, np.full(m, counts.sum()), risk)
+        return cls(counts, low, high, q_low, q_high)
+
+    @property
+    def rates(self) -> np.ndarray:
+        """The observed P(y | x), shape (N, M)."""
+        return self.counts / self.counts.sum(axis=1, keepdims=True)
+
+    @property
+    def q(self) -> np.ndarray:
+        """The observed P(y), shape (M,)."""
+        return self.counts.sum(axis=0) / self.counts.sum()
+
+
+def clopper_pearson(successes: np.ndarray, trials: np.ndarray, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the exact two-sided bounds on a probability; each side misses with probability at most risk / 2.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(np.array([0]), np.array([10]), 0.05)
+    >>> float(low[0]), round(float(high[0]), 4)  # 1 - (0.025)^(1/10)
+    (0.0, 0.3085)
+    """
+    beta = require("scipy.stats", "science").beta
+    with np.errstate(invalid="ignore"):
+        low = np.where(successes > 0, beta.ppf(risk / 2, successes, trials - successes + 1), 0.0)
+        high = np.where(successes < trials, beta.isf(risk / 2, successes + 1, trials - successes), 1.0)
+    return low, high
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A measure: the plug-in estimate, bounds that hold with confidence, and the cells that decide them.
+
+    Attributes
+    ----------
+    estimate : float
+        What the observed frequencies say. Biased upward where cells are thin.
+    lower, upper : float
+        +inf above where an observed count of 0 leaves an entry without a positive lower bound.
+    outcome : int
+        Position of the outcome the lower bound is from.
+    secrets : positions of the secrets the lower bound is from
+    logarithmic : bool
+    """
+
+    estimate: float
+    lower: float
+    upper: float
+    outcome: int
+    secrets: tuple[int, ...]
+    logarithmic: bool = True
+
+
+def _log(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below > 0, np.log(above / below), math.inf)
+
+
+def upper_side(cells: Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (estimate, lower, upper) of pml(y) = log max_x C_xy / q_y for each outcome, in nats."""
+    estimate = _log(cells.rates.max(axis=0), cells.q)
+    lower = np.maximum(_log(cells.low.max(axis=0), cells.q_high), 0.0)
+    return estimate, lower, _log(cells.high.max(axis=0), cells.q_low)
+
+
+def lower_side(cells: Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (estimate, lower, upper) of pmc(y) = log q_y / min_x C_xy for each outcome, in nats."""
+    estimate = _log(cells.q, cells.rates.min(axis=0))
+    lower = np.maximum(_log(cells.q_low, cells.high.min(axis=0)), 0.0)
+    return estimate, lower, _log(cells.q_high, cells.low.min(axis=0))
+
+
+def _pml(cells: Cells) -> Bounds:
+    estimate, lower, upper = upper_side(cells)
+    y = int(lower.argmax())
+    return Bounds(float(estimate.max()), float(lower[y]), float(upper.max()), y, (int(cells.low[:, y].argmax()),))
+
+
+def _pmc(cells: Cells) -> Bounds:
+    estimate, lower, upper = lower_side(cells)
+    y = int(lower.argmax())
+    return Bounds(float(estimate.max()), float(lower[y]), float(upper.max()), y, (int(cells.high[:, y].argmin()),))
+
+
+def _ldp(cells: Cells) -> Bounds:
+    estimate = _log(cells.rates.max(axis=0), cells.rates.min(axis=0))
+    lower = np.maximum(_log(cells.low.max(axis=0), cells.high.min(axis=0)), 0.0)
+    upper = _log(cells.high.max(axis=0), cells.low.min(axis=0))
+    y = int(lower.argmax())
+    pair = (int(cells.low[:, y].argmax()), int(cells.high[:, y].argmin()))
+    return Bounds(float(estimate.max()), float(lower[y]), float(upper.max()), y, pair)
+
+
+def _lip(cells: Cells) -> Bounds:
+    above, below = _pml(cells), _pmc(cells)
+    larger = max(above, below, key=lambda side: side.lower)
+    return Bounds(
+        max(above.estimate, below.estimate), larger.lower, max(above.upper, below.upper), larger.outcome, larger.secrets
+    )
+
+
+def _bayes_capacity(cells: Cells) -> Bounds:
+    most = float(min(cells.counts.shape))
+    lower = max(1.0, math.fsum(cells.low.max(axis=0).tolist()))
+    upper = min(most, math.fsum(cells.high.max(axis=0).tolist()))
+    y = int(cells.low.max(axis=0).argmax())
+    at = (int(cells.low[:, y].argmax()),)
+    return Bounds(math.fsum(cells.rates.max(axis=0).tolist()), lower, upper, y, at, logarithmic=False)
+
+
+def _exp(bounds: Bounds) -> Bounds:
+    estimate, lower, upper = (float(v) for v in _grown(bounds.estimate, bounds.lower, bounds.upper))
+    return Bounds(estimate, lower, upper, bounds.outcome, bounds.secrets, logarithmic=False)
+
+
+def _grown(*logs: float) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return np.exp(np.array(logs))
+
+
+def _log_of(bounds: Bounds) -> Bounds:
+    estimate, lower, upper = (math.log(v) for v in (bounds.estimate, bounds.lower, bounds.upper))
+    return Bounds(estimate, lower, upper, bounds.outcome, bounds.secrets)
+
+
+MEASURES: dict[str, Callable[[Cells], Bounds]] = {
+    "ldp": _ldp,
+    "pml": _pml,
+    "pmc": _pmc,
+    "lip": _lip,
+    "lift": lambda cells: _exp(_pml(cells)),
+    "lift_capacity": lambda cells: _exp(_ldp(cells)),
+    "bayes_capacity": _bayes_capacity,
+    "maximal_leakage": lambda cells: _log_of(_bayes_capacity(cells)),
+}
+"""Measure -> its bounds from the cells; the claim kinds of the same name (with -) can be audited."""

@@ -1,0 +1,69 @@
+"""`divulge audit`: what observed pairs show, and whether a claim survives them."""
+
+from typing import Annotated, Any
+
+import typer
+
+from divulge.cli.common import JsonOption, UnitOption, emit, note, number, print_table
+
+
+def command(
+    data: Annotated[str, typer.Option("--data", metavar="TABLE", help="A Parquet, CSV or Arrow file, or a folder.")],
+    secret: Annotated[str, typer.Option("--secret", metavar="COL", help="The column with the original values.")],
+    released: Annotated[str, typer.Option("--released", metavar="COL", help="The column that was published.")],
+    claim: Annotated[
+        str | None, typer.Option("--claim", metavar="GUARANTEE", help="What the release claims, such as ldp=1.")
+    ] = None,
+    mechanism: Annotated[
+        str | None, typer.Option("--mechanism", metavar="CHANNEL", help="The mechanism, where it is known.")
+    ] = None,
+    receipt: Annotated[
+        str | None, typer.Option("--receipt", metavar="FILE", help="Its receipt, in the place of --mechanism.")
+    ] = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="Of all bounds together.")] = 0.95,
+    unit: UnitOption = "nats",
+    as_json: JsonOption = False,
+) -> None:
+    """Audit a release from its rows: bounds on every measure; exit 1 when they refute the claim, with the witness.
+
+    With --mechanism or --receipt the claim is decided exactly, and the rows are tested against the mechanism.
+    """
+    import divulge as dv
+    from divulge.guarantees.catalog import parse
+
+    known: Any = receipt if mechanism is None else dv.read_channel(mechanism)
+    claimed = None if claim is None else parse(claim).read_in(unit)
+    found = dv.audit(data, secret=secret, released=released, claim=claimed, mechanism=known, confidence=confidence)
+    told = found.to_dict(unit)
+    if as_json:
+        emit(told)
+    else:
+        _print(told)
+    if found.violated or (found.conformity is not None and not found.conformity.conforms):
+        raise typer.Exit(1)
+
+
+def _print(told: dict[str, Any]) -> None:
+    rows = [[name, b["lower"], b["upper"], b["estimate"]] for name, b in told["measures"].items()]
+    title = f"{told['rows']:,} rows; bounds hold together with {told['confidence']:.0%} confidence [{told['unit']}]"
+    print_table(title, ["measure", "at least", "at most", "plug-in (biased up)"], rows)
+    print(f"thinnest cell: {told['thinnest_cell']} rows")
+    if told["mechanism"] is not None:
+        fit = told["mechanism"]["conformity"]
+        verb = "conform to" if fit["conforms"] else "DO NOT conform to"
+        print(f"the rows {verb} the mechanism: p = {number(fit['p_value'])}")
+        if not fit["conforms"]:
+            cell = f"{fit['secret']!s} -> {fit['outcome']!s}"
+            print(f"  {cell}: {fit['observed']:,} rows, {number(fit['expected'], 6)} expected")
+    if told["claim"] is not None:
+        claim = ", ".join(f"{name} {number(v)}" for name, v in told["claim"].items() if name != "kind")
+        print(f"claim {told['claim']['kind']} ({claim}): {'VIOLATED' if told['violated'] else 'not refuted'}")
+    if told["witness"] is not None:
+        w = told["witness"]
+        print(
+            f"  {w['measure']} is at least {number(w['lower'])}, not {number(w['claimed'])}; outcome {w['outcome']!s}:"
+        )
+        for cell in w["cells"]:
+            print(f"  {cell['rows']:,} of {cell['of']:,} rows with secret {cell['secret']!s}")
+    for line in told["notes"]:
+        note(f"note: {line}")

@@ -1,0 +1,69 @@
+"""`divulge estimate`: from a released column back to frequencies."""
+
+from typing import Annotated, Any
+
+import typer
+
+from divulge.cli.common import JsonOption, emit, note, print_table
+from divulge.errors import DivulgeError
+
+
+def command(
+    released: Annotated[
+        str, typer.Argument(metavar="OUT", help="The released table: a Parquet, CSV or Arrow file, or a folder.")
+    ],
+    receipt: Annotated[
+        str | None, typer.Option("--receipt", metavar="RECEIPT", help="The receipt that came with the release.")
+    ] = None,
+    mechanism: Annotated[
+        str | None, typer.Option("--mechanism", metavar="CHANNEL", help="The mechanism, in the place of a receipt.")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", metavar="C", help="The released column; several if released together."),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="C", help="A public column: one estimate for each of its values.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="inversion (unbiased); projection or em (biased, no intervals).")
+    ] = "inversion",
+    interval: Annotated[str, typer.Option(help="normal, or bernstein, which holds for any number of rows.")] = "normal",
+    confidence: Annotated[float, typer.Option(help="Of all intervals together.")] = 0.95,
+    each: Annotated[bool, typer.Option("--each", help="Let each interval alone have the confidence.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Estimate how frequent the original values were in a released column, with confidence intervals."""
+    import divulge as dv
+
+    if (receipt is None) == (mechanism is None):
+        raise DivulgeError("give one of --receipt and --mechanism; there are both or neither.")
+    known: Any = receipt if mechanism is None else dv.read_channel(mechanism)
+    columns = None if not column else column[0] if len(column) == 1 else tuple(column)
+    found = dv.estimate_frequencies(
+        released, known, column=columns, by=by, method=method, confidence=confidence, simultaneous=not each,
+        interval=interval,
+    )  # fmt: skip
+    if by is None:
+        told = found.to_dict()
+        _say(told, as_json)
+        return
+    groups = [{"group": group, **part.to_dict()} for group, part in found.items()]
+    if as_json:
+        emit({"by": by, "groups": groups})
+        return
+    for part in groups:
+        print(f"{by} = {part['group']}")
+        _say(part, False)
+
+
+def _say(told: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        emit(told)
+        return
+    kind = f"{told['confidence']:.0%} intervals, {'all at once' if told['simultaneous'] else 'each alone'}"
+    title = f"{told['rows']:,} rows; {'biased, no intervals' if told['biased'] else kind}"
+    header = ["value", "frequency"] + ([] if told["biased"] else ["at least", "at most"])
+    print_table(title, header, [[str(row["value"]), *list(row.values())[1:]] for row in told["values"]])
+    for warning in told["warnings"]:
+        note(f"note: {warning}")

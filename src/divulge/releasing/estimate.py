@@ -1,0 +1,338 @@
+"""From a released column back to how frequent the original values were, with intervals that hold."""
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.model.channel import Channel
+from divulge.model.convert import as_channel
+from divulge.model.shown import html_table, text_table
+from divulge.releasing.coding import text_of
+from divulge.releasing.counting import Contingency, contingency
+from divulge.releasing.receipt import Receipt
+
+POORLY_CONDITIONED = 100.0
+"""From this condition number on, the answer carries a warning."""
+
+_EXACT_UP_TO = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Frequencies:
+    """Estimated frequencies of the original values in one group of rows.
+
+    Attributes
+    ----------
+    values : labels of the N original values
+    frequency : float64 array of shape (N,)
+        The estimate. Unbiased, and so maybe below 0 or above 1, unless `biased`.
+    lower, upper : float64 arrays of shape (N,)
+        Intervals that hold all at once with the stated confidence, for the values as well as for a population the rows
+        are a random sample of. NaN for a biased method.
+    rows : int
+    confidence : float
+    simultaneous : bool
+    method : str
+    condition : float
+        Condition number of the mechanism: by how much it can magnify chance.
+    group : label of the group, or None
+    """
+
+    values: tuple[Hashable, ...]
+    frequency: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    rows: int
+    confidence: float
+    simultaneous: bool
+    method: str
+    condition: float
+    group: Hashable = None
+
+    @property
+    def biased(self) -> bool:
+        """Whether the method gives up unbiasedness for frequencies that are at least 0 and sum to 1."""
+        return METHODS[self.method].biased
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should know before relying on the numbers."""
+        found: list[str] = []
+        if self.condition >= POORLY_CONDITIONED:
+            found.append(f"the mechanism is poorly conditioned ({self.condition:.3g}): intervals are wide for the rows")
+        if self.biased:
+            found.append(f"{self.method} is biased toward the inside of the simplex and comes without intervals")
+        return tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return {"rows", "confidence", "values": [{"value", "frequency", "lower", "upper"}], "condition", ...}."""
+        columns = (self.values, *(part.tolist() for part in (self.frequency, self.lower, self.upper)))
+        names = ("value", "frequency", "lower", "upper")
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        if self.biased:
+            rows = [{"value": row["value"], "frequency": row["frequency"]} for row in rows]
+        return {
+            "rows": self.rows,
+            "confidence": self.confidence,
+            "simultaneous": self.simultaneous,
+            "method": self.method,
+            "biased": self.biased,
+            "values": rows,
+            "condition": self.condition,
+            "warnings": list(self.warnings),
+        }
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame, one row a value."""
+        import pandas as pd
+
+        columns = {"frequency": self.frequency, "lower": self.lower, "upper": self.upper}
+        return pd.DataFrame(columns, index=pd.Index(list(self.values), name="value", tupleize_cols=False))
+
+    def _table(self) -> tuple[tuple[Hashable, ...], list[str], np.ndarray]:
+        return self.values, ["frequency", "lower", "upper"], np.column_stack([self.frequency, self.lower, self.upper])
+
+    def __repr__(self) -> str:
+        kind = "biased, without intervals" if self.biased else f"{self.confidence:.0%} intervals"
+        return f"frequencies from {self.rows:,} rows ({self.method}, {kind})\n" + text_table(*self._table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+
+def estimate_frequencies(
+    released: Any,
+    mechanism: Any,
+    *,
+    column: str | tuple[str, ...] | None = None,
+    by: str | None = None,
+    method: str = "inversion",
+    confidence: float = 0.95,
+    simultaneous: bool = True,
+    interval: str = "normal",
+) -> Any:
+    """Return the estimated frequencies of the original values of a released column.
+
+    Counts of outcomes, divided by the rows, are q = p C on average; p is estimated by q B with C B = I. That is
+    unbiased for every table, and not clipped.
+
+    Parameters
+    ----------
+    released : path, table or PySpark DataFrame
+        What was published.
+    mechanism : Receipt, path of a receipt, or Channel
+        The mechanism that was run.
+    column : str, or tuple of str for columns released together
+        The released column; may be left out when the receipt names only one.
+    by : str, optional
+        A public column: one estimate for each of its values, all of them simultaneous.
+    method : "inversion", or "projection" or "em", which are biased
+    confidence : float in (0, 1)
+    simultaneous : bool
+        Whether all intervals hold at once (Bonferroni) or each alone.
+    interval : "normal", or "bernstein"
+        Normal intervals are good from some tens of rows a value on; empirical Bernstein intervals hold for any number.
+
+    Returns
+    -------
+    Frequencies, or {value of `by`: Frequencies}
+
+    Raises
+    ------
+    DivulgeError
+        When the mechanism cannot identify the frequencies (the combination that is lost is named), or when the column
+        holds a value that is no outcome of the mechanism (with the count, never the value).
+
+    References
+    ----------
+    Maurer, Pontil, "Empirical Bernstein bounds and sample variance penalization", Theorem 4, arXiv:0907.3740.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"ill": ["yes"] * 40 + ["no"] * 60})
+    >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+    >>> estimate_frequencies(table, coin, column="ill").frequency.round(6).tolist()
+    [0.3, 0.7]
+    """
+    if not 0 < confidence < 1:
+        raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
+    for name, given, known in (("method", method, METHODS), ("interval", interval, INTERVALS)):
+        if given not in known:
+            raise DivulgeError.of(name, f"be one of {', '.join(known)}", "it", repr(given))
+    channel, columns, null_as = _mechanism(mechanism, column)
+    matrix = exact.as_floats(channel.matrix.toarray() if channel.sparse else channel.matrix)
+    inverse = right_inverse(channel)
+    condition = float(np.linalg.cond(matrix))
+    groups = _counts(contingency(released, (*columns, *([by] if by else []))), channel, len(columns), null_as)
+    families = len(channel.secrets) * len(groups) if simultaneous else 1
+    found: dict[Hashable, Frequencies] = {}
+    for group, counts in groups.items():
+        estimate = METHODS[method].find(counts, matrix, inverse)
+        if METHODS[method].biased:
+            radius = np.full(len(estimate), math.nan)
+        else:
+            radius = INTERVALS[interval](counts, inverse, (1 - confidence) / families)
+        found[group] = Frequencies(
+            tuple(channel.secrets), estimate, np.clip(estimate - radius, 0, 1), np.clip(estimate + radius, 0, 1),
+            int(counts.sum()), confidence, simultaneous, method, condition, group,
+        )  # fmt: skip
+    return found if by else found[None]
+
+
+def right_inverse(channel: Channel) -> np.ndarray:
+    """Return B with C B = I, shape (M, N): the inverse of a square channel, else the pseudo-inverse.
+
+    The inverse of an exact channel of up to 64 secrets is computed exactly, then rounded once.
+    """
+    matrix = channel.matrix.toarray() if channel.sparse else channel.matrix
+    _check_identifiable(channel, exact.as_floats(matrix))
+    if channel.exact and matrix.shape[0] == matrix.shape[1] <= _EXACT_UP_TO:
+        try:
+            return exact.as_floats(exact.to_fractions(exact.fmpq_mat(matrix).inv()))
+        except ZeroDivisionError:
+            raise _lost(channel, exact.as_floats(matrix)) from None
+    floats = exact.as_floats(matrix)
+    return np.linalg.inv(floats) if floats.shape[0] == floats.shape[1] else np.linalg.pinv(floats)
+
+
+def _check_identifiable(channel: Channel, matrix: np.ndarray) -> None:
+    values = np.linalg.svd(matrix, compute_uv=False)
+    if len(values) < matrix.shape[0] or not values[-1] > values[0] * max(matrix.shape) * np.finfo(float).eps:
+        raise _lost(channel, matrix)
+
+
+def _lost(channel: Channel, matrix: np.ndarray) -> DivulgeError:
+    """Say which combination of frequencies leaves no trace in the outcomes: a vector v with v C = 0."""
+    direction = np.linalg.svd(matrix.T)[2][-1]
+    largest = np.abs(direction) > 0.999 * np.abs(direction).max()
+    direction = direction / direction[int(largest.argmax())]
+    terms = [
+        f"{'-' if w < 0 else '+'} {'' if abs(abs(w) - 1) < 1e-9 else f'{abs(w):.3g} '}P({label!r})"
+        for w, label in zip(direction.tolist(), channel.secrets, strict=True)
+        if abs(w) > 1e-9
+    ]
+    shown = " ".join(terms[:6]).removeprefix("+ ") + (" ..." if len(terms) > 6 else "")
+    return DivulgeError.of(
+        "mechanism", "let the frequencies be identified", "the combination that leaves no trace in its outcomes", shown,
+        "such a release cannot be inverted; release with a mechanism whose rows are linearly independent.",
+    )  # fmt: skip
+
+
+def _mechanism(mechanism: Any, column: str | tuple[str, ...] | None) -> tuple[Channel, tuple[str, ...], Hashable]:
+    """Return (exact channel, columns it was run on, label of a missing value)."""
+    wanted = (column,) if isinstance(column, str) else tuple(column) if column is not None else None
+    if isinstance(mechanism, (Receipt, str)) or hasattr(mechanism, "__fspath__"):
+        receipt = mechanism if isinstance(mechanism, Receipt) else Receipt.read(mechanism)
+        if wanted is None:
+            if len(receipt.mechanisms) != 1:
+                raise DivulgeError.of("column", "be named when several were released", "it", "not given")
+            wanted = receipt.mechanisms[0].columns
+        return receipt.mechanism_of(wanted).channel.exact, wanted, receipt.null_as
+    if wanted is None:
+        raise DivulgeError.of("column", "be named when no receipt names it", "it", "not given")
+    return as_channel(mechanism), wanted, None
+
+
+def _counts(found: Contingency, channel: Channel, width: int, null_as: Hashable) -> dict[Hashable, np.ndarray]:
+    """Return {group: counts by outcome}; the group is None when there is no public column."""
+    position = {_text(outcome, width): j for j, outcome in enumerate(channel.outcomes)}
+    groups: dict[Hashable, np.ndarray] = {}
+    unknown = 0
+    for key, count in found.to_dict().items():
+        parts = key if isinstance(key, tuple) and len(found.columns) > 1 else (key,)
+        label = tuple(text_of(null_as) if part is None else text_of(part) for part in parts[:width])
+        group = parts[width] if len(parts) > width else None
+        j = position.get(label)
+        if j is None:
+            unknown += count
+            continue
+        groups.setdefault(group, np.zeros(len(channel.outcomes), dtype=np.int64))[j] += count
+    names = ", ".join(map(repr, found.columns[:width]))
+    if unknown:
+        raise DivulgeError.of(
+            "released", f"hold only outcomes of the mechanism in {names}", "the number of rows with another value",
+            f"{unknown:,}", "is this the table the receipt was written for?",
+        )  # fmt: skip
+    if not groups:
+        raise DivulgeError.of("released", "have at least one row", "it", "empty")
+    return groups
+
+
+def _text(outcome: Hashable, width: int) -> tuple[str | None, ...]:
+    return tuple(map(text_of, outcome)) if width > 1 and isinstance(outcome, tuple) else (text_of(outcome),)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way of estimating: a function of (counts, channel matrix, its right inverse), and whether it is biased."""
+
+    find: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+    biased: bool
+
+
+def _inversion(counts: np.ndarray, matrix: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    return counts / counts.sum() @ inverse
+
+
+def _projection(counts: np.ndarray, matrix: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    """Return the point of the simplex nearest to the unbiased estimate (Euclidean)."""
+    v = _inversion(counts, matrix, inverse)
+    falling = np.sort(v)[::-1]
+    excess = (np.cumsum(falling) - 1) / np.arange(1, len(v) + 1)
+    return np.maximum(v - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
+
+
+def _em(counts: np.ndarray, matrix: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    """Return the maximum-likelihood frequencies, by expectation maximization until no ratio exceeds 1 by 1e-10."""
+    q = counts / counts.sum()
+    p = np.full(matrix.shape[0], 1 / matrix.shape[0])
+    for _ in range(100_000):
+        outcome = p @ matrix
+        ratio = matrix @ np.divide(q, outcome, out=np.zeros_like(q), where=outcome > 0)
+        p = p * ratio
+        if float(ratio.max()) <= 1 + 1e-10:
+            break
+    return p / p.sum()
+
+
+METHODS: dict[str, Method] = {
+    "inversion": Method(_inversion, biased=False),
+    "projection": Method(_projection, biased=True),
+    "em": Method(_em, biased=True),
+}
+"""Name -> way of estimating."""
+
+
+def _variance(counts: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    q = counts / counts.sum()
+    return np.maximum(q @ inverse**2 - (q @ inverse) ** 2, 0.0)
+
+
+def _normal(counts: np.ndarray, inverse: np.ndarray, risk: float) -> np.ndarray:
+    """Return z sqrt(V/n): the estimate is a mean of n terms B[Y, x]."""
+    stats = require("scipy.stats", "science")
+    return stats.norm.isf(risk / 2) * np.sqrt(_variance(counts, inverse) / max(int(counts.sum()) - 1, 1))
+
+
+def _bernstein(counts: np.ndarray, inverse: np.ndarray, risk: float) -> np.ndarray:
+    """Return sqrt(2 V log(4/risk) / n) + 7 R log(4/risk) / 3(n - 1), R the range of a term; for any n > 1."""
+    n = int(counts.sum())
+    if n < 2:
+        return np.full(inverse.shape[1], math.inf)
+    spread, log_term = np.ptp(inverse, axis=0), math.log(4 / risk)
+    variance = _variance(counts, inverse) * n / (n - 1)
+    return np.sqrt(2 * variance * log_term / n) + 7 * spread * log_term / (3 * (n - 1))
+
+
+INTERVALS: dict[str, Callable[[np.ndarray, np.ndarray, float], np.ndarray]] = {
+    "normal": _normal,
+    "bernstein": _bernstein,
+}
+"""Name -> radius of the interval, from (counts, right inverse, risk of missing)."""

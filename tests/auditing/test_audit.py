@@ -1,0 +1,160 @@
+"""Bounds from rows: coverage on simulated data, against scipy's own intervals, and on claims that are false."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import binomtest
+from support import random_channel, random_prior
+
+import divulge as dv
+from divulge.auditing.bounds import MEASURES, clopper_pearson
+from divulge.auditing.conformity import conformity
+
+TRUE = {
+    "ldp": lambda joint: dv.ldp(joint.channel),
+    "pml": lambda joint: dv.pml(joint).max(),
+    "pmc": lambda joint: dv.pmc(joint).max(),
+    "lip": dv.lip,
+    "lift": dv.lift,
+    "lift_capacity": lambda joint: dv.lift_capacity(joint.channel),
+    "bayes_capacity": lambda joint: dv.bayes_capacity(joint.channel),
+    "maximal_leakage": lambda joint: dv.maximal_leakage(joint.channel),
+}
+
+
+def draw(rng: np.random.Generator, joint: dv.Joint, n: int) -> np.ndarray:
+    return rng.multinomial(n, joint.matrix.ravel()).reshape(joint.channel.shape)
+
+
+def test_every_measure_has_a_truth() -> None:
+    assert set(TRUE) == set(MEASURES)
+
+
+def test_clopper_pearson_is_scipys() -> None:
+    for k, n in [(0, 7), (3, 7), (7, 7), (40, 1000)]:
+        theirs = binomtest(k, n).proportion_ci(0.9, method="exact")
+        low, high = clopper_pearson(np.array([k]), np.array([n]), 0.1)
+        assert (low[0], high[0]) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "confidence"), [(60, 0.8), (2000, 0.8), (50_000, 0.95)])
+def test_bounds_cover_the_truth_at_least_as_often_as_they_say(n: int, confidence: float) -> None:
+    rng = np.random.default_rng(5)
+    missed, naive_above, cases = 0, 0, 0
+    for _ in range(300):
+        joint = dv.Joint(random_prior(rng, 3), random_channel(rng, 3, 4, span=1.0))
+        counts = draw(rng, joint, n)
+        if (counts.sum(axis=1) == 0).any() or (counts.sum(axis=0) == 0).any():
+            continue
+        found = dv.audit(counts, secret=None, released=None, confidence=confidence)
+        cases += 1
+        truth = {name: float(f(joint)) for name, f in TRUE.items()}
+        missed += any(not b.lower - 1e-12 <= truth[name] <= b.upper + 1e-12 for name, b in found.measures.items())
+        naive_above += found.measures["ldp"].estimate > truth["ldp"]
+        assert all(b.lower <= b.estimate + 1e-9 and b.lower <= b.upper for b in found.measures.values())
+    assert cases >= 200
+    assert missed <= (1 - confidence) * cases
+    if n == 60:
+        assert naive_above > 0.9 * cases, "the plug-in epsilon is biased upward where cells are thin"
+
+
+def test_a_liar_is_caught_and_an_honest_release_is_not() -> None:
+    rng = np.random.default_rng(1)
+    prior = dv.Prior.uniform(3)
+    honest = dv.mechanisms.randomized_response(3, 1.0)
+    liar = dv.mechanisms.randomized_response(3, 1.3)
+    for channel, lies in ((honest, False), (liar, True)):
+        counts = draw(rng, dv.Joint(prior, channel), 20_000)
+        found = dv.audit(counts, secret=None, released=None, claim="ldp=1")
+        assert found.violated is lies
+        assert (found.witness is not None) is lies
+        known = dv.audit(counts, secret=None, released=None, claim="ldp=1.0000001", mechanism=honest)
+        assert not known.violated
+        assert known.conformity is not None
+        assert known.conformity.conforms is not lies
+    assert found.witness is not None
+    assert found.witness.lower > 1
+    low, high = found.witness.rows
+    assert low[0] / low[1] > high[0] / high[1]
+
+
+def test_an_empty_cell_leaves_no_upper_bound() -> None:
+    found = dv.audit([[5, 0], [5, 5]], secret=["a", "b"], released=["u", "v"])
+    assert found.measures["ldp"].upper == found.measures["pmc"].upper == math.inf
+    assert math.isfinite(found.measures["pml"].upper)
+    assert any("empty" in note for note in found.notes)
+
+
+def test_one_secret_leaks_nothing() -> None:
+    found = dv.audit([[50, 30]], secret=None, released=None, claim="ldp=0")
+    assert {b.upper for name, b in found.measures.items() if b.logarithmic} == {0.0}
+    assert not found.violated
+
+
+def test_impossible_outcome_is_a_proof() -> None:
+    channel = dv.Channel([["1", "0"], ["1/2", "1/2"]])
+    fit = conformity(np.array([[99, 1], [50, 50]]), (0, 1), (0, 1), channel, 0.05)
+    assert fit.p_value == 0
+    assert fit.secret == 0
+    assert (fit.outcome, fit.expected) in {(0, 100.0), (1, 0.0)}
+
+
+def test_conformity_is_valid_and_sees_a_wrong_entry() -> None:
+    rng = np.random.default_rng(3)
+    channel = dv.mechanisms.randomized_response(4, 1.0)
+    joint = dv.Joint(dv.Prior.uniform(4), channel)
+    wrong = channel.matrix.copy()
+    wrong[0, 0] *= 1.05
+    wrong[0] /= wrong[0].sum()
+    rejected, caught = 0, 0
+    for _ in range(200):
+        labels = (0, 1, 2, 3)
+        rejected += not conformity(draw(rng, joint, 3000), labels, labels, channel, 0.1).conforms
+        skewed = draw(rng, dv.Joint(joint.prior, wrong), 200_000)
+        caught += not conformity(skewed, labels, labels, channel, 0.1).conforms
+    assert rejected <= 0.1 * 200 + 10
+    assert caught >= 195
+
+
+def test_columns_of_a_table() -> None:
+    table = pa.table({"x": ["a", "a", "b", "b"] * 200, "y": ["u", "v", "v", "v"] * 200})
+    found = dv.audit(table, secret="x", released="y", claim="pml=0.1")
+    assert found.rows == 800
+    assert found.to_dict()["witness"]["outcome"] == "u"
+    with pytest.raises(dv.DivulgeError, match="no missing value"):
+        dv.audit(pa.table({"x": ["a", None], "y": ["u", "v"]}), secret="x", released="y")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"claim": "mutual-information=1"}, "rows can refute"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"confidence": math.nan}, "confidence"),
+        ({"secret": ["only one"]}, "label every row"),
+    ],
+)
+def test_bad_input(arguments: dict[str, object], match: str) -> None:
+    given = {"secret": None, "released": None, **arguments}
+    with pytest.raises(dv.DivulgeError, match=match):
+        dv.audit([[5, 1], [1, 5]], **given)  # type: ignore[arg-type]
+    with pytest.raises(dv.DivulgeError, match="counts of shape"):
+        dv.audit([[0.5, 0.5]], secret=None, released=None)
+
+
+def test_guessability_bounds_the_best_guesser_from_below() -> None:
+    """Normal outcomes around 0 and 2: the best guesser is right with probability Phi(1)."""
+    rng = np.random.default_rng(0)
+    best = 0.5 * (1 + math.erf(1 / math.sqrt(2)))
+    above = 0
+    for _ in range(30):
+        x = rng.integers(0, 2, 2000)
+        found = dv.guessability(x, rng.normal(2.0 * x))
+        above += found.lower > best
+        assert found.upper >= found.accuracy > 0.78
+    assert above <= 3
+    repeated = dv.guessability(x, np.round(rng.normal(2.0 * x)), method="frequentist")
+    assert 0.75 < repeated.accuracy < 0.9
+    assert repeated.upper == 1.0

@@ -1,0 +1,101 @@
+"""`divulge audit` and `divulge estimate` as a user runs them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import divulge as dv
+from divulge.cli.main import app
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """20,000 rows of (secret, outcome under randomized response at 1, under a liar at 2)."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 3, 20_000)
+    columns = {"x": x}
+    for name, epsilon in (("honest", 1.0), ("liar", 2.0)):
+        matrix = dv.mechanisms.randomized_response(3, epsilon).floats
+        columns[name] = (rng.random((len(x), 1)) > np.cumsum(matrix[x], axis=1)).sum(axis=1)
+    folder = tmp_path_factory.mktemp("pairs")
+    pq.write_table(pa.table(columns), folder / "pairs.parquet")
+    dv.write_channel(dv.mechanisms.randomized_response(["0", "1", "2"], 1.0), folder / "rr.json")
+    return folder
+
+
+def test_audit_refutes_a_liar_with_a_witness(pairs: Path) -> None:
+    base = ("audit", "--data", pairs / "pairs.parquet", "--secret", "x", "--claim", "ldp=1")
+    code, out, _ = run(*base, "--released", "honest", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["violated"] is False
+    assert found["witness"] is None
+    assert found["claim"] == {"kind": "ldp", "epsilon": 1.0}
+    low, estimate, high = (found["measures"]["ldp"][k] for k in ("lower", "estimate", "upper"))
+    assert low < 1 < high
+    assert low < estimate < high
+    code, out, _ = run(*base, "--released", "liar", "--json")
+    found = json.loads(out)
+    assert code == 1
+    assert found["violated"] is True
+    assert found["witness"]["lower"] > 1
+    code, out, _ = run(*base, "--released", "liar")
+    assert code == 1
+    assert "VIOLATED" in out
+
+
+def test_audit_against_a_known_mechanism(pairs: Path) -> None:
+    base = ("audit", "--data", pairs / "pairs.parquet", "--secret", "x", "--mechanism", pairs / "rr.json")
+    assert run(*base, "--released", "honest", "--json")[0] == 0
+    code, out, _ = run(*base, "--released", "liar", "--json")
+    assert code == 1
+    assert json.loads(out)["mechanism"]["conformity"]["conforms"] is False
+    code, out, _ = run(*base, "--released", "honest", "--claim", "ldp=0.9", "--json")
+    assert code == 1
+    assert json.loads(out)["mechanism"]["verdict"]["holds"] is False
+
+
+def test_estimate(pairs: Path) -> None:
+    base = ("estimate", pairs / "pairs.parquet", "--mechanism", pairs / "rr.json", "--column", "honest")
+    code, out, _ = run(*base, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert set(found) >= {"rows", "confidence", "values", "condition"}
+    assert [set(v) for v in found["values"]] == [{"value", "frequency", "lower", "upper"}] * 3
+    assert all(v["lower"] <= 1 / 3 <= v["upper"] for v in found["values"])
+    assert "all at once" in run(*base)[1]
+    code, out, _ = run(*base, "--by", "x", "--json")
+    assert [group["group"] for group in json.loads(out)["groups"]]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("audit", "--data", "none.parquet", "--secret", "x", "--released", "y"),
+        ("audit", "--data", "{}/pairs.parquet", "--secret", "nope", "--released", "honest"),
+        ("audit", "--data", "{}/pairs.parquet", "--secret", "x", "--released", "honest", "--claim", "ldp=x"),
+        ("audit", "--data", "{}/pairs.parquet", "--secret", "x", "--released", "honest", "--confidence", "2"),
+        ("estimate", "{}/pairs.parquet", "--column", "honest"),
+        ("estimate", "{}/pairs.parquet", "--mechanism", "{}/rr.json"),
+        ("estimate", "{}/pairs.parquet", "--receipt", "{}/rr.json"),
+        ("estimate", "{}/pairs.parquet", "--receipt", "{}/none.json"),
+        ("estimate", "{}/pairs.parquet", "--mechanism", "{}/rr.json", "--column", "nope"),
+    ],
+)
+def test_bad_input(arguments: tuple[str, ...], pairs: Path) -> None:
+    code, out, err = run(*(a.format(pairs) for a in arguments))
+    assert code == 2
+    assert not out
+    assert err
+    assert "Traceback" not in err

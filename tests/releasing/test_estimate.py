@@ -1,0 +1,118 @@
+"""Frequencies from released columns: unbiased, covered, refused where nothing can be said."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support import random_channel
+
+import divulge as dv
+from divulge.releasing.estimate import METHODS, estimate_frequencies, right_inverse
+
+
+def released(rng: np.random.Generator, channel: dv.Channel, values: np.ndarray) -> pa.Table:
+    outcomes = np.array(channel.outcomes)
+    draws = [rng.choice(outcomes, p=channel.floats[v]) for v in values]
+    return pa.table({"y": draws, "sex": np.where(np.arange(len(values)) % 2, "f", "m")})
+
+
+def test_inversion_is_exact_on_exact_shares() -> None:
+    coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+    table = pa.table({"y": ["yes"] * 30 + ["no"] * 70})
+    found = estimate_frequencies(table, coin, column="y")
+    # p = (q - 1/4) / (1/2)
+    assert found.frequency == pytest.approx([0.1, 0.9], abs=1e-15)
+    assert found.condition == pytest.approx(2.0)
+    assert found.rows == 100
+
+
+def test_unclipped_and_unbiased() -> None:
+    rng = np.random.default_rng(2)
+    channel = dv.mechanisms.randomized_response(["a", "b", "c"], 0.5)
+    values = rng.permutation(np.repeat([0, 1, 2], [180, 20, 0]))
+    total = np.zeros(3)
+    below = 0
+    for _ in range(200):
+        found = estimate_frequencies(released(rng, channel, values), channel, column="y")
+        total += found.frequency
+        below += found.frequency[2] < 0
+        assert found.frequency.sum() == pytest.approx(1.0)
+    assert below > 50, "nothing is clipped"
+    assert total / 200 == pytest.approx([0.9, 0.1, 0.0], abs=0.05)
+
+
+@pytest.mark.parametrize("interval", ["normal", "bernstein"])
+def test_simultaneous_intervals_cover(interval: str) -> None:
+    rng = np.random.default_rng(7)
+    channel = dv.mechanisms.randomized_response(4, 1.0)
+    matrix = channel.floats
+    p = np.array([0.6, 0.3, 0.09, 0.01])
+    missed, width = 0, 0.0
+    for _ in range(500):
+        counts = sum(rng.multinomial(int(k), matrix[x]) for x, k in enumerate(p * 2000))
+        table = pa.table({"y": np.repeat(np.arange(4), counts)})
+        found = estimate_frequencies(table, channel, column="y", confidence=0.9, interval=interval)
+        missed += bool(((p < found.lower) | (p > found.upper)).any())
+        width += float((found.upper - found.lower).mean())
+    assert missed <= 0.1 * 500 + 14
+    assert width / 500 < 0.5
+
+
+def test_wide_channels_use_the_pseudo_inverse() -> None:
+    rng = np.random.default_rng(4)
+    channel = random_channel(rng, 3, 6)
+    assert channel.floats @ right_inverse(channel) == pytest.approx(np.eye(3), abs=1e-9)
+
+
+def test_a_lost_combination_is_named() -> None:
+    channel = dv.Channel([["1/2", "1/2"], ["1/2", "1/2"], ["0", "1"]], ["a", "b", "c"], ["u", "v"])
+    with pytest.raises(dv.DivulgeError, match=r"leaves no trace"):
+        estimate_frequencies(pa.table({"y": ["u", "v"]}), channel, column="y")
+    same = dv.Channel(
+        [["1/2", "1/4", "1/4"], ["1/2", "1/4", "1/4"], ["0", "1/2", "1/2"]], ["a", "b", "c"], ["u", "v", "w"]
+    )
+    with pytest.raises(dv.DivulgeError, match=r"P\('a'\) - P\('b'\)|P\('b'\)"):
+        estimate_frequencies(pa.table({"y": ["u", "v"]}), same, column="y")
+
+
+def test_groups_of_a_public_column() -> None:
+    rng = np.random.default_rng(8)
+    channel = dv.mechanisms.randomized_response(["a", "b"], 2.0)
+    values = np.where(np.arange(6000) % 2, 0, 1)
+    found = estimate_frequencies(released(rng, channel, values), channel, column="y", by="sex")
+    assert set(found) == {"m", "f"}
+    assert found["f"].frequency[0] == pytest.approx(1.0, abs=0.1)
+    assert found["m"].frequency[0] == pytest.approx(0.0, abs=0.1)
+    assert found["f"].rows == 3000
+
+
+def test_biased_methods_say_so_and_stay_in_the_simplex() -> None:
+    rng = np.random.default_rng(3)
+    channel = dv.mechanisms.randomized_response(["a", "b", "c"], 0.3)
+    table = released(rng, channel, np.zeros(300, dtype=int))
+    raw = estimate_frequencies(table, channel, column="y")
+    for method in ("projection", "em"):
+        assert METHODS[method].biased
+        found = estimate_frequencies(table, channel, column="y", method=method)
+        assert (found.frequency >= 0).all()
+        assert found.frequency.sum() == pytest.approx(1.0)
+        assert "lower" not in found.to_dict()["values"][0]
+        assert any("biased" in warning for warning in found.warnings)
+    counts = np.array([table["y"].to_pylist().count(o) for o in "abc"])
+    em = estimate_frequencies(table, channel, column="y", method="em").frequency
+
+    def likelihood(p: np.ndarray) -> float:
+        return float(counts @ np.log(p @ channel.floats))
+
+    for _ in range(200):
+        assert likelihood(rng.dirichlet(np.ones(3))) <= likelihood(em) + 1e-6
+    assert not raw.biased
+
+
+def test_refusals_never_show_a_value() -> None:
+    channel = dv.mechanisms.randomized_response(["a", "b"], 1.0)
+    with pytest.raises(dv.DivulgeError, match="2") as caught:
+        estimate_frequencies(pa.table({"y": ["a", "hidden-value", "hidden-value"]}), channel, column="y")
+    assert "hidden" not in str(caught.value)
+    for arguments in ({"column": None}, {"method": "magic"}, {"interval": "none"}, {"confidence": 0.0}):
+        with pytest.raises(dv.DivulgeError):
+            estimate_frequencies(pa.table({"y": ["a"]}), channel, **{"column": "y", **arguments})  # type: ignore[arg-type]
