@@ -83,6 +83,8 @@ from .guarantees.kinds import MutualInformation as MutualInformation
 from .guarantees.kinds import TailPMC as TailPMC
 from .guarantees.kinds import TailPML as TailPML
 from .guarantees.levels import Witness as Witness
+from .guarantees.pictures import plot_alip_plane as plot_alip_plane
+from .guarantees.pictures import plot_implications as plot_implications
 from .guarantees.posterior import PosteriorBounds as PosteriorBounds
 from .guarantees.posterior import can_rule_out as can_rule_out
 from .guarantees.posterior import guarantee_for_posterior as guarantee_for_posterior

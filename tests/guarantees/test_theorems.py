@@ -95,12 +95,25 @@ def reached(row: Theorem, case: Case) -> tuple[dv.Guarantee, dv.Guarantee]:
     return alone(row, given, Context.of(**context), index), row.implies.of(joint, **index)
 
 
-@pytest.mark.parametrize("row", [r for r in INFORMATION_DENSITY if r.tight == "attained"], ids=lambda r: r.name)
+@pytest.mark.parametrize(
+    "row", [r for r in INFORMATION_DENSITY if r.tight in ("equal", "attained")], ids=lambda r: r.name
+)
 def test_a_tight_row_is_attained(row: Theorem) -> None:
     bound, measured = reached(row, ATTAINED[row.name]())
     for name in row.implies.bounded():
         b, m = float(bound.values()[name]), float(measured.values()[name])
         assert b == m or abs(b - m) <= 1e-13 * max(1.0, m), (b, m)
+
+
+@pytest.mark.parametrize("row", [r for r in INFORMATION_DENSITY if r.tight == "equal"], ids=lambda r: r.name)
+def test_an_equality_holds_for_every_mechanism(row: Theorem) -> None:
+    rng = np.random.default_rng(5)
+    for joint in candidates(row, rng)[:30]:
+        given, index = premises(row, joint, rng)
+        bound, measured = alone(row, given, Context.of(joint.prior), index), row.implies.of(joint, **index)
+        assert [float(v) for v in bound.values().values()] == pytest.approx(
+            [float(v) for v in measured.values().values()], rel=1e-12, abs=1e-15
+        )
 
 
 @pytest.mark.parametrize("row", [r for r in INFORMATION_DENSITY if r.tight == "limit"], ids=lambda r: r.name)

@@ -38,7 +38,7 @@ CONDITIONS: dict[str, tuple[str, Callable[[Context], bool]]] = {
 }
 """Name of a condition -> (what must be known, in words; whether a context has it)."""
 
-Tightness = Literal["attained", "limit", "no"]
+Tightness = Literal["equal", "attained", "limit", "no"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Theorem:
         The bound in words of mathematics; p is p_min, N the number of secrets.
     bound : function (context, *given) -> ball or balls
     needs : names of `CONDITIONS`
-    tight : "attained" by a mechanism, in the "limit" of a sequence of mechanisms (or priors), or "no"
+    tight : "equal" for every mechanism, "attained" by some, in the "limit" of a sequence of them, or "no"
     remark : str
         Which mechanism attains it, or how loose it is at worst.
     source : str
@@ -77,7 +77,7 @@ PML_PAPER = "Saeidian et al., Pointwise Maximal Leakage"
 EXPLAINING = "Fernandes et al., Explaining epsilon in local differential privacy"
 QIF = "Alvim et al., The Science of Quantitative Information Flow"
 DEFINED = "by definition"
-EVERYWHERE = "every mechanism: equal"
+EVERYWHERE = "the measured values are equal"
 
 INFORMATION_DENSITY: tuple[Theorem, ...] = (
     Theorem(
@@ -106,19 +106,45 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         k.ALIP,
         "(ε of PMC, ε of PML)",
         lambda c, pml, pmc: (pmc.epsilon, pml.epsilon),
+        tight="equal",
         remark=EVERYWHERE,
     ),
-    Theorem("the upper bound of ALIP is PML", (k.ALIP,), k.PML, "upper", lambda c, a: a.upper, remark=EVERYWHERE),
-    Theorem("the lower bound of ALIP is PMC", (k.ALIP,), k.PMC, "lower", lambda c, a: a.lower, remark=EVERYWHERE),
+    Theorem(
+        "the upper bound of ALIP is PML",
+        (k.ALIP,),
+        k.PML,
+        "upper",
+        lambda c, a: a.upper,
+        tight="equal",
+        remark=EVERYWHERE,
+    ),
+    Theorem(
+        "the lower bound of ALIP is PMC",
+        (k.ALIP,),
+        k.PMC,
+        "lower",
+        lambda c, a: a.lower,
+        tight="equal",
+        remark=EVERYWHERE,
+    ),
     Theorem(
         "the larger bound of ALIP is LIP",
         (k.ALIP,),
         k.LIP,
         "max(lower, upper)",
         lambda c, a: a.lower.max(a.upper),
+        tight="equal",
         remark=EVERYWHERE,
     ),
-    Theorem("LIP is symmetric ALIP", (k.LIP,), k.ALIP, "(ε, ε)", lambda c, a: (a.epsilon,) * 2, remark=EVERYWHERE),
+    Theorem(
+        "LIP is symmetric ALIP",
+        (k.LIP,),
+        k.ALIP,
+        "(ε, ε)",
+        lambda c, a: (a.epsilon,) * 2,
+        tight="attained",
+        remark="mechanisms whose largest leakage and largest cost are equal",
+    ),
     Theorem(
         "ALIP bounds the ratio of rows",
         (k.ALIP,),
@@ -175,6 +201,7 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         k.DP,
         "ε",
         lambda c, a: a.epsilon,
+        tight="equal",
         remark=EVERYWHERE,
         source="Kasiviswanathan et al., What Can We Learn Privately?",
     ),
@@ -184,6 +211,7 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         k.LDP,
         "ε",
         lambda c, a: a.epsilon,
+        tight="equal",
         remark=EVERYWHERE,
         source="Kasiviswanathan et al., What Can We Learn Privately?",
     ),
@@ -193,6 +221,7 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         k.LiftCapacity,
         "e^ε",
         lambda c, a: a.epsilon.exp(),
+        tight="equal",
         remark=EVERYWHERE,
         source=f"{EXPLAINING}, Theorem 3",
     ),
@@ -202,18 +231,20 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         k.LDP,
         "log ratio",
         lambda c, a: a.ratio.log(),
+        tight="equal",
         remark=EVERYWHERE,
         source=f"{EXPLAINING}, Theorem 3",
     ),
-    Theorem("PML is lift", (k.PML,), k.Lift, "e^ε", lambda c, a: a.epsilon.exp(), remark=EVERYWHERE),
-    Theorem("lift is PML", (k.Lift,), k.PML, "log ratio", lambda c, a: a.ratio.log(), remark=EVERYWHERE),
+    Theorem("PML is lift", (k.PML,), k.Lift, "e^ε", lambda c, a: a.epsilon.exp(), tight="equal", remark=EVERYWHERE),
+    Theorem("lift is PML", (k.Lift,), k.PML, "log ratio", lambda c, a: a.ratio.log(), tight="equal", remark=EVERYWHERE),
     Theorem(
         "lift bounds every gain",
         (k.Lift,),
         k.MaxGLeakage,
         "ratio",
         lambda c, a: a.ratio,
-        remark="the gain 1/P_x for the right x; every mechanism: equal",
+        tight="equal",
+        remark="the gain 1/P_x for the right x",
         source=f"{EXPLAINING}, Theorem 2",
     ),
     Theorem(
@@ -222,7 +253,8 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         k.Lift,
         "ratio",
         lambda c, a: a.ratio,
-        remark="the gain 1/P_x for the right x; every mechanism: equal",
+        tight="equal",
+        remark="the gain 1/P_x for the right x",
         source=f"{EXPLAINING}, Theorem 1",
     ),
     Theorem(
@@ -239,7 +271,7 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         k.AverageGLeakage,
         "ratio",
         lambda c, a: a.ratio,
-        remark="equal under every prior of full support",
+        remark="every mechanism, under a prior of full support",
         source=f"{QIF}, Theorem 7.5",
     ),
     Theorem(
@@ -249,7 +281,8 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         "ratio",
         lambda c, a: a.ratio,
         needs=("full support",),
-        remark="the gain 1/P_x for the right x; every mechanism: equal",
+        tight="equal",
+        remark="the gain 1/P_x for the right x",
         source=f"{QIF}, Theorem 7.5",
     ),
     Theorem(
@@ -258,6 +291,7 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         k.MaximalLeakage,
         "log ratio",
         lambda c, a: a.ratio.log(),
+        tight="equal",
         remark=EVERYWHERE,
         source="Issa, Wagner, Kamath, An Operational Approach to Information Leakage, Theorem 1",
     ),
@@ -267,6 +301,7 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         k.BayesCapacity,
         "e^ε",
         lambda c, a: a.epsilon.exp(),
+        tight="equal",
         remark=EVERYWHERE,
         source="Issa, Wagner, Kamath, An Operational Approach to Information Leakage, Theorem 1",
     ),
@@ -389,6 +424,7 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (
         "e^ε",
         lambda c, a: a.epsilon.exp(),
         needs=("uniform",),
+        tight="equal",
         remark=EVERYWHERE,
         source=f"{QIF}, Theorem 7.2",
     ),

@@ -1,0 +1,178 @@
+"""Pictures of the calculus: the plane of ALIP bounds, and the map of all implications, drawn from the table."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from divulge.extras import require
+from divulge.guarantees.context import Context
+from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds import ALIP
+from divulge.guarantees.theorems import CONDITIONS, THEOREMS, Theorem
+
+_PML_COLOR, _PMC_COLOR, _BOTH_COLOR = "#0072B2", "#D55E00", "#56B4E9"
+
+
+def plot_alip_plane(*points: Any, ax: Any = None, labels: Sequence[str] = (), **context: Any) -> Any:
+    """Draw the plane of ALIP bounds and return the matplotlib axes.
+
+    Across is the bound on PML (upper), up the bound on PMC (lower). On the curve A and above it PML alone decides; on
+    the curve B and below it PMC alone decides; between them both bounds matter. For a fair coin the curves coincide.
+
+    Parameters
+    ----------
+    *points : ALIP guarantees, or Joint objects, drawn as points (a mechanism at its measured values)
+    ax : matplotlib axes, optional
+    labels : names of the points
+    **context : `prior`, `p_min`, or `n` with `uniform`; taken from the first Joint when absent
+
+    References
+    ----------
+    "Information Density Bounds for Privacy", Figure 1; "Quantifying Privacy via Information Density", Figure 1.
+
+    Examples
+    --------
+    >>> ax = plot_alip_plane(ALIP(lower=1, upper=1), p_min=0.25)
+    >>> ax.get_xlabel()
+    'bound on PML, upper (nats)'
+    """
+    pyplot = require("matplotlib.pyplot", "plot")
+    known = context or {"prior": next((p.prior for p in points if not isinstance(p, Guarantee)), None)}
+    p = float(Context.of(**known).p_min or 0)
+    pairs = [point if isinstance(point, ALIP) else ALIP.of(point) for point in points]
+    ax = pyplot.subplots(figsize=(5.4, 4.6), layout="constrained")[1] if ax is None else ax
+    finite = [(float(a.upper), float(a.lower)) for a in pairs if a.lower != math.inf and a.upper != math.inf]
+    edge = -math.log1p(-p)
+    right = max([1.25 * edge, -1.05 * math.log(p), *(1.15 * u for u, _ in finite)])
+    top = max([2.5 * right, *(1.15 * l for _, l in finite)])
+    across = np.linspace(0, edge, 400, endpoint=False)
+    up = np.linspace(0, top, 400)
+    a = np.log(p) - np.log(p - (1 - p) * np.expm1(across))
+    b = np.log1p((1 - p) / p * -np.expm1(-up))
+    shown = a <= top
+    ax.fill_between(across[shown], a[shown], top, color="0.85", lw=0)
+    ax.fill_betweenx(up, b, right, color="0.93", lw=0)
+    ax.plot(across[shown], a[shown], color=_PML_COLOR, lw=2, label=r"$A(\varepsilon_u)$: PMC that PML implies")
+    ax.plot(b, up, color=_PMC_COLOR, lw=2, ls="--", label=r"$B(\varepsilon_l)$: PML that PMC implies")
+    ax.axvline(edge, color="0.4", lw=1, ls=":", label=r"edge of high privacy, $\log\,1/(1-p_{\min})$")
+    for i, (u, l) in enumerate(finite):
+        ax.plot(u, l, "o", color="black", ms=6)
+        if i < len(labels):
+            ax.annotate(labels[i], (u, l), xytext=(6, 4), textcoords="offset points")
+    ax.text(0.03 * right, 0.93 * top, "PML decides", fontsize=9, color=_PML_COLOR)
+    ax.text(0.97 * right, 0.06 * top, "PMC decides", fontsize=9, color=_PMC_COLOR, ha="right")
+    ax.set_xlim(0, right)
+    ax.set_ylim(0, top)
+    ax.set_xlabel("bound on PML, upper (nats)")
+    ax.set_ylabel("bound on PMC, lower (nats)")
+    ax.set_title(rf"$p_{{\min}}$ = {p:.4g}: between the curves both bounds matter", fontsize=10)
+    ax.legend(loc="center right", fontsize=8, framealpha=0.95)
+    return ax
+
+
+def plot_implications(ax: Any = None, theorems: Sequence[Theorem] = THEOREMS, **context: Any) -> Any:
+    """Draw the map of implications, one arrow a theorem, and return the matplotlib axes.
+
+    The more follows from a kind, the higher it stands; kinds whose measured values determine each other share a box.
+    Solid arrows need no knowledge of the secret, dashed ones do. With a context, only what applies in it is drawn.
+
+    Parameters
+    ----------
+    ax : matplotlib axes, optional
+    theorems : rows of the table, all when not given
+    **context : `prior`, `p_min`, `n`, `uniform`; all theorems are drawn when it is absent
+
+    Examples
+    --------
+    >>> ax = plot_implications()
+    >>> "pmc" in [text.get_text() for text in ax.texts]
+    True
+    """
+    pyplot = require("matplotlib.pyplot", "plot")
+    known = Context.of(**context) if context else None
+    rows = [t for t in theorems if t.given and (known is None or all(CONDITIONS[n][1](known) for n in t.needs))]
+    group = _groups(rows)
+    places = _places(rows, group)
+    width = max(x for x, _ in places.values())
+    height = max(-y for _, y in places.values()) + 1
+    if ax is None:
+        ax = pyplot.subplots(figsize=(9.5, 0.95 * height + 0.5), layout="constrained")[1]
+    arrows: dict[tuple[str, str], list[Theorem]] = {}
+    for row in rows:
+        for given in row.given:
+            ends = group[given.kind], group[row.implies.kind]
+            if ends[0] != ends[1]:
+                arrows.setdefault(ends, []).append(row)
+    box = {"boxstyle": "round,pad=0.4", "fc": "white", "ec": "0.3"}
+    drawn = {
+        name: ax.text(x, y, name, ha="center", va="center", fontsize=9, bbox=box, zorder=5)
+        for name, (x, y) in places.items()
+    }
+    for (start, end), sources in arrows.items():
+        free = any(_is_free(t) for t in sources)
+        ax.annotate(
+            "",
+            xy=places[end],
+            xytext=places[start],
+            arrowprops={
+                "arrowstyle": "-|>",
+                "color": _PML_COLOR if free else _PMC_COLOR,
+                "ls": "-" if free else "--",
+                "lw": 1.2,
+                "patchA": drawn[start].get_bbox_patch(),
+                "patchB": drawn[end].get_bbox_patch(),
+                "shrinkA": 1,
+                "shrinkB": 1,
+                "connectionstyle": f"arc3,rad={0.22 if (end, start) in arrows else 0.1}",
+            },
+        )
+    ax.plot([], [], color=_PML_COLOR, label="whatever is known of the secret")
+    ax.plot([], [], color=_PMC_COLOR, ls="--", label="with p_min, N, or the prior")
+    ax.legend(loc="upper left", fontsize=8)
+    ax.set_xlim(-0.5, width + 0.5)
+    ax.set_ylim(-height + 0.4, 0.6)
+    ax.set_axis_off()
+    return ax
+
+
+def _is_free(theorem: Theorem) -> bool:
+    """Return whether the row needs no knowledge of the secret."""
+    return set(theorem.needs) <= {"full support"}
+
+
+def _groups(rows: Sequence[Theorem]) -> dict[str, str]:
+    """Return kind -> the box it stands in: kinds whose measured values determine each other, one below the other."""
+    equal = {(t.given[0].kind, t.implies.kind) for t in rows if t.tight == "equal" and len(t.given) == 1}
+    same = {(a, b) for a, b in equal if (b, a) in equal}
+    kinds = list(dict.fromkeys(k.kind for t in rows for k in (*t.given, t.implies)))
+    after = {k: {b for a, b in same if a == k} for k in kinds}
+    return {k: "\n".join(sorted(_reach(k, after), key=kinds.index)) for k in kinds}
+
+
+def _places(rows: Sequence[Theorem], group: dict[str, str]) -> dict[str, tuple[float, float]]:
+    """Return a place for each box: the more follows from it, whatever is known, the higher it stands."""
+    boxes = list(dict.fromkeys(group.values()))
+    after: dict[str, set[str]] = {box: set() for box in boxes}
+    for row in rows:
+        if len(row.given) == 1 and _is_free(row) and not row.given[0].index:
+            after[group[row.given[0].kind]].add(group[row.implies.kind])
+    strength = {box: len(_reach(box, after)) for box in boxes}
+    levels = sorted(set(strength.values()), reverse=True)
+    places: dict[str, tuple[float, float]] = {}
+    for depth, level in enumerate(levels):
+        members = [box for box in boxes if strength[box] == level]
+        for j, box in enumerate(members):
+            spread = (j + 1) / (len(members) + 1)
+            places[box] = (4 * (spread + 0.12 * (-1) ** depth * (len(members) < 3)), -1.0 * depth)
+    return places
+
+
+def _reach(start: str, after: dict[str, set[str]]) -> set[str]:
+    """Return what can be reached from `start`, itself included."""
+    reached, frontier = {start}, {start}
+    while frontier:
+        frontier = {b for a in frontier for b in after[a]} - reached
+        reached |= frontier
+    return reached

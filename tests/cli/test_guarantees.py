@@ -1,0 +1,127 @@
+"""`divulge convert` and `divulge check`, as a user runs them."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from divulge.cli.main import app
+
+run = CliRunner().invoke
+
+
+@pytest.fixture
+def channel(tmp_path: Path) -> str:
+    path = tmp_path / "c.csv"
+    path.write_text(",b,g\nb,3/4,1/4\ng,1/4,3/4\nbg,19/20,1/20\n")
+    return str(path)
+
+
+@pytest.fixture
+def prior(tmp_path: Path) -> str:
+    path = tmp_path / "p.json"
+    path.write_text('{"b": "1/4", "g": "1/2", "bg": "1/4"}')
+    return str(path)
+
+
+def test_convert_writes_what_is_implied_and_why() -> None:
+    found = json.loads(run(app, "convert pml=0.05 --to ldp,pmc,lip,alip --p-min 0.1 --json".split()).stdout)
+    assert found["given"] == {"kind": "pml", "epsilon": 0.05}
+    assert found["context"]["p_min"] == 0.1
+    cost = math.log(0.1 / (0.1 - 0.9 * math.expm1(0.05)))
+    values = {g["kind"]: g for g in found["implied"]}
+    assert values["pmc"]["epsilon"] == pytest.approx(cost)
+    assert values["lip"]["epsilon"] == pytest.approx(cost)
+    assert values["ldp"]["epsilon"] == pytest.approx(cost + 0.05)
+    assert (values["alip"]["lower"], values["alip"]["upper"]) == (pytest.approx(cost), 0.05)
+    assert {"theorem", "from", "to"} <= set(values["ldp"]["derivation"][0])
+    assert found["unknown"] == []
+
+
+def test_convert_says_infinity_and_unknown() -> None:
+    found = json.loads(run(app, "convert pml=0.5 --to ldp --p-min 0.1 --json".split()).stdout)
+    assert found["implied"][0]["epsilon"] == "inf"
+    found = json.loads(run(app, "convert pml=0.5 --to ldp,lift --json".split()).stdout)
+    assert found["unknown"] == ["ldp"]
+    assert [g["kind"] for g in found["implied"]] == ["lift"]
+    text = run(app, "convert pml=0.5 --to ldp".split()).stdout
+    assert "without p_min" in text
+
+
+def test_convert_takes_a_prior_several_guarantees_and_everything(prior: str) -> None:
+    found = json.loads(run(app, ["convert", "pml=0.2", "pmc=0.3", "--prior", prior, "--json"]).stdout)
+    assert [g["kind"] for g in found["given"]] == ["pml", "pmc"]
+    values = {g["kind"]: g for g in found["implied"]}
+    assert values["ldp"]["epsilon"] == pytest.approx(0.5)
+    assert len(values) >= 15
+    text = run(app, ["convert", "pml=0.2", "pmc=0.3", "--prior", prior]).stdout
+    assert "local differential privacy" in text
+    assert "=>" in text
+
+
+def test_convert_speaks_bits() -> None:
+    found = json.loads(
+        run(app, "convert ldp=1 --to lift-capacity,pml,tail-pml=0.5:? --p-min 1/2 --unit bits --json".split()).stdout
+    )
+    values = {g["kind"]: g for g in found["implied"]}
+    assert values["lift-capacity"]["ratio"] == pytest.approx(2)
+    assert values["pml"]["epsilon"] == pytest.approx(math.log2(4 / 3))
+    assert values["tail-pml"] == values["tail-pml"] | {"epsilon": pytest.approx(0.5), "delta": 0.0}
+    assert found["given"] == {"kind": "ldp", "epsilon": 1.0}
+    assert found["unit"] == "bits"
+
+
+def test_check_exits_0_or_1_with_the_witness(channel: str, prior: str) -> None:
+    kept = run(app, ["check", channel, "--prior", prior, "--guarantee", "pml=0.6", "--json"])
+    assert kept.exit_code == 0
+    assert json.loads(kept.stdout)["holds"] is True
+    broken = run(app, ["check", channel, "--prior", prior, "--guarantee", "pml=0.5", "--json"])
+    assert broken.exit_code == 1
+    found = json.loads(broken.stdout)
+    assert found["holds"] is False
+    assert found["guarantee"] == {"kind": "pml", "epsilon": 0.5}
+    assert found["measured"] == pytest.approx(math.log(19 / 11))
+    assert (found["witness"]["outcome"], found["witness"]["secret"]) == ("b", "bg")
+
+
+def test_check_reports_the_worst_of_several(channel: str, prior: str) -> None:
+    arguments = ["check", channel, "--prior", prior, "--guarantee", "ldp=3", "--guarantee", "alip=1:1"]
+    done = run(app, [*arguments, "--json"])
+    found = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert [c["holds"] for c in found["checks"]] == [True, False]
+    assert found["guarantee"]["kind"] == "alip"
+    assert set(found["measured"]) == {"lower", "upper"}
+    text = run(app, arguments).stdout
+    assert "ldp=3 holds" in text
+    assert "alip=1:1 does not hold" in text
+
+
+def test_check_in_bits_and_without_a_prior(channel: str) -> None:
+    assert run(app, ["check", channel, "--guarantee", "ldp=3.91", "--unit", "bits"]).exit_code == 0
+    assert run(app, ["check", channel, "--guarantee", "ldp=3.90", "--unit", "bits"]).exit_code == 1
+    missing = run(app, ["check", channel, "--guarantee", "pml=1"])
+    assert missing.exit_code == 2
+    assert "--prior" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "convert speed=1",
+        "convert pml=-1",
+        "convert pml=1 --p-min 0.7",
+        "convert pml=1 --to speed",
+        "convert pml=1 --to tail-pml",
+        "convert pml=1 --p-min 0.1 --n 11",
+        "check {channel} --guarantee pml=x --prior uniform",
+        "check missing.csv --guarantee ldp=1",
+    ],
+)
+def test_bad_input_is_exit_2_with_one_message(arguments: str, channel: str) -> None:
+    done = run(app, arguments.format(channel=channel).split())
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
