@@ -13,7 +13,7 @@ from support import RUNNING_CHANNEL, RUNNING_PRIOR, joints
 
 import divulge as dv
 from divulge import exact
-from divulge.guarantees.catalog import KINDS, parse, parse_query
+from divulge.guarantees.catalog import INFORMATION_DENSITY, KINDS, parse, parse_query
 from divulge.guarantees.guarantee import PARAMETERS
 
 RUNNING = dv.Joint(RUNNING_PRIOR, RUNNING_CHANNEL)
@@ -178,8 +178,8 @@ def test_sparse_channels_are_measured_like_dense_ones() -> None:
     import scipy.sparse as sp
 
     dense = np.array([[0.5, 0.5, 0.0], [0.25, 0.0, 0.75]])
-    for kind in KINDS.values():
-        index = {name: max(0.1, PARAMETERS[name].low) for name in kind.index}
+    for kind in INFORMATION_DENSITY:
+        index = dict.fromkeys(kind.index, 0.1)
         a = kind.of(dv.Joint([0.5, 0.5], dense), **index)
         b = kind.of(dv.Joint([0.5, 0.5], sp.csc_array(dense)), **index)
         assert list(a.values().values()) == pytest.approx(list(b.values().values()))

@@ -10,7 +10,8 @@ from divulge.extras import require
 from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import ALIP
-from divulge.guarantees.theorems import CONDITIONS, THEOREMS, Theorem
+from divulge.guarantees.table import THEOREMS
+from divulge.guarantees.theorems import CONDITIONS, Theorem
 
 _PML_COLOR, _PMC_COLOR, _BOTH_COLOR = "#0072B2", "#D55E00", "#56B4E9"
 
@@ -98,7 +99,7 @@ def plot_implications(ax: Any = None, theorems: Sequence[Theorem] = THEOREMS, **
     width = max(x for x, _ in places.values())
     height = max(-y for _, y in places.values()) + 1
     if ax is None:
-        ax = pyplot.subplots(figsize=(9.5, 0.95 * height + 0.5), layout="constrained")[1]
+        ax = pyplot.subplots(figsize=(2.3 * width + 1, 1.0 * height + 0.5), layout="constrained")[1]
     arrows: dict[tuple[str, str], list[Theorem]] = {}
     for row in rows:
         for given in row.given:
@@ -132,7 +133,7 @@ def plot_implications(ax: Any = None, theorems: Sequence[Theorem] = THEOREMS, **
     ax.plot([], [], color=_PMC_COLOR, ls="--", label="with p_min, N, or the prior")
     ax.legend(loc="upper left", fontsize=8)
     ax.set_xlim(-0.5, width + 0.5)
-    ax.set_ylim(-height + 0.4, 0.6)
+    ax.set_ylim(-height + 0.4, 1.0)
     ax.set_axis_off()
     return ax
 
@@ -160,12 +161,14 @@ def _places(rows: Sequence[Theorem], group: dict[str, str]) -> dict[str, tuple[f
             after[group[row.given[0].kind]].add(group[row.implies.kind])
     strength = {box: len(_reach(box, after)) for box in boxes}
     levels = sorted(set(strength.values()), reverse=True)
+    layers = [[box for box in boxes if strength[box] == level] for level in levels]
+    width = max(4.0, 0.75 * max(map(len, layers)))
     places: dict[str, tuple[float, float]] = {}
-    for depth, level in enumerate(levels):
-        members = [box for box in boxes if strength[box] == level]
+    for depth, members in enumerate(layers):
+        lean = 0.12 * (-1) ** depth if len(members) < 3 else 0.0
         for j, box in enumerate(members):
-            spread = (j + 1) / (len(members) + 1)
-            places[box] = (4 * (spread + 0.12 * (-1) ** depth * (len(members) < 3)), -1.0 * depth)
+            low = 0.35 * (j % 2) if len(members) > 5 else 0.0
+            places[box] = (width * ((j + 0.5) / len(members) + lean), -1.0 * depth - low)
     return places
 
 
