@@ -110,12 +110,17 @@ from .losses.loss import PrivacyLoss as PrivacyLoss
 from .losses.mechanisms import MECHANISMS as MECHANISMS
 from .losses.mechanisms import DiscreteGaussianMechanism as DiscreteGaussianMechanism
 from .losses.mechanisms import DiscreteLaplaceMechanism as DiscreteLaplaceMechanism
+from .losses.mechanisms import DistributionPair as DistributionPair
 from .losses.mechanisms import ExponentialMechanism as ExponentialMechanism
 from .losses.mechanisms import GaussianMechanism as GaussianMechanism
 from .losses.mechanisms import LaplaceMechanism as LaplaceMechanism
 from .losses.mechanisms import RandomizedResponse as RandomizedResponse
 from .losses.promised import AdpRelease as AdpRelease
 from .losses.promised import ZcdpRelease as ZcdpRelease
+from .losses.quantum import quantum_dp as quantum_dp
+from .losses.quantum import quantum_renyi as quantum_renyi
+from .losses.restricted import CapacityBounded as CapacityBounded
+from .losses.restricted import capacity_bounded as capacity_bounded
 from .losses.subject import privacy_losses as privacy_losses
 from .losses.subsampling import FixedSizeSampled as FixedSizeSampled
 from .losses.subsampling import PoissonSampled as PoissonSampled

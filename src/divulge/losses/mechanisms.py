@@ -13,6 +13,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.losses.atoms import AtomicLoss
 from divulge.losses.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
+from divulge.losses.densities import DensityLoss
 from divulge.losses.loss import PrivacyLoss
 
 _PAIR = ("D", "D'")
@@ -166,6 +167,32 @@ class ExponentialMechanism:
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         return (ExponentialLoss(self.epsilon),)
+
+
+@dataclass(frozen=True)
+class DistributionPair:
+    """Draws from `p` on one data set and from `q` on its neighbor: any two continuous scipy.stats distributions.
+
+    Examples
+    --------
+    >>> from scipy.stats import logistic
+    >>> loss, _ = DistributionPair(logistic(0), logistic(1)).losses()
+    >>> round(loss.delta(0.5), 9)
+    0.077404686
+    """
+
+    p: Any
+    q: Any
+
+    def __post_init__(self) -> None:
+        for name, law in (("p", self.p), ("q", self.q)):
+            if not (hasattr(law, "logpdf") and hasattr(law, "ppf")):
+                hint = "such as scipy.stats.norm(0, 1); for finite distributions use PrivacyLoss.between."
+                raise DivulgeError.of(name, "be a continuous distribution with logpdf and ppf", "it", repr(law), hint)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        loss = DensityLoss(self.p, self.q)
+        return loss, loss.reverse()
 
 
 MECHANISMS: dict[str, Any] = {

@@ -1,0 +1,172 @@
+"""Trade-offs, densities, quantum states and restricted adversaries against their definitions."""
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.integrate import quad
+from support import random_channel
+
+import divulge as dv
+
+SEEDS = st.integers(0, 10**9)
+
+
+def rows(seed, m=5, n=2, zeros=0.0):
+    return np.asarray(random_channel(np.random.default_rng(seed), n, m, zeros=zeros, span=1.5).floats)
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS, st.floats(0, 1), st.sampled_from([0.0, 0.3]))
+def test_trade_off_is_the_best_randomized_test(seed, alpha, zeros):
+    from scipy.optimize import linprog
+
+    p, q = rows(seed, zeros=zeros)
+    best = min(
+        1 + linprog(-b, A_ub=[a], b_ub=[alpha], bounds=(0, 1)).fun for a, b in ((p, q), (q, p))
+    )  # fmt: skip
+    assert dv.trade_off([p, q])(alpha) <= best + 1e-12
+    one = dv.trade_off((dv.PrivacyLoss.between(p, q),))
+    assert one(alpha) == pytest.approx(1 + linprog(-q, A_ub=[p], b_ub=[alpha], bounds=(0, 1)).fun, abs=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS)
+def test_trade_off_and_delta_are_dual(seed):
+    c = rows(seed, n=3)
+    curve = dv.trade_off(c)
+    for epsilon in (0.0, 0.3, 1.0):
+        from_curve = max(1 - b - math.exp(epsilon) * a for a, b in zip(curve.alpha, curve.beta, strict=True))
+        assert dv.delta_from_epsilon(c, epsilon).value == pytest.approx(max(0.0, from_curve), abs=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS)
+def test_gaussian_mu_is_the_least(seed):
+    c = rows(seed, n=2)
+    mu, curve = dv.gaussian_dp(c).value, dv.trade_off(c)
+    a = np.linspace(1e-6, 1 - 1e-6, 4001)
+
+    def gaussian(m):
+        return stats.norm.cdf(stats.norm.isf(a) - m)
+
+    assert (curve(a) >= gaussian(mu) - 1e-9).all()
+    inside = curve.alpha[1:-1]
+    assert (curve.beta[1:-1] < stats.norm.cdf(stats.norm.isf(inside) - mu * 0.999)).any()
+
+
+def test_gaussian_mu_of_named_mechanisms():
+    assert dv.gaussian_dp(dv.GaussianMechanism(2.0)).value == 0.5
+    expected = -2 * stats.norm.ppf(1 / (1 + math.e))
+    assert dv.gaussian_dp(dv.RandomizedResponse(1.0)).value == pytest.approx(expected, rel=1e-12)
+    assert 0.9 < dv.gaussian_dp(dv.LaplaceMechanism(1.0)).value < expected
+
+
+PAIRS = {
+    "norm": (stats.norm(0, 1), stats.norm(1, 1)),
+    "laplace": (stats.laplace(0, 1), stats.laplace(1, 1)),
+    "logistic": (stats.logistic(0), stats.logistic(1)),
+    "t": (stats.t(5), stats.t(5, loc=1)),
+    "two scales": (stats.norm(0, 1), stats.norm(0, 1.5)),
+    "uniform": (stats.uniform(0, 1), stats.uniform(0.25, 1)),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_distribution_pairs_against_quadrature(name):
+    p, q = PAIRS[name]
+    loss, back = dv.DistributionPair(p, q).losses()
+    assert back.pair == loss.pair[::-1]
+    for epsilon in (0.0, 0.2, 0.7):
+        cuts, e = [0, 0.25, 1, 1.25], math.exp(epsilon)
+        excess = quad(lambda x, e=e: max(p.pdf(x) - e * q.pdf(x), 0), -30, 30, points=cuts, limit=500)[0]
+        bracket = loss.bracket(epsilon)
+        assert loss.delta(epsilon) == pytest.approx(excess, abs=2e-7)
+        assert bracket.lower <= loss.delta(epsilon) <= bracket.upper
+        assert bracket.upper - bracket.lower < 1e-12
+    assert loss.expect(np.ones_like) == pytest.approx(1 - loss.infinite, abs=1e-9)
+
+
+def test_distribution_pairs_agree_with_closed_forms():
+    gaussian, laplace = (dv.DistributionPair(*PAIRS[name]).losses()[0] for name in ("norm", "laplace"))
+    for epsilon in (0.0, 1.0, 5.0, 20.0):
+        assert gaussian.delta(epsilon) == pytest.approx(dv.GaussianMechanism(1.0).losses()[0].delta(epsilon), rel=1e-8)
+    assert laplace.highest == pytest.approx(1.0)
+    assert gaussian.highest == math.inf
+    assert laplace.mean() == pytest.approx(math.exp(-1), rel=1e-6)
+    assert gaussian.renyi(3.0) == pytest.approx(1.5, rel=1e-6)
+    assert dv.DistributionPair(*PAIRS["uniform"]).losses()[0].infinite == pytest.approx(0.25, abs=1e-12)
+    with pytest.raises(dv.DivulgeError):
+        dv.DistributionPair(3.0, stats.norm())
+
+
+def state(rng, d):
+    a = rng.normal(size=(d, d)) + 1j * rng.normal(size=(d, d))
+    rho = a @ a.conj().T
+    return rho / np.trace(rho).real
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.5, 2.0, 7.0, math.inf])
+def test_quantum_divergence(alpha):
+    from scipy.linalg import fractional_matrix_power, logm
+
+    rng = np.random.default_rng(3)
+    for d in (2, 3):
+        rho, sigma = state(rng, d), state(rng, d)
+        if alpha == 1:
+            expected = np.trace(rho @ (logm(rho) - logm(sigma))).real
+        elif alpha == math.inf:
+            root = fractional_matrix_power(sigma, -0.5)
+            expected = math.log(np.linalg.eigvalsh(root @ rho @ root).max())
+        else:
+            s = fractional_matrix_power(sigma, (1 - alpha) / (2 * alpha))
+            expected = math.log(np.trace(fractional_matrix_power(s @ rho @ s, alpha)).real) / (alpha - 1)
+        assert dv.quantum_renyi(rho, sigma, alpha) == pytest.approx(expected, rel=1e-8)
+        p, q = rows(d, m=d)
+        turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
+        commuting = (turn @ np.diag(p) @ turn.T, turn @ np.diag(q) @ turn.T)
+        assert dv.quantum_renyi(*commuting, alpha) == pytest.approx(dv.PrivacyLoss.between(p, q).renyi(alpha), rel=1e-9)
+
+
+def test_quantum_states_are_checked():
+    for wrong in ([[1.0, 0.0]], [[0.5, 0.0], [0.0, 0.4]], [[1.5, 0.0], [0.0, -0.5]], [[math.nan]]):
+        with pytest.raises(dv.DivulgeError):
+            dv.quantum_renyi(wrong, wrong, 2.0)
+    pure = np.diag([1.0, 0.0])
+    assert dv.quantum_renyi(np.eye(2) / 2, pure, 2.0) == math.inf
+    assert dv.quantum_dp([np.eye(2) / 2, pure], 2.0).pair == (0, 1)
+
+
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+def test_all_queries_give_the_whole_divergence(divergence):
+    c = rows(5, n=3, m=4)
+    found = dv.capacity_bounded(c, np.eye(4), divergence)
+    whole = {"kl": lambda p, q: (p * np.log(p / q)).sum(), "chi2": lambda p, q: ((p - q) ** 2 / q).sum()}[divergence]
+    expected = max(whole(c[i], c[j]) for i, j in permutations(range(3), 2))
+    assert found.value == pytest.approx(expected, rel=1e-10)
+    assert found.upper == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+@pytest.mark.parametrize("radius", [0.2, 1.0, math.inf])
+def test_restricted_queries_against_a_convex_programme(divergence, radius):
+    import cvxpy as cp
+
+    rng = np.random.default_rng(1)
+    p, q = rows(8, m=6)
+    phi = rng.normal(size=(6, 2))
+    w = cp.Variable(2)
+    h = phi @ w
+    conjugate = q @ (cp.exp(h) - 1) if divergence == "kl" else q @ (cp.square(cp.pos(h / 2 + 1)) - 1)
+    limits = [cp.norm(w) <= radius] if radius < math.inf else []
+    best = cp.Problem(cp.Maximize(p @ h - conjugate), limits).solve(solver=cp.CLARABEL)
+    found = dv.capacity_bounded([p, q], phi, divergence, radius=radius, neighbors=[(0, 1)])
+    assert found.value >= best - 1e-6
+    assert found.value <= found.upper + 1e-12
+    assert found.gap <= 1e-6 or found.upper == math.inf
+    if found.pair == (0, 1):
+        assert found.value == pytest.approx(best, abs=1e-6)
