@@ -66,7 +66,7 @@ def test_killed_at_any_moment(delay: float, tmp_path: Path) -> None:
         assert dv.Receipt.read(tmp_path / "out.receipt.json").rows == 3_000_000
     entries = dv.Ledger(book).entries()
     assert len(entries) <= 1
-    assert not sink.exists() or entries[0].state == "published"
+    assert not sink.exists() or len(entries) == 1
     if entries:
         with pytest.raises(dv.DivulgeError, match="budget"):
             dv.release(source, tmp_path / "again.parquet", column="x", mechanism=BIT, ledger=book, budget="ldp=1.5")

@@ -131,6 +131,11 @@ def test_a_guarantee_with_a_mechanism_is_checked(people: pa.Table, mechanism: dv
     assert dv.release(people, column="region", mechanism=mechanism, guarantee="ldp=1.61").rows == people.num_rows
     with pytest.raises(dv.DivulgeError, match=r"keep ldp=1\.6"):
         dv.release(people, column="region", mechanism=mechanism, guarantee="ldp=1.6")
+    with pytest.raises(dv.DivulgeError, match=r"keep ldp=1\.6"):
+        dv.release(people, column="region", mechanism=mechanism, guarantee=["ldp=2", dv.LDP("1.6")])
+    both = dv.release(people, column="region", guarantee=["pml=0.5", "ldp=1.2"])
+    assert both.guarantees["pml"] <= 0.5 + 1e-15
+    assert both.guarantees["ldp"] <= 1.2 + 1e-15
     with pytest.raises(dv.DivulgeError, match="prior"):
         dv.release(people, column="region", mechanism=mechanism, guarantee="pml=1")
     prior = dv.Prior.uniform(mechanism.secrets)

@@ -15,7 +15,7 @@ from divulge.releasing.alias import CELL_BITS, AliasTable
 from divulge.releasing.sampling import BLOCK, KERNELS, Keystream, draw
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 8, 48, 53, 62]))
 def test_the_table_adds_up_to_the_integer_channel(seed: int, bits: int) -> None:
     rng = np.random.default_rng(seed)

@@ -27,7 +27,7 @@ def command(
     ],
     mechanism: Annotated[str | None, typer.Option(metavar="CHANNEL", help="The mechanism, a channel file.")] = None,
     guarantee: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="GUARANTEE",
             help="Such as pml=0.5. Alone: design for it from the column's own counts. With --mechanism: check it.",

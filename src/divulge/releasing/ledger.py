@@ -185,9 +185,12 @@ class _Open:
     def __init__(self, ledger: Ledger, key: str) -> None:
         self._ledger, self._key, self.done = ledger, key, False
 
-    def published(self, receipt: Receipt) -> None:
-        """Mark it as published, just before that happens."""
+    def publishing(self) -> None:
+        """Keep the entry from here on, whatever happens: something may be published."""
         self.done = True
+
+    def published(self, receipt: Receipt) -> None:
+        """Mark the entry as published."""
         self._ledger.mark(self._key, receipt.rows)
 
 

@@ -79,7 +79,7 @@ def release(
     column : name of the sensitive column, or names of several that are one secret together
     mechanism : Channel or what converts to one, Design, or {column: mechanism} for independent ones, optional
         Rows are matched with values by label, as text where the types differ. Labels over several columns are tuples.
-    guarantee : Guarantee or text such as "pml=0.5", optional
+    guarantee : Guarantee or text such as "pml=0.5", or several, optional
         Alone: the mechanism is designed for it from the column's own counts, which the receipt says. With a mechanism:
         the mechanism must keep it, exactly.
     utility : what the design maximizes
@@ -135,7 +135,8 @@ def release(
         raise DivulgeError.of("column", "name one column, or several different ones", "it", repr(column))
     table.require_columns(columns)
     outputs = _outputs(chosen_engine, sink, receipt, force)
-    wanted = parse(guarantee) if isinstance(guarantee, str) else guarantee
+    several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
+    wanted = tuple(parse(one) if isinstance(one, str) else one for one in several)
     chosen = _mechanisms(chosen_engine.counted, columns, mechanism, wanted, utility, prior, null_as, raise_small)
     plan = Plan(tuple(Part.of(part, null_as) for part in chosen), table.schema, only_column, table.codable)
     total = together([Spent(m.columns, m.channel, m.prior) for m in chosen], None)
@@ -220,6 +221,7 @@ def _carried_out(
         writer = sinks.MemoryWriter(plan.schema)
         rows = _streamed(plan, engine.source, writer, progress)
         done = replace(made, rows=rows, table=engine.source.restore(writer.table()))
+        entry.publishing()
         if outputs.receipt is not None:
             done.save(outputs.receipt)
         entry.published(done)
@@ -230,13 +232,14 @@ def _carried_out(
         assert outputs.receipt is not None
         with sinks.staged(outputs.receipt) as paper:
             paper.write_bytes(done.to_json())
-            entry.published(done)
+            entry.publishing()
             sinks.publish(paper, outputs.receipt, force)
             try:
                 sinks.publish(temporary, outputs.sink, force)
             except BaseException:
                 sinks.remove(outputs.receipt)
                 raise
+            entry.published(done)
     return done if engine.reread is None else replace(done, table=engine.reread(outputs.sink))
 
 
@@ -259,6 +262,9 @@ def _recorded(ledger: Any, budget: Any, table: Source, source_name: str | None, 
 
 
 class _Unrecorded:
+    def publishing(self) -> None:
+        """Keep nothing."""
+
     def published(self, receipt: Receipt) -> None:
         """Record nothing."""
 
@@ -267,17 +273,17 @@ def _mechanisms(
     source: Any,
     columns: tuple[str, ...],
     mechanism: Any,
-    guarantee: Any,
+    guarantees: tuple[Any, ...],
     utility: Any,
     prior: Any,
     null_as: Hashable,
     raise_small: bool,
 ) -> list[Mechanism]:
     """Return one mechanism for each group of columns: those given, or those designed for the guarantee."""
-    if mechanism is None and guarantee is None:
+    if mechanism is None and not guarantees:
         raise DivulgeError("give a mechanism or a guarantee; there is neither.")
     if mechanism is None:
-        return _designed(source, columns, guarantee, utility, prior, null_as)
+        return _designed(source, columns, guarantees, utility, prior, null_as)
     if isinstance(mechanism, Mapping) and len(columns) > 1 and set(mechanism) == set(columns):
         groups = [((name,), mechanism[name]) for name in columns]
     else:
@@ -289,7 +295,8 @@ def _mechanisms(
     for names, given in groups:
         whole = IntegerChannel.of(getattr(given, "channel", given), raise_small=raise_small)
         chosen.append(certified(names, whole, known, "given" if known is not None else "none"))
-    _check(guarantee, chosen)
+    for guarantee in guarantees:
+        _check(guarantee, chosen)
     return chosen
 
 
@@ -301,8 +308,6 @@ def certified(columns: tuple[str, ...], channel: IntegerChannel, prior: Prior | 
 
 def _check(guarantee: Any, chosen: Sequence[Mechanism]) -> None:
     """Refuse mechanisms that do not keep the guarantee."""
-    if guarantee is None:
-        return
     if len(chosen) > 1:
         total = together([Spent(m.columns, m.channel, m.prior) for m in chosen], None)
         if not total.get(guarantee.kind, float("inf")) <= float(guarantee.values().get("epsilon", -1)):
@@ -318,9 +323,9 @@ def _check(guarantee: Any, chosen: Sequence[Mechanism]) -> None:
 
 
 def _designed(
-    source: Any, columns: tuple[str, ...], guarantee: Any, utility: Any, prior: Any, null_as: Hashable
+    source: Any, columns: tuple[str, ...], guarantees: tuple[Any, ...], utility: Any, prior: Any, null_as: Hashable
 ) -> list[Mechanism]:
-    """Return mechanisms designed for the guarantee: one for all columns while their combinations are few enough.
+    """Return mechanisms designed for the guarantees: one for all columns while their combinations are few enough.
 
     Beyond that each of the k columns gets its share, epsilon/k of ldp, which together are epsilon-ldp and therefore
     also epsilon-pml, -pmc and -lip of all columns.
@@ -330,20 +335,22 @@ def _designed(
     known = None if prior is None else as_prior(prior)
     counts = None if known is not None else contingency(source, columns)
     if counts is not None and len(counts.counts) > MOST_SECRETS and len(columns) > 1:
-        epsilon = guarantee.values().get("epsilon")
-        if guarantee.kind not in ("ldp", "pml", "pmc", "lip") or epsilon is None:
+        if not all(one.kind in ("ldp", "pml", "pmc", "lip") for one in guarantees):
+            names = ", ".join(map(str, guarantees))
             raise DivulgeError.of(
-                "guarantee", "be ldp, pml, pmc or lip for so many combinations of columns", "it", str(guarantee)
+                "guarantee", "be ldp, pml, pmc or lip for so many combinations of columns", "it", names
             )
-        share = parse(f"ldp={float(epsilon) / len(columns) * (1 - 2**-40)!r}")
+        epsilon = min(float(one.values()["epsilon"]) for one in guarantees)
+        share = (parse(f"ldp={epsilon / len(columns) * (1 - 2**-40)!r}"),)
         return [part for name in columns for part in _designed(source, (name,), share, utility, None, null_as)]
     if known is None:
         assert counts is not None
         known = prior_of(counts, null_as)
-    made = design(known, guarantee, utility=utility)
+    made = design(known, *guarantees, utility=utility)
     whole = IntegerChannel.of(_named(made.channel, known))
     chosen = [certified(columns, whole, known, "given" if counts is None else COUNTED)]
-    _check(guarantee, chosen)
+    for guarantee in guarantees:
+        _check(guarantee, chosen)
     return chosen
 
 

@@ -22,6 +22,9 @@ from divulge.releasing.alias import ALIAS_BITS, AliasTable
 BLOCK = 1 << 15
 """Rows drawn at a time: the working arrays of a block fit the second-level cache of a core."""
 
+COMPILING_PAYS = 1 << 27
+"""Rows from which the compiled sampler is faster although it has to be compiled first."""
+
 _TOP, _LOW = (3, 0) if sys.byteorder == "little" else (0, 3)
 
 Kernel = Callable[[AliasTable, np.ndarray, np.ndarray, np.ndarray], None]
@@ -80,10 +83,10 @@ def numba_kernel(table: AliasTable, codes: np.ndarray, words: np.ndarray, out: n
 KERNELS: dict[str, Kernel] = {"numpy": numpy_kernel, "numba": numba_kernel}
 
 
-@cache
-def fastest() -> str:
-    """Return the name of the fastest kernel whose library is installed."""
-    return "numba" if find_spec("numba") else "numpy"
+def fastest(rows: int) -> str:
+    """Return the name of the fastest kernel for so many rows: compiling pays for many, or when it has been done."""
+    pays = rows >= COMPILING_PAYS or _compiled.cache_info().currsize > 0
+    return "numba" if pays and find_spec("numba") else "numpy"
 
 
 def cores() -> int:
@@ -100,7 +103,7 @@ def draw(table: AliasTable, codes: np.ndarray, *, kernel: str | None = None, thr
     codes : integer array of shape (rows,)
         Positions of the secrets, each in [0, N).
     kernel : "numpy" or "numba", optional
-        The fastest installed one when not given. Both draw the same outcomes from the same words.
+        The fastest installed one for so many rows when not given. Both draw the same outcomes from the same words.
     threads : int, optional
         As many as there are processors when not given; each has a fresh key.
 
@@ -124,7 +127,7 @@ def draw(table: AliasTable, codes: np.ndarray, *, kernel: str | None = None, thr
     codes = np.ascontiguousarray(codes)
     if codes.size and not (int(codes.min()) >= 0 and int(codes.max()) < table.rows):
         raise DivulgeError.of("codes", f"be positions from 0 to {table.rows - 1}", "one of them", "outside")
-    run = KERNELS[kernel or fastest()]
+    run = KERNELS[kernel or fastest(len(codes))]
     out = np.empty(len(codes), dtype=np.uint16)
     blocks = -(-len(codes) // BLOCK)
     workers = max(1, min(threads or cores(), blocks))

@@ -1,0 +1,78 @@
+"""Counts of columns against Python's own, for every kind of value and of source."""
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import divulge as dv
+from divulge.releasing import counting
+
+ROWS = 5000
+
+
+def _columns() -> dict[str, Any]:
+    rng = np.random.default_rng(3)
+    letters = rng.choice(["a", "b", "c", None], size=ROWS, p=[0.5, 0.3, 0.1, 0.1])
+    return {
+        "letters": letters.tolist(),
+        "coded": pa.array(letters.tolist()).dictionary_encode(),
+        "whole": rng.integers(0, 300, size=ROWS),
+        "floats": np.where(rng.random(ROWS) < 0.2, np.nan, rng.integers(0, 3, size=ROWS) / 2),
+        "flags": rng.random(ROWS) < 0.3,
+        "money": [Decimal(int(v)) / 4 for v in rng.integers(0, 5, size=ROWS)],
+        "wide": rng.integers(0, 3000, size=ROWS),
+    }
+
+
+def _counted(table: pa.Table, *names: str) -> Counter[Any]:
+    rows = zip(*(table[name].to_pylist() for name in names), strict=True)
+    plain = [tuple(None if v is None or v != v else v for v in row) for row in rows]
+    return Counter(row if len(names) > 1 else row[0] for row in plain)
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    return pa.table(_columns())
+
+
+@pytest.mark.parametrize(
+    "names", [["letters"], ["coded"], ["floats"], ["money"], ["flags", "letters"], ["whole", "coded", "floats"]]
+)
+@pytest.mark.parametrize("dense", [1 << 22, 40])
+def test_counts_are_those_of_python(names: list[str], dense: int, table: pa.Table, monkeypatch: Any) -> None:
+    monkeypatch.setattr(counting, "_DENSE", dense)
+    monkeypatch.setattr("divulge.releasing.sources.MOST_ROWS", 1 << 8)
+    found = dv.contingency(table, names)
+    assert Counter(found.to_dict()) == _counted(table, *names)
+    assert found.rows == ROWS
+    assert found.missing == tuple(_counted(table, name)[None] for name in names)
+    assert all(None not in labels[:-1] for labels in found.labels)
+    assert found.dense().sum() == ROWS
+
+
+def test_files_and_frames_count_alike(table: pa.Table, tmp_path: Path) -> None:
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=700)
+    wanted = _counted(table, "letters", "whole")
+    frame = pd.DataFrame({"letters": table["letters"].to_pylist(), "whole": table["whole"].to_pylist()})
+    for source in (tmp_path / "t.parquet", frame):
+        assert Counter(dv.contingency(source, ["letters", "whole"]).to_dict()) == wanted
+
+
+def test_bad_requests_are_refused(table: pa.Table) -> None:
+    with pytest.raises(dv.DivulgeError, match="'absent'"):
+        dv.contingency(table, "absent")
+    with pytest.raises(dv.DivulgeError, match="at least one column"):
+        dv.contingency(table, [])
+    with pytest.raises(dv.DivulgeError, match="must be a path or a pandas"):
+        dv.contingency(3, "x")
+    twice = pa.table([pa.array([1]), pa.array([2])], names=["x", "x"])
+    with pytest.raises(dv.DivulgeError, match="it has 2"):
+        dv.contingency(twice, "x")
+    assert dv.contingency(table.slice(0, 0), "whole").rows == 0
