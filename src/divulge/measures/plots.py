@@ -11,11 +11,20 @@ if TYPE_CHECKING:
 
 
 def pointwise(variable: "Pointwise", ax: Any = None) -> Any:
-    """Draw the tail P(value > t) over t and return the axes."""
+    """Draw the tail P(value > t) over t, with what lies at infinity in words, and return the axes."""
     pyplot = require("matplotlib.pyplot", "plot")
     ax = pyplot.subplots()[1] if ax is None else ax
-    thresholds = np.unique(variable.values[np.isfinite(variable.values)])
-    ax.step([0.0, *thresholds], [variable.tail(t) for t in [0.0, *thresholds]], where="post")
+    finite = np.unique(variable.values[np.isfinite(variable.values)])
+    end = 1.1 * float(finite[-1]) if len(finite) and finite[-1] > 0 else 1.0
+    steps = np.unique(np.concatenate([[0.0], finite, [end]]))
+    ax.step(steps, [variable.tail(float(t)) for t in steps], where="post")
+    infinite = variable.tail(end)
+    if infinite > 0:
+        below = infinite > 0.15
+        ax.annotate(
+            f"infinite with probability {infinite:.3g}", (end, infinite), (0, -4 if below else 4),
+            textcoords="offset points", ha="right", va="top" if below else "bottom",
+        )  # fmt: skip
     ax.set_xlabel(f"t [{variable.unit}]" if variable.unit else "t")
     ax.set_ylabel(f"P({variable.name} > t)")
     ax.set_ylim(0, 1.02)

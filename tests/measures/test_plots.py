@@ -1,0 +1,24 @@
+"""The picture of a tail: its steps are the tail, and infinite values are told."""
+
+import matplotlib as mpl
+import numpy as np
+from support import RUNNING_CHANNEL, RUNNING_PRIOR
+
+import divulge as dv
+
+mpl.use("Agg")
+
+
+def test_the_line_is_the_tail() -> None:
+    variable = dv.pmc(dv.Joint(RUNNING_PRIOR, RUNNING_CHANNEL))
+    axes = variable.plot()
+    (line,) = axes.lines
+    assert line.get_xdata()[1:3].tolist() == sorted(variable.values)
+    assert line.get_ydata().tolist() == [variable.tail(t) for t in line.get_xdata()]
+    assert "nats" in axes.get_xlabel()
+    assert not axes.texts
+
+
+def test_infinite_values_are_told() -> None:
+    axes = dv.pmc(dv.Joint([0.5, 0.5], np.eye(2))).plot()
+    assert "infinite with probability 1" in axes.texts[0].get_text()
