@@ -106,6 +106,8 @@ from .losses.density_composition import leakage_growth as leakage_growth
 from .losses.density_composition import pmc_given as pmc_given
 from .losses.density_composition import pml_given as pml_given
 from .losses.density_composition import sampled_leakage as sampled_leakage
+from .losses.exchange import from_dp_accounting as from_dp_accounting
+from .losses.exchange import to_dp_accounting as to_dp_accounting
 from .losses.loss import PrivacyLoss as PrivacyLoss
 from .losses.mechanisms import MECHANISMS as MECHANISMS
 from .losses.mechanisms import DiscreteGaussianMechanism as DiscreteGaussianMechanism

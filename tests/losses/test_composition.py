@@ -390,3 +390,39 @@ def test_plot() -> None:
     ax = dv.compose((dv.LaplaceMechanism(1.0), 3)).plot()
     assert ax.get_xlabel() == "epsilon [nats]"
     matplotlib.pyplot.close("all")
+
+
+def test_exchange_with_dp_accounting() -> None:
+    from dp_accounting.pld import privacy_loss_distribution as peer
+
+    mechanism = dv.LaplaceMechanism(2.0)
+    made = dv.to_dp_accounting(mechanism, step=1e-3)
+    theirs = peer.from_laplace_mechanism(2.0, value_discretization_interval=1e-3)
+    (loss,) = mechanism.losses()
+    removed, added = dv.from_dp_accounting(theirs)
+    for epsilon in (0.0, 0.1, 0.3, 0.45):
+        truth = loss.delta(epsilon)
+        assert truth * (1 - 1e-12) <= made.get_delta_for_epsilon(epsilon) <= truth + 1e-6
+        for read in (removed, added):
+            assert read.delta(epsilon) == pytest.approx(theirs.get_delta_for_epsilon(epsilon), rel=1e-9)
+    composed = dv.compose((removed, 10), tolerance=1e-4)
+    truth = theirs.self_compose(10).get_epsilon_for_delta(1e-4)
+    assert composed.epsilon(1e-4).upper == pytest.approx(truth, abs=1e-4)
+    back = dv.from_dp_accounting(made.self_compose(3))[0]
+    assert back.epsilon(1e-5) == pytest.approx(dv.compose((mechanism, 3)).epsilon(1e-5).upper, abs=1e-3)
+
+
+def test_exchange_keeps_both_orders_and_refuses_no_distribution() -> None:
+    sampled = dv.PoissonSampled(dv.GaussianMechanism(1.0), 0.1)
+    made = dv.to_dp_accounting(sampled, step=1e-3)
+    for epsilon in (0.01, 0.3, 1.0):
+        worst = max(loss.delta(epsilon) for loss in sampled.losses())
+        assert worst * (1 - 1e-12) <= made.get_delta_for_epsilon(epsilon) <= worst + 1e-6
+    broken = dv.to_dp_accounting(dv.LaplaceMechanism(1.0), step=0.1)
+    broken._pmf_remove._probs[0] = math.nan
+    for bad in (broken, 1, None):
+        with pytest.raises(dv.DivulgeError):
+            dv.from_dp_accounting(bad)
+    for step in (0.0, -1.0, math.nan):
+        with pytest.raises(dv.DivulgeError):
+            dv.to_dp_accounting(dv.LaplaceMechanism(1.0), step=step)

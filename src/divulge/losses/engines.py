@@ -223,7 +223,7 @@ class GridEngine:
         window = self._window(tilt)
         cumulant, mean, variance = self.plan.moments(tilt)
         deepest = cumulant - tilt * (mean + math.sqrt(variance)) - _QUIET - math.log(self.draws)
-        ranges = [_range(loss, window.step, deepest, self.draws) for loss, _ in self.parts]
+        ranges = [span(loss, window.step, deepest, self.draws) for loss, _ in self.parts]
         farthest = window.step * max(max(abs(a), abs(b)) for a, b in ranges)
         off = 16 * ROUND * (farthest + 1.0)
         shift = self.draws * 2 * off
@@ -319,7 +319,7 @@ def _planning_atoms(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:
     return values[seen], np.log(p[seen])
 
 
-def _range(loss: PrivacyLoss, step: float, deepest: float, draws: int) -> tuple[int, int]:
+def span(loss: PrivacyLoss, step: float, deepest: float, draws: int) -> tuple[int, int]:
     """Return the first and last grid point of a part: almost all of its mass under P, and under the tilted P."""
     bottom, top = _reach(loss, math.exp(-_QUIET) / draws, math.exp(max(deepest, -_DEEPEST)))
     return math.floor(bottom / step), max(math.ceil(top / step), math.floor(bottom / step) + 1)
