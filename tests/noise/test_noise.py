@@ -362,3 +362,42 @@ def test_exponential_mechanism() -> None:
 def test_bad_input_is_refused(arguments: dict[str, object], match: str) -> None:
     with pytest.raises(dv.DivulgeError, match=match):
         dv.NoiseMechanism(arguments.pop("noise"), arguments.pop("secret"), **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian", "logistic", "student-t"])
+def test_means_against_high_precision(kind: str) -> None:
+    m = dv.NoiseMechanism(kind, "bernoulli(0.3)", scale=0.5)
+
+    def given(y: mp.mpf, x: int) -> mp.mpf:
+        return DENSITIES[kind](y - x, mp.mpf("0.5"))
+
+    def outcome(y: mp.mpf) -> mp.mpf:
+        return mp.mpf("0.7") * given(y, 0) + mp.mpf("0.3") * given(y, 1)
+
+    def pml(y: mp.mpf) -> mp.mpf:
+        return outcome(y) * mp.log(max(given(y, 0), given(y, 1)) / outcome(y))
+
+    def information(y: mp.mpf) -> mp.mpf:
+        weighted = ((mp.mpf("0.7"), given(y, 0)), (mp.mpf("0.3"), given(y, 1)))
+        return mp.fsum(p * f * mp.log(f / outcome(y)) for p, f in weighted)
+
+    far = [1e6, 1e4, 500, 50] if kind == "student-t" else [20, 8]
+    cuts = [*(-d for d in far), -2, 0, 0.25, 0.5, 0.75, 1, 3, *(1 + d for d in reversed(far))]
+    with mp.workdps(25):
+        for ours, f in ((m.mean_pml(), pml), (m.mutual_information(), information)):
+            exact = float(mp.quad(f, cuts))
+            assert ours.value == pytest.approx(exact, rel=1e-9)
+            assert abs(ours.value - exact) <= ours.error + 1e-10
+
+
+def test_notebook_display() -> None:
+    html = dv.NoiseMechanism("laplace", "values(0:0.5, 1:0.5)", scale=1.0)._repr_html_()
+    assert "<table>" in html
+    assert "mutual_information" in html
+
+
+def test_posterior_density_integrates_to_one() -> None:
+    m = dv.NoiseMechanism("laplace", "beta(2, 5)", scale=0.5)
+    x = np.linspace(0, 1, 20_001)
+    assert np.trapezoid(m.posterior_density(0.7, x), x) == pytest.approx(1.0, abs=1e-7)
+    assert m.posterior_density(0.7, 1.5) == 0.0

@@ -1,5 +1,6 @@
 """Noise on a number: what each outcome leaks about one record, and what the mechanism leaks at most."""
 
+import html
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,9 +13,10 @@ from divulge.errors import DivulgeError
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.model.shown import html_table
 from divulge.noise import outcomes
 from divulge.noise.families import Noise, as_noise
-from divulge.noise.law import FiniteLaw, Law, law_of
+from divulge.noise.law import ContinuousLaw, FiniteLaw, Law, law_of
 from divulge.noise.search import Side, Supremum, leakage, supremum
 from divulge.noise.secrets import Secret, as_secret, clipped
 from divulge.units import Unit, nats_per
@@ -108,6 +110,23 @@ class NoiseMechanism:
         weights = self.law.log_prior + self.law.log_given(point)[0] - self.law.log_outcome(point)[0]
         p = np.exp(weights)
         return Prior(p / p.sum(), [float(v) for v in self.law.values])
+
+    def posterior_density(self, y: float, x: Any) -> Any:
+        """Return the density of one record at `x` given the outcome `y`, for a secret with a density; shape of `x`.
+
+        Examples
+        --------
+        >>> m = NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0)
+        >>> round(m.posterior_density(1.0, 0.5), 6)  # normal with mean 1/2 and variance 1/2
+        0.56419
+        """
+        if not isinstance(self.law, ContinuousLaw):
+            raise DivulgeError.of("secret", "have a density and be one record", "it", repr(self), "see `posterior`.")
+        at, point = np.atleast_1d(np.asarray(x, dtype=np.float64)), self._points(y)
+        log_ratio = self.noise.log_density(point[0] - at) - self.law.log_outcome(point)[0]
+        inside = (at >= self.secret.low) & (at <= self.secret.high)
+        value = np.where(inside, self.secret.continuous.pdf(at) * np.exp(log_ratio), 0.0)
+        return float(value[0]) if np.ndim(x) == 0 else value.reshape(np.shape(x))
 
     @cached_property
     def pml_supremum(self) -> Supremum:
@@ -216,6 +235,13 @@ class NoiseMechanism:
         from divulge.noise.plots import plot
 
         return plot(self, y, ax)
+
+    def _repr_html_(self) -> str:
+        found = self.to_dict()
+        rows = [(name, found[name]["value"]) for name in ("pml", "pmc")]
+        rows += [(name, found[name]) for name in ("ldp", "mean_pml", "mutual_information")]
+        table = html_table([name for name, _ in rows], ["nats"], np.array([[value] for _, value in rows]))
+        return f"<p>{html.escape(repr(self))}</p>{table}"
 
     def __repr__(self) -> str:
         about = f", about one of {self.records} records" if self.records > 1 else ""
