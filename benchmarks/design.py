@@ -1,0 +1,100 @@
+"""Designs against the targets, and beside a researcher's way: all vertices listed, then cvxpy.
+
+python benchmarks/design.py [quick]
+"""
+
+import itertools
+import math
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import divulge as dv
+
+COLUMNS = ("class_of_worker", "education", "marital_status", "major_industry", "major_occupation", "race",
+           "hispanic_origin", "sex", "citizenship", "income")  # fmt: skip
+Case = tuple[str, Any, Any, float, float]
+
+
+def random_counts(n: int, total: int) -> dv.Prior:
+    rng = np.random.default_rng(n)
+    counts = rng.multinomial(total - n, rng.dirichlet(np.ones(n))) + 1
+    return dv.Prior.from_counts([int(c) for c in counts])
+
+
+def real(n: int, tails: float = 1.0) -> np.ndarray:
+    p = np.maximum(np.random.default_rng(n).dirichlet(np.full(n, tails)), 1e-12)
+    return p / p.sum()
+
+
+def cases(quick: bool) -> Iterator[Case]:
+    """Yield (name, prior, guarantee, relative gap wanted, seconds allowed)."""
+    for n in (100, 500):
+        for guarantee in (dv.PML(0.5), dv.ALIP(1, 0.5), dv.LDP(1)):
+            yield f"counts N={n}, n=2500", random_counts(n, 2500), guarantee, 1e-9, 1
+    from divulge.files import read_prior
+
+    for name in COLUMNS:
+        for guarantee in (dv.PML(0.5), dv.LDP(1)):
+            yield f"census {name}", read_prior(f"{dv.datasets.census_path()}:{name}"), guarantee, 1e-7, 5
+    for n in (18, 24, 32, 45, 100) if quick else (18, 24, 32, 45, 100, 200):
+        for guarantee in (dv.PML(0.5), dv.ALIP(1, 0.5)):
+            yield f"real N={n}", real(n), guarantee, 1e-5, 30
+        yield f"real N={n}", real(n), dv.LDP(1), 1e-6, 10
+    if not quick:
+        for guarantee in (dv.PML(0.5), dv.ALIP(1, 0.5)):
+            yield "real N=500", real(500), guarantee, 1e-5, 60
+    for guarantee in (dv.PML(0.5), dv.LDP(1)):
+        yield "Dirichlet(0.1) N=50", real(50, 0.1), guarantee, 1e-3, 60
+
+
+def peer(p: np.ndarray, epsilon: float) -> tuple[float, float]:
+    """Return (utility, seconds) of PML by listing every vertex and handing them to cvxpy."""
+    import cvxpy as cp
+
+    started = time.perf_counter()
+    n, high = len(p), math.exp(epsilon)
+    found = []
+    sets = np.array(list(itertools.product((0.0, high), repeat=n - 1)))
+    for between in range(n):
+        others = np.delete(np.arange(n), between)
+        value = (1 - sets @ p[others]) / p[between]
+        good = (value >= 0) & (value <= high)
+        found.append(np.insert(sets[good], between, value[good], axis=1))
+    v = np.unique(np.round(np.concatenate(found), 12), axis=0)
+    mu = (p * v * np.log(np.where(v > 0, v, 1.0))).sum(axis=1)
+    w = cp.Variable(len(v), nonneg=True)
+    problem = cp.Problem(cp.Maximize(mu @ w), [v.T @ w == np.ones(n)])
+    problem.solve()
+    return float(problem.value), time.perf_counter() - started
+
+
+def main() -> None:
+    quick = "quick" in sys.argv
+    dv.design([0.4, 0.3, 0.2, 0.1], dv.PML(0.6))
+    print(f"{'prior':28}{'guarantee':14}{'method':19}{'gap':>9}{'wanted':>9}{'seconds':>9}{'allowed':>9}")
+    for name, prior, guarantee, wanted, allowed in cases(quick):
+        started = time.perf_counter()
+        found = dv.design(prior, guarantee, time_limit=allowed * 0.9)
+        seconds = time.perf_counter() - started
+        good = "" if found.relative_gap <= wanted and seconds <= allowed else "  missed"
+        print(f"{name:28}{guarantee!s:14}{found.method:19}{found.relative_gap:9.1e}{wanted:9.0e}"
+              f"{seconds:9.2f}{allowed:9g}{good}", flush=True)  # fmt: skip
+    print(f"\n{'beside cvxpy over vertices':28}{'divulge':>12}{'cvxpy':>12}{'seconds':>10}{'cvxpy':>10}{'ratio':>8}")
+    for n in (10, 12, 14) if quick else (10, 12, 14, 16):
+        p = real(n)
+        started = time.perf_counter()
+        found = dv.design(p, dv.PML(0.5))
+        seconds = time.perf_counter() - started
+        theirs, slow = peer(p, 0.5)
+        print(
+            f"N={n:<26}{found.utility:12.8f}{theirs:12.8f}{seconds:10.3f}{slow:10.2f}{slow / seconds:8.0f}", flush=True
+        )
+    print("qif designs for expected scores alone, not for these utilities: see the linear scores.")
+
+
+if __name__ == "__main__":
+    main()
