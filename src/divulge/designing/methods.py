@@ -30,7 +30,7 @@ def _closed(problem: Problem, effort: Effort) -> Mixture | None:
 
 
 def _enumerated(problem: Problem, effort: Effort) -> Mixture | None:
-    return generate(problem, Exhaustive(problem), effort) if Exhaustive.fits(problem.classes) else None
+    return generate(problem, Exhaustive(problem), effort) if Exhaustive.fits(problem) else None
 
 
 def _counted(problem: Problem, effort: Effort) -> Mixture | None:

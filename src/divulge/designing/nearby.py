@@ -24,7 +24,7 @@ from divulge.designing.vertices import (
     pair_vertices,
 )
 
-_SETS = 150_000
+FEW, MANY = 4_000, 150_000
 _HALF = 40_000
 _FREE = 22
 
@@ -83,13 +83,18 @@ class Nearby:
         self.problem, self.sets_each = problem, sets_each
         self.p = problem.classes.probability
         self.random = np.random.default_rng(seed)
-        targets = [box.t for box in problem.shape.boxes] + [self._best(pair) for pair in problem.shape.pairs]
-        listed = [self._listed(t) or self._sampled(t) for t in targets]
+        self.targets = [box.t for box in problem.shape.boxes] + [self._best(pair) for pair in problem.shape.pairs]
+        self._fill(FEW)
+
+    def _fill(self, most: int) -> None:
+        """Make the pools from at most so many listed sets for each target, or from a sample where there is no list."""
+        problem, self.most = self.problem, most
+        found = [self._listed(t) or self._sampled(t) for t in self.targets]
         count = len(problem.shape.boxes)
-        self.boxes = [BoxPool(problem, box, *found) for box, found in zip(problem.shape.boxes, listed, strict=False)]
+        self.boxes = [BoxPool(problem, box, *f) for box, f in zip(problem.shape.boxes, found[:count], strict=True)]
         self.pairs = [
-            PairPool(problem, pair, target, *found)
-            for pair, target, found in zip(problem.shape.pairs, targets[count:], listed[count:], strict=True)
+            PairPool(problem, pair, target, *f)
+            for pair, target, f in zip(problem.shape.pairs, self.targets[count:], found[count:], strict=True)
         ]
 
     def _best(self, pair: Pair) -> float:
@@ -109,7 +114,7 @@ class Nearby:
         if first is None or second is None:
             return None
         (left, a), (right, b) = first, second
-        i, j, delta = within(a, b, light, _SETS)
+        i, j, delta = within(a, b, light, self.most)
         sets = np.zeros((len(i), len(self.p)), dtype=bool)
         sets[:, order[::2]], sets[:, order[1::2]] = left[i], right[j]
         return (sets if light == target else ~sets), min(delta, room)
@@ -140,18 +145,15 @@ class Nearby:
         return joined([simple_start(self.problem), silence(self.problem)])
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
-        """Return the pool's best vertices, and the largest excess when it is known for all."""
-        problem, found, worst = self.problem, [], -math.inf
+        """Return the pools' best vertices, and the largest excess of any; the pools grow when they have no more to say."""
         most = 4 * len(self.p)
-        for pool in self.boxes:
-            fresh, top = pool.price(dual, most)
-            found.append(fresh)
-            worst = max(worst, top)
-        for pool in self.pairs:
-            fresh, top = pool.price(dual, most)
-            found.append(fresh)
-            worst = max(worst, top)
-        return joined(found), worst + problem.rounding(dual)
+        while True:
+            parts = [pool.price(dual, most) for pool in (*self.boxes, *self.pairs)]
+            fresh, worst = joined([v for v, _ in parts]), max(top for _, top in parts)
+            rounding = self.problem.rounding(dual)
+            if len(fresh) or worst <= rounding or self.most >= MANY or math.inf in (self.most, worst):
+                return fresh, worst + rounding
+            self._fill(min(MANY, 6 * self.most))
 
 
 class BoxPool:

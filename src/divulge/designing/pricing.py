@@ -26,6 +26,7 @@ from divulge.designing.vertices import (
 )
 
 _ULP = 2.0**-52
+_ORDERS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +104,13 @@ def simple_start(problem: Problem) -> Vertices:
     """
     classes = problem.classes
     parts: list[Vertices] = []
+    orders = np.random.default_rng(0).permuted(np.tile(np.arange(len(classes.size)), (_ORDERS, 1)), axis=1)
+    orders[0] = np.arange(len(classes.size))
     for box in problem.shape.boxes:
-        parts.append(box_vertices(box, classes, *_arcs(classes, box.t)))
+        parts += [box_vertices(box, classes, *_arcs(classes, box.t, order)) for order in orders]
     for pair in problem.shape.pairs:
         for pi in {pair.least, (pair.least + pair.most) / 2, pair.most}:
-            counts, _ = _arcs(classes, pi)
+            counts, _ = _arcs(classes, pi, orders[0])
             for sets in (counts, classes.size - counts, np.eye(len(classes.size), dtype=counts.dtype)):
                 mass = sets @ classes.probability
                 good = (mass >= pair.least) & (mass <= pair.most) & (mass > 0) & (mass < 1)
@@ -115,14 +118,14 @@ def simple_start(problem: Problem) -> Vertices:
     return joined(parts)
 
 
-def _arcs(classes: Classes, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return (counts, class in between) of the arcs of mass t that start at each class and go round the prior."""
+def _arcs(classes: Classes, t: float, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (counts, class in between) of the arcs of mass t that start at each class and go round in an order."""
     size = len(classes.size)
     counts, between = np.zeros((size, size), dtype=np.int64), np.zeros(size, dtype=np.intp)
     for start in range(size):
         left = t
         for step in range(size):
-            c = (start + step) % size
+            c = order[(start + step) % size]
             whole = int(min(classes.size[c], np.floor(left / classes.probability[c] + 1e-12)))
             counts[start, c] = whole
             left = max(0.0, left - whole * classes.probability[c])
@@ -141,8 +144,6 @@ def silence(problem: Problem) -> Vertices:
 class Exhaustive:
     """All sets of secrets (up to permutations of equals), listed once: exact prices by one product."""
 
-    LIMIT = 1 << 17
-
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         sizes = problem.classes.size
@@ -152,9 +153,10 @@ class Exhaustive:
         self.boxes = [self._betweens(box) for box in problem.shape.boxes]
 
     @classmethod
-    def fits(cls, classes: Classes) -> bool:
-        """Whether the sets are few enough."""
-        return bool(np.log2(classes.size + 1.0).sum() <= np.log2(cls.LIMIT))
+    def fits(cls, problem: Problem) -> bool:
+        """Whether the sets are few: tiny priors, and somewhat larger ones where a capacity rules other ways out."""
+        most = 14 if problem.limits.capacity == np.inf else 17
+        return bool(np.log2(problem.classes.size + 1.0).sum() <= most)
 
     def _betweens(self, box: Box) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return (row of the set, class in between, x, loss) of all vertices of a box."""
