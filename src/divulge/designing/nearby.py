@@ -145,7 +145,7 @@ class Nearby:
         return joined([simple_start(self.problem), silence(self.problem)])
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
-        """Return the pools' best vertices, and the largest excess of any; the pools grow when they have no more to say."""
+        """Return the pools' best vertices and the largest excess of any; pools with no more to say grow."""
         most = 4 * len(self.p)
         while True:
             parts = [pool.price(dual, most) for pool in (*self.boxes, *self.pairs)]
