@@ -1,0 +1,73 @@
+"""Named mechanisms beside dp-accounting, and mpmath where the peer gives up digits."""
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from dp_accounting import dp_event
+from dp_accounting.pld import privacy_loss_distribution as pld
+from dp_accounting.rdp import rdp_privacy_accountant as rdp
+
+import divulge as dv
+
+NAMED = {
+    "gaussian": (dv.GaussianMechanism(1.5), lambda: pld.from_gaussian_mechanism(1.5)),
+    "laplace": (dv.LaplaceMechanism(0.7), lambda: pld.from_laplace_mechanism(0.7)),
+    "discrete laplace": (dv.DiscreteLaplaceMechanism(1.5, 3), lambda: pld.from_discrete_laplace_mechanism(1 / 1.5, 3)),
+    "discrete gaussian": (dv.DiscreteGaussianMechanism(2.0, 2), lambda: pld.from_discrete_gaussian_mechanism(2.0, 2)),
+    "randomized response": (
+        dv.RandomizedResponse(math.log(5), 4),
+        lambda: pld.from_randomized_response(0.5, 4),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_delta_and_epsilon_agree(name):
+    mechanism, build = NAMED[name]
+    theirs = build()
+    for epsilon in (0.0, 0.4, 1.1):
+        delta = dv.delta_from_epsilon(mechanism, epsilon).value
+        assert delta == pytest.approx(theirs.get_delta_for_epsilon(epsilon), rel=2e-4, abs=1e-9)
+    for delta in (1e-2, 1e-5):
+        epsilon = dv.epsilon_from_delta(mechanism, delta).value
+        assert epsilon == pytest.approx(theirs.get_epsilon_for_delta(delta), rel=1e-3)
+        assert dv.delta_from_epsilon(mechanism, epsilon).value <= delta
+
+
+@pytest.mark.parametrize("alpha", [1.5, 2.0, 10.0])
+def test_renyi_curves_agree(alpha):
+    events = {
+        dv.GaussianMechanism(1.5): dp_event.GaussianDpEvent(1.5),
+        dv.LaplaceMechanism(0.7): dp_event.LaplaceDpEvent(0.7),
+    }
+    for mechanism, event in events.items():
+        accountant = rdp.RdpAccountant(orders=[alpha])
+        accountant.compose(event)
+        theirs = accountant._rdp[0]
+        assert dv.renyi_dp(mechanism, alpha).value == pytest.approx(theirs, rel=1e-9)
+
+
+def test_deep_tails_against_high_precision():
+    """Near the end of Laplace and 36 deviations out of a Gaussian, where differences of tails lose all digits."""
+    with mp.workdps(50):
+        for gap in (1e-3, 1e-9, 1e-15):
+            epsilon = 1.0 - gap
+            expected = -mp.expm1((mp.mpf(epsilon) - 1) / 2)
+            assert dv.delta_from_epsilon(dv.LaplaceMechanism(1.0), epsilon).value == pytest.approx(
+                float(expected), rel=1e-13
+            )
+        found = dv.epsilon_from_delta(dv.GaussianMechanism(1.0), 1e-290).value
+
+        def delta(e):
+            return mp.ncdf(0.5 - e) - mp.exp(e) * mp.ncdf(-0.5 - e)
+
+        assert delta(mp.mpf(found) * (1 + mp.mpf(1e-13))) <= 1e-290 <= delta(mp.mpf(found) * (1 - mp.mpf(1e-13)))
+
+
+def test_a_mixed_up_order_is_the_peers_not_ours():
+    """Removing all mass of one outcome is infinite one way only; the smaller order alone would miss it."""
+    p, q = np.array([0.5, 0.5, 0.0]), np.array([0.45, 0.45, 0.1])
+    assert dv.PrivacyLoss.between(p, q).epsilon(0.0) == pytest.approx(math.log(10 / 9))
+    assert dv.epsilon_from_delta([p, q], 0.0).value == math.inf
