@@ -213,3 +213,39 @@ def test_tiny_deltas_keep_their_sign_and_size():
     c = dv.Channel([[0.5, 0.5, 1e-300], [0.5, 0.5, 0.0], [0.25, 0.75, 0.0]])
     deltas = dv.delta_from_epsilon(c, [0.0, 1.0, 50.0]).value
     assert deltas.tolist() == [0.25, 1e-300, 1e-300]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda m: dv.delta_from_epsilon(m, math.nan),
+        lambda m: dv.epsilon_from_delta(m, math.nan),
+        lambda m: dv.tail_from_epsilon(m, math.nan),
+        lambda m: dv.epsilon_from_tail(m, math.nan),
+        lambda m: dv.relaxed_delta(m, math.nan, 0.1),
+        lambda m: dv.relaxed_delta(m, 1.0, math.nan),
+        lambda m: dv.renyi_dp(m, math.nan),
+        lambda m: dv.renyi_order(m, math.nan),
+        lambda m: dv.abs_chi(m, math.nan),
+        lambda m: dv.ternary_abs_chi([[0.5, 0.5], [0.4, 0.6]], math.nan),
+        lambda m: dv.f_divergence(m, lambda r: r),
+        lambda m: dv.zcdp_rho(m, math.nan),
+        lambda m: dv.zcdp_rho(m, up_to=math.nan),
+        lambda m: dv.zcdp_xi(m, math.nan),
+        lambda m: dv.approximate_zcdp_rho(m, math.nan),
+        lambda m: dv.approximate_zcdp_rho(m, 0.1, math.nan),
+        lambda m: dv.kl_privacy(m, unit="bytes"),
+        lambda m: dv.kl_privacy("rows"),
+    ],
+)
+def test_what_is_no_number_is_refused_and_never_read_as_privacy(ask):
+    for subject in (dv.LaplaceMechanism(1.0), dv.RandomizedResponse(1.0)):
+        with pytest.raises(dv.DivulgeError):
+            ask(subject)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "laplace", "discrete-laplace", "discrete-gaussian", "exponential"])
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
+def test_mechanisms_refuse_what_is_no_scale(name, bad):
+    with pytest.raises(dv.DivulgeError):
+        dv.MECHANISMS[name](bad)

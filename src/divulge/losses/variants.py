@@ -64,7 +64,7 @@ def tail_from_epsilon(subject: Any, epsilon: float, neighbors: Any = None, unit:
     >>> tail_from_epsilon([["3/4", "1/4"], ["1/4", "3/4"]], 1.0).value
     0.75
     """
-    threshold = float(epsilon) * nats_per(unit)
+    threshold = _nats(epsilon, "epsilon", unit)
     return worst(subject, lambda loss: loss.tail(threshold), neighbors)
 
 
@@ -90,7 +90,7 @@ def relaxed_delta(subject: Any, epsilon: float, outside: float, neighbors: Any =
     >>> relaxed_delta([["3/4", "1/4"], ["1/4", "3/4"]], 0.0, outside=0.75).value
     0.0
     """
-    threshold = float(epsilon) * nats_per(unit)
+    threshold = _nats(epsilon, "epsilon", unit)
     return worst(subject, lambda loss: loss.relaxed(threshold, outside), neighbors)
 
 
@@ -132,7 +132,7 @@ def renyi_order(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit 
     >>> renyi_order(GaussianMechanism(sigma=2.0), 1.0).value
     8.0
     """
-    threshold = float(epsilon) * nats_per(unit)
+    threshold = _nats(epsilon, "epsilon", unit)
     return worst(subject, lambda loss: _largest_order(loss, threshold), neighbors, least=True)
 
 
@@ -355,8 +355,7 @@ def zcdp_xi(subject: Any, rho: float, neighbors: Any = None, *, up_to: float = m
     >>> zcdp_xi(LaplaceMechanism(scale=1.0), rho=0.0).value  # pure DP
     1.0
     """
-    scale = nats_per(unit)
-    found = worst(subject, lambda loss: supremum(curve_of(loss), beyond(float(rho) * scale), up_to), neighbors)
+    found = worst(subject, lambda loss: supremum(curve_of(loss), beyond(_nats(rho, "rho", unit)), up_to), neighbors)
     return _in(unit, found)
 
 
@@ -410,8 +409,12 @@ def _of_curves(
     up_to: float = math.inf,
     unit: Unit = "nats",
 ) -> Worst:
-    score = per_order(float(xi) * nats_per(unit))
+    score = per_order(_nats(xi, "xi", unit))
     return _in(unit, worst(subject, lambda loss: max(0.0, supremum(curve(loss), score, up_to)), neighbors))
+
+
+def _nats(value: float, argument: str, unit: Unit) -> float:
+    return float(numbers(value, argument)) * nats_per(unit)
 
 
 def _in(unit: Unit, found: Worst) -> Worst:
