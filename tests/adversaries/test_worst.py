@@ -186,3 +186,9 @@ def test_the_game_where_nothing_is_lost() -> None:
 def test_no_game_without_rounds(n: float) -> None:
     with pytest.raises(dv.DivulgeError):
         dv.worst_average([[1.0]]).simulate(n)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, math.nan, "2", [1]])
+def test_no_function_without_symbols(k: object) -> None:
+    with pytest.raises(dv.DivulgeError):
+        dv.worst_function([[0.25, 0.25], [0.4, 0.1]], 0, k)

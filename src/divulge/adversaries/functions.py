@@ -11,6 +11,7 @@ from divulge.adversaries.adversary import Cost, Gain
 from divulge.errors import DivulgeError
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel
+from divulge.model.entries import entries
 from divulge.model.labels import Labels
 
 MOST_ENTRIES = 10**7
@@ -44,7 +45,7 @@ class RandomizedFunction:
 
         A guesser who says k is wrong with probability E[misses(X)].
         """
-        misses = np.asarray(misses)
+        misses = entries(misses, "misses", 1, lambda index: f"entry {index[0]}")
         if not len(misses) * (k + 1) <= MOST_ENTRIES:
             raise DivulgeError.of(
                 "k", f"give at most {MOST_ENTRIES} probabilities for {len(misses)} secrets", "it", str(k)

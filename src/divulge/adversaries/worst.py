@@ -128,8 +128,8 @@ def _symbols(p: Any, rest: Any, left: Any) -> int:
     return int(min(MOST_SYMBOLS, max(1, math.ceil(p / rest))))
 
 
-def _checked(k: int) -> int:
-    if k not in range(1, 10**9):
+def _checked(k: Any) -> int:
+    if not (isinstance(k, (int, np.integer)) and k >= 1):
         raise DivulgeError.of("k", "be a whole number, at least 1", "it", repr(k))
     return int(k)
 
