@@ -15,13 +15,15 @@ from divulge.losses.engines import Engine, Part, alike, engine, merged
 from divulge.losses.loss import Bracket, PrivacyLoss, order
 from divulge.losses.orders import Curve, per_order, supremum
 from divulge.losses.promised import AdpRelease, ZcdpRelease
-from divulge.losses.subject import privacy_losses
+from divulge.losses.subject import counted, privacy_losses
 from divulge.losses.sums import log_or_none, log_sum
 from divulge.units import Unit, nats_per
 
 _COARSER = 1e4
 _FINER = 0.25
 _ATTEMPTS = 4
+_WORTH = 0.7
+"""A finer grid that leaves more than this share of the bracket is the last one tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,15 +156,16 @@ class Composition:
             return Bracket(math.inf, math.inf)
         if delta <= infinite.upper:
             return Bracket(pure, pure) if infinite.lower == infinite.upper else Bracket(0.0, math.inf)
-        goal, lower, upper = math.log(delta), 0.0, pure
+        goal, lower, upper, width = math.log(delta), 0.0, pure, math.inf
         for _ in range(_ATTEMPTS if tolerance == self.tolerance else 1):
             (low, high), start = self._engine(index, tolerance).near_delta(goal)
             lower = crossing(lambda e, low=low: low.log_delta(e, -1) - goal, start, -1)
             if self.rho > 0:
                 return Bracket(lower, crossing(lambda e: self._log_delta_by_renyi(index, e) - goal, lower, 1))
             upper = min(pure, crossing(lambda e, high=high: high.log_delta(e, 1) - goal, start, 1))
-            if upper - lower <= self.tolerance:
+            if upper - lower <= self.tolerance or upper - lower > _WORTH * width:
                 break
+            width = upper - lower
             tolerance *= _FINER
         return Bracket(min(lower, upper), upper)
 
@@ -297,19 +300,12 @@ def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:
     >>> compose((RandomizedResponse(0.1), 1000)).epsilon(1e-6).upper.__round__(7)
     19.3446714
     """
-    counted = tuple(_counted(release) for release in releases)
-    if not counted:
+    counts = tuple(counted(release) for release in releases)
+    if not counts:
         raise DivulgeError.of("releases", "name at least one release", "it", "empty")
     if not 0 < tolerance < math.inf:
         raise DivulgeError.of("tolerance", "be positive and finite", "it", str(tolerance))
-    return Composition(counted, _directions(counted), tolerance)
-
-
-def _counted(release: Any) -> tuple[Any, int]:
-    subject, count = release if isinstance(release, tuple) and len(release) == 2 else (release, 1)
-    if isinstance(count, bool) or not (isinstance(count, (int, float)) and count >= 1 and count == int(count)):
-        raise DivulgeError.of("count", "be a whole number of at least 1", "it", repr(count))
-    return subject, int(count)
+    return Composition(counts, _directions(counts), tolerance)
 
 
 def _directions(releases: tuple[tuple[Any, int], ...]) -> tuple[Direction, ...]:

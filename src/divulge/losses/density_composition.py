@@ -16,6 +16,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.losses.lattice import log_multinomial, number_of_types, types
 from divulge.losses.loss import Bracket
+from divulge.losses.subject import counted
 from divulge.measures.capacity import maximal_leakage
 from divulge.measures.density import ldp, pmc, pml
 from divulge.measures.pointwise import Pointwise
@@ -63,25 +64,20 @@ class Releases:
 
 def _releases(prior: Any, releases: Sequence[Any]) -> Releases:
     known = as_prior(prior)
-    counted: list[Counted] = []
-    for release in releases:
-        channel, count = release if isinstance(release, tuple) and len(release) == 2 else (release, 1)
-        if isinstance(count, bool) or not (isinstance(count, (int, float)) and count >= 1 and count == int(count)):
-            raise DivulgeError.of("count", "be a whole number of at least 1", "it", repr(count))
-        counted.append((as_channel(channel), int(count)))
-    if not counted:
+    named = tuple((as_channel(channel), count) for channel, count in map(counted, releases))
+    if not named:
         raise DivulgeError.of("releases", "name at least one release", "it", "empty")
     seen = np.flatnonzero(known.support)
     matrices: list[tuple[np.ndarray, int]] = []
-    for channel, count in counted:
+    for channel, count in named:
         joint = Joint(known, channel)
         matrix = joint.channel.floats
         dense = matrix.toarray() if joint.channel.sparse else matrix
         rows = dense[np.flatnonzero(joint.prior.support)]
         matrices.append((rows[:, (rows > 0).any(axis=0)], count))
-    first = Joint(known, counted[0][0])
+    first = Joint(known, named[0][0])
     secrets = tuple(first.secrets[int(i)] for i in np.flatnonzero(first.prior.support))
-    return Releases(first.prior.floats[seen], secrets, tuple(matrices), tuple(counted), known)
+    return Releases(first.prior.floats[seen], secrets, tuple(matrices), named, known)
 
 
 def _log_likelihoods(counts: np.ndarray, matrix: np.ndarray) -> np.ndarray:

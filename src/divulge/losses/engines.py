@@ -314,7 +314,7 @@ def _planning_atoms(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:
     found = grid.cells(loss, edges)
     p = np.append(found.p, max(0.0, float(loss.tail(grid.nudged(edges)[-1])) - loss.infinite))
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.append(np.clip(np.log(found.p / found.q), edges[:-1], edges[1:]), edges[-1])
+        values = np.append(np.clip(np.log(found.p) - np.log(found.q), edges[:-1], edges[1:]), edges[-1])
     seen = (p > 0) & (values == values)
     return values[seen], np.log(p[seen])
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.losses.atoms import AtomicLoss
-from divulge.losses.closed import GaussianLoss
+from divulge.losses.closed import GaussianLoss, LaplaceLoss
 
 ACCURACY = 2.0**-44
 """Relative error that a tail P(L > t) may have (checked against mpmath for the named mechanisms)."""
@@ -107,6 +107,22 @@ def _(loss: GaussianLoss, edges: np.ndarray) -> Cells:
         np.where(better_p, p_error, found.p_error),
         np.where(better_q, q_error, found.q_error),
     )
+
+
+@cells.register
+def _(loss: LaplaceLoss, edges: np.ndarray) -> Cells:
+    """Closed forms: densities e^((t - e)/2) / 4 and e^(-(t + e)/2) / 4 between atoms at both ends."""
+    edges, e = nudged(edges), loss.top
+    inside = np.clip(edges, -e, e)
+    width = np.diff(inside)
+    p = np.exp((inside[:-1] - e) / 2) * np.expm1(width / 2) / 2
+    q = np.exp(-(inside[:-1] + e) / 2) * -np.expm1(-width / 2) / 2
+    for end, mass, mass_q in ((-e, math.exp(-e) / 2, 0.5), (e, 0.5, math.exp(-e) / 2)):
+        cell = int(np.searchsorted(edges, end, side="right")) - 1
+        if 0 <= cell < len(p):
+            p[cell] += mass
+            q[cell] += mass_q
+    return Cells(p, q, 16 * ROUND * p + _TINY, 16 * ROUND * q + _TINY)
 
 
 def _normal_cells(middle: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -55,5 +55,5 @@ def growth(found: "Growth", ax: Any = None) -> Any:
     ax.set_xscale("log")
     ax.set_xlabel("releases about the same secret")
     ax.set_ylabel("E[pml | X = x], dashed: -log P(x) [nats]")
-    ax.legend()
+    ax.legend(loc="center right")
     return ax

@@ -50,3 +50,17 @@ def _of_rows(channel: Channel, neighbors: Any) -> Iterator[AtomicLoss]:
     matrix = channel.matrix.toarray() if channel.sparse else channel.matrix
     for i, j in ordered_pairs(channel.secrets, neighbors).tolist():
         yield AtomicLoss.of_rows(matrix[i], matrix[j], (channel.secrets[i], channel.secrets[j]))
+
+
+def counted(release: Any) -> tuple[Any, int]:
+    """Return a release and how often it is made: a pair (release, count) as it is, anything else once.
+
+    Examples
+    --------
+    >>> counted(("coin", 3)), counted("coin")
+    (('coin', 3), ('coin', 1))
+    """
+    subject, count = release if isinstance(release, tuple) and len(release) == 2 else (release, 1)
+    if isinstance(count, bool) or not (isinstance(count, (int, float)) and count >= 1 and count == int(count)):
+        raise DivulgeError.of("count", "be a whole number of at least 1", "it", repr(count))
+    return subject, int(count)
