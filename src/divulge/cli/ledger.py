@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import JsonOption, UnitOption, emit, print_table
+from divulge.releasing.sources import printable
 from divulge.units import nats_per
 
 LedgerOption = Annotated[
@@ -93,6 +94,4 @@ def _in(promised: Any, unit: str) -> dict[str, float]:
 
 
 def _shown(name: Any) -> str:
-    """Return a name without control characters."""
-    text = name if isinstance(name, str) else ", ".join(name)
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return printable(name if isinstance(name, str) else ", ".join(name))

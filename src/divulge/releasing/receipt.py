@@ -19,6 +19,7 @@ from divulge.model.channel import Channel
 from divulge.model.entries import frozen
 from divulge.model.integer import IntegerChannel
 from divulge.model.prior import Prior
+from divulge.releasing.sinks import digest
 
 FORMAT = "divulge receipt 1"
 
@@ -105,6 +106,15 @@ class Receipt:
     digest : str or None
         SHA-256 of the output file.
     table : the released table, when no sink was given; not part of the written receipt
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from divulge import Channel, release
+    >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+    >>> receipt = release(pa.table({"answer": ["yes", "no", "no"]}), column="answer", mechanism=coin)
+    >>> receipt.columns, receipt.channel == coin
+    (('answer',), True)
     """
 
     mechanisms: tuple[Mechanism, ...]
@@ -156,6 +166,10 @@ class Receipt:
             "mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms],
         }
         return {**body, "checksum": checksum(body)}
+
+    def describes(self, path: str | os.PathLike[str]) -> bool:
+        """Say whether the file or folder at `path` is the output that was released, to the byte."""
+        return self.digest == digest(Path(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the receipt as JSON; the file appears whole or not at all."""

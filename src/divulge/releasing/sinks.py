@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.releasing.sources import opener
+from divulge.releasing.sources import opener, printable
 
 ROWS_A_PART = 1 << 24
 """Rows in one file of a folder."""
@@ -160,7 +160,7 @@ def staged(final: Path) -> Generator[Path]:
         yield temporary
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else "the disk may be full"
-        raise DivulgeError(f"{final.name}: cannot be written: {reason}. Nothing was published.") from None
+        raise DivulgeError(f"{printable(final.name)}: cannot be written: {reason}. Nothing was published.") from None
     finally:
         remove(temporary)
 
@@ -198,7 +198,7 @@ def _claim(temporary: Path, final: Path) -> None:
 def refuse_taken(final: Path, force: bool) -> None:
     """Refuse a name that is taken, unless forced."""
     if os.path.lexists(final) and not force:
-        raise DivulgeError(f"{final.name}: there is one already. Hint: force=True, or --force, replaces it.")
+        raise DivulgeError(f"{printable(final.name)}: there is one already. Hint: force=True, or --force, replaces it.")
 
 
 def digest(path: Path) -> str:

@@ -60,10 +60,21 @@ class Source:
                 )
 
 
+def printable(name: str) -> str:
+    """Return a name with its control characters written out, so that printing it does nothing else.
+
+    Examples
+    --------
+    >>> printable("a\x1b[2J")
+    'a\\\\x1b[2J'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+
+
 @contextmanager
 def reading(name: str) -> Generator[None]:
     """Turn the errors of Arrow into one that names the table and, because they can quote cells, nothing else."""
-    pa = require("pyarrow", "tables")
+    pa, name = require("pyarrow", "tables"), printable(name)
     try:
         yield
     except pa.lib.ArrowCancelled:
@@ -94,7 +105,7 @@ def open_source(table: Any) -> Source:
     if isinstance(table, (str, os.PathLike)):
         path = Path(os.fspath(table))
         if not path.exists():
-            raise InputFileError(f"{path.name or path}: must be a file or folder; there is none.")
+            raise InputFileError(f"{printable(str(path.name or path))}: must be a file or folder; there is none.")
         with reading(path.name):
             return _folder(path) if path.is_dir() else opener(path)(path)
     for known, convert in IN_MEMORY.items():
@@ -133,14 +144,14 @@ def _repetitive(file: Any) -> tuple[str, ...]:
 def _folder(path: Path) -> Source:
     parts = [_parquet(part) for part in sorted(path.rglob("*.parquet")) if not _hidden(part.relative_to(path))]
     if not parts:
-        raise InputFileError(f"{path.name}: must be a folder of Parquet files; it holds none.")
+        raise InputFileError(f"{printable(path.name)}: must be a folder of Parquet files; it holds none.")
     first = parts[0].schema.remove_metadata()
     for part in parts:
         if not part.schema.remove_metadata().equals(first):
             changed = next((n for n in first.names if _kind(part, n) != _kind(parts[0], n)), part.schema.names[-1])
+            kinds = " and ".join(f"{_kind(p, changed)} in {printable(p.name)}" for p in (parts[0], part))
             raise InputFileError(
-                f"{path.name}: must have the same columns and types in all files; column {changed!r} is "
-                f"{_kind(parts[0], changed)} in {parts[0].name} and {_kind(part, changed)} in {part.name}."
+                f"{printable(path.name)}: must have the same columns and types in all files; column {changed!r} is {kinds}."
             )
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
@@ -213,7 +224,9 @@ def opener(path: Path) -> Callable[[Path], Source]:
         return OPENERS[path.suffix.lower()]
     except KeyError:
         known = ", ".join(OPENERS)
-        raise InputFileError(f"{path.name}: must be a folder, or have a name that ends in {known}.") from None
+        raise InputFileError(
+            f"{printable(path.name)}: must be a folder, or have a name that ends in {known}."
+        ) from None
 
 
 def _from_arrow(table: Any, restore: Callable[[Any], Any] = lambda table: table) -> Source:
