@@ -151,7 +151,7 @@ def _folder(path: Path) -> Source:
             changed = next((n for n in first.names if _kind(part, n) != _kind(parts[0], n)), part.schema.names[-1])
             kinds = " and ".join(f"{_kind(p, changed)} in {printable(p.name)}" for p in (parts[0], part))
             raise InputFileError(
-                f"{printable(path.name)}: must have the same columns and types in all files; column {changed!r} is {kinds}."
+                f"{printable(path.name)}: must have the same types in all files; column {changed!r} is {kinds}."
             )
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
