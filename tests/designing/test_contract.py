@@ -206,3 +206,12 @@ def test_bad_inputs_are_refused() -> None:
     ):
         with pytest.raises(dv.DivulgeError, match=words):
             dv.design([0.5, 0.5], dv.PML(0.3), **options)
+
+
+def test_channels_from_integer_weights_are_the_same_channels() -> None:
+    found = dv.design(dv.Prior.from_counts([5, 3, 2]), dv.PML(0.4))
+    slow = [[Fraction(w, 2**found.bits) for w in row] for row in found.integers.tolist()]
+    assert found.channel == dv.Channel(slow, found.prior.secrets, found.outcomes)
+    for weights in (np.array([[3, 2], [1, 3]]), np.array([[-1, 5], [1, 3]]), np.array([[0.5, 3.5], [1, 3]])):
+        with pytest.raises(dv.DivulgeError, match="weights"):
+            dv.Channel.from_weights(weights, 4)

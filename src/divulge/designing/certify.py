@@ -9,7 +9,6 @@ addition of columns, so the sum passes too.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -147,11 +146,3 @@ def row_for_absent(columns: np.ndarray, mean: np.ndarray, whole: int) -> np.ndar
     if int(row.sum()) != whole:
         raise DivulgeError("`prior` must leave room for a row of a secret that never occurs. Hint: drop that secret.")
     return row
-
-
-def fractions_of(columns: np.ndarray, bits: int) -> Any:
-    """Return the integers over 2^bits as an object array of Fraction; equal integers share one object."""
-    distinct, where = np.unique(columns, return_inverse=True)
-    values = np.empty(len(distinct), dtype=object)
-    values[:] = [Fraction(v, 2**bits) for v in distinct.tolist()]
-    return values[where.reshape(columns.shape)]

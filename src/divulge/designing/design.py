@@ -81,7 +81,7 @@ class Design:
     @cached_property
     def channel(self) -> Channel:
         """The mechanism, with exact entries of denominator 2^bits."""
-        return Channel(certify.fractions_of(self.integers, self.bits), self.prior.secrets, self.outcomes)
+        return Channel.from_weights(self.integers, 2**self.bits, self.prior.secrets, self.outcomes)
 
     @cached_property
     def joint(self) -> Joint:

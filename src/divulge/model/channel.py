@@ -1,6 +1,7 @@
 """What is released: a row-stochastic matrix C with C_xy = P(y | x)."""
 
 from collections.abc import Hashable, Iterable, Mapping
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -67,6 +68,37 @@ class Channel:
         object.__setattr__(self, "matrix", array)
         object.__setattr__(self, "secrets", rows)
         object.__setattr__(self, "outcomes", columns)
+
+    @classmethod
+    def from_weights(
+        cls,
+        weights: np.ndarray,
+        total: int,
+        secrets: Iterable[Hashable] | None = None,
+        outcomes: Iterable[Hashable] | None = None,
+    ) -> "Channel":
+        """Return the exact channel with entries weights / total, for an integer array whose rows sum to `total`.
+
+        Equal weights share one Fraction, so that large channels are built quickly.
+
+        Examples
+        --------
+        >>> Channel.from_weights(np.array([[3, 1], [1, 3]]), 4).matrix[0].tolist()
+        [Fraction(3, 4), Fraction(1, 4)]
+        """
+        whole = np.asarray(weights)
+        if whole.ndim != 2 or 0 in whole.shape or whole.dtype.kind not in "iu":
+            raise DivulgeError.of("weights", "be a matrix of integers", "it", f"{whole.dtype} of shape {whole.shape}")
+        if not ((whole >= 0).all() and (whole.sum(axis=1) == total).all()):
+            raise DivulgeError.of("weights", f"be at least 0 in rows that sum to {total}", "some row", "different")
+        distinct, where = np.unique(whole, return_inverse=True)
+        values = np.empty(len(distinct), dtype=object)
+        values[:] = [Fraction(v, total) for v in distinct.tolist()]
+        out = cls.__new__(cls)
+        object.__setattr__(out, "matrix", frozen(values[where.reshape(whole.shape)]))
+        object.__setattr__(out, "secrets", _labels.alphabet(secrets, whole.shape[0], "secrets"))
+        object.__setattr__(out, "outcomes", _labels.alphabet(outcomes, whole.shape[1], "outcomes"))
+        return out
 
     @property
     def shape(self) -> tuple[int, int]:
