@@ -109,7 +109,6 @@ from .losses.density_composition import sampled_leakage as sampled_leakage
 from .losses.exchange import from_dp_accounting as from_dp_accounting
 from .losses.exchange import to_dp_accounting as to_dp_accounting
 from .losses.loss import PrivacyLoss as PrivacyLoss
-from .losses.mechanisms import MECHANISMS as MECHANISMS
 from .losses.mechanisms import DiscreteGaussianMechanism as DiscreteGaussianMechanism
 from .losses.mechanisms import DiscreteLaplaceMechanism as DiscreteLaplaceMechanism
 from .losses.mechanisms import DistributionPair as DistributionPair

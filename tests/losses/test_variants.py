@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support import random_channel
 
 import divulge as dv
+from divulge.losses.mechanisms import MECHANISMS
 from divulge.losses.orders import clipped, curve_of
 
 SEEDS = st.integers(0, 10**9)
@@ -248,4 +249,4 @@ def test_what_is_no_number_is_refused_and_never_read_as_privacy(ask):
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
 def test_mechanisms_refuse_what_is_no_scale(name, bad):
     with pytest.raises(dv.DivulgeError):
-        dv.MECHANISMS[name](bad)
+        MECHANISMS[name](bad)
