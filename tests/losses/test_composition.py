@@ -147,6 +147,14 @@ def test_both_orders_are_examined() -> None:
     assert sampled.delta(2.0).upper == pytest.approx(max(sampled._delta(i, 2.0, 1e-3).upper for i in (0, 1)))
 
 
+def test_symmetric_mechanisms_go_along_with_either_order() -> None:
+    sampled = dv.PoissonSampled(dv.RandomizedResponse(1.0), 0.3)
+    mixed = dv.compose(dv.RandomizedResponse(0.5), (sampled, 2))
+    assert len(mixed.directions) == 2
+    alone = [dv.compose(dv.RandomizedResponse(0.5), (loss, 2)).delta(0.4).upper for loss in sampled.losses()]
+    assert mixed.delta(0.4).upper == pytest.approx(max(alone), rel=1e-12)
+
+
 def test_pure_epsilon_survives() -> None:
     composed = dv.compose((dv.LaplaceMechanism(1.0), 10))
     assert composed.epsilon(0.0) == Bracket(10.0, 10.0)
