@@ -7,7 +7,8 @@ from typing import Any
 from divulge.guarantees.catalog import KINDS
 from divulge.guarantees.dp_theorems import DIFFERENTIAL_PRIVACY
 from divulge.guarantees.table import THEOREMS
-from divulge.guarantees.theorems import CONDITIONS, INFORMATION_DENSITY, Theorem
+from divulge.guarantees.theorem import CONDITIONS, Theorem
+from divulge.guarantees.theorems import INFORMATION_DENSITY
 
 TIGHT = {"equal": "equal", "attained": "attained", "limit": "in the limit", "no": "not tight"}
 

@@ -13,7 +13,7 @@ from divulge.guarantees.context import Context
 from divulge.guarantees.dp_kinds import DIFFERENTIAL_PRIVACY as KINDS
 from divulge.guarantees.dp_theorems import DIFFERENTIAL_PRIVACY as ROWS
 from divulge.guarantees.table import THEOREMS
-from divulge.guarantees.theorems import Theorem
+from divulge.guarantees.theorem import Theorem
 
 EACH = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 

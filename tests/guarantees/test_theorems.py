@@ -14,7 +14,8 @@ from divulge.guarantees import calculus
 from divulge.guarantees.calculus import consequences
 from divulge.guarantees.catalog import INFORMATION_DENSITY as KINDS
 from divulge.guarantees.context import Context
-from divulge.guarantees.theorems import CONDITIONS, INFORMATION_DENSITY, Theorem
+from divulge.guarantees.theorem import CONDITIONS, Theorem
+from divulge.guarantees.theorems import INFORMATION_DENSITY
 
 ROWS = pytest.mark.parametrize("row", INFORMATION_DENSITY, ids=lambda row: row.name)
 

@@ -12,11 +12,13 @@ from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.context import ULP, Context
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee
 from divulge.guarantees.table import THEOREMS
-from divulge.guarantees.theorems import CONDITIONS, Theorem
+from divulge.guarantees.theorem import CONDITIONS, Theorem
 from divulge.units import Unit
 
 _PRECISION = 320
 """Bits carried along a chain; a result is rounded once, at its end, and up."""
+_MOST_ROUNDS = 200
+"""Bounds that improve each other for ever are cut off here: what is known by then is true, and all but tightest."""
 
 
 @dataclass(frozen=True)
@@ -190,13 +192,13 @@ def _closure(
         known: dict[_Key, _Known] = {}
         for guarantee in given:
             _learn(known, _premise(guarantee))
-        changed: set[type[Guarantee]] = {type(g) for g in given}
-        first = True
-        while changed or first:
-            rows = [t for t in usable if changed.intersection(t.given) or (first and not t.given)]
+        rows = [t for t in usable if not t.given or {type(g) for g in given}.intersection(t.given)]
+        for _ in range(_MOST_ROUNDS):
             found = [new for row in rows for new in _applied(row, known, settings, asked)]
             changed = {new.kind for new in found if _learn(known, new)}
-            first = False
+            rows = [t for t in usable if changed.intersection(t.given)]
+            if not rows:
+                break
         return known
 
 

@@ -8,7 +8,7 @@ from divulge.guarantees import dp_formulas as f
 from divulge.guarantees import dp_kinds as d
 from divulge.guarantees import kinds as k
 from divulge.guarantees.formulas import INFINITY, two_level_information
-from divulge.guarantees.theorems import Theorem
+from divulge.guarantees.theorem import Theorem
 
 RR = "randomized response"
 GAUSS = "the Gaussian mechanism"

@@ -11,7 +11,7 @@ from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import ALIP
 from divulge.guarantees.table import THEOREMS
-from divulge.guarantees.theorems import CONDITIONS, Theorem
+from divulge.guarantees.theorem import CONDITIONS, Theorem
 
 _PML_COLOR, _PMC_COLOR, _BOTH_COLOR = "#0072B2", "#D55E00", "#56B4E9"
 

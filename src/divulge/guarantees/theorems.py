@@ -5,12 +5,7 @@ python-flint balls; it returns a ball, or a tuple of balls in the order of the p
 is monotone: it grows with the given parameters and falls with p_min. Adding a theorem is adding a row.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
-
 from divulge.guarantees import kinds as k
-from divulge.guarantees.context import Context
 from divulge.guarantees.formulas import (
     INFINITY,
     average_with_tail,
@@ -27,49 +22,7 @@ from divulge.guarantees.formulas import (
     pml_of_pmc,
     two_level_information,
 )
-from divulge.guarantees.guarantee import Guarantee
-
-CONDITIONS: dict[str, tuple[str, Callable[[Context], bool]]] = {
-    "p_min": ("p_min", lambda c: c.p_min is not None),
-    "n": ("the number of secrets", lambda c: c.n_max is not None),
-    "prior": ("the whole prior", lambda c: c.prior is not None),
-    "uniform": ("a uniform prior", lambda c: c.uniform),
-    "full support": ("a prior of full support", lambda c: c.full_support),
-}
-"""Name of a condition -> (what must be known, in words; whether a context has it)."""
-
-Tightness = Literal["equal", "attained", "limit", "no"]
-
-
-@dataclass(frozen=True)
-class Theorem:
-    """One implication.
-
-    Attributes
-    ----------
-    name : str
-    given : kinds that must hold, several at once; none for a fact about every mechanism
-    implies : kind that follows
-    formula : str
-        The bound in words of mathematics; p is p_min, N the number of secrets.
-    bound : function (context, *given) -> ball or balls
-    needs : names of `CONDITIONS`
-    tight : "equal" for every mechanism, "attained" by some, in the "limit" of a sequence of them, or "no"
-    remark : str
-        Which mechanism attains it, or how loose it is at worst.
-    source : str
-    """
-
-    name: str
-    given: tuple[type[Guarantee], ...]
-    implies: type[Guarantee]
-    formula: str
-    bound: Callable[..., Any]
-    needs: tuple[str, ...] = ()
-    tight: Tightness = "attained"
-    remark: str = ""
-    source: str = "by definition"
-
+from divulge.guarantees.theorem import Theorem
 
 IDB = "Information Density Bounds for Privacy"
 QP = "Quantifying Privacy via Information Density"

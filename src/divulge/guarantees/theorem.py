@@ -1,0 +1,49 @@
+"""What a theorem of the calculus is: a row of a table."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from divulge.guarantees.context import Context
+from divulge.guarantees.guarantee import Guarantee
+
+CONDITIONS: dict[str, tuple[str, Callable[[Context], bool]]] = {
+    "p_min": ("p_min", lambda c: c.p_min is not None),
+    "n": ("the number of secrets", lambda c: c.n_max is not None),
+    "prior": ("the whole prior", lambda c: c.prior is not None),
+    "uniform": ("a uniform prior", lambda c: c.uniform),
+    "full support": ("a prior of full support", lambda c: c.full_support),
+}
+"""Name of a condition -> (what must be known, in words; whether a context has it)."""
+
+Tightness = Literal["equal", "attained", "limit", "no"]
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """One implication.
+
+    Attributes
+    ----------
+    name : str
+    given : kinds that must hold, several at once; none for a fact about every mechanism
+    implies : kind that follows
+    formula : str
+        The bound in words of mathematics; p is p_min, N the number of secrets.
+    bound : function (context, *given) -> ball or balls
+    needs : names of `CONDITIONS`
+    tight : "equal" for every mechanism, "attained" by some, in the "limit" of a sequence of them, or "no"
+    remark : str
+        Which mechanism attains it, or how loose it is at worst.
+    source : str
+    """
+
+    name: str
+    given: tuple[type[Guarantee], ...]
+    implies: type[Guarantee]
+    formula: str
+    bound: Callable[..., Any]
+    needs: tuple[str, ...] = ()
+    tight: Tightness = "attained"
+    remark: str = ""
+    source: str = "by definition"
