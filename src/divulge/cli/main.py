@@ -12,18 +12,18 @@ from divulge import __version__
 from divulge.errors import DivulgeError
 
 COMMANDS: dict[str, str] = {
+    "measure": "Leakage profile of a mechanism, or of two columns of a table.",
+    "check": "Whether a mechanism keeps a guarantee: exit 0 or 1, with the witness.",
+    "convert": "What a guarantee implies about others, with the derivation.",
+    "design": "The most useful mechanism under a guarantee, with proof.",
     "attack": "The worst adversaries of a mechanism, spelled out.",
     "compare": "Which of two mechanisms is safer against whom.",
-    "measure": "Leakage profile of a mechanism, or of two columns of a table.",
-    "convert": "What a guarantee implies about others, with the derivation.",
-    "check": "Whether a mechanism keeps a guarantee: exit 0 or 1, with the witness.",
     "noise": "What noise on a number gives away: Laplace, Gaussian, staircase, Student-t, logistic, discrete.",
     "account": "What a list of releases adds up to.",
     "release": "Release a column of a table through a mechanism, with a receipt.",
-    "ledger": "What was released, and what it adds up to.",
-    "design": "The most useful mechanism under a guarantee, with proof.",
     "estimate": "How frequent the original values of a released column were, with intervals.",
     "audit": "What observed pairs of secret and outcome show, and whether a claim survives them.",
+    "ledger": "What was released, and what it adds up to.",
 }
 """Command -> its line in the help. `divulge.cli.NAME` defines a function `command` with annotations, or an `app`."""
 
