@@ -34,6 +34,7 @@ from .auditing.blackbox import Guessability as Guessability
 from .auditing.blackbox import guessability as guessability
 from .designing.design import Design as Design
 from .designing.design import design as design
+from .designing.scores import Score as Score
 from .errors import DivulgeError as DivulgeError
 from .errors import InputFileError as InputFileError
 from .errors import LabelError as LabelError

@@ -82,7 +82,8 @@ def _print(found: "Design", unit: Unit, title: str) -> None:
     else:
         print(f"mechanism for {title}: {len(rows)} secrets, {found.integers.shape[1]} outcomes")
     print(
-        f"{found.objective}{suffix}: {number(found.utility / per, 9)}, at most {number(found.bound / per, 9)} possible"
+        f"{found.objective}{suffix}: {number(found.utility / per, 9)}, "
+        f"{found.side} {number(found.bound / per, 9)} possible"
     )
     print(f"gap: {found.relative_gap:.1e} of the bound, by {found.method}")
     print("kept exactly: " + ", ".join(str(g) for g in found.guarantees))

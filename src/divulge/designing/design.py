@@ -15,6 +15,8 @@ from divulge.designing.generation import Effort, Mixture, Progress
 from divulge.designing.limits import Limits, classes_of, limits_of
 from divulge.designing.methods import METHODS
 from divulge.designing.pricing import Problem
+from divulge.designing.scored import LINEAR, scored
+from divulge.designing.scores import SCORES, Score, as_score
 from divulge.designing.utilities import SUBCONVEX, Function, SubConvex, custom
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import parse
@@ -62,6 +64,8 @@ class Design:
     bound: float
     method: str
     seconds: float
+    minimized: bool = False
+    """Whether less utility is better: it is a distortion, and `bound` a lower bound."""
 
     @property
     def logarithmic(self) -> bool:
@@ -70,13 +74,18 @@ class Design:
 
     @property
     def gap(self) -> float:
-        """Bound minus utility, at least 0: how much more any mechanism could keep."""
-        return max(0.0, self.bound - self.utility)
+        """Bound minus utility (of a distortion, the reverse), at least 0: how much better any mechanism could be."""
+        return max(0.0, self.utility - self.bound if self.minimized else self.bound - self.utility)
 
     @property
     def relative_gap(self) -> float:
-        """Gap over bound; 0 when the bound is 0."""
-        return self.gap / self.bound if self.bound else 0.0
+        """Gap over the size of the bound; 0 when the bound is 0."""
+        return self.gap / abs(self.bound) if self.bound else 0.0
+
+    @property
+    def side(self) -> str:
+        """What the bound is: "at most", or "at least" for a distortion."""
+        return "at least" if self.minimized else "at most"
 
     @cached_property
     def channel(self) -> Channel:
@@ -96,7 +105,7 @@ class Design:
     def __repr__(self) -> str:
         asked = ", ".join(str(g) for g in self.guarantees) or "no guarantee"
         return (
-            f"Design under {asked}: {self.objective} {self.utility:.9g} of at most {self.bound:.9g} "
+            f"Design under {asked}: {self.objective} {self.utility:.9g} of {self.side} {self.bound:.9g} "
             f"(gap {self.gap:.2g}), by {self.method}\n{self.channel!r}"
         )
 
@@ -126,10 +135,12 @@ def design(
     prior : Prior, or what converts to one, of N secrets
     *guarantees : Guarantee or text such as "pml=0.5"
         PML, PMC, LIP, ALIP, LDP (or DP), lift, lift capacity, Bayes capacity, maximal leakage; all are kept at once.
-    utility : str, or convex function of an array of lifts
-        "mutual-information" (nats), "total-variation", "chi-squared", ...
+    utility : str, convex function of an array of lifts, Score, matrix of scores (N, M), or Gain or Cost of a reader
+        "mutual-information" (nats), "total-variation", "chi-squared", ...; linear ones are "hamming",
+        "absolute-distance", ...: the mean score of releasing y when the secret is x, by one linear program.
     outcomes : labels, optional
-        0, 1, ... when not given; at least as many as the mechanism uses, the rest are dropped.
+        0, 1, ... when not given; at least as many as the mechanism uses, the rest are dropped. For scores, the labels
+        that are scored: those of the secrets, or 0, 1, ... for a matrix, when not given.
     method : str, optional
         A method by name instead of the first that applies.
     time_limit : float, optional
@@ -162,16 +173,26 @@ def design(
     started = time.monotonic()
     prior = as_prior(prior)
     promised = tuple(_guarantee(g) for g in guarantees)
-    objective = _utility(utility)
+    score = as_score(utility)
     if not FEWEST_BITS <= bits <= MOST_BITS:
         raise DivulgeError.of("bits", f"be between {FEWEST_BITS} and {MOST_BITS}", "it", str(bits))
+    deadline = math.inf if time_limit is None else started + time_limit
+    if score is None:
+        return _convex(prior, promised, _utility(utility), outcomes, method, Effort(deadline=deadline,
+                       progress=progress), bits, started)  # fmt: skip
+    return _linear(prior, promised, score, outcomes, method, deadline, bits, started)
+
+
+def _convex(
+    prior: Prior, promised: tuple[Guarantee, ...], objective: SubConvex, outcomes: Iterable[Hashable] | None,
+    method: str | None, effort: Effort, bits: int, started: float,
+) -> Design:  # fmt: skip
     support = np.flatnonzero(prior.support)
     p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
     classes, exact_limits = classes_of(p), limits_of(promised)
     floats = classes.probability
     limits = exact_limits.floats().tightened(float(floats.min()), float(floats.max()), len(p))
     _check_finite(objective, limits)
-    effort = Effort(deadline=math.inf if time_limit is None else started + time_limit, progress=progress)
     problem = Problem.of(classes, objective, limits)
     name, found = _solved(problem, effort, method)
     weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
@@ -183,6 +204,25 @@ def design(
     return Design(
         prior, promised, objective.name, integers, bits, _labels(outcomes, integers.shape[1]), value,
         max(found.bound, 0.0), name, time.monotonic() - started,
+    )  # fmt: skip
+
+
+def _linear(
+    prior: Prior, promised: tuple[Guarantee, ...], score: Score, outcomes: Iterable[Hashable] | None,
+    method: str | None, deadline: float, bits: int, started: float,
+) -> Design:  # fmt: skip
+    if method not in (None, LINEAR):
+        raise DivulgeError.of("method", f"be {LINEAR} for a linear score", "it", repr(method))
+    support = np.flatnonzero(prior.support)
+    p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
+    scores, names = score.table(prior.secrets, None if outcomes is None else tuple(outcomes))
+    found = scored(p, limits_of(promised), score, scores[support], names, bits, deadline)
+    integers = _with_absent(found.integers, support, len(prior), prior.floats, bits)
+    place = {y: j for j, y in enumerate(names)}
+    kept = scores[:, [place[y] for y in found.outcomes]]
+    return Design(
+        prior, promised, score.name, integers, bits, found.outcomes, score.value(prior.floats, kept,
+        integers / 2.0**bits), found.bound, found.method, time.monotonic() - started, score.least,
     )  # fmt: skip
 
 
@@ -201,8 +241,8 @@ def _utility(value: Any) -> SubConvex:
         return custom(cast(Function, value))
     if value in SUBCONVEX:
         return SUBCONVEX[value]
-    known = ", ".join(SUBCONVEX)
-    raise DivulgeError.of("utility", f"be a convex function of the lift or one of {known}", "it", repr(value))
+    known = ", ".join([*SUBCONVEX, *SCORES])
+    raise DivulgeError.of("utility", f"be a convex function of the lift, a Score or one of {known}", "it", repr(value))
 
 
 def _check_finite(utility: SubConvex, limits: Limits) -> None:

@@ -1,0 +1,229 @@
+"""Linear scores: one sparse linear program over the channel, with a bound that is computed from its dual by hand.
+
+Column y has its highest entry at most t_y and its lowest at least m_y. A guarantee asks t_y <= high q_y,
+m_y >= low q_y, t_y <= ratio m_y and sum_y t_y <= capacity: one top and one bottom a column replace all pairs of rows.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.designing.limits import Limits
+from divulge.extras import require
+
+_LARGE = 2500
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """Scores to be large (N, M), -inf where an entry must be 0, the limits, and the priors that count.
+
+    The limits hold under each of `guards` (G, N); what counts is the least mean score over `judges` (J, N).
+    """
+
+    scores: np.ndarray
+    limits: Limits
+    guards: np.ndarray
+    judges: np.ndarray
+
+    @property
+    def allowed(self) -> np.ndarray:
+        """Where an entry may be positive, (N, M)."""
+        return np.isfinite(self.scores)
+
+    @property
+    def finite(self) -> np.ndarray:
+        """The scores, 0 where the entry must be 0."""
+        return np.where(self.allowed, self.scores, 0.0)
+
+    @property
+    def reference(self) -> np.ndarray:
+        """A mean of the guards: bounds that hold under each of them hold under it."""
+        return self.guards.mean(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """Multipliers: of the row sums (N,), of high and low by guard (G, M), of the capacity, of the judges (J,)."""
+
+    rows: np.ndarray
+    high: np.ndarray
+    low: np.ndarray
+    capacity: float
+    judges: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A float channel that nearly keeps the limits, and an upper bound on the score of any that does."""
+
+    channel: np.ndarray
+    bound: float
+
+
+def solved(scoring: Scoring, seconds: float = math.inf) -> Solution | None:
+    """Return the best channel of the linear program and the bound of its dual; None where there is no channel.
+
+    When the time is up the channel is a constant one and the bound holds all the same.
+    """
+    highspy = require("highspy", "science")
+    (n, m), guards, judges = scoring.scores.shape, len(scoring.guards), len(scoring.judges)
+    cost, blocks = _program(scoring)
+    solver = _loaded(highspy, cost, blocks, np.append(scoring.allowed.ravel(), np.ones(len(cost) - n * m, dtype=bool)))
+    solver.setOptionValue("solver", "ipm" if n * m >= _LARGE else "simplex")
+    if seconds < math.inf:
+        solver.setOptionValue("time_limit", max(seconds, 0.01))
+    solver.run()
+    status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return None
+    if status != highspy.HighsModelStatus.kOptimal:
+        silent = Dual(np.zeros(n), np.zeros((guards, m)), np.zeros((guards, m)), 0.0, np.ones(judges) / judges)
+        return Solution(_constant(scoring), bound_of(scoring, silent))
+    solution = solver.getSolution()
+    y, ends = np.array(solution.row_dual), np.cumsum([block.matrix.shape[0] for block in blocks.values()])
+    part = {name: y[end - b.matrix.shape[0] : end] for (name, b), end in zip(blocks.items(), ends, strict=True)}
+    none = np.zeros((guards, m))
+    share = np.maximum(-part["judge"], 0.0) if "judge" in part else np.ones(1)
+    dual = Dual(
+        -part["sum"],
+        np.maximum(-part["high"], 0).reshape(guards, m) if "high" in part else none,
+        np.maximum(part["low"], 0).reshape(guards, m) if "low" in part else none,
+        max(0.0, -float(part["capacity"][0])) if "capacity" in part else 0.0,
+        share / share.sum() if share.sum() > 0 else np.ones(judges) / judges,
+    )
+    return Solution(np.array(solution.col_value)[: n * m].reshape(n, m), bound_of(scoring, dual))
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    matrix: Any
+    low: float
+    high: float
+
+
+def _program(scoring: Scoring) -> tuple[np.ndarray, dict[str, _Block]]:
+    """Return (costs to be small, blocks of rows) in the variables C (row by row), t, m and the least score."""
+    from scipy import sparse
+
+    (n, m), limits = scoring.scores.shape, scoring.limits
+    entry, column = sparse.identity(n * m), sparse.identity(m)
+    spread = sparse.kron(np.ones((n, 1)), column)
+    masses = sparse.vstack([sparse.kron(p[None, :], column) for p in scoring.guards])
+    copies = sparse.kron(np.ones((len(scoring.guards), 1)), column)
+    inf = math.inf
+
+    def block(c: Any, t: Any = None, b: Any = None, least: Any = None, low: float = -inf, high: float = 0.0) -> _Block:
+        rows: int = c.shape[0]
+        empty = [sparse.csr_matrix((rows, k)) for k in (m, m, 1)]
+        parts = [e if given is None else given for e, given in zip(empty, (t, b, least), strict=True)]
+        return _Block(sparse.hstack([c, *parts], format="csr"), low, high)
+
+    nothing = sparse.csr_matrix((m, n * m))
+    blocks = {"sum": block(sparse.kron(sparse.identity(n), np.ones((1, m))), low=1.0, high=1.0)}
+    if min(limits.high, limits.ratio, limits.capacity) < inf:
+        blocks["top"] = block(entry, t=-spread)
+    if limits.low > 0 or limits.ratio < inf:
+        blocks["bottom"] = block(entry, b=-spread, low=0.0, high=inf)
+    if limits.high < inf:
+        blocks["high"] = block(-limits.high * masses, t=copies)
+    if limits.low > 0:
+        blocks["low"] = block(-limits.low * masses, b=copies, low=0.0, high=inf)
+    if limits.ratio < inf:
+        blocks["ratio"] = block(nothing, t=column, b=-limits.ratio * column)
+    if limits.capacity < inf:
+        blocks["capacity"] = block(sparse.csr_matrix((1, n * m)), t=np.ones((1, m)), high=limits.capacity)
+    cost = np.zeros(n * m + 2 * m + 1)
+    if len(scoring.judges) == 1:
+        cost[: n * m] = -(scoring.judges[0][:, None] * scoring.finite).ravel()
+    else:
+        cost[-1] = -1.0
+        means = (scoring.judges[:, :, None] * scoring.finite).reshape(len(scoring.judges), n * m)
+        blocks["judge"] = block(sparse.csr_matrix(-means), least=np.ones((len(means), 1)))
+    return cost, blocks
+
+
+def _loaded(highspy: Any, cost: np.ndarray, blocks: dict[str, _Block], allowed: np.ndarray) -> Any:
+    from scipy import sparse
+
+    matrix: Any = sparse.vstack([block.matrix for block in blocks.values()], format="csc")
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = matrix.shape[0], matrix.shape[1]
+    model.col_cost_ = cost
+    model.col_lower_ = np.append(np.zeros(len(cost) - 1), -math.inf if "judge" in blocks else 0.0)
+    model.col_upper_ = np.where(allowed, math.inf, 0.0)
+    model.row_lower_ = np.concatenate([np.full(b.matrix.shape[0], b.low) for b in blocks.values()])
+    model.row_upper_ = np.concatenate([np.full(b.matrix.shape[0], b.high) for b in blocks.values()])
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
+    solver = highspy.Highs()
+    for option, value in (("output_flag", False), ("threads", 1)):
+        solver.setOptionValue(option, value)
+    solver.passModel(model)
+    return solver
+
+
+def _constant(scoring: Scoring) -> np.ndarray:
+    """Return the channel that always releases the best single outcome."""
+    least = (scoring.judges @ scoring.finite).min(axis=0)
+    least[~scoring.allowed.all(axis=0)] = -math.inf
+    out = np.zeros_like(scoring.finite)
+    out[:, int(np.argmax(least))] = 1.0
+    return out
+
+
+def bound_of(scoring: Scoring, dual: Dual) -> float:
+    """Return an upper bound on the score of every channel that keeps the limits, rounded up; any dual gives one.
+
+    With g_xy = pi_x s_xy - a_x + high sum_g alpha_gy P_gx - low sum_g beta_gy P_gx, column y of weight q_y adds at most
+    q_y max_v sum_x g_xy v_x - (sum_g alpha_gy + kappa) max v + (sum_g beta_gy) min v over the lift vectors v, and the
+    weights add up to 1.
+    """
+    limits, reference = scoring.limits, scoring.reference
+    slope = (dual.judges @ scoring.judges)[:, None] * scoring.finite - dual.rows[:, None]
+    if dual.high.any():
+        slope = slope + limits.high * (scoring.guards.T @ dual.high)
+    if dual.low.any():
+        slope = slope - limits.low * (scoring.guards.T @ dual.low)
+    tops, bottoms = dual.high.sum(axis=0) + dual.capacity, dual.low.sum(axis=0)
+    usable = scoring.allowed.any(axis=0)
+    best = _best_columns(
+        slope[:, usable], scoring.allowed[:, usable], tops[usable], bottoms[usable], reference,
+        limits.tightened(float(reference.min()), float(reference.max()), len(reference)),
+    )  # fmt: skip
+    fixed = [*dual.rows.tolist(), dual.capacity * limits.capacity if dual.capacity else 0.0]
+    total = math.fsum([*fixed, float(best.max())])
+    return total + 2.0**-49 * math.fsum(map(abs, fixed))
+
+
+def _best_columns(
+    slope: np.ndarray, allowed: np.ndarray, tops: np.ndarray, bottoms: np.ndarray, p: np.ndarray, limits: Limits
+) -> np.ndarray:
+    """Return for each column an upper bound of slope . v - tops max v + bottoms min v over lift vectors v, rounded up.
+
+    For any z it is z + max (H - tops) t + (L + bottoms) m over low <= m <= t <= min(high, ratio m), where H and L add
+    up the positive and negative parts of slope - z p; the best z is found by bisection.
+    """
+    high, low = min(limits.high, limits.ratio), max(limits.low, 1 / limits.ratio)
+    corners = [(low, low), (low, min(high, limits.ratio * low if low else high)), (high, high),
+               (max(low, high / limits.ratio), high)]  # fmt: skip
+    ratios = np.where(allowed, slope / p[:, None], 0.0)
+    least, most = ratios.min(axis=0) - tops - bottoms, ratios.max(axis=0) + tops + bottoms
+    best = np.full(slope.shape[1], math.inf)
+    reach = np.minimum(high, 1 / p) @ np.abs(slope)
+    for step in range(80):
+        z = (least + most) / 2 if step else most
+        h = np.where(allowed, slope - z * p[:, None], 0.0)
+        up, down = np.maximum(h, 0).sum(axis=0), np.minimum(h, 0).sum(axis=0)
+        values = np.array([(up - tops) * t + (down + bottoms) * m for m, t in corners])
+        where = values.argmax(axis=0)
+        t = np.array([t for _, t in corners])[where]
+        rounding = reach + len(p) * np.abs(z) + (up + tops) * t + bottoms
+        best = np.minimum(best, z + values.max(axis=0) + 2.0**-49 * rounding)
+        m = np.array([m for m, _ in corners])[where]
+        mean = np.where(allowed & (h > 0), p[:, None] * t, np.where(allowed, p[:, None] * m, 0.0)).sum(axis=0)
+        if step:
+            least, most = np.where(mean > 1, z, least), np.where(mean > 1, most, z)
+    return best

@@ -1,0 +1,115 @@
+"""Designs for linear scores: from a prior, or a set of priors, to a certified channel with its bound."""
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from divulge.designing import certify
+from divulge.designing.limits import Limits
+from divulge.designing.linear import Scoring, Solution, solved
+from divulge.designing.scores import Score
+from divulge.errors import DivulgeError
+from divulge.model.labels import Labels
+
+_RARE = 1e-12
+LINEAR = "linear-program"
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """An integer channel of shape (N, M'), the labels of its outcomes, the bound, and how it was found."""
+
+    integers: np.ndarray
+    outcomes: Labels
+    bound: float
+    method: str = LINEAR
+
+
+def scored(
+    p: np.ndarray, limits: Limits, score: Score, scores: np.ndarray, names: Labels, bits: int, deadline: float
+) -> Found:
+    """Return the certified channel of the best score under exact limits, for a strictly positive prior p.
+
+    `scores` (N, M) are signed, to be large; the bound has the score's own sign.
+    """
+    floats = p.astype(np.float64)
+    loose = limits.floats().tightened(float(floats.min()), float(floats.max()), len(p))
+    scores = _usable(scores, loose)
+    judges = np.eye(len(p)) if score.worst else floats[None, :]
+    scoring = Scoring(scores, loose, floats[None, :], judges)
+    checker = certify.Checker.of(p, limits)
+    solution = _solution(scoring, deadline)
+    kept = _kept(solution.channel, floats)
+    if np.isneginf(scores[:, kept]).any():
+        kept, integers = _patterned(scoring, checker, bits, deadline)
+    elif loose.trivial:
+        integers = _silent(floats @ solution.channel[:, kept], len(p), 2**bits)
+    else:
+        weights = floats @ solution.channel[:, kept]
+        lifts = np.maximum(solution.channel[:, kept], 0.0) / weights
+        integers = certify.certified(weights, lifts, checker, bits)
+    if integers.shape[1] < len(kept):
+        kept = np.array([int(np.argmax((judges @ scores).min(axis=0)))])
+    ceiling = math.fsum(judges.mean(axis=0) * scores.max(axis=1)) if len(judges) == 1 else float(scores.max())
+    bound = min(solution.bound, ceiling + 2.0**-50 * abs(ceiling))
+    return Found(integers, [names[y] for y in kept.tolist()], score.sign * bound + 0.0)
+
+
+def _silent(weights: np.ndarray, size: int, whole: int) -> np.ndarray:
+    """Return `size` equal rows of integers near the weights."""
+    row = np.floor(weights / weights.sum() * whole).astype(np.int64)
+    row[int(row.argmax())] += whole - row.sum()
+    return np.tile(row, (size, 1))
+
+
+def _solution(scoring: Scoring, deadline: float) -> Solution:
+    found = solved(scoring, deadline - time.monotonic())
+    if found is None:
+        raise DivulgeError.of(
+            "utility", "leave a channel under the guarantees", "every channel", "one that releases a forbidden outcome",
+            "loosen the guarantees, or allow more outcomes.",
+        )  # fmt: skip
+    return found
+
+
+def _kept(channel: np.ndarray, p: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(p @ channel > _RARE)
+
+
+def _usable(scores: np.ndarray, limits: Limits) -> np.ndarray:
+    """Return the scores with whole columns forbidden where one entry is and the limits rule zeros out."""
+    if limits.low == 0 and limits.ratio == math.inf:
+        return scores
+    return np.where(np.isneginf(scores).any(axis=0), -math.inf, scores)
+
+
+def _patterned(scoring: Scoring, checker: certify.Checker, bits: int, deadline: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return (outcomes, integers with exact zeros where the scores forbid) from limits that are a little tighter.
+
+    Here nothing may be mixed in that would fill a zero, so the room for rounding comes from the limits themselves.
+    """
+    for room in 2.0 ** -np.arange(42, 10, -4):
+        tight = replace(
+            scoring.limits, high=scoring.limits.high * (1 - room), capacity=scoring.limits.capacity * (1 - room)
+        )
+        found = solved(replace(scoring, limits=tight), deadline - time.monotonic())
+        if found is None:
+            break
+        kept = _kept(found.channel, scoring.reference)
+        integers = _rounded(found.channel[:, kept], scoring.allowed[:, kept], 2**bits)
+        if checker.keeps(integers).all() and checker.keeps_capacity(integers, 2**bits):
+            return kept, integers
+    raise DivulgeError.of(
+        "utility", "leave room for rounding under the guarantees", "the pattern of forbidden outcomes",
+        "kept by hardly any channel", "loosen the guarantees, or allow more outcomes.",
+    )  # fmt: skip
+
+
+def _rounded(channel: np.ndarray, allowed: np.ndarray, whole: int) -> np.ndarray:
+    """Return integers near the channel, 0 where nothing is allowed, what rows lack on their largest entries."""
+    entries = np.where(allowed & (channel > 0), channel, 0.0)
+    integers = np.floor(entries / entries.sum(axis=1, keepdims=True) * whole).astype(np.int64)
+    integers[np.arange(len(integers)), entries.argmax(axis=1)] += whole - integers.sum(axis=1)
+    return integers

@@ -1,0 +1,168 @@
+"""What is kept, linear in the channel: scores s(x, y) of releasing y when the secret is x; named ones as a table."""
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from divulge.adversaries.adversary import Adversary, Gain
+from divulge.errors import DivulgeError
+from divulge.model import labels as _labels
+from divulge.model.channel import Channel
+from divulge.model.convert import as_channel
+from divulge.model.labels import Labels
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """The utility sum_xy P_x C_xy s(x, y), or min_x sum_y C_xy s(x, y) when `worst`; a distortion when `least`.
+
+    Parameters
+    ----------
+    of : function of (secret, outcome), or array_like of shape (N, M)
+        The score, to be large; or with `least` the distortion, to be small. A score of -inf (a distortion of +inf)
+        forbids the outcome for that secret: the entry of the channel is exactly 0.
+    least : bool
+        Whether `of` is a distortion, of which the least is wanted.
+    worst : bool
+        Whether the score of the worst secret counts, instead of the mean over the prior.
+    about : Channel, optional
+        P(w | x) of another variable W: `of` then scores outcomes against w, and the mean over w counts.
+    name : str
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> close = dv.Score(lambda x, y: abs(x - y) <= 1, name="within one")  # 1 covers 0, 1, 2 and 3 covers 2, 3, 4
+    >>> round(dv.design(dv.Prior.uniform(5), dv.LDP(1), utility=close).utility, 6)  # (1 + 4 e / (1 + e)) / 5
+    0.784847
+    """
+
+    of: Any
+    least: bool = False
+    worst: bool = False
+    about: Any = None
+    name: str = "score"
+
+    @property
+    def sign(self) -> float:
+        """1 for a score, -1 for a distortion."""
+        return -1.0 if self.least else 1.0
+
+    def table(self, secrets: Labels, outcomes: Labels | None) -> tuple[np.ndarray, Labels]:
+        """Return (scores to be large, of shape (N, M), labels of the outcomes)."""
+        if self.about is None:
+            return self._entries(secrets, outcomes)
+        channel = as_channel(self.about)
+        order = _labels.alignment(secrets, channel.secrets, "about", "the prior")
+        given = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
+        scores, names = self._entries(channel.outcomes, outcomes)
+        return _mixed(given if order is None else given[order], scores), names
+
+    def _entries(self, targets: Labels, outcomes: Labels | None) -> tuple[np.ndarray, Labels]:
+        if callable(self.of) and not hasattr(self.of, "__array__"):
+            names = targets if outcomes is None else outcomes
+            values = [[self.of(x, y) for y in names] for x in targets]
+        else:
+            values, names = self.of, outcomes
+        try:
+            scores = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DivulgeError.of("utility", "be a table of numbers", "a score", "something else") from None
+        if scores.ndim != 2 or scores.shape[0] != len(targets) or not scores.shape[1]:
+            raise DivulgeError.of(
+                "utility", f"have one row for each of {len(targets)} values", "its shape", str(scores.shape)
+            )
+        return self._checked(scores), _labels.alphabet(names, scores.shape[1], "outcomes")
+
+    def _checked(self, scores: np.ndarray) -> np.ndarray:
+        signed = self.sign * scores
+        if not (signed < math.inf).all():
+            where = np.argwhere(~(signed < math.inf))[0]
+            refused = "-inf" if self.least else "+inf"
+            raise DivulgeError.of(
+                "utility", f"hold numbers, none of them NaN or {refused}", f"the score at {tuple(where.tolist())}",
+                str(scores[tuple(where)]),
+            )  # fmt: skip
+        return signed
+
+    def value(self, prior: np.ndarray, scores: np.ndarray, channel: np.ndarray) -> float:
+        """Return the utility of a float channel of shape (N, M), from signed scores of the same shape."""
+        each = np.array([math.fsum(row) for row in np.where(channel > 0, scores, 0.0) * channel])
+        seen = prior > 0
+        return self.sign * (float(each[seen].min()) if self.worst else math.fsum((prior * each)[seen].tolist()))
+
+    def decided(self, prior: np.ndarray, channel: Channel, secrets: Labels, outcomes: Labels | None) -> float | None:
+        """Return the utility of another channel: each of its outcomes is read as the best one; None when it has none.
+
+        Under `worst` the outcomes must bear the names of those that are scored.
+        """
+        scores, names = self.table(secrets, outcomes)
+        matrix = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
+        if not self.worst:
+            pooled = (prior[:, None] * matrix).T @ np.where(np.isfinite(scores), scores, -1e300)
+            best = math.fsum(pooled.max(axis=1).tolist())
+            return self.sign * best if best > -1e200 else None
+        if not set(channel.outcomes) <= set(names):
+            return None
+        place = [list(names).index(y) for y in channel.outcomes]
+        return self.value(prior, scores[:, place], matrix)
+
+
+def _mixed(given: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return sum_w P(w | x) s(w, y); -inf where a possible w forbids y."""
+    mean = given @ np.where(np.isfinite(scores), scores, 0.0)
+    return np.where((given > 0).astype(float) @ np.isneginf(scores) > 0, -math.inf, mean)
+
+
+def _hamming(x: Hashable, y: Hashable) -> float:
+    return float(x == y)
+
+
+def _error(x: Hashable, y: Hashable) -> float:
+    return float(x != y)
+
+
+def _absolute(x: Any, y: Any) -> float:
+    return abs(_number(x) - _number(y))
+
+
+def _squared(x: Any, y: Any) -> float:
+    return (_number(x) - _number(y)) ** 2
+
+
+def _number(label: Any) -> float:
+    if isinstance(label, bool) or not isinstance(label, Real):
+        raise DivulgeError.of(
+            "utility", "be a distance between numbers", "a label", repr(label),
+            "name the secrets by numbers, or give a Score of your own.",
+        )  # fmt: skip
+    return float(label)
+
+
+SCORES: dict[str, Callable[[], Score]] = {
+    "hamming": lambda: Score(_hamming, name="hamming"),
+    "error": lambda: Score(_error, least=True, name="error"),
+    "absolute-distance": lambda: Score(_absolute, least=True, name="absolute-distance"),
+    "squared-distance": lambda: Score(_squared, least=True, name="squared-distance"),
+    "worst-hamming": lambda: Score(_hamming, worst=True, name="worst-hamming"),
+    "worst-absolute-distance": lambda: Score(_absolute, least=True, worst=True, name="worst-absolute-distance"),
+}
+"""Name -> score: P(Y = X), P(Y != X), E|X - Y|, E(X - Y)^2, min_x P(Y = x | x), max_x E[|x - Y| | x]."""
+
+
+def as_score(utility: Any) -> Score | None:
+    """Return a Score, a name of one, a Gain or Cost of the reader, or a matrix as a Score; None for anything else."""
+    if isinstance(utility, Score):
+        return utility
+    if isinstance(utility, str):
+        return SCORES[utility]() if utility in SCORES else None
+    if isinstance(utility, Adversary):
+        payoffs = np.array(utility.matrix.T, dtype=np.float64)
+        return Score(payoffs, least=not isinstance(utility, Gain), name=utility.name)
+    if isinstance(utility, (list, tuple, np.ndarray)):
+        return Score(utility)
+    return None

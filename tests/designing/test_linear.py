@@ -1,0 +1,199 @@
+"""Linear scores against a plain linear program over all pairs, exact arithmetic, and what is known in closed form."""
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import divulge as dv
+from divulge.designing.limits import Limits
+from divulge.designing.linear import Dual, Scoring, bound_of, solved
+
+GUARANTEES: dict[str, Any] = {
+    "none": lambda a, b: [],
+    "pml": lambda a, b: [dv.PML(a)],
+    "pmc": lambda a, b: [dv.PMC(a)],
+    "lip": lambda a, b: [dv.LIP(a)],
+    "alip": lambda a, b: [dv.ALIP(a, b)],
+    "ldp": lambda a, b: [dv.LDP(a)],
+    "pml+ldp": lambda a, b: [dv.PML(a), dv.LDP(b)],
+    "leakage": lambda a, b: [dv.MaximalLeakage(a)],
+    "all": lambda a, b: [dv.ALIP(a, b), dv.LDP(a + b), dv.MaximalLeakage(b / 2)],
+}
+
+
+def brute(p: np.ndarray, scores: np.ndarray, guarantees: list[Any], worst: bool = False) -> float:
+    """Return the optimum of the definition: every pair of rows, every entry, written out for cvxpy."""
+    n, m = scores.shape
+    c = cp.Variable((n, m), nonneg=True)
+    q, rules = p @ c, [cp.sum(c, axis=1) == 1]
+    for g in guarantees:
+        lower, upper = {
+            "pml": lambda g: (math.inf, g.epsilon), "pmc": lambda g: (g.epsilon, math.inf),
+            "lip": lambda g: (g.epsilon, g.epsilon), "alip": lambda g: (g.lower, g.upper),
+        }.get(g.kind, lambda g: (math.inf, math.inf))(g)  # fmt: skip
+        if upper < math.inf:
+            rules += [c[x] <= math.exp(upper) * q for x in range(n)]
+        if lower < math.inf:
+            rules += [c[x] >= math.exp(-lower) * q for x in range(n)]
+        if g.kind == "ldp":
+            rules += [c[x] <= math.exp(g.epsilon) * c[z] for x, z in itertools.permutations(range(n), 2)]
+        if g.kind == "maximal-leakage":
+            rules += [cp.sum(cp.max(c, axis=0)) <= math.exp(g.epsilon)]
+    rules += [c[x, y] == 0 for x, y in np.argwhere(np.isinf(scores)).tolist()]
+    each = cp.sum(cp.multiply(np.where(np.isinf(scores), 0.0, scores), c), axis=1)
+    problem = cp.Problem(cp.Maximize(cp.min(each) if worst else p @ each), rules)
+    problem.solve(solver=cp.CLARABEL)
+    return float(problem.value)
+
+
+def power(exponent: str) -> Fraction:
+    """Return a rational just below e^exponent."""
+    return sum((Fraction(exponent) ** k / math.factorial(k) for k in range(60)), start=Fraction(0))
+
+
+def kept(found: dv.Design) -> bool:
+    return all(g.holds_for(found.joint if g.about == "joint" else found.channel) for g in found.guarantees)
+
+
+@pytest.mark.parametrize("kind", GUARANTEES)
+def test_linear_designs_equal_the_program_over_all_pairs(kind: str) -> None:
+    rng = np.random.default_rng(sum(map(ord, kind)))
+    for trial in range(14):
+        n, m = int(rng.integers(2, 7)), int(rng.integers(1, 6))
+        p = rng.dirichlet(np.full(n, rng.choice([0.5, 3.0])))
+        p = np.maximum(p, 1e-3) / np.maximum(p, 1e-3).sum()
+        scores = rng.normal(size=(n, m)) * rng.choice([0.01, 1, 100])
+        guarantees = GUARANTEES[kind](*(rng.exponential(0.7, 2) + 0.05))
+        for worst in (False, True):
+            found = dv.design(p, *guarantees, utility=dv.Score(scores, worst=worst))
+            size = np.abs(scores).max()
+            assert found.utility == pytest.approx(brute(p, scores, guarantees, worst), abs=1e-6 * size), trial
+            assert found.utility <= found.bound <= found.utility + 1e-9 * size
+            assert kept(found)
+
+
+def test_distortions_are_smallest_scores() -> None:
+    p = dv.Prior(["1/2", "1/3", "1/6"], secrets=[0, 1, 4])
+    distance = np.abs(np.subtract.outer([0, 1, 4], [0, 1, 4]))
+    found = dv.design(p, dv.LDP(1), utility="absolute-distance")
+    assert found.minimized
+    assert found.bound <= found.utility <= found.bound + 1e-9
+    assert found.utility == pytest.approx(-brute(p.floats, -distance, [dv.LDP(1)]), abs=1e-7)
+    worst = dv.design(p, dv.LDP(1), utility="worst-absolute-distance")
+    assert worst.utility == pytest.approx(-brute(p.floats, -distance, [dv.LDP(1)], worst=True), abs=1e-6)
+    each = (worst.channel.floats * distance[:, [[0, 1, 4].index(y) for y in worst.outcomes]]).sum(axis=1)
+    assert worst.utility == pytest.approx(each.max(), rel=1e-12)
+    assert dv.design(p, utility="error").bound == 0.0
+
+
+def test_hamming_under_ldp_is_the_best_randomized_response_on_the_likeliest() -> None:
+    rng = np.random.default_rng(1)
+    for n, epsilon in itertools.product((2, 5, 17, 40), (0.1, 1.0, 3.0)):
+        p = np.sort(rng.dirichlet(np.ones(n)))[::-1]
+        e = math.exp(epsilon)
+        formula = max(e * p[:k].sum() / (e + k - 1) for k in range(1, n + 1))
+        found = dv.design(p, dv.LDP(epsilon), utility="hamming")
+        assert found.utility == pytest.approx(formula, rel=1e-9)
+        assert found.bound >= formula * (1 - 1e-15)
+
+
+def test_the_integers_keep_the_guarantee_in_plain_fractions() -> None:
+    p = [Fraction(c, 20) for c in (9, 5, 3, 2, 1)]
+    found = dv.design(dv.Prior(p), dv.ALIP("1", "1/2"), dv.LDP("1.2"), utility="hamming")
+    rows = [[Fraction(w, 2**found.bits) for w in row] for row in found.integers.tolist()]
+    assert all(sum(row) == 1 and min(row) >= 0 for row in rows)
+    for column in zip(*rows, strict=True):
+        q = sum(a * c for a, c in zip(p, column, strict=True))
+        assert max(column) <= power("1/2") * q
+        assert min(column) * power("1") >= q * (1 - Fraction(1, 10**50))
+        assert max(column) <= power("1.2") * min(column)
+
+
+def test_any_dual_bounds_every_channel_that_keeps_the_limits() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        n, m = int(rng.integers(2, 6)), int(rng.integers(1, 5))
+        p = rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n
+        limits = Limits(*rng.choice([0, 1], 4) * [0.6, 1.5, 2.5, 1.3])
+        limits = Limits(limits.low, *(v or math.inf for v in (limits.high, limits.ratio, limits.capacity)))
+        scoring = Scoring(rng.normal(size=(n, m)), limits, p[None, :], p[None, :])
+        best = solved(scoring)
+        assert best is not None
+        reached = float((p[:, None] * best.channel * scoring.scores).sum())
+        assert best.bound == pytest.approx(reached, abs=1e-9)
+        shape = (1, m)
+        dual = Dual(rng.normal(size=n), np.abs(rng.normal(size=shape)) * (limits.high < math.inf),
+                    np.abs(rng.normal(size=shape)) * (limits.low > 0),
+                    float(abs(rng.normal()) * (limits.capacity < math.inf)), np.ones(1))  # fmt: skip
+        assert bound_of(scoring, dual) >= reached - 1e-12
+
+
+def test_what_is_forbidden_never_happens() -> None:
+    p = [0.5, 0.3, 0.2]
+    scores = np.array([[1, 0, -math.inf], [0, 1, 0], [-math.inf, 0, 1]])
+    found = dv.design(p, dv.PML(0.5), utility=dv.Score(scores))
+    assert found.utility == pytest.approx(brute(np.array(p), scores, [dv.PML(0.5)]), abs=1e-6)
+    assert kept(found)
+    matrix = found.channel.matrix
+    place = {y: j for j, y in enumerate(found.outcomes)}
+    assert all(matrix[x, place[y]] == 0 for x, y in ((0, 2), (2, 0)) if y in place)
+    under_ldp = dv.design(p, dv.LDP(1), utility=dv.Score(scores))
+    assert under_ldp.outcomes == [1]
+    only_itself = dv.Score(np.where(np.eye(3) > 0, 1.0, -math.inf))
+    with pytest.raises(dv.DivulgeError, match="forbidden"):
+        dv.design(p, dv.PML(0.5), utility=only_itself)
+
+
+def test_a_score_about_another_variable_is_its_mean_given_the_secret() -> None:
+    sick = dv.Channel([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]], outcomes=["well", "sick"])
+    p = np.array([0.5, 0.3, 0.2])
+    found = dv.design(p, dv.PML(0.3), utility=dv.Score(lambda w, y: float(w == y), about=sick))
+    assert set(found.outcomes) <= {"well", "sick"}
+    assert found.utility == pytest.approx(brute(p, sick.floats, [dv.PML(0.3)]), abs=1e-6)
+
+
+def test_secrets_that_never_occur_and_labels() -> None:
+    prior = dv.Prior(["1/2", "0", "1/2"], secrets=list("abc"))
+    found = dv.design(prior, dv.LDP(1), utility="hamming")
+    assert found.channel.shape[0] == 3
+    assert dv.LDP(1).holds_for(found.channel)
+    assert set(found.outcomes) <= set("abc")
+    chosen = dv.design(prior, dv.LDP(1), utility=np.eye(3)[:, :2], outcomes=["yes", "no"])
+    assert set(chosen.outcomes) <= {"yes", "no"}
+    gained = dv.design(prior, dv.LDP(1), utility=dv.Gain.identity(prior))
+    assert gained.utility == pytest.approx(found.utility, rel=1e-12)
+
+
+def test_a_time_limit_still_brings_a_bound() -> None:
+    p = np.random.default_rng(0).dirichlet(np.ones(60))
+    found = dv.design(p, dv.PML(0.5), utility="hamming", time_limit=0.0)
+    best = dv.design(p, dv.PML(0.5), utility="hamming")
+    assert found.utility <= best.utility <= found.bound + 1e-12
+    assert kept(found)
+
+
+@pytest.mark.parametrize(
+    ("utility", "words"),
+    [
+        (dv.Score([[1.0, math.nan], [0.0, 1.0]]), "utility"),
+        (dv.Score([[math.inf, 0.0], [0.0, 1.0]]), "inf"),
+        (np.eye(3), "row"),
+        (dv.Score("abc"), "utility"),
+        ("beauty", "hamming"),
+    ],
+)
+def test_bad_scores_are_refused(utility: Any, words: str) -> None:
+    with pytest.raises(dv.DivulgeError, match=words):
+        dv.design([0.5, 0.5], dv.PML(0.3), utility=utility)
+
+
+def test_other_refusals() -> None:
+    with pytest.raises(dv.DivulgeError, match="method"):
+        dv.design([0.5, 0.5], dv.PML(0.3), utility="hamming", method="counting")
+    with pytest.raises(dv.DivulgeError, match="numbers"):
+        dv.design({"a": 0.5, "b": 0.5}, dv.PML(0.3), utility="absolute-distance")
