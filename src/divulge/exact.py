@@ -103,6 +103,7 @@ def weighted_log_sum(terms: Iterable[tuple[Rational, Rational]], unit: Unit = "n
     >>> weighted_log_sum([(Fraction(1, 2), Fraction(4)), (Fraction(-1), Fraction(2))])
     0.0
     """
+    nats_per(unit)
     merged: dict[Any, Any] = {}
     for weight, ratio in terms:
         if weight != 0 and ratio != 1:

@@ -146,6 +146,9 @@ def consequences(
     """
     rows = THEOREMS if theorems is None else theorems
     guarantees = (given,) if isinstance(given, Guarantee) else tuple(given)
+    for one in guarantees:
+        if not isinstance(one, Guarantee):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise DivulgeError.of("given", "be a guarantee, or a list of them", "it", repr(one)[:60])
     asked = [(kind_named(kind), index) for kind, index in kinds]
     return [_tightest(rows, guarantees, context, kind, _index_of(kind, index, unit)) for kind, index in asked]
 

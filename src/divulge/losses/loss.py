@@ -28,9 +28,16 @@ class Bracket:
     upper: float
 
 
+def _floats(values: Any, argument: str) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DivulgeError.of(argument, "be a number", "it", repr(values)[:60]) from None
+
+
 def numbers(values: Any, argument: str) -> np.ndarray:
     """Return `values` as float64 of any shape; NaN is refused."""
-    array = np.asarray(values, dtype=np.float64)
+    array = _floats(values, argument)
     if not (array == array).all():
         raise DivulgeError.of(argument, "be a number", "it", "NaN")
     return array
@@ -38,7 +45,7 @@ def numbers(values: Any, argument: str) -> np.ndarray:
 
 def probabilities(values: Any, argument: str) -> np.ndarray:
     """Return `values` as float64 in [0, 1]; anything else is refused."""
-    array = np.asarray(values, dtype=np.float64)
+    array = _floats(values, argument)
     if not ((array >= 0) & (array <= 1)).all():
         raise DivulgeError.of(argument, "be in [0, 1]", "it", str(values))
     return array

@@ -154,7 +154,14 @@ def lift(joint: Any) -> Any:
 
 
 def lip(joint: Any, unit: Unit = "nats") -> float:
-    """Return the local information privacy max_{x,y} |i(x; y)|, in nats, in [0, +inf]."""
+    """Return the local information privacy max_{x,y} |i(x; y)|, in nats, in [0, +inf].
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> lip(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))  # log 2, of a lift of 1/2
+    0.6931471805599453
+    """
     return max(alip(joint, unit).lower, alip(joint, unit).upper)
 
 
@@ -167,7 +174,14 @@ class Alip:
 
 
 def alip(joint: Any, unit: Unit = "nats") -> Alip:
-    """Return the least (lower, upper) with -lower <= i(x; y) <= upper for all x, y, in nats."""
+    """Return the least (lower, upper) with -lower <= i(x; y) <= upper for all x, y, in nats.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> alip(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))  # log 2 and log 3/2
+    Alip(lower=0.6931471805599453, upper=0.4054651081081644)
+    """
     joint = as_joint(joint)
     return Alip(lower=pmc(joint, unit).max(), upper=pml(joint, unit).max())
 
@@ -186,7 +200,13 @@ def ldp(channel: Any, unit: Unit = "nats") -> float:
 
 
 def lift_capacity(channel: Any) -> Any:
-    """Return sup over full-support priors of the lift, e^ldp, a ratio in [1, +inf]; a Fraction for exact channels."""
+    """Return sup over full-support priors of the lift, e^ldp, a ratio in [1, +inf]; a Fraction for exact channels.
+
+    Examples
+    --------
+    >>> lift_capacity([["3/4", "1/4"], ["1/4", "3/4"]])
+    Fraction(3, 1)
+    """
     return lift_capacity_of(column_ends(as_channel(channel).matrix))
 
 

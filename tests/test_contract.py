@@ -1,0 +1,125 @@
+"""Every public name is documented with an example and refuses garbage; a new name is covered at once."""
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import RUNNING_CHANNEL, RUNNING_PRIOR
+
+import divulge as dv
+
+NAMES = sorted(name for name in dv.__all__ if not name.startswith("_"))
+FUNCTIONS = {name: getattr(dv, name) for name in NAMES if inspect.isfunction(getattr(dv, name))}
+GUARANTEES = {
+    name: kind
+    for name in NAMES
+    if inspect.isclass(kind := getattr(dv, name)) and issubclass(kind, dv.Guarantee) and kind is not dv.Guarantee
+}
+JOINT = dv.Joint(RUNNING_PRIOR, RUNNING_CHANNEL)
+
+NO_NUMBERS = [None, math.nan, 3.5, "nonsense", object(), [], [math.nan, 1.0], [math.inf, 0.0], [-1.0, 2.0]]
+NO_MATRIX = [*NO_NUMBERS, [0.5, 0.5], [[]], [[math.nan, 1.0]], [[-1.0, 2.0]], [[0.5, 0.4]], [[True, False]], [[[1.0]]]]
+NO_NUMBER = [None, math.nan, "nonsense", object(), {}, 1j, [math.nan], ["nonsense"]]
+NO_TEXT = [None, math.nan, 3, object(), [], b"x"]
+NO_GUARANTEE = [None, math.nan, 3, "nonsense", object(), [None], dv.PML]
+NO_OBJECT = [None, math.nan, 3, "nonsense", object(), [], [[math.nan]]]
+
+# parameter -> (a value that is right in the call below, values that never are)
+PARAMETERS: dict[str, tuple[Any, list[Any]]] = {
+    "a": (RUNNING_CHANNEL, NO_MATRIX),
+    "b": (RUNNING_CHANNEL, NO_MATRIX),
+    "adversary": (dv.Gain.identity(["b", "g", "bg"]), NO_OBJECT),
+    "adversaries": ([dv.Gain.identity(["b", "g", "bg"])], NO_OBJECT),
+    "after": (0.5, NO_NUMBER),
+    "alip": (dv.ALIP(1, 0.5), NO_OBJECT),
+    "alpha": (2.0, NO_NUMBER),
+    "before": (0.1, NO_NUMBER),
+    "channel": (RUNNING_CHANNEL, NO_MATRIX),
+    "correlation": (JOINT, NO_MATRIX),
+    "cost": (dv.Cost.zero_one(["b", "g", "bg"]), NO_OBJECT),
+    "delta": (1e-3, [*NO_NUMBER, -0.1, 1.5]),
+    "epsilon": (0.5, NO_NUMBER),
+    "gain": (dv.Gain.identity(["b", "g", "bg"]), NO_OBJECT),
+    "given": (dv.PML(0.5), NO_GUARANTEE),
+    "guarantee": (dv.PML(0.5), NO_GUARANTEE),
+    "joint": (JOINT, NO_MATRIX),
+    "kind": (dv.PML, NO_OBJECT),
+    "mechanism": (JOINT, NO_MATRIX),
+    "of": (dv.ALIP(1, 0.5), NO_OBJECT),
+    "order": (2.0, NO_NUMBER),
+    "outside": (0.5, NO_NUMBER),
+    "outcome": ("b", ["nonsense", math.nan, object()]),
+    "p": (RUNNING_PRIOR, NO_NUMBERS),
+    "path": ("no-such-file.csv", [*NO_TEXT, "no-such-folder/no-such-file.csv"]),
+    "prior": (RUNNING_PRIOR, NO_NUMBERS),
+    "probability": (0.25, NO_NUMBER),
+    "q": (RUNNING_PRIOR, NO_NUMBERS),
+    "rho": (0.5, NO_NUMBER),
+    "riskier": (RUNNING_CHANNEL, NO_MATRIX),
+    "safer": (RUNNING_CHANNEL, NO_MATRIX),
+    "spec": ("uniform", [*NO_TEXT, "no-such-file.csv"]),
+    "subject": (RUNNING_CHANNEL, NO_MATRIX),
+    "text": ("pml=0.5", ["", "nonsense", "pml", "pml=", "pml=nan", "pml=-1", "=1", None, 3]),
+    "threshold": (0.5, NO_NUMBER),
+    "unit": ("nats", ["furlongs", "", None, 1, math.nan]),
+}
+
+
+def required(function: Callable[..., Any]) -> list[str]:
+    """Name the parameters to try: those without a default, and `unit`."""
+    found = inspect.signature(function).parameters.values()
+    plain = [p for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    return [p.name for p in plain if p.default is p.empty or p.name == "unit"]
+
+
+def cases() -> Iterator[tuple[str, str]]:
+    for name, function in FUNCTIONS.items():
+        for parameter in required(function):
+            if parameter in PARAMETERS:
+                yield name, parameter
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_is_documented_with_an_example(name: str) -> None:
+    thing = getattr(dv, name)
+    text = inspect.getdoc(thing) or ""
+    assert text.strip(), f"{name} has no docstring"
+    if inspect.isfunction(thing):
+        assert "Examples\n--------" in text, f"the docstring of {name} has no section Examples"
+        assert ">>>" in text
+
+
+@pytest.mark.parametrize(("name", "parameter"), list(cases()))
+def test_garbage_is_refused(name: str, parameter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    function = FUNCTIONS[name]
+    right = {other: PARAMETERS[other][0] for other in required(function) if other in PARAMETERS}
+    accepted = []
+    for wrong in PARAMETERS[parameter][1]:
+        try:
+            function(**(right | {parameter: wrong}))
+        except (dv.DivulgeError, TypeError):
+            continue
+        except Exception as error:
+            accepted.append(f"{wrong!r} raises {type(error).__name__}: {error}")
+        else:
+            accepted.append(f"{wrong!r} is accepted")
+    assert not accepted, f"{name}({parameter}=...): " + "; ".join(accepted)
+
+
+@pytest.mark.parametrize("name", GUARANTEES)
+def test_a_guarantee_refuses_what_is_no_level(name: str) -> None:
+    kind = GUARANTEES[name]
+    parameters = required(kind)
+    for parameter in parameters:
+        for wrong in [*NO_NUMBER, -1.0]:
+            with pytest.raises((dv.DivulgeError, TypeError)):
+                kind(**(dict.fromkeys(parameters, 0.5) | {parameter: wrong}))
+
+
+def test_the_garbage_test_finds_what_accepts_garbage() -> None:
+    assert len(list(cases())) > 100
+    assert {"pml", "ldp", "design", "profile"} <= {name for name, _ in cases()}
