@@ -351,7 +351,15 @@ def pml_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") 
 
 
 def pmc_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") -> Pointwise:
-    """Return the pmc of a later release given what an earlier one showed, in nats; adds to that of the earlier one."""
+    """Return the pmc of a later release given what an earlier one showed, in nats; adds to that of the earlier one.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> bit = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> pmc_given(Joint(["1/2", "1/2"], bit), 0, bit).values.round(9).tolist()  # log 5/8 / (1/4), log 3/8 / (1/4)
+    [0.916290732, 0.405465108]
+    """
     return pmc((as_joint(joint).posterior(outcome), as_channel(channel)), unit)
 
 

@@ -26,6 +26,13 @@ def from_dp_accounting(distribution: Any) -> tuple[PrivacyLoss, PrivacyLoss]:
     ------
     DivulgeError
         The masses are no pair of distributions: they do not sum to 1, or those under Q to more than 1.
+
+    Examples
+    --------
+    >>> from divulge import LaplaceMechanism
+    >>> removed, added = from_dp_accounting(to_dp_accounting(LaplaceMechanism(1.0), step=1e-3))
+    >>> round(removed.delta(0.5), 4)  # 1 - e^(-1/4)
+    0.2212
     """
     forms = (getattr(distribution, name, None) for name in ("_pmf_remove", "_pmf_add"))
     removed, added = (_atoms(form) for form in forms)
