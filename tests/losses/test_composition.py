@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from support import random_channel
 
 import divulge as dv
+from divulge.losses import grid
 from divulge.losses.atoms import AtomicLoss
-from divulge.losses.closed import GaussianLoss, LaplaceLoss
+from divulge.losses.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
 from divulge.losses.engines import GridEngine, engine
 from divulge.losses.loss import Bracket, PrivacyLoss
 
@@ -434,3 +435,52 @@ def test_exchange_keeps_both_orders_and_refuses_no_distribution() -> None:
     for step in (0.0, -1.0, math.nan):
         with pytest.raises(dv.DivulgeError):
             dv.to_dp_accounting(dv.LaplaceMechanism(1.0), step=step)
+
+
+def _gaussian_masses(mu: float, edges: np.ndarray) -> tuple[Any, Any]:
+    def between(a: Any, b: Any) -> Any:
+        return mpmath.ncdf(-a) - mpmath.ncdf(-b) if a > 0 else mpmath.ncdf(b) - mpmath.ncdf(a)
+
+    z = [mpmath.mpf(float(t)) / mu for t in edges]
+    return tuple(
+        [between(a + s * mpmath.mpf(mu) / 2, b + s * mpmath.mpf(mu) / 2) for a, b in itertools.pairwise(z)]
+        for s in (-1, 1)
+    )
+
+
+def _laplace_masses(top: float, edges: np.ndarray) -> tuple[Any, Any]:
+    def tail(t: Any) -> Any:
+        return 1 if t < -top else 1 - mpmath.exp((t - top) / 2) / 2 if t < top else 0
+
+    def tail_under_q(t: Any) -> Any:
+        return 1 if t < -top else mpmath.exp(-(top + t) / 2) / 2 if t < top else 0
+
+    t = [mpmath.mpf(float(v)) for v in edges]
+    return tuple([f(a) - f(b) for a, b in itertools.pairwise(t)] for f in (tail, tail_under_q))
+
+
+def _exponential_masses(top: float, edges: np.ndarray) -> tuple[Any, Any]:
+    t = [min(max(mpmath.mpf(float(v)), -top), top) for v in edges]
+    scale = 1 - mpmath.exp(-top)
+    p = [(mpmath.exp((b - top) / 2) - mpmath.exp((a - top) / 2)) / scale for a, b in itertools.pairwise(t)]
+    q = [(mpmath.exp(-(a + top) / 2) - mpmath.exp(-(b + top) / 2)) / scale for a, b in itertools.pairwise(t)]
+    return p, q
+
+
+@pytest.mark.parametrize(
+    ("loss", "masses", "reach"),
+    [
+        *((GaussianLoss(mu), lambda e, mu=mu: _gaussian_masses(mu, e), 37 * mu) for mu in (0.01, 0.3, 1.0, 4.0)),
+        *((LaplaceLoss(e), lambda t, e=e: _laplace_masses(e, t), 1.1 * e) for e in (0.01, 1.0, 9.0)),
+        *((ExponentialLoss(e), lambda t, e=e: _exponential_masses(e, t), 1.1 * e) for e in (0.01, 1.0, 9.0)),
+    ],
+)
+@pytest.mark.parametrize("by", [grid.by_tails, grid.cells])
+def test_cells_hold_their_masses(loss: Any, masses: Any, reach: float, by: Any) -> None:
+    edges = np.linspace(-reach, reach, 175)  # no edge on an atom
+    found = by(loss, edges)
+    with mpmath.workdps(60):
+        for mass, error, exact in zip(
+            (found.p, found.q), (found.p_error, found.q_error), masses(grid.nudged(edges)), strict=True
+        ):
+            assert all(abs(m - x) <= e for m, e, x in zip(mass.tolist(), error.tolist(), exact, strict=True))

@@ -49,6 +49,30 @@ def test_renyi_curves_agree(alpha):
         assert dv.renyi_dp(mechanism, alpha).value == pytest.approx(theirs, rel=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # raised inside the search of autodp
+def test_compositions_agree_with_two_more_peers():
+    """The Renyi accountant of autodp bounds from above; prv-accountant brackets within the width it is asked for."""
+    from autodp.mechanism_zoo import ExactGaussianMechanism, GaussianMechanism, LaplaceMechanism
+    from autodp.transformer_zoo import Composition
+    from prv_accountant import PRVAccountant
+    from prv_accountant.privacy_random_variables import GaussianMechanism as GaussianVariable
+    from prv_accountant.privacy_random_variables import LaplaceMechanism as LaplaceVariable
+
+    gaussian, laplace = (dv.GaussianMechanism(5.0), 20), (dv.LaplaceMechanism(4.0), 10)
+    exact = dv.epsilon_from_delta(dv.GaussianMechanism(5.0 / math.sqrt(20)), 1e-6).value
+    ours = dv.compose(gaussian).epsilon(1e-6)
+    assert ours.lower <= exact <= ours.upper
+    assert ExactGaussianMechanism(5.0 / math.sqrt(20)).get_approxDP(1e-6) == pytest.approx(exact, rel=1e-6)
+    both = dv.compose(gaussian, laplace, tolerance=1e-3).epsilon(1e-6)
+    renyi = Composition()([GaussianMechanism(5.0), LaplaceMechanism(b=4.0)], [20, 10]).get_approxDP(1e-6)
+    assert both.upper <= renyi * (1 + 1e-9)
+    variables = [GaussianVariable(5.0), LaplaceVariable(mu=0.25)]
+    accountant = PRVAccountant(prvs=variables, max_self_compositions=[20, 10], eps_error=0.01, delta_error=1e-10)
+    low, _, high = accountant.compute_epsilon(delta=1e-6, num_self_compositions=[20, 10])
+    assert low <= both.upper
+    assert both.lower <= high
+
+
 def test_deep_tails_against_high_precision():
     """Near the end of Laplace and 36 deviations out of a Gaussian, where differences of tails lose all digits."""
     with mp.workdps(50):

@@ -236,6 +236,10 @@ def f_divergence(
 def mutual_information_dp(channel: Any, unit: Unit = "nats") -> Capacity:
     """Return mutual-information DP, the largest I(X; Y) over priors: the capacity, with a certified upper bound.
 
+    It is about a whole channel, every prior on all its secrets, and so takes no neighbors: for a relation, ask for the
+    rows of one neighborhood at a time. A mechanism given by its dominating pair has no capacity of its own, as other
+    data sets than the two of the pair may carry more; `KL(...).implies(MIDP)` bounds it from the worst pair.
+
     Examples
     --------
     >>> mutual_information_dp([["1", "0"], ["0", "1"]], unit="bits").upper
