@@ -9,19 +9,26 @@ from scipy.stats import binomtest
 from support import random_channel, random_prior
 
 import divulge as dv
-from divulge.auditing.bounds import MEASURES, clopper_pearson
+from divulge.auditing.audit import EXACT
+from divulge.auditing.bounds import MEASURES, Cells, clopper_pearson
 from divulge.auditing.conformity import conformity
 
-TRUE = {
-    "ldp": lambda joint: dv.ldp(joint.channel),
-    "pml": lambda joint: dv.pml(joint).max(),
-    "pmc": lambda joint: dv.pmc(joint).max(),
-    "lip": dv.lip,
-    "lift": dv.lift,
-    "lift_capacity": lambda joint: dv.lift_capacity(joint.channel),
-    "bayes_capacity": lambda joint: dv.bayes_capacity(joint.channel),
-    "maximal_leakage": lambda joint: dv.maximal_leakage(joint.channel),
-}
+
+def _values(prior: np.ndarray, channel: np.ndarray) -> dict[str, float]:
+    """Return every measure from its definition, in floats."""
+    information = np.log(channel / (prior @ channel))
+    vulnerability = channel.max(axis=0).sum()
+    worst = np.log(channel.max(axis=0) / channel.min(axis=0)).max()
+    return {
+        "ldp": worst,
+        "pml": information.max(),
+        "pmc": -information.min(),
+        "lip": np.abs(information).max(),
+        "lift": math.exp(information.max()),
+        "lift_capacity": math.exp(worst),
+        "bayes_capacity": vulnerability,
+        "maximal_leakage": math.log(vulnerability),
+    }
 
 
 def draw(rng: np.random.Generator, joint: dv.Joint, n: int) -> np.ndarray:
@@ -29,7 +36,7 @@ def draw(rng: np.random.Generator, joint: dv.Joint, n: int) -> np.ndarray:
 
 
 def test_every_measure_has_a_truth() -> None:
-    assert set(TRUE) == set(MEASURES)
+    assert set(_values(np.ones(1), np.ones((1, 1)))) == set(MEASURES) == set(EXACT)
 
 
 def test_clopper_pearson_is_scipys() -> None:
@@ -50,7 +57,7 @@ def test_bounds_cover_the_truth_at_least_as_often_as_they_say(n: int, confidence
             continue
         found = dv.audit(counts, secret=None, released=None, confidence=confidence)
         cases += 1
-        truth = {name: float(f(joint)) for name, f in TRUE.items()}
+        truth = _values(joint.prior.floats, joint.channel.floats)
         missed += any(not b.lower - 1e-12 <= truth[name] <= b.upper + 1e-12 for name, b in found.measures.items())
         naive_above += found.measures["ldp"].estimate > truth["ldp"]
         assert all(b.lower <= b.estimate + 1e-9 and b.lower <= b.upper for b in found.measures.values())
@@ -70,10 +77,14 @@ def test_a_liar_is_caught_and_an_honest_release_is_not() -> None:
         found = dv.audit(counts, secret=None, released=None, claim="ldp=1")
         assert found.violated is lies
         assert (found.witness is not None) is lies
-        known = dv.audit(counts, secret=None, released=None, claim="ldp=1.0000001", mechanism=honest)
-        assert not known.violated
-        assert known.conformity is not None
-        assert known.conformity.conforms is not lies
+        audited = dv.audit(counts, secret=None, released=None, claim="ldp=1.0000001", mechanism=honest)
+        assert audited.known is not None
+        assert audited.known.verdict is not None
+        assert audited.known.verdict.holds
+        assert audited.known.conformity.conforms is not lies
+        assert audited.violated is lies
+        shares = counts.sum(axis=1) / counts.sum()
+        assert audited.known.values == pytest.approx(_values(shares, honest.floats), rel=1e-12)
     assert found.witness is not None
     assert found.witness.lower > 1
     low, high = found.witness.rows
@@ -123,8 +134,54 @@ def test_columns_of_a_table() -> None:
     found = dv.audit(table, secret="x", released="y", claim="pml=0.1")
     assert found.rows == 800
     assert found.to_dict()["witness"]["outcome"] == "u"
-    with pytest.raises(dv.DivulgeError, match="no missing value"):
-        dv.audit(pa.table({"x": ["a", None], "y": ["u", "v"]}), secret="x", released="y")
+
+
+def test_missing_values_are_a_category_or_refused() -> None:
+    table = pa.table({"x": ["a", None, "?", "a"] * 50, "y": ["a", "?", "?", None] * 50})
+    with pytest.raises(dv.DivulgeError, match=r"'x'; their number is 50.*null_as"):
+        dv.audit(table, secret="x", released="y")
+    found = dv.audit(table, secret="x", released="y", null_as="?")
+    assert (found.secrets, found.outcomes) == (("?", "a"), ("?", "a"))
+    assert found.counts.tolist() == [[100, 0], [50, 50]]
+
+
+def test_a_receipt_is_the_mechanism_of_its_columns() -> None:
+    """Two columns each through a mechanism of its own, and both as one secret; a missing value is a category."""
+    rng = np.random.default_rng(2)
+    table = pa.table({name: rng.choice(["a", "b", None], 30_000).tolist() for name in ("x", "y")})
+    coin, weak = (dv.mechanisms.randomized_response(["a", "b", "?"], epsilon) for epsilon in (2.0, 0.1))
+    pairs = {f"true {name}": table[name] for name in ("x", "y")}
+    apart = dv.release(table, column=["x", "y"], mechanism={"x": coin, "y": weak}, null_as="?")
+    rows = pa.table({**pairs, **{name: apart.table[name] for name in ("x", "y")}})
+    for name, ldp in (("x", 2.0), ("y", 0.1)):
+        found = dv.audit(rows, secret=f"true {name}", released=name, mechanism=apart, claim=f"ldp={ldp + 1e-9}")
+        assert found.known is not None
+        assert found.known.conformity.conforms
+        assert not found.violated
+        assert found.known.values["ldp"] == pytest.approx(ldp, abs=1e-9)
+    swapped = dv.audit(
+        rows, secret="true y", released="y", mechanism=apart.mechanism_of("x").channel.exact, null_as="?"
+    )
+    assert swapped.known is not None
+    assert not swapped.known.conformity.conforms
+    both = dv.release(table, column=["x", "y"], mechanism=coin.product(weak), null_as="?")
+    rows = pa.table({**pairs, **{name: both.table[name] for name in ("x", "y")}})
+    found = dv.audit(rows, secret=("true x", "true y"), released=("x", "y"), mechanism=both)
+    assert found.known is not None
+    assert found.known.conformity.conforms
+    assert found.counts.shape == (9, 9)
+    assert found.known.values["ldp"] == pytest.approx(2.1, abs=1e-9)
+
+
+def test_outcomes_that_could_have_occurred_widen_the_bounds() -> None:
+    seen, all_of_them = Cells.of(np.array([[30, 5], [5, 30]]), 0.9), Cells.of(np.array([[30, 5], [5, 30]]), 0.9, 40)
+    assert (all_of_them.low < seen.low).all()
+    assert (all_of_them.high > seen.high).all()
+    found = dv.audit([[30, 5, 0], [5, 30, 0]], secret=None, released=None, confidence=0.9)
+    assert found.counts.shape == (2, 2)
+    low = Cells.of(np.array([[30, 5], [5, 30]]), 0.9, 3).low
+    assert found.measures["bayes_capacity"].lower == pytest.approx(low.max(axis=0).sum())
+    assert any("never occurred" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
@@ -134,14 +191,28 @@ def test_columns_of_a_table() -> None:
         ({"confidence": 1.0}, "confidence"),
         ({"confidence": math.nan}, "confidence"),
         ({"secret": ["only one"]}, "label every row"),
+        ({"mechanism": [["1/2", "1/2"]]}, "the number of secrets it lacks is 1"),
     ],
 )
 def test_bad_input(arguments: dict[str, object], match: str) -> None:
     given = {"secret": None, "released": None, **arguments}
     with pytest.raises(dv.DivulgeError, match=match):
         dv.audit([[5, 1], [1, 5]], **given)  # type: ignore[arg-type]
-    with pytest.raises(dv.DivulgeError, match="counts of shape"):
-        dv.audit([[0.5, 0.5]], secret=None, released=None)
+    for counts in ([[0.5, 0.5]], [[-1, 2]], [1, 2]):
+        with pytest.raises(dv.DivulgeError, match="counts of shape"):
+            dv.audit(counts, secret=None, released=None)
+    with pytest.raises(dv.DivulgeError, match="at least one row"):
+        dv.audit([[0, 0]], secret=None, released=None)
+
+
+def test_bad_tables() -> None:
+    table = pa.table({"x": ["a", "b"], "y": ["u", "v"]})
+    for arguments in ({"secret": None}, {"released": 3}, {"secret": ()}):
+        with pytest.raises(dv.DivulgeError, match="name a column"):
+            dv.audit(table, **{"secret": "x", "released": "y", **arguments})  # type: ignore[arg-type]
+    many = pa.table({"x": range(4200), "y": range(4200)})
+    with pytest.raises(dv.DivulgeError, match=r"4,200 x 4,200"):
+        dv.audit(many, secret="x", released="y")
 
 
 def test_guessability_bounds_the_best_guesser_from_below() -> None:

@@ -64,6 +64,8 @@ def test_audit_against_a_known_mechanism(pairs: Path) -> None:
     code, out, _ = run(*base, "--released", "honest", "--claim", "ldp=0.9", "--json")
     assert code == 1
     assert json.loads(out)["mechanism"]["verdict"]["holds"] is False
+    assert json.loads(out)["mechanism"]["values"]["ldp"] == pytest.approx(1.0)
+    assert "of the mechanism" in run(*base, "--released", "honest")[1]
 
 
 def test_estimate(pairs: Path) -> None:
@@ -79,9 +81,56 @@ def test_estimate(pairs: Path) -> None:
     assert [group["group"] for group in json.loads(out)["groups"]]
 
 
+def test_estimate_doubts_a_table_that_is_not_the_receipts(tmp_path: Path) -> None:
+    table = pa.table({"x": ["a", None, "b", "b"] * 50, "y": ["u", "v"] * 100})
+    pq.write_table(table, tmp_path / "source.parquet")
+    channels = {"x": ["a", "b", "?"], "y": ["u", "v"]}
+    both = dv.mechanisms.randomized_response(channels["x"], 1.0).product(
+        dv.mechanisms.randomized_response(channels["y"], 1.0)
+    )
+    out = tmp_path / "out.parquet"
+    dv.release(tmp_path / "source.parquet", out, column=["x", "y"], mechanism=both, null_as="?")
+    receipt = tmp_path / "out.receipt.json"
+    code, said, doubts = run("estimate", out, "--receipt", receipt)
+    assert (code, doubts) == (0, "")
+    assert "('a', 'u')" in said
+    pq.write_table(pq.read_table(out).slice(1), out)
+    for form in ((), ("--json",), ("--by", "y")):
+        code, said, doubts = run("estimate", out, "--receipt", receipt, *form)
+        assert code == 0
+        assert doubts.count("written for 200 rows, and the table has 199") == 1
+        assert doubts.count("digest") == 1
+
+
+def test_audit_of_columns_released_together(tmp_path: Path) -> None:
+    table = pa.table({"x": ["a", None] * 500, "y": ["u", "v"] * 500, "x2": ["a", None] * 500, "y2": ["u", "v"] * 500})
+    pq.write_table(table, tmp_path / "t.parquet")
+    base = ("audit", "--data", tmp_path / "t.parquet", "--secret", "x", "--secret", "y", "--released", "x2")
+    code, out, _ = run(*base, "--released", "y2", "--null-as", "?", "--claim", "pml=0.5", "--json")
+    assert code == 1
+    assert json.loads(out)["witness"]["secret"] in (["a", "u"], ["?", "v"])
+    code, _, err = run(*base)
+    assert code == 2
+    assert "--null-as" in err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
+        ("audit", "--data", "{}/pairs.parquet", "--secret", "x", "--released", "honest", "--engine", "abacus"),
+        (
+            "audit",
+            "--data",
+            "{}/pairs.parquet",
+            "--secret",
+            "x",
+            "--released",
+            "honest",
+            "--mechanism",
+            "{}/rr.json",
+            "--receipt",
+            "{}/rr.json",
+        ),
         ("audit", "--data", "none.parquet", "--secret", "x", "--released", "y"),
         ("audit", "--data", "{}/pairs.parquet", "--secret", "nope", "--released", "honest"),
         ("audit", "--data", "{}/pairs.parquet", "--secret", "x", "--released", "honest", "--claim", "ldp=x"),

@@ -1,7 +1,10 @@
 """Frequencies from released columns: unbiased, covered, refused where nothing can be said."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support import random_channel
 
@@ -55,6 +58,74 @@ def test_simultaneous_intervals_cover(interval: str) -> None:
         width += float((found.upper - found.lower).mean())
     assert missed <= 0.1 * 500 + 14
     assert width / 500 < 0.5
+
+
+def test_intervals_cover_what_was_released() -> None:
+    """From raw columns through the release itself, with its receipt: 300 tables, a public column, missing values."""
+    rng = np.random.default_rng(11)
+    mechanism = dv.mechanisms.randomized_response(["a", "b", "?"], 1.5)
+    missed, n = 0, 1200
+    for _ in range(300):
+        x = rng.choice(3, size=n, p=[0.7, 0.25, 0.05])
+        sex = np.where(rng.random(n) < 0.3, "f", "m")
+        table = pa.table({"x": np.array(["a", "b", None], dtype=object)[x], "sex": sex})
+        receipt = dv.release(table, column="x", mechanism=mechanism, null_as="?")
+        groups = estimate_frequencies(receipt.table, receipt, by="sex", confidence=0.9)
+        truth = {group: np.bincount(x[sex == group], minlength=3) / (sex == group).sum() for group in groups}
+        missed += any(((truth[g] < f.lower) | (truth[g] > f.upper)).any() for g, f in groups.items())
+        assert not any(f.warnings for f in groups.values() if f.rows == n)
+    assert missed <= 0.1 * 300
+
+
+def test_few_rows_do_not_pass_for_certainty() -> None:
+    channel = dv.mechanisms.randomized_response(["a", "b"], 1.0)
+    for interval in ("normal", "bernstein"):
+        found = estimate_frequencies(pa.table({"y": ["a"]}), channel, column="y", interval=interval)
+        assert (found.lower == 0).all()
+        assert (found.upper > 0.9).all()
+
+
+def test_columns_released_together() -> None:
+    rng = np.random.default_rng(12)
+    one, two = dv.mechanisms.randomized_response(["a", "b"], 1.0), dv.mechanisms.randomized_response([0, 1, 2], 2.0)
+    x, y = rng.integers(0, 2, 20_000), rng.integers(0, 3, 20_000)
+    table = pa.table({"x": np.array(["a", "b"])[x], "y": np.where(x == 1, y, 0)})
+    receipt = dv.release(table, column=["x", "y"], mechanism=one.product(two))
+    found = estimate_frequencies(receipt.table, receipt, confidence=0.9999)
+    assert found.values == receipt.channel.secrets
+    truth = dv.contingency(table, ["x", "y"]).to_dict()
+    shares = np.array([truth.get(pair, 0) / 20_000 for pair in found.values])
+    assert (found.lower <= shares).all()
+    assert (shares <= found.upper).all()
+    assert found.warnings == ()
+
+
+def test_receipts_with_several_mechanisms() -> None:
+    table = pa.table({"x": ["a", "b"] * 2000, "y": ["a", "a", "a", "b"] * 1000})
+    coin = dv.mechanisms.randomized_response(["a", "b"], 3.0)
+    receipt = dv.release(table, column=["x", "y"], mechanism={"x": coin, "y": coin})
+    with pytest.raises(dv.DivulgeError, match=r"several were released \('x'; 'y'\)"):
+        estimate_frequencies(receipt.table, receipt)
+    for name, share in (("x", 0.5), ("y", 0.75)):
+        found = estimate_frequencies(receipt.table, receipt, column=name, confidence=0.9999)
+        assert found.lower[0] <= share <= found.upper[0]
+    with pytest.raises(dv.DivulgeError, match="released together"):
+        estimate_frequencies(receipt.table, receipt, column=("x", "y"))
+
+
+def test_a_table_that_is_not_the_receipts_is_doubted(tmp_path: Path) -> None:
+    table = pa.table({"x": ["a", "b", "b", "a"]})
+    coin = dv.mechanisms.randomized_response(["a", "b"], 1.0)
+    out = tmp_path / "out.parquet"
+    receipt = dv.release(table, out, column="x", mechanism=coin)
+    assert estimate_frequencies(out, tmp_path / "out.receipt.json").warnings == ()
+    (short,) = estimate_frequencies(table.slice(1), receipt).warnings
+    assert "written for 4 rows, and the table has 3" in short
+    pq.write_table(table, out)
+    (other,) = estimate_frequencies(out, receipt, by="x")["a"].warnings
+    assert "digest" in other
+    with pytest.raises(dv.DivulgeError, match="2"):
+        estimate_frequencies(pa.table({"x": ["a", None, None]}), receipt)
 
 
 def test_wide_channels_use_the_pseudo_inverse() -> None:

@@ -1,23 +1,40 @@
 """Does a release keep what it claims? Bounds from the data alone, or a test of the data against a known mechanism."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from divulge.auditing.bounds import MEASURES, Bounds, Cells
-from divulge.auditing.conformity import Conformity, conformity
+from divulge.auditing.conformity import Conformity, aligned, conformity
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import parse
 from divulge.guarantees.guarantee import Guarantee, Verdict
+from divulge.measures.capacity import bayes_capacity, maximal_leakage
+from divulge.measures.density import ldp, lift, lift_capacity, lip, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
-from divulge.releasing.counting import contingency
+from divulge.releasing.counting import EngineName, contingency
 from divulge.releasing.receipt import Receipt
 from divulge.units import Unit, nats_per
+
+MOST_CELLS = 1 << 24
+"""Up to so many combinations of a secret and an outcome are bounded."""
+
+EXACT: dict[str, Callable[[Joint], Any]] = {
+    "ldp": lambda joint: ldp(joint.channel),
+    "pml": lambda joint: pml(joint).max(),
+    "pmc": lambda joint: pmc(joint).max(),
+    "lip": lip,
+    "lift": lift,
+    "lift_capacity": lambda joint: lift_capacity(joint.channel),
+    "bayes_capacity": lambda joint: bayes_capacity(joint.channel),
+    "maximal_leakage": lambda joint: maximal_leakage(joint.channel),
+}
+"""Measure -> its value for a known mechanism."""
 
 CLAIMS: dict[str, dict[str, str]] = {
     "ldp": {"epsilon": "ldp"},
@@ -62,6 +79,33 @@ class Witness:
         }
 
 
+@dataclass(frozen=True)
+class Known:
+    """What a known mechanism adds to an audit.
+
+    Attributes
+    ----------
+    values : {measure: float}
+        Of the mechanism itself, for secrets as frequent as in the rows; logarithms in nats.
+    conformity : Conformity
+        Whether the rows look like draws from it.
+    verdict : Verdict or None
+        Whether the mechanism keeps the claim, decided exactly.
+    """
+
+    values: Mapping[str, float]
+    conformity: Conformity
+    verdict: Verdict | None
+
+    def to_dict(self, scales: Mapping[str, float]) -> dict[str, Any]:
+        """Return it as plain data; each value is divided by its scale."""
+        return {
+            "values": {name: value / scales[name] for name, value in self.values.items()},
+            "conformity": self.conformity.to_dict(),
+            "verdict": None if self.verdict is None else self.verdict.to_dict(),
+        }
+
+
 @dataclass(frozen=True, eq=False)
 class Audit:
     """What the rows show about leakage.
@@ -77,12 +121,11 @@ class Audit:
     counts : int64 array of shape (N, M)
     claim : Guarantee or None
     violated : bool
-        Whether a lower bound exceeds the claim (black box), or the mechanism itself does (known mechanism).
+        Whether a lower bound exceeds the claim, or the known mechanism does. Rows that conform to a mechanism that
+        keeps the claim do not refute it by chance.
     witness : Witness or None
-    verdict : Verdict or None
-        The exact decision, when the mechanism is known.
-    conformity : Conformity or None
-        Whether the rows look like draws from the known mechanism.
+    known : Known or None
+        Exact values and a test of the rows, when the mechanism is known.
     """
 
     rows: int
@@ -94,8 +137,7 @@ class Audit:
     claim: Guarantee | None = None
     violated: bool = False
     witness: Witness | None = None
-    verdict: Verdict | None = None
-    conformity: Conformity | None = None
+    known: Known | None = None
 
     @property
     def thinnest(self) -> int:
@@ -105,7 +147,10 @@ class Audit:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know: what is assumed, and why a bound is infinite."""
-        found = ["rows are taken to be independent"]
+        found = [
+            "rows are taken to be independent",
+            "secrets and outcomes that never occurred are not in the upper bounds, and could leak more",
+        ]
         if self.thinnest == 0:
             empty = int((self.counts == 0).sum())
             found.append(
@@ -115,30 +160,22 @@ class Audit:
 
     def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
         """Return {"rows", "confidence", "measures", "claim", "violated", "witness", ...}; logarithms in `unit`."""
-        scale = nats_per(unit)
+        scales = {name: nats_per(unit) if found.logarithmic else 1.0 for name, found in self.measures.items()}
 
-        def numbers(found: Bounds) -> dict[str, float]:
-            by = scale if found.logarithmic else 1.0
-            return {name: getattr(found, name) / by for name in ("estimate", "lower", "upper")}
+        def numbers(name: str) -> dict[str, float]:
+            found = self.measures[name]
+            return {part: getattr(found, part) / scales[name] for part in ("estimate", "lower", "upper")}
 
-        witness = None
-        if self.witness is not None:
-            witness = self.witness.to_dict(scale if self.measures[self.witness.measure].logarithmic else 1.0)
         return {
             "rows": self.rows,
             "confidence": self.confidence,
             "unit": unit,
-            "measures": {name: numbers(found) for name, found in self.measures.items()},
+            "measures": {name: numbers(name) for name in self.measures},
             "claim": None if self.claim is None else self.claim.to_dict(unit),
             "violated": self.violated,
-            "witness": witness,
+            "witness": None if self.witness is None else self.witness.to_dict(scales[self.witness.measure]),
             "thinnest_cell": self.thinnest,
-            "mechanism": None
-            if self.conformity is None
-            else {
-                "conformity": self.conformity.to_dict(),
-                "verdict": None if self.verdict is None else self.verdict.to_dict(),
-            },
+            "mechanism": None if self.known is None else self.known.to_dict(scales),
             "notes": list(self.notes),
         }
 
@@ -150,6 +187,11 @@ class Audit:
             lines.append(f"{name:>16}  {b.lower:.4g} <= . <= {b.upper:.4g}   (plug-in estimate {b.estimate:.4g})")
         if self.claim is not None:
             lines.append(f"claim {self.claim}: {'VIOLATED' if self.violated else 'not refuted'}")
+        if self.known is not None:
+            fit = self.known.conformity
+            lines.append(
+                f"rows {'conform' if fit.conforms else 'DO NOT conform'} to the mechanism: p = {fit.p_value:.4g}"
+            )
         return "\n".join(lines + [f"note: {note}" for note in self.notes])
 
 
@@ -160,7 +202,9 @@ def audit(
     released: Any,
     claim: Guarantee | str | None = None,
     mechanism: Any = None,
+    null_as: Hashable = None,
     confidence: float = 0.95,
+    engine: EngineName = "local",
 ) -> Audit:
     """Return what observed pairs of secret and outcome show about leakage, with bounds that hold with confidence.
 
@@ -169,12 +213,16 @@ def audit(
     data : path, table, PySpark DataFrame, or counts of shape (N, M)
         For counts, `secret` and `released` are their labels (or None).
     secret, released : str
-        Columns of the original value and of the released one.
+        Columns of the original value and of the released one; tuples of str for columns released together.
     claim : Guarantee or text such as "ldp=1", optional
         What the release says of itself. Refuted when a lower bound exceeds it; never confirmed by data alone.
     mechanism : Channel, Receipt or path of a receipt, optional
         When it is known, the claim is decided exactly and the rows are tested against it.
+    null_as : label, optional
+        Of missing values, as a category of their own; that of the receipt when not given.
     confidence : float in (0, 1)
+    engine : "local" or "spark"
+        Where the rows are counted; everything after that is the same.
 
     Returns
     -------
@@ -197,49 +245,93 @@ def audit(
     claimed = parse(claim) if isinstance(claim, str) else claim
     if claimed is not None and claimed.kind not in CLAIMS:
         raise DivulgeError.of("claim", f"be of a kind that rows can refute ({', '.join(CLAIMS)})", "it", claimed.kind)
-    counts, secrets, outcomes = _table(data, secret, released)
-    cells = Cells.of(counts, confidence)
+    receipt = Receipt.of(mechanism)
+    if null_as is None and receipt is not None:
+        null_as = receipt.null_as
+    if isinstance(data, (np.ndarray, list, tuple)):
+        table = _labeled(data, secret, released)  # type: ignore[reportUnknownArgumentType]
+    else:
+        table = _counted(data, _names(secret, "secret"), _names(released, "released"), null_as, engine)
+    counts, secrets, outcomes = _occurring(*table)
+    channel = mechanism if receipt is None else _ran(receipt, secret, released)
+    channel = None if channel is None else as_channel(channel)
+    cells = Cells.of(counts, confidence, len(table[2]) if channel is None else len(channel.outcomes))
     measures = {name: measure(cells) for name, measure in MEASURES.items()}
     witness = None if claimed is None else _refuted(claimed, measures, counts, secrets, outcomes)
-    verdict, fit = None, None
-    if mechanism is not None:
-        channel = _channel(mechanism, (secret, released))
-        fit = conformity(counts, secrets, outcomes, channel, 1 - confidence)
-        if claimed is not None:
-            verdict = claimed.holds_for(_joint(channel, counts, secrets) if claimed.about == "joint" else channel)
-    violated = witness is not None if verdict is None else not verdict.holds
-    return Audit(
-        int(counts.sum()), confidence, measures, secrets, outcomes, counts, claimed, violated, witness, verdict, fit
-    )
-
-
-def _table(data: Any, secret: Any, released: Any) -> tuple[np.ndarray, tuple[Hashable, ...], tuple[Hashable, ...]]:
-    """Return (counts, secrets, outcomes) of the rows and columns that occur."""
-    if isinstance(secret, str) and isinstance(released, str):
-        found = contingency(data, (secret, released))
-        for name, missing in zip(found.columns, found.missing, strict=True):
-            if missing:
-                raise DivulgeError.of(
-                    "data", f"have no missing value in {name!r}", "their number", f"{missing:,}",
-                    "name them as a category of their own first.",
-                )  # fmt: skip
-        counts, labels = found.dense(), found.labels
+    known = None if channel is None else _known(channel, counts, secrets, outcomes, claimed, 1 - confidence)
+    if known is None:
+        violated = witness is not None
     else:
-        counts = _whole(data)
-        axes = zip((secret, released), counts.shape, strict=True)
-        labels = tuple(tuple(range(size)) if given is None else tuple(given) for given, size in axes)
-        if tuple(map(len, labels)) != counts.shape:
+        broken = known.verdict is not None and not known.verdict.holds
+        violated = broken or (witness is not None and not known.conformity.conforms)
+    return Audit(int(counts.sum()), confidence, measures, secrets, outcomes, counts, claimed, violated, witness, known)
+
+
+_Table = tuple[np.ndarray, tuple[Hashable, ...], tuple[Hashable, ...]]
+"""Counts, the labels of their rows, and of their columns."""
+
+
+def _names(given: Any, argument: str) -> tuple[str, ...]:
+    names: Sequence[Any] = [given] if isinstance(given, str) else given if isinstance(given, (list, tuple)) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise DivulgeError.of(argument, "name a column of the data, or several released together", "it", "no name")
+    return tuple(names)
+
+
+def _counted(data: Any, secret: tuple[str, ...], released: tuple[str, ...], null_as: Hashable, engine: Any) -> _Table:
+    """Return the counts of a table, labels in the order of their text, whichever engine counted."""
+    found = contingency(data, (*secret, *released), engine=engine)
+    for name, missing in zip(found.columns, found.missing, strict=True):
+        if missing and null_as is None:
             raise DivulgeError.of(
-                "secret", "label every row of the counts, and released every column", "they", "do not"
-            )
+                "data", f"have no missing value in {name!r}", "their number", f"{missing:,}",
+                "null_as=LABEL (--null-as) names the category that they are.",
+            )  # fmt: skip
+    k = len(secret)
+    secrets, rows = _axis(found.labels[:k], found.cells[:, :k], null_as)
+    outcomes, columns = _axis(found.labels[k:], found.cells[:, k:], null_as)
+    if len(secrets) * len(outcomes) > MOST_CELLS:
+        raise DivulgeError.of(
+            "data", f"have at most {MOST_CELLS:,} combinations of secret and outcome to bound", "their number",
+            f"{len(secrets):,} x {len(outcomes):,}", "merge rare values, or audit numbers with guessability.",
+        )  # fmt: skip
+    counts = np.zeros((len(secrets), len(outcomes)), dtype=np.int64)
+    np.add.at(counts, (rows, columns), found.counts)
+    return counts, secrets, outcomes
+
+
+def _axis(
+    labels: Sequence[Sequence[Hashable]], cells: np.ndarray, null_as: Hashable
+) -> tuple[tuple[Hashable, ...], np.ndarray]:
+    """Return the combinations of labels that occur, in the order of their text, and where each cell is among them."""
+    filled = [[null_as if label is None else label for label in column] for column in labels]
+    found = [tuple(column[i] for column, i in zip(filled, cell, strict=True)) for cell in cells.tolist()]
+    ordered: list[tuple[Hashable, ...]] = sorted(
+        set(found), key=lambda parts: [(str(p), type(p).__name__) for p in parts]
+    )
+    places = {parts: i for i, parts in enumerate(ordered)}
+    where = np.array([places[parts] for parts in found], dtype=np.int64)
+    return tuple(parts if len(labels) > 1 else parts[0] for parts in ordered), where
+
+
+def _labeled(data: Any, secret: Any, released: Any) -> _Table:
+    """Return counts that were given, with their labels."""
+    counts = _whole(data)
+    secrets, outcomes = (
+        tuple(range(size)) if given is None else tuple(given)
+        for given, size in zip((secret, released), counts.shape, strict=True)
+    )
+    if (len(secrets), len(outcomes)) != counts.shape:
+        raise DivulgeError.of("secret", "label every row of the counts, and released every column", "they", "do not")
+    return counts, secrets, outcomes
+
+
+def _occurring(counts: np.ndarray, secrets: tuple[Hashable, ...], outcomes: tuple[Hashable, ...]) -> _Table:
+    """Leave out the secrets and outcomes without a row."""
     if not counts.sum() > 0:
         raise DivulgeError.of("data", "have at least one row", "it", "empty")
-    rows, columns = counts.sum(axis=1) > 0, counts.sum(axis=0) > 0
-    kept = (
-        tuple(label for label, seen in zip(axis, there, strict=True) if seen)
-        for axis, there in zip(labels, (rows, columns), strict=True)
-    )
-    return counts[rows][:, columns], *kept  # type: ignore[return-value]
+    rows, columns = np.flatnonzero(counts.any(axis=1)), np.flatnonzero(counts.any(axis=0))
+    return counts[np.ix_(rows, columns)], tuple(secrets[i] for i in rows), tuple(outcomes[j] for j in columns)
 
 
 def _whole(data: Any) -> np.ndarray:
@@ -266,17 +358,26 @@ def _refuted(
     return None
 
 
-def _channel(mechanism: Any, columns: tuple[Any, Any]) -> Channel:
-    if isinstance(mechanism, (str, Receipt)) or hasattr(mechanism, "__fspath__"):
-        receipt = mechanism if isinstance(mechanism, Receipt) else Receipt.read(mechanism)
-        if len(receipt.mechanisms) == 1:
-            return receipt.channel
-        return receipt.mechanism_of(columns[1] if columns[1] in receipt.columns else columns[0]).channel.exact
-    return as_channel(mechanism)
+def _ran(receipt: Receipt, secret: Any, released: Any) -> Channel:
+    """Return the mechanism of a receipt that was run on these columns, whichever name they have now."""
+    if len(receipt.mechanisms) == 1:
+        return receipt.channel
+    run = {mechanism.columns for mechanism in receipt.mechanisms}
+    now = _names(released, "released")
+    return receipt.mechanism_of(now if now in run else _names(secret, "secret")).channel.exact
 
 
-def _joint(channel: Channel, counts: np.ndarray, secrets: tuple[Hashable, ...]) -> Joint:
-    """Return the joint of the mechanism with the secrets as the rows have them."""
-    by_text = {str(x): int(c) for x, c in zip(secrets, counts.sum(axis=1), strict=True)}
-    prior = Prior.from_counts([by_text.get(str(x), 0) for x in channel.secrets], channel.secrets)
-    return Joint(prior, channel)
+def _known(
+    channel: Channel,
+    counts: np.ndarray,
+    secrets: tuple[Hashable, ...],
+    outcomes: tuple[Hashable, ...],
+    claim: Guarantee | None,
+    risk: float,
+) -> Known:
+    """Return what the mechanism itself says, for secrets as frequent as in the rows."""
+    shares = aligned(counts, secrets, outcomes, channel).sum(axis=1).tolist()
+    joint = Joint(Prior.from_counts(shares, channel.secrets), channel)
+    verdict = None if claim is None else claim.holds_for(joint if claim.about == "joint" else channel)
+    values = {name: float(measure(joint)) for name, measure in EXACT.items()}
+    return Known(values, conformity(counts, secrets, outcomes, channel, risk), verdict)

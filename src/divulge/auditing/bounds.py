@@ -22,7 +22,8 @@ class Cells:
     q_low, q_high : float64 arrays of shape (M,)
         The same on P(y).
 
-    All N M + M intervals hold at once with the confidence they were made for (Bonferroni), when rows are independent.
+    All N M + M intervals hold at once with the confidence they were made for (Bonferroni), when rows are independent
+    and M is the number of outcomes there can be.
     """
 
     counts: np.ndarray
@@ -32,9 +33,10 @@ class Cells:
     q_high: np.ndarray
 
     @classmethod
-    def of(cls, counts: np.ndarray, confidence: float) -> "Cells":
-        """Return the bounds for a table of counts."""
-        n, m = counts.shape
+    def of(cls, counts: np.ndarray, confidence: float, outcomes: int = 0) -> "Cells":
+        """Return the bounds for a table of counts; `outcomes` is how many there can be, when some did not occur."""
+        n, seen = counts.shape
+        m = max(seen, outcomes)
         if n == 1:  # one secret only: nothing can leak, whatever the rates are
             rates = counts / counts.sum()
             return cls(counts, rates, rates, rates[0], rates[0])
@@ -42,7 +44,7 @@ class Cells:
         rows = counts.sum(axis=1, keepdims=True)
         low, high = clopper_pearson(counts, np.broadcast_to(rows, counts.shape), risk)
         columns = counts.sum(axis=0)
-        q_low, q_high = clopper_pearson(columns, np.full(m, counts.sum()), risk)
+        q_low, q_high = clopper_pearson(columns, np.full(seen, counts.sum()), risk)
         return cls(counts, low, high, q_low, q_high)
 
     @property

@@ -10,7 +10,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.channel import Channel
-from divulge.releasing.coding import text_of
+from divulge.releasing.coding import key_of
 
 
 @dataclass(frozen=True)
@@ -46,28 +46,42 @@ def conformity(
 ) -> Conformity:
     """Return the test of `counts` of shape (N, M) against `channel`: two-sided binomial, Bonferroni over cells."""
     binom = require("scipy.stats", "science").binom
-    rows, columns = (
-        _positions(mine, theirs, name)
-        for mine, theirs, name in ((secrets, channel.secrets, "secret"), (outcomes, channel.outcomes, "outcome"))
-    )
-    matrix = exact.as_floats(channel.matrix.toarray() if channel.sparse else channel.matrix)[rows]
-    full = np.zeros(matrix.shape, dtype=np.int64)
-    full[:, columns] = counts
-    n = counts.sum(axis=1, keepdims=True)
+    full = aligned(counts, secrets, outcomes, channel)
+    seen = np.flatnonzero(full.any(axis=1))
+    matrix = exact.as_floats(channel.matrix.toarray() if channel.sparse else channel.matrix)[seen]
+    full = full[seen]
+    n = full.sum(axis=1, keepdims=True)
     below, above = binom.cdf(full, n, matrix), binom.sf(full - 1, n, matrix)
     cell = np.minimum(1.0, 2 * np.minimum(below, above))
     i, j = (int(k) for k in np.unravel_index(cell.argmin(), cell.shape))
     p_value = min(1.0, float(cell[i, j]) * int((matrix < 1).sum() or 1))
     return Conformity(
-        p_value, p_value >= risk, secrets[i], channel.outcomes[j], int(full[i, j]), float(n[i, 0] * matrix[i, j])
+        p_value,
+        p_value >= risk,
+        channel.secrets[seen[i]],
+        channel.outcomes[j],
+        int(full[i, j]),
+        float(n[i, 0] * matrix[i, j]),
     )
 
 
+def aligned(
+    counts: np.ndarray, secrets: tuple[Hashable, ...], outcomes: tuple[Hashable, ...], channel: Channel
+) -> np.ndarray:
+    """Return the counts in the order of the channel's secrets and outcomes, matched by their text."""
+    rows = _positions(secrets, channel.secrets, "secret")
+    columns = _positions(outcomes, channel.outcomes, "outcome")
+    full = np.zeros(channel.shape, dtype=np.int64)
+    np.add.at(full, np.ix_(rows, columns), counts)
+    return full
+
+
 def _positions(mine: tuple[Hashable, ...], theirs: Any, name: str) -> list[int]:
-    where = {text_of(label): i for i, label in enumerate(theirs)}
-    missing = sum(text_of(label) not in where for label in mine)
+    where = {key_of(label): i for i, label in enumerate(theirs)}
+    missing = sum(key_of(label) not in where for label in mine)
     if missing:
         raise DivulgeError.of(
-            "mechanism", f"have every {name} of the data as a label", f"the number of {name}s it lacks", str(missing)
-        )
-    return [where[text_of(label)] for label in mine]
+            "mechanism", f"have every {name} of the data as a label", f"the number of {name}s it lacks", str(missing),
+            "labels are matched by their text; null_as names the one that stands for a missing value.",
+        )  # fmt: skip
+    return [where[key_of(label)] for label in mine]

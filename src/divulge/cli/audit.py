@@ -4,13 +4,20 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, note, number, print_table
+from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, note, number, print_table
+from divulge.errors import DivulgeError
 
 
 def command(
     data: Annotated[str, typer.Option("--data", metavar="TABLE", help="A Parquet, CSV or Arrow file, or a folder.")],
-    secret: Annotated[str, typer.Option("--secret", metavar="COL", help="The column with the original values.")],
-    released: Annotated[str, typer.Option("--released", metavar="COL", help="The column that was published.")],
+    secret: Annotated[
+        list[str],
+        typer.Option("--secret", metavar="COL", help="The original values; several columns if released together."),
+    ],
+    released: Annotated[
+        list[str],
+        typer.Option("--released", metavar="COL", help="The published values; in the order of the secrets."),
+    ],
     claim: Annotated[
         str | None, typer.Option("--claim", metavar="GUARANTEE", help="What the release claims, such as ldp=1.")
     ] = None,
@@ -20,7 +27,11 @@ def command(
     receipt: Annotated[
         str | None, typer.Option("--receipt", metavar="FILE", help="Its receipt, in the place of --mechanism.")
     ] = None,
+    null_as: Annotated[
+        str | None, typer.Option("--null-as", metavar="LABEL", help="The label for a missing value.")
+    ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of all bounds together.")] = 0.95,
+    engine: EngineOption = "local",
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -31,22 +42,33 @@ def command(
     import divulge as dv
     from divulge.guarantees.catalog import parse
 
+    if receipt is not None and mechanism is not None:
+        raise DivulgeError("give one of --receipt and --mechanism; there are both.")
     known: Any = receipt if mechanism is None else dv.read_channel(mechanism)
     claimed = None if claim is None else parse(claim).read_in(unit)
-    found = dv.audit(data, secret=secret, released=released, claim=claimed, mechanism=known, confidence=confidence)
+    found = dv.audit(
+        data, secret=tuple(secret), released=tuple(released), claim=claimed, mechanism=known, null_as=null_as,
+        confidence=confidence, engine=engine,
+    )  # fmt: skip
     told = found.to_dict(unit)
     if as_json:
         emit(told)
     else:
         _print(told)
-    if found.violated or (found.conformity is not None and not found.conformity.conforms):
+    if found.violated or (found.known is not None and not found.known.conformity.conforms):
         raise typer.Exit(1)
 
 
 def _print(told: dict[str, Any]) -> None:
-    rows = [[name, b["lower"], b["upper"], b["estimate"]] for name, b in told["measures"].items()]
+    exact = {} if told["mechanism"] is None else told["mechanism"]["values"]
+    rows = [
+        [name, b["lower"], b["upper"], b["estimate"], *([exact[name]] if exact else [])]
+        for name, b in told["measures"].items()
+    ]
     title = f"{told['rows']:,} rows; bounds hold together with {told['confidence']:.0%} confidence [{told['unit']}]"
-    print_table(title, ["measure", "at least", "at most", "plug-in (biased up)"], rows)
+    print_table(
+        title, ["measure", "at least", "at most", "plug-in (biased up)", *(["of the mechanism"] if exact else [])], rows
+    )
     print(f"thinnest cell: {told['thinnest_cell']} rows")
     if told["mechanism"] is not None:
         fit = told["mechanism"]["conformity"]

@@ -5,7 +5,7 @@ import math
 import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,6 +14,9 @@ from divulge.units import Unit
 
 UnitOption = Annotated[Unit, typer.Option("--unit", help="Unit of everything logarithmic.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object; infinity is the string inf.")]
+EngineOption = Annotated[
+    Literal["local", "spark"], typer.Option("--engine", help="Work on this machine in a stream, or with Spark.")
+]
 PriorOption = Annotated[
     str | None,
     typer.Option(

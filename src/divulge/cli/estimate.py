@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, emit, note, print_table
+from divulge.cli.common import EngineOption, JsonOption, emit, note, print_table
 from divulge.errors import DivulgeError
 
 
@@ -30,6 +30,7 @@ def command(
     ] = "inversion",
     interval: Annotated[str, typer.Option(help="normal, or bernstein, which holds for any number of rows.")] = "normal",
     confidence: Annotated[float, typer.Option(help="Of all intervals together.")] = 0.95,
+    engine: EngineOption = "local",
     each: Annotated[bool, typer.Option("--each", help="Let each interval alone have the confidence.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -42,28 +43,24 @@ def command(
     columns = None if not column else column[0] if len(column) == 1 else tuple(column)
     found = dv.estimate_frequencies(
         released, known, column=columns, by=by, method=method, confidence=confidence, simultaneous=not each,
-        interval=interval,
+        interval=interval, engine=engine,
     )  # fmt: skip
-    if by is None:
-        told = found.to_dict()
-        _say(told, as_json)
-        return
-    groups = [{"group": group, **part.to_dict()} for group, part in found.items()]
+    parts = [found] if by is None else list(found.values())
+    told = [part.to_dict() for part in parts]
+    groups = [{"group": part.group, **one} for part, one in zip(parts, told, strict=True)]
     if as_json:
-        emit({"by": by, "groups": groups})
-        return
-    for part in groups:
-        print(f"{by} = {part['group']}")
-        _say(part, False)
+        emit(told[0] if by is None else {"by": by, "groups": groups})
+    else:
+        for part in groups:
+            if by is not None:
+                print(f"{by} = {part['group']}")
+            _say(part)
+    for warning in dict.fromkeys(warning for part in parts for warning in part.warnings):
+        note(f"note: {warning}")
 
 
-def _say(told: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        emit(told)
-        return
+def _say(told: dict[str, Any]) -> None:
     kind = f"{told['confidence']:.0%} intervals, {'all at once' if told['simultaneous'] else 'each alone'}"
     title = f"{told['rows']:,} rows; {'biased, no intervals' if told['biased'] else kind}"
     header = ["value", "frequency"] + ([] if told["biased"] else ["at least", "at most"])
     print_table(title, header, [[str(row["value"]), *list(row.values())[1:]] for row in told["values"]])
-    for warning in told["warnings"]:
-        note(f"note: {warning}")

@@ -5,11 +5,11 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, note, number
+from divulge.cli.common import EngineOption, JsonOption, PriorOption, UnitOption, emit, note, number
 from divulge.cli.ledger import LedgerOption, default_ledger
 from divulge.files import read_channel, read_prior
 from divulge.units import nats_per
@@ -55,9 +55,7 @@ def command(
     source_name: Annotated[
         str | None, typer.Option("--source-name", help="What the ledger calls the table, if not by its path.")
     ] = None,
-    engine: Annotated[
-        Literal["local", "spark"], typer.Option(help="Work on this machine in a stream, or with Spark.")
-    ] = "local",
+    engine: EngineOption = "local",
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:

@@ -32,6 +32,17 @@ def text_of(value: Any) -> str | None:
     return str(value)
 
 
+def key_of(label: Hashable) -> Hashable:
+    """Return what a label is compared by: its text, or of a label of several columns the texts of its parts.
+
+    Examples
+    --------
+    >>> key_of(3.0), key_of((1, "a"))
+    ('3', ('1', 'a'))
+    """
+    return tuple(map(text_of, label)) if isinstance(label, tuple) else text_of(label)
+
+
 def dictionary_of(array: Any) -> tuple[list[Any], np.ndarray, int]:
     """Return (distinct values, int position of each row, number of missing rows) of an Arrow array.
 

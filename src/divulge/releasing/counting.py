@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -90,13 +90,26 @@ class _Column:
         return len(self._positions)
 
 
-def contingency(table: Any, columns: Sequence[str] | str) -> Contingency:
+EngineName = Literal["local", "spark"]
+"""Where the work is done: on this machine in a stream, or by Spark."""
+
+
+def by_spark(table: Any, engine: str) -> bool:
+    """Say whether Spark does the work: when asked to, and for a PySpark DataFrame."""
+    if engine not in ("local", "spark"):
+        raise DivulgeError.of("engine", 'be "local" or "spark"', "it", repr(engine))
+    return engine == "spark" or type(table).__module__.startswith("pyspark")
+
+
+def contingency(table: Any, columns: Sequence[str] | str, *, engine: EngineName = "local") -> Contingency:
     """Return how often each combination of values of `columns` occurs in a table.
 
     Parameters
     ----------
     table : path of a file or folder; pandas, polars or pyarrow table; Source; or PySpark DataFrame
     columns : name, or names, of the columns
+    engine : "local" or "spark"
+        Spark groups and counts a DataFrame in any case, and with "spark" the Parquet or CSV table at a path.
 
     Returns
     -------
@@ -112,10 +125,11 @@ def contingency(table: Any, columns: Sequence[str] | str) -> Contingency:
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     if not names:
         raise DivulgeError.of("columns", "name at least one column", "it", "empty")
-    if type(table).__module__.startswith("pyspark"):
+    if by_spark(table, engine):
         from divulge.releasing.spark import contingency as on_spark
+        from divulge.releasing.spark import frame_of
 
-        return on_spark(table, names)
+        return on_spark(frame_of(table), names)
     return counted(names, open_source(table).batches(list(dict.fromkeys(names)), names))
 
 

@@ -1,6 +1,7 @@
 """From a released column back to how frequent the original values were, with intervals that hold."""
 
 import math
+import os
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,8 @@ from divulge.extras import require
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.shown import html_table, text_table
-from divulge.releasing.coding import text_of
-from divulge.releasing.counting import Contingency, contingency
+from divulge.releasing.coding import key_of
+from divulge.releasing.counting import Contingency, EngineName, contingency
 from divulge.releasing.receipt import Receipt
 
 POORLY_CONDITIONED = 100.0
@@ -42,6 +43,8 @@ class Frequencies:
     condition : float
         Condition number of the mechanism: by how much it can magnify chance.
     group : label of the group, or None
+    doubts : tuple of str
+        What speaks against the receipt being the one of this table.
     """
 
     values: tuple[Hashable, ...]
@@ -54,6 +57,7 @@ class Frequencies:
     method: str
     condition: float
     group: Hashable = None
+    doubts: tuple[str, ...] = ()
 
     @property
     def biased(self) -> bool:
@@ -63,7 +67,7 @@ class Frequencies:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before relying on the numbers."""
-        found: list[str] = []
+        found = list(self.doubts)
         if self.condition >= POORLY_CONDITIONED:
             found.append(f"the mechanism is poorly conditioned ({self.condition:.3g}): intervals are wide for the rows")
         if self.biased:
@@ -116,6 +120,7 @@ def estimate_frequencies(
     confidence: float = 0.95,
     simultaneous: bool = True,
     interval: str = "normal",
+    engine: EngineName = "local",
 ) -> Any:
     """Return the estimated frequencies of the original values of a released column.
 
@@ -138,10 +143,14 @@ def estimate_frequencies(
         Whether all intervals hold at once (Bonferroni) or each alone.
     interval : "normal", or "bernstein"
         Normal intervals are good from some tens of rows a value on; empirical Bernstein intervals hold for any number.
+    engine : "local" or "spark"
+        Where the rows are counted; everything after that is the same.
 
     Returns
     -------
     Frequencies, or {value of `by`: Frequencies}
+        With a warning when the table is not the one that the receipt was written for: another number of rows, or a file
+        with another digest.
 
     Raises
     ------
@@ -151,6 +160,7 @@ def estimate_frequencies(
 
     References
     ----------
+    Agresti, Coull, "Approximate is better than exact for interval estimation of binomial proportions", 1998.
     Maurer, Pontil, "Empirical Bernstein bounds and sample variance penalization", Theorem 4, arXiv:0907.3740.
 
     Examples
@@ -166,11 +176,15 @@ def estimate_frequencies(
     for name, given, known in (("method", method, METHODS), ("interval", interval, INTERVALS)):
         if given not in known:
             raise DivulgeError.of(name, f"be one of {', '.join(known)}", "it", repr(given))
-    channel, columns, null_as = _mechanism(mechanism, column)
+    receipt = Receipt.of(mechanism)
+    channel, columns = _mechanism(mechanism if receipt is None else receipt, column)
+    null_as = None if receipt is None else receipt.null_as
     matrix = exact.as_floats(channel.matrix.toarray() if channel.sparse else channel.matrix)
     inverse = right_inverse(channel)
     condition = float(np.linalg.cond(matrix))
-    groups = _counts(contingency(released, (*columns, *([by] if by else []))), channel, len(columns), null_as)
+    counted = contingency(released, (*columns, *([by] if by else [])), engine=engine)
+    groups = _counts(counted, channel, len(columns), null_as)
+    doubts = () if receipt is None else _doubts(receipt, released, counted.rows)
     families = len(channel.secrets) * len(groups) if simultaneous else 1
     found: dict[Hashable, Frequencies] = {}
     for group, counts in groups.items():
@@ -181,7 +195,7 @@ def estimate_frequencies(
             radius = INTERVALS[interval](counts, inverse, (1 - confidence) / families)
         found[group] = Frequencies(
             tuple(channel.secrets), estimate, np.clip(estimate - radius, 0, 1), np.clip(estimate + radius, 0, 1),
-            int(counts.sum()), confidence, simultaneous, method, condition, group,
+            int(counts.sum()), confidence, simultaneous, method, condition, group, doubts,
         )  # fmt: skip
     return found if by else found[None]
 
@@ -225,31 +239,41 @@ def _lost(channel: Channel, matrix: np.ndarray) -> DivulgeError:
     )  # fmt: skip
 
 
-def _mechanism(mechanism: Any, column: str | tuple[str, ...] | None) -> tuple[Channel, tuple[str, ...], Hashable]:
-    """Return (exact channel, columns it was run on, label of a missing value)."""
+def _mechanism(mechanism: Any, column: str | tuple[str, ...] | None) -> tuple[Channel, tuple[str, ...]]:
+    """Return (channel, columns it was run on)."""
     wanted = (column,) if isinstance(column, str) else tuple(column) if column is not None else None
-    if isinstance(mechanism, (Receipt, str)) or hasattr(mechanism, "__fspath__"):
-        receipt = mechanism if isinstance(mechanism, Receipt) else Receipt.read(mechanism)
+    if isinstance(mechanism, Receipt):
         if wanted is None:
-            if len(receipt.mechanisms) != 1:
-                raise DivulgeError.of("column", "be named when several were released", "it", "not given")
-            wanted = receipt.mechanisms[0].columns
-        return receipt.mechanism_of(wanted).channel.exact, wanted, receipt.null_as
+            if len(mechanism.mechanisms) != 1:
+                known = "; ".join(", ".join(map(repr, part.columns)) for part in mechanism.mechanisms)
+                raise DivulgeError.of("column", f"be named when several were released ({known})", "it", "not given")
+            wanted = mechanism.mechanisms[0].columns
+        return mechanism.mechanism_of(wanted).channel.exact, wanted
     if wanted is None:
         raise DivulgeError.of("column", "be named when no receipt names it", "it", "not given")
-    return as_channel(mechanism), wanted, None
+    return as_channel(mechanism), wanted
+
+
+def _doubts(receipt: Receipt, released: Any, rows: int) -> tuple[str, ...]:
+    """Say why the receipt may be of another table."""
+    found: list[str] = []
+    if rows != receipt.rows:
+        found.append(f"the receipt was written for {receipt.rows:,} rows, and the table has {rows:,}")
+    if receipt.digest is not None and isinstance(released, (str, os.PathLike)) and not receipt.describes(released):
+        found.append("the table is not the one the receipt was written for, to the byte: its digest is another")
+    return tuple(found)
 
 
 def _counts(found: Contingency, channel: Channel, width: int, null_as: Hashable) -> dict[Hashable, np.ndarray]:
     """Return {group: counts by outcome}; the group is None when there is no public column."""
-    position = {_text(outcome, width): j for j, outcome in enumerate(channel.outcomes)}
+    position = {key_of(outcome): j for j, outcome in enumerate(channel.outcomes)}
     groups: dict[Hashable, np.ndarray] = {}
     unknown = 0
     for key, count in found.to_dict().items():
         parts = key if isinstance(key, tuple) and len(found.columns) > 1 else (key,)
-        label = tuple(text_of(null_as) if part is None else text_of(part) for part in parts[:width])
+        label = tuple(null_as if part is None else part for part in parts[:width])
         group = parts[width] if len(parts) > width else None
-        j = position.get(label)
+        j = position.get(key_of(label if width > 1 else label[0]))
         if j is None:
             unknown += count
             continue
@@ -263,10 +287,6 @@ def _counts(found: Contingency, channel: Channel, width: int, null_as: Hashable)
     if not groups:
         raise DivulgeError.of("released", "have at least one row", "it", "empty")
     return groups
-
-
-def _text(outcome: Hashable, width: int) -> tuple[str | None, ...]:
-    return tuple(map(text_of, outcome)) if width > 1 and isinstance(outcome, tuple) else (text_of(outcome),)
 
 
 @dataclass(frozen=True)
@@ -316,9 +336,13 @@ def _variance(counts: np.ndarray, inverse: np.ndarray) -> np.ndarray:
 
 
 def _normal(counts: np.ndarray, inverse: np.ndarray, risk: float) -> np.ndarray:
-    """Return z sqrt(V/n): the estimate is a mean of n terms B[Y, x]."""
-    stats = require("scipy.stats", "science")
-    return stats.norm.isf(risk / 2) * np.sqrt(_variance(counts, inverse) / max(int(counts.sum()) - 1, 1))
+    """Return z sqrt(V/n): the estimate is a mean of n terms B[Y, x].
+
+    As Agresti and Coull do for one proportion, z^2 rows spread over all outcomes are added for the variance V alone, so
+    that few rows with the same outcome do not pass for certainty.
+    """
+    z = float(require("scipy.stats", "science").norm.isf(risk / 2))
+    return z * np.sqrt(_variance(counts + z * z / len(counts), inverse) / counts.sum())
 
 
 def _bernstein(counts: np.ndarray, inverse: np.ndarray, risk: float) -> np.ndarray:

@@ -182,6 +182,13 @@ class Receipt:
         return ("{" + ",\n ".join(lines) + "}\n").encode()
 
     @classmethod
+    def of(cls, given: Any) -> "Receipt | None":
+        """Return a receipt as it is, the one at a path, or None for anything else, such as a channel."""
+        if isinstance(given, (str, os.PathLike)):
+            return cls.read(given)
+        return given if isinstance(given, Receipt) else None
+
+    @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Receipt":
         """Return the receipt in a file; one that was edited is refused.
 

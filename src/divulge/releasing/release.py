@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from divulge import __version__
 from divulge.errors import DivulgeError
@@ -17,7 +17,7 @@ from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.releasing import sinks
-from divulge.releasing.counting import Contingency, contingency
+from divulge.releasing.counting import Contingency, EngineName, by_spark, contingency
 from divulge.releasing.plan import Faults, Part, Plan
 from divulge.releasing.promised import Spent, promises, together
 from divulge.releasing.receipt import Mechanism, Receipt, now
@@ -61,7 +61,7 @@ def release(
     ledger: Any = None,
     budget: Any = None,
     source_name: str | None = None,
-    engine: Literal["local", "spark"] = "local",
+    engine: EngineName = "local",
     progress: Progress | None = None,
 ) -> Receipt:
     """Return the receipt of a release: every value of the column replaced by a fresh draw from its row of a mechanism.
@@ -180,9 +180,7 @@ def _outputs(engine: Engine, sink: Any, receipt: Any, force: bool) -> _Outputs:
 
 
 def _engine(source: Any, name: str) -> Engine:
-    if name not in ("local", "spark"):
-        raise DivulgeError.of("engine", 'be "local" or "spark"', "it", repr(name))
-    if name == "spark" or type(source).__module__.startswith("pyspark"):
+    if by_spark(source, name):
         from divulge.releasing.spark import engine
 
         return engine(source)

@@ -4,6 +4,7 @@ Every task attempt draws under fresh keys, and only the attempt that Spark commi
 never handed back lazily: Spark would compute it anew when it is used again, and two draws about one value leak more.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -69,8 +70,17 @@ def contingency(frame: Any, columns: tuple[str, ...]) -> Contingency:
     return Contingency(columns, tuple(tuple(places) for places in seen), where, counts)
 
 
-def frame_of(path: Path) -> Any:
-    """Return the DataFrame of a Parquet file or folder, or of a CSV file, in the running or a new Spark session."""
+def frame_of(table: Any) -> Any:
+    """Return a DataFrame as it is; of a Parquet file or folder, or a CSV file, one in the running or a new session."""
+    if type(table).__module__.startswith("pyspark"):
+        return table
+    if not isinstance(table, (str, os.PathLike)):
+        raise DivulgeError.of(
+            "table", "be a path or a PySpark DataFrame for Spark", "it", f"a {type(table).__name__}",
+            "tables in memory are counted on this machine.",
+        )  # fmt: skip
+    path = Path(table)
+    open_source(path)  # refuses what is missing, damaged, or of one type here and of another there
     session = require("pyspark.sql", "spark").SparkSession.builder.getOrCreate()
     if path.suffix.lower() == ".csv":
         return session.read.csv(path.absolute().as_uri(), header=True)
@@ -81,10 +91,10 @@ def engine(table: Any) -> "Engine":
     """Return the engine that releases a DataFrame, or the table at a path, with Spark."""
     from divulge.releasing.release import Engine
 
-    path = None if type(table).__module__.startswith("pyspark") else Path(table)
-    frame = table if path is None else frame_of(path)
+    frame = frame_of(table)
     source = open_frame(frame)
-    if path is not None:
+    if frame is not table:
+        path = Path(table)
         source = replace(source, name=path.name, path=path)
 
     def run(plan: Plan, temporary: Path, progress: "Progress | None") -> int:
