@@ -34,6 +34,10 @@ from .auditing.blackbox import Guessability as Guessability
 from .auditing.blackbox import guessability as guessability
 from .designing.design import Design as Design
 from .designing.design import design as design
+from .designing.frontier import Frontier as Frontier
+from .designing.frontier import LeastEpsilon as LeastEpsilon
+from .designing.frontier import frontier as frontier
+from .designing.frontier import least_epsilon as least_epsilon
 from .designing.scores import Score as Score
 from .errors import DivulgeError as DivulgeError
 from .errors import InputFileError as InputFileError

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -22,10 +22,13 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import parse
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.channel import Channel
-from divulge.model.convert import as_prior
+from divulge.model.convert import as_channel, as_prior
 from divulge.model.joint import Joint
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
+
+if TYPE_CHECKING:
+    from divulge.designing.alternatives import Alternatives
 
 FEWEST_BITS, MOST_BITS = 24, 56
 
@@ -66,6 +69,10 @@ class Design:
     seconds: float
     minimized: bool = False
     """Whether less utility is better: it is a distortion, and `bound` a lower bound."""
+    goal: SubConvex | Score | None = None
+    """The utility itself."""
+    scored: Labels | None = None
+    """The outcomes that have scores, of a linear utility."""
 
     @property
     def logarithmic(self) -> bool:
@@ -101,6 +108,32 @@ class Design:
     def achieved(self) -> tuple[Guarantee, ...]:
         """For each guarantee asked, the strongest of its kind that the channel has, measured and rounded up."""
         return tuple(_measured(g, self.joint) for g in self.guarantees)
+
+    def utility_of(self, channel: Any) -> float | None:
+        """Return the utility of another channel on the same secrets, as the utility of this design is measured.
+
+        Where outcomes have scores, each outcome of the channel is read as the best of those; None where none fits.
+        """
+        other = as_channel(channel)
+        if isinstance(self.goal, Score):
+            return self.goal.decided(self.prior.floats, other, self.prior.secrets, self.scored)
+        if self.goal is None:
+            return None
+        return self.goal.of(self.prior.floats, np.asarray(other.floats.toarray() if other.sparse else other.floats))
+
+    def compare(self) -> "Alternatives":
+        """Return this design beside the named mechanisms, each tuned until it just keeps the same guarantees.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> rows = dv.design(dv.Prior(["1/2", "1/4", "1/4"]), dv.LDP(1), utility="hamming").compare().rows
+        >>> [(row.name, round(row.utility, 4)) for row in rows[:2]]
+        [('design', 0.5761), ('randomized response', 0.5761)]
+        """
+        from divulge.designing.alternatives import alternatives
+
+        return alternatives(self)
 
     def __repr__(self) -> str:
         asked = ", ".join(str(g) for g in self.guarantees) or "no guarantee"
@@ -203,7 +236,7 @@ def _convex(
     value = objective.of(prior.floats, integers / 2.0**bits)
     return Design(
         prior, promised, objective.name, integers, bits, _labels(outcomes, integers.shape[1]), value,
-        max(found.bound, 0.0), name, time.monotonic() - started,
+        max(found.bound, 0.0), name, time.monotonic() - started, goal=objective,
     )  # fmt: skip
 
 
@@ -223,6 +256,7 @@ def _linear(
     return Design(
         prior, promised, score.name, integers, bits, found.outcomes, score.value(prior.floats, kept,
         integers / 2.0**bits), found.bound, found.method, time.monotonic() - started, score.least,
+        score, names,
     )  # fmt: skip
 
 

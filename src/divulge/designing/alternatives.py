@@ -1,0 +1,77 @@
+"""A design beside the named mechanisms under the same guarantees: utility against every measure, in one table."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from divulge.designing.design import Design
+from divulge.designing.named import FAMILIES, tuned
+from divulge.extras import require
+from divulge.measures.capacity import maximal_leakage
+from divulge.measures.density import ldp, pmc, pml
+from divulge.model.channel import Channel
+from divulge.model.joint import Joint
+from divulge.model.shown import text_table
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """A mechanism that keeps the guarantees: its utility and what it is measured to leak (nats), exactly."""
+
+    name: str
+    channel: Channel
+    utility: float
+    pml: float
+    pmc: float
+    ldp: float
+    maximal_leakage: float
+
+    @classmethod
+    def of(cls, name: str, joint: Joint, utility: float) -> "Alternative":
+        """Return the row of a mechanism."""
+        channel = joint.channel
+        return cls(name, channel, utility, pml(joint).max(), pmc(joint).max(), ldp(channel), maximal_leakage(channel))
+
+
+MEASURED = ("pml", "pmc", "ldp", "maximal_leakage")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Alternatives:
+    """The design first, then the named mechanisms in the order of what they keep; `bound` holds for all of them."""
+
+    rows: tuple[Alternative, ...]
+    objective: str
+    bound: float
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return {name: {"utility", "pml", "pmc", "ldp", "maximal_leakage"}}."""
+        return {row.name: {key: getattr(row, key) for key in ("utility", *MEASURED)} for row in self.rows}
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame, one row a mechanism."""
+        return require("pandas", "frames").DataFrame.from_dict(self.to_dict(), orient="index")
+
+    def __repr__(self) -> str:
+        names: list[Hashable] = [row.name for row in self.rows]
+        header: list[Hashable] = [self.objective, *MEASURED]
+        return text_table(names, header, [[row.utility, *(getattr(row, key) for key in MEASURED)] for row in self.rows])
+
+
+def alternatives(design: Design) -> Alternatives:
+    """Return the design and the best member of each named family that keeps its guarantees."""
+    rows = [found for name in FAMILIES if (found := best_of(design, name)) is not None]
+    rows.sort(key=lambda row: row.utility, reverse=not design.minimized)
+    first = Alternative.of("design", design.joint, design.utility)
+    return Alternatives((first, *rows), design.objective, design.bound)
+
+
+def best_of(design: Design, family: str) -> Alternative | None:
+    """Return the best member of a family that keeps the guarantees of the design; None where none has a utility."""
+    sign = -1.0 if design.minimized else 1.0
+    found = [(design.utility_of(n.channel), n) for n in tuned(FAMILIES[family], design.prior, design.guarantees)]
+    known = [(value, n) for value, n in found if value is not None]
+    if not known:
+        return None
+    value, best = max(known, key=lambda pair: sign * pair[0])
+    return Alternative.of(family, Joint(design.prior, best.channel), value)

@@ -1,0 +1,243 @@
+"""Privacy against utility: the least guarantee that reaches a utility, and the whole curve with named mechanisms."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.designing.alternatives import Alternative, best_of
+from divulge.designing.design import Design, design
+from divulge.designing.named import FAMILIES
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.guarantees.guarantee import PARAMETERS, Guarantee
+from divulge.model.convert import as_prior
+
+_ROUNDS = 80
+_LARGEST = {True: 24.0, False: math.exp(24)}
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#555555")
+_MARKS = "os^vDPX*"
+
+
+@dataclass(frozen=True, eq=False)
+class LeastEpsilon:
+    """The least level of a kind of guarantee that reaches a utility, between two numbers that are both proved.
+
+    Attributes
+    ----------
+    epsilon : float
+        `design` keeps the guarantee at this level and reaches the utility.
+    lower : float
+        At this level, or below it, no mechanism reaches the utility: the bound of a design there is short of it.
+    design : Design
+    """
+
+    epsilon: float
+    lower: float
+    design: Design
+
+
+def _level(kind: type[Guarantee]) -> str:
+    bounded = kind.bounded()
+    if len(bounded) != 1 or kind.index:
+        raise DivulgeError.of("kind", "have one parameter, as PML or LDP", kind.__name__, f"one of {len(bounded)}")
+    return bounded[0]
+
+
+def _guarantee(kind: type[Guarantee], value: float) -> Guarantee:
+    parameters: dict[str, Any] = {_level(kind): value}
+    return kind(**parameters)
+
+
+def least_epsilon(
+    prior: Any,
+    kind: type[Guarantee],
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    utility: Any = "mutual-information",
+    relative: float = 1e-7,
+    **options: Any,
+) -> LeastEpsilon:
+    """Return the least level of `kind` at which a mechanism reaches a utility: the twin of `design`.
+
+    Parameters
+    ----------
+    prior : Prior, or what converts to one
+    kind : class of guarantee with one parameter, such as PML, LDP, PMC, MaximalLeakage or BayesCapacity
+    at_least : float
+        The utility wanted (nats where it is a logarithm).
+    at_most : float
+        For a distortion: the distortion wanted.
+    utility : as in `design`
+    relative : float
+        Relative width at which the search stops.
+    **options : as in `design`
+
+    Returns
+    -------
+    LeastEpsilon
+        `epsilon` is reached by its `design`, and nothing reaches the utility at `lower`; both are proved.
+
+    Raises
+    ------
+    DivulgeError
+        When no mechanism has that utility at any level up to 24 nats (a ratio of e^24).
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> found = least_epsilon(["1/2", "1/4", "1/4"], dv.PML, at_least=0.1)
+    >>> best = dv.design(["1/2", "1/4", "1/4"], dv.PML(found.epsilon))
+    >>> best.utility >= 0.1, round(found.epsilon, 6), found.epsilon - found.lower < 1e-7
+    (True, 0.245405, True)
+    """
+    name = _level(kind)
+    least = float(PARAMETERS[name].low)
+    if (at_least is None) == (at_most is None):
+        raise DivulgeError.of("at_least", "be given, or at_most for a distortion", "the two", "both or neither given")
+    sign, wanted = (1.0, at_least) if at_least is not None else (-1.0, at_most)
+    if wanted is None or not math.isfinite(wanted):
+        raise DivulgeError.of("at_least", "be a finite number", "it", str(wanted))
+
+    def at(value: float) -> Design:
+        return design(prior, _guarantee(kind, value), utility=utility, **options)
+
+    low, high = least, least + _LARGEST[PARAMETERS[name].logarithmic]
+    best, nothing = at(high), at(low)
+    if best.minimized != (sign < 0):
+        right = "at_most" if best.minimized else "at_least"
+        raise DivulgeError.of("at_least", f"be given as {right}", best.objective, "the other way round")
+    if not sign * best.utility >= sign * wanted:
+        raise DivulgeError.of("at_least", "be a utility that some mechanism has", best.side, f"{best.bound:.9g}")
+    if sign * nothing.utility >= sign * wanted:
+        return LeastEpsilon(low, low, nothing)
+    tried = {low: nothing, high: best}
+    for value in (lambda d: sign * d.utility, lambda d: sign * d.bound):
+        for step in range(_ROUNDS):
+            low, high = _bracket(tried, value, sign * wanted)
+            if high - low <= relative * high:
+                break
+            middle = _between(low, high, least, value(tried[low]), value(tried[high]), sign * wanted, step)
+            tried[middle] = at(middle)
+    reached = min(e for e, d in tried.items() if sign * d.utility >= sign * wanted)
+    return LeastEpsilon(reached, _bracket(tried, lambda d: sign * d.bound, sign * wanted)[0], tried[reached])
+
+
+def _bracket(tried: dict[float, Design], value: Callable[[Design], float], wanted: float) -> tuple[float, float]:
+    """Return (the largest level below all that reach the wanted value, the smallest that reaches it)."""
+    high = min(e for e, d in tried.items() if value(d) >= wanted)
+    return max((e for e, d in tried.items() if e < high and value(d) < wanted), default=min(tried)), high
+
+
+def _between(low: float, high: float, least: float, below: float, above: float, wanted: float, step: int) -> float:
+    """Return where to try next: by turns the middle, and a little to each side of where a straight line crosses."""
+    if high - low > 1 or step % 3 == 0:
+        near = max(low - least, 1e-6)
+        return (low + high) / 2 if high - least < 4 * near else least + math.sqrt(near * (high - least))
+    share = (wanted - below) / (above - below) if above != below else 0.5
+    nudge = 0.05 if step % 3 == 1 else -0.05
+    return low + (high - low) * min(max(share * (1 + nudge), 0.001), 0.999)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Frontier:
+    """What can be kept at each level of a guarantee, with a bound, and what named mechanisms keep there.
+
+    Attributes
+    ----------
+    kind : class of guarantee
+    epsilons : float array of the levels
+    designs : tuple of Design
+    named : {family: tuple of Alternative, one a level}
+    """
+
+    kind: type[Guarantee]
+    epsilons: np.ndarray
+    designs: tuple[Design, ...]
+    named: dict[str, tuple[Alternative, ...]]
+
+    @property
+    def utilities(self) -> np.ndarray:
+        """Utility of the design at each level."""
+        return np.array([d.utility for d in self.designs])
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """What no mechanism exceeds, at each level."""
+        return np.array([d.bound for d in self.designs])
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame: levels down; utility, bound and the utility of each named family across."""
+        columns = {"utility": self.utilities, "bound": self.bounds}
+        columns |= {name: np.array([row.utility for row in rows]) for name, rows in self.named.items()}
+        return require("pandas", "frames").DataFrame(columns, index=self.epsilons)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curve, with named mechanisms as points at the level they are measured at; return the axes."""
+        pyplot = require("matplotlib.pyplot", "plot")
+        ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")[1] if ax is None else ax
+        ax.plot(self.epsilons, self.utilities, color="black", lw=2, label="design (nothing is better)")
+        for (name, rows), color, mark in zip(self.named.items(), _COLORS, _MARKS, strict=False):
+            levels = [_measured(self.kind, design, row) for design, row in zip(self.designs, rows, strict=True)]
+            ax.plot(levels, [row.utility for row in rows], mark, color=color, ms=5, alpha=0.85, label=name)
+        first = self.designs[0]
+        ax.set_xlabel(f"{self.kind.title}" + (" (nats)" if PARAMETERS[_level(self.kind)].logarithmic else ""))
+        ax.set_ylabel(first.objective + (" (nats)" if first.logarithmic else ""))
+        ax.legend(fontsize=8, loc="upper left")
+        return ax
+
+    def __repr__(self) -> str:
+        lines = [f"{self.kind.kind}={e:g}: {u:.6g}" for e, u in zip(self.epsilons, self.utilities, strict=True)]
+        return f"Frontier of {self.designs[0].objective}\n" + "\n".join(lines)
+
+
+def _measured(kind: type[Guarantee], design: Design, row: Alternative) -> float:
+    subject = (design.prior, row.channel) if kind.about == "joint" else row.channel
+    return float(getattr(kind.of(subject), _level(kind)))
+
+
+def frontier(
+    prior: Any,
+    kind: type[Guarantee],
+    epsilons: Iterable[float],
+    *others: Any,
+    utility: Any = "mutual-information",
+    named: Iterable[str] | None = None,
+    **options: Any,
+) -> Frontier:
+    """Return the most utility at each level of a kind of guarantee, beside named mechanisms under the same guarantee.
+
+    Parameters
+    ----------
+    prior : Prior, or what converts to one
+    kind : class of guarantee with one parameter
+    epsilons : levels, in nats where they are logarithms
+    *others : guarantees that are kept at every level as well
+    utility : as in `design`
+    named : names of families, all when not given: "randomized response", "geometric", "exponential",
+        "subset selection", "resample", "optimal disclosure", "watchdog", "subset merging"
+    **options : as in `design`
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> curve = frontier(["1/2", "1/4", "1/4"], dv.LDP, [0.5, 1, 2], utility="hamming", named=["randomized response"])
+    >>> curve.utilities.round(4).tolist()
+    [0.5, 0.5761, 0.787]
+    """
+    _level(kind)
+    prior = as_prior(prior)
+    levels = np.array([float(e) for e in epsilons])
+    if not len(levels):
+        raise DivulgeError.of("epsilons", "hold at least one level", "it", "empty")
+    names = tuple(FAMILIES) if named is None else tuple(named)
+    for name in names:
+        if name not in FAMILIES:
+            raise DivulgeError.of("named", f"be among {', '.join(FAMILIES)}", "a name", repr(name))
+    designs = tuple(design(prior, _guarantee(kind, e), *others, utility=utility, **options) for e in levels.tolist())
+    points = {name: tuple(best_of(d, name) for d in designs) for name in names}
+    known = {name: tuple(r for r in rows if r is not None) for name, rows in points.items()}
+    return Frontier(kind, levels, designs, {name: rows for name, rows in known.items() if len(rows) == len(designs)})

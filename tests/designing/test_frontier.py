@@ -1,0 +1,126 @@
+"""The twin of design, the frontier, and named mechanisms: measured exactly, checked against their definitions."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import divulge as dv
+from divulge.designing import named
+from divulge.designing.named import FAMILIES, tuned
+
+PRIOR = dv.Prior.from_counts({"a": 9, "b": 5, "c": 3, "d": 2, "e": 1})
+
+
+def keeps(guarantee: dv.Guarantee, channel: dv.Channel) -> bool:
+    return bool(guarantee.holds_for(dv.Joint(PRIOR, channel) if guarantee.about == "joint" else channel))
+
+
+@pytest.mark.parametrize("kind", [dv.PML, dv.PMC, dv.LIP, dv.LDP, dv.MaximalLeakage, dv.BayesCapacity])
+def test_least_epsilon_is_the_inverse_of_design(kind: Any) -> None:
+    for level, utility in ((0.2, "hamming"), (0.9, "mutual-information")):
+        level += kind is dv.BayesCapacity
+        wanted = dv.design(PRIOR, kind(level), utility=utility).utility
+        if wanted <= dv.design(PRIOR, kind(level - 0.01), utility=utility).bound:
+            continue
+        found = dv.least_epsilon(PRIOR, kind, utility=utility, at_least=wanted)
+        assert found.epsilon == pytest.approx(level, rel=1e-6)
+        assert found.lower < found.epsilon
+        assert found.design.utility >= wanted > dv.design(PRIOR, kind(found.lower), utility=utility).bound
+        assert keeps(kind(found.epsilon), found.design.channel)
+
+
+def test_least_epsilon_has_a_closed_form_for_two_equal_secrets() -> None:
+    for share in (0.6, 0.9, 0.99):
+        found = dv.least_epsilon(["1/2", "1/2"], dv.LDP, utility="hamming", at_least=share)
+        assert found.lower <= math.log(share / (1 - share)) * (1 + 1e-12) <= found.epsilon * (1 + 1e-9)
+        fewer = dv.least_epsilon(["1/2", "1/2"], dv.LDP, utility="error", at_most=1 - share)
+        assert fewer.epsilon == pytest.approx(found.epsilon, rel=1e-6)
+    assert dv.least_epsilon(["1/2", "1/2"], dv.LDP, utility="hamming", at_least=0.5).epsilon == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"at_least": 99.0}, "some mechanism"),
+        ({}, "at_most"),
+        ({"at_least": 1.0, "at_most": 1.0}, "at_most"),
+        ({"at_least": math.nan}, "finite"),
+        ({"at_most": 0.1}, "at_least"),
+        ({"at_least": 0.1, "utility": "error"}, "at_most"),
+    ],
+)
+def test_what_least_epsilon_refuses(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(dv.DivulgeError, match=words):
+        dv.least_epsilon(PRIOR, dv.PML, **options)
+    with pytest.raises(dv.DivulgeError, match="kind"):
+        dv.least_epsilon(PRIOR, dv.ALIP, at_least=0.1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_named_mechanisms_keep_the_guarantees_and_are_no_better_than_the_design(family: str) -> None:
+    for asked in ("pml=0.5", "pml=1.5", "ldp=1", "alip=1:0.4", "pmc=1", "maximal-leakage=0.6"):
+        guarantee = dv.parse(asked)
+        best = dv.design(PRIOR, guarantee)
+        for member in tuned(FAMILIES[family], PRIOR, (guarantee,)):
+            assert member.channel.exact
+            assert keeps(guarantee, member.channel)
+            assert dv.mutual_information(dv.Joint(PRIOR, member.channel)) <= best.bound + 1e-12
+
+
+def test_tuned_randomized_response_has_the_odds_of_its_epsilon() -> None:
+    (found,) = tuned(FAMILIES["randomized response"], PRIOR, (dv.LDP(1),))
+    assert dv.ldp(found.channel) <= 1
+    assert dv.ldp(found.channel) == pytest.approx(1, abs=1e-11)
+    (weaker,) = tuned(FAMILIES["geometric"], PRIOR, (dv.LDP(1),))
+    assert weaker.strength == pytest.approx(math.exp(1 / 4), rel=1e-10)
+
+
+def test_disclosure_is_optimal_for_hamming_under_maximal_leakage() -> None:
+    for outcomes in (1.0, 1.5, 2.0, 3.3, 5.0):
+        channel = named.disclosure(PRIOR, outcomes)
+        assert dv.bayes_capacity(channel) == pytest.approx(outcomes, rel=1e-12)
+        right = float((PRIOR.floats[:, None] * channel.floats * np.equal.outer(PRIOR.secrets, channel.outcomes)).sum())
+        best = dv.design(PRIOR, dv.BayesCapacity(outcomes), utility="hamming")
+        assert right == pytest.approx(best.utility, abs=1e-10)
+
+
+def test_merging_keeps_the_lift_where_any_merging_can() -> None:
+    for lift in (1.2, 2.0, 4.0, 7.0, 30.0):
+        for channel in (named.watchdog(PRIOR, lift), named.subset_merging(PRIOR, lift)):
+            assert set(np.unique(channel.floats).tolist()) <= {0.0, 1.0}
+            assert float(dv.lift(dv.Joint(PRIOR, channel))) <= lift * (1 + 1e-12)
+        coarse, fine = (dv.mutual_information(dv.Joint(PRIOR, build(PRIOR, lift)))
+                        for build in (named.watchdog, named.subset_merging))  # fmt: skip
+        assert fine >= coarse - 1e-12
+
+
+def test_the_frontier_rises_and_stays_above_the_named() -> None:
+    curve = dv.frontier(PRIOR, dv.LDP, [0.2, 1, 2, 4], utility="hamming", named=["randomized response", "geometric"])
+    assert all(a < b + 1e-12 for a, b in itertools.pairwise(curve.utilities))
+    for rows in curve.named.values():
+        assert all(row.utility <= bound + 1e-12 for row, bound in zip(rows, curve.bounds, strict=True))
+    assert list(curve.to_frame().columns) == ["utility", "bound", "randomized response", "geometric"]
+    ax = curve.plot()
+    assert ax.get_xlabel() == "local differential privacy (nats)"
+    assert len(ax.lines) == 3
+    assert "ldp=2" in repr(curve)
+    for bad in ({"epsilons": []}, {"epsilons": [1], "named": ["magic"]}):
+        with pytest.raises(dv.DivulgeError):
+            dv.frontier(PRIOR, dv.LDP, **bad)
+
+
+def test_a_comparison_measures_every_row() -> None:
+    for utility in ("mutual-information", "absolute-distance"):
+        prior = dv.Prior([0.4, 0.3, 0.2, 0.1])
+        best = dv.design(prior, dv.PML(0.6), dv.LDP(1.5), utility=utility)
+        table = best.compare()
+        assert table.rows[0].utility == best.utility
+        for row in table.rows:
+            assert row.pml <= 0.6
+            assert row.ldp <= 1.5
+            assert (row.utility >= best.bound - 1e-12) if best.minimized else (row.utility <= best.bound + 1e-12)
+        assert set(table.to_frame().columns) == {"utility", "pml", "pmc", "ldp", "maximal_leakage"}
+        assert "randomized response" in repr(table)
