@@ -39,7 +39,9 @@ class LeastEpsilon:
     design: Design
 
 
-def _level(kind: type[Guarantee]) -> str:
+def _level(kind: Any) -> str:
+    if not (isinstance(kind, type) and issubclass(kind, Guarantee)):
+        raise DivulgeError.of("kind", "be a class of guarantee, such as PML", "it", repr(kind))
     bounded = kind.bounded()
     if len(bounded) != 1 or kind.index:
         raise DivulgeError.of("kind", "have one parameter, as PML or LDP", kind.__name__, f"one of {len(bounded)}")
