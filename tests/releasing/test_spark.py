@@ -1,7 +1,6 @@
 """Spark gives the same answers: counts exactly, releases in distribution; a failed task publishes nothing twice."""
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,35 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import divulge as dv
+from divulge.cli.main import app
 from divulge.releasing.spark import quoted
 
-SOURCE_FOLDER = str(Path(dv.__file__).parents[1])
-
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning")
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    """A session of two workers on this machine, which retries a failed task once."""
-    from pyspark.sql import SparkSession
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([SOURCE_FOLDER, os.environ.get("PYTHONPATH", "")]))
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        session = (
-            SparkSession.builder.master("local[2,2]")
-            .config("spark.ui.enabled", "false")
-            .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.sql.shuffle.partitions", "2")
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.driver.host", "127.0.0.1")
-            .getOrCreate()
-        )
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
 
 
 @pytest.fixture
@@ -61,6 +38,72 @@ def test_counts_are_those_of_the_local_engine(spark: Any, folder: Path, tmp_path
     here, there = (dv.contingency(source, ["a.b`c", "n"]) for source in (odd, frame))
     assert here.to_dict() == there.to_dict()
     assert here.missing == there.missing == (1, 2)
+
+
+def test_estimates_and_audits_are_those_of_the_local_engine(
+    spark: Any, people: pa.Table, mechanism: dv.Channel, tmp_path: Path
+) -> None:
+    """A folder of pairs with missing values, counted here, by Spark from the folder, and by Spark from a frame."""
+    rng = np.random.default_rng(3)
+    receipt = dv.release(people, column="region", mechanism=mechanism)
+    secret = pa.array(people["region"].to_numpy(zero_copy_only=False), mask=rng.random(40_000) < 0.1)
+    half = pa.array(rng.random(40_000) < 0.5)
+    pairs = pa.table({"region": receipt.table["region"], "secret": secret, "half": half})
+    folder = tmp_path / "pairs"
+    folder.mkdir()
+    for i in range(3):
+        pq.write_table(pairs.slice(i * 15_000, 15_000), folder / f"{i}.parquet")
+    sources = [(folder, "local"), (folder, "spark"), (spark.read.parquet(str(folder)), "local")]
+    estimates, groups, audits = [], [], []
+    for source, engine in sources:
+        estimates.append(dv.estimate_frequencies(source, receipt, engine=engine).to_dict())
+        by = dv.estimate_frequencies(source, receipt, by="half", engine=engine)
+        groups.append({group: found.to_dict() for group, found in by.items()})
+        asked = {"secret": "secret", "released": "region", "claim": "ldp=1", "null_as": "?", "engine": engine}
+        audits.append(dv.audit(source, **asked).to_dict())
+    for answers in (estimates, groups, audits):
+        assert answers[0] == answers[1] == answers[2]
+    assert audits[0]["violated"]
+
+
+def test_spark_refuses_what_the_local_engine_refuses(spark: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    for i, values in enumerate(([1, 2], ["a", "b"])):
+        pq.write_table(pa.table({"n": values}), folder / f"{i}.parquet")
+    with pytest.raises(dv.InputFileError, match=r"column 'n' is int64 in 0\.parquet and string in 1\.parquet"):
+        dv.contingency(folder, "n", engine="spark")
+    with pytest.raises(dv.InputFileError, match="there is none"):
+        dv.contingency(tmp_path / "absent", "n", engine="spark")
+    with pytest.raises(dv.DivulgeError, match="counted on this machine"):
+        dv.contingency(pa.table({"n": [1]}), "n", engine="spark")
+    with pytest.raises(dv.DivulgeError, match='"local" or "spark"'):
+        dv.contingency(folder, "n", engine="abacus")  # type: ignore[arg-type]
+
+
+def test_the_command_line_with_spark(spark: Any, folder: Path, mechanism: dv.Channel, tmp_path: Path) -> None:
+    dv.write_channel(mechanism, tmp_path / "mechanism.json")
+    known = ("--mechanism", str(tmp_path / "mechanism.json"))
+    for command in (
+        ("estimate", str(folder), "--column", "region", *known, "--json"),
+        (
+            "audit",
+            "--data",
+            str(folder),
+            "--secret",
+            "region",
+            "--released",
+            "region",
+            *known,
+            "--claim",
+            "ldp=9",
+            "--json",
+        ),
+    ):
+        here, there = (CliRunner().invoke(app, [*command, "--engine", engine]) for engine in ("local", "spark"))
+        assert here.stdout == there.stdout
+        assert here.exit_code == there.exit_code == int(command[0] == "audit")
+        assert here.stdout
 
 
 def test_a_release_is_one_write_with_a_receipt(
