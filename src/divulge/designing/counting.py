@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from divulge.designing.generation import Effort
 from divulge.designing.limits import Classes
 from divulge.designing.master import Dual
 from divulge.designing.pricing import Problem, box_prices, largest, pair_prices, silence, simple_start
@@ -74,9 +75,9 @@ class Counting:
 
     LIMIT = 3e8
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, effort: Effort) -> None:
         assert problem.classes.counts is not None
-        self.problem = problem
+        self.problem, self.effort = problem, effort
         self.counts = problem.classes.counts
         self.n = problem.classes.total
         masses = [box.t for box in problem.shape.boxes] + [pair.most for pair in problem.shape.pairs]
@@ -111,6 +112,9 @@ class Counting:
         found, worst = [], -math.inf
         if problem.shape.boxes:
             for c in leaving_one(tables, sizes, 0, len(sizes)):
+                if self.effort.late():
+                    worst = math.inf
+                    break
                 tables.offer(c, sizes[c] - 1)
                 for box, row, losses in zip(problem.shape.boxes, self.between, self.losses, strict=True):
                     k, x = row[c]

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from divulge.designing.counting import Tables, leaving_one
+from divulge.designing.generation import Effort
 from divulge.designing.master import Dual
 from divulge.designing.nearby import BoxPool
 from divulge.designing.pricing import Oracle, Problem, box_prices, pair_prices
@@ -19,13 +20,13 @@ from divulge.designing.vertices import Box, Pair, Vertices, cell_bounds, joined,
 class Gridded:
     """Prices all vertices within the error of a grid."""
 
-    def __init__(self, problem: Problem, work: float, seed: int = 0) -> None:
-        self.problem, self.p = problem, problem.classes.probability
+    def __init__(self, problem: Problem, work: float, effort: Effort) -> None:
+        self.problem, self.effort, self.p = problem, effort, problem.classes.probability
         masses = [box.t for box in problem.shape.boxes] + [pair.most for pair in problem.shape.pairs]
         share = min(1.0, max(masses))
         offers = len(self.p) * (1 + math.log2(len(self.p)))
         largest = int(min(2**20, max(2**10, work / offers / share)))
-        tries = np.unique(np.random.default_rng(seed).integers(largest // 2, largest + 1, 256))
+        tries = np.unique(np.random.default_rng(0).integers(largest // 2, largest + 1, 256))
         self.n = int(min(tries, key=lambda n: np.abs(self.p - np.rint(self.p * n) / n).sum()))
         self.counts = np.rint(self.p * self.n).astype(np.int64)
         self.error = self.p - self.counts / self.n
@@ -48,6 +49,9 @@ class Gridded:
         tables = Tables(self.counts, prices.value + slope * self.error, self.most)
         worst, sets = -math.inf, []
         for c in leaving_one(tables, [1] * len(self.p), 0, len(self.p)):
+            if self.effort.late():
+                worst = math.inf
+                break
             p = self.p[c]
             first = max(0, math.floor((box.t - p - self.over) * self.n))
             k = np.arange(first, min(self.most, math.ceil((box.t + self.under) * self.n)) + 1)
@@ -65,10 +69,8 @@ class Gridded:
                 taken = tables.taken(int(k[at])) > 0
                 sets += [taken, taken | (np.arange(len(self.p)) == c)]
         if not sets:
-            return BoxPool(self.problem, box, np.zeros((0, len(self.p)), dtype=bool), -math.inf).price(dual, 1)[
-                0
-            ], worst
-        pool = BoxPool(self.problem, box, np.unique(np.array(sets), axis=0), -math.inf)
+            sets = [np.zeros(len(self.p), dtype=bool)]
+        pool = BoxPool(self.problem, box, np.unique(np.array(sets), axis=0))
         return pool.price(dual, 4 * len(self.p))[0], worst
 
     def _pair(self, pair: Pair, dual: Dual) -> tuple[Vertices, float]:

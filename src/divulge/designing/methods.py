@@ -34,20 +34,20 @@ def _enumerated(problem: Problem, effort: Effort) -> Mixture | None:
 
 
 def _counted(problem: Problem, effort: Effort) -> Mixture | None:
-    return generate(problem, Counting(problem), effort) if Counting.fits(problem.classes) else None
+    return generate(problem, Counting(problem, effort), effort) if Counting.fits(problem.classes) else None
 
 
 def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     apart = Problem.of(single(problem.classes), problem.utility, problem.limits)
-    blend = blended(apart)
+    blend = blended(apart, effort)
     if blend is not None and _settled(apart, blend, GRIDS[0][1]):
         return blend
-    near = Nearby(apart)
+    near = Nearby(apart, effort)
     found = generate(apart, near, effort)
     for work, enough in GRIDS:
         if effort.late() or found.seen is None or _settled(apart, found, enough):
             break
-        found = generate(apart, Together(found.seen, (near, Gridded(apart, work))), effort, found.bound)
+        found = generate(apart, Together(found.seen, (near, Gridded(apart, work, effort))), effort, found.bound)
     return found
 
 

@@ -9,7 +9,9 @@ import math
 
 import numpy as np
 
+from divulge.designing.generation import Effort, ceiling_of
 from divulge.designing.limits import Classes
+from divulge.designing.listing import BoxList, Halves, subsets, within
 from divulge.designing.master import Dual
 from divulge.designing.pricing import Problem, box_prices, largest, pair_prices, silence, simple_start
 from divulge.designing.vertices import (
@@ -24,9 +26,9 @@ from divulge.designing.vertices import (
     pair_vertices,
 )
 
-FEW, MANY = 4_000, 150_000
-_HALF = 40_000
+FEW, MANY, MANY_SETS = 4_000, 2_500_000, 150_000
 _FREE = 22
+_LEAST = 1e-9
 
 
 def single(classes: Classes) -> Classes:
@@ -35,66 +37,29 @@ def single(classes: Classes) -> Classes:
     return Classes(p, np.ones(len(p), dtype=np.int64), tuple(np.concatenate(classes.members)[:, None]))
 
 
-def subsets(p: np.ndarray, cap: float = math.inf, most: float = math.inf) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return (subsets as a boolean matrix, their sums), sums ascending and at most `cap`; None beyond `most`."""
-    sets, sums = np.zeros((1, len(p)), dtype=bool), np.zeros(1)
-    for place, mass in enumerate(p.tolist()):
-        fits = np.flatnonzero(sums + mass <= cap)
-        grown = sets[fits]
-        grown[:, place] = True
-        sets, sums = np.concatenate([sets, grown]), np.concatenate([sums, sums[fits] + mass])
-        if len(sums) > most:
-            return None
-    order = np.argsort(sums, kind="stable")
-    return sets[order], sums[order]
-
-
-def within(left: np.ndarray, right: np.ndarray, target: float, most: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return (i, j, delta): all pairs with |left[i] + right[j] - target| <= delta, at most `most` of them."""
-    wide, narrow = float(left[-1] + right[-1]) + 1.0, 0.0
-    bounds = _windows(left, right, target, wide)
-    if int((bounds[1] - bounds[0]).sum()) > most:
-        for _ in range(60):
-            middle = (wide + narrow) / 2
-            bounds = _windows(left, right, target, middle)
-            if int((bounds[1] - bounds[0]).sum()) > most:
-                wide = middle
-            else:
-                narrow = middle
-            if wide - narrow <= 1e-3 * wide:
-                break
-        bounds = _windows(left, right, target, narrow)
-        wide = narrow
-    first, last = bounds
-    many = last - first
-    j = np.repeat(np.arange(len(right)), many)
-    i = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many) + np.repeat(first, many)
-    return i, j, wide
-
-
-def _windows(left: np.ndarray, right: np.ndarray, target: float, delta: float) -> tuple[np.ndarray, np.ndarray]:
-    return np.searchsorted(left, target - right - delta), np.searchsorted(left, target - right + delta, side="right")
-
-
 class Nearby:
     """Prices the sets of secrets whose mass is near the one that loses least."""
 
-    def __init__(self, problem: Problem, seed: int = 0, sets_each: int = 12) -> None:
-        self.problem, self.sets_each = problem, sets_each
+    def __init__(self, problem: Problem, effort: Effort, sets_each: int = 12) -> None:
+        self.problem, self.effort, self.sets_each = problem, effort, sets_each
         self.p = problem.classes.probability
-        self.random = np.random.default_rng(seed)
-        self.targets = [box.t for box in problem.shape.boxes] + [self._best(pair) for pair in problem.shape.pairs]
+        self.random = np.random.default_rng(0)
+        self.targets = [self._best(pair) for pair in problem.shape.pairs]
+        self.halves = [Halves.of(self.p, min(box.t, 1 - box.t) + 1e-12) for box in problem.shape.boxes]
+        self.ceiling = ceiling_of(problem)
         self._fill(FEW)
 
     def _fill(self, most: int) -> None:
         """Make the pools from at most so many listed sets for each target, or from a sample where there is no list."""
-        problem, self.most = self.problem, most
-        found = [self._listed(t) or self._sampled(t) for t in self.targets]
-        count = len(problem.shape.boxes)
-        self.boxes = [BoxPool(problem, box, *f) for box, f in zip(problem.shape.boxes, found[:count], strict=True)]
+        self.most = most
+        self.boxes = [
+            BoxPool(self.problem, box, self._sampled(box.t)) if halves is None
+            else BoxList(self.problem, box, halves, most)
+            for box, halves in zip(self.problem.shape.boxes, self.halves, strict=True)
+        ]  # fmt: skip
         self.pairs = [
-            PairPool(problem, pair, target, *f)
-            for pair, target, f in zip(problem.shape.pairs, self.targets[count:], found[count:], strict=True)
+            PairPool(self.problem, pair, target, *(self._listed(target) or (self._sampled(target), -math.inf)))
+            for pair, target in zip(self.problem.shape.pairs, self.targets, strict=True)
         ]
 
     def _best(self, pair: Pair) -> float:
@@ -106,21 +71,16 @@ class Nearby:
 
         Of a set and its complement the lighter one is looked for: it has few secrets.
         """
-        light = min(target, 1 - target)
-        room = float(self.p.max())
-        order = np.argsort(-self.p)
-        first = subsets(self.p[order[::2]], light + room, _HALF)
-        second = subsets(self.p[order[1::2]], light + room, _HALF)
-        if first is None or second is None:
+        light, room = min(target, 1 - target), float(self.p.max())
+        halves = Halves.of(self.p, light + room)
+        if halves is None:
             return None
-        (left, a), (right, b) = first, second
-        i, j, delta = within(a, b, light, self.most)
-        sets = np.zeros((len(i), len(self.p)), dtype=bool)
-        sets[:, order[::2]], sets[:, order[1::2]] = left[i], right[j]
+        i, j, delta = within(halves.left.sums, halves.right.sums, light, min(self.most, MANY_SETS))
+        sets = halves.sets(i, j)
         return (sets if light == target else ~sets), min(delta, room)
 
-    def _sampled(self, target: float) -> tuple[np.ndarray, float]:
-        """Return (sets, -inf): random sets with mass very near the target; nothing is known of the others."""
+    def _sampled(self, target: float) -> np.ndarray:
+        """Return random sets with mass very near the target."""
         size, found = len(self.p), []
         for _ in range(max(8, self.sets_each * size // 48)):
             order = self.random.permutation(size)
@@ -138,7 +98,9 @@ class Nearby:
                 sets[:, fixed] = True
                 sets[:, free[::2]], sets[:, free[1::2]] = left[i], right[j]
                 found.append(sets)
-        return np.concatenate(found), -math.inf
+            if self.effort.late():
+                break
+        return np.concatenate(found)
 
     def start(self) -> Vertices:
         """Return arcs and silence."""
@@ -146,47 +108,44 @@ class Nearby:
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
         """Return the pools' best vertices and the largest excess of any; pools with no more to say grow."""
-        most = 4 * len(self.p)
+        most, least = 4 * len(self.p), _LEAST * self.ceiling
         while True:
-            parts = [pool.price(dual, most) for pool in (*self.boxes, *self.pairs)]
+            parts = [pool.price(dual, most, least) for pool in (*self.boxes, *self.pairs)]
             fresh, worst = joined([v for v, _ in parts]), max(top for _, top in parts)
             rounding = self.problem.rounding(dual)
-            if len(fresh) or worst <= rounding or self.most >= MANY or math.inf in (self.most, worst):
+            if len(fresh) or worst <= rounding or self.most >= MANY or worst == math.inf or self.effort.late():
                 return fresh, worst + rounding
             self._fill(min(MANY, 6 * self.most))
 
 
 class BoxPool:
     """Vertices of a box near given sets: in between is a secret outside a set that lacks mass, or inside one with
-    too much; `delta` says that all sets within it are there."""
+    too much. Nothing is known of other vertices."""
 
-    def __init__(self, problem: Problem, box: Box, sets: np.ndarray, delta: float) -> None:
+    def __init__(self, problem: Problem, box: Box, sets: np.ndarray) -> None:
         self.problem, self.box, self.sets = problem, box, sets
         p = problem.classes.probability
-        self.lacks = box.t - sets @ p
-        need = np.abs(self.lacks)[:, None]
-        fits = (need <= p) & (sets != (self.lacks >= 0)[:, None])
-        self.row, self.c = np.nonzero(fits)
-        share = self.lacks[self.row] / p[self.c]
-        self.x = np.where(share >= 0, share, 1 + share)
-        self.move = share
-        self.loss = p[self.c] * box.penalty(problem.utility, np.clip(self.x, 0.0, 1.0))
-        wide = p > 2 * delta
-        edges = [
-            p[wide] * box.penalty(problem.utility, np.clip(x, 0, 1)) for x in (delta / p[wide], 1 - delta / p[wide])
-        ]
-        self.floor = (min(float(e.min()) for e in edges) if wide.any() else math.inf) if delta >= 0 else -math.inf
+        lacks = box.t - sets @ p
+        self.row, self.c = np.nonzero((np.abs(lacks)[:, None] <= p) & (sets != (lacks >= 0)[:, None]))
+        self.move = lacks[self.row] / p[self.c]
+        x = np.where(self.move >= 0, self.move, 1 + self.move)
+        self.loss = p[self.c] * box.penalty(problem.utility, np.clip(x, 0.0, 1.0))
 
-    def price(self, dual: Dual, most: int) -> tuple[Vertices, float]:
-        """Return (best vertices, largest excess of any vertex of the box)."""
+    def cheapest(self) -> Vertices:
+        """Return for each set of the pool the vertex that loses least."""
+        order = np.lexsort((self.loss, self.row))
+        return self._vertices(order[np.unique(self.row[order], return_index=True)[1]])
+
+    def price(self, dual: Dual, most: int, least: float = 0.0) -> tuple[Vertices, float]:
+        """Return (best vertices, inf)."""
         prices = box_prices(self.problem, self.box, dual)
         excess = prices.base[0] + (self.sets @ prices.value)[self.row] + prices.value[self.c] * self.move - self.loss
-        best, top = largest(excess, most)
-        sets = self.sets[self.row[best]].astype(np.int64)
-        sets[np.arange(len(best)), self.c[best]] = 0
-        fresh = box_vertices(self.box, self.problem.classes, sets, self.c[best])
-        others = prices.base[0] + knapsack(self.problem.classes.probability, prices.value, self.box.t) - self.floor
-        return fresh, max(top, others)
+        return self._vertices(largest(excess, most, least)[0]), math.inf
+
+    def _vertices(self, which: np.ndarray) -> Vertices:
+        sets = self.sets[self.row[which]].astype(np.int64)
+        sets[np.arange(len(which)), self.c[which]] = 0
+        return box_vertices(self.box, self.problem.classes, sets, self.c[which])
 
 
 class PairPool:
@@ -199,7 +158,7 @@ class PairPool:
         self.sets, self.mass = sets[good], mass[good]
         self.window = (target - delta, target + delta)
 
-    def price(self, dual: Dual, most: int) -> tuple[Vertices, float]:
+    def price(self, dual: Dual, most: int, least: float = 0.0) -> tuple[Vertices, float]:
         """Return (best vertices of the pool and best greedy sets, largest excess of any vertex of the pair)."""
         problem, pair = self.problem, self.pair
         value = -dual.classes
@@ -209,7 +168,7 @@ class PairPool:
         mass = np.concatenate([self.mass, greedy @ problem.classes.probability])
         prices = pair_prices(problem, pair, dual, mass)
         excess = prices.base + prices.rise * (sets @ prices.value)
-        best, top = largest(excess, most)
+        best, top = largest(excess, most, least)
         fresh = pair_vertices(pair, problem.classes, sets[best].astype(np.int64))
         return fresh, max(top, pair_excess(problem, pair, dual, self.window))
 
@@ -240,13 +199,6 @@ def pair_excess(problem: Problem, pair: Pair, dual: Dual, window: tuple[float, f
             break
         ends = np.sort(np.concatenate([ends, (ends[:-1] + ends[1:])[alive] / 2]))
     return best
-
-
-def knapsack(p: np.ndarray, value: np.ndarray, t: float) -> float:
-    """Return max sum of value_x x over x in [0, 1]^N with sum P_x x = t: the likeliest value per mass first."""
-    order = np.argsort(-value / p)
-    before = np.cumsum(p[order]) - p[order]
-    return float(value[order] @ np.clip((t - before) / p[order], 0.0, 1.0))
 
 
 def nearest(left: np.ndarray, right: np.ndarray, target: float, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -196,9 +196,9 @@ class Exhaustive:
         return joined(found), worst + problem.rounding(dual)
 
 
-def largest(excess: np.ndarray, most: int) -> tuple[np.ndarray, float]:
-    """Return (positions of the largest positive entries, the largest entry)."""
+def largest(excess: np.ndarray, most: int, least: float = 0.0) -> tuple[np.ndarray, float]:
+    """Return (positions of the largest entries above `least`, the largest entry)."""
     if not len(excess):
         return np.zeros(0, dtype=np.intp), -np.inf
     best = np.argpartition(-excess, min(most, len(excess) - 1))[:most]
-    return best[excess[best] > 0], float(excess.max())
+    return best[excess[best] > least], float(excess.max())

@@ -1,0 +1,65 @@
+"""Fewer outcomes for the same blend: moving along null vectors until weights are 0 (Caratheodory)."""
+
+import numpy as np
+
+_BLOCK = 64
+
+
+def purified(weights: np.ndarray, columns: np.ndarray, losses: np.ndarray) -> np.ndarray:
+    """Return weights with at most as many positive ones as `columns` has rank, the same blend, and no more loss.
+
+    Blocks of columns are reduced one after another: along a null vector of the block, oriented so that the loss does
+    not grow, until a weight reaches 0; that column leaves the other null vectors too.
+    """
+    columns = columns[_independent(columns)]
+    rows, many = columns.shape
+    out, active, start = weights.copy(), np.arange(0), 0
+    while start < many:
+        fresh = np.arange(start, min(start + max(rows + 1 - len(active), _BLOCK), many))
+        start += len(fresh)
+        null = _null(columns[:, active], columns[:, fresh])
+        active = np.concatenate([active, fresh])
+        out[active] = _moved(out[active], null, losses[active])
+        active = active[out[active] > 0]
+    return out
+
+
+def _moved(w: np.ndarray, null: np.ndarray, losses: np.ndarray) -> np.ndarray:
+    """Return weights at least 0 with a zero more for each null vector."""
+    alive = np.ones(len(w), dtype=bool)
+    for last in range(null.shape[1] - 1, -1, -1):
+        z = null[:, last] * alive
+        z = -z if losses @ z > 0 else z
+        falling = np.flatnonzero(z < -1e-12 * np.abs(z).max())
+        if not len(falling):
+            continue
+        ratios = w[falling] / -z[falling]
+        j = int(falling[np.argmin(ratios)])
+        w = np.maximum(w + float(ratios.min()) * z, 0.0)
+        w[j], alive[j] = 0.0, False
+        null[:, :last] -= np.outer(null[:, last], null[j, :last] / null[j, last])
+    return w
+
+
+def _independent(columns: np.ndarray) -> np.ndarray:
+    """Return rows on which all others depend: the others keep the blend by themselves."""
+    from scipy.linalg import qr
+
+    rows, many = columns.shape
+    sketch = columns if many <= rows + 8 else columns @ np.random.default_rng(0).standard_normal((many, rows + 8))
+    r, order = qr(sketch.T, mode="r", pivoting=True)
+    diagonal = np.abs(np.diag(r))
+    return np.sort(order[: int((diagonal > 1e-11 * diagonal[0]).sum())])
+
+
+def _null(basis: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+    """Return a basis of the null vectors of [basis, fresh]; from a linear solve when `basis` is square and sound."""
+    if basis.shape[0] == basis.shape[1]:
+        try:
+            inner = np.linalg.solve(basis, fresh)
+        except np.linalg.LinAlgError:
+            inner = np.full_like(fresh, np.inf)
+        if np.abs(inner).max() < 1e6:
+            return np.concatenate([-inner, np.eye(fresh.shape[1])])
+    both = np.concatenate([basis, fresh], axis=1)
+    return np.linalg.qr(both.T, mode="complete")[0][:, min(both.shape) :]
