@@ -10,7 +10,7 @@ from divulge.designing.master import Dual
 from divulge.designing.pricing import Problem, box_prices, largest
 from divulge.designing.vertices import Box, Vertices, box_vertices
 
-_HALF = 60_000
+_HALF = 200_000
 _SLACK = 1e-14
 
 
@@ -104,10 +104,11 @@ class Halves:
 
 
 class BoxList:
-    """All vertices of a box that lose less than `floor`; every other one gains less than a knapsack less `floor`.
+    """All vertices of a box that bend less than `floor`; every other one gains less than a knapsack less `floor`.
 
     Of S and the secrets outside it and not in between, the lighter one, T, is listed: T and a share of the secret in
-    between have mass min(t, 1 - t).
+    between have mass min(t, 1 - t). A secret that is heavier than that has a share of at most `cap` and is never in T,
+    so that its value is reduced by the line from 0 to its loss at `cap`; what it loses beyond the line is its bend.
     """
 
     def __init__(self, problem: Problem, box: Box, halves: Halves, most: int) -> None:
@@ -115,37 +116,38 @@ class BoxList:
         self.p = problem.classes.probability
         self.flipped = box.t > 0.5
         self.light = min(box.t, 1 - box.t)
+        self.cap = np.minimum(1.0, self.light / self.p)
+        self.line = np.where(self.cap < 1, self._loss(self.p, self.cap) / self.cap, 0.0)
         windows = self._windows(most)
         parts = [self._of(c, *window) for c in range(len(self.p)) for window in windows[c]]
         self.i, self.j, self.c, self.share = (np.concatenate(part) for part in zip(*parts, strict=True))
-        x = 1 - self.share if self.flipped else self.share
-        self.loss = self.p[self.c] * box.penalty(problem.utility, x)
+        self.loss = self._loss(self.p[self.c], self.share)
+
+    def _loss(self, p: np.ndarray, share: np.ndarray) -> np.ndarray:
+        return p * self.box.penalty(self.problem.utility, 1 - share if self.flipped else share)
 
     @cached_property
-    def _curve(self) -> tuple[np.ndarray, np.ndarray]:
-        """The penalty on a grid of the share that T has of the secret in between: 0 at the ends, concave."""
-        x = np.concatenate([np.geomspace(1e-12, 0.02, 512), np.linspace(0.02, 0.98, 1025)[1:-1],
-                            1 - np.geomspace(1e-12, 0.02, 512)[::-1]])  # fmt: skip
-        x = np.concatenate([[0.0], x, [1.0]])
-        return x, self.box.penalty(self.problem.utility, 1 - x if self.flipped else x)
+    def _bends(self) -> tuple[np.ndarray, np.ndarray]:
+        """A grid of shares of each secret from 0 to `cap`, and the bends there: 0 at the ends, concave."""
+        small = np.geomspace(1e-12, 0.02, 512)
+        unit = np.concatenate([[0.0], small, np.linspace(0.02, 0.98, 1025)[1:-1], 1 - small[::-1], [1.0]])
+        share = self.cap[:, None] * unit
+        return share, np.maximum(self._loss(self.p[:, None], share) - self.line[:, None] * share, 0.0)
 
-    def _shares(self, loss: float) -> list[list[tuple[float, float]]]:
-        """Return for each secret the intervals of its share, ends on the grid, that hold all that lose at most so."""
-        x, penalty = self._curve
-        top = int(np.argmax(penalty))
+    def _shares(self, most: float) -> list[list[tuple[float, float]]]:
+        """Return for each secret the intervals of its share, ends on the grid, that hold all that bend at most so."""
         out: list[list[tuple[float, float]]] = []
-        for most in (loss / self.p).tolist():
-            if most >= penalty[top]:
-                out.append([(0.0, 1.0)])
-                continue
-            first = int(np.searchsorted(penalty[: top + 1], most, side="right"))
-            last = len(x) - 1 - int(np.searchsorted(penalty[top:][::-1], most, side="right"))
-            out.append([(0.0, float(x[first])), (float(x[last]), 1.0)] if first < last else [(0.0, 1.0)])
+        for x, bend in zip(*self._bends, strict=True):
+            top = int(np.argmax(bend))
+            first = int(np.searchsorted(bend[: top + 1], most, side="right"))
+            last = len(x) - 1 - int(np.searchsorted(bend[top:][::-1], most, side="right"))
+            whole = most >= bend[top] or first >= last
+            out.append([(0.0, float(x[-1]))] if whole else [(0.0, float(x[first])), (float(x[last]), float(x[-1]))])
         return out
 
     def _windows(self, most: int) -> list[list[tuple[float, float]]]:
-        """Return the intervals of all secrets for the largest loss whose vertices are about `most`; sets `floor`."""
-        top = float(self._curve[1].max() * self.p.max())
+        """Return the intervals of all secrets for the largest bend whose vertices are about `most`; sets `floor`."""
+        top = float(self._bends[1].max())
         whole = self._shares(top)
         if self._count(whole) <= most:
             self.floor = math.inf
@@ -188,7 +190,7 @@ class BoxList:
         excess += value[self.c] * self.share
         excess += start - self.loss
         best, top = largest(excess, most, least)
-        others = prices.base[0] + knapsack(self.p, prices.value, self.box.t) - self.floor
+        others = start + knapsack(self.p * self.cap, (value - self.line) * self.cap, self.light) - self.floor
         return self._vertices(best), max(top, others)
 
     def _vertices(self, which: np.ndarray) -> Vertices:

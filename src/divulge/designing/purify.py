@@ -1,5 +1,7 @@
 """Fewer outcomes for the same blend: moving along null vectors until weights are 0 (Caratheodory)."""
 
+from typing import Any
+
 import numpy as np
 
 _BLOCK = 64
@@ -47,8 +49,8 @@ def _independent(columns: np.ndarray) -> np.ndarray:
 
     rows, many = columns.shape
     sketch = columns if many <= rows + 8 else columns @ np.random.default_rng(0).standard_normal((many, rows + 8))
-    r, order = qr(sketch.T, mode="r", pivoting=True)
-    diagonal = np.abs(np.diag(r))
+    found: tuple[Any, ...] = qr(sketch.T, mode="r", pivoting=True)
+    diagonal, order = np.abs(np.diag(found[0])), found[-1]
     return np.sort(order[: int((diagonal > 1e-11 * diagonal[0]).sum())])
 
 
