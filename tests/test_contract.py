@@ -6,13 +6,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from support import RUNNING_CHANNEL, RUNNING_PRIOR
 
 import divulge as dv
 
 NAMES = sorted(name for name in dv.__all__ if not name.startswith("_"))
-FUNCTIONS = {name: getattr(dv, name) for name in NAMES if inspect.isfunction(getattr(dv, name))}
+BUILDERS = {
+    f"{kind.__name__}.{name}": getattr(kind, name)
+    for kind in (dv.Gain, dv.Cost, dv.RandomizedFunction)
+    for name, method in vars(kind).items()
+    if isinstance(method, (staticmethod, classmethod)) and not name.startswith("_")
+}
+FUNCTIONS = {name: getattr(dv, name) for name in NAMES if inspect.isfunction(getattr(dv, name))} | BUILDERS
 GUARANTEES = {
     name: kind
     for name in NAMES
@@ -25,9 +33,21 @@ NO_MATRIX = [*NO_NUMBERS, [0.5, 0.5], [[]], [[math.nan, 1.0]], [[-1.0, 2.0]], [[
 NO_NUMBER = [None, math.nan, "nonsense", object(), {}, 1j, [math.nan], ["nonsense"]]
 NO_TEXT = [None, math.nan, 3, object(), [], b"x"]
 NO_GUARANTEE = [None, math.nan, 3, "nonsense", object(), [None], dv.PML]
+NO_TABLE = [None, math.nan, 3, "no-such-file.parquet", object(), []]
+NO_COLUMN = ["nonsense", None, math.nan, 3, object(), []]
+NO_LABELS = [None, 0, -1, math.nan, [], ["a", "a"], [math.nan], [["a"]]]
+NO_FUNCTION = [None, 3, "nonsense", object(), []]
 NO_OBJECT = [None, math.nan, 3, "nonsense", object(), [], [[math.nan]]]
 
-# parameter -> (a value that is right in the call below, values that never are)
+TABLE = {"secret": ["a", "b", "a", "b"], "released": ["a", "b", "b", "a"]}
+
+
+def frame() -> Any:
+    return pa.table(TABLE)
+
+
+# parameter, or function.parameter where it means something else there
+# -> (a value that is right in the call below, values that never are)
 PARAMETERS: dict[str, tuple[Any, list[Any]]] = {
     "a": (RUNNING_CHANNEL, NO_MATRIX),
     "b": (RUNNING_CHANNEL, NO_MATRIX),
@@ -64,21 +84,52 @@ PARAMETERS: dict[str, tuple[Any, list[Any]]] = {
     "subject": (RUNNING_CHANNEL, NO_MATRIX),
     "text": ("pml=0.5", ["", "nonsense", "pml", "pml=", "pml=nan", "pml=-1", "=1", None, 3]),
     "threshold": (0.5, NO_NUMBER),
+    "columns": (["secret"], NO_COLUMN),
+    "column": ("secret", NO_COLUMN),
+    "candidates": (["a", "b"], NO_LABELS),
+    "counts": ([1, 2], [None, math.nan, "nonsense", object(), [], [0], [1.5], [math.nan], ["a"]]),
+    "data": (frame(), NO_TABLE),
+    "f": (lambda ratio: (ratio - 1) ** 2, NO_FUNCTION),
+    "first": (RUNNING_CHANNEL, NO_MATRIX),
+    "function": ({"b": 1, "g": 2, "bg": 2}, [None, 3, math.nan, "nonsense", object(), [], {"b": 1}]),
+    "grid": ([[0.5, 0.5]], NO_OBJECT),
+    "k": (1, [0, -1, 1.5, math.nan, "nonsense", object(), [], {}]),
+    "members": (["b"], [None, 3, math.nan, object(), ["nonsense"], [[]]]),
+    "misses": ([0.5, 0.5, 0.5], NO_NUMBERS),
+    "outcomes": ([0.5, 1.5, 2.5], [None, 3, "nonsense", object(), [], [math.nan] * 3, ["a"] * 3]),
+    "rng": (np.random.default_rng(0), [None, 3, "nonsense", object(), []]),
+    "score": (lambda secret, candidate: 1.0 * (secret == candidate), NO_FUNCTION),
+    "secrets": (["b", "g", "bg"], NO_LABELS),
+    "sensitivity": (1.0, [*NO_NUMBER, 0.0, -1.0]),
+    "source": (frame(), NO_TABLE),
+    "table": (frame(), NO_TABLE),
+    "within": (1.0, NO_NUMBER),
+    "Cost.power.p": (1.0, NO_NUMBER),
+    "audit.secret": ("secret", NO_COLUMN),
+    "audit.released": ("released", NO_COLUMN),
+    "estimate_frequencies.released": (frame(), NO_TABLE),
+    "guessability.secrets": ([0, 1, 0], [None, 3, object(), [], [0]]),
+    "release.mechanism": (dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"]), NO_OBJECT),
     "unit": ("nats", ["furlongs", "", None, 1, math.nan]),
 }
 
 
 def required(function: Callable[..., Any]) -> list[str]:
-    """Name the parameters to try: those without a default, and `unit`."""
+    """Name the parameters to try: those without a default, `unit` and `k`."""
     found = inspect.signature(function).parameters.values()
     plain = [p for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    return [p.name for p in plain if p.default is p.empty or p.name == "unit"]
+    return [p.name for p in plain if p.default is p.empty or p.name in ("unit", "k")]
+
+
+def entry(function: str, parameter: str) -> tuple[Any, list[Any]] | None:
+    """Return what is right and what is wrong for a parameter of a function."""
+    return PARAMETERS.get(f"{function}.{parameter}", PARAMETERS.get(parameter))
 
 
 def cases() -> Iterator[tuple[str, str]]:
     for name, function in FUNCTIONS.items():
         for parameter in required(function):
-            if parameter in PARAMETERS:
+            if entry(name, parameter):
                 yield name, parameter
 
 
@@ -96,9 +147,9 @@ def test_a_public_name_is_documented_with_an_example(name: str) -> None:
 def test_garbage_is_refused(name: str, parameter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     function = FUNCTIONS[name]
-    right = {other: PARAMETERS[other][0] for other in required(function) if other in PARAMETERS}
+    right = {other: found[0] for other in required(function) if (found := entry(name, other))}
     accepted = []
-    for wrong in PARAMETERS[parameter][1]:
+    for wrong in (entry(name, parameter) or (None, []))[1]:
         try:
             function(**(right | {parameter: wrong}))
         except (dv.DivulgeError, TypeError):

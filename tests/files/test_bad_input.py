@@ -251,3 +251,30 @@ def test_what_is_no_path_is_refused(path: object) -> None:
             read(path)
     with pytest.raises(dv.DivulgeError):
         dv.write_channel(dv.Channel([["1/2", "1/2"]]), path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["measure", "channel.csv", "--prior", "people.csv:name"],
+        ["measure", "--data", "people.csv", "--secret", "name", "--released", "answer"],
+        ["check", "channel.csv", "--prior", "people.csv:name", "--guarantee", "pml=1"],
+        ["compare", "channel.csv", "channel.csv", "--prior", "people.csv:name"],
+        ["attack", "channel.csv", "--prior", "people.csv:name"],
+        ["noise", "laplace", "--scale", "1", "--secret", "people.csv:name"],
+        ["audit", "--data", "people.csv", "--secret", "name", "--released", "answer", "--mechanism", "channel.csv"],
+        ["release", "people.csv", "--column", "name", "--mechanism", "channel.csv", "-o", "out.csv"],
+        ["estimate", "people.csv", "--column", "name", "--mechanism", "channel.csv"],
+    ],
+    ids=lambda arguments: f"{arguments[0]} {arguments[1]}",
+)
+def test_a_message_about_a_table_shows_no_cell(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("name,answer\nZaphod,yes\nTricia,no\nTricia,\n")
+    Path("channel.csv").write_text("secret,yes,no\nTricia,1/2,1/2\nArthur,1/4,3/4\n")
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2, result.output
+    assert "Zaphod" not in result.output
+    assert "error: " in result.stderr

@@ -140,11 +140,25 @@ def _tabulated(
 
 
 def _alphabet(secrets: Any) -> Labels:
-    if isinstance(secrets, (int, np.integer)):
-        return _labels.alphabet(None, int(secrets), "secrets")
-    letters = getattr(secrets, "secrets", secrets)
-    listed = letters if isinstance(letters, (range, str)) else tuple(letters)
-    return _labels.alphabet(listed, len(listed), "secrets")
+    if isinstance(secrets, (int, np.integer)) and not isinstance(secrets, bool):
+        letters = _labels.alphabet(None, max(0, int(secrets)), "secrets")
+    else:
+        letters = _labels.alphabet(getattr(secrets, "secrets", secrets), None, "secrets")
+    if not len(letters):
+        raise DivulgeError.of("secrets", "have at least one label", "they", "none")
+    return letters
+
+
+def _values(letters: Labels, of: Any) -> dict[Hashable, Any]:
+    """Return the value of a function, or of a mapping, at every secret."""
+    if not (callable(of) or hasattr(of, "__getitem__")):
+        raise DivulgeError.of("of", "be a function or mapping from secret to value", "it", f"a {type(of).__name__}")
+    try:
+        return {x: of(x) if callable(of) else of[x] for x in letters}
+    except (LookupError, TypeError) as error:
+        raise DivulgeError.of(
+            "of", "give a value for every secret", "for one it", f"a {type(error).__name__}"
+        ) from None
 
 
 def _points(secrets: Labels) -> np.ndarray:
@@ -244,8 +258,7 @@ class Gain(Adversary):
         [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
         """
         letters = _alphabet(secrets)
-        value = of if callable(of) else of.__getitem__
-        values = {x: value(x) for x in letters}
+        values = _values(letters, of)
         return cls._table("property", letters, dict.fromkeys(values.values()), lambda w, x: int(values[x] == w))
 
     @classmethod

@@ -95,8 +95,11 @@ def guessability(
     (1.0, 0.5)
     """
     labels, x = np.unique(np.asarray(secrets), return_inverse=True)
-    y = np.asarray(outcomes, dtype=np.float64)
-    y = y.reshape(len(y), -1)
+    try:
+        y = np.asarray(outcomes, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DivulgeError.of("outcomes", "be numbers, one row for each secret", "one of them", "none") from None
+    y = y.reshape(y.shape[0] if y.ndim else 1, -1) if y.size else np.empty((0, 1))
     if method not in METHODS:
         raise DivulgeError.of("method", f"be one of {', '.join(METHODS)}", "it", repr(method))
     if not 0 < confidence < 1:

@@ -17,7 +17,7 @@ import numpy as np
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
 from divulge.files import as_arrow, as_csv, as_json, as_numpy
-from divulge.files.opening import Counts, PathLike, name_of, naming, opened, replacing
+from divulge.files.opening import Counts, PathLike, name_of, opened, replacing
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -151,13 +151,12 @@ def _counted(table: str, column: str, channel: Channel | None) -> Prior:
     if channel is None or isinstance(channel.secrets, range):
         return Prior.from_counts(dict(sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))))
     known = {str(secret): secret for secret in channel.secrets}
-    with naming(f"{table}, column {column!r}"):
-        for value in counts:
-            if str(value) not in known:
-                raise DivulgeError(
-                    f"must have only secrets of the channel; it has {str(value)[:60]!r}. "
-                    f"Hint: the channel's secrets are {', '.join(list(known)[:6])}{', ...' if len(known) > 6 else ''}."
-                )
+    unknown = sum(count for value, count in counts.items() if str(value) not in known)
+    if unknown:
+        raise InputFileError(
+            f"{table}, column {column!r}: must have only secrets of the channel; {unknown:,} row(s) hold others. "
+            f"Hint: the channel's secrets are {', '.join(list(known)[:6])}{', ...' if len(known) > 6 else ''}."
+        )
     by_text = {str(value): count for value, count in counts.items()}
     return Prior.from_counts([by_text.get(text, 0) for text in known], list(known.values()))
 
@@ -222,14 +221,18 @@ def count_rows(path: PathLike, *columns: str) -> Counter[tuple[Hashable, ...]]:
             counts[values] += count
         if not counts:
             raise InputFileError(f"{name_of(path)}: has no rows.")
-        for values, count in counts.items():
-            for column, value in zip(columns, values, strict=True):
-                if value is None or (isinstance(value, float) and math.isnan(value)):
-                    raise InputFileError(
-                        f"{name_of(path)}: must have no missing value; column {column!r} lacks one in {count} row(s). "
-                        "Hint: name it as a category of its own first."
-                    )
+        for at, column in enumerate(columns):
+            missing = sum(count for values, count in counts.items() if _is_missing(values[at]))
+            if missing:
+                raise InputFileError(
+                    f"{name_of(path)}: must have no missing value; column {column!r} lacks one in {missing:,} row(s). "
+                    "Hint: name it as a category of its own first."
+                )
     return counts
+
+
+def _is_missing(value: Hashable) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def read_records(path: PathLike) -> Any:

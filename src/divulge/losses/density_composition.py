@@ -408,6 +408,8 @@ def leakage_growth(
     """
     rows: list[np.ndarray] = []
     listed: list[bool] = []
+    if not len(counts):
+        raise DivulgeError.of("counts", "name at least one number of releases", "it", "empty")
     given = _releases(prior, [channel])
     for count in counts:
         repeated = _releases(prior, [(channel, count)])

@@ -267,6 +267,8 @@ def exponential_mechanism(
             "epsilon", "be finite and at least 0, with a positive sensitivity", "they are", f"{epsilon}, {sensitivity}"
         )
     u = np.array([[float(score(x, y)) for y in candidates] for x in secrets])
+    if not u.size:
+        raise DivulgeError.of("candidates", "be at least one, for at least one secret", "their table", "empty")
     if not np.isfinite(u).all():
         raise DivulgeError.of("score", "be finite for every pair", "a score", "NaN or infinite")
     spread = float(np.ptp(u, axis=0).max())
