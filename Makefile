@@ -14,7 +14,7 @@ test: .venv/test.ready
 check: .venv/test.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/mkdocs build --strict --quiet
 
 docs: .venv/test.ready

@@ -140,7 +140,7 @@ def _tabulated(
 
 
 def _alphabet(secrets: Any) -> Labels:
-    if isinstance(secrets, (int, np.integer)) and not isinstance(secrets, bool):
+    if isinstance(secrets, (int, np.integer)):
         letters = _labels.alphabet(None, max(0, int(secrets)), "secrets")
     else:
         letters = _labels.alphabet(getattr(secrets, "secrets", secrets), None, "secrets")

@@ -46,8 +46,9 @@ class RandomizedFunction:
         A guesser who says k is wrong with probability E[misses(X)].
         """
         misses = entries(misses, "misses", 1, lambda index: f"entry {index[0]}")
-        if not (isinstance(k, (int, np.integer)) and k >= 1):
-            raise DivulgeError.of("k", "be a whole number of at least 1", "it", repr(k))
+        if k not in range(1, MOST_ENTRIES + 1):
+            raise DivulgeError.of("k", f"be a whole number from 1 to {MOST_ENTRIES}", "it", repr(k))
+        k = int(k)
         if not len(misses) * (k + 1) <= MOST_ENTRIES:
             raise DivulgeError.of(
                 "k", f"give at most {MOST_ENTRIES} probabilities for {len(misses)} secrets", "it", str(k)
