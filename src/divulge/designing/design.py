@@ -15,12 +15,14 @@ from divulge.designing.generation import Effort, Mixture, Progress
 from divulge.designing.limits import Limits, classes_of, limits_of
 from divulge.designing.methods import METHODS
 from divulge.designing.pricing import Problem
+from divulge.designing.robust import measured, robust
 from divulge.designing.scored import LINEAR, scored
 from divulge.designing.scores import SCORES, Score, as_score
 from divulge.designing.utilities import SUBCONVEX, Function, SubConvex, custom
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import parse
 from divulge.guarantees.guarantee import Guarantee
+from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
 from divulge.model.joint import Joint
@@ -73,6 +75,8 @@ class Design:
     """The utility itself."""
     scored: Labels | None = None
     """The outcomes that have scores, of a linear utility."""
+    priors: PriorSet | None = None
+    """The set over which everything holds; `prior` is then the worst of it for the utility."""
 
     @property
     def logarithmic(self) -> bool:
@@ -107,6 +111,8 @@ class Design:
     @cached_property
     def achieved(self) -> tuple[Guarantee, ...]:
         """For each guarantee asked, the strongest of its kind that the channel has, measured and rounded up."""
+        if self.priors is not None:
+            return tuple(measured(g, self.priors, self.channel) for g in self.guarantees)
         return tuple(_measured(g, self.joint) for g in self.guarantees)
 
     def utility_of(self, channel: Any) -> float | None:
@@ -165,7 +171,8 @@ def design(
 
     Parameters
     ----------
-    prior : Prior, or what converts to one, of N secrets
+    prior : Prior, or what converts to one, of N secrets; or a set of priors such as L1Ball
+        With a set the guarantees hold under every prior of it, and a linear score counts under the worst.
     *guarantees : Guarantee or text such as "pml=0.5"
         PML, PMC, LIP, ALIP, LDP (or DP), lift, lift capacity, Bayes capacity, maximal leakage; all are kept at once.
     utility : str, convex function of an array of lifts, Score, matrix of scores (N, M), or Gain or Cost of a reader
@@ -204,12 +211,14 @@ def design(
     True
     """
     started = time.monotonic()
-    prior = as_prior(prior)
     promised = tuple(_guarantee(g) for g in guarantees)
     score = as_score(utility)
     if not FEWEST_BITS <= bits <= MOST_BITS:
         raise DivulgeError.of("bits", f"be between {FEWEST_BITS} and {MOST_BITS}", "it", str(bits))
     deadline = math.inf if time_limit is None else started + time_limit
+    if isinstance(prior, PriorSet):
+        return _robust(prior, promised, score, outcomes, method, deadline, bits, started)
+    prior = as_prior(prior)
     if score is None:
         return _convex(prior, promised, _utility(utility), outcomes, method, Effort(deadline=deadline,
                        progress=progress), bits, started)  # fmt: skip
@@ -257,6 +266,24 @@ def _linear(
         prior, promised, score.name, integers, bits, found.outcomes, score.value(prior.floats, kept,
         integers / 2.0**bits), found.bound, found.method, time.monotonic() - started, score.least,
         score, names,
+    )  # fmt: skip
+
+
+def _robust(
+    priors: PriorSet, promised: tuple[Guarantee, ...], score: Score | None, outcomes: Iterable[Hashable] | None,
+    method: str | None, deadline: float, bits: int, started: float,
+) -> Design:  # fmt: skip
+    if score is None:
+        raise DivulgeError.of(
+            "utility", "be a linear score for a set of priors", "it", "another one", 'such as "hamming".'
+        )
+    if method not in (None, LINEAR):
+        raise DivulgeError.of("method", f"be {LINEAR} for a linear score", "it", repr(method))
+    scores, names = score.table(priors.secrets, None if outcomes is None else tuple(outcomes))
+    found, worst, value = robust(priors, limits_of(promised), score, scores, names, bits, deadline)
+    return Design(
+        Prior(worst, priors.secrets), promised, score.name, found.integers, bits, found.outcomes, value, found.bound,
+        found.method, time.monotonic() - started, score.least, score, names, priors,
     )  # fmt: skip
 
 

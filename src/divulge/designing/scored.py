@@ -36,12 +36,12 @@ def scored(
     """
     floats = p.astype(np.float64)
     loose = limits.floats().tightened(float(floats.min()), float(floats.max()), len(p))
-    scores = _usable(scores, loose)
+    scores = unforbidden(scores, loose)
     judges = np.eye(len(p)) if score.worst else floats[None, :]
     scoring = Scoring(scores, loose, floats[None, :], judges)
     checker = certify.Checker.of(p, limits)
-    solution = _solution(scoring, deadline)
-    kept = _kept(solution.channel, floats)
+    solution = solution_of(scoring, deadline)
+    kept = used_outcomes(solution.channel, floats)
     if np.isneginf(scores[:, kept]).any():
         kept, integers = _patterned(scoring, checker, bits, deadline)
     elif loose.trivial:
@@ -64,7 +64,8 @@ def _silent(weights: np.ndarray, size: int, whole: int) -> np.ndarray:
     return np.tile(row, (size, 1))
 
 
-def _solution(scoring: Scoring, deadline: float) -> Solution:
+def solution_of(scoring: Scoring, deadline: float) -> Solution:
+    """Return the solution of the linear program, or say that there is no channel."""
     found = solved(scoring, deadline - time.monotonic())
     if found is None:
         raise DivulgeError.of(
@@ -74,11 +75,12 @@ def _solution(scoring: Scoring, deadline: float) -> Solution:
     return found
 
 
-def _kept(channel: np.ndarray, p: np.ndarray) -> np.ndarray:
+def used_outcomes(channel: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return the positions of the outcomes that are not too rare to matter."""
     return np.flatnonzero(p @ channel > _RARE)
 
 
-def _usable(scores: np.ndarray, limits: Limits) -> np.ndarray:
+def unforbidden(scores: np.ndarray, limits: Limits) -> np.ndarray:
     """Return the scores with whole columns forbidden where one entry is and the limits rule zeros out."""
     if limits.low == 0 and limits.ratio == math.inf:
         return scores
@@ -97,7 +99,7 @@ def _patterned(scoring: Scoring, checker: certify.Checker, bits: int, deadline: 
         found = solved(replace(scoring, limits=tight), deadline - time.monotonic())
         if found is None:
             break
-        kept = _kept(found.channel, scoring.reference)
+        kept = used_outcomes(found.channel, scoring.reference)
         integers = _rounded(found.channel[:, kept], scoring.allowed[:, kept], 2**bits)
         if checker.keeps(integers).all() and checker.keeps_capacity(integers, 2**bits):
             return kept, integers

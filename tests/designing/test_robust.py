@@ -1,0 +1,85 @@
+"""Designs for every prior of a set against a linear program over the set's corners, and exact checks on the set."""
+
+import itertools
+import math
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import divulge as dv
+
+SIZE = 4
+BALL = dv.L1Ball(["1/2", "1/4", "1/8", "1/8"], "1/10")
+FLOOR = dv.LowerBounded(SIZE, 0.1)
+ORDERED = dv.Polytope([[-1, 1, 0, 0], [0, -1, 1, 0], [0, 0, -1, 1], [0, 0, 0, -1]], [0, 0, 0, -0.05])
+
+
+def corners(kind: Any) -> np.ndarray:
+    """Return the corners of a set, by hand."""
+    if kind is FLOOR:
+        return 0.1 + 0.6 * np.eye(SIZE)
+    if kind is BALL:
+        center = np.array([0.5, 0.25, 0.125, 0.125])
+        moves = [np.eye(SIZE)[i] - np.eye(SIZE)[j] for i, j in itertools.permutations(range(SIZE), 2)]
+        return np.array([center + 0.05 * move for move in moves])
+    steps = [np.append(np.full(k, 1 / k), np.zeros(SIZE - k)) for k in range(1, SIZE + 1)]
+    return np.array([0.05 + 0.8 * step for step in steps])
+
+
+def brute(priors: np.ndarray, scores: np.ndarray, lower: float, upper: float, ldp: float) -> float:
+    n, m = scores.shape
+    c, rules = cp.Variable((n, m), nonneg=True), []
+    rules.append(cp.sum(c, axis=1) == 1)
+    for p in priors:
+        q = p @ c
+        rules += [c[x] <= math.exp(upper) * q for x in range(n) if upper < math.inf]
+        rules += [c[x] >= math.exp(-lower) * q for x in range(n) if lower < math.inf]
+    if ldp < math.inf:
+        rules += [c[x] <= math.exp(ldp) * c[z] for x, z in itertools.permutations(range(n), 2)]
+    means = priors @ cp.sum(cp.multiply(scores, c), axis=1)
+    problem = cp.Problem(cp.Maximize(cp.min(means)), rules)
+    problem.solve(solver=cp.CLARABEL)
+    return float(problem.value)
+
+
+@pytest.mark.parametrize("priors", [FLOOR, BALL, ORDERED], ids=["floor", "ball", "polytope"])
+def test_a_robust_design_is_the_best_for_all_corners(priors: Any) -> None:
+    rng = np.random.default_rng(5)
+    cases = [([dv.PML(0.4)], (math.inf, 0.4, math.inf)), ([dv.ALIP(0.8, 0.5)], (0.8, 0.5, math.inf)),
+             ([dv.LDP(1)], (math.inf, math.inf, 1.0)), ([dv.PML(0.6), dv.LDP(2)], (math.inf, 0.6, 2.0))]  # fmt: skip
+    for (guarantees, levels), scores in itertools.product(cases, (np.eye(SIZE), rng.normal(size=(SIZE, 3)))):
+        found = dv.design(priors, *guarantees, utility=scores)
+        assert found.utility == pytest.approx(brute(corners(priors), scores, *levels), abs=2e-6)
+        assert found.utility <= found.bound <= found.utility + 1e-6
+        for asked, has in zip(guarantees, found.achieved, strict=True):
+            assert all(getattr(has, name) <= getattr(asked, name) * (1 + 1e-12) for name in asked.bounded())
+        for p in corners(priors):
+            joint = dv.Joint(p / p.sum(), found.channel.floats)
+            assert all(g.holds_for(joint if g.about == "joint" else found.channel) for g in guarantees)
+            each = (found.channel.floats * scores[:, list(found.outcomes)]).sum(axis=1)
+            assert p @ each >= found.utility - 1e-12
+
+
+def test_a_ball_of_radius_zero_is_its_center() -> None:
+    point = dv.L1Ball(["1/2", "1/4", "1/4"], 0)
+    alone = dv.design(["1/2", "1/4", "1/4"], dv.PML(0.5), utility="hamming")
+    assert dv.design(point, dv.PML(0.5), utility="hamming").utility == pytest.approx(alone.utility, rel=1e-8)
+
+
+def test_a_distortion_and_a_worst_case_over_a_set() -> None:
+    mean = dv.design(FLOOR, dv.LDP(1), utility="absolute-distance")
+    assert mean.minimized
+    assert mean.bound <= mean.utility <= mean.bound + 1e-6
+    worst = dv.design(FLOOR, dv.LDP(1), utility="worst-absolute-distance")
+    assert worst.utility >= mean.utility - 1e-9
+    assert worst.utility == pytest.approx(
+        dv.design(np.full(SIZE, 0.25), dv.LDP(1), utility="worst-absolute-distance").utility, abs=1e-9
+    )
+
+
+def test_what_a_set_of_priors_refuses() -> None:
+    for options, words in (({}, "linear"), ({"utility": "hamming", "method": "counting"}, "method")):
+        with pytest.raises(dv.DivulgeError, match=words):
+            dv.design(FLOOR, dv.PML(0.5), **options)
