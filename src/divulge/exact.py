@@ -32,6 +32,20 @@ def as_floats(values: np.ndarray) -> np.ndarray:
     return values if values.dtype != object else values.astype(np.float64)
 
 
+def as_float(value: Any) -> float:
+    """Return the double nearest to a number at least 0; +inf when that is beyond all doubles.
+
+    Examples
+    --------
+    >>> as_float(Fraction(10**400, 3)), as_float(Fraction(1, 4))
+    (inf, 0.25)
+    """
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 def is_exact(*arrays: np.ndarray) -> bool:
     """Say whether all the arrays hold exact entries."""
     return all(a.dtype.kind == "O" for a in arrays)

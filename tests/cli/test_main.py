@@ -1,5 +1,10 @@
 """The command itself: help, version, and one message for what is wrong."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -28,3 +33,27 @@ def test_every_command_has_help(name: str) -> None:
     result = run(app, [name, "--help"])
     assert result.exit_code == 0, result.output
     assert "--help" in result.output
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> list[str]:
+    path = tmp_path / "c.csv"
+    path.write_text(",a,b\nx,1/2,1/2\ny,1/4,3/4\n")
+    return [sys.executable, "-m", "divulge", "check", str(path), "--guarantee", "ldp=0.1"]
+
+
+@pytest.mark.parametrize("json", [[], ["--json"]])
+def test_the_exit_code_tells_though_the_reader_has_gone(failing: list[str], json: list[str]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    found = subprocess.run([*failing, *json], stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (found.returncode, found.stderr) == (1, b"")
+
+
+def test_results_that_cannot_be_written_are_exit_2(failing: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        found = subprocess.run(failing, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert found.returncode == 2
+    assert found.stderr.startswith(b"error: standard output: cannot be written")
+    assert b"Traceback" not in found.stderr

@@ -110,3 +110,13 @@ def test_deterministic_and_single_letter_channels_are_legal(matrix: list[list[st
             assert profile.mutual_information >= 0
             for order in (0, 0.5, 1, 2, math.inf):
                 assert dv.sibson((prior, channel), order) >= 0
+
+
+def test_a_ratio_beyond_all_doubles_is_infinite_as_a_float() -> None:
+    joint = dv.Joint([5e-324, 1], [[0.3, 0.7], [0, 1]])
+    assert dv.lift(joint) > F(10) ** 320
+    found = dv.profile(joint).to_dict()
+    assert found["joint"]["lift"] == math.inf
+    assert found["joint"]["pml"] == pytest.approx(1074 * math.log(2))
+    with pytest.raises(dv.DivulgeError, match="their sum is inf"):
+        dv.Prior(["1e400", "1"])

@@ -24,9 +24,19 @@ OBJECTS: list[Any] = [
     dv.Channel(sp.csr_array(random_channel(np.random.default_rng(3), 300, 200, zeros=0.9).matrix)),
     dv.Prior([0.1] * 10),
 ]
+RESULTS: list[Any] = [
+    dv.pml(RUNNING),
+    dv.profile(RUNNING),
+    dv.trade_off(RUNNING_CHANNEL),
+    dv.IntegerChannel.of(RUNNING_CHANNEL),
+    dv.design(RUNNING_PRIOR, dv.PML(0.2)),
+    dv.capacity(RUNNING_CHANNEL),
+    dv.PML(0.2).implies(dv.LDP, prior=RUNNING_PRIOR),
+    dv.PML(0.2).holds_for(RUNNING),
+]
 
 
-@pytest.mark.parametrize("thing", OBJECTS, ids=lambda thing: type(thing).__name__)
+@pytest.mark.parametrize("thing", OBJECTS + RESULTS, ids=lambda thing: type(thing).__name__)
 def test_copies_and_pickles_are_equal(thing: Any) -> None:
     for twin in (copy.copy(thing), copy.deepcopy(thing), pickle.loads(pickle.dumps(thing))):
         assert twin == thing
@@ -237,3 +247,22 @@ def test_a_missing_letter_is_named_with_the_ones_there_are() -> None:
 def test_p_min_is_over_the_support() -> None:
     prior = dv.Prior(["0", "1/4", "3/4"])
     assert (prior.p_min, prior.p_max, prior.support.tolist()) == (Fraction(1, 4), Fraction(3, 4), [False, True, True])
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda result: type(result).__name__)
+def test_arrays_of_results_cannot_be_changed_not_even_in_copies(result: Any) -> None:
+    for twin in (result, copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
+        assert not any(value.flags.writeable for value in vars(twin).values() if isinstance(value, np.ndarray))
+
+
+def test_results_that_differ_are_unequal() -> None:
+    assert dv.pml(RUNNING) != dv.pmc(RUNNING)
+    assert dv.pml(RUNNING) != dv.pml(RUNNING, unit="bits")
+    assert dv.design(RUNNING_PRIOR, dv.PML(0.2)) != dv.design(RUNNING_PRIOR, dv.PML(0.1))
+
+
+def test_a_derivation_survives_pickling() -> None:
+    implied = dv.PML(0.05).implies(dv.LDP, prior=RUNNING_PRIOR)
+    assert [str(step) for step in pickle.loads(pickle.dumps(implied)).derivation] == [
+        str(step) for step in implied.derivation
+    ]

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.units import Unit
 
@@ -43,7 +44,8 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, (float, Fraction)):
-        return float(value) if math.isfinite(value) else str(float(value))
+        value = exact.as_float(value)
+        return value if math.isfinite(value) else str(value)
     if isinstance(value, Sequence):
         return [plain(item) for item in value]
     return plain(value.tolist()) if hasattr(value, "tolist") else str(value)
@@ -69,7 +71,7 @@ def number(value: Any, digits: int = 4) -> str:
     """
     if isinstance(value, Fraction) and len(str(value)) <= 9:
         return str(value)
-    return f"{float(value):.{digits}g}"
+    return f"{exact.as_float(value):.{digits}g}"
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], left: Container[int] = (0,)) -> None:
@@ -79,7 +81,7 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, column in enumerate(header):
         table.add_column(Text(column), justify="left" if place in left else "right", overflow="fold")
     for row in rows:
@@ -87,6 +89,7 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=max(80, Console(width=10_000).measure(table).maximum))
+    console.print(Text(title, style="bold"))
     console.print(table)
 
 

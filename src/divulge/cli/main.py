@@ -1,5 +1,6 @@
 """The `divulge` command: a table of commands, each loaded when it is called, and the one place where errors end."""
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -28,6 +29,20 @@ COMMANDS: dict[str, str] = {
 """Command -> its line in the help. `divulge.cli.NAME` defines a function `command` with annotations, or an `app`."""
 
 
+class Output(io.FileIO):
+    """Standard output. When its reader leaves, `head` say, the rest goes nowhere and the exit code still tells."""
+
+    def write(self, data: Any, /) -> int:
+        """Write to the reader while there is one; anything else that goes wrong is said once."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            if not isinstance(error, BrokenPipeError):
+                raise DivulgeError(f"standard output: cannot be written: {error.strerror}.") from None
+            return len(data)
+
+
 class LazyGroup(TyperGroup):
     """A typer group whose commands are imported when they are called, so that `--version` and `--help` start fast."""
 
@@ -54,19 +69,13 @@ class LazyGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what goes wrong becomes one message and an exit code."""
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
+            return super().invoke(ctx)
         except DivulgeError as error:
             print(f"error: {error}", file=sys.stderr)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
             raise typer.Exit(130) from None
-        except BrokenPipeError:
-            # The reader has gone, `head` say: nothing is wrong. Python flushes once more at its end, into nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
 
 
 app = typer.Typer(
@@ -84,8 +93,21 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 
 def main() -> None:
     """Run the command line: exit 0 done, 1 a guarantee does not hold, 2 bad input, 130 interrupted."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
-    app(prog_name="divulge")
+    out, err = sys.stdout, sys.stderr
+    if isinstance(err, io.TextIOWrapper):
+        err.reconfigure(errors="backslashreplace")
+    if isinstance(out, io.TextIOWrapper):
+        buffer = io.BufferedWriter(Output(out.fileno(), "w", closefd=False))
+        sys.stdout = io.TextIOWrapper(buffer, out.encoding, "backslashreplace", line_buffering=out.isatty())
+    try:
+        app(prog_name="divulge")
+    finally:
+        _finish()
+
+
+def _finish() -> None:
+    try:
+        print(end="", flush=True)
+    except DivulgeError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None

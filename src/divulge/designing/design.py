@@ -28,6 +28,7 @@ from divulge.model.convert import as_channel, as_prior
 from divulge.model.joint import Joint
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
+from divulge.model.record import Record
 
 if TYPE_CHECKING:
     from divulge.designing.alternatives import Alternatives
@@ -36,7 +37,7 @@ FEWEST_BITS, MOST_BITS = 24, 56
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Design:
+class Design(Record):
     """A mechanism, what it keeps, what any mechanism could keep, and the guarantees it exactly has.
 
     Attributes

@@ -255,7 +255,7 @@ class Verdict:
 
     holds: bool
     guarantee: Guarantee
-    levels: dict[str, Any]
+    levels: dict[str, Any] = field(hash=False)
     slack: float
     level: Level
     unit: Unit = "nats"

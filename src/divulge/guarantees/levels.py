@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from numbers import Rational
 from typing import Any
 
@@ -57,7 +58,7 @@ class Level:
     """
 
     value: Any
-    ball: Callable[[], Any] | None
+    ball: Callable[[], Any] | None = field(compare=False)
     margin: float
     witness: Witness = field(default_factory=Witness)
 
@@ -78,8 +79,8 @@ class Level:
             return self
         if self.ball is None:
             return replace(self, value=self.value / nats, margin=self.margin / nats)
-        per, inner = LOGARITHMS[unit], self.ball
-        return replace(self, value=exact.correctly_rounded(lambda: inner() / per()), ball=lambda: inner() / per())
+        ball = partial(_in_unit, self.ball, unit)
+        return replace(self, value=exact.correctly_rounded(ball), ball=ball)
 
     def bound(self) -> Any:
         """Return the least parameter that the number certainly respects: rounded up, not to the nearest."""
@@ -101,12 +102,20 @@ def rounding(*shape: int) -> float:
     return (sum(shape) + 8) * 2.0**-50
 
 
+def _log(ratio: Rational) -> Any:
+    return exact.arb(ratio).log()
+
+
+def _in_unit(ball: Callable[[], Any], unit: Unit) -> Any:
+    return ball() / LOGARITHMS[unit]()
+
+
 def log_of(ratio: Any, margin: float, witness: Witness) -> Level:
     """Return the level log `ratio`, for an exact or float ratio; log inf is inf."""
     if ratio == math.inf:
         return Level(math.inf, None, 0.0, witness)
     if isinstance(ratio, Rational):
-        return Level(exact.log(ratio), lambda: exact.arb(ratio).log(), 0.0, witness)
+        return Level(exact.log(ratio), partial(_log, ratio), 0.0, witness)
     return Level(max(0.0, math.log(ratio)), None, margin, witness)
 
 

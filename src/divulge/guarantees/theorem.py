@@ -47,3 +47,14 @@ class Theorem:
     tight: Tightness = "attained"
     remark: str = ""
     source: str = "by definition"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a row of the table as its name: its bound is a function, which cannot be pickled."""
+        return named, (self.name,)
+
+
+def named(name: str) -> Theorem:
+    """Return the row of the table of theorems with this name."""
+    from divulge.guarantees.table import THEOREMS
+
+    return next(theorem for theorem in THEOREMS if theorem.name == name)

@@ -13,12 +13,13 @@ from divulge.losses.closed import GaussianLoss
 from divulge.losses.loss import PrivacyLoss, like, probabilities
 from divulge.losses.subject import privacy_losses
 from divulge.losses.worst import Worst, worst
+from divulge.model.record import Record
 
 _POINTS = 20_001
 
 
 @dataclass(frozen=True, eq=False)
-class TradeOff:
+class TradeOff(Record):
     """A convex curve through points (alpha, beta): the least error beta of missing Q among tests of level alpha.
 
     Attributes

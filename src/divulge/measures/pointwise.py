@@ -10,12 +10,13 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.labels import Labels, position
+from divulge.model.record import Record
 from divulge.model.shown import html_table, text_table
 from divulge.units import Unit, nats_per
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pointwise:
+class Pointwise(Record):
     """One value per outcome y, as a random variable under q_y; outcomes with q_y = 0 are absent.
 
     Attributes

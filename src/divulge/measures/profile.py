@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge import exact
 from divulge.extras import require
 from divulge.measures.capacity import maximal_cost_leakage_of, maximal_leakage_of, total
 from divulge.measures.columns import Extremes, extremes, gather, largest_joint, sums_of_c_log_c
@@ -17,6 +18,7 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.labels import Labels
+from divulge.model.record import Record
 from divulge.model.shown import html_table, text_table
 from divulge.units import Unit, nats_per
 
@@ -29,7 +31,7 @@ _RATIOS = frozenset({"lift", "lift_capacity", "bayes_capacity"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Profile:
+class Profile(Record):
     """The leakage profile of a mechanism: an attribute for each measure; those that need a prior are None without one.
 
     Attributes
@@ -106,7 +108,7 @@ class Profile:
             return {"lower": value.lower * scale, "upper": value.upper * scale}
         if isinstance(value, Pointwise):
             value = value.max()
-        return float(value) if name in _RATIOS else float(value) * scale
+        return exact.as_float(value) if name in _RATIOS else float(value) * scale
 
     @staticmethod
     def _by_outcome(pml: Pointwise, pmc: Pointwise, scale: float) -> list[dict[str, Any]]:

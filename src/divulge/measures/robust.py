@@ -22,11 +22,12 @@ from divulge.model.convert import as_channel, as_prior
 from divulge.model.entries import entries
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
+from divulge.model.record import Record
 from divulge.units import Unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robust:
+class Robust(Record):
     """One value per outcome, the worst over a set of priors, with the prior and the secret that make it so.
 
     Where the value is approached, not reached, because the worst prior rules the secret out, it is the supremum.

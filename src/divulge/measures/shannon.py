@@ -93,7 +93,7 @@ def capacity_from(
     value = min(max(found.lower, 0.0), limit)
     lower = min(max(found.lower - slack, 0.0), limit)
     upper = max(min(found.upper + slack, limit), value)
-    bounds = value / scale, lower / scale, upper / scale
+    bounds = float(value / scale), float(lower / scale), float(upper / scale)
     return Capacity(*bounds, Prior(found.point / math.fsum(found.point.tolist()), channel.secrets), unit)
 
 

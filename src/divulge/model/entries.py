@@ -167,7 +167,7 @@ def normalized(array: np.ndarray, argument: str, what: Callable[[int], str], hin
     if off:
         raise DivulgeError(
             f"`{argument}` must {what(-1)} 1 (tolerance {TOLERANCE:g}); "
-            f"{what(off[0])} {float(sums[off[0]]):.12g}." + (f" Hint: {hint}" if hint else "")
+            f"{what(off[0])} {exact.as_float(sums[off[0]]):.12g}." + (f" Hint: {hint}" if hint else "")
         )
     for i in fix:
         rows[i] = rows[i] / sums[i]

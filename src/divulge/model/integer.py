@@ -12,12 +12,13 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.entries import frozen
 from divulge.model.labels import Labels
+from divulge.model.record import Record
 
 MOST_BITS = 62
 
 
 @dataclass(frozen=True, eq=False)
-class IntegerChannel:
+class IntegerChannel(Record):
     """Rows of whole numbers w_xy that sum to exactly 2^bits; P(y | x) = w_xy / 2^bits.
 
     Attributes
@@ -42,6 +43,7 @@ class IntegerChannel:
     rounded: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         whole = self.weights.dtype == np.int64 and self.weights.ndim == 2 and bool((self.weights >= 0).all())
         sums = [sum(row) for row in self.weights.tolist()] if whole else []
         if not (whole and 1 <= self.bits <= MOST_BITS and all(total == 1 << self.bits for total in sums)):

@@ -13,6 +13,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
+from divulge.model.record import Record
 from divulge.model.shown import html_table, text_table
 from divulge.releasing.coding import key_of
 from divulge.releasing.counting import Contingency, EngineName, contingency
@@ -25,7 +26,7 @@ _EXACT_UP_TO = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Frequencies:
+class Frequencies(Record):
     """Estimated frequencies of the original values in one group of rows.
 
     Attributes
