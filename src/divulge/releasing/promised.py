@@ -22,16 +22,18 @@ Promises = Mapping[str, float]
 
 
 def log_up(ratio: Fraction | float) -> float:
-    """Return log of a ratio at least 1, rounded up, so that it is a bound; log of infinity is infinity.
+    """Return the least double that is at least the log of a ratio of 1 or more; log of infinity is infinity.
 
     Examples
     --------
-    >>> log_up(Fraction(1)), log_up(Fraction(3)) >= math.log(3)
+    >>> log_up(Fraction(1)), log_up(Fraction(3)) >= math.log(3)  # log 3 = 1.098612288668109691...
     (0.0, True)
     """
     if not isinstance(ratio, Fraction):
         return math.inf
-    return 0.0 if ratio == 1 else math.nextafter(exact.log(ratio), math.inf)
+    nearest = exact.log(ratio)
+    enough = exact.at_most(lambda: exact.arb(ratio).log(), nearest)
+    return nearest if enough else math.nextafter(nearest, math.inf)
 
 
 def sum_up(values: Iterable[float]) -> float:
