@@ -100,7 +100,7 @@ def main() -> None:
         print(
             f"N={n:<26}{found.utility:12.8f}{theirs:12.8f}{seconds:10.3f}{slow:10.2f}{slow / seconds:8.0f}", flush=True
         )
-    print("qif designs for expected scores alone, not for these utilities: see the linear scores.")
+    print("qif designs for expected scores alone: see linear.py.")
 
 
 if __name__ == "__main__":
