@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 
 LogDensity = Callable[[np.ndarray], np.ndarray]
+Ratio = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,16 @@ class Noise:
     frozen: Any = field(default=None, compare=False)
     jumps: Callable[[float], np.ndarray] | None = None
     """All z in [-reach, reach] at which the density jumps, given the reach; None: it is continuous."""
+    log_ratio: Ratio | None = None
+    """(y, x, c) -> log f(y - x) - log f(y - c) with all its digits however far y is; None: there is no such form."""
+
+    def relative(self, y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """Return log f(y - x) less `reference(y, c)`."""
+        return self.log_density(y - x) if self.log_ratio is None else self.log_ratio(y, x, c)
+
+    def reference(self, y: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """Return log f(y - c), or 0 for noise without `log_ratio`."""
+        return np.zeros(np.shape(y)) if self.log_ratio is None else self.log_density(y - c)
 
     def marks(self, reach: float) -> np.ndarray:
         """Return the z at which an integral against the density is split: its scales, and its jumps within reach."""
@@ -67,13 +79,28 @@ _SCALES = np.array([-60.0, -20.0, -8.0, -3.0, -1.0, 0.0, 1.0, 3.0, 8.0, 20.0, 60
 
 
 def _positive(value: Any, name: str) -> float:
-    if not (isinstance(value, (int, float)) and 0 < value < math.inf):
+    if not (isinstance(value, Real) and 0 < float(value) < math.inf):
         raise DivulgeError.of(name, "be a positive finite number", "it", repr(value))
     return float(value)
 
 
 def _slope(scale: float) -> LogDensity:
     return lambda d: -np.asarray(d, dtype=float) / scale
+
+
+def _nearer(scale: float) -> Ratio:
+    """(|y - c| - |y - x|) / scale; outside the interval between x and c that is the same as at its end."""
+
+    def ratio(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        inside = np.clip(y, np.minimum(x, c), np.maximum(x, c))
+        return (np.abs(inside - c) - np.abs(inside - x)) / scale
+
+    return ratio
+
+
+def _nearer_squared(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """(y - c)^2 - (y - x)^2."""
+    return (x - c) * ((y - c) + (y - x))
 
 
 def _only_zero(d: np.ndarray) -> np.ndarray:
@@ -94,6 +121,7 @@ def laplace(scale: float) -> Noise:
         1 / b,
         lambda d: d / b,
         frozen=stats.laplace(scale=b),
+        log_ratio=_nearer(b),
     )
 
 
@@ -111,6 +139,7 @@ def gaussian(scale: float) -> Noise:
         math.inf,
         lambda d: math.inf if d > 0 else 0.0,
         frozen=stats.norm(scale=s),
+        log_ratio=lambda y, x, c: _nearer_squared(y, x, c) / (2 * s) / s,
     )
 
 
@@ -128,6 +157,9 @@ def logistic(scale: float) -> Noise:
         1 / s,
         lambda d: d / s,
         frozen=stats.logistic(scale=s),
+        log_ratio=lambda y, x, c: (
+            _nearer(s)(y, x, c) - 2 * (np.log1p(np.exp(-np.abs(y - x) / s)) - np.log1p(np.exp(-np.abs(y - c) / s)))
+        ),
     )
 
 
@@ -142,6 +174,11 @@ def student_t(scale: float, df: float = 3.0) -> Noise:
         z = (-d + math.hypot(d, 2 * s * math.sqrt(nu))) / 2
         return 0.5 * (nu + 1) * math.log1p(d * (2 * z + d) / (nu * s * s + z * z))
 
+    def log_ratio(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        near, far = nu + ((y - c) / s) ** 2, nu + ((y - x) / s) ** 2
+        excess = _nearer_squared(y, x, c) / s / s / far
+        return 0.5 * (nu + 1) * np.where(excess > -0.5, np.log1p(np.maximum(excess, -0.5)), np.log(near / far))
+
     return Noise(
         "student-t",
         {"scale": s, "df": nu},
@@ -152,7 +189,12 @@ def student_t(scale: float, df: float = 3.0) -> Noise:
         (nu + 1) / (2 * math.sqrt(nu) * s),
         shift_loss,
         frozen=frozen,
+        log_ratio=log_ratio,
     )
+
+
+_LARGEST_EPSILON, _MOST_STEPS = 600.0, 10_000.0
+"""Largest epsilon of staircase noise whose weights are doubles, and the most steps within one scale."""
 
 
 def staircase(scale: float, sensitivity: float = 1.0, gamma: float | None = None) -> Noise:
@@ -163,7 +205,11 @@ def staircase(scale: float, sensitivity: float = 1.0, gamma: float | None = None
     """
     s, width = _positive(scale, "scale"), _positive(sensitivity, "sensitivity")
     epsilon = width / s
-    share = 1 / (1 + math.exp(epsilon / 2)) if gamma is None else float(gamma)
+    if not 1 / _MOST_STEPS <= epsilon <= _LARGEST_EPSILON:
+        raise DivulgeError.of(
+            "scale", f"be between 1/{_LARGEST_EPSILON:g} and {_MOST_STEPS:g} times the sensitivity", "it", f"{s:g}"
+        )
+    share = math.exp(-epsilon / 2) / (1 + math.exp(-epsilon / 2)) if gamma is None else float(gamma)
     if not 0 <= share <= 1:
         raise DivulgeError.of("gamma", "be in [0, 1]", "it", repr(gamma))
     log_norm = (
@@ -183,6 +229,10 @@ def staircase(scale: float, sensitivity: float = 1.0, gamma: float | None = None
         return np.where(np.asarray(z) >= 0, 0.5 + mass, 0.5 - mass)
 
     def jumps(reach: float) -> np.ndarray:
+        if not reach / width <= 100 * _MOST_STEPS:
+            raise DivulgeError.of(
+                "sensitivity", f"go into the range at most {100 * _MOST_STEPS:g} times", "it", f"{width:g}"
+            )
         steps = np.arange(math.ceil(reach / width) + 1)[:, None] * width + np.array([0.0, share * width])
         return np.unique(np.concatenate([steps.ravel(), -steps.ravel()]))
 
@@ -220,37 +270,63 @@ def discrete_laplace(scale: float, step: float = 1.0) -> Noise:
         1 / b,
         lambda d: d / b,
         step=h,
+        log_ratio=_nearer(b),
     )
+
+
+_WIDE = 5000.0
+"""From so many steps per standard deviation on, sums over the lattice are integrals to all digits."""
+
+
+def _narrow_lattice_cdf(masses: np.ndarray, reach: int, h: float) -> LogDensity:
+    below = np.concatenate([[0.0], np.cumsum(masses)])
+
+    def cdf(z: np.ndarray) -> np.ndarray:
+        k = np.floor(np.asarray(z, dtype=float) / h + 1e-9) + reach + 1
+        return np.minimum(below[np.clip(k, 0, 2 * reach + 1).astype(int)], 1.0)
+
+    return cdf
+
+
+def _wide_lattice_cdf(s: float, h: float) -> LogDensity:
+    """Sum over lattice points up to k h: the integral up to (k + 1/2) h and its first Euler-Maclaurin correction."""
+    from scipy.special import ndtr
+
+    def cdf(z: np.ndarray) -> np.ndarray:
+        x = np.clip((np.floor(np.asarray(z, dtype=float) / h + 1e-9) + 0.5) * (h / s), -40.0, 40.0)
+        return ndtr(x) + (h / s) ** 2 * x * np.exp(-0.5 * x * x) / (24 * math.sqrt(2 * math.pi))
+
+    return cdf
 
 
 def discrete_gaussian(scale: float, step: float = 1.0) -> Noise:
     """Discrete Gaussian noise on multiples of `step`: P(z) proportional to exp(-z^2 / 2 scale^2)."""
     s, h = _positive(scale, "scale"), _positive(step, "step")
-    reach = math.ceil(39 * s / h) + 1
-    points = np.arange(-reach, reach + 1) * h
-    log_norm = -math.log(math.fsum(np.exp(-0.5 * (points / s) ** 2).tolist()))
-    below = np.cumsum(np.exp(log_norm - 0.5 * (points / s) ** 2))
-
-    def cdf(z: np.ndarray) -> np.ndarray:
-        k = np.floor(np.asarray(z, dtype=float) / h + 1e-9).astype(int) + reach
-        return np.where(k < 0, 0.0, np.minimum(below[np.clip(k, 0, 2 * reach)], 1.0))
+    if s > _WIDE * h:
+        log_norm, below = math.log(h / s) - 0.5 * math.log(2 * math.pi), _wide_lattice_cdf(s, h)
+    else:
+        reach = math.ceil(39 * s / h) + 1
+        points = np.arange(-reach, reach + 1) * h
+        log_norm = -math.log(math.fsum(np.exp(-0.5 * (points / s) ** 2).tolist()))
+        below = _narrow_lattice_cdf(np.exp(log_norm - 0.5 * (points / s) ** 2), reach, h)
 
     return Noise(
         "discrete-gaussian",
         {"scale": s, "step": h},
         lambda z: log_norm - 0.5 * (z / s) ** 2,
-        cdf,
+        below,
         True,
         _only_zero,
         math.inf,
         lambda d: math.inf if d > 0 else 0.0,
         step=h,
+        log_ratio=lambda y, x, c: _nearer_squared(y, x, c) / (2 * s) / s,
     )
 
 
 def from_scipy(distribution: Any) -> Noise:
     """Return any frozen continuous scipy.stats distribution as noise; its shape is unknown, so nothing is certified."""
-    if not (hasattr(distribution, "logpdf") and hasattr(distribution, "cdf")):
+    if not (hasattr(distribution, "logpdf") and hasattr(distribution, "dist")):
         raise DivulgeError.of(
             "noise",
             "be a family name or a frozen continuous scipy.stats distribution",
@@ -258,8 +334,8 @@ def from_scipy(distribution: Any) -> Noise:
             type(distribution).__name__,
         )
     return Noise(
-        getattr(getattr(distribution, "dist", None), "name", "scipy"),
-        {f"argument {i}": float(v) for i, v in enumerate(distribution.args)},
+        f"scipy.stats.{distribution.dist.name}",
+        {**{f"argument {i}": float(v) for i, v in enumerate(distribution.args)}, **distribution.kwds},
         distribution.logpdf,
         distribution.cdf,
         False,
@@ -291,10 +367,10 @@ def as_noise(noise: Any, **parameters: float) -> Noise:
     >>> as_noise("laplace", scale=2).parameters
     {'scale': 2.0}
     """
-    if isinstance(noise, Noise):
-        return noise
     if not isinstance(noise, str):
-        return from_scipy(noise)
+        if parameters:
+            raise DivulgeError.of("noise", "carry its own parameters", "it", f"given with {sorted(parameters)}")
+        return noise if isinstance(noise, Noise) else from_scipy(noise)
     if noise not in FAMILIES:
         raise DivulgeError.of("noise", f"be one of {', '.join(FAMILIES)}", "it", repr(noise))
     try:

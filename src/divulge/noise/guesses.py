@@ -62,14 +62,14 @@ def alpha_loss(mechanism: "NoiseMechanism", y: float, alpha: float) -> Guess:
 
 
 def _before_and_after(mechanism: "NoiseMechanism", y: float) -> tuple[Integral, Integral]:
-    law, point = mechanism.law, np.array([float(y)])
+    law, point = mechanism.law, mechanism.points(y)
     if isinstance(law, FiniteLaw):
         prior = np.exp(law.log_prior)
         posterior = np.exp(law.log_prior + law.log_given(point)[0] - law.log_outcome(point)[0])
         return tuple((lambda h, w=w: math.fsum(h(law.values, w).tolist())) for w in (prior, posterior))  # type: ignore[return-value]
     if not isinstance(law, ContinuousLaw) or law.secret.atoms:
         raise DivulgeError.of("mechanism", "be about one record with values or a density", "it", repr(mechanism))
-    log_f = float(law.log_outcome(point)[0])
+    log_f = float(law.log_density(point)[0])
     density: Any = law.secret.continuous.pdf
     edges = np.unique(np.clip(np.concatenate([quantile_marks(law.secret), y + law.noise.marks(1.0)]), *_ends(law)))
 

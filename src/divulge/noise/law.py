@@ -1,7 +1,7 @@
 """The law of the outcome: log f(y | x), its best and worst secret, and log f(y), in the log domain throughout."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
@@ -14,20 +14,36 @@ from divulge.noise.quadrature import log_mixture, window
 from divulge.noise.secrets import Secret
 
 _MOST_SUMS = 200_000
+_SAME = 1e-12
+"""Locations that differ by less than this share of their span are one."""
+
+_LEAST_LOG = -11_300.0
+"""About the log of the smallest long double."""
 _CHUNK = 4_000_000
 
 
 @dataclass(frozen=True)
 class End:
-    """The limits of pml(y) and pmc(y) as y goes to `at`, +inf or -inf."""
+    """The limits as y goes to `at`, +inf or -inf, of the logs that a law gives; of pml(y) and pmc(y)."""
 
     at: float
-    pml: float
-    pmc: float
+    best: float
+    outcome: float
+    worst: float
+
+    @property
+    def pml(self) -> float:
+        """Return the limit of pml(y)."""
+        return self.best - self.outcome
+
+    @property
+    def pmc(self) -> float:
+        """Return the limit of pmc(y)."""
+        return self.outcome - self.worst
 
 
 class Law(Protocol):
-    """What the measures need: everything vectorized over y and in logs."""
+    """What the measures need: everything vectorized over y and in logs, relative to `log_reference(y)`."""
 
     @property
     def noise(self) -> Noise:
@@ -44,6 +60,19 @@ class Law(Protocol):
         """The largest location it is added to, maybe +inf."""
         ...
 
+    @property
+    def bounded(self) -> bool:
+        """Whether the secret is bounded on both sides."""
+        ...
+
+    def center(self, y: np.ndarray) -> np.ndarray:
+        """Return where the noise is centered that all logs are relative to; outside the data, their nearer end."""
+        ...
+
+    def log_reference(self, y: np.ndarray) -> np.ndarray:
+        """Return what was taken out of all other logs so that they keep their digits far out."""
+        ...
+
     def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (sup over secrets of log f(y | x), the secret)."""
         ...
@@ -54,6 +83,10 @@ class Law(Protocol):
 
     def log_outcome(self, y: np.ndarray) -> np.ndarray:
         """Return log f(y)."""
+        ...
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """Return log f(y) itself, the reference put back."""
         ...
 
     def error(self, y: np.ndarray) -> np.ndarray:
@@ -92,6 +125,8 @@ class FiniteLaw:
     slack: float = 0.0
     secret: Secret | None = None
     """The continuous secret that was rounded, if one was."""
+    bounded: bool = True
+    """False for a countable secret, whose far values are left out."""
 
     @property
     def low(self) -> float:
@@ -103,54 +138,131 @@ class FiniteLaw:
 
     @cached_property
     def locations(self) -> np.ndarray:
-        """Every location that can occur."""
-        return np.unique((self.shares[:, None] + self.others[None, :]).ravel())
+        """Every location that can occur; those that differ by rounding only count once."""
+        x = np.unique((self.shares[:, None] + self.others[None, :]).ravel())
+        return x[np.diff(x, prepend=-math.inf) > _SAME * (x[-1] - x[0])]
 
     def log_given(self, y: np.ndarray) -> np.ndarray:
         """Return log f(y | x_i), shape (len(y), K)."""
         y = np.asarray(y, dtype=np.float64).ravel()
+        center = self.center(y)
         if len(self.others) == 1:
-            return self.noise.log_density(y[:, None] - (self.shares + self.others[0])[None, :])
+            return self.noise.relative(y[:, None], (self.shares + self.others[0])[None, :], center[:, None])
         out = np.empty((len(y), len(self.values)))
         rows = max(1, _CHUNK // len(self.others))
         for start in range(0, len(y), rows):
-            part = y[start : start + rows, None] - self.others[None, :]
+            part, near = y[start : start + rows, None], center[start : start + rows, None]
             for i, share in enumerate(self.shares):
-                out[start : start + rows, i] = logsumexp(self.noise.log_density(part - share) + self.log_others)
+                given = self.noise.relative(part, share + self.others[None, :], near)
+                out[start : start + rows, i] = logsumexp(given + self.log_others)
         return out
 
+    def center(self, y: np.ndarray) -> np.ndarray:
+        """Return the location nearest to y."""
+        return self.locations[self._at(y)]
+
+    def _at(self, y: np.ndarray) -> np.ndarray:
+        x = self.locations
+        if len(x) == 1:
+            return np.zeros(len(y), dtype=int)
+        after = np.clip(np.searchsorted(x, y), 1, len(x) - 1)
+        return after - (y - x[after - 1] < x[after] - y)
+
+    def log_reference(self, y: np.ndarray) -> np.ndarray:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        return self.noise.reference(y, self.center(y))
+
+    def _nearest(self, y: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.noise.relative(y, self.locations[at], self.center(y)), self.values[at]
+
+    @property
+    def _falls_with_distance(self) -> bool:
+        return len(self.others) == 1 and self.noise.unimodal and len(self.values) > 8
+
     def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self._falls_with_distance:
+            y = np.asarray(y, dtype=np.float64).ravel()
+            return self._nearest(y, self._at(y))
         given = self.log_given(y)
         at = given.argmax(axis=1)
         return given[np.arange(len(given)), at], self.values[at]
 
     def log_worst(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not self.bounded:
+            assert self.secret is not None
+            size = np.asarray(y).size
+            return np.full(size, -math.inf), np.full(size, math.inf if self.secret.high == math.inf else -math.inf)
+        if self._falls_with_distance:
+            y = np.asarray(y, dtype=np.float64).ravel()
+            return self._nearest(y, np.where(y - self.low > self.high - y, 0, len(self.values) - 1))
         given = self.log_given(y)
         at = given.argmin(axis=1)
         return given[np.arange(len(given)), at], self.values[at]
 
     def log_outcome(self, y: np.ndarray) -> np.ndarray:
         y = np.asarray(y, dtype=np.float64).ravel()
+        center = self.center(y)
+        if self.noise.kind in ("laplace", "discrete-laplace") and len(self.all_locations) > 8:
+            return self._laplace_outcome(y)
         out = np.empty(len(y))
         rows = max(1, _CHUNK // len(self.all_locations))
         for start in range(0, len(y), rows):
-            z = y[start : start + rows, None] - self.all_locations[None, :]
-            out[start : start + rows] = logsumexp(self.noise.log_density(z) + self.log_all)
+            part = slice(start, start + rows)
+            given = self.noise.relative(y[part, None], self.all_locations[None, :], center[part, None])
+            out[part] = logsumexp(given + self.log_all)
         return out
+
+    @cached_property
+    def _one_sided(self) -> tuple[np.ndarray, np.ndarray]:
+        """sum over x_i <= x_j of P_i e^-(x_j - x_i)/b, and over x_i >= x_j, by a recursion along the locations."""
+        decay = np.exp(-np.diff(self.all_locations) / self.noise.parameters["scale"]).tolist()
+        p = np.exp(self.log_all).tolist()
+        left, right = list(p), list(p)
+        for j in range(1, len(p)):
+            left[j] += left[j - 1] * decay[j - 1]
+        for j in range(len(p) - 2, -1, -1):
+            right[j] += right[j + 1] * decay[j]
+        return np.array(left), np.array(right)
+
+    def _laplace_outcome(self, y: np.ndarray) -> np.ndarray:
+        """Laplace noise: what lies left of y and what lies right of it decay alike; beyond the data nothing changes."""
+        (left, right), x, b = self._one_sided, self.all_locations, self.noise.parameters["scale"]
+        inside = np.clip(y, x[0], x[-1])
+        apart = np.abs(inside - self.center(y)) / b
+        at = np.clip(np.searchsorted(x, inside, side="right") - 1, 0, len(x) - 2)
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(
+                np.log(left[at]) - (inside - x[at]) / b + apart,
+                np.log(right[at + 1]) - (x[at + 1] - inside) / b + apart,
+            )
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        return self.log_outcome(y) + self.log_reference(y)
 
     def ends(self) -> list[End]:
         tilt = self.noise.end_ratio
         if tilt is None:
             return []
+        if not self.bounded:
+            return [End(sign * math.inf, math.inf, 0.0, -math.inf) for sign in (1.0, -1.0)]
         if self.secret is not None:
             return tilted_ends(self.noise, self.secret, round(self.values[-1] / self.shares[-1]))
         out: list[End] = []
         for sign in (1.0, -1.0):
             shares, others = sign * self.shares, sign * self.others
             top = shares.max() + others.max()
-            given = np.array([logsumexp(self.log_others + tilt(np.maximum(top - s - others, 0))) for s in shares])
-            outcome = float(logsumexp(self.log_all + tilt(np.maximum(top - sign * self.all_locations, 0))))
-            out.append(End(sign * math.inf, float(given.max()) - outcome, outcome - float(given.min())))
+            same = _SAME * (self.high - self.low)
+
+            def limit(location: np.ndarray, top: float = top, same: float = same) -> np.ndarray:
+                distance = top - location
+                return tilt(np.where(distance > same, distance, 0.0))
+
+            if len(others) == 1:
+                given = limit(shares + others[0])
+            else:
+                given = np.array([logsumexp(self.log_others + limit(s + others)) for s in shares])
+            outcome = float(logsumexp(self.log_all + limit(sign * self.all_locations)))
+            out.append(End(sign * math.inf, float(given.max()), outcome, float(given.min())))
         return out
 
     def error(self, y: np.ndarray) -> np.ndarray:
@@ -171,6 +283,20 @@ class ContinuousLaw:
     secret: Secret
 
     @property
+    def bounded(self) -> bool:
+        return self.secret.bounded
+
+    def log_reference(self, y: np.ndarray) -> np.ndarray:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        return self.noise.reference(y, self.center(y))
+
+    def center(self, y: np.ndarray) -> np.ndarray:
+        return np.clip(y, self.low, self.high)
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        return self.log_outcome(y) + self.log_reference(y)
+
+    @property
     def low(self) -> float:
         return self.secret.low
 
@@ -180,8 +306,8 @@ class ContinuousLaw:
 
     def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         y = np.asarray(y, dtype=np.float64).ravel()
-        x = np.clip(y, self.low, self.high) if self.noise.unimodal else self._searched(y, np.argmax)
-        return self.noise.log_density(y - x), x
+        x = self.center(y) if self.noise.unimodal else self._searched(y, np.argmax)
+        return self.noise.relative(y, x, self.center(y)), x
 
     def log_worst(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         y = np.asarray(y, dtype=np.float64).ravel()
@@ -192,7 +318,7 @@ class ContinuousLaw:
             x = self._searched(y, np.argmin)
         else:
             x = np.where(y - self.low > self.high - y, self.low, self.high)
-        return self.noise.log_density(y - x), x
+        return self.noise.relative(y, x, self.center(y)), x
 
     def ends(self) -> list[End]:
         return tilted_ends(self.noise, self.secret, 1)
@@ -215,34 +341,40 @@ class ContinuousLaw:
     def _outcome(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.closed is not None:
             return self.closed(self.secret.continuous, self.noise, y), np.zeros(len(y))
-        log_f, error = log_mixture(self.secret, self.noise, y, self.log_best(y)[0])
+        center = self.center(y)
+        log_f, error = log_mixture(
+            self.secret, self.noise, y, self.log_best(y)[0], lambda x, row: self.noise.relative(y[row], x, center[row])
+        )
         for value, mass in self.secret.atoms:
-            log_f = np.logaddexp(log_f, math.log(mass) + self.noise.log_density(y - value))
+            log_f = np.logaddexp(log_f, math.log(mass) + self.noise.relative(y, np.full(len(y), value), center))
         return log_f, error
 
 
 def _normal_plus_gaussian(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
+    """Of the normal sum; the reference is the noise at 0, as a normal secret may be anywhere."""
     sd = math.hypot(x.std(), noise.parameters["scale"])
-    return -0.5 * ((y - x.mean()) / sd) ** 2 - math.log(sd) - 0.5 * math.log(2 * math.pi)
+    return -0.5 * ((y - x.mean()) / sd) ** 2 - math.log(sd / noise.parameters["scale"])
 
 
 def _uniform_plus_laplace(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
-    """Inside [lo, hi]: 2(hi - lo) f(y) = 2 - e^{-(y-lo)/b} - e^{-(hi-y)/b}; at a distance d outside, e^{-d/b} less."""
+    """Inside [lo, hi]: 2(hi - lo) f(y) = 2 - e^{-(y-lo)/b} - e^{-(hi-y)/b}; at a distance d outside, e^{-d/b} less.
+
+    That factor is the reference, and so is 1/2b.
+    """
     (low, high), b = x.support(), noise.parameters["scale"]
-    beyond = np.maximum(np.maximum(low - y, y - high), 0.0)
     inside = np.clip(y, low, high)
     body = -np.expm1(-(inside - low) / b) - np.expm1(-(high - inside) / b)
-    return np.log(body) - beyond / b - math.log(2 * (high - low))
+    return np.log(body) + math.log(b / (high - low))
 
 
 def _normal_plus_laplace(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
-    """Split at x = y and complete the square on either side."""
+    """Split at x = y and complete the square on either side; the reference is 1/2b."""
     from scipy.special import log_ndtr
 
     mean, sd, b = float(x.mean()), float(x.std()), noise.parameters["scale"]
     z, r = (y - mean) / sd, sd / b
     left, right = r * r / 2 - z * r + log_ndtr(z - r), r * r / 2 + z * r + log_ndtr(-z - r)
-    return np.logaddexp(left, right) - math.log(2 * b)
+    return np.logaddexp(left, right)
 
 
 CLOSED_FORMS: dict[tuple[str, str], Any] = {
@@ -250,7 +382,7 @@ CLOSED_FORMS: dict[tuple[str, str], Any] = {
     ("norm", "laplace"): _normal_plus_laplace,
     ("uniform", "laplace"): _uniform_plus_laplace,
 }
-"""(scipy name of the secret, kind of the noise) -> log density of their sum; other pairs go through quadrature."""
+"""(scipy name of the secret, kind of the noise) -> log density of their sum less the reference."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,6 +395,16 @@ class NormalLaw:
     records: int
     low: float = -math.inf
     high: float = math.inf
+    bounded: bool = False
+
+    def center(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(y, dtype=np.float64).ravel()
+
+    def log_reference(self, y: np.ndarray) -> np.ndarray:
+        return np.zeros(np.asarray(y).size)
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        return self.log_outcome(y)
 
     @property
     def given_sd(self) -> float:
@@ -290,7 +432,7 @@ class NormalLaw:
         return np.zeros(np.asarray(y).size)
 
     def ends(self) -> list[End]:
-        return [End(sign * math.inf, math.inf, math.inf) for sign in (1.0, -1.0)]
+        return [End(sign * math.inf, math.inf, 0.0, -math.inf) for sign in (1.0, -1.0)]
 
 
 def tilted_ends(noise: Noise, secret: Secret, records: int) -> list[End]:
@@ -305,19 +447,20 @@ def tilted_ends(noise: Noise, secret: Secret, records: int) -> list[End]:
     if not secret.bounded or slope == math.inf:
         mass = dict(secret.atoms)
         rarity = [-math.log(mass[v]) if v in mass else math.inf for v in (secret.high, secret.low)]
-        return [End(math.inf, rarity[0], math.inf), End(-math.inf, rarity[1], math.inf)]
+        return [End(math.inf, rarity[0], 0.0, -math.inf), End(-math.inf, rarity[1], 0.0, -math.inf)]
     theta = slope / records
     up, down = secret.cumulant(theta), secret.cumulant(-theta)
     return [
-        End(math.inf, secret.high * theta - up, up - secret.low * theta),
-        End(-math.inf, -secret.low * theta - down, down + secret.high * theta),
+        End(math.inf, secret.high * theta, up, secret.low * theta),
+        End(-math.inf, -secret.low * theta, down, -secret.high * theta),
     ]
 
 
 def law_of(noise: Noise, secret: Secret, records: int) -> Law:
     """Return the law of (mean of `records` independent records) + noise, about one record."""
     if secret.values is not None and secret.probabilities is not None:
-        return finite_law(noise, secret.values, secret.probabilities, records)
+        law = finite_law(noise, secret.values, secret.probabilities, records)
+        return law if secret.bounded else replace(law, secret=secret, bounded=False)
     if records == 1:
         if noise.step is not None:
             raise DivulgeError.of(
@@ -384,12 +527,15 @@ def _check_lattice(locations: np.ndarray, noise: Noise) -> None:
 
 
 def _lattice_step(values: np.ndarray) -> float | None:
-    gaps = [Fraction(float(v - values[0])).limit_denominator(1_000_000) for v in values]
-    if any(abs(float(g) - (v - values[0])) > 1e-12 * max(1.0, abs(v)) for g, v in zip(gaps, values, strict=True)):
+    """Return the step of a lattice that holds all values to 1e-12 of their span, or None."""
+    span = float(values[-1] - values[0])
+    shares = ((values - values[0]) / span).tolist()
+    gaps = [Fraction(share).limit_denominator(1_000_000) for share in shares]
+    if any(abs(float(g) - share) > 1e-12 for g, share in zip(gaps, shares, strict=True)):
         return None
     denominator = math.lcm(*(g.denominator for g in gaps))
     numerator = math.gcd(*(int(g * denominator) for g in gaps))
-    return numerator / denominator if numerator else 1.0
+    return span * (numerator / denominator)
 
 
 def _sums(values: np.ndarray, probabilities: np.ndarray, count: int, on_lattice: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -403,18 +549,23 @@ def _sums(values: np.ndarray, probabilities: np.ndarray, count: int, on_lattice:
         return values[0] * count + k * (values[1] - values[0]), binom.logpmf(k, count, probabilities[1])
     step = values[1] - values[0] if on_lattice else _lattice_step(values)
     if step is not None and (values[-1] - values[0]) / step * count <= _MOST_SUMS:
+        if not on_lattice and count * math.log(min(probabilities[0], probabilities[-1])) < _LEAST_LOG:
+            raise DivulgeError.of(
+                "records", "leave every sum a probability above 1e-4900", "the rarest sum", "rarer",
+                "use fewer records, or merge rare values at the ends.",
+            )  # fmt: skip
         where = np.round((values - values[0]) / step).astype(int)
         base = np.zeros(where[-1] + 1, dtype=np.float64 if on_lattice else np.longdouble)
         base[where] = probabilities
         pmf = _power(base, count)
         keep = pmf > 0
         return (values[0] * count + np.arange(len(pmf)) * step)[keep], np.log(pmf[keep]).astype(np.float64)
-    sums = {0.0: 1.0}
+    sums, unit = {0.0: 1.0}, float(values[-1] - values[0]) * 1e-13
     for _ in range(count):
         merged: dict[float, float] = {}
         for s, p in sums.items():
             for v, w in zip(values.tolist(), probabilities.tolist(), strict=True):
-                key = round(s + v, 12)
+                key = round((s + v) / unit) * unit
                 merged[key] = merged.get(key, 0.0) + p * w
         sums = merged
         if len(sums) > _MOST_SUMS:

@@ -15,7 +15,7 @@ from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.shown import html_table
 from divulge.noise import outcomes
-from divulge.noise.families import Noise, as_noise
+from divulge.noise.families import FAMILIES, Noise, as_noise
 from divulge.noise.law import ContinuousLaw, FiniteLaw, Law, law_of
 from divulge.noise.search import Side, Supremum, leakage, supremum
 from divulge.noise.secrets import Secret, as_secret, clipped
@@ -63,6 +63,8 @@ class NoiseMechanism:
         if isinstance(records, bool) or not isinstance(records, (int, np.integer)) or not records >= 1:
             raise DivulgeError.of("records", "be a whole number of at least 1", "it", repr(records))
         self.noise: Noise = as_noise(noise, **parameters)
+        if clip is not None and np.shape(clip) != (2,):
+            raise DivulgeError.of("clip", "be a pair (low, high)", "it", repr(clip))
         self.secret: Secret = as_secret(secret) if clip is None else clipped(as_secret(secret), *clip)
         self.records = int(records)
         self.law: Law = law_of(self.noise, self.secret, self.records)
@@ -76,12 +78,16 @@ class NoiseMechanism:
         return self._each("pmc", y, unit)
 
     def _each(self, side: Side, y: Any, unit: Unit) -> Any:
-        points = self._points(y)
+        points = self.points(y)
         value = leakage(self.law, side, points)[0] / nats_per(unit)
         return float(value[0]) if np.ndim(y) == 0 else value.reshape(np.shape(y))
 
-    def _points(self, y: Any) -> np.ndarray:
-        points = np.atleast_1d(np.asarray(y, dtype=np.float64))
+    def points(self, y: Any) -> np.ndarray:
+        """Return the outcomes as a flat array, checked: finite, and on the lattice of lattice noise."""
+        try:
+            points = np.atleast_1d(np.asarray(y, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise DivulgeError.of("y", "hold numbers", "it", type(y).__name__) from None
         if not np.isfinite(points).all():
             raise DivulgeError.of("y", "hold finite outcomes", "an outcome", "NaN or infinite")
         if self.noise.step is not None and isinstance(self.law, FiniteLaw):
@@ -92,7 +98,7 @@ class NoiseMechanism:
 
     def log_density(self, y: Any) -> Any:
         """Return log f(y), the log density of the outcome (log probability for lattice noise); shape of `y`."""
-        value = self.law.log_outcome(self._points(y))
+        value = self.law.log_density(self.points(y))
         return float(value[0]) if np.ndim(y) == 0 else value.reshape(np.shape(y))
 
     def density(self, y: Any) -> Any:
@@ -106,7 +112,7 @@ class NoiseMechanism:
                 "secret", "have finitely many values for a posterior table", "it", self.secret.description,
                 "bin it first: mechanism.binned(...).posterior(outcome).",
             )  # fmt: skip
-        point = self._points(y)
+        point = self.points(y)
         weights = self.law.log_prior + self.law.log_given(point)[0] - self.law.log_outcome(point)[0]
         p = np.exp(weights)
         return Prior(p / p.sum(), [float(v) for v in self.law.values])
@@ -122,8 +128,10 @@ class NoiseMechanism:
         """
         if not isinstance(self.law, ContinuousLaw):
             raise DivulgeError.of("secret", "have a density and be one record", "it", repr(self), "see `posterior`.")
-        at, point = np.atleast_1d(np.asarray(x, dtype=np.float64)), self._points(y)
-        log_ratio = self.noise.log_density(point[0] - at) - self.law.log_outcome(point)[0]
+        at, point = np.atleast_1d(np.asarray(x, dtype=np.float64)), self.points(y)
+        log_ratio = self.noise.log_density(point[0] - at) - self.law.log_density(point)[0]
+        if not np.isfinite(at).all():
+            raise DivulgeError.of("x", "hold finite secrets", "a secret", "NaN or infinite")
         inside = (at >= self.secret.low) & (at <= self.secret.high)
         value = np.where(inside, self.secret.continuous.pdf(at) * np.exp(log_ratio), 0.0)
         return float(value[0]) if np.ndim(x) == 0 else value.reshape(np.shape(x))
@@ -145,31 +153,59 @@ class NoiseMechanism:
         if span == 0:
             return Local(0.0, True)
         loss = self.noise.shift_loss(span) if math.isfinite(span) else math.inf
-        return Local(loss, self.records == 1 or math.isinf(loss) or self.noise.kind in ("laplace", "logistic"))
+        if self.noise.kind not in FAMILIES:
+            return Local(loss, False)
+        attained = self.noise.kind in ("laplace", "logistic", "discrete-laplace")
+        return Local(loss, self.records == 1 or math.isinf(loss) or attained)
 
-    def mean_pml(self) -> outcomes.Estimate:
-        """Return E pml(Y) in nats with a bound on the quadrature error."""
-        return outcomes.mean(self, lambda y: leakage(self.law, "pml", y)[0])
+    def mean_pml(self, unit: Unit = "nats") -> outcomes.Estimate:
+        """Return E pml(Y) with an estimate of the quadrature error.
 
-    def mutual_information(self) -> outcomes.Estimate:
-        """Return I(X; Y) in nats, about one record, with a bound on the quadrature error."""
-        return outcomes.mutual_information(self)
+        Examples
+        --------
+        >>> NoiseMechanism("discrete-laplace", "bernoulli(0.5)", scale=1.0).mean_pml().value.__round__(6)
+        0.379885
+        """
+        return outcomes.mean(self, lambda y: leakage(self.law, "pml", y)[0]).to(unit)
+
+    def mutual_information(self, unit: Unit = "nats") -> outcomes.Estimate:
+        """Return I(X; Y), about one record, with an estimate of the quadrature error.
+
+        Examples
+        --------
+        >>> NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0).mutual_information("bits").value.__round__(9)
+        0.5
+        """
+        return outcomes.mutual_information(self).to(unit)
 
     def cdf(self, y: Any) -> Any:
         """Return P(Y <= y); shape of `y`."""
         return outcomes.cdf(self, y)
 
-    def tail(self, threshold: float, side: Side = "pml") -> outcomes.Estimate:
-        """Return P(pml(Y) > threshold) (or of pmc), the delta that goes with epsilon = threshold."""
-        return outcomes.tail(self, threshold, side)
+    def tail(self, threshold: float, side: Side = "pml", unit: Unit = "nats") -> outcomes.Estimate:
+        """Return P(pml(Y) > threshold) (or of pmc), the delta that goes with epsilon = threshold.
 
-    def quantile(self, p: float, side: Side = "pml") -> float:
-        """Return the smallest v with P(leakage(Y) <= v) >= p, to 1e-9."""
-        return outcomes.quantile(self, p, side)
+        Examples
+        --------
+        >>> m = NoiseMechanism("laplace", "rademacher()", scale=2.0)
+        >>> m.tail(0.0).value, m.tail(m.pml_supremum.value).value
+        (1.0, 0.0)
+        """
+        return outcomes.tail(self, threshold * nats_per(unit), side)
 
-    def curve(self, epsilons: Any, side: Side = "pml") -> list[tuple[float, float]]:
+    def quantile(self, p: float, side: Side = "pml", unit: Unit = "nats") -> float:
+        """Return the smallest v with P(leakage(Y) <= v) >= p, to 1e-9 (an estimate by quadrature).
+
+        Examples
+        --------
+        >>> NoiseMechanism("laplace", "rademacher()", scale=2.0).quantile(0.9).__round__(6)
+        0.379885
+        """
+        return outcomes.quantile(self, p, side) / nats_per(unit)
+
+    def curve(self, epsilons: Any, side: Side = "pml", unit: Unit = "nats") -> list[tuple[float, float]]:
         """Return [(epsilon, delta)]: leakage is at most epsilon except with probability delta under Y."""
-        return [(float(e), self.tail(float(e), side).value) for e in np.atleast_1d(epsilons)]
+        return [(float(e), self.tail(float(e), side, unit).value) for e in np.atleast_1d(epsilons)]
 
     def binned(self, outcome_edges: Any, secret_edges: Any = None) -> Joint:
         """Return the finite joint of binned secrets and outcomes, with exact bin masses."""
@@ -184,6 +220,8 @@ class NoiseMechanism:
         variance proxy s^2 + B^2; so the tail is at most 2 exp(-t^2 / 2(s^2 + B^2)) at the t where that bound reaches
         epsilon. `tail(epsilon, "pmc")` is the exact value beside it.
         """
+        if not epsilon >= 0:
+            raise DivulgeError.of("epsilon", "be at least 0", "it", str(epsilon))
         if self.noise.kind != "gaussian" or self.records != 1 or not self.secret.bounded:
             raise DivulgeError.of("mechanism", "add Gaussian noise to one bounded record", "it", repr(self))
         s, mean = self.noise.parameters["scale"], self.secret.mean()

@@ -12,12 +12,14 @@ from divulge.noise import quadrature
 from divulge.noise.law import ContinuousLaw, FiniteLaw, NormalLaw
 from divulge.noise.quadrature import log_mixture
 from divulge.noise.search import Side, leakage
+from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
     from divulge.noise.mechanism import NoiseMechanism
 
 _FAR = 1e-17
 _MOST_MARKS = 400
+_MOST_STEPS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class Estimate:
 
     def __float__(self) -> float:
         return self.value
+
+    def to(self, unit: Unit) -> "Estimate":
+        """Return the estimate, so far in nats, in `unit`."""
+        return Estimate(self.value / nats_per(unit), self.error / nats_per(unit))
 
 
 def reach(mechanism: "NoiseMechanism") -> tuple[float, float]:
@@ -48,6 +54,11 @@ def points(mechanism: "NoiseMechanism") -> np.ndarray:
     noise, law = mechanism.noise, mechanism.law
     first, last = reach(mechanism)
     if noise.step is not None:
+        if not last - first <= _MOST_STEPS * noise.step:
+            raise DivulgeError.of(
+                "scale", f"span at most {_MOST_STEPS} steps for sums over outcomes", "outcomes span",
+                f"{(last - first) / noise.step:.3g}", f"a noise this wide is {noise.kind[9:]} noise to all digits.",
+            )  # fmt: skip
         steps = math.ceil((law.low - first) / noise.step)
         return law.low + noise.step * np.arange(-steps, math.ceil((last - law.low) / noise.step) + 1)
     low, high = max(law.low, first), min(law.high, last)
@@ -68,12 +79,12 @@ def integral(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray])
     """Return E f(Y) with a bound on the quadrature error."""
     y = points(mechanism)
     if mechanism.noise.step is not None:
-        p = np.exp(mechanism.law.log_outcome(y))
+        p = np.exp(mechanism.law.log_density(y))
         return Estimate(math.fsum((p * f(y)).tolist()), 1e-15 * len(y))
 
     def integrand(at: np.ndarray) -> np.ndarray:
         flat = at.ravel()
-        p = np.exp(mechanism.law.log_outcome(flat))
+        p = np.exp(mechanism.law.log_density(flat))
         with np.errstate(invalid="ignore"):
             return np.where(p > 0, p * f(flat), 0.0).reshape(at.shape)
 
@@ -91,7 +102,7 @@ def mutual_information(mechanism: "NoiseMechanism") -> Estimate:
     law = mechanism.law
     if isinstance(law, NormalLaw):
         return Estimate(math.log(law.outcome_sd / law.given_sd), 0.0)
-    if isinstance(law, FiniteLaw):
+    if isinstance(law, FiniteLaw) and (len(law.values) <= _MOST_MARKS or mechanism.records > 1):
 
         def density(y: np.ndarray) -> np.ndarray:
             ratio = law.log_given(y) - law.log_outcome(y)[:, None]
@@ -101,8 +112,12 @@ def mutual_information(mechanism: "NoiseMechanism") -> Estimate:
 
         value = integral(mechanism, density)
         return Estimate(max(value.value, 0.0), value.error + 2 * law.slack * min(law.noise.steepest, 1e300))
-    outcome = integral(mechanism, lambda y: -law.log_outcome(y))
+    outcome = integral(mechanism, lambda y: -law.log_density(y))
     noise = mechanism.noise
+    if noise.step is not None:
+        half = math.ceil(45 * noise.parameters["scale"] / noise.step)
+        g = noise.log_density(noise.step * np.arange(-half, half + 1))
+        return Estimate(outcome.value + math.fsum((np.exp(g) * g).tolist()), outcome.error + 1e-12)
     if noise.kind == "staircase":
         z = np.concatenate([noise.jumps(45 * noise.parameters["scale"]) if noise.jumps else []])
         middle, width = (z[1:] + z[:-1]) / 2, np.diff(z)
@@ -114,6 +129,8 @@ def mutual_information(mechanism: "NoiseMechanism") -> Estimate:
 def cdf(mechanism: "NoiseMechanism", y: Any) -> Any:
     """Return P(Y <= y); shape of `y`."""
     flat = np.atleast_1d(np.asarray(y, dtype=np.float64)).ravel()
+    if np.isnan(flat).any():
+        raise DivulgeError.of("y", "hold numbers", "an outcome", "NaN")
     value = _below(mechanism, flat, above=False)
     return float(value[0]) if np.ndim(y) == 0 else value.reshape(np.shape(y))
 
@@ -136,23 +153,15 @@ def _below(mechanism: "NoiseMechanism", y: np.ndarray, *, above: bool) -> np.nda
         outcome = norm(law.mean, law.outcome_sd)
         return outcome.sf(y) if above else outcome.cdf(y)
     assert isinstance(law, ContinuousLaw)
-    as_density = _Side(noise, side)
-    value = np.exp(log_mixture(law.secret, as_density, y, np.zeros(len(y)))[0])
+
+    def log_side(x: np.ndarray, row: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.log(side(y[row] - x))
+
+    value = np.exp(log_mixture(law.secret, noise, y, np.zeros(len(y)), log_side)[0])
     for v, p in law.secret.atoms:
         value = value + p * side(y - v)
     return value
-
-
-class _Side:
-    """The log of a noise's cdf or survival function, in the place of its log density."""
-
-    def __init__(self, noise: Any, side: Callable[[np.ndarray], np.ndarray]) -> None:
-        self.marks = noise.marks
-        self._side = side
-
-    def log_density(self, z: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore"):
-            return np.log(self._side(z))
 
 
 def tail(mechanism: "NoiseMechanism", threshold: float, side: Side) -> Estimate:
@@ -162,9 +171,9 @@ def tail(mechanism: "NoiseMechanism", threshold: float, side: Side) -> Estimate:
     if threshold < 0:
         return Estimate(1.0, 0.0)
     y, value = _table(mechanism, side)
-    high = value > threshold
+    high = value > threshold + 4e-15 * max(1.0, threshold)  # values that are constant far out, such as the supremum
     if mechanism.noise.step is not None:
-        p = np.exp(mechanism.law.log_outcome(y))
+        p = np.exp(mechanism.law.log_density(y))
         return Estimate(min(1.0, math.fsum(p[high].tolist())), 1e-15)
     turn = np.flatnonzero(high[1:] != high[:-1])
     crossings = _crossings(mechanism, side, threshold, y[turn], y[turn + 1])

@@ -43,10 +43,12 @@ def expectation(
     return integral(lambda x: secret.continuous.pdf(x) * f(x), edges)
 
 
-def log_mixture(secret: "Secret", noise: Any, y: np.ndarray, log_scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (log E exp(g(y - X)), bound on its error) for each y, g the log density of the noise.
+def log_mixture(
+    secret: "Secret", noise: Any, y: np.ndarray, log_scale: np.ndarray, log_given: Callable[[Any, Any], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (log E exp(g(X, i)), bound on its error) for each y_i; g(x, i) = `log_given` is about log f(y_i | x).
 
-    `log_scale` is about max_x g(y - x): it is taken out so that nothing underflows.
+    `log_scale` is about max_x g(x, i): it is taken out so that nothing underflows.
     """
     fixed = quantile_marks(secret)
     low, high = float(fixed[0]), float(fixed[-1])
@@ -56,8 +58,8 @@ def log_mixture(secret: "Secret", noise: Any, y: np.ndarray, log_scale: np.ndarr
         near = part[:, None] + noise.marks(high - low)[None, :]
         edges = np.sort(np.clip(np.hstack([np.broadcast_to(fixed, (len(part), len(fixed))), near]), low, high), axis=1)
 
-        def integrand(x: np.ndarray, row: np.ndarray, part: np.ndarray = part, top: np.ndarray = top) -> np.ndarray:
-            return secret.continuous.pdf(x) * np.exp(noise.log_density(part[row] - x) - top[row])
+        def integrand(x: np.ndarray, row: np.ndarray, start: int = start, top: np.ndarray = top) -> np.ndarray:
+            return secret.continuous.pdf(x) * np.exp(log_given(x, start + row) - top[row])
 
         value, error = integrals(integrand, edges)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -5,7 +5,7 @@ How a supremum is found depends on what is known of noise and secret; the ways a
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -49,7 +49,8 @@ def leakage(law: Law, side: Side, y: np.ndarray) -> tuple[np.ndarray, np.ndarray
     """Return (value, bound on its error, secret) of pml or pmc at each y."""
     outcome = law.log_outcome(y)
     best, at = law.log_best(y) if side == "pml" else law.log_worst(y)
-    value = best - outcome if side == "pml" else outcome - best
+    with np.errstate(invalid="ignore"):
+        value = best - outcome if side == "pml" else outcome - best
     return np.maximum(value, 0.0), law.error(y), at
 
 
@@ -57,7 +58,11 @@ def supremum(law: Law, side: Side) -> Supremum:
     """Return the supremum of pml(y) or pmc(y) over all outcomes."""
     for applies, find in WAYS:
         if applies(law, side):
-            return find(law, side)
+            found = find(law, side)
+            if side == "pml" and isinstance(law, FiniteLaw) and law.secret is None:  # pml(y) <= -log P(x)
+                rarest = -float(law.log_prior.min()) * (1 + 1e-15)
+                return replace(found, upper=max(found.value, min(found.upper, rarest)))
+            return found
     raise AssertionError("the last way always applies")
 
 
@@ -70,7 +75,8 @@ def _unbounded_secret(law: Law, side: Side) -> Supremum:
         reason = "every outcome makes some far value of an unbounded secret as unlikely as one likes"
     else:
         reason = "outcomes far out are rare, but each points at secrets near it: pml(y) grows without bound"
-    at = math.inf if law.high == math.inf else -math.inf
+    top = law.secret.high if isinstance(law, FiniteLaw) and law.secret is not None else law.high
+    at = math.inf if top == math.inf else -math.inf
     return Supremum(math.inf, math.inf, math.inf, at, "closed form", reason)
 
 
@@ -124,19 +130,6 @@ def _pieces(law: FiniteLaw, side: Side) -> Supremum:
     return _best_of(list(zip(values.tolist(), middle.tolist(), strict=True)), "closed form on the pieces")
 
 
-def _lattice(law: FiniteLaw, side: Side) -> Supremum:
-    """Noise on a lattice: every lattice point among the data, and on until the value is at its limit."""
-    assert law.noise.step is not None
-    step, limits = law.noise.step, ends(law, side)
-    inside = np.arange(0, round((law.high - law.low) / step) + 1)
-    tail = 0
-    if law.noise.kind == "discrete-gaussian":
-        tail = math.ceil(_gaussian_reach(law) / step)
-    points = law.low + step * np.arange(-tail, len(inside) + tail)
-    values = leakage(law, side, points)[0]
-    return _best_of([*zip(values.tolist(), points.tolist(), strict=True), *limits], "closed form at the lattice points")
-
-
 def _gaussian_reach(law: Law) -> float:
     """Return how far beyond the data every location but the outermost has weight below rounding."""
     assert isinstance(law, FiniteLaw)
@@ -152,7 +145,6 @@ def _bracketed(law: Law, side: Side) -> Supremum:
     That bounds the leakage on an interval by values at its ends; intervals that cannot hold the supremum are dropped,
     the others halved.
     """
-    g = law.noise.log_density
     sign = 1.0 if side == "pml" else -1.0
 
     def sides(y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -161,13 +153,30 @@ def _bracketed(law: Law, side: Side) -> Supremum:
 
     def bound(y: np.ndarray, at: tuple[np.ndarray, ...], i: np.ndarray, j: np.ndarray) -> np.ndarray:
         best, outcome, error = at
-        top, bottom = g(y - law.high), g(y - law.low)
+        center = law.center(y)
+        top, bottom = (law.noise.relative(y, np.full(len(y), end), center) for end in (law.high, law.low))
         falling = sign * ((best - top)[i if sign > 0 else j] - (outcome - top)[j if sign > 0 else i])
         rising = sign * ((best - bottom)[j if sign > 0 else i] - (outcome - bottom)[i if sign > 0 else j])
         return np.minimum(falling, rising) + np.maximum(error[i], error[j])
 
     reach = _far(law)
-    return _branch_and_bound(law, side, reach, sides, bound, sign)
+    found = _branch_and_bound(law, side, reach, sides, bound, sign)
+    return replace(found, upper=max(found.upper, _beyond(law, side, reach)))
+
+
+def _beyond(law: Law, side: Side, reach: float) -> float:
+    """Return a bound on the leakage further than `reach` from the data: one log at its limit, the other as it is there.
+
+    Beyond the data all logs are relative to the nearer end, and fall towards their limits.
+    """
+    if not isinstance(law, FiniteLaw) or law.secret is not None:
+        return 0.0
+    bounds: list[float] = []
+    for end in law.ends():
+        y = np.array([law.high + reach if end.at > 0 else law.low - reach])
+        value = law.log_best(y)[0] - end.outcome if side == "pml" else law.log_outcome(y) - end.worst
+        bounds.append(float(value[0]))
+    return max(bounds, default=0.0)
 
 
 def _lipschitz(law: Law, side: Side) -> Supremum:
@@ -195,7 +204,7 @@ def _far(law: Law) -> float:
         probe = np.linspace(law.low - 3 * scale, law.high + 3 * scale, 257)
         least = min(float(leakage(law, side, probe)[0].max()) for side in ("pml", "pmc"))
         return span * (law.noise.parameters["df"] + 1) / max(least, 1e-12)
-    if law.noise.kind == "gaussian":
+    if law.noise.kind in ("gaussian", "discrete-gaussian"):
         return _gaussian_reach(law) if isinstance(law, FiniteLaw) and law.slack == 0 else span + 40 * scale
     return 45 * scale
 
@@ -219,6 +228,8 @@ def _branch_and_bound(
     y = np.unique(np.concatenate([inner, law.high + outer, law.low - outer, *marks]))
     if not isinstance(law, FiniteLaw):  # an integral each: be sparing
         y = np.unique(np.concatenate([inner[::4], law.high + outer[::2], law.low - outer[::2]]))
+    if law.noise.step is not None:
+        y = np.unique(_on_lattice(law, y))
     at = sides(y)
     left, right = np.arange(len(y) - 1), np.arange(1, len(y))
     value = np.maximum(sign * (at[0] - at[1]), 0.0)
@@ -226,7 +237,7 @@ def _branch_and_bound(
     upper, spent = best, len(y)
     while len(left):
         above = bound(y, at, left, right)
-        open_ = above > best + tolerance * max(1.0, best)
+        open_ = (above > best + tolerance * max(1.0, best)) & (y[right] - y[left] > 1.5 * (law.noise.step or 0.0))
         budget = _MOST_POINTS if isinstance(law, FiniteLaw) else 20_000
         if not open_.any():
             break
@@ -234,7 +245,7 @@ def _branch_and_bound(
             upper = max(upper, float(above.max()))
             break
         lo, hi = y[left[open_]], y[right[open_]]
-        middle = (lo + hi) / 2
+        middle = (lo + hi) / 2 if law.noise.step is None else _on_lattice(law, (lo + hi) / 2)
         mid = sides(middle)
         spent += len(middle)
         found = sign * (mid[0] - mid[1])
@@ -256,11 +267,17 @@ def _branch_and_bound(
     return Supremum(best, max(0.0, best - error), upper, where, "certified search")
 
 
+def _on_lattice(law: Law, y: np.ndarray) -> np.ndarray:
+    """Return the lattice points at or below y (never the same for y and a place more than a step above it)."""
+    assert law.noise.step is not None
+    return law.low + law.noise.step * np.floor((y - law.low) / law.noise.step + 1e-6)
+
+
 def _refined(law: Law, side: Side, best: float, where: float) -> tuple[float, float]:
     """Climb from the best outcome found; a limit that is as good within rounding is preferred to a far outcome."""
     from scipy.optimize import minimize_scalar
 
-    if math.isfinite(where):
+    if math.isfinite(where) and law.noise.step is None:
         step = 0.02 * law.noise.parameters["scale"]
         found: Any = minimize_scalar(
             lambda v: -float(leakage(law, side, np.array([v]))[0][0]),
@@ -295,17 +312,18 @@ def _searched(law: Law, side: Side) -> Supremum:
     )  # fmt: skip
 
 
+_LAPLACE = ("laplace", "discrete-laplace")
+
 WAYS: tuple[tuple[Callable[[Law, Side], bool], Callable[..., Supremum]], ...] = (
     (lambda law, side: law.low == law.high, _constant),
-    (lambda law, side: not (math.isfinite(law.low) and math.isfinite(law.high)), _unbounded_secret),
+    (lambda law, side: not law.bounded, _unbounded_secret),
     (
         lambda law, side: side == "pmc" and law.noise.unimodal and math.isinf(law.noise.shift_loss(1.0)),
         _unbounded_ratio,
     ),
     (lambda law, side: any(math.isinf(limit) for limit, _ in ends(law, side)), _unbounded_end),
-    (lambda law, side: law.noise.kind == "laplace" and side == "pmc", _at_the_ends),
-    (lambda law, side: isinstance(law, FiniteLaw) and law.noise.kind == "laplace" and law.slack == 0, _breakpoints),
-    (lambda law, side: isinstance(law, FiniteLaw) and law.noise.step is not None, _lattice),
+    (lambda law, side: law.noise.kind in _LAPLACE and side == "pmc", _at_the_ends),
+    (lambda law, side: isinstance(law, FiniteLaw) and law.noise.kind in _LAPLACE and law.slack == 0, _breakpoints),
     (lambda law, side: isinstance(law, FiniteLaw) and law.noise.jumps is not None, _pieces),
     (lambda law, side: law.noise.log_concave, _bracketed),
     (lambda law, side: math.isfinite(law.noise.steepest), _lipschitz),

@@ -15,6 +15,8 @@ from divulge.model.prior import Prior
 _NEGLIGIBLE = 1e-300
 """Mass beyond which the values of a countable secret are left out (they still count as unbounded)."""
 
+_MOST_VALUES = 1_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Secret:
@@ -106,7 +108,10 @@ def counted(counts: Mapping[Any, int], description: str) -> Secret:
 
 def sample(data: Any, description: str = "sample") -> Secret:
     """Return the empirical distribution of a sample of numbers."""
-    x = np.asarray(data, dtype=np.float64).ravel()
+    try:
+        x = np.asarray(data, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise DivulgeError.of("secret", "be a sample of numbers", "it", type(data).__name__) from None
     if not (x.size and np.isfinite(x).all()):
         raise DivulgeError.of("secret", "be a non-empty sample of finite numbers", "it", "empty or not finite")
     values, counts = np.unique(x, return_counts=True)
@@ -120,22 +125,38 @@ def from_scipy(distribution: Any, description: str) -> Secret:
         if not low < high:
             raise DivulgeError.of("secret", "have a support of positive length", "it", f"[{low}, {high}]")
         return Secret(description, low, high, continuous=distribution)
-    first = low if math.isfinite(low) else float(distribution.ppf(_NEGLIGIBLE))
-    last = high if math.isfinite(high) else float(distribution.isf(_NEGLIGIBLE))
+    first = low if math.isfinite(low) else -_last(lambda k: distribution.logcdf(-k), -float(distribution.ppf(0.5)))
+    last = high if math.isfinite(high) else _last(distribution.logsf, float(distribution.ppf(0.5)))
+    if not last - first <= _MOST_VALUES:
+        raise DivulgeError.of("secret", f"have at most {_MOST_VALUES} values that matter", "it", description)
     x = np.arange(first, last + 1)
     p = distribution.pmf(x)
     x, p = x[p > 0], p[p > 0]
     return Secret(description, low, high, x, p / p.sum())
 
 
+def _last(log_beyond: Any, middle: float) -> float:
+    """Return a whole number above `middle` with a negligible mass beyond it."""
+    reach = 1.0
+    while float(log_beyond(middle + reach)) > math.log(_NEGLIGIBLE) and reach < 10 * _MOST_VALUES:
+        reach *= 2
+    return math.floor(middle + reach)
+
+
 def _number(text: str) -> float:
     try:
         if "/" in text:
             above, below = text.split("/")
-            return float(above) / float(below)
-        return float(text)
+            number = float(above) / float(below)
+        else:
+            number = float(text)
+        if not math.isfinite(number):
+            raise ValueError
+        return number
     except (ValueError, ZeroDivisionError):
-        raise DivulgeError.of("secret", "have numbers as arguments", "an argument", repr(text.strip()[:20])) from None
+        raise DivulgeError.of(
+            "secret", "have finite numbers as arguments", "an argument", repr(text.strip()[:20])
+        ) from None
 
 
 def _values(arguments: str) -> Secret:
@@ -195,7 +216,7 @@ def as_secret(secret: Any) -> Secret:
             raise DivulgeError.of("secret", "have numbers as labels", "a label", "not a number") from None
         return finite(labels, secret.floats)
     if hasattr(secret, "support") and hasattr(secret, "dist"):
-        arguments = ", ".join(f"{a:g}" for a in secret.args)
+        arguments = ", ".join([*(f"{a:g}" for a in secret.args), *(f"{k}={v:g}" for k, v in secret.kwds.items())])
         return from_scipy(secret, f"{secret.dist.name}({arguments})")
     return sample(secret)
 
