@@ -57,3 +57,14 @@ def test_results_that_cannot_be_written_are_exit_2(failing: list[str]) -> None:
     assert found.returncode == 2
     assert found.stderr.startswith(b"error: standard output: cannot be written")
     assert b"Traceback" not in found.stderr
+
+
+def test_control_characters_of_labels_are_written_out(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text('{"secrets": ["a\\u001b[2J", "b"], "outcomes": ["u\\u0007", "v"], "matrix": [[0.9, 0.1], [0.1, 0.9]]}')
+    for command in (("measure",), ("attack",), ("check", "--guarantee", "pml=9")):
+        found = CliRunner().invoke(app, [command[0], str(path), "--prior", "uniform", *command[1:]])
+        assert found.exit_code == 0
+        assert "\x1b" not in found.stdout + found.stderr
+        assert "\x07" not in found.stdout + found.stderr
+    assert "\\x1b[2J" in found.stdout

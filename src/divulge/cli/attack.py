@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import ChannelArgument, JsonOption, UnitOption, emit, print_table
+from divulge.cli.common import ChannelArgument, JsonOption, UnitOption, emit, print_table, say
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 
@@ -51,10 +51,10 @@ def command(
     rows = [[str(gain.outcome), gain.log(unit), function.log(unit)] for gain, function in attacks]
     print_table("worst adversaries by outcome", ["outcome", f"pml [{unit}]", f"pmc [{unit}]"], rows)
     for gain, function in attacks:
-        print(f"opportunistic: {gain.words}\nrisk-averse:   {function.words}")
+        say(f"opportunistic: {gain.words}\nrisk-averse:   {function.words}")
     if outcome is not None:
         for one in (attacks[0][0].adversary, attacks[0][1].function):
-            print(f"\n{one!r}")
+            say(f"\n{one!r}")
 
 
 def _label(joint: Any, text: str) -> Any:

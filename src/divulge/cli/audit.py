@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, note, number, print_table
+from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, note, number, print_table, say
 from divulge.errors import DivulgeError
 
 
@@ -69,23 +69,23 @@ def _print(told: dict[str, Any]) -> None:
     print_table(
         title, ["measure", "at least", "at most", "plug-in (biased up)", *(["of the mechanism"] if exact else [])], rows
     )
-    print(f"thinnest cell: {told['thinnest_cell']} rows")
+    say(f"thinnest cell: {told['thinnest_cell']} rows")
     if told["mechanism"] is not None:
         fit = told["mechanism"]["conformity"]
         verb = "conform to" if fit["conforms"] else "DO NOT conform to"
-        print(f"the rows {verb} the mechanism: p = {number(fit['p_value'])}")
+        say(f"the rows {verb} the mechanism: p = {number(fit['p_value'])}")
         if not fit["conforms"]:
             cell = f"{fit['secret']!s} -> {fit['outcome']!s}"
-            print(f"  {cell}: {fit['observed']:,} rows, {number(fit['expected'], 6)} expected")
+            say(f"  {cell}: {fit['observed']:,} rows, {number(fit['expected'], 6)} expected")
     if told["claim"] is not None:
         claim = ", ".join(f"{name} {number(v)}" for name, v in told["claim"].items() if name != "kind")
-        print(f"claim {told['claim']['kind']} ({claim}): {'VIOLATED' if told['violated'] else 'not refuted'}")
+        kept = "not refuted" if told["mechanism"] is None else "kept by the mechanism (decided exactly)"
+        verdict = "VIOLATED" if told["violated"] else kept
+        say(f"claim {told['claim']['kind']} ({claim}): {verdict}")
     if told["witness"] is not None:
         w = told["witness"]
-        print(
-            f"  {w['measure']} is at least {number(w['lower'])}, not {number(w['claimed'])}; outcome {w['outcome']!s}:"
-        )
+        say(f"  {w['measure']} is at least {number(w['lower'])}, not {number(w['claimed'])}; outcome {w['outcome']!s}:")
         for cell in w["cells"]:
-            print(f"  {cell['rows']:,} of {cell['of']:,} rows with secret {cell['secret']!s}")
+            say(f"  {cell['rows']:,} of {cell['of']:,} rows with secret {cell['secret']!s}")
     for line in told["notes"]:
         note(f"note: {line}")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli.common import ChannelArgument, JsonOption, PriorOption, UnitOption, emit
+from divulge.cli.common import ChannelArgument, JsonOption, PriorOption, UnitOption, emit, say
 from divulge.files import read_channel, read_prior
 
 
@@ -36,6 +36,6 @@ def command(
     if as_json:
         emit({**hardest.to_dict(), "unit": unit, "checks": [v.to_dict() for v in verdicts]})
     else:
-        print("\n".join(map(str, verdicts)))
+        say("\n".join(map(str, verdicts)))
     if not hardest.holds:
         raise typer.Exit(1)

@@ -11,6 +11,7 @@ import typer
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.model.shown import printable
 from divulge.units import Unit
 
 UnitOption = Annotated[Unit, typer.Option("--unit", help="Unit of everything logarithmic.")]
@@ -56,9 +57,18 @@ def emit(found: Any) -> None:
     print(json.dumps(plain(found), ensure_ascii=False, allow_nan=False))
 
 
+def say(message: str) -> None:
+    """Print lines for people on standard output; labels come from data, so control characters are written out."""
+    print(_harmless(message))
+
+
 def note(message: str) -> None:
     """Print a message for people on standard error."""
-    print(message, file=sys.stderr)
+    print(_harmless(message), file=sys.stderr)
+
+
+def _harmless(message: str) -> str:
+    return "\n".join(map(printable, message.split("\n")))
 
 
 def number(value: Any, digits: int = 4) -> str:
@@ -85,11 +95,11 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     for place, column in enumerate(header):
         table.add_column(Text(column), justify="left" if place in left else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell if isinstance(cell, str) else number(cell)) for cell in row))
+        table.add_row(*(Text(printable(cell) if isinstance(cell, str) else number(cell)) for cell in row))
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=max(80, Console(width=10_000).measure(table).maximum))
-    console.print(Text(title, style="bold"))
+    console.print(Text(printable(title), style="bold"))
     console.print(table)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit
+from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, say
 from divulge.files import read_channel, read_prior
 
 FileArgument = Annotated[
@@ -30,4 +30,4 @@ def command(
     if as_json:
         emit({"A": a, "B": b, **comparison.to_dict()})
         return
-    print(f"A = {a}\nB = {b}\n{comparison!r}")
+    say(f"A = {a}\nB = {b}\n{comparison!r}")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit
+from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, say
 from divulge.files import read_prior
 
 
@@ -58,13 +58,13 @@ def command(
             }
         )
         return
-    print(f"{' and '.join(map(str, written))} ({unit}), knowing {context.words}, implies")
+    say(f"{' and '.join(map(str, written))} ({unit}), knowing {context.words}, implies")
     for guarantee in implied:
-        print(f"\n  {guarantee.text(unit)}    {guarantee.title}")
+        say(f"\n  {guarantee.text(unit)}    {guarantee.title}")
         for step in guarantee.derivation:
             text = step.to_dict(unit)
-            print(f"      {text['from']} => {text['to']}: {text['theorem']} [{text['source']}]")
+            say(f"      {text['from']} => {text['to']}: {text['theorem']} [{text['source']}]")
     if unknown:
-        print("\nUnknown:")
+        say("\nUnknown:")
         for name, reason in unknown.items():
-            print(f"  {name}: {reason}")
+            say(f"  {name}: {reason}")

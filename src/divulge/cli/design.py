@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, note, number, print_table
+from divulge.cli.common import JsonOption, UnitOption, emit, note, number, print_table, say
 from divulge.files import read_prior, write_channel
 from divulge.units import Unit, nats_per
 
@@ -80,13 +80,13 @@ def _print(found: "Design", unit: Unit, title: str) -> None:
     if found.integers.shape[1] <= 12:
         print_table(f"mechanism for {title}", ["", *map(str, found.outcomes)], rows)
     else:
-        print(f"mechanism for {title}: {len(rows)} secrets, {found.integers.shape[1]} outcomes")
-    print(
+        say(f"mechanism for {title}: {len(rows)} secrets, {found.integers.shape[1]} outcomes")
+    say(
         f"{found.objective}{suffix}: {number(found.utility / per, 9)}, "
         f"{found.side} {number(found.bound / per, 9)} possible"
     )
-    print(f"gap: {found.relative_gap:.1e} of the bound, by {found.method}")
-    print("kept exactly: " + ", ".join(str(g) for g in found.guarantees))
+    say(f"gap: {found.relative_gap:.1e} of the bound, by {found.method}")
+    say("kept exactly: " + ", ".join(str(g) for g in found.guarantees))
 
 
 def _shown(progress: "Progress") -> None:

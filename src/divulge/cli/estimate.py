@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import EngineOption, JsonOption, emit, note, print_table
+from divulge.cli.common import EngineOption, JsonOption, emit, note, print_table, say
 from divulge.errors import DivulgeError
 
 
@@ -53,7 +53,7 @@ def command(
     else:
         for part in groups:
             if by is not None:
-                print(f"{by} = {part['group']}")
+                say(f"{by} = {part['group']}")
             _say(part)
     for warning in dict.fromkeys(warning for part in parts for warning in part.warnings):
         note(f"note: {warning}")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import JsonOption, UnitOption, emit, print_table
-from divulge.releasing.sources import printable
+from divulge.model.shown import printable
 from divulge.units import nats_per
 
 LedgerOption = Annotated[

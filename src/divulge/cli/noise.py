@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, note, number, print_table
+from divulge.cli.common import JsonOption, UnitOption, emit, note, number, print_table, say
 from divulge.errors import DivulgeError
 
 _KINDS = "laplace, gaussian, staircase, student-t, logistic, discrete-laplace or discrete-gaussian"
@@ -95,7 +95,7 @@ def _print(found: dict[str, Any], ldp_exact: bool) -> None:
     unit, noise, secret = found["unit"], found["noise"], found["secret"]
     arguments = ", ".join(f"{k} {v:g}" for k, v in noise.items() if k != "kind")
     about = f"mean of {secret['records']} records of " if secret["records"] > 1 else ""
-    print(f"{noise['kind']} noise ({arguments}) on {about}{secret['distribution']}; leakage about one record [{unit}]")
+    say(f"{noise['kind']} noise ({arguments}) on {about}{secret['distribution']}; leakage about one record [{unit}]")
     rows = [
         [
             name,
@@ -108,7 +108,7 @@ def _print(found: dict[str, Any], ldp_exact: bool) -> None:
     print_table("At most, over all outcomes", ["measure", "value", "bracket", "at y"], rows)
     for name in ("pml", "pmc"):
         if found[name]["reason"]:
-            print(f"{name}: {found[name]['reason']}.")
+            say(f"{name}: {found[name]['reason']}.")
     kind = "" if ldp_exact else " (an upper bound)"
     print_table(
         "In all",

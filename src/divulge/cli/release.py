@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import EngineOption, JsonOption, PriorOption, UnitOption, emit, note, number
+from divulge.cli.common import EngineOption, JsonOption, PriorOption, UnitOption, emit, note, number, say
 from divulge.cli.ledger import LedgerOption, default_ledger
 from divulge.files import read_channel, read_prior
 from divulge.units import nats_per
@@ -88,9 +88,9 @@ def command(
         return
     if mechanism is None:
         for part in done.mechanisms:
-            print(f"designed for {', '.join(map(repr, part.columns))}: {part.channel.exact!r}\n")
-    print(f"{done.rows:,} rows of {', '.join(map(repr, done.columns))} released")
-    print("guarantee: " + ", ".join(f"{kind} {number(value, 6)}" for kind, value in promised.items()) + f" {unit}")
+            say(f"designed for {', '.join(map(repr, part.columns))}: {part.channel.exact!r}\n")
+    say(f"{done.rows:,} rows of {', '.join(map(repr, done.columns))} released")
+    say("guarantee: " + ", ".join(f"{kind} {number(value, 6)}" for kind, value in promised.items()) + f" {unit}")
     for warning in done.warnings:
         note(warning)
 

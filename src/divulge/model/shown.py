@@ -10,6 +10,17 @@ import numpy as np
 _MOST_ROWS, _MOST_COLUMNS = 12, 10
 
 
+def printable(text: str) -> str:
+    """Return text with its control characters written out, so that printing it does nothing else.
+
+    Examples
+    --------
+    >>> printable("a\x1b[2J")
+    'a\\\\x1b[2J'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def number(value: Any) -> str:
     """Return a number as people write it: fractions as they are while short, floats with 6 digits."""
     if isinstance(value, Fraction):
@@ -27,13 +38,13 @@ def _picked(size: int, most: int) -> list[int | None]:
 
 def _cells(rows: Sequence[Any], columns: Sequence[Any], matrix: Any, whole: bool) -> list[list[str]]:
     across, down = _picked(len(columns), _MOST_COLUMNS), _picked(len(rows), len(rows) if whole else _MOST_ROWS)
-    table = [["", *("..." if j is None else str(columns[j]) for j in across)]]
+    table = [["", *("..." if j is None else printable(str(columns[j])) for j in across)]]
     for i in down:
         if i is None:
             table.append(["..."] * len(table[0]))
             continue
         line = np.asarray(matrix[[i]].todense()).ravel() if hasattr(matrix, "todense") else matrix[i]
-        table.append([str(rows[i]), *("..." if j is None else number(line[j]) for j in across)])
+        table.append([printable(str(rows[i])), *("..." if j is None else number(line[j]) for j in across)])
     return table
 
 

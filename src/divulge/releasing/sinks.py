@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.releasing.sources import opener, printable
+from divulge.model.shown import printable
+from divulge.releasing.sources import opener
 
 ROWS_A_PART = 1 << 24
 """Rows in one file of a folder."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
+from divulge.model.shown import printable
 
 MOST_ROWS = 1 << 20
 """Rows in a batch of a narrow table; a wide one gets fewer, so that a batch takes about as much memory."""
@@ -58,17 +59,6 @@ class Source:
                     f"{self.name}: must have one column {column!r}; it has {found}. "
                     f"Hint: its columns are {', '.join(map(repr, self.schema.names[:20]))}."
                 )
-
-
-def printable(name: str) -> str:
-    """Return a name with its control characters written out, so that printing it does nothing else.
-
-    Examples
-    --------
-    >>> printable("a\x1b[2J")
-    'a\\\\x1b[2J'
-    """
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
 
 
 @contextmanager
