@@ -61,7 +61,9 @@ def test_results_that_cannot_be_written_are_exit_2(failing: list[str]) -> None:
 
 def test_control_characters_of_labels_are_written_out(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
-    path.write_text('{"secrets": ["a\\u001b[2J", "b"], "outcomes": ["u\\u0007", "v"], "matrix": [[0.9, 0.1], [0.1, 0.9]]}')
+    path.write_text(
+        '{"secrets": ["a\\u001b[2J", "b"], "outcomes": ["u\\u0007", "v"], "matrix": [[0.9, 0.1], [0.1, 0.9]]}'
+    )
     for command in (("measure",), ("attack",), ("check", "--guarantee", "pml=9")):
         found = CliRunner().invoke(app, [command[0], str(path), "--prior", "uniform", *command[1:]])
         assert found.exit_code == 0
