@@ -21,15 +21,22 @@ from divulge.designing.limits import Limits, limits_of
 COUNTS = {"w": 167365, "b": 20415, "a": 5835, "o": 3657, "i": 2251}
 
 
-def lifts_of(path: Path, counts: dict[str, int]) -> list[list[Fraction]]:
-    """Return the columns of lifts of a CSV channel, by plain fractions: no code of the package is used."""
+def rows_of(path: Path) -> dict[str, list[Fraction]]:
+    """Return the rows of a written channel, by plain fractions: no code of the package is used."""
+    if path.suffix == ".json":
+        found = json.loads(path.read_text())
+        return {x: [Fraction(cell) for cell in row] for x, row in zip(found["secrets"], found["matrix"], strict=True)}
     with path.open() as stream:
         _, *rows = list(csv.reader(stream))
-    n = sum(counts.values())
-    matrix = {row[0]: [Fraction(cell) for cell in row[1:]] for row in rows}
+    return {row[0]: [Fraction(cell) for cell in row[1:]] for row in rows}
+
+
+def lifts_of(path: Path, counts: dict[str, int]) -> list[list[Fraction]]:
+    """Return the columns of lifts of a written channel, exactly."""
+    n, matrix = sum(counts.values()), rows_of(path)
     assert all(sum(row) == 1 and min(row) >= 0 for row in matrix.values())
     columns = []
-    for y in range(len(rows[0]) - 1):
+    for y in range(len(next(iter(matrix.values())))):
         q = sum(Fraction(c, n) * matrix[x][y] for x, c in counts.items())
         columns.append([matrix[x][y] / q for x in counts])
     return columns
@@ -41,8 +48,22 @@ def power(text: str) -> Fraction:
     return sum((x**k / math.factorial(k) for k in range(60)), start=Fraction(0))
 
 
-@pytest.mark.parametrize("suffix", ["csv"])
-@pytest.mark.parametrize("guarantee", ["pml=0.5", "pmc=0.7", "alip=0.4:0.3", "ldp=1", "lip=0.2"])
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        "pml=0.5",
+        "pmc=0.7",
+        "alip=0.4:0.3",
+        "ldp=1",
+        "lip=0.2",
+        "dp=0.6",
+        "lift=1.5",
+        "lift-capacity=2",
+        "bayes-capacity=1.4",
+        "maximal-leakage=0.3",
+    ],
+)
 def test_the_written_file_keeps_the_guarantee_in_independent_exact_arithmetic(
     guarantee: str, suffix: str, tmp_path: Path
 ) -> None:
@@ -53,16 +74,23 @@ def test_the_written_file_keeps_the_guarantee_in_independent_exact_arithmetic(
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     kind, _, value = guarantee.partition("=")
-    for lifts in lifts_of(out, counts):
-        top, bottom = max(lifts), min(lifts)
-        if kind == "pml":
-            assert top <= power(value)
-        elif kind == "ldp":
-            assert top <= bottom * power(value)
-        else:
-            lower, _, upper = value.partition(":")
-            assert bottom * power(lower) >= 1 - Fraction(1, 10**70)
-            assert kind == "pmc" or top <= power(upper or lower)
+    columns, peaks = lifts_of(out, counts), sum(max(column) for column in zip(*rows_of(out).values(), strict=True))
+    lower, _, upper = value.partition(":")
+    tiny = Fraction(1, 10**70)
+    keeps = {
+        "pml": lambda top, bottom: top <= power(value),
+        "lift": lambda top, bottom: top <= Fraction(value),
+        "pmc": lambda top, bottom: bottom * power(lower) >= 1 - tiny,
+        "lip": lambda top, bottom: bottom * power(lower) >= 1 - tiny and top <= power(lower),
+        "alip": lambda top, bottom: bottom * power(lower) >= 1 - tiny and top <= power(upper),
+        "ldp": lambda top, bottom: top <= bottom * power(value),
+        "dp": lambda top, bottom: top <= bottom * power(value),
+        "lift-capacity": lambda top, bottom: top <= bottom * Fraction(value),
+        "bayes-capacity": lambda top, bottom: peaks <= Fraction(value),
+        "maximal-leakage": lambda top, bottom: peaks <= power(value),
+    }[kind]
+    assert all(keeps(max(lifts), min(lifts)) for lifts in columns)
+    assert len(columns) > 1
 
 
 def test_the_json_of_design_reads_back_and_checks_exactly(tmp_path: Path) -> None:
@@ -184,6 +212,14 @@ def test_a_time_limit_returns_an_honest_gap() -> None:
     assert dv.PML(0.5).holds_for(quick.joint)
 
 
+@pytest.mark.parametrize("size, guarantee", [(18, dv.PML(1.434)), (24, dv.ALIP(0.8, 1.592)), (24, dv.PML(2)),
+                                             (24, dv.LDP(3)), (24, dv.PML(0.292))])  # fmt: skip
+def test_large_epsilon_and_heavy_secrets_leave_small_gaps(size: int, guarantee: dv.Guarantee) -> None:
+    for tails in (0.4, 1.0):
+        p = np.maximum(np.random.default_rng(1).dirichlet(np.full(size, tails)), 1e-9)
+        assert dv.design(p / p.sum(), guarantee, time_limit=20).relative_gap < 1e-5
+
+
 def test_heavy_tails_have_small_gaps() -> None:
     p = np.random.default_rng(0).dirichlet(np.full(36, 0.1))
     found = dv.design(np.maximum(p, 1e-12) / np.maximum(p, 1e-12).sum(), dv.LDP(1), time_limit=8)
@@ -193,13 +229,22 @@ def test_heavy_tails_have_small_gaps() -> None:
 def test_bad_inputs_are_refused() -> None:
     for arguments, words in (
         (([0.5, 0.5], 3), "guarantee"),
-        (([0.5, 0.5], dv.MutualInformation(1)), "guarantee"),
+        (([0.5, 0.5], dv.MutualInformation(1)), "one that a design can keep .pml, "),
+        (([0.5, 0.5], "zcdp=1"), "one that a design can keep .pml, "),
+        (([0.5, 0.5], "pml=nan"), "epsilon"),
+        (([0.5, 0.5], "pml=-1"), "epsilon"),
         (([float("nan"), 1.0], dv.PML(1)), "prior"),
     ):
         with pytest.raises(dv.DivulgeError, match=words):
             dv.design(*arguments)
     for options, words in (
         ({"bits": 8}, "bits"),
+        ({"bits": 53.5}, "bits"),
+        ({"time_limit": float("nan")}, "time_limit"),
+        ({"time_limit": -1}, "time_limit"),
+        ({"utility": ["f"]}, "utility"),
+        ({"outcomes": 5}, "outcomes"),
+        ({"outcomes": ["a", "a", "b", "c"]}, "outcomes"),
         ({"method": "magic"}, "method"),
         ({"outcomes": ["only"]}, "outcomes"),
         ({"utility": "beauty"}, "utility"),

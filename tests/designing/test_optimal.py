@@ -12,7 +12,7 @@ import divulge as dv
 from divulge.designing.utilities import SUBCONVEX
 
 sys.path.insert(0, str(Path(__file__).parent))
-from vertices import box_points, optimum, ratio_points, vertices
+from vertices import box_points, level_points, optimum, priced_optimum, ratio_points, vertices
 
 NAMES = ("mutual-information", "total-variation", "chi-squared", "hellinger", "le-cam")
 
@@ -59,6 +59,38 @@ def test_designs_equal_the_best_mixture_of_all_vertices(kind: str) -> None:
         points = vertices(p, limits.get("low", 0.0), limits.get("high", math.inf), limits.get("ratio", math.inf))
         best = optimum(p, SUBCONVEX[name].f, points, limits.get("capacity", math.inf))
         found = dv.design(p, *guarantees, utility=name)
+        assert found.utility == pytest.approx(best, rel=1e-8, abs=1e-11), (p, guarantees)
+        assert found.bound >= best * (1 - 1e-10) - 1e-12
+        assert holds(found)
+
+
+def limits_as_arguments(limits: dict[str, float]) -> tuple[float, float, float]:
+    return limits.get("low", 0.0), limits.get("high", math.inf), limits.get("ratio", math.inf)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_listed_levels_contain_the_vertices_of_the_definition(kind: str) -> None:
+    rng = np.random.default_rng(7)
+    for n in (2, 3, 3, 4):
+        p = random_prior(rng, n)
+        limits = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)[1]
+        f, capacity = SUBCONVEX["chi-squared"].f, limits.get("capacity", math.inf)
+        best = optimum(p, f, vertices(p, *limits_as_arguments(limits)), capacity)
+        ours = priced_optimum(p, f, level_points(p, *limits_as_arguments(limits)), capacity)
+        assert ours == pytest.approx(best, rel=1e-9, abs=1e-11)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_designs_equal_the_best_mixture_of_all_vertices_up_to_twelve_secrets(kind: str) -> None:
+    rng = np.random.default_rng(sum(map(ord, kind)) + 1)
+    for trial, n in enumerate([5, 6, 7] * 7 + [8, 9] * 3 + [10, 11, 12]):
+        p = random_prior(rng, n)
+        guarantees, limits = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)
+        name = NAMES[trial % len(NAMES)]
+        points = level_points(p, *limits_as_arguments(limits))
+        best = priced_optimum(p, SUBCONVEX[name].f, points, limits.get("capacity", math.inf))
+        method = "column-generation" if trial % 3 == 2 and "capacity" not in limits else None
+        found = dv.design(p, *guarantees, utility=name, method=method)
         assert found.utility == pytest.approx(best, rel=1e-8, abs=1e-11), (p, guarantees)
         assert found.bound >= best * (1 - 1e-10) - 1e-12
         assert holds(found)

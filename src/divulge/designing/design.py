@@ -26,7 +26,7 @@ from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
 from divulge.model.joint import Joint
-from divulge.model.labels import Labels
+from divulge.model.labels import Labels, alphabet
 from divulge.model.prior import Prior
 from divulge.model.record import Record
 
@@ -214,8 +214,10 @@ def design(
     started = time.monotonic()
     promised = tuple(_guarantee(g) for g in guarantees)
     score = as_score(utility)
-    if not FEWEST_BITS <= bits <= MOST_BITS:
-        raise DivulgeError.of("bits", f"be between {FEWEST_BITS} and {MOST_BITS}", "it", str(bits))
+    if not (isinstance(bits, int) and FEWEST_BITS <= bits <= MOST_BITS):
+        raise DivulgeError.of("bits", f"be a whole number from {FEWEST_BITS} to {MOST_BITS}", "it", repr(bits))
+    if time_limit is not None and not time_limit >= 0:
+        raise DivulgeError.of("time_limit", "be a number of seconds that is at least 0", "it", repr(time_limit))
     deadline = math.inf if time_limit is None else started + time_limit
     if isinstance(prior, PriorSet):
         return _robust(prior, promised, score, outcomes, method, deadline, bits, started)
@@ -301,7 +303,7 @@ def _utility(value: Any) -> SubConvex:
         return value
     if callable(value):
         return custom(cast(Function, value))
-    if value in SUBCONVEX:
+    if isinstance(value, str) and value in SUBCONVEX:
         return SUBCONVEX[value]
     known = ", ".join([*SUBCONVEX, *SCORES])
     raise DivulgeError.of("utility", f"be a convex function of the lift, a Score or one of {known}", "it", repr(value))
@@ -339,7 +341,7 @@ def _with_absent(columns: np.ndarray, support: np.ndarray, size: int, prior: np.
 def _labels(outcomes: Iterable[Hashable] | None, needed: int) -> Labels:
     if outcomes is None:
         return range(needed)
-    names = tuple(outcomes)
+    names = tuple(alphabet(outcomes, None, "outcomes"))
     if len(names) < needed:
         raise DivulgeError.of(
             "outcomes", f"name at least the {needed} that the mechanism uses", "their number", str(len(names))
