@@ -214,7 +214,7 @@ def design(
     started = time.monotonic()
     promised = tuple(_guarantee(g) for g in guarantees)
     score = as_score(utility)
-    if not (isinstance(bits, int) and FEWEST_BITS <= bits <= MOST_BITS):
+    if bits not in range(FEWEST_BITS, MOST_BITS + 1):
         raise DivulgeError.of("bits", f"be a whole number from {FEWEST_BITS} to {MOST_BITS}", "it", repr(bits))
     if time_limit is not None and not time_limit >= 0:
         raise DivulgeError.of("time_limit", "be a number of seconds that is at least 0", "it", repr(time_limit))
