@@ -514,3 +514,10 @@ def test_units_and_nonsense_in_questions() -> None:
         m.pml("zero")
     with pytest.raises(dv.DivulgeError):
         m.sub_gaussian_tail(-1.0)
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1e-6, 1e-9, 1e-15])
+def test_stated_errors_cover_peaks_narrower_than_doubles_resolve(scale: float) -> None:
+    m = dv.NoiseMechanism("laplace", "rademacher()", scale=scale)
+    for found in (m.mean_pml(), m.mutual_information()):
+        assert abs(found.value - math.log(2)) <= found.error + 1e-12

@@ -2,23 +2,21 @@
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.noise.closed import CLOSED_FORMS
 from divulge.noise.families import Noise
 from divulge.noise.quadrature import log_mixture, window
 from divulge.noise.secrets import Secret
+from divulge.noise.sums import sums
 
-_MOST_SUMS = 200_000
 _SAME = 1e-12
 """Locations that differ by less than this share of their span are one."""
 
-_LEAST_LOG = -11_300.0
-"""About the log of the smallest long double."""
 _CHUNK = 4_000_000
 
 
@@ -350,41 +348,6 @@ class ContinuousLaw:
         return log_f, error
 
 
-def _normal_plus_gaussian(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
-    """Of the normal sum; the reference is the noise at 0, as a normal secret may be anywhere."""
-    sd = math.hypot(x.std(), noise.parameters["scale"])
-    return -0.5 * ((y - x.mean()) / sd) ** 2 - math.log(sd / noise.parameters["scale"])
-
-
-def _uniform_plus_laplace(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
-    """Inside [lo, hi]: 2(hi - lo) f(y) = 2 - e^{-(y-lo)/b} - e^{-(hi-y)/b}; at a distance d outside, e^{-d/b} less.
-
-    That factor is the reference, and so is 1/2b.
-    """
-    (low, high), b = x.support(), noise.parameters["scale"]
-    inside = np.clip(y, low, high)
-    body = -np.expm1(-(inside - low) / b) - np.expm1(-(high - inside) / b)
-    return np.log(body) + math.log(b / (high - low))
-
-
-def _normal_plus_laplace(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
-    """Split at x = y and complete the square on either side; the reference is 1/2b."""
-    from scipy.special import log_ndtr
-
-    mean, sd, b = float(x.mean()), float(x.std()), noise.parameters["scale"]
-    z, r = (y - mean) / sd, sd / b
-    left, right = r * r / 2 - z * r + log_ndtr(z - r), r * r / 2 + z * r + log_ndtr(-z - r)
-    return np.logaddexp(left, right)
-
-
-CLOSED_FORMS: dict[tuple[str, str], Any] = {
-    ("norm", "gaussian"): _normal_plus_gaussian,
-    ("norm", "laplace"): _normal_plus_laplace,
-    ("uniform", "laplace"): _uniform_plus_laplace,
-}
-"""(scipy name of the secret, kind of the noise) -> log density of their sum less the reference."""
-
-
 @dataclass(frozen=True, eq=False)
 class NormalLaw:
     """The mean of n normal records plus Gaussian noise: everything is normal."""
@@ -507,10 +470,10 @@ def finite_law(
             noise, values, log_prior, values, np.zeros(1), np.zeros(1), log_prior, values.astype(np.float64)
         )  # fmt: skip
     else:
-        sums, log_p = _sums(values, probabilities, records - 1, on_lattice)
-        all_sums, log_all = _sums(values, probabilities, records, on_lattice)
+        other_sums, log_p = sums(values, probabilities, records - 1, on_lattice)
+        all_sums, log_all = sums(values, probabilities, records, on_lattice)
         law = FiniteLaw(
-            noise, values, log_prior, values / records, sums / records, log_p, log_all, all_sums / records
+            noise, values, log_prior, values / records, other_sums / records, log_p, log_all, all_sums / records
         )  # fmt: skip
     if noise.step is not None:
         _check_lattice(law.locations, noise)
@@ -524,67 +487,3 @@ def _check_lattice(locations: np.ndarray, noise: Noise) -> None:
             "secret", f"have locations on one lattice of step {noise.step:g} for {noise.kind} noise", "a location",
             "off it", "choose the noise's step to divide the distances between the values (1/n for a mean of n).",
         )  # fmt: skip
-
-
-def _lattice_step(values: np.ndarray) -> float | None:
-    """Return the step of a lattice that holds all values to 1e-12 of their span, or None."""
-    span = float(values[-1] - values[0])
-    shares = ((values - values[0]) / span).tolist()
-    gaps = [Fraction(share).limit_denominator(1_000_000) for share in shares]
-    if any(abs(float(g) - share) > 1e-12 for g, share in zip(gaps, shares, strict=True)):
-        return None
-    denominator = math.lcm(*(g.denominator for g in gaps))
-    numerator = math.gcd(*(int(g * denominator) for g in gaps))
-    return span * (numerator / denominator)
-
-
-def _sums(values: np.ndarray, probabilities: np.ndarray, count: int, on_lattice: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return (values, log probabilities) of the sum of `count` independent records."""
-    if len(values) == 1:
-        return values * count, np.zeros(1)
-    if len(values) == 2:
-        from scipy.stats import binom
-
-        k = np.arange(count + 1)
-        return values[0] * count + k * (values[1] - values[0]), binom.logpmf(k, count, probabilities[1])
-    step = values[1] - values[0] if on_lattice else _lattice_step(values)
-    if step is not None and (values[-1] - values[0]) / step * count <= _MOST_SUMS:
-        if not on_lattice and count * math.log(min(probabilities[0], probabilities[-1])) < _LEAST_LOG:
-            raise DivulgeError.of(
-                "records", "leave every sum a probability above 1e-4900", "the rarest sum", "rarer",
-                "use fewer records, or merge rare values at the ends.",
-            )  # fmt: skip
-        where = np.round((values - values[0]) / step).astype(int)
-        base = np.zeros(where[-1] + 1, dtype=np.float64 if on_lattice else np.longdouble)
-        base[where] = probabilities
-        pmf = _power(base, count)
-        keep = pmf > 0
-        return (values[0] * count + np.arange(len(pmf)) * step)[keep], np.log(pmf[keep]).astype(np.float64)
-    sums, unit = {0.0: 1.0}, float(values[-1] - values[0]) * 1e-13
-    for _ in range(count):
-        merged: dict[float, float] = {}
-        for s, p in sums.items():
-            for v, w in zip(values.tolist(), probabilities.tolist(), strict=True):
-                key = round((s + v) / unit) * unit
-                merged[key] = merged.get(key, 0.0) + p * w
-        sums = merged
-        if len(sums) > _MOST_SUMS:
-            raise DivulgeError.of(
-                "records", "leave few enough distinct sums to enumerate", "their number", f"over {_MOST_SUMS}",
-                "round the values to a common grid.",
-            )  # fmt: skip
-    order = sorted(sums)
-    return np.array(order), np.log(np.array([sums[s] for s in order]))
-
-
-def _power(base: np.ndarray, count: int) -> np.ndarray:
-    """Return the count-fold convolution of a distribution by repeated squaring (sums of positive terms only)."""
-    result: np.ndarray | None = None
-    while True:
-        if count & 1:
-            result = base if result is None else np.convolve(result, base)
-        count >>= 1
-        if not count:
-            assert result is not None
-            return result
-        base = np.convolve(base, base)
