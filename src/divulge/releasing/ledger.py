@@ -70,10 +70,10 @@ class Ledger:
     >>> once = dict(column="answer", mechanism=coin, ledger=ledger, source_name="survey", budget="ldp=2")
     >>> _ = release(survey, **once)
     >>> ledger.spent("survey", ["answer"])
-    {'ldp': 1.09861228866811}
+    {'ldp': 1.0986122886681098}
     >>> release(survey, **once)
     Traceback (most recent call last):
-    divulge.errors.DivulgeError: `budget` must allow ldp 2.19722457733622 in all; it is 2. Hint: nothing was drawn.
+    divulge.errors.DivulgeError: `budget` must allow ldp 2.1972245773362196 in all; it is 2. Hint: nothing was drawn.
     >>> folder.cleanup()
     """
 
