@@ -92,7 +92,10 @@ def _least_power(mechanism: "NoiseMechanism", total: Integral, p: float) -> floa
         return total(lambda x, w: (x - mean) ** 2 * w)
     law = mechanism.law
     low, high = (law.low, law.high) if isinstance(law, FiniteLaw) else _ends(law)  # type: ignore[arg-type]
-    cost = lambda guess: total(lambda x, w: np.abs(x - guess) ** p * w)  # noqa: E731
+
+    def cost(guess: float) -> float:
+        return total(lambda x, w: np.abs(x - guess) ** p * w)
+
     if isinstance(law, FiniteLaw) and p == 1:
         return min(cost(v) for v in law.values)
     found: Any = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-10 * (high - low)})
