@@ -19,12 +19,35 @@ class DivulgeError(ValueError):
 
 
 class LabelError(DivulgeError):
-    """Labels that are duplicated, missing, or that do not fit together."""
+    """Labels that are duplicated, missing, or that do not fit together.
+
+    Examples
+    --------
+    >>> from divulge import Prior
+    >>> Prior([0.5, 0.5], secrets=["a", "a"])
+    Traceback (most recent call last):
+    divulge.errors.LabelError: `secrets` must have no label twice; the repeated label is 'a'.
+    """
 
 
 class InputFileError(DivulgeError):
-    """A file that cannot be read as what it was given for; the message names the file and the place."""
+    """A file that cannot be read as what it was given for; the message names the file and the place.
+
+    Examples
+    --------
+    >>> from divulge import read_prior
+    >>> read_prior("no-such-file.csv")
+    Traceback (most recent call last):
+    divulge.errors.InputFileError: no-such-file.csv: there is no such file.
+    """
 
 
 class MissingExtraError(DivulgeError):
-    """An optional library is needed and not installed; the message says which extra brings it."""
+    """An optional library is needed and not installed; the message says which extra brings it.
+
+    Examples
+    --------
+    >>> raise MissingExtraError("pandas is needed. Hint: pip install 'divulge[frames]'.")
+    Traceback (most recent call last):
+    divulge.errors.MissingExtraError: pandas is needed. Hint: pip install 'divulge[frames]'.
+    """

@@ -72,6 +72,13 @@ class Attack:
         What he guesses, when that is how he was built.
     words : str
         The attack in a sentence.
+
+    Examples
+    --------
+    >>> from divulge import Joint, worst_gain
+    >>> attack = worst_gain(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), 0)
+    >>> attack.measure, attack.before, attack.after, attack.leakage
+    ('pml', Fraction(1, 1), Fraction(3, 2), Fraction(3, 2))
     """
 
     measure: str

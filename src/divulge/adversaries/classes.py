@@ -72,6 +72,12 @@ class WorstPrior:
         The leakage under it, as a factor: a lower bound of the supremum over all priors.
     upper : float
         An upper bound of that supremum.
+
+    Examples
+    --------
+    >>> worst = worst_prior([[0.75, 0.25], [0.25, 0.75]], Gain.identity(2))
+    >>> worst.prior.probabilities.tolist(), worst.leakage, worst.attack.leakage
+    ([0.5, 0.5], 1.5, 1.5)
     """
 
     gain: Gain

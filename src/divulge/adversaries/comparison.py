@@ -58,6 +58,12 @@ class Comparison:
         Smaller is safer. The order by `ldp` is the epsilon order, the weakest: it bounds both kinds of adversaries but
         compares neither.
     unit : the unit of the logarithmic measures
+
+    Examples
+    --------
+    >>> comparison = compare([["1", "0"], ["0", "1"]], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> comparison.safer("average_case"), comparison.measures["bayes_capacity"]
+    ('B', (Fraction(2, 1), Fraction(3, 2)))
     """
 
     a: Channel

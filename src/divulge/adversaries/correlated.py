@@ -24,6 +24,13 @@ class Dalenius:
         Z and X: prior rho and channel D.
     release : Joint
         X and the outcome: prior rho D and channel C.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> about_z = dalenius(Joint.from_counts([[3, 1], [1, 3]]), [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> about_z.lift, about_z.bound, about_z.bayes_capacity
+    (Fraction(5, 4), Fraction(3, 2), (Fraction(5, 4), Fraction(3, 2)))
     """
 
     joint: Joint

@@ -43,6 +43,12 @@ class Refinement:
         When it does not hold: an adversary to whom `safer` leaks more.
     vulnerability : pair of numbers, or None
         What that adversary expects after `riskier` and after `safer`; the second is larger.
+
+    Examples
+    --------
+    >>> found = refinement([["1", "0"], ["0", "1"]], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> found.holds, found.error, found.certificate.matrix[0].tolist()  # post-processing by the channel itself
+    (True, Fraction(0, 1), [Fraction(3, 4), Fraction(1, 4)])
     """
 
     order: Order

@@ -175,6 +175,14 @@ class PriorSequence:
     outcome : the outcome whose column attains the capacity
     unlikely, likely : the secrets with the smallest and the largest entry in that column
     limit : the lift capacity, a ratio in [1, +inf]
+
+    Examples
+    --------
+    >>> priors = worst_priors([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> priors.outcome, priors.unlikely, priors.likely, priors.limit
+    (0, 1, 0, Fraction(3, 1))
+    >>> priors.leakage(2), priors.leakage(1000)
+    (Fraction(3, 2), Fraction(500, 167))
     """
 
     channel: Any

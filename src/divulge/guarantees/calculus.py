@@ -23,7 +23,15 @@ _MOST_ROUNDS = 200
 
 @dataclass(frozen=True)
 class Step:
-    """One application of a theorem: from these guarantees follows that one."""
+    """One application of a theorem: from these guarantees follows that one.
+
+    Examples
+    --------
+    >>> from divulge import LDP, PML
+    >>> step = PML("1/4").implies(LDP, p_min="1/2").derivation[0]
+    >>> step.to_dict()["from"], type(step.gives).__name__
+    ('pml=0.25', 'PMC')
+    """
 
     theorem: Theorem
     given: tuple[Guarantee, ...]
@@ -46,7 +54,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Nothing is claimed: no chain of theorems leads to this kind. Its truth value is False."""
+    """Nothing is claimed: no chain of theorems leads to this kind. Its truth value is False.
+
+    Examples
+    --------
+    >>> from divulge import LDP, PML
+    >>> answer = PML(1).implies(LDP)  # nothing is known of the prior
+    >>> bool(answer), answer.reason
+    (False, 'nothing known leads to ldp from pml without p_min.')
+    """
 
     kind: type[Guarantee]
     reason: str

@@ -45,7 +45,14 @@ def _levels(found: Worst, words: str) -> tuple[Level, ...]:
 
 @dataclass(frozen=True, repr=False)
 class ADP(LossGuarantee):
-    """(epsilon, delta)-DP, or approximate DP: P(S) <= e^epsilon Q(S) + delta for all sets S; epsilon in nats."""
+    """(epsilon, delta)-DP, or approximate DP: P(S) <= e^epsilon Q(S) + delta for all sets S; epsilon in nats.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [ADP(level, "1/4").holds_for(flip).holds for level in (0.69, 0.70)]  # 3/4 - 2/4 = 1/4, log 2 = 0.693
+    [False, True]
+    """
 
     epsilon: Any
     delta: Any
@@ -63,7 +70,14 @@ class ADP(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class PDP(LossGuarantee):
-    """(epsilon, delta)-probabilistic DP: the privacy loss exceeds epsilon with probability at most delta."""
+    """(epsilon, delta)-probabilistic DP: the privacy loss exceeds epsilon with probability at most delta.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [PDP(0, delta).holds_for(flip).holds for delta in ("2/3", "3/4")]  # the loss is log 3 with probability 3/4
+    [False, True]
+    """
 
     epsilon: Any
     delta: Any
@@ -81,7 +95,14 @@ class PDP(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class RelaxedDP(LossGuarantee):
-    """(epsilon, delta, outside)-relaxed DP: (epsilon, delta)-DP outside a set of probability `outside`."""
+    """(epsilon, delta, outside)-relaxed DP: (epsilon, delta)-DP outside a set of probability `outside`.
+
+    Examples
+    --------
+    >>> rare = [["1/2", "3/8", "1/8"], ["1/2", "1/2", "0"]]
+    >>> [RelaxedDP(1, 0, outside).holds_for(rare).holds for outside in ("1/9", "1/8")]
+    [False, True]
+    """
 
     epsilon: Any
     delta: Any
@@ -105,7 +126,14 @@ class RelaxedDP(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class KL(LossGuarantee):
-    """epsilon-KL privacy: the mean privacy loss KL(P || Q) is at most epsilon (nats), in both orders."""
+    """epsilon-KL privacy: the mean privacy loss KL(P || Q) is at most epsilon (nats), in both orders.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [KL(level).holds_for(flip).holds for level in (0.54, 0.55)]  # (3/4 - 1/4) log 3 = 0.549
+    [False, True]
+    """
 
     epsilon: Any
     kind = "kl"
@@ -118,7 +146,14 @@ class KL(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class RDP(LossGuarantee):
-    """(alpha, epsilon)-Renyi DP: D_alpha(P || Q) <= epsilon (nats) in both orders."""
+    """(alpha, epsilon)-Renyi DP: D_alpha(P || Q) <= epsilon (nats) in both orders.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [RDP(2, level).holds_for(flip).holds for level in (0.84, 0.85)]  # log (9/4 + 1/12) = 0.847
+    [False, True]
+    """
 
     alpha: Any
     epsilon: Any
@@ -133,7 +168,14 @@ class RDP(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class AbsChi(LossGuarantee):
-    """Binary abs-chi^alpha privacy: (E_Q |P/Q - 1|^alpha)^(1/alpha) <= zeta in both orders."""
+    """Binary abs-chi^alpha privacy: (E_Q |P/Q - 1|^alpha)^(1/alpha) <= zeta in both orders.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [AbsChi(1, level).holds_for(flip).holds for level in (0.99, 1)]  # 1/4 (3 - 1) + 3/4 (1 - 1/3) = 1
+    [False, True]
+    """
 
     alpha: Any
     zeta: Any
@@ -148,7 +190,14 @@ class AbsChi(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class TV(LossGuarantee):
-    """Total variation privacy: |P(S) - Q(S)| <= distance for all sets S of outcomes."""
+    """Total variation privacy: |P(S) - Q(S)| <= distance for all sets S of outcomes.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [TV(level).holds_for(flip).holds for level in ("1/3", 0.51)]  # 3/4 - 1/4
+    [False, True]
+    """
 
     distance: Any
     kind = "tv"
@@ -161,7 +210,14 @@ class TV(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class MIDP(LossGuarantee):
-    """Mutual-information DP: under every prior the outcome carries at most epsilon nats about the secret."""
+    """Mutual-information DP: under every prior the outcome carries at most epsilon nats about the secret.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [MIDP(level).holds_for(flip).holds for level in (0.130, 0.131)]  # log 2 - H(1/4) = 0.1308
+    [False, True]
+    """
 
     epsilon: Any
     kind = "midp"
@@ -175,7 +231,14 @@ class MIDP(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class MCDP(LossGuarantee):
-    """(mean, tau)-concentrated DP: mean loss at most `mean`, and the loss around it is tau-sub-Gaussian (nats)."""
+    """(mean, tau)-concentrated DP: mean loss at most `mean`, and the loss around it is tau-sub-Gaussian (nats).
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [MCDP(mean, 2).holds_for(flip).holds for mean in (0.54, 0.55)]  # mean loss (3/4 - 1/4) log 3 = 0.549
+    [False, True]
+    """
 
     mean: Any
     tau: Any
@@ -190,7 +253,14 @@ class MCDP(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class ZCDP(LossGuarantee):
-    """(xi, rho)-zero-concentrated DP: D_alpha(P || Q) <= xi + rho alpha (nats) for every alpha > 1."""
+    """(xi, rho)-zero-concentrated DP: D_alpha(P || Q) <= xi + rho alpha (nats) for every alpha > 1.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [ZCDP(level).holds_for(flip).holds for level in (0.54, 0.55)]  # tested hardest at order 1: 0.549
+    [False, True]
+    """
 
     rho: Any
     xi: Any = 0
@@ -206,7 +276,14 @@ class ZCDP(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class ApproximateZCDP(LossGuarantee):
-    """delta-approximate (xi, rho)-zCDP: zCDP once events of probability delta are removed from P and from Q."""
+    """delta-approximate (xi, rho)-zCDP: zCDP once events of probability delta are removed from P and from Q.
+
+    Examples
+    --------
+    >>> rare = [["1/2", "3/8", "1/8"], ["1/2", "1/2", "0"]]  # the last outcome is possible under one secret only
+    >>> [ApproximateZCDP(delta, 1).holds_for(rare).holds for delta in ("1/9", "1/8")]
+    [False, True]
+    """
 
     delta: Any
     rho: Any
@@ -224,7 +301,14 @@ class ApproximateZCDP(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class BoundedCDP(LossGuarantee):
-    """(xi, rho, order)-bounded CDP: D_alpha <= xi + rho alpha (nats) for 1 < alpha <= order."""
+    """(xi, rho, order)-bounded CDP: D_alpha <= xi + rho alpha (nats) for 1 < alpha <= order.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [BoundedCDP(level, 8).holds_for(flip).holds for level in (0.54, 0.55)]  # tested hardest at order 1: 0.549
+    [False, True]
+    """
 
     rho: Any
     order: Any
@@ -242,7 +326,14 @@ class BoundedCDP(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class TruncatedCDP(LossGuarantee):
-    """(rho, omega)-truncated CDP (Bun et al.): D_alpha <= rho alpha (nats) for 1 < alpha < omega."""
+    """(rho, omega)-truncated CDP (Bun et al.): D_alpha <= rho alpha (nats) for 1 < alpha < omega.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [TruncatedCDP(level, 8).holds_for(flip).holds for level in (0.54, 0.55)]  # tested hardest at order 1: 0.549
+    [False, True]
+    """
 
     rho: Any
     omega: Any
@@ -257,7 +348,14 @@ class TruncatedCDP(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class CappedCDP(LossGuarantee):
-    """(xi, rho)-truncated CDP (Colisson): D_alpha <= min(xi, rho alpha) (nats) for every alpha >= 1."""
+    """(xi, rho)-truncated CDP (Colisson): D_alpha <= min(xi, rho alpha) (nats) for every alpha >= 1.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [CappedCDP(xi, 0.55).holds_for(flip).holds for xi in (1.09, 1.10)]  # log 3 = 1.099 at order infinity
+    [False, True]
+    """
 
     xi: Any
     rho: Any
@@ -272,7 +370,14 @@ class CappedCDP(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class GDP(LossGuarantee):
-    """mu-Gaussian DP: no pair of secrets is told apart better than N(0, 1) and N(mu, 1)."""
+    """mu-Gaussian DP: no pair of secrets is told apart better than N(0, 1) and N(mu, 1).
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [GDP(level).holds_for(flip).holds for level in (1.34, 1.35)]  # N(0, 1) and N(1.349, 1) differ by 1/2 as well
+    [False, True]
+    """
 
     mu: Any
     kind = "gdp"

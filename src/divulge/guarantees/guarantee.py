@@ -63,6 +63,14 @@ class Guarantee:
     braces), `about` (whether it is a property of a "joint" or of a "channel" alone), `index` (parameters that are
     chosen and not measured), `forms` (the ways of writing its parameters, where there is more than one), and
     `levels`: how much of it there is in a mechanism, one level for each parameter that is not an index.
+
+    Examples
+    --------
+    >>> from divulge import PML
+    >>> PML("1/4"), PML("1/4") == PML(0.25), str(PML(0.25))
+    (PML('0.25'), True, 'pml=0.25')
+    >>> PML(1).meaning.split(",")[0], PML(1).values()
+    ('Whatever outcome is seen', {'epsilon': Fraction(1, 1)})
     """
 
     kind: ClassVar[str]
@@ -251,6 +259,15 @@ class Verdict:
         The measurement with the least room.
     unit : "nats" or "bits"
         What logarithmic numbers are in.
+
+    Examples
+    --------
+    >>> from divulge import BayesCapacity
+    >>> verdict = BayesCapacity("4/3").holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> verdict.holds, verdict.measured, verdict.margin
+    (False, Fraction(3, 2), 0.0)
+    >>> verdict.slack < 0
+    True
     """
 
     holds: bool

@@ -16,7 +16,14 @@ from divulge.model.joint import Joint
 
 @dataclass(frozen=True, repr=False)
 class PML(Guarantee):
-    """epsilon-PML: pointwise maximal leakage at most epsilon (nats) at every outcome, max_x i(x; y) <= epsilon."""
+    """epsilon-PML: pointwise maximal leakage at most epsilon (nats) at every outcome, max_x i(x; y) <= epsilon.
+
+    Examples
+    --------
+    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> [PML(level).holds_for(flip).holds for level in (0.40, 0.41)]  # log 3/2 = 0.405
+    [False, True]
+    """
 
     epsilon: Any
     kind = "pml"
@@ -33,7 +40,14 @@ class PML(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class PMC(Guarantee):
-    """epsilon-PMC: pointwise maximal cost at most epsilon (nats) at every outcome, max_x -i(x; y) <= epsilon."""
+    """epsilon-PMC: pointwise maximal cost at most epsilon (nats) at every outcome, max_x -i(x; y) <= epsilon.
+
+    Examples
+    --------
+    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> [PMC(level).holds_for(flip).holds for level in (0.69, 0.70)]  # log 2 = 0.693
+    [False, True]
+    """
 
     epsilon: Any
     kind = "pmc"
@@ -50,7 +64,14 @@ class PMC(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class ALIP(Guarantee):
-    """(lower, upper)-ALIP: asymmetric local information privacy, -lower <= i(x; y) <= upper for all x and y (nats)."""
+    """(lower, upper)-ALIP: asymmetric local information privacy, -lower <= i(x; y) <= upper for all x and y (nats).
+
+    Examples
+    --------
+    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> [ALIP(lower, 0.41).holds_for(flip).holds for lower in (0.69, 0.70)]  # lifts from 1/2 to 3/2
+    [False, True]
+    """
 
     lower: Any
     upper: Any
@@ -67,7 +88,14 @@ class ALIP(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class LIP(Guarantee):
-    """epsilon-LIP: local information privacy, |i(x; y)| <= epsilon for all x and y (nats)."""
+    """epsilon-LIP: local information privacy, |i(x; y)| <= epsilon for all x and y (nats).
+
+    Examples
+    --------
+    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> [LIP(level).holds_for(flip).holds for level in (0.69, 0.70)]  # lifts from 1/2 to 3/2, log 2 = 0.693
+    [False, True]
+    """
 
     epsilon: Any
     kind = "lip"
@@ -82,7 +110,14 @@ class LIP(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class LDP(Guarantee):
-    """epsilon-LDP: local differential privacy, C_xy <= e^epsilon C_x'y for all x, x' and y (nats); needs no prior."""
+    """epsilon-LDP: local differential privacy, C_xy <= e^epsilon C_x'y for all x, x' and y (nats); needs no prior.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [LDP(level).holds_for(flip).holds for level in (1.09, 1.10)]  # log 3 = 1.099
+    [False, True]
+    """
 
     epsilon: Any
     kind = "ldp"
@@ -100,7 +135,14 @@ class LDP(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class DP(Guarantee):
-    """epsilon-DP of the whole collection of reports, each record passed once through the mechanism (nats)."""
+    """epsilon-DP of the whole collection of reports, each record passed once through the mechanism (nats).
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [DP(level).holds_for(flip).holds for level in (1.09, 1.10)]  # log 3 = 1.099
+    [False, True]
+    """
 
     epsilon: Any
     kind = "dp"
@@ -117,7 +159,14 @@ class DP(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class Lift(Guarantee):
-    """Lift at most `ratio`: max_{x,y} C_xy / q_y <= ratio, the maximal realizable leakage; a ratio, not a logarithm."""
+    """Lift at most `ratio`: max_{x,y} C_xy / q_y <= ratio, the maximal realizable leakage; a ratio, not a logarithm.
+
+    Examples
+    --------
+    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> [Lift(level).holds_for(flip).holds for level in ("4/3", "3/2")]
+    [False, True]
+    """
 
     ratio: Any
     kind = "lift"
@@ -131,7 +180,14 @@ class Lift(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class MaxGLeakage(Guarantee):
-    """Max-case g-leakage at most `ratio` for every non-negative gain, at this prior."""
+    """Max-case g-leakage at most `ratio` for every non-negative gain, at this prior.
+
+    Examples
+    --------
+    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> [MaxGLeakage(level).holds_for(flip).holds for level in ("4/3", "3/2")]
+    [False, True]
+    """
 
     ratio: Any
     kind = "max-g-leakage"
@@ -146,7 +202,14 @@ class MaxGLeakage(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class AverageGLeakage(Guarantee):
-    """Average-case g-leakage at most `ratio` for every gain at this prior: sum_y max_x C_xy over P_x > 0."""
+    """Average-case g-leakage at most `ratio` for every gain at this prior: sum_y max_x C_xy over P_x > 0.
+
+    Examples
+    --------
+    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> [AverageGLeakage(level).holds_for(flip).holds for level in ("4/3", "3/2")]  # 3/4 + 3/4
+    [False, True]
+    """
 
     ratio: Any
     kind = "average-g-leakage"
@@ -164,7 +227,14 @@ class AverageGLeakage(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class LiftCapacity(Guarantee):
-    """Lift capacity at most `ratio`: the lift under every prior, max_y max_x C_xy / min_x C_xy <= ratio; no prior."""
+    """Lift capacity at most `ratio`: the lift under every prior, max_y max_x C_xy / min_x C_xy <= ratio; no prior.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [LiftCapacity(level).holds_for(flip).holds for level in ("5/2", 3)]
+    [False, True]
+    """
 
     ratio: Any
     kind = "lift-capacity"
@@ -179,7 +249,14 @@ class LiftCapacity(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class BayesCapacity(Guarantee):
-    """Bayes capacity at most `ratio`: sum_y max_x C_xy <= ratio; needs no prior."""
+    """Bayes capacity at most `ratio`: sum_y max_x C_xy <= ratio; needs no prior.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [BayesCapacity(level).holds_for(flip).holds for level in ("4/3", "3/2")]  # 3/4 + 3/4
+    [False, True]
+    """
 
     ratio: Any
     kind = "bayes-capacity"
@@ -196,7 +273,14 @@ class BayesCapacity(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class MaximalLeakage(Guarantee):
-    """Maximal leakage at most epsilon (nats): log sum_y max_x C_xy <= epsilon; needs no prior."""
+    """Maximal leakage at most epsilon (nats): log sum_y max_x C_xy <= epsilon; needs no prior.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [MaximalLeakage(level).holds_for(flip).holds for level in (0.40, 0.41)]  # log (3/4 + 3/4) = 0.405
+    [False, True]
+    """
 
     epsilon: Any
     kind = "maximal-leakage"
@@ -213,7 +297,14 @@ class MaximalLeakage(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class MaximalCostLeakage(Guarantee):
-    """Maximal cost leakage at most epsilon (nats): -log sum_y min_x C_xy <= epsilon; needs no prior."""
+    """Maximal cost leakage at most epsilon (nats): -log sum_y min_x C_xy <= epsilon; needs no prior.
+
+    Examples
+    --------
+    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> [MaximalCostLeakage(level).holds_for(flip).holds for level in (0.69, 0.70)]  # -log (1/4 + 1/4) = 0.693
+    [False, True]
+    """
 
     epsilon: Any
     kind = "maximal-cost-leakage"
@@ -231,7 +322,14 @@ class MaximalCostLeakage(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class MinEntropyLeakage(Guarantee):
-    """Min-entropy leakage at most epsilon (nats): log of sum_y max_x P_x C_xy / max_x P_x."""
+    """Min-entropy leakage at most epsilon (nats): log of sum_y max_x P_x C_xy / max_x P_x.
+
+    Examples
+    --------
+    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> [MinEntropyLeakage(level).holds_for(flip).holds for level in (0.40, 0.41)]  # from 1/2 to 3/4
+    [False, True]
+    """
 
     epsilon: Any
     kind = "min-entropy-leakage"
@@ -245,7 +343,14 @@ class MinEntropyLeakage(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class MeanPML(Guarantee):
-    """Expected pointwise maximal leakage at most epsilon (nats): E_q[max_x i(x; Y)] <= epsilon."""
+    """Expected pointwise maximal leakage at most epsilon (nats): E_q[max_x i(x; Y)] <= epsilon.
+
+    Examples
+    --------
+    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> [MeanPML(level).holds_for(flip).holds for level in (0.40, 0.41)]  # log 3/2 = 0.405 at both outcomes
+    [False, True]
+    """
 
     epsilon: Any
     kind = "mean-pml"
@@ -258,7 +363,14 @@ class MeanPML(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class MeanPMC(Guarantee):
-    """Expected pointwise maximal cost at most epsilon (nats): E_q[max_x -i(x; Y)] <= epsilon."""
+    """Expected pointwise maximal cost at most epsilon (nats): E_q[max_x -i(x; Y)] <= epsilon.
+
+    Examples
+    --------
+    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> [MeanPMC(level).holds_for(flip).holds for level in (0.69, 0.70)]  # log 2 = 0.693 at both outcomes
+    [False, True]
+    """
 
     epsilon: Any
     kind = "mean-pmc"
@@ -271,7 +383,14 @@ class MeanPMC(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class MutualInformation(Guarantee):
-    """Mutual information at most epsilon (nats): E[i(X; Y)] <= epsilon."""
+    """Mutual information at most epsilon (nats): E[i(X; Y)] <= epsilon.
+
+    Examples
+    --------
+    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> [MutualInformation(level).holds_for(flip).holds for level in (0.130, 0.131)]  # log 2 - H(1/4) = 0.1308
+    [False, True]
+    """
 
     epsilon: Any
     kind = "mutual-information"
@@ -286,7 +405,14 @@ class MutualInformation(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class TailPML(Guarantee):
-    """P(pml(Y) > epsilon) <= delta: epsilon-PML except at outcomes of total probability delta."""
+    """P(pml(Y) > epsilon) <= delta: epsilon-PML except at outcomes of total probability delta.
+
+    Examples
+    --------
+    >>> rare = Joint(["1/2", "1/2"], [["1/2", "1/2", "0"], ["1/2", "3/8", "1/8"]])
+    >>> TailPML.of(rare, epsilon="1/2")  # the last outcome leaks log 2 = 0.69, with probability 1/16
+    TailPML('0.5', '0.0625')
+    """
 
     epsilon: Any
     delta: Any
@@ -304,7 +430,14 @@ class TailPML(Guarantee):
 
 @dataclass(frozen=True, repr=False)
 class TailPMC(Guarantee):
-    """P(pmc(Y) > epsilon) <= delta: epsilon-PMC except at outcomes of total probability delta."""
+    """P(pmc(Y) > epsilon) <= delta: epsilon-PMC except at outcomes of total probability delta.
+
+    Examples
+    --------
+    >>> rare = Joint(["1/2", "1/2"], [["1/2", "1/2", "0"], ["1/2", "3/8", "1/8"]])
+    >>> TailPMC.of(rare, epsilon="1/2")  # the last outcome rules a secret out, with probability 1/16
+    TailPMC('0.5', '0.0625')
+    """
 
     epsilon: Any
     delta: Any

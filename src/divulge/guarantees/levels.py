@@ -31,6 +31,13 @@ class Witness:
     other : label of the second secret of a comparison, or None
     adversary : str
         Who gains, and what, in one sentence.
+
+    Examples
+    --------
+    >>> from divulge import LDP
+    >>> found = LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]]).witness
+    >>> found.outcome, found.secret, found.other
+    (0, 0, 1)
     """
 
     outcome: Hashable = None

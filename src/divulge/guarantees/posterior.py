@@ -26,6 +26,14 @@ class PosteriorBounds:
     before : float
     lower, upper : float
         Rounded outward: the posterior is in [lower, upper] for every mechanism that keeps the guarantee.
+
+    Examples
+    --------
+    >>> bounds = PosteriorBounds(before=0.5, lower=0.25, upper=0.75)
+    >>> bounds.words
+    'before 50 in 100, after at most 75 and at least 25 in 100'
+    >>> bounds.odds  # before, at least, at most
+    (1.0, 0.3333333333333333, 3.0)
     """
 
     before: float

@@ -36,6 +36,12 @@ class Region:
         The region is epsilon in [lower, upper), nats.
     excludable : tuple of labels
         The secrets that an outcome can rule out.
+
+    Examples
+    --------
+    >>> region = privacy_region(PML("0.3"), ["1/2", "1/4", "1/4"])  # log 4/3 = 0.288
+    >>> region.zeros, region.words, region.excludable
+    (1, 'an outcome can rule out up to 1 of 3 secrets', (1, 2))
     """
 
     zeros: int

@@ -167,7 +167,15 @@ def lip(joint: Any, unit: Unit = "nats") -> float:
 
 @dataclass(frozen=True)
 class Alip:
-    """Asymmetric local information privacy: -lower <= i(x; y) <= upper; lower = max pmc, upper = max pml."""
+    """Asymmetric local information privacy: -lower <= i(x; y) <= upper; lower = max pmc, upper = max pml.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> bounds = alip(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), unit="bits")  # lifts 1/2 and 3/2
+    >>> bounds.lower, round(2**bounds.upper, 12)
+    (1.0, 1.5)
+    """
 
     lower: float
     upper: float

@@ -30,6 +30,14 @@ class Pointwise(Record):
     outcomes : labels of the M outcomes
     secrets : labels of the secret that attains the value at each outcome, or None
     unit : "nats", "bits" or "" (a ratio)
+
+    Examples
+    --------
+    >>> cost = Pointwise("pmc", np.array([0.5, 2.0]), np.array([0.75, 0.25]), ("low", "high"))
+    >>> cost.max(), cost.argmax(), cost.mean(), cost.tail(1.0)
+    (2.0, 'high', 0.875, 0.25)
+    >>> cost.quantile(0.75), cost["high"]
+    (0.5, 2.0)
     """
 
     name: str

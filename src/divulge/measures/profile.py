@@ -45,6 +45,14 @@ class Profile(Record):
     lift : float or Fraction
     mutual_information, min_entropy_leakage : float
     lip, alip, mean_pml, mean_pmc, maximal_realizable_cost : what follows from pml and pmc
+
+    Examples
+    --------
+    >>> found = profile([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> found.lift_capacity, found.bayes_capacity, found.pml
+    (Fraction(3, 1), Fraction(3, 2), None)
+    >>> sorted(found.to_dict()["channel"])
+    ['bayes_capacity', 'capacity', 'ldp', 'lift_capacity', 'maximal_cost_leakage', 'maximal_leakage']
     """
 
     secrets: Labels

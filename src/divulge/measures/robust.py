@@ -31,6 +31,14 @@ class Robust(Record):
     """One value per outcome, the worst over a set of priors, with the prior and the secret that make it so.
 
     Where the value is approached, not reached, because the worst prior rules the secret out, it is the supremum.
+
+    Examples
+    --------
+    >>> worst = LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/4", "3/4"]], unit="bits")
+    >>> worst.to_dict(), worst.secrets
+    ({0: 1.0, 1: 1.0}, (0, 1))
+    >>> worst.prior.probabilities.tolist()  # of outcome 0, which P(1) = 3/4 makes least likely
+    [Fraction(1, 4), Fraction(3, 4)]
     """
 
     name: str

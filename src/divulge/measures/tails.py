@@ -17,7 +17,15 @@ _LARGEST_PROGRAM = 20_000
 
 @dataclass(frozen=True)
 class TailEnvelope:
-    """Bounds on sup over post-processings Z of P(pml(X -> Z) >= threshold); they agree up to rounding when `exact`."""
+    """Bounds on sup over post-processings Z of P(pml(X -> Z) >= threshold); they agree up to rounding when `exact`.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> joint = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> tail_envelope(joint, 1.0)  # no post-processing leaks more than log 3/2 < 1
+    TailEnvelope(lower=0.0, upper=0.0, exact=True)
+    """
 
     lower: float
     upper: float
