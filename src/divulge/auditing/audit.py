@@ -126,6 +126,14 @@ class Audit:
     witness : Witness or None
     known : Known or None
         Exact values and a test of the rows, when the mechanism is known.
+
+    Examples
+    --------
+    >>> found = audit([[900, 100], [100, 900]], secret=None, released=None)
+    >>> found.rows, found.counts.tolist(), found.violated
+    (2000, [[900, 100], [100, 900]], False)
+    >>> found.measures["ldp"].lower < 2.197 < found.measures["ldp"].upper  # log 9, of 900 / 100
+    True
     """
 
     rows: int

@@ -58,6 +58,13 @@ class Design(Record):
     method : str
     seconds : float
         Time taken.
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> best = dv.design(["1/2", "1/2"], dv.LDP(1), utility="hamming")
+    >>> round(best.utility, 9), 0 <= best.bound - best.utility < 1e-6  # e / (1 + e)
+    (0.731058579, True)
     """
 
     prior: Prior

@@ -32,6 +32,13 @@ class LeastEpsilon:
     lower : float
         At this level, or below it, no mechanism reaches the utility: the bound of a design there is short of it.
     design : Design
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> found = least_epsilon(["1/2", "1/2"], dv.LDP, at_least=0.75, utility="hamming")
+    >>> round(found.epsilon, 6), found.lower <= found.epsilon  # log 3
+    (1.098612, True)
     """
 
     epsilon: float
@@ -154,6 +161,13 @@ class Frontier:
     epsilons : float array of the levels
     designs : tuple of Design
     named : {family: tuple of Alternative, one a level}
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> curve = frontier(["1/2", "1/2"], dv.LDP, [0.0, 1.0], utility="hamming")
+    >>> curve.utilities.round(6).tolist(), (curve.bounds >= curve.utilities).all().item()  # e^epsilon / (1 + e^epsilon)
+    ([0.5, 0.731059], True)
     """
 
     kind: type[Guarantee]

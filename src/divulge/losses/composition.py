@@ -47,6 +47,13 @@ class Composition:
     releases : tuple of (mechanism, loss, channel or promise, count)
     directions : the ordered pairs of neighbors with the losses of every release
     tolerance : width of the bracket on epsilon that is aimed at, in nats
+
+    Examples
+    --------
+    >>> from divulge import LaplaceMechanism, compose
+    >>> found = compose((LaplaceMechanism(scale=2.0), 10))
+    >>> found.pure_epsilon, found.epsilon(0.0)  # ten times 1/2
+    (5.0, Bracket(lower=5.0, upper=5.0))
     """
 
     releases: tuple[tuple[Any, int], ...]

@@ -72,6 +72,12 @@ class PrivacyLoss(ABC):
     infinite : P(L = +inf)
     rate : an r known to have D_alpha <= r alpha for every order, in both directions; +inf when none is known
     highest, lowest : essential supremum and infimum of the finite losses
+
+    Examples
+    --------
+    >>> loss = PrivacyLoss.between(["3/4", "1/4", "0"], ["1/4", "1/2", "1/4"])
+    >>> loss.highest, loss.infinite, loss.reverse().infinite  # log 3; only Q shows the last outcome
+    (1.0986122886681098, 0.0, 0.25)
     """
 
     pair: tuple[Hashable, Hashable]

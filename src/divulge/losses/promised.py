@@ -54,6 +54,12 @@ class ZcdpRelease:
 
     No one pair dominates every other; bounds from above come from the Renyi curve, bounds from below from the Gaussian
     mechanism with mu^2 = 2 rho, which keeps the promise with equality.
+
+    Examples
+    --------
+    >>> (loss,) = ZcdpRelease(0.5).losses()
+    >>> loss.renyi(3.0)
+    1.5
     """
 
     rho: float

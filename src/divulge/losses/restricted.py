@@ -47,7 +47,14 @@ CONJUGATES: dict[str, Conjugate] = {
 
 @dataclass(frozen=True)
 class CapacityBounded:
-    """The restricted divergence between certified bounds, the weights of the worst query, and the ordered pair."""
+    """The restricted divergence between certified bounds, the weights of the worst query, and the ordered pair.
+
+    Examples
+    --------
+    >>> found = capacity_bounded([[0.5, 0.5], [0.25, 0.75]], np.eye(2), "chi2")
+    >>> round(found.value, 9), found.pair, found.gap < 1e-6  # 1/16 (1 / (1/4) + 1 / (3/4)) = 1/3
+    (0.333333333, (0, 1), True)
+    """
 
     value: float
     upper: float

@@ -26,6 +26,12 @@ class TradeOff(Record):
     ----------
     alpha : float64 array, increasing from 0 to 1; probability under P of rejecting P
     beta : float64 array, decreasing; probability under Q of not rejecting P
+
+    Examples
+    --------
+    >>> curve = TradeOff(np.array([0.0, 0.25, 1.0]), np.array([1.0, 0.25, 0.0]))
+    >>> curve(0.125), curve(0.25)
+    (0.625, 0.25)
     """
 
     alpha: np.ndarray

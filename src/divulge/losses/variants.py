@@ -250,7 +250,14 @@ def mutual_information_dp(channel: Any, unit: Unit = "nats") -> Capacity:
 
 @dataclass(frozen=True)
 class MeanConcentrated:
-    """(mu, tau): the mean loss is at most mu, and the loss minus its mean is tau-sub-Gaussian; the pairs of either."""
+    """(mu, tau): the mean loss is at most mu, and the loss minus its mean is tau-sub-Gaussian; the pairs of either.
+
+    Examples
+    --------
+    >>> found = mean_concentrated([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> round(found.mu / math.log(3), 9), found.mu_pair  # (3/4 - 1/4) log 3
+    (0.5, (0, 1))
+    """
 
     mu: float
     tau: float
@@ -384,7 +391,14 @@ def approximate_zcdp_rho(
 
 @dataclass(frozen=True)
 class CappedCurve:
-    """(xi, rho): D_alpha <= min(xi, rho alpha) for every alpha >= 1; each with its worst pair."""
+    """(xi, rho): D_alpha <= min(xi, rho alpha) for every alpha >= 1; each with its worst pair.
+
+    Examples
+    --------
+    >>> found = truncated_cdp([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> round(math.exp(found.xi), 9), round(found.rho / math.log(3), 9)  # log 3 and (3/4 - 1/4) log 3
+    (3.0, 0.5)
+    """
 
     xi: float
     rho: float

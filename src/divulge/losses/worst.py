@@ -21,6 +21,12 @@ class Worst:
     """A value and the ordered pair (secret of P, secret of Q) that reaches it; for an array of questions, arrays.
 
     `float(worst)` is the value.
+
+    Examples
+    --------
+    >>> found = Worst(0.5, ("a", "b"))
+    >>> float(found), found.pair
+    (0.5, ('a', 'b'))
     """
 
     value: Any

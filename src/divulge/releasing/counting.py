@@ -26,6 +26,15 @@ class Contingency:
     cells : int64 array of shape (cells, columns)
         Positions of the labels of each combination that occurs.
     counts : int64 array of shape (cells,)
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> found = contingency(pa.table({"x": ["a", "b", "a"], "y": ["c", "c", "c"]}), ["x", "y"])
+    >>> found.labels, found.rows
+    ((('a', 'b'), ('c',)), 3)
+    >>> found.cells.tolist(), found.counts.tolist()
+    ([[0, 0], [1, 0]], [2, 1])
     """
 
     columns: tuple[str, ...]

@@ -46,6 +46,14 @@ class Frequencies(Record):
     group : label of the group, or None
     doubts : tuple of str
         What speaks against the receipt being the one of this table.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+    >>> found = estimate_frequencies(pa.table({"ill": ["yes"] * 40 + ["no"] * 60}), coin, column="ill")
+    >>> found.frequency.round(9).tolist(), round(found.condition, 9)  # (0.4 - 1/4) / (3/4 - 1/4), 1 / (1/2)
+    ([0.3, 0.7], 2.0)
     """
 
     values: tuple[Hashable, ...]
