@@ -14,7 +14,7 @@ import numpy as np
 from divulge.designing.generation import Effort
 from divulge.designing.limits import Classes
 from divulge.designing.master import Dual
-from divulge.designing.pricing import Problem, box_prices, largest, pair_prices, silence, simple_start
+from divulge.designing.pricing import Problem, box_prices, largest, pair_prices, silence
 from divulge.designing.vertices import Vertices, box_vertices, joined, pair_vertices
 
 
@@ -99,10 +99,6 @@ class Counting:
         count = int(self.counts[c])
         k = np.arange(max(0, math.ceil(t * self.n - count - 1e-9)), min(self.most, math.floor(t * self.n + 1e-9)) + 1)
         return k, np.clip((t * self.n - k) / count, 0.0, 1.0)
-
-    def start(self) -> Vertices:
-        """Return arcs and silence."""
-        return joined([simple_start(self.problem), silence(self.problem)])
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
         """Return the best vertex for each class in between and the best pairs of levels, and the largest excess."""

@@ -3,13 +3,13 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from divulge.designing.limits import Classes
 from divulge.designing.master import Master
-from divulge.designing.pricing import Oracle, Problem
+from divulge.designing.pricing import Oracle, Problem, simple_start
 from divulge.designing.vertices import Pair, Vertices, cell_bounds, joined, neighbors, pair_utility
 
 
@@ -42,24 +42,38 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Effort:
-    """When to stop: relative gap reached, or seconds spent; and whom to tell."""
+    """When to stop: relative gap reached, or the clock at the deadline; whom to tell, and since when it runs."""
 
     tolerance: float = 1e-10
     deadline: float = math.inf
     progress: Callable[[Progress], object] | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline, at least 0."""
+        return max(0.0, self.deadline - time.monotonic())
 
     def late(self) -> bool:
         """Whether the time is up."""
         return time.monotonic() >= self.deadline
 
+    def tell(self, utility: float, bound: float, rounds: int) -> None:
+        """Tell where the run is."""
+        if self.progress is not None:
+            self.progress(Progress(utility, bound, time.monotonic() - self.started, rounds))
 
-def generate(problem: Problem, oracle: Oracle, effort: Effort, bound: float = math.inf) -> Mixture:
-    """Return the best mixture that column generation finds, with a bound that holds whenever it stops."""
-    started = time.monotonic()
+
+def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices | None = None,
+             bound: float = math.inf) -> Mixture:  # fmt: skip
+    """Return the best mixture that column generation finds, with a bound that holds whenever it stops.
+
+    It goes on from the columns and the bound of an earlier run, or starts from arcs and silence.
+    """
     ceiling = ceiling_of(problem)
     bound = min(bound, ceiling)
     master = Master(problem.classes, problem.utility, problem.limits.capacity, ceiling)
-    master.add(oracle.start())
+    master.add(simple_start(problem) if start is None else start)
     rounds, best, stale = 0, -math.inf, 0
     while True:
         utility, dual = master.solve()
@@ -68,8 +82,7 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, bound: float = ma
         rounds += 1
         stale = 0 if utility > best + 1e-14 * abs(bound) else stale + 1
         best = max(best, utility)
-        if effort.progress is not None:
-            effort.progress(Progress(utility, bound, time.monotonic() - started, rounds))
+        effort.tell(utility, bound, rounds)
         if bound - utility <= effort.tolerance * abs(bound) or not len(fresh) or stale > 20 or effort.late():
             break
         master.add(fresh)

@@ -33,10 +33,6 @@ class Gridded:
         self.under, self.over = (float(np.maximum(sign * self.error, 0).sum()) + 1e-15 for sign in (-1, 1))
         self.most = min(int(self.counts.sum()), math.ceil((share + self.under) * self.n) + 1)
 
-    def start(self) -> Vertices:
-        """Return nothing: another oracle starts."""
-        raise NotImplementedError
-
     def price(self, dual: Dual) -> tuple[Vertices, float]:
         """Return the vertices of the best sets on the grid, and a bound of the excess of all vertices."""
         parts = [self._box(box, dual) for box in self.problem.shape.boxes]
@@ -119,12 +115,8 @@ def _threshold(p: np.ndarray, value: np.ndarray, t: float) -> float:
 class Together:
     """Several oracles: all their vertices, and the smallest of their bounds."""
 
-    def __init__(self, start: Vertices, oracles: tuple[Oracle, ...]) -> None:
-        self.first, self.oracles = start, oracles
-
-    def start(self) -> Vertices:
-        """Return the vertices of an earlier run."""
-        return self.first
+    def __init__(self, *oracles: Oracle) -> None:
+        self.oracles = oracles
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
         """Return the vertices of all, and the smallest excess."""

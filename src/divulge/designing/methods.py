@@ -45,9 +45,9 @@ def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     near = Nearby(apart, effort)
     found = generate(apart, near, effort)
     for work, enough in GRIDS:
-        if effort.late() or found.seen is None or _settled(apart, found, enough):
+        if effort.late() or _settled(apart, found, enough):
             break
-        found = generate(apart, Together(found.seen, (near, Gridded(apart, work, effort))), effort, found.bound)
+        found = generate(apart, Together(near, Gridded(apart, work, effort)), effort, found.seen, found.bound)
     return found
 
 

@@ -13,7 +13,7 @@ from divulge.designing.generation import Effort, ceiling_of
 from divulge.designing.limits import Classes
 from divulge.designing.listing import BoxList, Halves, subsets, within
 from divulge.designing.master import Dual
-from divulge.designing.pricing import Problem, box_prices, largest, pair_prices, silence, simple_start
+from divulge.designing.pricing import Problem, box_prices, largest, pair_prices
 from divulge.designing.vertices import (
     Box,
     Pair,
@@ -101,10 +101,6 @@ class Nearby:
             if self.effort.late():
                 break
         return np.concatenate(found)
-
-    def start(self) -> Vertices:
-        """Return arcs and silence."""
-        return joined([simple_start(self.problem), silence(self.problem)])
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
         """Return the pools' best vertices and the largest excess of any; pools with no more to say grow."""

@@ -1,8 +1,7 @@
 """Pricing: the vertices that a dual solution leaves too cheap, and a bound on how cheap any vertex can be.
 
-An oracle has `start()`, some vertices whose mixtures contain the channel that says nothing, and `price(dual)`, which
-returns new vertices and `excess`, a number that mu(v) - <dual, v> exceeds at no vertex v. So dual.value + excess bounds
-the utility of every mechanism.
+An oracle has `price(dual)`, which returns new vertices and `excess`, a number that mu(v) - <dual, v> exceeds at no
+vertex v. So dual.value + excess bounds the utility of every mechanism.
 """
 
 from dataclasses import dataclass
@@ -59,10 +58,6 @@ class Problem:
 class Oracle(Protocol):
     """Prices vertices."""
 
-    def start(self) -> Vertices:
-        """Return vertices whose mixtures contain the channel that says nothing."""
-        ...
-
     def price(self, dual: Dual) -> tuple[Vertices, float]:
         """Return (vertices worth adding, excess)."""
         ...
@@ -97,13 +92,18 @@ def pair_prices(problem: Problem, pair: Pair, dual: Dual, pi: np.ndarray) -> Pri
     return Prices(-dual.classes / problem.classes.size, np.where(inside, base, -np.inf), high - low)
 
 
+def silence(problem: Problem) -> Vertices:
+    """Return the vertex-like column of the channel that says nothing: every lift 1. It is feasible, never optimal."""
+    one = np.ones(1)
+    return Vertices(np.zeros((1, len(problem.classes.size)), dtype=np.int64), np.array([-1]), one, one, one)
+
+
 def simple_start(problem: Problem) -> Vertices:
-    """Return, for each family and class, sets filled greedily starting at that class; they mix to silence.
+    """Return silence and, for each family and class, sets filled greedily starting at that class.
 
     For every secret some start holds it high and some holds it low, in circular order of the classes.
     """
-    classes = problem.classes
-    parts: list[Vertices] = []
+    classes, parts = problem.classes, [silence(problem)]
     orders = np.random.default_rng(0).permuted(np.tile(np.arange(len(classes.size)), (_ORDERS, 1)), axis=1)
     orders[0] = np.arange(len(classes.size))
     for box in problem.shape.boxes:
@@ -135,12 +135,6 @@ def _arcs(classes: Classes, t: float, order: np.ndarray) -> tuple[np.ndarray, np
     return counts, between
 
 
-def silence(problem: Problem) -> Vertices:
-    """Return the vertex-like column of the channel that says nothing: every lift 1. It is feasible, never optimal."""
-    one = np.ones(1)
-    return Vertices(np.zeros((1, len(problem.classes.size)), dtype=np.int64), np.array([-1]), one, one, one)
-
-
 class Exhaustive:
     """All sets of secrets (up to permutations of equals), listed once: exact prices by one product."""
 
@@ -170,10 +164,6 @@ class Exhaustive:
         p = self.problem.classes.probability[c]
         x = np.clip(left[row] / p, 0.0, 1.0)
         return row, c, x, p * box.penalty(self.problem.utility, x)
-
-    def start(self) -> Vertices:
-        """Return arcs and silence."""
-        return joined([simple_start(self.problem), silence(self.problem)])
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
         """Return the vertices with the largest excess, and the largest excess."""
