@@ -3,13 +3,13 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from divulge.designing.limits import Classes
 from divulge.designing.master import Master
-from divulge.designing.pricing import Oracle, Problem, simple_start
+from divulge.designing.pricing import Oracle, Problem, silence, simple_start
 from divulge.designing.vertices import Pair, Vertices, cell_bounds, joined, neighbors, pair_utility
 
 
@@ -38,6 +38,19 @@ class Mixture:
     classes: Classes
     seen: Vertices | None = None
     """All columns that were tried, for another run to start from."""
+
+    def utility(self, problem: Problem) -> float:
+        """Return the utility of the mixture."""
+        return math.fsum((self.weights * self.vertices.utility(problem.classes, problem.utility)).tolist())
+
+    def settled(self, problem: Problem, enough: float) -> bool:
+        """Whether the relative gap is small enough."""
+        return self.bound - self.utility(problem) <= enough * self.bound
+
+    def or_better(self, other: "Mixture", problem: Problem) -> "Mixture":
+        """Return the one with more utility, with the smaller bound and the columns of `other`, which ran later."""
+        best = max(other, self, key=lambda found: found.utility(problem))
+        return replace(best, bound=min(self.bound, other.bound), seen=other.seen)
 
 
 @dataclass(frozen=True)
@@ -76,7 +89,10 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices |
     master.add(simple_start(problem) if start is None else start)
     rounds, best, stale = 0, -math.inf, 0
     while True:
-        utility, dual = master.solve()
+        solution = master.solve(effort.left)
+        if solution is None:
+            break
+        utility, dual = solution
         fresh, excess = oracle.price(dual)
         bound = min(bound, math.nextafter(dual.value(problem.limits.capacity) + excess, math.inf))
         rounds += 1
@@ -86,7 +102,7 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices |
         if bound - utility <= effort.tolerance * abs(bound) or not len(fresh) or stale > 20 or effort.late():
             break
         master.add(fresh)
-    weights, vertices = master.mixture()
+    weights, vertices = master.mixture() if rounds else (np.ones(1), silence(problem))
     return Mixture(weights, vertices, bound, problem.classes, joined(master.parts))
 
 

@@ -35,6 +35,7 @@ class Master:
         self.classes, self.utility, self.capacity, self.ceiling = classes, utility, capacity, ceiling
         self.scale = 0.0
         self.parts: list[Vertices] = []
+        self.weights = np.zeros(0)
         self.model = highspy.Highs()
         for option, value in (
             ("output_flag", False), ("threads", 1), ("solver", "simplex"), ("presolve", "off"),
@@ -48,7 +49,7 @@ class Master:
         self.rows = len(lower)
         empty = np.zeros(0, dtype=np.int32)
         self.model.addRows(self.rows, lower, upper, 0, np.zeros(self.rows, dtype=np.int32), empty, np.zeros(0))
-        self._optimal = highspy.HighsModelStatus.kOptimal
+        self._optimal, self._late = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit
 
     def add(self, vertices: Vertices) -> None:
         """Add columns."""
@@ -69,26 +70,33 @@ class Master:
         )  # fmt: skip
         self.parts.append(vertices)
 
-    def solve(self) -> tuple[float, Dual]:
-        """Return (utility of the best mixture of the columns, its dual)."""
-        self.model.run()
-        if self.model.getModelStatus() != self._optimal:
-            self.model.clearSolver()
+    def solve(self, seconds: float = math.inf) -> tuple[float, Dual] | None:
+        """Return (utility of the best mixture of the columns, its dual); None when the seconds are over before."""
+        for again in (False, True):
+            if again:
+                self.model.clearSolver()
+            self.model.setOptionValue("time_limit", self.model.getRunTime() + seconds)
             self.model.run()
-        if self.model.getModelStatus() != self._optimal:
+            status = self.model.getModelStatus()
+            if status == self._late:
+                return None
+            if status == self._optimal:
+                break
+        else:
             raise DivulgeError.of("guarantee", "leave a mechanism", "the linear program", "without a solution")
-        y = np.array(self.model.getSolution().row_dual) * -self.scale
+        solution = self.model.getSolution()
+        self.weights = np.array(solution.col_value)
+        y = np.array(solution.row_dual) * -self.scale
         size = len(self.classes.size)
         dual = self.ceiling * self.classes.probability * self.classes.size + y[:size]
         loss = self.model.getInfo().objective_function_value * self.scale
         return self.ceiling - loss, Dual(dual, max(0.0, float(y[size])) if self.rows > size else 0.0)
 
     def mixture(self) -> tuple[np.ndarray, Vertices]:
-        """Return (weights, vertices) of the solution, positive weights only, solved once more in full precision."""
-        weights = np.array(self.model.getSolution().col_value)
-        used = np.flatnonzero(weights > 1e-15)
+        """Return (weights, vertices) of the last solution, positive weights only, once more in full precision."""
+        used = np.flatnonzero(self.weights > 1e-15)
         vertices = joined(self.parts).take(used)
-        return refined(weights[used], vertices.lifts(self.classes)), vertices
+        return refined(self.weights[used], vertices.lifts(self.classes)), vertices
 
 
 def refined(weights: np.ndarray, lifts: np.ndarray) -> np.ndarray:

@@ -1,6 +1,5 @@
 """The ways of solving a design, in the order in which they are tried; each can be asked for by name."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -40,21 +39,17 @@ def _counted(problem: Problem, effort: Effort) -> Mixture | None:
 def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     apart = Problem.of(single(problem.classes), problem.utility, problem.limits)
     blend = blended(apart, effort)
-    if blend is not None and _settled(apart, blend, GRIDS[0][1]):
+    if blend is not None and blend.settled(apart, GRIDS[0][1]):
         return blend
     near = Nearby(apart, effort)
     found = generate(apart, near, effort)
+    found = found if blend is None else blend.or_better(found, apart)
     for work, enough in GRIDS:
-        if effort.late() or _settled(apart, found, enough):
+        if effort.late() or found.settled(apart, enough):
             break
-        found = generate(apart, Together(near, Gridded(apart, work, effort)), effort, found.seen, found.bound)
+        both = Together(near, Gridded(apart, work, effort))
+        found = found.or_better(generate(apart, both, effort, found.seen, found.bound), apart)
     return found
-
-
-def _settled(problem: Problem, found: Mixture, enough: float) -> bool:
-    """Whether the relative gap is small enough."""
-    value = math.fsum((found.weights * found.vertices.utility(problem.classes, problem.utility)).tolist())
-    return found.bound - value <= enough * found.bound
 
 
 METHODS: dict[str, Method] = {

@@ -6,6 +6,7 @@ all of them, every other vertex loses at least `floor`, and a fractional knapsac
 """
 
 import math
+import time
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from divulge.designing.vertices import (
     pair_vertices,
 )
 
-FEW, MANY, MANY_SETS = 4_000, 2_500_000, 150_000
+FEW, MANY, MANY_SETS, GROWTH = 4_000, 2_500_000, 150_000, 6
 _FREE = 22
 _LEAST = 1e-9
 
@@ -47,11 +48,12 @@ class Nearby:
         self.targets = [self._best(pair) for pair in problem.shape.pairs]
         self.halves = [Halves.of(self.p, min(box.t, 1 - box.t) + 1e-12) for box in problem.shape.boxes]
         self.ceiling = ceiling_of(problem)
+        self.took = 0.0
         self._fill(FEW)
 
     def _fill(self, most: int) -> None:
         """Make the pools from at most so many listed sets for each target, or from a sample where there is no list."""
-        self.most = most
+        self.most, started = most, time.monotonic()
         self.boxes = [
             BoxPool(self.problem, box, self._sampled(box.t)) if halves is None
             else BoxList(self.problem, box, halves, most)
@@ -61,6 +63,7 @@ class Nearby:
             PairPool(self.problem, pair, target, *(self._listed(target) or (self._sampled(target), -math.inf)))
             for pair, target in zip(self.problem.shape.pairs, self.targets, strict=True)
         ]
+        self.took = time.monotonic() - started
 
     def _best(self, pair: Pair) -> float:
         pi = np.linspace(pair.least, pair.most, 4097)
@@ -109,9 +112,10 @@ class Nearby:
             parts = [pool.price(dual, most, least) for pool in (*self.boxes, *self.pairs)]
             fresh, worst = joined([v for v, _ in parts]), max(top for _, top in parts)
             rounding = self.problem.rounding(dual)
-            if len(fresh) or worst <= rounding or self.most >= MANY or worst == math.inf or self.effort.late():
+            full = self.most >= MANY or self.effort.left <= GROWTH * self.took
+            if len(fresh) or worst <= rounding or full or worst == math.inf:
                 return fresh, worst + rounding
-            self._fill(min(MANY, 6 * self.most))
+            self._fill(min(MANY, GROWTH * self.most))
 
 
 class BoxPool:
