@@ -87,7 +87,8 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices |
     bound = min(bound, ceiling)
     master = Master(problem.classes, problem.utility, problem.limits.capacity, ceiling)
     master.add(simple_start(problem) if start is None else start)
-    rounds, best, stale = 0, -math.inf, 0
+    rounds, best, stale = 0, 0.0, 0
+    effort.tell(best, bound, rounds)
     while True:
         solution = master.solve(effort.left)
         if solution is None:
