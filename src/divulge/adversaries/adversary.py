@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,12 +26,14 @@ from divulge.model.convert import as_prior
 from divulge.model.entries import entries, frozen
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
+from divulge.model.record import Record
 from divulge.model.shown import html_table, text_table
 
 Metric = Callable[[Any, Any], Any]
 
 
-class Adversary:
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Adversary(Record):
     """What an attacker wants: payoffs of actions against secrets. The public kinds are `Gain` and `Cost`.
 
     Attributes
@@ -117,9 +120,6 @@ class Adversary:
         p = prior.probabilities if self.rule.exact else prior.floats
         return (p if order is None else p[order]).reshape(-1, 1)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a {type(self).__name__} is immutable")
-
     def __repr__(self) -> str:
         head = f"{type(self).__name__} {self.name!r} over {len(self.secrets)} secrets"
         if self.actions is None:
@@ -184,6 +184,7 @@ def _metric(secrets: Labels, distance: Metric | None) -> Metric:
     return _gap
 
 
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Gain(Adversary):
     """A gain function g(w, x) >= 0: what the opportunistic adversary wins with action w when the secret is x.
 
@@ -315,6 +316,7 @@ def _pair(letters: Labels) -> Callable[[tuple[int, ...]], str]:
     return lambda index: f"the distance of {letters[index[0]]!r} and {letters[index[1]]!r}"
 
 
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Cost(Adversary):
     """A cost function c(w, x) >= 0: what the risk-averse adversary loses with action w when the secret is x.
 

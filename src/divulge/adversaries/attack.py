@@ -51,7 +51,7 @@ class Simulation:
     leakage: Estimate
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Attack:
     """An adversary who attains a measure of leakage.
 

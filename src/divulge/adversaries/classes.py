@@ -59,7 +59,7 @@ def _named(adversaries: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
     return {f"{i} {one.name}": one for i, one in enumerate(listed)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class WorstPrior:
     """The prior under which a gain function gets most out of a channel.
 

@@ -11,6 +11,7 @@ from divulge.measures.density import ldp, lift, lift_capacity, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.joint import Joint
+from divulge.model.record import Record
 from divulge.model.shown import number, text_table
 from divulge.units import Unit
 
@@ -46,7 +47,7 @@ _VERDICTS: dict[str, str] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Record):
     """Who is safer against whom.
 
     Attributes

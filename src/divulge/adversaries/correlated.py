@@ -12,7 +12,7 @@ from divulge.model.prior import Prior
 from divulge.model.shown import number
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Dalenius:
     """What a release about X says about Z, and what bounds it.
 

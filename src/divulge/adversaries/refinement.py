@@ -24,7 +24,7 @@ from divulge.model.prior import Prior
 Order = Literal["average-case", "max-case"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Refinement:
     """Whether `safer` leaks no more than `riskier` to any adversary of a kind, and the proof.
 

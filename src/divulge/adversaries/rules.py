@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from divulge import exact
+from divulge.model.record import Record
 
 
 class Rule(Protocol):
@@ -41,37 +42,49 @@ def _columns(vector: np.ndarray) -> np.ndarray:
     return vector.reshape(-1, 1)
 
 
-def _in_arithmetic_of(weights: np.ndarray, mine: np.ndarray, floats: np.ndarray) -> np.ndarray:
-    return mine if weights.dtype == object else floats
-
-
 def _falling(weight: np.ndarray) -> np.ndarray:
     """Return the secrets in order of falling weight, ties by position."""
     return np.argsort(-weight, kind="stable")
 
 
-class _Exact:
+class _Counting:
+    """A rule with no numbers of its own: exact beliefs have an exact value."""
+
     exact = True
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """A matrix of payoffs, actions x secrets; `largest` says whether the best action has the largest payoff."""
+class _Numbered(Record):
+    """A rule with numbers of its own, used as they are for exact beliefs and as floats for others."""
 
-    matrix: np.ndarray
-    largest: bool
+    numbers: np.ndarray
 
     @property
     def exact(self) -> bool:
-        return exact.is_exact(self.matrix)
+        return exact.is_exact(self.numbers)
 
     @cached_property
     def _floats(self) -> np.ndarray:
-        return exact.as_floats(self.matrix)
+        return exact.as_floats(self.numbers)
+
+    def _in_arithmetic_of(self, weights: np.ndarray) -> np.ndarray:
+        return self.numbers if weights.dtype == object else self._floats
+
+
+@dataclass(frozen=True, eq=False)
+class Table(_Numbered):
+    """A matrix of payoffs, actions x secrets; `largest` says whether the best action has the largest payoff."""
+
+    largest: bool
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """All the payoffs, actions x secrets."""
+        return self.numbers
 
     def _expected(self, weights: np.ndarray) -> np.ndarray:
         if weights.dtype == object:
-            return exact.product(self.matrix, weights)
+            return exact.product(self.numbers, weights)
         return self._floats @ weights
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -83,42 +96,32 @@ class Table:
         return int(expected.argmax() if self.largest else expected.argmin())
 
     def payoff(self, action: int) -> np.ndarray:
-        return self.matrix[action]
+        return self.numbers[action]
 
 
 @dataclass(frozen=True, eq=False)
-class Diagonal:
-    """Guess the secret; a right guess of x pays rewards_x, a wrong one nothing."""
-
-    rewards: np.ndarray
-
-    @property
-    def exact(self) -> bool:
-        return exact.is_exact(self.rewards)
-
-    @cached_property
-    def _floats(self) -> np.ndarray:
-        return exact.as_floats(self.rewards)
+class Diagonal(_Numbered):
+    """Guess the secret; a right guess of x pays numbers_x, a wrong one nothing."""
 
     @property
     def matrix(self) -> np.ndarray:
         """All the payoffs, shape (N, N)."""
-        return np.stack([self.payoff(action) for action in range(len(self.rewards))])
+        return np.stack([self.payoff(action) for action in range(len(self.numbers))])
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        return (_columns(_in_arithmetic_of(weights, self.rewards, self._floats)) * weights).max(axis=0)
+        return (_columns(self._in_arithmetic_of(weights)) * weights).max(axis=0)
 
     def action(self, weight: np.ndarray) -> int:
-        return int((_in_arithmetic_of(weight, self.rewards, self._floats) * weight).argmax())
+        return int((self._in_arithmetic_of(weight) * weight).argmax())
 
     def payoff(self, action: int) -> np.ndarray:
-        out = self.rewards * 0
-        out[action] = self.rewards[action]
+        out = self.numbers * 0
+        out[action] = self.numbers[action]
         return out
 
 
-@dataclass(frozen=True, eq=False)
-class Tries(_Exact):
+@dataclass(frozen=True)
+class Tries(_Counting):
     """Guess the secret in k tries; a right guess pays 1. The best tries are the k likeliest secrets."""
 
     k: int
@@ -138,8 +141,8 @@ def _indicator(n: int, members: tuple[int, ...]) -> np.ndarray:
     return exact.as_fractions([int(i in set(members)) for i in range(n)])
 
 
-@dataclass(frozen=True, eq=False)
-class ZeroOne(_Exact):
+@dataclass(frozen=True)
+class ZeroOne(_Counting):
     """Guess the secret; a wrong guess costs 1. The least expected cost is the weight off the likeliest secret."""
 
     n: int
@@ -156,8 +159,8 @@ class ZeroOne(_Exact):
         return 1 - _indicator(self.n, (action,))
 
 
-@dataclass(frozen=True, eq=False)
-class Guesswork(_Exact):
+@dataclass(frozen=True)
+class Guesswork(_Counting):
     """Guess until right; each guess costs 1. The best order is that of falling probability."""
 
     n: int
@@ -175,21 +178,11 @@ class Guesswork(_Exact):
 
 
 @dataclass(frozen=True, eq=False)
-class Median:
-    """Name a number w; the cost is |x - w|. The best w is a median, which is one of the points."""
-
-    points: np.ndarray
-
-    @property
-    def exact(self) -> bool:
-        return exact.is_exact(self.points)
-
-    @cached_property
-    def _floats(self) -> np.ndarray:
-        return exact.as_floats(self.points)
+class Median(_Numbered):
+    """Name a number w; the cost is |x - w|. The best w is a median, which is one of the secrets' numbers."""
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        points = _in_arithmetic_of(weights, self.points, self._floats)
+        points = self._in_arithmetic_of(weights)
         order = np.argsort(points, kind="stable")
         sorted_weights = weights[order]
         below = np.minimum(np.cumsum(sorted_weights, axis=0)[:-1], np.cumsum(sorted_weights[::-1], axis=0)[::-1][1:])
@@ -197,47 +190,37 @@ class Median:
         return (gaps * below).sum(axis=0) if len(gaps) else weights[0] * 0
 
     def action(self, weight: np.ndarray) -> Any:
-        order = np.argsort(self.points, kind="stable")
+        order = np.argsort(self.numbers, kind="stable")
         sums = np.cumsum(weight[order])
-        return self.points[order[int(np.argmax(2 * sums >= sums[-1]))]]
+        return self.numbers[order[int(np.argmax(2 * sums >= sums[-1]))]]
 
     def payoff(self, action: Any) -> np.ndarray:
-        return abs(self.points - action)
+        return abs(self.numbers - action)
 
 
 @dataclass(frozen=True, eq=False)
-class Mean:
+class Mean(_Numbered):
     """Name a number w; the cost is (x - w)^2. The best w is the mean, and the least cost the variance.
 
     Distances are taken from the likeliest point first, so that a belief in one point alone has a variance of 0.
     """
 
-    points: np.ndarray
-
-    @property
-    def exact(self) -> bool:
-        return exact.is_exact(self.points)
-
-    @cached_property
-    def _floats(self) -> np.ndarray:
-        return exact.as_floats(self.points)
-
     def value(self, weights: np.ndarray) -> np.ndarray:
-        points = _in_arithmetic_of(weights, self.points, self._floats)
+        points = self._in_arithmetic_of(weights)
         total = weights.sum(axis=0)
         gaps = _columns(points) - points[weights.argmax(axis=0)]
         offsets = gaps - (gaps * weights).sum(axis=0) / np.where(total > 0, total, 1)
         return (weights * offsets * offsets).sum(axis=0)
 
     def action(self, weight: np.ndarray) -> Any:
-        points = _in_arithmetic_of(weight, self.points, self._floats)
+        points = self._in_arithmetic_of(weight)
         return (points * weight).sum() / weight.sum()
 
     def payoff(self, action: Any) -> np.ndarray:
-        return (self.points - action) ** 2
+        return (self.numbers - action) ** 2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class AlphaLoss:
     """Name a distribution Q; the cost is a/(a-1) (1 - Q(x)^((a-1)/a)), and -log Q(x) at a = 1.
 

@@ -163,7 +163,7 @@ def worst_average(channel: Any) -> Attack:
     return Attack("bayes_capacity", joint, Gain.identity(channel.secrets), "average", None, words)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class PriorSequence:
     """Priors pi^n under which the lift of a channel tends to its lift capacity.
 

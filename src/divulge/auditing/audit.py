@@ -17,6 +17,7 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.model.record import Record
 from divulge.releasing.counting import EngineName, contingency
 from divulge.releasing.receipt import Receipt
 from divulge.units import Unit, nats_per
@@ -107,7 +108,7 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Record):
     """What the rows show about leakage.
 
     Attributes

@@ -14,7 +14,7 @@ from divulge.model.joint import Joint
 from divulge.model.shown import text_table
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Alternative:
     """A mechanism that keeps the guarantees: its utility and what it is measured to leak (nats), exactly."""
 
@@ -36,7 +36,7 @@ class Alternative:
 MEASURED = ("pml", "pmc", "ldp", "maximal_leakage")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Alternatives:
     """The design first, then the named mechanisms in the order of what they keep; `bound` holds for all of them."""
 

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -76,7 +76,7 @@ class Design(Record):
     utility: float
     bound: float
     method: str
-    seconds: float
+    seconds: float = field(compare=False)
     minimized: bool = False
     """Whether less utility is better: it is a distortion, and `bound` a lower bound."""
     goal: SubConvex | Score | None = None

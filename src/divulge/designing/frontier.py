@@ -14,6 +14,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee
 from divulge.model.convert import as_prior
+from divulge.model.record import Record
 
 _ROUNDS = 80
 _LARGEST = {True: 24.0, False: math.exp(24)}
@@ -22,7 +23,7 @@ _MARKS = "os^vDPX*"
 
 
 @dataclass(frozen=True, eq=False)
-class LeastEpsilon:
+class LeastEpsilon(Record):
     """The least level of a kind of guarantee that reaches a utility, between two numbers that are both proved.
 
     Attributes
@@ -152,7 +153,7 @@ def _between(low: float, high: float, least: float, below: float, above: float, 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Frontier:
+class Frontier(Record):
     """What can be kept at each level of a guarantee, with a bound, and what named mechanisms keep there.
 
     Attributes

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,7 +14,35 @@ _TWO_DATA_SETS: tuple[Hashable, Hashable] = ("D", "D'")
 
 
 @dataclass(frozen=True)
-class GaussianLoss(PrivacyLoss):
+class _Mirrored(PrivacyLoss):
+    """A finite loss that is the same for (P, Q) as for (Q, P)."""
+
+    @property
+    def infinite(self) -> float:
+        return 0.0
+
+    @property
+    def lowest(self) -> float:
+        return -self.highest
+
+    def reverse(self) -> Self:
+        return replace(self, pair=self.pair[::-1])
+
+
+@dataclass(frozen=True)
+class _Ranged(_Mirrored):
+    """A mirrored loss in [-top, top]."""
+
+    top: float
+    pair: tuple[Hashable, Hashable] = _TWO_DATA_SETS
+
+    @property
+    def highest(self) -> float:
+        return self.top
+
+
+@dataclass(frozen=True)
+class GaussianLoss(_Mirrored):
     """Loss of N(0, sigma^2) and N(s, sigma^2): with mu = s / sigma, N(mu^2/2, mu^2) under P, N(-mu^2/2, mu^2) under Q.
 
     Examples
@@ -30,19 +58,8 @@ class GaussianLoss(PrivacyLoss):
         object.__setattr__(self, "rate", self.mu**2 / 2)
 
     @property
-    def infinite(self) -> float:
-        return 0.0
-
-    @property
     def highest(self) -> float:
         return math.inf
-
-    @property
-    def lowest(self) -> float:
-        return -math.inf
-
-    def reverse(self) -> "GaussianLoss":
-        return replace(self, pair=self.pair[::-1])
 
     def tail(self, threshold: Any) -> Any:
         t = numbers(threshold, "threshold")
@@ -84,7 +101,7 @@ class GaussianLoss(PrivacyLoss):
 
 
 @dataclass(frozen=True)
-class LaplaceLoss(PrivacyLoss):
+class LaplaceLoss(_Ranged):
     """Loss of Laplace noise of scale b around 0 and around s: in [-e, e], e = s / b, with atoms at both ends.
 
     Examples
@@ -95,24 +112,6 @@ class LaplaceLoss(PrivacyLoss):
     >>> loss.epsilon(0.0)
     1.0
     """
-
-    top: float
-    pair: tuple[Hashable, Hashable] = _TWO_DATA_SETS
-
-    @property
-    def infinite(self) -> float:
-        return 0.0
-
-    @property
-    def highest(self) -> float:
-        return self.top
-
-    @property
-    def lowest(self) -> float:
-        return -self.top
-
-    def reverse(self) -> "LaplaceLoss":
-        return replace(self, pair=self.pair[::-1])
 
     def tail(self, threshold: Any) -> Any:
         t = numbers(threshold, "threshold")
@@ -131,9 +130,9 @@ class LaplaceLoss(PrivacyLoss):
         return like(np.where(e < -self.top, below, inside), e)
 
     def _epsilon(self, delta: float) -> float:
-        return max(0.0, math.nextafter(self.top + 2 * math.log1p(-delta), math.inf)) if 0 < delta < 1 else (
-            self.top if delta == 0 else 0.0
-        )  # fmt: skip
+        if delta in (0, 1):
+            return self.top * (1 - delta)
+        return max(0.0, math.nextafter(self.top + 2 * math.log1p(-delta), math.inf))
 
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return the two atoms and the density e^((t - e)/2) / 4 between them, by quadrature."""
@@ -156,7 +155,7 @@ class LaplaceLoss(PrivacyLoss):
 
 
 @dataclass(frozen=True)
-class ExponentialLoss(PrivacyLoss):
+class ExponentialLoss(_Ranged):
     """The least loss that dominates every mechanism whose losses lie in an interval of width e (bounded range).
 
     The exponential mechanism exp(e u / (2 s)), u of sensitivity s, is one. The worst for a given epsilon answers two
@@ -169,24 +168,6 @@ class ExponentialLoss(PrivacyLoss):
     >>> ExponentialLoss(1.0).epsilon(0.0)
     1.0
     """
-
-    top: float
-    pair: tuple[Hashable, Hashable] = _TWO_DATA_SETS
-
-    @property
-    def infinite(self) -> float:
-        return 0.0
-
-    @property
-    def highest(self) -> float:
-        return self.top
-
-    @property
-    def lowest(self) -> float:
-        return -self.top
-
-    def reverse(self) -> "ExponentialLoss":
-        return replace(self, pair=self.pair[::-1])
 
     def _inside(self, values: np.ndarray) -> np.ndarray:
         return np.clip(values, -self.top, self.top)

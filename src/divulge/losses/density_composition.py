@@ -24,6 +24,7 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, as_prior
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.model.record import Record
 from divulge.units import Unit, nats_per
 
 MOST_DENSITIES = 1 << 22
@@ -220,7 +221,7 @@ def leakage_bounds(prior: Any, *releases: Any, unit: Unit = "nats") -> LeakageBo
 
 
 @dataclass(frozen=True, eq=False)
-class SampledLeakage:
+class SampledLeakage(Record):
     """Draws of a leakage of many releases, with bounds that hold with probability `confidence`, each by itself.
 
     Attributes
@@ -274,7 +275,7 @@ class SampledLeakage:
 def sampled_leakage(
     prior: Any,
     *releases: Any,
-    rng: np.random.Generator,
+    rng: Any = None,
     leakage: str = "pml",
     samples: int = 10_000,
     confidence: float = 0.99,
@@ -285,14 +286,14 @@ def sampled_leakage(
     Parameters
     ----------
     prior, releases : as in `joint_pml`, any number of them
-    rng : numpy Generator (an experiment, not a release: it needs no secure randomness)
+    rng : numpy Generator or seed, optional (an experiment, not a release: it needs no secure randomness)
     leakage : "pml" or "pmc"
 
     Examples
     --------
     >>> from divulge import Prior
     >>> bit = [[0.75, 0.25], [0.25, 0.75]]
-    >>> found = sampled_leakage(Prior([0.5, 0.5]), (bit, 100), rng=np.random.default_rng(0), samples=1000)
+    >>> found = sampled_leakage(Prior([0.5, 0.5]), (bit, 100), rng=0, samples=1000)
     >>> found.mean_bounds().upper <= math.log(2)
     True
     """
@@ -302,7 +303,7 @@ def sampled_leakage(
         raise DivulgeError.of("samples", "be a whole number of at least 2", "it", str(samples))
     if not 0 < confidence < 1:
         raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
-    given = _releases(prior, releases)
+    given, rng = _releases(prior, releases), np.random.default_rng(rng)
     often = rng.multinomial(int(samples), given.prior / given.prior.sum())
     truth = np.repeat(np.arange(len(often)), often)
     likelihoods = np.zeros((len(truth), len(given.prior)))
@@ -378,7 +379,7 @@ def pmc_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") 
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
+class Growth(Record):
     """Expected pml as the same release is made again and again, for every secret that may be the true one.
 
     Attributes

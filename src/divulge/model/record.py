@@ -1,7 +1,8 @@
 """Results that hold arrays, as values: nothing in them can be changed, and equal fields make equal results."""
 
-from dataclasses import fields
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import Field
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from divulge.model.entries import frozen
 
 class Record:
     """A frozen dataclass, declared with eq=False, whose arrays are read-only and compared entry by entry.
+
+    Arrays may stand inside tuples and mappings; a field declared with compare=False does not count.
 
     Examples
     --------
@@ -23,13 +26,16 @@ class Record:
     False
     """
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
     def __post_init__(self) -> None:
-        for name, value in self._fields().items():
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
             if isinstance(value, np.ndarray):
                 object.__setattr__(self, name, frozen(value.view()))
 
-    def _fields(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # pyright: ignore
+    def _compared(self) -> list[Any]:
+        return [getattr(self, name) for name, field in self.__dataclass_fields__.items() if field.compare]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -38,15 +44,26 @@ class Record:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Record) or type(self) is not type(other):
             return NotImplemented
-        mine, theirs = self._fields(), other._fields()
-        return all(_same(value, theirs[name]) for name, value in mine.items())
+        return _same(self._compared(), other._compared())
 
     def __hash__(self) -> int:
-        values = self._fields().values()
-        return hash((type(self), *(value.shape if isinstance(value, np.ndarray) else value for value in values)))
+        return hash((type(self), *map(_hashable, self._compared())))
 
 
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray):
         return isinstance(b, np.ndarray) and np.array_equal(a, b)
+    if isinstance(a, (list, tuple)) and type(a) is type(b):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_same(value, b[key]) for key, value in a.items())
     return bool(a == b)
+
+
+def _hashable(value: Any) -> Any:
+    """Return something that is equal for equal values and can be hashed."""
+    if isinstance(value, np.ndarray):
+        return value.shape
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_hashable, value))
+    return frozenset(value) if isinstance(value, Mapping) else value

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.model.record import Record
 from divulge.releasing.coding import dictionary_of, text_of
 from divulge.releasing.sources import open_source
 
@@ -15,7 +16,7 @@ _DENSE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Contingency:
+class Contingency(Record):
     """Counts of the combinations that occur.
 
     Attributes

@@ -22,7 +22,7 @@ KINDS = ("ldp", "pml", "pmc")
 _ATTEMPTS = 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Entry:
     """One release in the ledger.
 

@@ -19,13 +19,14 @@ from divulge.model.channel import Channel
 from divulge.model.entries import frozen
 from divulge.model.integer import IntegerChannel
 from divulge.model.prior import Prior
+from divulge.model.record import Record
 from divulge.releasing.sinks import digest
 
 FORMAT = "divulge receipt 1"
 
 
 @dataclass(frozen=True, eq=False)
-class Mechanism:
+class Mechanism(Record):
     """An integer channel and the columns it was run on, as one secret.
 
     Attributes
@@ -83,7 +84,7 @@ class Mechanism:
 
 
 @dataclass(frozen=True, eq=False)
-class Receipt:
+class Receipt(Record):
     """What was released, by which mechanism, and what that guarantees.
 
     Attributes
@@ -128,7 +129,7 @@ class Receipt:
     created: str
     version: str
     digest: str | None = None
-    table: Any = field(default=None, repr=False)
+    table: Any = field(default=None, repr=False, compare=False)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

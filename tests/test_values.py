@@ -1,0 +1,62 @@
+"""Results are values: asked twice they are equal and hash alike, of another question they differ; pickle keeps them."""
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import divulge as dv
+
+ROWS = [["3/4", "1/4"], ["1/2", "1/2"], ["1/4", "3/4"]]
+
+
+def joint(first: str = "1/2") -> dv.Joint:
+    return dv.Joint([first, "1/4", {"1/2": "1/4", "5/8": "1/8"}[first]], ROWS)
+
+
+def table(first: str) -> dict[str, Any]:
+    column = ["yes", "no", "no" if first == "1/2" else "yes"]
+    return {"data": pa.table({"a": column, "b": column}), "secret": "a", "released": "b"}
+
+
+MADE: dict[str, Callable[[str], Any]] = {
+    "Gain": lambda p: dv.Gain.reciprocal(joint(p).prior),
+    "Gain of many tries": lambda p: dv.Gain.tries(3, 1 if p == "1/2" else 2),
+    "Gain with a matrix": lambda p: dv.Gain([[p, 0, 0], [0, 1, 1]]),
+    "Cost": lambda p: dv.Cost.alpha_loss(3, 2 if p == "1/2" else 3),
+    "Cost of a distance": lambda p: dv.Cost.power([0, 1, 2 if p == "1/2" else 3], 2),
+    "Attack": lambda p: dv.worst_gain(joint(p), 0),
+    "Attack on a function": lambda p: dv.worst_function(joint(p), 0),
+    "WorstPrior": lambda p: dv.worst_prior(ROWS, [[p, 0, 0], [0, 1, 1]]),
+    "PriorSequence": lambda p: dv.worst_priors(joint(p).channel if p == "1/2" else ROWS[:2]),
+    "Dalenius": lambda p: dv.dalenius(joint(p), [["1", "0"], ["1/2", "1/2"]]),
+    "Refinement": lambda p: dv.refinement(ROWS, ROWS if p == "1/2" else [["1", "0"], ["1/2", "1/2"], ["0", "1"]]),
+    "Comparison": lambda p: dv.compare(ROWS, ROWS, joint(p).prior),
+    "Contingency": lambda p: dv.contingency(table(p)["data"], "a"),
+    "Audit": lambda p: dv.audit(**table(p)),
+    "Design": lambda p: dv.design(joint(p).prior, dv.LDP(1)),
+    "Frontier": lambda p: dv.frontier(joint(p).prior, dv.LDP, [1.0], named=[]),
+    "Growth": lambda p: dv.leakage_growth(joint(p).prior, ROWS, [1, 2]),
+    "SampledLeakage": lambda p: dv.sampled_leakage(joint(p).prior, (ROWS, 3), samples=10, rng=1),
+    "Verdict": lambda p: dv.PML(1).holds_for(joint(p)),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_equal_questions_have_equal_answers(name: str) -> None:
+    first, again, other = MADE[name]("1/2"), MADE[name]("1/2"), MADE[name]("5/8")
+    assert first is not again
+    assert first == again
+    assert hash(first) == hash(again)
+    assert first != other
+    assert pickle.loads(pickle.dumps(first)) == first
+
+
+def test_the_name_of_an_adversary_cannot_be_changed() -> None:
+    for one in (dv.Gain.identity(2), dv.Cost.guesswork(2)):
+        with pytest.raises(AttributeError):
+            one.name = "mine"
+        with pytest.raises(AttributeError):
+            one.price = 3
