@@ -12,6 +12,7 @@ import pytest
 import divulge as dv
 from divulge.designing.limits import Limits
 from divulge.designing.linear import Dual, Scoring, bound_of, solved
+from divulge.designing.methods import METHODS
 
 GUARANTEES: dict[str, Any] = {
     "none": lambda a, b: [],
@@ -197,3 +198,57 @@ def test_other_refusals() -> None:
         dv.design([0.5, 0.5], dv.PML(0.3), utility="hamming", method="counting")
     with pytest.raises(dv.DivulgeError, match="numbers"):
         dv.design({"a": 0.5, "b": 0.5}, dv.PML(0.3), utility="absolute-distance")
+
+
+def test_closed_forms_of_scores_equal_the_linear_program() -> None:
+    rng = np.random.default_rng(11)
+    for n in (2, 3, 6, 9):
+        p = rng.dirichlet(np.full(n, rng.choice([0.4, 3.0])))
+        p = np.maximum(p, 1e-3) / np.maximum(p, 1e-3).sum()
+        for guarantee in (dv.LDP(rng.exponential()), dv.LiftCapacity(3.5), dv.MaximalLeakage(rng.exponential()),
+                          dv.BayesCapacity(1 + n / 3), dv.PML(200), dv.BayesCapacity(2 * n)):  # fmt: skip
+            first, other = (dv.design(p, guarantee, utility="hamming", method=m) for m in (None, "linear-program"))
+            assert first.method == "closed-form"
+            assert first.utility == pytest.approx(other.utility, rel=1e-9)
+            assert first.bound >= other.utility * (1 - 1e-15)
+            assert other.bound >= first.utility * (1 - 1e-15)
+            assert kept(first)
+        for beyond in ([dv.LDP(1), dv.PML(0.3)], [dv.MaximalLeakage(0.4), dv.LDP(1)], [dv.PMC(1)]):
+            if n > 2:
+                assert dv.design(p, *beyond, utility="hamming").method == "linear-program"
+
+
+APPLY = {"hamming": {"closed-form", "linear-program"}, "absolute-distance": {"linear-program"},
+         "mutual-information": {"counting", "enumeration", "column-generation"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("utility", APPLY)
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_can_be_asked_for_by_name_and_agrees_or_says_that_it_does_not_apply(
+    name: str, utility: str
+) -> None:
+    prior, guarantee = dv.Prior(["1/2", "1/4", "1/8", "1/8"]), dv.LDP(1)
+    if name not in APPLY[utility]:
+        with pytest.raises(dv.DivulgeError, match=f"`method` must apply .*{name}"):
+            dv.design(prior, guarantee, utility=utility, method=name)
+        return
+    found = dv.design(prior, guarantee, utility=utility, method=name)
+    assert found.method == name
+    assert found.utility == pytest.approx(dv.design(prior, guarantee, utility=utility).utility, rel=1e-8)
+    assert kept(found)
+
+
+def test_progress_is_told_and_a_late_program_returns_an_honest_gap() -> None:
+    p, told = np.random.default_rng(0).dirichlet(np.ones(60)), []
+    for utility in ("hamming", "absolute-distance"):
+        best = dv.design(p, dv.PML(0.5), utility=utility, progress=told.append)
+        assert told[-1].gap >= 0
+        late = dv.design(p, dv.PML(0.5), utility=utility, time_limit=0.0)
+        sign = -1 if best.minimized else 1
+        assert sign * told[0].utility <= sign * best.utility <= sign * told[0].bound
+        assert sign * told[0].utility == pytest.approx(sign * late.utility, rel=1e-9)
+        assert sign * late.utility <= sign * best.utility <= sign * late.bound
+        assert kept(late)
+        told.clear()
+    with pytest.raises(dv.DivulgeError, match="time_limit"):
+        dv.design(p, dv.PML(0.9), utility=np.where(np.eye(60) > 0, -math.inf, 1.0), time_limit=0.0)

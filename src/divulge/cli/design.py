@@ -12,7 +12,7 @@ from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
     from divulge.designing.design import Design
-    from divulge.designing.generation import Progress
+    from divulge.designing.effort import Progress
 
 
 def command(

@@ -6,7 +6,8 @@ vectors until a weight is 0 then leaves at most N of them. The bound is the one 
 
 import numpy as np
 
-from divulge.designing.generation import Effort, Mixture, ceiling_of
+from divulge.designing.effort import Effort
+from divulge.designing.generation import Mixture, ceiling_of
 from divulge.designing.master import refined
 from divulge.designing.nearby import Nearby
 from divulge.designing.pricing import Problem

@@ -1,4 +1,7 @@
-"""Mechanisms known in closed form: nothing to say, a polytope that is a simplex, two secrets, equal secrets."""
+"""Mechanisms known in closed form: nothing to say, a polytope that is a simplex, two secrets, equal secrets.
+
+Of scores, the probability of the truth: under a bound on ratios, and under one on the capacity.
+"""
 
 import math
 from collections.abc import Callable
@@ -7,6 +10,7 @@ import numpy as np
 
 from divulge.designing.generation import Mixture
 from divulge.designing.limits import Limits
+from divulge.designing.linear import Scoring, Solution
 from divulge.designing.pricing import Problem, silence
 from divulge.designing.vertices import Vertices, box_vertices, joined, pair_vertices
 
@@ -101,3 +105,59 @@ def uniform(problem: Problem) -> Mixture | None:
 
 FORMS: tuple[Callable[[Problem], Mixture | None], ...] = (nothing, simplex, binary, uniform)
 """Tried in this order; each gives None where it does not apply."""
+
+
+def _hamming(scoring: Scoring) -> np.ndarray | None:
+    """Return the prior when the score is the probability of the truth under one prior; None for all other scores."""
+    n, m = scoring.scores.shape
+    plain = n == m and len(scoring.judges) == len(scoring.guards) == 1 and bool((scoring.scores == np.eye(n)).all())
+    return scoring.reference if plain and (scoring.judges == scoring.guards).all() else None
+
+
+def _within(channel: np.ndarray, value: float) -> Solution:
+    return Solution(channel, value * (1 + 1e-15 * len(channel)))
+
+
+def likeliest_response(scoring: Scoring) -> Solution | None:
+    """Return randomized response on the k likeliest secrets, one of which all others say, for the best k.
+
+    Under a bound r on ratios the truth is told with probability max_k r P(k likeliest) / (r + k - 1).
+    """
+    p, limits = _hamming(scoring), scoring.limits
+    if p is None or limits.ratio == math.inf or limits.capacity < math.inf or _binds(limits, p):
+        return None
+    n, r = len(p), limits.ratio
+    order = np.argsort(-p, kind="stable")
+    values = r * np.cumsum(p[order]) / (r + np.arange(n))
+    k = int(values.argmax()) + 1
+    told = order[:k]
+    channel = np.zeros((n, n))
+    channel[:, told] = 1 / k
+    channel[np.ix_(told, told)] = (1 + (r - 1) * np.eye(k)) / (r + k - 1)
+    return _within(channel, float(values[k - 1]))
+
+
+def _binds(limits: Limits, p: np.ndarray) -> bool:
+    """Whether the bounds on the lift say more than the ratio and the mean do."""
+    return limits.low > 0 or limits.high * float(p.min()) < 1 - _EDGE
+
+
+def disclosed(scoring: Scoring) -> Solution | None:
+    """Return the likeliest secrets as they are, the rest as the likeliest: optimal under a bound on the capacity.
+
+    The truth of y is told with probability at most max_x C_xy, and these add up to the capacity.
+    """
+    p, limits = _hamming(scoring), scoring.limits
+    if p is None or limits.ratio < math.inf or _binds(limits, p):
+        return None
+    n = len(p)
+    order = np.argsort(-p, kind="stable")
+    share = np.clip(min(limits.capacity, float(n)) - np.arange(n), 0.0, 1.0)
+    channel = np.zeros((n, n))
+    channel[order, order] = share
+    channel[order, order[0]] += 1 - share
+    return _within(channel, math.fsum((p[order] * share).tolist()))
+
+
+SCORED: tuple[Callable[[Scoring], Solution | None], ...] = (likeliest_response, disclosed)
+"""Of linear scores: tried in this order; each gives None where it does not apply."""

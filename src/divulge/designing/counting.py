@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from divulge.designing.generation import Effort
+from divulge.designing.effort import Effort
 from divulge.designing.limits import Classes
 from divulge.designing.master import Dual
 from divulge.designing.pricing import Problem, box_prices, largest, pair_prices, silence

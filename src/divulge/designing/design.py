@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from divulge.designing import certify
 from divulge.designing.arrange import outcomes_of
-from divulge.designing.generation import Effort, Mixture, Progress
+from divulge.designing.effort import Effort, Progress
 from divulge.designing.limits import Limits, classes_of, limits_of
-from divulge.designing.methods import METHODS
+from divulge.designing.methods import mixture_of
 from divulge.designing.pricing import Problem
 from divulge.designing.robust import measured, robust
-from divulge.designing.scored import LINEAR, scored
+from divulge.designing.scored import scored
 from divulge.designing.scores import SCORES, Score, as_score
 from divulge.designing.utilities import SUBCONVEX, Function, SubConvex, custom
 from divulge.errors import DivulgeError
@@ -226,18 +226,18 @@ def design(
     if time_limit is not None and not time_limit >= 0:
         raise DivulgeError.of("time_limit", "be a number of seconds that is at least 0", "it", repr(time_limit))
     deadline = math.inf if time_limit is None else started + time_limit
+    effort = Effort(deadline=deadline, progress=progress, started=started)
     if isinstance(prior, PriorSet):
-        return _robust(prior, promised, score, outcomes, method, deadline, bits, started)
+        return _robust(prior, promised, score, outcomes, method, effort, bits)
     prior = as_prior(prior)
     if score is None:
-        return _convex(prior, promised, _utility(utility), outcomes, method, Effort(deadline=deadline,
-                       progress=progress), bits, started)  # fmt: skip
-    return _linear(prior, promised, score, outcomes, method, deadline, bits, started)
+        return _convex(prior, promised, _utility(utility), outcomes, method, effort, bits)
+    return _linear(prior, promised, score, outcomes, method, effort, bits)
 
 
 def _convex(
     prior: Prior, promised: tuple[Guarantee, ...], objective: SubConvex, outcomes: Iterable[Hashable] | None,
-    method: str | None, effort: Effort, bits: int, started: float,
+    method: str | None, effort: Effort, bits: int,
 ) -> Design:  # fmt: skip
     support = np.flatnonzero(prior.support)
     p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
@@ -246,7 +246,7 @@ def _convex(
     limits = exact_limits.floats().tightened(float(floats.min()), float(floats.max()), len(p))
     _check_finite(objective, limits)
     problem = Problem.of(classes, objective, limits)
-    name, found = _solved(problem, effort, method)
+    name, found = mixture_of(problem, effort, method)
     weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
     checker = certify.Checker.of(p, exact_limits)
     integers = _with_absent(
@@ -255,45 +255,43 @@ def _convex(
     value = objective.of(prior.floats, integers / 2.0**bits)
     return Design(
         prior, promised, objective.name, integers, bits, _labels(outcomes, integers.shape[1]), value,
-        max(found.bound, 0.0), name, time.monotonic() - started, goal=objective,
+        max(found.bound, 0.0), name, time.monotonic() - effort.started, goal=objective,
     )  # fmt: skip
 
 
 def _linear(
     prior: Prior, promised: tuple[Guarantee, ...], score: Score, outcomes: Iterable[Hashable] | None,
-    method: str | None, deadline: float, bits: int, started: float,
+    method: str | None, effort: Effort, bits: int,
 ) -> Design:  # fmt: skip
-    if method not in (None, LINEAR):
-        raise DivulgeError.of("method", f"be {LINEAR} for a linear score", "it", repr(method))
     support = np.flatnonzero(prior.support)
     p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
     scores, names = score.table(prior.secrets, None if outcomes is None else tuple(outcomes))
-    found = scored(p, limits_of(promised), score, scores[support], names, bits, deadline)
+    effort = replace(effort, sign=score.sign)
+    found = scored(p, limits_of(promised), score, scores[support], names, bits, effort, method)
     integers = _with_absent(found.integers, support, len(prior), prior.floats, bits)
     place = {y: j for j, y in enumerate(names)}
     kept = scores[:, [place[y] for y in found.outcomes]]
     return Design(
         prior, promised, score.name, integers, bits, found.outcomes, score.value(prior.floats, kept,
-        integers / 2.0**bits), found.bound, found.method, time.monotonic() - started, score.least,
+        integers / 2.0**bits), found.bound, found.method, time.monotonic() - effort.started, score.least,
         score, names,
     )  # fmt: skip
 
 
 def _robust(
     priors: PriorSet, promised: tuple[Guarantee, ...], score: Score | None, outcomes: Iterable[Hashable] | None,
-    method: str | None, deadline: float, bits: int, started: float,
+    method: str | None, effort: Effort, bits: int,
 ) -> Design:  # fmt: skip
     if score is None:
         raise DivulgeError.of(
             "utility", "be a linear score for a set of priors", "it", "another one", 'such as "hamming".'
         )
-    if method not in (None, LINEAR):
-        raise DivulgeError.of("method", f"be {LINEAR} for a linear score", "it", repr(method))
     scores, names = score.table(priors.secrets, None if outcomes is None else tuple(outcomes))
-    found, worst, value = robust(priors, limits_of(promised), score, scores, names, bits, deadline)
+    effort = replace(effort, sign=score.sign)
+    found, worst, value = robust(priors, limits_of(promised), score, scores, names, bits, effort, method)
     return Design(
         Prior(worst, priors.secrets), promised, score.name, found.integers, bits, found.outcomes, value, found.bound,
-        found.method, time.monotonic() - started, score.least, score, names, priors,
+        found.method, time.monotonic() - effort.started, score.least, score, names, priors,
     )  # fmt: skip
 
 
@@ -323,16 +321,6 @@ def _check_finite(utility: SubConvex, limits: Limits) -> None:
             "utility", "be finite under the guarantees", utility.name, "infinite when an outcome rules a secret out",
             "add a guarantee that forbids zeros, such as pmc or ldp.",
         )  # fmt: skip
-
-
-def _solved(problem: Problem, effort: Effort, method: str | None) -> tuple[str, Mixture]:
-    if method is not None and method not in METHODS:
-        raise DivulgeError.of("method", f"be one of {', '.join(METHODS)}", "it", repr(method))
-    for name in METHODS if method is None else (method,):
-        found = METHODS[name].solve(problem, effort)
-        if found is not None:
-            return name, found
-    raise DivulgeError.of("method", "apply to this prior and these guarantees", "it", f"{method}, which does not")
 
 
 def _with_absent(columns: np.ndarray, support: np.ndarray, size: int, prior: np.ndarray, bits: int) -> np.ndarray:

@@ -1,31 +1,15 @@
 """Column generation: the master proposes a dual, an oracle prices all vertices under it, until they agree."""
 
 import math
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from divulge.designing.effort import Effort
 from divulge.designing.limits import Classes
 from divulge.designing.master import Master
 from divulge.designing.pricing import Oracle, Problem, silence, simple_start
 from divulge.designing.vertices import Pair, Vertices, cell_bounds, joined, neighbors, pair_utility
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a long run is: the utility reached, the bound so far, seconds since the start, rounds done."""
-
-    utility: float
-    bound: float
-    seconds: float
-    rounds: int
-
-    @property
-    def gap(self) -> float:
-        """Bound minus utility."""
-        return self.bound - self.utility
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,30 +35,6 @@ class Mixture:
         """Return the one with more utility, with the smaller bound and the columns of `other`, which ran later."""
         best = max(other, self, key=lambda found: found.utility(problem))
         return replace(best, bound=min(self.bound, other.bound), seen=other.seen)
-
-
-@dataclass(frozen=True)
-class Effort:
-    """When to stop: relative gap reached, or the clock at the deadline; whom to tell, and since when it runs."""
-
-    tolerance: float = 1e-10
-    deadline: float = math.inf
-    progress: Callable[[Progress], object] | None = None
-    started: float = field(default_factory=time.monotonic)
-
-    @property
-    def left(self) -> float:
-        """Seconds until the deadline, at least 0."""
-        return max(0.0, self.deadline - time.monotonic())
-
-    def late(self) -> bool:
-        """Whether the time is up."""
-        return time.monotonic() >= self.deadline
-
-    def tell(self, utility: float, bound: float, rounds: int) -> None:
-        """Tell where the run is."""
-        if self.progress is not None:
-            self.progress(Progress(utility, bound, time.monotonic() - self.started, rounds))
 
 
 def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices | None = None,

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from divulge.designing.counting import Tables, leaving_one
-from divulge.designing.generation import Effort
+from divulge.designing.effort import Effort
 from divulge.designing.master import Dual
 from divulge.designing.nearby import BoxPool
 from divulge.designing.pricing import Oracle, Problem, box_prices, pair_prices

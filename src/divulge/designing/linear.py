@@ -5,15 +5,24 @@ m_y >= low q_y, t_y <= ratio m_y and sum_y t_y <= capacity: one top and one bott
 """
 
 import math
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from divulge.designing.effort import Effort
 from divulge.designing.limits import Limits
+from divulge.errors import DivulgeError
 from divulge.extras import require
 
 _LARGE = 2500
+_PAUSE = 0.2
+_FOREVER = Effort()
+
+
+class Infeasible(DivulgeError):
+    """No channel keeps the limits and gives what must be 0 no probability."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,25 +72,33 @@ class Solution:
     bound: float
 
 
-def solved(scoring: Scoring, seconds: float = math.inf) -> Solution | None:
-    """Return the best channel of the linear program and the bound of its dual; None where there is no channel.
+def solved(scoring: Scoring, effort: Effort = _FOREVER) -> Solution:
+    """Return the best channel of the linear program and the bound of its dual; raise Infeasible where there is none.
 
-    When the time is up the channel is a constant one and the bound holds all the same.
+    When the time is up it is the channel that says nothing best, and the bound holds all the same.
     """
     highspy = require("highspy", "science")
     (n, m), guards, judges = scoring.scores.shape, len(scoring.guards), len(scoring.judges)
     cost, blocks = _program(scoring)
     solver = _loaded(highspy, cost, blocks, np.append(scoring.allowed.ravel(), np.ones(len(cost) - n * m, dtype=bool)))
     solver.setOptionValue("solver", "ipm" if n * m >= _LARGE else "simplex")
-    if seconds < math.inf:
-        solver.setOptionValue("time_limit", max(seconds, 0.01))
+    if effort.deadline < math.inf:
+        solver.setOptionValue("time_limit", max(effort.left, 0.01))
+    if effort.progress is not None:
+        _watched(solver, scoring, effort)
     solver.run()
     status = solver.getModelStatus()
-    if status == highspy.HighsModelStatus.kInfeasible:
-        return None
+    if status in (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible):
+        raise Infeasible(
+            "`utility` must leave a channel under the guarantees; every channel releases a forbidden outcome."
+        )
     if status != highspy.HighsModelStatus.kOptimal:
-        silent = Dual(np.zeros(n), np.zeros((guards, m)), np.zeros((guards, m)), 0.0, np.ones(judges) / judges)
-        return Solution(_constant(scoring), bound_of(scoring, silent))
+        found = silent(scoring)
+        if found is None:
+            raise DivulgeError.of(
+                "time_limit", "be long enough to find a channel that keeps what is forbidden", "it", "over before"
+            )
+        return found
     solution = solver.getSolution()
     y, ends = np.array(solution.row_dual), np.cumsum([block.matrix.shape[0] for block in blocks.values()])
     part = {name: y[end - b.matrix.shape[0] : end] for (name, b), end in zip(blocks.items(), ends, strict=True)}
@@ -165,13 +182,35 @@ def _loaded(highspy: Any, cost: np.ndarray, blocks: dict[str, _Block], allowed: 
     return solver
 
 
-def _constant(scoring: Scoring) -> np.ndarray:
-    """Return the channel that always releases the best single outcome."""
-    least = (scoring.judges @ scoring.finite).min(axis=0)
-    least[~scoring.allowed.all(axis=0)] = -math.inf
-    out = np.zeros_like(scoring.finite)
-    out[:, int(np.argmax(least))] = 1.0
-    return out
+def _watched(solver: Any, scoring: Scoring, effort: Effort) -> None:
+    """Tell now and then that the solver is at work; until it is done only silence is known."""
+    known = silent(scoring)
+    if known is None:
+        return
+    value, bound = float((scoring.judges @ (known.channel * scoring.finite).sum(axis=1)).min()), known.bound
+    last = [0.0]
+
+    def tell(event: Any) -> None:
+        if time.monotonic() >= last[0] + _PAUSE:
+            last[0] = time.monotonic()
+            effort.tell(
+                value, bound, max(event.data_out.simplex_iteration_count, event.data_out.ipm_iteration_count, 0)
+            )
+
+    effort.tell(value, bound, 0)
+    solver.cbSimplexInterrupt += tell
+    solver.cbIpmInterrupt += tell
+
+
+def silent(scoring: Scoring) -> Solution | None:
+    """Return the channel that always releases the best single outcome; None where each is forbidden for some secret."""
+    (n, m), guards, judges = scoring.scores.shape, len(scoring.guards), len(scoring.judges)
+    least = np.where(scoring.allowed.all(axis=0), (scoring.judges @ scoring.finite).min(axis=0), -math.inf)
+    if np.isneginf(least).all():
+        return None
+    none = np.zeros((guards, m))
+    bound = bound_of(scoring, Dual(np.zeros(n), none, none, 0.0, np.ones(judges) / judges))
+    return Solution(np.eye(m)[[int(least.argmax())] * n], bound)
 
 
 def bound_of(scoring: Scoring, dual: Dual) -> float:

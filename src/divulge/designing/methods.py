@@ -1,31 +1,50 @@
 """The ways of solving a design, in the order in which they are tried; each can be asked for by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from divulge.designing import closed
 from divulge.designing.blending import blended
 from divulge.designing.counting import Counting
-from divulge.designing.generation import Effort, Mixture, generate
+from divulge.designing.effort import Effort
+from divulge.designing.generation import Mixture, generate
 from divulge.designing.gridded import Gridded, Together
+from divulge.designing.linear import Scoring, Solution, solved
 from divulge.designing.nearby import Nearby, single
 from divulge.designing.pricing import Exhaustive, Problem
+from divulge.errors import DivulgeError
 
 GRIDS = ((3e7, 1e-6), (2.4e8, 1e-5))
 """(additions a price may cost, relative gap at which that grid is not worth it)."""
 
 
+_T = TypeVar("_T")
+
+
+def _not(_task: object, _effort: Effort) -> None:
+    """Return None: the method is not for that."""
+
+
 @dataclass(frozen=True)
 class Method:
-    """A name, what it is, and `solve(problem, effort)`: a mixture with its bound, or None where it does not apply."""
+    """A name, what it is, and how it solves a design, with a bound; None where it does not apply.
+
+    `mixture` is for utilities that are convex in the lift, `solution` for scores, which are linear in the channel.
+    """
 
     name: str
     about: str
-    solve: Callable[[Problem, Effort], Mixture | None]
+    mixture: Callable[[Problem, Effort], Mixture | None] = _not
+    solution: Callable[[Scoring, Effort], Solution | None] = _not
 
 
 def _closed(problem: Problem, effort: Effort) -> Mixture | None:
     return next((found for form in closed.FORMS if (found := form(problem)) is not None), None)
+
+
+def _scored(scoring: Scoring, effort: Effort) -> Solution | None:
+    return next((found for form in closed.SCORED if (found := form(scoring)) is not None), None)
 
 
 def _enumerated(problem: Problem, effort: Effort) -> Mixture | None:
@@ -55,10 +74,34 @@ def _searched(problem: Problem, effort: Effort) -> Mixture | None:
 METHODS: dict[str, Method] = {
     m.name: m
     for m in (
-        Method("closed-form", "a formula proved optimal for every sub-convex utility", _closed),
+        Method("closed-form", "a formula that is proved to be optimal", _closed, _scored),
         Method("counting", "column generation, priced by subset sums of the counts", _counted),
         Method("enumeration", "column generation over all vertices, listed once", _enumerated),
         Method("column-generation", "column generation over sets whose mass nearly fits", _searched),
+        Method("linear-program", "one sparse linear program over the entries of the channel", solution=solved),
     )
 }
 """Name -> method, in the order of the dispatcher."""
+
+
+def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> tuple[str, Mixture]:
+    """Return (name, mixture) of the first method that applies, or of the one that is asked for."""
+    return _first(((name, METHODS[name].mixture(problem, effort)) for name in _names(method)), method)
+
+
+def solution_of(scoring: Scoring, effort: Effort, method: str | None = None) -> tuple[str, Solution]:
+    """Return (name, solution) of the first method that applies, or of the one that is asked for."""
+    return _first(((name, METHODS[name].solution(scoring, effort)) for name in _names(method)), method)
+
+
+def _names(method: str | None) -> Iterable[str]:
+    if method is not None and method not in METHODS:
+        raise DivulgeError.of("method", f"be one of {', '.join(METHODS)}", "it", repr(method))
+    return METHODS if method is None else (method,)
+
+
+def _first(tried: Iterable[tuple[str, _T | None]], method: str | None) -> tuple[str, _T]:
+    for name, found in tried:
+        if found is not None:
+            return name, found
+    raise DivulgeError.of("method", "apply to this prior, utility and guarantees", "it", f"{method}, which does not")

@@ -10,7 +10,8 @@ import time
 
 import numpy as np
 
-from divulge.designing.generation import Effort, ceiling_of
+from divulge.designing.effort import Effort
+from divulge.designing.generation import ceiling_of
 from divulge.designing.limits import Classes
 from divulge.designing.listing import BoxList, Halves, subsets, within
 from divulge.designing.master import Dual

@@ -5,7 +5,6 @@ score, joins them until none is worse. The guarantees are then decided on intege
 """
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,9 +14,11 @@ import numpy as np
 
 from divulge import exact
 from divulge.designing import certify
+from divulge.designing.effort import Effort
 from divulge.designing.limits import Limits
 from divulge.designing.linear import Scoring, Solution
-from divulge.designing.scored import Found, solution_of, unforbidden, used_outcomes
+from divulge.designing.methods import solution_of
+from divulge.designing.scored import Found, unforbidden, used_outcomes
 from divulge.designing.scores import Score
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
@@ -80,7 +81,14 @@ class RobustChecker(certify.Checker):
 
 
 def robust(
-    priors: PriorSet, limits: Limits, score: Score, scores: np.ndarray, names: Labels, bits: int, deadline: float
+    priors: PriorSet,
+    limits: Limits,
+    score: Score,
+    scores: np.ndarray,
+    names: Labels,
+    bits: int,
+    effort: Effort,
+    method: str | None,
 ) -> tuple[Found, np.ndarray, float]:
     """Return (the certified channel with its bound, the worst prior of its score, the score there) over the set.
 
@@ -91,7 +99,7 @@ def robust(
         raise DivulgeError.of("prior", f"be a prior or one of the sets {known}", "it", f"a {type(priors).__name__}")
     if not priors.possible().all():
         raise DivulgeError.of("prior", "be a set in which every secret is possible", "a secret", "impossible in it")
-    scoring, solution = _converged(priors, limits.floats(), score, scores, deadline)
+    scoring, method, solution = _converged(priors, limits.floats(), score, scores, effort, method)
     kept = used_outcomes(solution.channel, scoring.reference)
     if np.isneginf(scoring.scores[:, kept]).any():
         raise DivulgeError.of("utility", "allow every outcome for a set of priors", "one", "forbidden for some secret")
@@ -106,33 +114,33 @@ def robust(
     worst = priors.least(each).astype(np.float64)
     value = float(each.min() if score.worst else least_mean(checker.priors, exact.as_fractions(each)))
     outside = 2.0**-44 * len(worst) * float(np.abs(scoring.finite).max())
-    found = Found(integers, [names[y] for y in kept.tolist()], score.sign * (solution.bound + outside) + 0.0)
+    found = Found(integers, [names[y] for y in kept.tolist()], score.sign * (solution.bound + outside) + 0.0, method)
     return found, worst, score.sign * value
 
 
 def _converged(
-    priors: PriorSet, limits: Limits, score: Score, scores: np.ndarray, deadline: float
-) -> tuple[Scoring, Solution]:
+    priors: PriorSet, limits: Limits, score: Score, scores: np.ndarray, effort: Effort, method: str | None
+) -> tuple[Scoring, str, Solution]:
     """Return the last linear program and its solution; every bound holds, the last is the least."""
     n = len(priors.secrets)
     guards = _distinct([priors.least(-row) for row in np.eye(n)])
     judges = np.eye(n) if score.worst else guards
     scoring = Scoring(unforbidden(scores, limits), limits, guards, judges)
     for _ in range(_ROUNDS):
-        solution = solution_of(scoring, deadline)
+        name, solution = solution_of(scoring, effort, method)
         worse = _worse_guards(priors, limits, solution.channel)
         means = (solution.channel * scoring.finite).sum(axis=1)
         reached = float((scoring.judges @ means).min())
         hardest = priors.least(means).astype(np.float64)
         harder = [] if score.worst or hardest @ means >= reached - _NEAR * np.abs(means).max() else [hardest]
-        if not (worse or harder) or time.monotonic() >= deadline:
-            return scoring, solution
+        if not (worse or harder) or effort.late():
+            return scoring, name, solution
         scoring = replace(
             scoring,
             guards=_distinct([*scoring.guards, *worse]),
             judges=scoring.judges if score.worst else _distinct([*scoring.judges, *harder]),
         )
-    return scoring, solution_of(scoring, deadline)
+    return scoring, *solution_of(scoring, effort, method)
 
 
 def _worse_guards(priors: PriorSet, limits: Limits, channel: np.ndarray) -> list[np.ndarray]:

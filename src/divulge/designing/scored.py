@@ -1,20 +1,20 @@
 """Designs for linear scores: from a prior, or a set of priors, to a certified channel with its bound."""
 
 import math
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from divulge.designing import certify
+from divulge.designing.effort import Effort
 from divulge.designing.limits import Limits
-from divulge.designing.linear import Scoring, Solution, solved
+from divulge.designing.linear import Infeasible, Scoring, solved
+from divulge.designing.methods import solution_of
 from divulge.designing.scores import Score
 from divulge.errors import DivulgeError
 from divulge.model.labels import Labels
 
 _RARE = 1e-12
-LINEAR = "linear-program"
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +24,18 @@ class Found:
     integers: np.ndarray
     outcomes: Labels
     bound: float
-    method: str = LINEAR
+    method: str
 
 
 def scored(
-    p: np.ndarray, limits: Limits, score: Score, scores: np.ndarray, names: Labels, bits: int, deadline: float
+    p: np.ndarray,
+    limits: Limits,
+    score: Score,
+    scores: np.ndarray,
+    names: Labels,
+    bits: int,
+    effort: Effort,
+    method: str | None,
 ) -> Found:
     """Return the certified channel of the best score under exact limits, for a strictly positive prior p.
 
@@ -40,10 +47,10 @@ def scored(
     judges = np.eye(len(p)) if score.worst else floats[None, :]
     scoring = Scoring(scores, loose, floats[None, :], judges)
     checker = certify.Checker.of(p, limits)
-    solution = solution_of(scoring, deadline)
+    method, solution = solution_of(scoring, effort, method)
     kept = used_outcomes(solution.channel, floats)
     if np.isneginf(scores[:, kept]).any():
-        kept, integers = _patterned(scoring, checker, bits, deadline)
+        kept, integers = _patterned(scoring, checker, bits, effort)
     elif loose.trivial:
         integers = _silent(floats @ solution.channel[:, kept], len(p), 2**bits)
     else:
@@ -54,7 +61,7 @@ def scored(
         kept = np.array([int(np.argmax((judges @ scores).min(axis=0)))])
     ceiling = math.fsum(judges.mean(axis=0) * scores.max(axis=1)) if len(judges) == 1 else float(scores.max())
     bound = min(solution.bound, ceiling + 2.0**-50 * abs(ceiling))
-    return Found(integers, [names[y] for y in kept.tolist()], score.sign * bound + 0.0)
+    return Found(integers, [names[y] for y in kept.tolist()], score.sign * bound + 0.0, method)
 
 
 def _silent(weights: np.ndarray, size: int, whole: int) -> np.ndarray:
@@ -62,17 +69,6 @@ def _silent(weights: np.ndarray, size: int, whole: int) -> np.ndarray:
     row = np.floor(weights / weights.sum() * whole).astype(np.int64)
     row[int(row.argmax())] += whole - row.sum()
     return np.tile(row, (size, 1))
-
-
-def solution_of(scoring: Scoring, deadline: float) -> Solution:
-    """Return the solution of the linear program, or say that there is no channel."""
-    found = solved(scoring, deadline - time.monotonic())
-    if found is None:
-        raise DivulgeError.of(
-            "utility", "leave a channel under the guarantees", "every channel", "one that releases a forbidden outcome",
-            "loosen the guarantees, or allow more outcomes.",
-        )  # fmt: skip
-    return found
 
 
 def used_outcomes(channel: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -87,7 +83,7 @@ def unforbidden(scores: np.ndarray, limits: Limits) -> np.ndarray:
     return np.where(np.isneginf(scores).any(axis=0), -math.inf, scores)
 
 
-def _patterned(scoring: Scoring, checker: certify.Checker, bits: int, deadline: float) -> tuple[np.ndarray, np.ndarray]:
+def _patterned(scoring: Scoring, checker: certify.Checker, bits: int, effort: Effort) -> tuple[np.ndarray, np.ndarray]:
     """Return (outcomes, integers with exact zeros where the scores forbid) from limits that are a little tighter.
 
     Here nothing may be mixed in that would fill a zero, so the room for rounding comes from the limits themselves.
@@ -96,8 +92,9 @@ def _patterned(scoring: Scoring, checker: certify.Checker, bits: int, deadline: 
         tight = replace(
             scoring.limits, high=scoring.limits.high * (1 - room), capacity=scoring.limits.capacity * (1 - room)
         )
-        found = solved(replace(scoring, limits=tight), deadline - time.monotonic())
-        if found is None:
+        try:
+            found = solved(replace(scoring, limits=tight), effort)
+        except Infeasible:
             break
         kept = used_outcomes(found.channel, scoring.reference)
         integers = _rounded(found.channel[:, kept], scoring.allowed[:, kept], 2**bits)

@@ -1,0 +1,46 @@
+"""How long a design may take, and whom to tell where it is."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a long run is: the utility reached, the bound so far, seconds since the start, rounds done."""
+
+    utility: float
+    bound: float
+    seconds: float
+    rounds: int
+
+    @property
+    def gap(self) -> float:
+        """How far utility and bound are apart."""
+        return abs(self.bound - self.utility)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """When to stop: relative gap reached, or the clock at the deadline; whom to tell; -1 for a distortion."""
+
+    tolerance: float = 1e-10
+    deadline: float = math.inf
+    progress: Callable[[Progress], object] | None = None
+    started: float = field(default_factory=time.monotonic)
+    sign: float = 1.0
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline, at least 0."""
+        return max(0.0, self.deadline - time.monotonic())
+
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() >= self.deadline
+
+    def tell(self, utility: float, bound: float, rounds: int) -> None:
+        """Tell where the run is."""
+        if self.progress is not None:
+            self.progress(Progress(self.sign * utility, self.sign * bound, time.monotonic() - self.started, rounds))
