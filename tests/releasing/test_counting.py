@@ -65,6 +65,17 @@ def test_files_and_frames_count_alike(table: pa.Table, tmp_path: Path) -> None:
         assert Counter(dv.contingency(source, ["letters", "whole"]).to_dict()) == wanted
 
 
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint32(), pa.int64(), pa.uint64()])
+def test_dictionaries_count_by_their_values(kind: pa.DataType) -> None:
+    """Indices of any width; a dictionary that lists one value twice; another dictionary in the next batch."""
+    parts = [(["a", "b"], [0, 1, None, 1]), (["c", "a", "a", None], [0, 1, 2, 3])]
+    chunks = [pa.DictionaryArray.from_arrays(pa.array(indices, kind), pa.array(values)) for values, indices in parts]
+    table = pa.table({"x": pa.chunked_array(chunks)})
+    assert dv.contingency(table, "x").to_dict() == {"a": 3, "b": 2, "c": 1, None: 2}
+    counted = dv.contingency(table, ["x", "x"]).to_dict()
+    assert counted == {("a", "a"): 3, ("b", "b"): 2, ("c", "c"): 1, (None, None): 2}
+
+
 def test_bad_requests_are_refused(table: pa.Table) -> None:
     with pytest.raises(dv.DivulgeError, match="'absent'"):
         dv.contingency(table, "absent")

@@ -44,7 +44,7 @@ def key_of(label: Hashable) -> Hashable:
 
 
 def dictionary_of(array: Any) -> tuple[list[Any], np.ndarray, int]:
-    """Return (distinct values, int position of each row, number of missing rows) of an Arrow array.
+    """Return (distinct values, int32 position of each row, number of missing rows) of an Arrow array.
 
     A missing row has the position just past the values.
     """
@@ -52,10 +52,10 @@ def dictionary_of(array: Any) -> tuple[list[Any], np.ndarray, int]:
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     values = array.dictionary.to_pylist()
-    indices = array.indices
+    indices = array.indices.cast(pa.int32())
     missing = indices.null_count
     if missing:
-        indices = indices.cast(pa.int32()).fill_null(len(values))
+        indices = indices.fill_null(len(values))
     return values, indices.to_numpy(zero_copy_only=False), missing
 
 

@@ -80,13 +80,14 @@ class _Column:
     def __init__(self) -> None:
         self._positions: dict[Any, int] = {}
 
-    def codes(self, array: Any) -> np.ndarray:
+    def places(self, array: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return where each value of the array's own dictionary is among those seen, and its index in each row."""
         values, indices, missing = dictionary_of(array)
         keys = [None if text_of(value) is None else value for value in values]
         if missing:
             keys.append(None)
         lookup = [self._positions.setdefault(key, len(self._positions)) for key in keys]
-        return np.array(lookup, dtype=np.int64).take(indices)
+        return np.array(lookup, dtype=np.int64), indices
 
     def ordered(self) -> tuple[tuple[Hashable, ...], np.ndarray]:
         """Return the labels, None last, and where each position went."""
@@ -144,23 +145,40 @@ def contingency(table: Any, columns: Sequence[str] | str, *, engine: EngineName 
 
 
 def counted(names: tuple[str, ...], batches: Iterable[Any]) -> Contingency:
-    """Return the contingency of the columns `names` of record batches."""
+    """Return the contingency of the columns `names` of record batches.
+
+    Rows are counted by the indices they arrive with; only the cells of a batch are translated, not its rows.
+    """
     seen = [_Column() for _ in names]
-    dense = np.zeros([1] * len(names), dtype=np.int64)
+    dense = np.zeros([0] * len(names), dtype=np.int64)
     sparse: dict[tuple[int, ...], int] = {}
     for batch in batches:
-        codes = [column.codes(batch.column(name)) for column, name in zip(seen, names, strict=True)]
-        shape = [max(len(column), 1) for column in seen]
+        columns = [column.places(batch.column(name)) for column, name in zip(seen, names, strict=True)]
+        cells, counts = _cells([len(places) for places, _ in columns], [indices for _, indices in columns])
+        where = [places[cell] for (places, _), cell in zip(columns, cells, strict=True)]
+        shape = [len(column) for column in seen]
         if np.prod(shape, dtype=float) <= _DENSE:
-            flat = np.ravel_multi_index(codes, shape) if len(codes) > 1 else codes[0]
-            grown = np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape)
-            grown[tuple(map(slice, dense.shape))] += dense
-            dense = grown
+            if dense.shape != tuple(shape):
+                dense = np.pad(dense, [(0, size - old) for size, old in zip(shape, dense.shape, strict=True)])
+            np.add.at(dense, tuple(where), counts)
         else:
-            cells, counts = np.unique(np.column_stack(codes), axis=0, return_counts=True)
-            for cell, count in zip(map(tuple, cells.tolist()), counts.tolist(), strict=True):
+            for cell, count in zip(zip(*(part.tolist() for part in where), strict=True), counts.tolist(), strict=True):
                 sparse[cell] = sparse.get(cell, 0) + count
     return _gathered(names, seen, dense, sparse)
+
+
+def _cells(sizes: Sequence[int], indices: Sequence[np.ndarray]) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """Return the combinations of indices, one array a column, that occur in a batch, and how often each does."""
+    if np.prod(sizes, dtype=float) > _DENSE:
+        cells, counts = np.unique(np.column_stack(indices), axis=0, return_counts=True)
+        return tuple(cells.T), counts
+    flat = indices[0]
+    for size, more in zip(sizes[1:], indices[1:], strict=True):
+        flat = flat.astype(np.int32) * np.int32(size)
+        flat += more
+    counts = np.bincount(flat)
+    found = np.flatnonzero(counts)
+    return np.unravel_index(found, sizes), counts[found]
 
 
 def _gathered(

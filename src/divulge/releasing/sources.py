@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,9 +117,18 @@ def _parquet(path: Path) -> Source:
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         with parquet.ParquetFile(path, read_dictionary=list(coded), pre_buffer=False, buffer_size=1 << 20) as file:
-            yield from file.iter_batches(batch_rows(len(columns)), columns=list(columns))
+            yield from _ahead(file.iter_batches(batch_rows(len(columns)), columns=list(columns)))
 
     return Source(path.name, schema, rows, stream, path, codable)
+
+
+def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the same batches, each while the next one is being read."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = reader.submit(next, batches, None)
+            yield batch
 
 
 def _repetitive(file: Any) -> tuple[str, ...]:
