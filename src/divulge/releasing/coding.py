@@ -78,6 +78,11 @@ class Alphabet:
             raise LabelError.of("mechanism", "have labels that differ as text", "a label", "there twice")
 
     @cached_property
+    def places(self) -> dict[Hashable, int]:
+        """Label -> its position."""
+        return {label: i for i, label in enumerate(self.labels)}
+
+    @cached_property
     def positions(self) -> dict[str | None, int]:
         """Text of a label -> its position."""
         return {text_of(label): i for i, label in enumerate(self.labels)}
@@ -132,9 +137,8 @@ class Secrets:
         parts = components(labels, columns)
         alphabets = tuple(Alphabet(tuple(dict.fromkeys(part[k] for part in parts)), null_as) for k in range(columns))
         rows = np.full([len(alphabet.labels) for alphabet in alphabets], UNKNOWN, dtype=np.int32)
-        places = [{label: i for i, label in enumerate(alphabet.labels)} for alphabet in alphabets]
         for row, part in enumerate(parts):
-            rows[tuple(place[label] for place, label in zip(places, part, strict=True))] = row
+            rows[tuple(alphabet.places[label] for alphabet, label in zip(alphabets, part, strict=True))] = row
         return cls(alphabets, rows.ravel())
 
     def codes(self, arrays: Sequence[Any]) -> np.ndarray:
@@ -162,7 +166,7 @@ class Outcomes:
         parts = components(labels, columns)
         alphabets = tuple(Alphabet(tuple(dict.fromkeys(part[k] for part in parts)), null_as) for k in range(columns))
         places = tuple(
-            np.array([alphabet.labels.index(part[k]) for part in parts], dtype=np.int16)
+            np.array([alphabet.places[part[k]] for part in parts], dtype=np.int16)
             for k, alphabet in enumerate(alphabets)
         )
         return cls(alphabets, places)

@@ -151,8 +151,8 @@ class Receipt(Record):
         raise DivulgeError.of("columns", f"be released together ({known})", "it", ", ".join(map(repr, wanted)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the receipt as JSON holds it, with its checksum."""
-        body = {
+        """Return the receipt as JSON holds it."""
+        return {
             "format": FORMAT,
             "version": self.version,
             "created": self.created,
@@ -166,7 +166,6 @@ class Receipt(Record):
             "guarantees": {kind: value if math.isfinite(value) else "inf" for kind, value in self.guarantees.items()},
             "mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms],
         }
-        return {**body, "checksum": checksum(body)}
 
     def describes(self, path: str | os.PathLike[str]) -> bool:
         """Say whether the file or folder at `path` is the output that was released, to the byte."""
@@ -178,9 +177,10 @@ class Receipt(Record):
             stream.write(self.to_json())
 
     def to_json(self) -> bytes:
-        """Return the text of the receipt's file, one line a part."""
-        lines = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in self.to_dict().items()]
-        return ("{" + ",\n ".join(lines) + "}\n").encode()
+        """Return the text of the receipt's file, one line a part, with its checksum."""
+        parts = _canonical(self.to_dict())
+        parts["checksum"] = f'"{_checksum(parts)}"'
+        return ("{" + ",\n ".join(f'"{name}": {text}' for name, text in parts.items()) + "}\n").encode()
 
     @classmethod
     def of(cls, given: Any) -> "Receipt | None":
@@ -210,7 +210,7 @@ class Receipt(Record):
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise InputFileError(f"{name}: must be a receipt of a release ({FORMAT}); it is something else.")
         stated = found.pop("checksum", None)
-        if stated != checksum(found):
+        if stated != _checksum(_canonical(found)):
             raise InputFileError(f"{name}: must be as it was written; its checksum does not fit: it has been edited.")
         try:
             return cls.from_dict(found)
@@ -243,10 +243,18 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
-def checksum(body: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a JSON value in its canonical form, in hexadecimal."""
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+def _canonical(body: Mapping[str, Any]) -> dict[str, str]:
+    """Return the canonical JSON of each part of a receipt."""
+    write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+    return {name: write(part) for name, part in body.items()}
+
+
+def _checksum(parts: Mapping[str, str]) -> str:
+    """Return the SHA-256 of the canonical JSON that these parts make up, in hexadecimal."""
+    whole = hashlib.sha256()
+    for name, text in sorted(parts.items()):
+        whole.update(f"{json.dumps(name)}:".encode() + text.encode() + b",")
+    return whole.hexdigest()
 
 
 def _written(label: Hashable) -> Any:
