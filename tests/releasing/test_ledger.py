@@ -61,6 +61,15 @@ def test_beyond_the_joint_channel_the_total_is_a_bound(seed: int) -> None:
     assert bound["pml"] == pytest.approx(min(best, bound["ldp"]))
 
 
+def test_many_releases_of_one_column_are_counted_exactly() -> None:
+    """The integers of 60 releases are beyond all doubles; the ratios of the joint channel, 3^60, are not."""
+    coin = dv.IntegerChannel.of(COIN)
+    prior = dv.Prior(["1/3", "2/3"], ["yes", "no"])
+    found = together([Spent(("x",), coin, prior)] * 60, None)
+    assert found["ldp"] == pytest.approx(60 * math.log(3), rel=1e-15)
+    assert found["pml"] == pytest.approx(math.log(3) - math.log1p(2 * 3.0**-60), rel=1e-15)
+
+
 def test_pml_does_not_add_up() -> None:
     """Two releases of pml log 2 with pml log 10 together: why the ledger never adds them."""
     prior = dv.Prior(["1/10", "2/5", "2/5", "1/10"])

@@ -3,8 +3,9 @@
 import json
 import os
 import secrets
+import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ KINDS = ("ldp", "pml", "pmc")
 """Guarantees that a budget can be in."""
 
 _ATTEMPTS = 20
+"""So often a transaction is tried where writers meet each other instead of waiting in line."""
 
 
 @dataclass(frozen=True)
@@ -82,15 +84,16 @@ class Ledger:
         text = os.fspath(where)
         self.url = text if "://" in text else f"sqlite:///{Path(text).absolute()}"
         self._sql = sql
-        self._sqlite = self.url.startswith("sqlite")
+        sqlite = self.url.startswith("sqlite")
+        self._attempts = 1 if sqlite else _ATTEMPTS
         try:
-            isolation = {} if self._sqlite else {"isolation_level": "SERIALIZABLE"}
-            self._engine = sql.create_engine(self.url, **isolation)
+            options = {} if sqlite else {"isolation_level": "SERIALIZABLE", "poolclass": sql.NullPool}
+            self._engine = sql.create_engine(self.url, **options)
         except (sql.exc.ArgumentError, sql.exc.NoSuchModuleError, ImportError):
             raise DivulgeError.of(
                 "ledger", "be a path or an SQLAlchemy URL with its driver installed", "it", "not"
             ) from None
-        if self._sqlite:
+        if sqlite:
             _begin_immediately(sql, self._engine)
         self._table = sql.Table(
             "divulge_releases", sql.MetaData(),
@@ -145,13 +148,15 @@ class Ledger:
             yield entry
         except BaseException:
             if not entry.done:
-                self._transaction(lambda c: c.execute(self._table.delete().where(self._table.c.id == key)))
+                with suppress(DivulgeError):  # an entry that cannot be taken back counts as spent
+                    self._transaction(lambda c: c.execute(self._table.delete().where(self._table.c.id == key)))
             raise
 
     def mark(self, key: str, rows: int) -> None:
         """Mark an entry as published."""
         change = self._table.update().where(self._table.c.id == key).values(state="published", rows=rows)
-        self._transaction(lambda connection: connection.execute(change))
+        done = "The release is published; its entry stays open, which counts as spent."
+        self._transaction(lambda connection: connection.execute(change), done)
 
     def _entries(self, connection: Any, source: str | None, columns: Sequence[str]) -> list[Entry]:
         query = self._table.select().order_by(self._table.c.created, self._table.c.id)
@@ -165,18 +170,18 @@ class Ledger:
                 found.append(entry)
         return found
 
-    def _transaction(self, work: Any) -> Any:
+    def _transaction(self, work: Any, otherwise: str = "Nothing was drawn.") -> Any:
         """Return what `work` returns in one transaction; again when another writer was faster."""
-        for attempt in range(_ATTEMPTS):
-            try:
-                with self._engine.begin() as connection:
+        try:
+            with self._engine.connect() as connection:
+                for attempt in range(self._attempts - 1):
+                    with suppress(self._sql.exc.DBAPIError), connection.begin():
+                        return work(connection)
+                    time.sleep(secrets.randbelow(8 << min(attempt, 5)) / 1000)
+                with connection.begin():
                     return work(connection)
-            except self._sql.exc.OperationalError as error:
-                if self._sqlite or attempt == _ATTEMPTS - 1:
-                    raise DivulgeError("the ledger cannot be opened or written. Nothing was drawn.") from error
-            except self._sql.exc.DBAPIError as error:
-                raise DivulgeError("the ledger cannot be read or written. Nothing was drawn.") from error
-        raise AssertionError("unreachable")
+        except self._sql.exc.DBAPIError as error:
+            raise DivulgeError(f"the ledger cannot be opened, read or written. {otherwise}") from error
 
 
 class _Open:

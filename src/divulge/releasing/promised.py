@@ -11,7 +11,6 @@ from fractions import Fraction
 import numpy as np
 
 from divulge import exact
-from divulge.measures.columns import extremes
 from divulge.model.integer import IntegerChannel
 from divulge.model.prior import Prior
 
@@ -54,19 +53,18 @@ def promises(weights: np.ndarray, prior: Prior | None) -> dict[str, float]:
     >>> {kind: round(value, 6) for kind, value in found.items()}
     {'ldp': 1.098612, 'pml': 0.405465, 'pmc': 0.693147}
     """
-    ends = extremes(weights)
-    found = {"ldp": log_up(_greatest(ends.top, ends.bottom))}
+    found = {"ldp": log_up(_greatest(weights.max(axis=0), weights.min(axis=0)))}
     if prior is not None:
         shares = [Fraction(p) for p in prior.probabilities.tolist()]
         total = sum(shares)
         common = math.lcm(*(share.denominator for share in shares))
         whole = np.array([int(share * common) for share in shares], dtype=object)
         held = np.flatnonzero(prior.support)
-        outer = whole[held] @ weights[held].astype(object)
-        ends = extremes(weights, held)
+        weights = weights[held]
+        outer = whole[held] @ weights.astype(object)
         scale = Fraction(common) * total
-        found["pml"] = log_up(_greatest(ends.top, outer) * scale)
-        found["pmc"] = log_up(_greatest(outer, ends.bottom) / scale)
+        found["pml"] = log_up(_greatest(weights.max(axis=0), outer) * scale)
+        found["pmc"] = log_up(_greatest(outer, weights.min(axis=0)) / scale)
     return found
 
 
@@ -75,7 +73,11 @@ def _greatest(above: np.ndarray, below: np.ndarray) -> Fraction | float:
     pairs = {(int(a), int(b)) for a, b in zip(above.tolist(), below.tolist(), strict=True) if a > 0}
     if any(b == 0 for _, b in pairs):
         return math.inf
-    return max(Fraction(a, b) for a, b in pairs)
+    top, bottom = 0, 1
+    for a, b in pairs:
+        if a * bottom > top * b:
+            top, bottom = a, b
+    return Fraction(top, bottom)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +147,11 @@ def _blocks(releases: Sequence[Spent]) -> list[tuple[Spent, np.ndarray]]:
 
 
 def _merged(weights: np.ndarray) -> np.ndarray:
-    """Return the columns with equal ones added up: a repeated channel has few distinct combinations."""
+    """Return the columns with proportional ones added up, which say the same: a repeated channel has few that differ."""
     columns: dict[tuple[int, ...], int] = {}
-    for column in map(tuple, weights.T.tolist()):
-        columns[column] = columns.get(column, 0) + 1
+    for column in weights.T.tolist():
+        common = math.gcd(*column)
+        if common:
+            key = tuple(w // common for w in column)
+            columns[key] = columns.get(key, 0) + common
     return np.array([[w * times for w in column] for column, times in columns.items()], dtype=object).T
