@@ -1,6 +1,7 @@
 """The ledger: sound sums, budgets kept before a row is drawn, and two writers that cannot both spend."""
 
 import math
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -20,9 +21,9 @@ COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"]
 SURVEY = pa.table({"answer": ["yes", "no", "no"] * 10})
 
 
-def _spend(ledger: Path, **more: object) -> dv.Receipt:
+def _spend(ledger: Path | dv.Ledger, **more: object) -> dv.Receipt:
     arguments = {"column": "answer", "mechanism": COIN, "ledger": ledger, "source_name": "survey"} | more
-    return dv.release(SURVEY, **arguments)  # pyright: ignore
+    return dv.release(SURVEY, **arguments)
 
 
 @settings(max_examples=40, deadline=None)
@@ -139,6 +140,52 @@ def test_a_broken_ledger_stops_the_release(tmp_path: Path) -> None:
         _spend(tmp_path / "missing" / "ledger.sqlite")
     with pytest.raises(dv.DivulgeError, match="ledger"):
         dv.Ledger("nosuchdatabase://host/name")
+
+
+def _failing(ledger: dv.Ledger, turns: set[int]) -> None:
+    """Let the commits of these turns fail, as those of a server do when two writers meet or it is stopped."""
+    count, dialect = iter(range(1000)), ledger._engine.dialect
+    commit = type(dialect)(dbapi=sqlite3).do_commit
+
+    def fail(connection: sqlite3.Connection) -> None:
+        if next(count) in turns:
+            connection.rollback()
+            raise sqlite3.OperationalError("could not serialize access")
+        commit(connection)
+
+    dialect.do_commit = fail
+
+
+def test_a_writer_that_meets_another_tries_again(tmp_path: Path) -> None:
+    """As with a server: it refuses one of two transactions that meet, where SQLite lets them wait in line."""
+    ledger = dv.Ledger(tmp_path / "ledger.sqlite")
+    ledger._attempts = 3
+    _failing(ledger, {0, 1, 3})
+    _spend(ledger, budget="ldp=1.1")
+    assert [entry.state for entry in ledger.entries()] == ["published"]
+    _failing(ledger, set(range(1000)))
+    with pytest.raises(dv.DivulgeError, match=r"cannot be opened, read or written\. Nothing was drawn"):
+        _spend(ledger)
+    assert len(dv.Ledger(tmp_path / "ledger.sqlite").entries()) == 1
+
+
+def test_a_ledger_that_is_lost_at_the_end_says_that_the_release_is_out(tmp_path: Path) -> None:
+    ledger = dv.Ledger(tmp_path / "ledger.sqlite")
+    _failing(ledger, {1})
+    with pytest.raises(dv.DivulgeError, match=r"The release is published; its entry stays open"):
+        _spend(ledger, sink=tmp_path / "out.parquet")
+    assert dv.Receipt.read(tmp_path / "out.receipt.json").describes(tmp_path / "out.parquet")
+    assert [entry.state for entry in ledger.entries()] == ["open"]
+
+
+def test_a_lost_ledger_does_not_hide_what_went_wrong(tmp_path: Path) -> None:
+    ledger = dv.Ledger(tmp_path / "ledger.sqlite")
+    _failing(ledger, {1})
+    with pytest.raises(dv.DivulgeError, match="only secrets of the mechanism"):
+        dv.release(
+            pa.table({"answer": ["maybe"]}), column="answer", mechanism=COIN, ledger=ledger, source_name="survey"
+        )
+    assert [entry.state for entry in ledger.entries()] == ["open"]
 
 
 RACER = """

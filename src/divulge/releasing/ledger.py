@@ -95,6 +95,7 @@ class Ledger:
             ) from None
         if sqlite:
             _begin_immediately(sql, self._engine)
+        long = sql.Text().with_variant(sql.Text(2**32 - 1), "mysql", "mariadb")
         self._table = sql.Table(
             "divulge_releases", sql.MetaData(),
             sql.Column("id", sql.String(32), primary_key=True),
@@ -103,7 +104,7 @@ class Ledger:
             sql.Column("created", sql.String(32), nullable=False),
             sql.Column("output", sql.Text),
             sql.Column("rows", sql.BigInteger, nullable=False),
-            sql.Column("mechanisms", sql.Text, nullable=False),
+            sql.Column("mechanisms", long, nullable=False),
         )  # fmt: skip
         self._transaction(lambda connection: self._table.create(connection, checkfirst=True))
 

@@ -147,7 +147,7 @@ def _blocks(releases: Sequence[Spent]) -> list[tuple[Spent, np.ndarray]]:
 
 
 def _merged(weights: np.ndarray) -> np.ndarray:
-    """Return the columns with proportional ones added up, which say the same: a repeated channel has few that differ."""
+    """Return the columns with proportional ones added up, which say the same: a repeated channel has few others."""
     columns: dict[tuple[int, ...], int] = {}
     for column in weights.T.tolist():
         common = math.gcd(*column)
