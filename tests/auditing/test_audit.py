@@ -188,6 +188,7 @@ def test_outcomes_that_could_have_occurred_widen_the_bounds() -> None:
     ("arguments", "match"),
     [
         ({"claim": "mutual-information=1"}, "rows can refute"),
+        ({"claim": 3}, "must be a guarantee or text"),
         ({"confidence": 1.0}, "confidence"),
         ({"confidence": math.nan}, "confidence"),
         ({"secret": ["only one"]}, "label every row"),

@@ -104,8 +104,6 @@ def test_the_json_of_design_reads_back_and_checks_exactly(tmp_path: Path) -> Non
     assert channel.exact
     assert dv.PML(0.5).holds_for(dv.Joint(["1/2", "1/3", "1/6"], channel))
     assert 0 <= found["gap"] < 1e-9
-    bits = json.loads(CliRunner().invoke(app, [*arguments, "--unit", "bits"]).stdout)
-    assert bits["utility"]["value"] * math.log(2) == pytest.approx(found["utility"]["value"], rel=1e-12)
 
 
 @pytest.mark.parametrize("bad", [["--guarantee", "foo=1"], ["--guarantee", "pml=-1"], ["--guarantee", "zcdp=1"],
@@ -260,3 +258,18 @@ def test_channels_from_integer_weights_are_the_same_channels() -> None:
     for weights in (np.array([[3, 2], [1, 3]]), np.array([[-1, 5], [1, 3]]), np.array([[0.5, 3.5], [1, 3]])):
         with pytest.raises(dv.DivulgeError, match="weights"):
             dv.Channel.from_weights(weights, 4)
+
+
+@pytest.mark.parametrize("guarantee", ["pml=0.5", "ldp=1", "alip=1:0.5"])
+def test_the_unit_is_that_of_the_guarantee_too(guarantee: str, tmp_path: Path) -> None:
+    prior, out = tmp_path / "p.json", tmp_path / "c.json"
+    prior.write_text('{"b": "1/4", "g": "1/2", "bg": "1/4"}')
+    bits = ["--prior", str(prior), "--guarantee", guarantee, "--unit", "bits", "--json"]
+    found = json.loads(CliRunner().invoke(app, ["design", *bits, "-o", str(out)]).stdout)
+    assert found["guarantee"] == json.loads(CliRunner().invoke(app, ["check", str(out), *bits]).stdout)["guarantee"]
+    assert CliRunner().invoke(app, ["check", str(out), *bits]).exit_code == 0
+    lift = dv.lift(dv.Joint(["1/4", "1/2", "1/4"], found["matrix"]))
+    if guarantee == "pml=0.5":
+        assert 0 <= 2 - lift**2 < 1e-12  # pml of half a bit is a lift of at most sqrt 2
+        nats = dv.design(["1/4", "1/2", "1/4"], dv.PML(math.log(2) / 2))
+        assert found["utility"]["value"] * math.log(2) == pytest.approx(nats.utility, rel=1e-12)

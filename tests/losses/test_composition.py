@@ -303,7 +303,8 @@ def test_renyi_and_zcdp_add() -> None:
     orders = np.geomspace(1.0, 1e3, 4000)
     best = max(response.renyi(float(a)) / a for a in orders)
     assert best <= response.zcdp <= best * (1 + 1e-5)
-    assert both.zcdp >= max(both.renyi(float(a)) / a for a in (1.0, 2.0, 10.0, 100.0)) * (1 - 1e-12)
+    best = max(both.renyi(float(a)) / a for a in orders)
+    assert best <= both.zcdp <= best * (1 + 1e-5)
     assert dv.compose(gaussian, dv.ZcdpRelease(0.5)).zcdp == pytest.approx(0.625, rel=1e-12)
 
 

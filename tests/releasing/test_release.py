@@ -1,6 +1,7 @@
 """A table goes in, a released table and its receipt come out, whatever it is stored in."""
 
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -287,3 +288,26 @@ def test_promised_logarithms_are_the_least_doubles_above(numbers: range) -> None
             ratio = Fraction(k, 1 + k // 3)
             found, true = log_up(ratio), mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator)
             assert np.nextafter(found, 0) < true <= found
+
+
+def test_guarantees_and_budgets_may_be_in_bits(tmp_path: Path) -> None:
+    table = pa.table({"answer": ["yes", "no", "no"]})
+    third = dv.Channel([["2/3", "1/3"], ["1/3", "2/3"]], ["yes", "no"], ["yes", "no"])  # in 53 bits just below 1 bit
+    kept = {"ledger": tmp_path / "l.sqlite", "source_name": "survey"}
+    once = {"column": "answer", "mechanism": third, "unit": "bits", **kept}
+    assert dv.release(table, guarantee="ldp=1", budget="ldp=1", **once).guarantees["ldp"] <= math.log(2)
+    with pytest.raises(dv.DivulgeError, match="must keep ldp"):
+        dv.release(table, guarantee="ldp=0.9", **once)
+    with pytest.raises(dv.DivulgeError, match="budget"):
+        dv.release(table, budget="ldp=1", **once)
+    designed = dv.release(table, column="answer", guarantee="pml=1/4", unit="bits")
+    assert designed.guarantees["pml"] <= math.log(2) / 4 * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("wrong", [{"guarantee": 3}, {"guarantee": [None]}, {"budget": dv.PML, "ledger": "l.sqlite"}])
+def test_what_is_no_guarantee_is_refused(wrong: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(dv.DivulgeError, match="must be a guarantee or text"):
+        dv.release(
+            pa.table({"a": ["x"]}), column="a", mechanism=dv.Channel([[1]], ["x"], ["x"]), source_name="s", **wrong
+        )

@@ -9,7 +9,7 @@ import numpy as np
 from divulge.auditing.bounds import MEASURES, Bounds, Cells
 from divulge.auditing.conformity import Conformity, aligned, conformity
 from divulge.errors import DivulgeError
-from divulge.guarantees.catalog import parse
+from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee, Verdict
 from divulge.measures.capacity import bayes_capacity, maximal_leakage
 from divulge.measures.density import ldp, lift, lift_capacity, lip, pmc, pml
@@ -251,7 +251,7 @@ def audit(
     """
     if not 0 < confidence < 1:
         raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
-    claimed = parse(claim) if isinstance(claim, str) else claim
+    claimed = None if claim is None else as_guarantee(claim, "claim")
     if claimed is not None and claimed.kind not in CLAIMS:
         raise DivulgeError.of("claim", f"be of a kind that rows can refute ({', '.join(CLAIMS)})", "it", claimed.kind)
     receipt = Receipt.of(mechanism)

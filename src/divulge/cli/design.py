@@ -1,6 +1,7 @@
 """`divulge design`: the most useful mechanism under guarantees, with a bound on every other."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from divulge.units import Unit, nats_per
 if TYPE_CHECKING:
     from divulge.designing.design import Design
     from divulge.designing.effort import Progress
+    from divulge.guarantees.guarantee import Guarantee
 
 
 def command(
@@ -39,26 +41,27 @@ def command(
     """Design the mechanism that keeps the most utility under all guarantees, with a proved bound and exact entries."""
     from divulge.designing.design import design
     from divulge.errors import DivulgeError
+    from divulge.guarantees.catalog import parse
 
     if output is not None and len(priors) > 1:
         raise DivulgeError.of("--output", "come with one --prior", "their number", str(len(priors)))
+    asked = [parse(text) for text in guarantees]
+    kept = [guarantee.read_in(unit, to_keep=True) for guarantee in asked]
     for spec in priors:
         shown = _shown if sys.stderr.isatty() else None
-        found = design(
-            read_prior(spec), *guarantees, utility=utility, method=method, time_limit=time_limit, progress=shown
-        )
+        found = design(read_prior(spec), *kept, utility=utility, method=method, time_limit=time_limit, progress=shown)
         if output is not None:
             write_channel(found.channel, Path(output))
         if as_json:
-            emit(report(found, unit))
+            emit(report(found, asked, unit))
         else:
-            _print(found, unit, spec)
+            _print(found, asked, unit, spec)
 
 
-def report(found: "Design", unit: Unit) -> dict[str, Any]:
+def report(found: "Design", asked: Sequence["Guarantee"], unit: Unit) -> dict[str, Any]:
     """Return the JSON object of the contract; entries are exact text."""
     per = nats_per(unit) if found.logarithmic else 1.0
-    kept = [g.to_dict() for g in found.guarantees]
+    kept = [guarantee.to_dict() for guarantee in asked]
     return {
         "secrets": list(found.prior.secrets),
         "outcomes": list(found.outcomes),
@@ -67,13 +70,13 @@ def report(found: "Design", unit: Unit) -> dict[str, Any]:
         "bound": found.bound / per,
         "gap": found.gap / per,
         "guarantee": kept[0] if len(kept) == 1 else kept,
-        "achieved": [g.to_dict() for g in found.achieved],
+        "achieved": [g.to_dict(unit) for g in found.achieved],
         "method": found.method,
         "unit": unit,
     }
 
 
-def _print(found: "Design", unit: Unit, title: str) -> None:
+def _print(found: "Design", asked: Sequence["Guarantee"], unit: Unit, title: str) -> None:
     per = nats_per(unit) if found.logarithmic else 1.0
     suffix = f" [{unit}]" if found.logarithmic else ""
     rows = [[str(x), *row] for x, row in zip(found.prior.secrets, found.channel.floats.tolist(), strict=True)]
@@ -86,7 +89,7 @@ def _print(found: "Design", unit: Unit, title: str) -> None:
         f"{found.side} {number(found.bound / per, 9)} possible"
     )
     say(f"gap: {found.relative_gap:.1e} of the bound, by {found.method}")
-    say("kept exactly: " + ", ".join(str(g) for g in found.guarantees))
+    say("kept exactly: " + ", ".join(map(str, asked)) + ("" if unit == "nats" else f" ({unit})"))
 
 
 def _shown(progress: "Progress") -> None:

@@ -74,7 +74,7 @@ def command(
             utility=utility, prior=None if prior is None else read_prior(prior, channel), null_as=null_as,
             only_column=only_column, raise_small=raise_small, force=force, receipt=receipt,
             ledger=None if no_ledger else default_ledger(ledger), budget=budget, source_name=source_name,
-            engine=engine, progress=progress,
+            engine=engine, unit=unit, progress=progress,
         )  # fmt: skip
     scale = nats_per(unit)
     promised = {kind: value / scale for kind, value in done.guarantees.items()}

@@ -20,7 +20,7 @@ from divulge.designing.scored import scored
 from divulge.designing.scores import SCORES, Score, as_score
 from divulge.designing.utilities import SUBCONVEX, Function, SubConvex, custom
 from divulge.errors import DivulgeError
-from divulge.guarantees.catalog import parse
+from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
@@ -219,7 +219,7 @@ def design(
     True
     """
     started = time.monotonic()
-    promised = tuple(_guarantee(g) for g in guarantees)
+    promised = tuple(as_guarantee(g) for g in guarantees)
     score = as_score(utility)
     if bits not in range(FEWEST_BITS, MOST_BITS + 1):
         raise DivulgeError.of("bits", f"be a whole number from {FEWEST_BITS} to {MOST_BITS}", "it", repr(bits))
@@ -293,14 +293,6 @@ def _robust(
         Prior(worst, priors.secrets), promised, score.name, found.integers, bits, found.outcomes, value, found.bound,
         found.method, time.monotonic() - effort.started, score.least, score, names, priors,
     )  # fmt: skip
-
-
-def _guarantee(value: Any) -> Guarantee:
-    if isinstance(value, Guarantee):
-        return value
-    if isinstance(value, str):
-        return parse(value)
-    raise DivulgeError.of("guarantee", 'be a guarantee or text such as "pml=0.5"', "it", f"a {type(value).__name__}")
 
 
 def _utility(value: Any) -> SubConvex:

@@ -74,6 +74,21 @@ def parse(text: str) -> Guarantee:
     raise DivulgeError.of("guarantee", f"be written {written}", "it", repr(text))
 
 
+def as_guarantee(value: Any, argument: str = "guarantee") -> Guarantee:
+    """Return a guarantee as it is, and the one that a text such as "pml=0.5" means.
+
+    Examples
+    --------
+    >>> as_guarantee("pml=0.5") == kinds.PML("1/2")
+    True
+    """
+    if isinstance(value, Guarantee):
+        return value
+    if isinstance(value, str):
+        return parse(value)
+    raise DivulgeError.of(argument, 'be a guarantee or text such as "pml=0.5"', "it", f"a {type(value).__name__}")
+
+
 def parse_query(text: str) -> tuple[type[Guarantee], dict[str, str]]:
     """Return the kind asked for and its chosen parameters, written kind, or kind=value with ? for what is unknown.
 

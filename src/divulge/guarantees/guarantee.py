@@ -1,6 +1,7 @@
 """What a guarantee is: a kind, its parameters, what it says, and whether a mechanism keeps it."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from numbers import Rational, Real
@@ -209,13 +210,17 @@ class Guarantee:
             return False
         return all(getattr(found, name) <= getattr(other, name) for name in other.bounded())
 
-    def read_in(self, unit: Unit) -> "Guarantee":
-        """Return the guarantee in nats whose parameters, in `unit`, are these; rounded up where they are irrational."""
-        return self._read_in(unit, self.parameters())
+    def read_in(self, unit: Unit, to_keep: bool = False) -> "Guarantee":
+        """Return the guarantee in nats whose parameters, in `unit`, are these.
 
-    def _read_in(self, unit: Unit, names: tuple[str, ...]) -> "Guarantee":
+        Where they are irrational they are rounded up, as for a guarantee that is given, or down for one `to_keep`.
+        """
+        return self._read_in(unit, self.parameters(), to_keep)
+
+    def _read_in(self, unit: Unit, names: tuple[str, ...], to_keep: bool = False) -> "Guarantee":
         nats_per(unit)
-        return replace(self, **{name: _times(value, unit, 1) for name, value in self._logarithmic(names)})
+        rounded = exact.round_down if to_keep else exact.round_up
+        return replace(self, **{name: _times(value, unit, 1, rounded) for name, value in self._logarithmic(names)})
 
     def _logarithmic(self, names: tuple[str, ...]) -> list[tuple[str, Any]]:
         return [(name, getattr(self, name)) for name in names if PARAMETERS[name].logarithmic]
@@ -354,14 +359,14 @@ def to_number(value: Any, name: str) -> Any:
     return Fraction(value) if isinstance(value, Rational) else float(value)
 
 
-def _times(value: Any, unit: Unit, power: int) -> Any:
-    """Return value * (nats in a unit) ** power, rounded up; nats change nothing."""
+def _times(value: Any, unit: Unit, power: int, rounded: Callable[[Any], float] = exact.round_up) -> Any:
+    """Return value * (nats in a unit) ** power, rounded; nats change nothing."""
     import flint
 
     if unit == "nats" or value in (0, math.inf):
         return value
     with flint.ctx.workprec(192):
-        return exact.round_up(exact.ball(value) * LOGARITHMS[unit]() ** power)
+        return rounded(exact.ball(value) * LOGARITHMS[unit]() ** power)
 
 
 def _exp(value: Any) -> float:

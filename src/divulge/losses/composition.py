@@ -207,15 +207,18 @@ class Composition:
     def zcdp(self) -> float:
         """An upper bound on the least rho with D_alpha <= rho alpha for every alpha > 1, in nats.
 
-        The least one, to within 1e-6 of it, where all losses are Gaussian or all are bounded.
+        The least one, to within 1e-6 of it, where every loss is Gaussian or bounded.
         """
         return max(self._rho(index) for index in range(len(self.directions)))
 
     def _rho(self, index: int) -> float:
+        """Return sup D_alpha / alpha of the bounded losses and what all others add, rate alpha, to each divergence."""
         parts = self.directions[index].parts
-        rate = math.fsum(count * loss.rate for loss, count in parts)
-        highest = math.inf if _infinite(parts).upper > 0 else _highest(parts)
-        return supremum(Curve(lambda alpha: self._renyi(index, alpha), highest, rate), per_order(0.0))
+        bounded = tuple((loss, n) for loss, n in parts if _is_bounded(loss))
+        rate, all_rate = (math.fsum(n * loss.rate for loss, n in some) for some in (bounded, parts))
+        others = math.fsum(n * loss.rate for loss, n in parts if not _is_bounded(loss))
+        curve = Curve(lambda alpha: math.fsum(n * loss.renyi(alpha) for loss, n in bounded), _highest(bounded), rate)
+        return min(all_rate, supremum(curve, per_order(0.0)) + others)
 
     def mean(self, unit: Unit = "nats") -> float:
         """Return the expected privacy loss, KL(P || Q) of the composition: the sum over the releases."""
@@ -349,6 +352,10 @@ def _infinite(parts: tuple[Part, ...]) -> Bracket:
     single = len(parts) == 1 and parts[0][1] == 1
     slack = 0.0 if mass == 0 or single else 1e-14
     return Bracket(mass * (1.0 - slack), min(1.0, mass * (1.0 + slack)))
+
+
+def _is_bounded(loss: PrivacyLoss) -> bool:
+    return loss.highest < math.inf and not loss.infinite > 0
 
 
 def _highest(parts: tuple[Part, ...]) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.guarantees.catalog import parse
+from divulge.guarantees.catalog import as_guarantee
 from divulge.model.prior import Prior
 from divulge.releasing.promised import Spent, together
 from divulge.releasing.receipt import Mechanism, Receipt, now
@@ -128,7 +128,7 @@ class Ledger:
         Look and record are one transaction that no other writer can pass, so that two releases cannot both spend what
         is left.
         """
-        wanted = parse(budget) if isinstance(budget, str) else budget
+        wanted = None if budget is None else as_guarantee(budget, "budget")
         if wanted is not None and wanted.kind not in KINDS:
             raise DivulgeError.of("budget", f"be of a kind that adds up ({', '.join(KINDS)})", "it", wanted.kind)
         key = secrets.token_hex(16)

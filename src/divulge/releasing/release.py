@@ -10,7 +10,8 @@ from typing import Any
 from divulge import __version__
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.guarantees.catalog import parse
+from divulge.guarantees.catalog import as_guarantee
+from divulge.guarantees.kinds import LDP
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.integer import IntegerChannel
@@ -22,6 +23,7 @@ from divulge.releasing.plan import Faults, Part, Plan
 from divulge.releasing.promised import Spent, promises, together
 from divulge.releasing.receipt import Mechanism, Receipt, now
 from divulge.releasing.sources import Source, open_source
+from divulge.units import Unit
 
 MOST_SECRETS = 512
 """Up to so many combinations of several columns are designed for as one secret."""
@@ -62,6 +64,7 @@ def release(
     budget: Any = None,
     source_name: str | None = None,
     engine: EngineName = "local",
+    unit: Unit = "nats",
     progress: Progress | None = None,
 ) -> Receipt:
     """Return the receipt of a release: every value of the column replaced by a fresh draw from its row of a mechanism.
@@ -104,6 +107,8 @@ def release(
         What the ledger calls the source; the path of its file when not given.
     engine : "local" or "spark"
         Spark reads and writes paths that all its workers share; a PySpark DataFrame always takes it.
+    unit : "nats" or "bits"
+        What the guarantees and the budget are in; the receipt is in nats.
     progress : function of (rows done, rows in all or None), optional
 
     Returns
@@ -136,8 +141,8 @@ def release(
     table.require_columns(columns)
     outputs = _outputs(chosen_engine, sink, receipt, force)
     several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
-    wanted = tuple(parse(one) if isinstance(one, str) else one for one in several)
-    chosen = _mechanisms(chosen_engine.counted, columns, mechanism, wanted, utility, prior, null_as, raise_small)
+    wanted = tuple(as_guarantee(one) for one in several)
+    chosen = _mechanisms(chosen_engine.counted, columns, mechanism, wanted, unit, utility, prior, null_as, raise_small)
     plan = Plan(tuple(Part.of(part, null_as) for part in chosen), table.schema, only_column, table.codable)
     total = together([Spent(m.columns, m.channel, m.prior) for m in chosen], None)
     if len(chosen) == 1:
@@ -147,7 +152,8 @@ def release(
         output=None if outputs.sink is None else outputs.sink.name, null_as=null_as, untouched=plan.untouched,
         warnings=_warnings(plan), created=now(), version=__version__,
     )  # fmt: skip
-    with _recorded(ledger, budget, table, source_name, made) as entry:
+    allowed = None if budget is None else as_guarantee(budget, "budget").read_in(unit, to_keep=True)
+    with _recorded(ledger, allowed, table, source_name, made) as entry:
         return _carried_out(chosen_engine, plan, made, outputs, force, progress, entry)
 
 
@@ -272,6 +278,7 @@ def _mechanisms(
     columns: tuple[str, ...],
     mechanism: Any,
     guarantees: tuple[Any, ...],
+    unit: Unit,
     utility: Any,
     prior: Any,
     null_as: Hashable,
@@ -281,7 +288,8 @@ def _mechanisms(
     if mechanism is None and not guarantees:
         raise DivulgeError("give a mechanism or a guarantee; there is neither.")
     if mechanism is None:
-        return _designed(source, columns, guarantees, utility, prior, null_as)
+        kept = tuple(one.read_in(unit, to_keep=True) for one in guarantees)
+        return _designed(source, columns, kept, utility, prior, null_as)
     if isinstance(mechanism, Mapping) and len(columns) > 1 and set(mechanism) == set(columns):
         groups = [((name,), mechanism[name]) for name in columns]
     else:
@@ -294,7 +302,7 @@ def _mechanisms(
         whole = IntegerChannel.of(getattr(given, "channel", given), raise_small=raise_small)
         chosen.append(certified(names, whole, known, "given" if known is not None else "none"))
     for guarantee in guarantees:
-        _check(guarantee, chosen)
+        _check(guarantee, chosen, unit)
     return chosen
 
 
@@ -304,18 +312,19 @@ def certified(columns: tuple[str, ...], channel: IntegerChannel, prior: Prior | 
     return Mechanism(columns, channel, aligned, prior_source, promises(channel.weights, aligned))
 
 
-def _check(guarantee: Any, chosen: Sequence[Mechanism]) -> None:
+def _check(guarantee: Any, chosen: Sequence[Mechanism], unit: Unit = "nats") -> None:
     """Refuse mechanisms that do not keep the guarantee."""
     if len(chosen) > 1:
         total = together([Spent(m.columns, m.channel, m.prior) for m in chosen], None)
-        if not total.get(guarantee.kind, float("inf")) <= float(guarantee.values().get("epsilon", -1)):
+        allowed = guarantee.read_in(unit, to_keep=True).values().get("epsilon", -1)
+        if not total.get(guarantee.kind, float("inf")) <= float(allowed):
             raise DivulgeError.of("mechanism", f"keep {guarantee}", "what its parts give together", f"{total}")
         return
     only = chosen[0]
     if guarantee.about == "joint" and only.prior is None:
         raise DivulgeError.of("prior", f"be given to check {guarantee}", "it", "absent")
     exact = only.channel.exact
-    verdict = guarantee.holds_for(exact if only.prior is None else Joint(only.prior, exact))
+    verdict = guarantee.holds_for(exact if only.prior is None else Joint(only.prior, exact), unit)
     if not verdict.holds:
         raise DivulgeError.of("mechanism", f"keep {guarantee}", "its measured value", str(verdict.measured))
 
@@ -339,7 +348,7 @@ def _designed(
                 "guarantee", "be ldp, pml, pmc or lip for so many combinations of columns", "it", names
             )
         epsilon = min(float(one.values()["epsilon"]) for one in guarantees)
-        share = (parse(f"ldp={epsilon / len(columns) * (1 - 2**-40)!r}"),)
+        share = (LDP(epsilon / len(columns) * (1 - 2**-40)),)
         return [part for name in columns for part in _designed(source, (name,), share, utility, None, null_as)]
     if known is None:
         assert counts is not None
