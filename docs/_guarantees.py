@@ -5,10 +5,8 @@ import io
 from typing import Any
 
 from divulge.guarantees.catalog import KINDS
-from divulge.guarantees.dp_theorems import DIFFERENTIAL_PRIVACY
-from divulge.guarantees.table import THEOREMS
 from divulge.guarantees.theorem import CONDITIONS, Theorem
-from divulge.guarantees.theorems import INFORMATION_DENSITY
+from divulge.guarantees.theorems import DIFFERENTIAL_PRIVACY, INFORMATION_DENSITY, THEOREMS
 
 TIGHT = {"equal": "equal", "attained": "attained", "limit": "in the limit", "no": "not tight"}
 

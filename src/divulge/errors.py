@@ -17,6 +17,12 @@ class DivulgeError(ValueError):
         message = f"`{argument}` must {condition}; {where} is {found}."
         return cls(f"{message} Hint: {hint}" if hint else message)
 
+    @classmethod
+    def unless(cls, value: object, kinds: type | tuple[type, ...], argument: str, condition: str) -> None:
+        """Raise "`argument` must {condition}; it is a {type}." unless the value is of one of the kinds."""
+        if not isinstance(value, kinds):
+            raise cls.of(argument, condition, "it", f"a {type(value).__name__}")
+
 
 class LabelError(DivulgeError):
     """Labels that are duplicated, missing, or that do not fit together.

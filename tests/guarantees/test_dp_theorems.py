@@ -11,9 +11,9 @@ import divulge as dv
 from divulge.guarantees.calculus import consequences
 from divulge.guarantees.context import Context
 from divulge.guarantees.dp_kinds import DIFFERENTIAL_PRIVACY as KINDS
-from divulge.guarantees.dp_theorems import DIFFERENTIAL_PRIVACY as ROWS
-from divulge.guarantees.table import THEOREMS
 from divulge.guarantees.theorem import Theorem
+from divulge.guarantees.theorems import DIFFERENTIAL_PRIVACY as ROWS
+from divulge.guarantees.theorems import THEOREMS
 
 EACH = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 

@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from divulge.guarantees.catalog import KINDS
-from divulge.guarantees.table import THEOREMS
+from divulge.guarantees.theorems import THEOREMS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

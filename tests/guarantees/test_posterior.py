@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from support import joints
 
 import divulge as dv
-from divulge.guarantees.table import THEOREMS
+from divulge.guarantees.theorems import THEOREMS
 
 
 def events(joint: dv.Joint) -> list[tuple[Any, Any, Any]]:

@@ -258,7 +258,7 @@ def audit(
     if null_as is None and receipt is not None:
         null_as = receipt.null_as
     if isinstance(data, (np.ndarray, list, tuple)):
-        table = _labeled(data, secret, released)  # type: ignore[reportUnknownArgumentType]
+        table = _labeled(data, secret, released)
     else:
         table = _counted(data, _names(secret, "secret"), _names(released, "released"), null_as, engine)
     counts, secrets, outcomes = _occurring(*table)

@@ -106,8 +106,7 @@ def write_channel(channel: Channel, path: PathLike) -> None:
     '{"secrets": ["fair"], "outcomes": ["heads", "tails"], "matrix": [["1/2", "1/2"]]}\\n'
     >>> folder.cleanup()
     """
-    if not isinstance(channel, Channel):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise DivulgeError.of("channel", "be a Channel", "it", f"a {type(channel).__name__}")
+    DivulgeError.unless(channel, Channel, "channel", "be a Channel")
     chosen = _by_suffix(name_of(path))
     with replacing(path) as stream:
         chosen.write(channel, stream)

@@ -42,10 +42,14 @@ def naming(name: str) -> Generator[None]:
         raise InputFileError(f"{name}: {known or 'cannot be read: ' + lines[0][:200]}") from error
 
 
+_A_PATH = "be the path of a file, or - for standard input"
+
+
 def name_of(path: PathLike) -> str:
     """Return how messages call `path`; `-` is standard input."""
-    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise DivulgeError.of("path", "be the path of a file, or - for standard input", "it", repr(path)[:60])
+    DivulgeError.unless(path, (str, os.PathLike), "path", _A_PATH)
+    if not os.fspath(path):
+        raise DivulgeError.of("path", _A_PATH, "it", "empty")
     return "standard input" if path == "-" else os.fspath(path)
 
 

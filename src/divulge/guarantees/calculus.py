@@ -11,8 +11,8 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.context import ULP, Context
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee
-from divulge.guarantees.table import THEOREMS
 from divulge.guarantees.theorem import CONDITIONS, Theorem
+from divulge.guarantees.theorems import THEOREMS
 from divulge.units import Unit
 
 _PRECISION = 320
@@ -163,8 +163,7 @@ def consequences(
     rows = THEOREMS if theorems is None else theorems
     guarantees = (given,) if isinstance(given, Guarantee) else tuple(given)
     for one in guarantees:
-        if not isinstance(one, Guarantee):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise DivulgeError.of("given", "be a guarantee, or a list of them", "it", repr(one)[:60])
+        DivulgeError.unless(one, Guarantee, "given", "be a guarantee, or a list of them")
     asked = [(kind_named(kind), index) for kind, index in kinds]
     return [_tightest(rows, guarantees, context, kind, _index_of(kind, index, unit)) for kind, index in asked]
 

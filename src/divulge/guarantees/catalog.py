@@ -60,8 +60,7 @@ def parse(text: str) -> Guarantee:
     >>> str(parse("alip=0.3:1/2"))
     'alip=0.3:0.5'
     """
-    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise DivulgeError.of("guarantee", "be text such as pml=0.5", "it", f"a {type(text).__name__}")
+    DivulgeError.unless(text, str, "guarantee", "be text such as pml=0.5")
     name, equals, rest = text.partition("=")
     kind = kind_named(name)
     values = rest.split(":") if equals else []

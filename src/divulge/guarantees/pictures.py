@@ -10,8 +10,8 @@ from divulge.extras import require
 from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import ALIP
-from divulge.guarantees.table import THEOREMS
 from divulge.guarantees.theorem import CONDITIONS, Theorem
+from divulge.guarantees.theorems import THEOREMS
 
 _PML_COLOR, _PMC_COLOR, _BOTH_COLOR = "#0072B2", "#D55E00", "#56B4E9"
 

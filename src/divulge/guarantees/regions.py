@@ -117,8 +117,7 @@ def privacy_region(of: Any, prior: Any = None) -> Region:
     """
     if isinstance(of, Joint):
         return _region(of.prior, _reached(of))
-    if not isinstance(of, Guarantee):
-        raise DivulgeError.of("of", "be a Guarantee or a Joint", "it", f"a {type(of).__name__}")
+    DivulgeError.unless(of, Guarantee, "of", "be a Guarantee or a Joint")
     if prior is None:
         raise DivulgeError.of("prior", "be given: the regions of PML depend on it", "it", "absent")
     known = as_prior(prior)

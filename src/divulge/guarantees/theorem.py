@@ -55,6 +55,6 @@ class Theorem:
 
 def named(name: str) -> Theorem:
     """Return the row of the table of theorems with this name."""
-    from divulge.guarantees.table import THEOREMS
+    from divulge.guarantees.theorems import THEOREMS
 
     return next(theorem for theorem in THEOREMS if theorem.name == name)

@@ -7,7 +7,7 @@ With the least q_y the largest information density follows, with the largest q_y
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ class Robust(Record):
         return f"{self.name} [{self.unit}]: max {self.max():.6g} at outcome {self.argmax()!r} under prior {worst}"
 
 
-class PriorSet(ABC):
+class PriorSet(Record, ABC):
     """A set of priors over `secrets`, which answers linear programs."""
 
     secrets: Labels
@@ -186,9 +186,11 @@ class L1Ball(PriorSet):
 
     center: Any
     radius: Any
+    secrets: Labels = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "center", as_prior(self.center))
+        object.__setattr__(self, "secrets", self.center.secrets)
         object.__setattr__(self, "radius", entries([self.radius], "radius", 1, lambda _: "it").tolist()[0])
 
     @classmethod
@@ -219,11 +221,6 @@ class L1Ball(PriorSet):
         weissman = math.sqrt(2 * (n * math.log(2) + math.log1p(-(2.0 ** (1 - n))) - math.log(delta)) / m)
         mcdiarmid = math.sqrt((n - 1) / m) + math.sqrt(-2 * math.log(delta) / m)
         return cls(center, min(weissman, mcdiarmid, 2.0) * (1 + 1e-12))
-
-    @property
-    def secrets(self) -> Labels:  # type: ignore[override]
-        """The labels of the secret."""
-        return self.center.secrets
 
     def possible(self) -> np.ndarray:
         """Return which secrets some prior of the ball allows: all, unless the radius is 0."""
@@ -280,6 +277,7 @@ class Polytope(PriorSet):
         object.__setattr__(self, "matrix", a)
         object.__setattr__(self, "bounds", b)
         object.__setattr__(self, "secrets", _labels.alphabet(self.secrets, a.shape[1], "secrets"))
+        super().__post_init__()
         self.least(np.zeros(a.shape[1]))
 
     def least(self, values: np.ndarray) -> np.ndarray:

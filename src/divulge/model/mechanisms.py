@@ -345,13 +345,13 @@ def _filled(rows: int, columns: int, value: Any, diagonal: Any) -> np.ndarray:
 
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
     """Return base ** exponent where it is rational; refuse it elsewhere."""
-    roots = [_root(part, exponent.denominator) for part in (base.numerator, base.denominator)]
-    if None in roots:
+    top, bottom = (_root(part, exponent.denominator) for part in (base.numerator, base.denominator))
+    if top is None or bottom is None:
         raise DivulgeError.of(
             "ratio", "have rational powers ratio^(u / 2 sensitivity)", "one", f"({1 / base})^({exponent})",
             "give a ratio that is a perfect power, or epsilon for float entries.",
         )  # fmt: skip
-    return Fraction(*roots) ** exponent.numerator  # type: ignore[arg-type]
+    return Fraction(top, bottom) ** exponent.numerator
 
 
 def _root(whole: int, degree: int) -> int | None:

@@ -61,14 +61,19 @@ def alpha_loss(mechanism: "NoiseMechanism", y: float, alpha: float) -> Guess:
     return Guess(*losses)
 
 
+def _law(mechanism: "NoiseMechanism") -> FiniteLaw | ContinuousLaw:
+    law = mechanism.law
+    if isinstance(law, FiniteLaw) or (isinstance(law, ContinuousLaw) and not law.secret.atoms):
+        return law
+    raise DivulgeError.of("mechanism", "be about one record with values or a density", "it", repr(mechanism))
+
+
 def _before_and_after(mechanism: "NoiseMechanism", y: float) -> tuple[Integral, Integral]:
-    law, point = mechanism.law, mechanism.points(y)
+    law, point = _law(mechanism), mechanism.points(y)
     if isinstance(law, FiniteLaw):
         prior = np.exp(law.log_prior)
         posterior = np.exp(law.log_prior + law.log_given(point)[0] - law.log_outcome(point)[0])
-        return tuple((lambda h, w=w: math.fsum(h(law.values, w).tolist())) for w in (prior, posterior))  # type: ignore[return-value]
-    if not isinstance(law, ContinuousLaw) or law.secret.atoms:
-        raise DivulgeError.of("mechanism", "be about one record with values or a density", "it", repr(mechanism))
+        return _sum(law.values, prior), _sum(law.values, posterior)
     log_f = float(law.log_density(point)[0])
     density: Any = law.secret.continuous.pdf
     edges = np.unique(np.clip(np.concatenate([quantile_marks(law.secret), y + law.noise.marks(1.0)]), *_ends(law)))
@@ -77,6 +82,10 @@ def _before_and_after(mechanism: "NoiseMechanism", y: float) -> tuple[Integral, 
         return lambda h: quadrature.integral(lambda x: h(x, weight(x)), edges)[0]
 
     return integral(density), integral(lambda x: density(x) * np.exp(law.noise.log_density(y - x) - log_f))
+
+
+def _sum(values: np.ndarray, weights: np.ndarray) -> Integral:
+    return lambda h: math.fsum(h(values, weights).tolist())
 
 
 def _ends(law: ContinuousLaw) -> tuple[float, float]:
@@ -90,8 +99,8 @@ def _least_power(mechanism: "NoiseMechanism", total: Integral, p: float) -> floa
     if p == 2:
         mean = total(lambda x, w: x * w)
         return total(lambda x, w: (x - mean) ** 2 * w)
-    law = mechanism.law
-    low, high = (law.low, law.high) if isinstance(law, FiniteLaw) else _ends(law)  # type: ignore[arg-type]
+    law = _law(mechanism)
+    low, high = (law.low, law.high) if isinstance(law, FiniteLaw) else _ends(law)
 
     def cost(guess: float) -> float:
         return total(lambda x, w: np.abs(x - guess) ** p * w)

@@ -210,11 +210,12 @@ def as_secret(secret: Any) -> Secret:
     if isinstance(secret, str):
         return parse(secret)
     if isinstance(secret, Prior):
+        labels: list[Any] = list(secret.secrets)
         try:
-            labels = [float(label) for label in secret.secrets]  # type: ignore[arg-type]
+            numbers = [float(label) for label in labels]
         except (TypeError, ValueError):
             raise DivulgeError.of("secret", "have numbers as labels", "a label", "not a number") from None
-        return finite(labels, secret.floats)
+        return finite(numbers, secret.floats)
     if hasattr(secret, "support") and hasattr(secret, "dist"):
         arguments = ", ".join([*(f"{a:g}" for a in secret.args), *(f"{k}={v:g}" for k, v in secret.kwds.items())])
         return from_scipy(secret, f"{secret.dist.name}({arguments})")

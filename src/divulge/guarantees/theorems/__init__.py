@@ -1,0 +1,26 @@
+"""The theorems of the calculus as data: what is given, what follows, under which condition, how tight, and who says so.
+
+A bound is a function of what is known of the secret (`c`) and of the guarantees given, with parameters as
+python-flint balls; it returns a ball, or a tuple of balls in the order of the parameters of what follows. Every bound
+is monotone: it grows with the given parameters and falls with p_min. Adding a theorem is adding a row.
+
+Every guarantee of a variant of differential privacy holds for both orders of every pair of neighbors, which several
+rows use: a bound on the mean loss of both orders gives more total variation privacy than Pinsker's inequality.
+"""
+
+from divulge.guarantees.theorem import Theorem
+from divulge.guarantees.theorems.approximate import APPROXIMATE
+from divulge.guarantees.theorems.average import AVERAGE
+from divulge.guarantees.theorems.concentrated import CONCENTRATED
+from divulge.guarantees.theorems.pointwise import POINTWISE
+from divulge.guarantees.theorems.pure import PURE
+from divulge.guarantees.theorems.tail import TAIL
+
+INFORMATION_DENSITY: tuple[Theorem, ...] = (*POINTWISE, *AVERAGE, *TAIL)
+"""Rows about information density."""
+
+DIFFERENTIAL_PRIVACY: tuple[Theorem, ...] = (*PURE, *APPROXIMATE, *CONCENTRATED)
+"""Rows between variants of differential privacy, and from them to information density and back."""
+
+THEOREMS: tuple[Theorem, ...] = (*INFORMATION_DENSITY, *DIFFERENTIAL_PRIVACY)
+"""All theorems the calculus searches."""

@@ -1,0 +1,158 @@
+"""From pure differential privacy (`LDP`) to its variants and back."""
+
+from divulge.guarantees import dp_formulas as f
+from divulge.guarantees import dp_kinds as d
+from divulge.guarantees import kinds as k
+from divulge.guarantees.formulas import INFINITY, two_level_information
+from divulge.guarantees.theorem import Theorem
+from divulge.guarantees.theorems.sources import BUN_STEINKE, DONG, KAIROUZ, RR
+
+RR_WORST = "a convex function of the ratio of two rows is largest at its two ends, e^ε and e^-ε"
+AT_ALPHA_1 = "the supremum of D_α / α of randomized response lies at α -> 1"
+
+PURE: tuple[Theorem, ...] = (
+    Theorem(
+        "pure DP bounds the mean loss",
+        (k.LDP,),
+        d.KL,
+        "ε tanh(ε/2)",
+        lambda c, a: f.mean_of_pure(a.epsilon),
+        remark=RR,
+        source=RR_WORST,
+    ),
+    Theorem(
+        "pure DP bounds total variation",
+        (k.LDP,),
+        d.TV,
+        "tanh(ε/2) = (e^ε - 1) / (e^ε + 1)",
+        lambda c, a: f.variation_of_pure(a.epsilon),
+        remark=RR,
+        source=KAIROUZ,
+    ),
+    Theorem(
+        "pure DP has the Renyi curve of randomized response",
+        (k.LDP,),
+        d.RDP,
+        "log[(e^(αε) + e^((1-α)ε)) / (1 + e^ε)] / (α - 1)",
+        lambda c, a: f.renyi_of_pure(a.epsilon, c.alpha),
+        remark=RR,
+        source=RR_WORST,
+    ),
+    Theorem(
+        "pure DP bounds abs-chi",
+        (k.LDP,),
+        d.AbsChi,
+        "[((e^ε - 1)^α + e^ε (1 - e^-ε)^α) / (1 + e^ε)]^(1/α)",
+        lambda c, a: f.chi_of_pure(a.epsilon, c.alpha),
+        remark=RR,
+        source=RR_WORST,
+    ),
+    Theorem(
+        "pure DP is approximate DP with less epsilon",
+        (k.LDP,),
+        d.ADP,
+        "log(e^ε - δ (1 + e^ε)), at least 0",
+        lambda c, a: f.approximate_at(a.epsilon, f.zero(), c.delta),
+        remark=RR,
+        source=KAIROUZ,
+    ),
+    Theorem("pure DP has no tail", (k.LDP,), d.PDP, "ε", lambda c, a: a.epsilon, remark="a top loss of mass over δ"),
+    Theorem(
+        "pure DP is zCDP",
+        (k.LDP,),
+        d.ZCDP,
+        "tanh(ε/2) (ε - ξ), at least 0",
+        lambda c, a: f.capped_line(a.epsilon, f.mean_of_pure(a.epsilon), c.xi),
+        remark=f"{RR} at ξ = 0: {AT_ALPHA_1}",
+        source="D_α <= min(ε, α ε tanh(ε/2))",
+    ),
+    Theorem(
+        "pure DP is capped truncated CDP",
+        (k.LDP,),
+        d.CappedCDP,
+        "(ε, ε tanh(ε/2))",
+        lambda c, a: (a.epsilon, f.mean_of_pure(a.epsilon)),
+        remark=f"{RR}: {AT_ALPHA_1}",
+        source="D_α <= min(ε, α ε tanh(ε/2))",
+    ),
+    Theorem(
+        "pure DP is Gaussian DP",
+        (k.LDP,),
+        d.GDP,
+        "2 Φ^-1(e^ε / (1 + e^ε))",
+        lambda c, a: f.gaussian_of_pure(a.epsilon),
+        remark=RR,
+        source=f"{DONG}: the two lines of (ε, 0)-DP meet at α = 1 / (1 + e^ε)",
+    ),
+    Theorem(
+        "pure DP is mean-concentrated",
+        (k.LDP,),
+        d.MCDP,
+        "(ε tanh(ε/2), ε)",
+        lambda c, a: (f.mean_of_pure(a.epsilon), a.epsilon),
+        tight="limit",
+        remark=f"{RR} as ε -> 0",
+        source="Dwork, Rothblum, Concentrated Differential Privacy, Theorem 3.5; Hoeffding's lemma",
+    ),
+    Theorem(
+        "pure DP bounds the capacity",
+        (k.LDP,),
+        d.MIDP,
+        "D - 1 - log D, D = ε e^ε / (e^ε - 1)",
+        lambda c, a: two_level_information(a.epsilon),
+        tight="limit",
+        remark="N -> inf: shifts of a column with entries in ratio e^ε, a share (D - 1)/(e^ε - 1) high",
+        source="the chord bound of mutual information, at every prior",
+    ),
+    Theorem(
+        "capped truncated CDP is pure DP",
+        (d.CappedCDP,),
+        k.LDP,
+        "ξ",
+        lambda c, a: a.xi,
+        remark="every mechanism: equal",
+        source="D_α tends to the largest loss",
+    ),
+    Theorem(
+        "capped truncated CDP is zCDP",
+        (d.CappedCDP,),
+        d.ZCDP,
+        "ρ (1 - wanted ξ / ξ), at least 0",
+        lambda c, a: f.capped_line(a.xi, a.rho, c.xi),
+        remark=RR,
+        source="min(ξ, ρα) lies below the line",
+    ),
+    Theorem(
+        "zCDP with rho 0 is pure DP",
+        (d.ZCDP,),
+        k.LDP,
+        "ξ if ρ = 0, else +inf",
+        lambda c, a: a.xi if a.rho == 0 else INFINITY(),
+        remark="every mechanism: equal",
+        source=f"{BUN_STEINKE}, Lemma 3.2",
+    ),
+    Theorem(
+        "infinite order is pure DP",
+        (d.RDP,),
+        k.LDP,
+        "ε if α = inf, else +inf",
+        lambda c, a: INFINITY() if a.alpha.is_finite() else a.epsilon,
+        remark="every mechanism: equal",
+    ),
+    Theorem(
+        "no delta is pure DP",
+        (d.ADP,),
+        k.LDP,
+        "ε if δ = 0, else +inf",
+        lambda c, a: a.epsilon if a.delta == 0 else INFINITY(),
+        remark="every mechanism: equal",
+    ),
+    Theorem(
+        "no tail is pure DP",
+        (d.PDP,),
+        k.LDP,
+        "ε if δ = 0, else +inf",
+        lambda c, a: a.epsilon if a.delta == 0 else INFINITY(),
+        remark="every mechanism: equal",
+    ),
+)

@@ -1,0 +1,10 @@
+"""Sources and remarks that several tables of theorems share."""
+
+IDB = "Information Density Bounds for Privacy"
+PML_PAPER = "Saeidian et al., Pointwise Maximal Leakage"
+EXPLAINING = "Fernandes et al., Explaining epsilon in local differential privacy"
+EVERYWHERE = "the measured values are equal"
+RR = "randomized response"
+KAIROUZ = "Kairouz, Oh, Viswanath, The Composition Theorem for Differential Privacy"
+BUN_STEINKE = "Bun, Steinke, Concentrated Differential Privacy"
+DONG = "Dong, Roth, Su, Gaussian Differential Privacy"
