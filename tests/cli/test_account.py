@@ -81,6 +81,7 @@ def test_plot(tmp_path: Path) -> None:
         [],
         {},
         [{"mechanism": "magic"}],
+        [{"mechanism": ["laplace"]}],
         [{"scale": 1}],
         [{"mechanism": "laplace"}],
         [{"mechanism": "laplace", "scale": 1, "sigma": 2}],
@@ -99,5 +100,7 @@ def test_refuses(releases: Any) -> None:
 
 
 def test_refuses_bad_questions() -> None:
+    for place in ("nowhere/curve.png", "curve.unknown"):
+        assert run("-", "--delta", "0.1", "--plot", place, given=json.dumps(LIST)).exit_code == 2
     for question in (["--delta", "2"], ["--delta", "nan"], ["--epsilon", "-1"], ["--delta", "0.1", "--epsilon", "1"]):
         assert run("-", *question, given=json.dumps(LIST)).exit_code == 2

@@ -1,10 +1,11 @@
 """`divulge account`: what a list of releases adds up to."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, print_table
+from divulge.cli.common import JsonOption, UnitOption, draw, emit, print_table
 
 ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -17,7 +18,7 @@ def command(
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", metavar="E", help="Ask for delta at this epsilon, in the unit.")
     ] = None,
-    plot: Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw delta over epsilon.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw delta over epsilon.")] = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -33,7 +34,7 @@ def command(
     composed = from_records(read_records(releases), read_channel)
     found = summary(composed, delta, epsilon, ORDERS, unit)
     if plot is not None:
-        composed.plot().figure.savefig(plot)
+        draw(composed, plot)
     if as_json:
         emit(found)
         return

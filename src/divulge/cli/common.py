@@ -5,12 +5,14 @@ import math
 import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.extras import require
 from divulge.model.shown import printable
 from divulge.units import Unit
 
@@ -101,6 +103,16 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
         console = Console(highlight=False, width=max(80, Console(width=10_000).measure(table).maximum))
     console.print(Text(printable(title), style="bold"))
     console.print(table)
+
+
+def draw(subject: Any, path: Path) -> None:
+    """Draw what `subject.plot()` shows to a file."""
+    require("matplotlib", "plot").use("Agg")
+    try:
+        subject.plot().figure.savefig(path, dpi=150)
+    except (OSError, ValueError) as error:
+        raise DivulgeError(f"cannot draw to {path}: {error}.") from None
+    note(f"drawn to {path}")
 
 
 def one_of(given: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, note, number, print_table, say
+from divulge.cli.common import JsonOption, UnitOption, draw, emit, number, print_table, say
 from divulge.errors import DivulgeError
 
 _KINDS = "laplace, gaussian, staircase, student-t, logistic, discrete-laplace or discrete-gaussian"
@@ -55,7 +55,7 @@ def command(
     )
     found = mechanism.to_dict(_numbers(at, "--at"), _numbers(epsilon, "--epsilon"), unit)
     if plot is not None:
-        _draw(mechanism, plot)
+        draw(mechanism, plot)
     if as_json:
         emit(found)
     else:
@@ -78,17 +78,6 @@ def _numbers(text: str | None, option: str) -> list[float]:
         return [float(part) for part in text.split(",")] if text else []
     except ValueError:
         raise DivulgeError.of(option, "be numbers separated by commas", "it", repr(text)) from None
-
-
-def _draw(mechanism: Any, path: Path) -> None:
-    from divulge.extras import require
-
-    require("matplotlib", "plot").use("Agg")
-    try:
-        mechanism.plot().figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
-        raise DivulgeError(f"cannot draw to {path}: {error}.") from None
-    note(f"drawn to {path}")
 
 
 def _print(found: dict[str, Any], ldp_exact: bool) -> None:

@@ -50,9 +50,9 @@ def _release(record: Any, place: int, read_channel: Callable[[str], Any]) -> tup
         if set(given) != {"file"}:
             raise DivulgeError.of("releases", 'give a channel by its "file" alone', where, ", ".join(given) or "empty")
         return read_channel(str(given["file"])), count
-    if name not in KINDS:
+    if not isinstance(name, str) or name not in KINDS:
         known = ", ".join([*KINDS, "channel"])
-        raise DivulgeError.of("releases", f"name one of {known}", where, repr(name))
+        raise DivulgeError.of("releases", f"name one of {known}", where, repr(name)[:60])
     wrapped = {kind: [given.pop(key) for key in keys if key in given] for keys, kind in SAMPLED.items()}
     release = _filled(KINDS[name], given, where)
     for kind, values in wrapped.items():

@@ -107,7 +107,7 @@ def _number(cell: Any, argument: str, place: Place, flat_index: int, shape: tupl
     if isinstance(cell, np.generic):
         cell = cell.item()
     if isinstance(cell, (str, bytes)):
-        cell = parse(cell, lambda: f"`{argument}` must hold numbers; {where()} is")
+        cell = parse(cell, lambda: f"`{argument}` must hold numbers; {where()} is", "text that is no number")
     if isinstance(cell, Rational):
         number: float | Fraction = Fraction(cell)
     elif isinstance(cell, Real):
@@ -128,8 +128,10 @@ def _refuse(argument: str, where: str, found: str) -> NoReturn:
     raise DivulgeError.of(argument, "have finite entries that are at least 0", where, found)
 
 
-def parse(text: str | bytes, prefix: Callable[[], str]) -> Fraction:
-    """Return the exact value of "3/4", "0.75", "7.5e-1" or "2"; `prefix` opens the message of a refusal.
+def parse(text: str | bytes, prefix: Callable[[], str], found: str = "") -> Fraction:
+    """Return the exact value of "3/4", "0.75", "7.5e-1" or "2"; a refusal says `prefix` and what was `found`.
+
+    That is the text itself when not given; the cell of a table may be what nobody should read in a message.
 
     Examples
     --------
@@ -150,7 +152,7 @@ def parse(text: str | bytes, prefix: Callable[[], str]) -> Fraction:
         raise DivulgeError(f"{prefix()} a fraction with denominator 0.") from None
     except ValueError:
         shown = text if len(text) <= 20 else text[:17] + "..."
-        raise DivulgeError(f"{prefix()} {shown!r}. Hint: write 0.75, 7.5e-1 or 3/4.") from None
+        raise DivulgeError(f"{prefix()} {found or repr(shown)}. Hint: write 0.75, 7.5e-1 or 3/4.") from None
 
 
 def normalized(array: np.ndarray, argument: str, what: Callable[[int], str], hint: str = "") -> np.ndarray:
