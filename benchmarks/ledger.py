@@ -24,12 +24,13 @@ import sys
 import pyarrow as pa
 import divulge as dv
 coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-survey, done, spent = pa.table({"answer": ["yes", "no"]}), 0, False
+survey, book, done, spent = pa.table({"answer": ["yes", "no"]}), dv.Ledger(sys.argv[1]), 0, False
+dv.release(survey, column="answer", mechanism=coin, ledger=book, source_name=sys.argv[2] + " before the race")
 print("ready", flush=True)
 sys.stdin.readline()
 while not spent:
     try:
-        dv.release(survey, column="answer", mechanism=coin, ledger=sys.argv[1], source_name=sys.argv[2],
+        dv.release(survey, column="answer", mechanism=coin, ledger=book, source_name=sys.argv[2],
                    budget=f"ldp={sys.argv[3]}")
         done += 1
     except dv.DivulgeError as error:
