@@ -133,6 +133,36 @@ def test_a_guarantee_alone_designs_from_the_counts_and_says_so(people: pa.Table,
     assert any("prior was counted" in warning for warning in receipt.warnings)
 
 
+def test_a_release_that_tells_no_frequencies_is_announced_before_a_row_is_drawn(people: pa.Table) -> None:
+    """ldp = 0.2 on these counts is kept best by two outcomes for four values."""
+    order: list[str] = []
+    asked: dict[str, Any] = {"column": "region", "progress": lambda done, of: order.append("drawn")}
+    blind = dv.release(people, guarantee="ldp=0.2", warn=order.append, **asked)
+    assert order.index("drawn") == len(order) - 1
+    assert tuple(order[:-1]) == blind.warnings
+    assert any("'region' were cannot be estimated" in said and "--invertible" in said for said in order)
+    assert not any(value in said for said in order for value in ("north", "south", "east", "west"))
+    with pytest.raises(dv.DivulgeError, match="identified"):
+        dv.estimate_frequencies(blind.table, blind)
+    telling = dv.release(people, guarantee="ldp=0.2", invertible=True, **asked)
+    assert telling.guarantees["ldp"] <= 0.2
+    assert not any("cannot be estimated" in said for said in telling.warnings)
+    found = dv.estimate_frequencies(telling.table, telling)
+    shares = dv.contingency(people, "region").to_dict()
+    truth = [shares[value] / 40_000 for value in found.values]
+    assert all(low <= p <= high for low, p, high in zip(found.lower, truth, found.upper, strict=True))
+
+
+def test_what_cannot_be_inverted_is_refused_when_it_must_be(people: pa.Table, mechanism: dv.Channel) -> None:
+    constant = dv.Channel(np.full((4, 2), 0.5), mechanism.secrets, ["a", "b"])
+    assert "it tells 1 of 4" in dv.release(people, column="region", mechanism=constant).warnings[-1]
+    with pytest.raises(dv.DivulgeError, match="identified"):
+        dv.release(people, column="region", mechanism=constant, invertible=True)
+    with pytest.raises(dv.DivulgeError, match="leave a mechanism that can be inverted"):
+        dv.release(people, column="region", guarantee="ldp=0", invertible=True)
+    assert dv.release(people, column="region", mechanism=mechanism, invertible=True).rows == people.num_rows
+
+
 def test_a_guarantee_with_a_mechanism_is_checked(people: pa.Table, mechanism: dv.Channel) -> None:
     assert dv.release(people, column="region", mechanism=mechanism, guarantee="ldp=1.61").rows == people.num_rows
     with pytest.raises(dv.DivulgeError, match=r"keep ldp=1\.6"):

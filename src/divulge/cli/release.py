@@ -42,6 +42,9 @@ def command(
     raise_small: Annotated[
         bool, typer.Option("--raise-small", help="Raise entries below 2^-53 to 2^-53 instead of refusing them.")
     ] = False,
+    invertible: Annotated[
+        bool, typer.Option("--invertible", help="Only a mechanism from which frequencies can be estimated.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
     receipt: Annotated[
         Path | None, typer.Option("--receipt", metavar="FILE", help="Where the receipt goes, if not beside the output.")
@@ -72,9 +75,9 @@ def command(
         done = dv.release(
             table, out, column=column[0] if len(column) == 1 else column, mechanism=channel, guarantee=guarantee,
             utility=utility, prior=None if prior is None else read_prior(prior, channel), null_as=null_as,
-            only_column=only_column, raise_small=raise_small, force=force, receipt=receipt,
+            only_column=only_column, raise_small=raise_small, invertible=invertible, force=force, receipt=receipt,
             ledger=None if no_ledger else default_ledger(ledger), budget=budget, source_name=source_name,
-            engine=engine, unit=unit, progress=progress,
+            engine=engine, unit=unit, progress=progress, warn=note,
         )  # fmt: skip
     scale = nats_per(unit)
     promised = {kind: value / scale for kind, value in done.guarantees.items()}
@@ -91,8 +94,6 @@ def command(
             say(f"designed for {', '.join(map(repr, part.columns))}: {part.channel.exact!r}\n")
     say(f"{done.rows:,} rows of {', '.join(map(repr, done.columns))} released")
     say("guarantee: " + ", ".join(f"{kind} {number(value, 6)}" for kind, value in promised.items()) + f" {unit}")
-    for warning in done.warnings:
-        note(warning)
 
 
 def _stop(*_: Any) -> None:

@@ -215,7 +215,8 @@ def right_inverse(channel: Channel) -> np.ndarray:
     The inverse of an exact channel of up to 64 secrets is computed exactly, then rounded once.
     """
     matrix = channel.matrix.toarray() if channel.sparse else channel.matrix
-    _check_identifiable(channel, exact.as_floats(matrix))
+    if rank(exact.as_floats(matrix)) < matrix.shape[0]:
+        raise _lost(channel, exact.as_floats(matrix))
     if channel.exact and matrix.shape[0] == matrix.shape[1] <= _EXACT_UP_TO:
         try:
             return exact.as_floats(exact.to_fractions(exact.fmpq_mat(matrix).inv()))
@@ -225,10 +226,10 @@ def right_inverse(channel: Channel) -> np.ndarray:
     return np.linalg.inv(floats) if floats.shape[0] == floats.shape[1] else np.linalg.pinv(floats)
 
 
-def _check_identifiable(channel: Channel, matrix: np.ndarray) -> None:
+def rank(matrix: np.ndarray) -> int:
+    """Return how many rows of a float matrix are linearly independent, as far as doubles tell."""
     values = np.linalg.svd(matrix, compute_uv=False)
-    if len(values) < matrix.shape[0] or not values[-1] > values[0] * max(matrix.shape) * np.finfo(float).eps:
-        raise _lost(channel, matrix)
+    return int((values > values[0] * max(matrix.shape) * np.finfo(float).eps).sum())
 
 
 def _lost(channel: Channel, matrix: np.ndarray) -> DivulgeError:
@@ -244,7 +245,7 @@ def _lost(channel: Channel, matrix: np.ndarray) -> DivulgeError:
     shown = " ".join(terms[:6]).removeprefix("+ ") + (" ..." if len(terms) > 6 else "")
     return DivulgeError.of(
         "mechanism", "let the frequencies be identified", "the combination that leaves no trace in its outcomes", shown,
-        "such a release cannot be inverted; release with a mechanism whose rows are linearly independent.",
+        "such a release cannot be inverted; invertible=True (--invertible) designs one that can.",
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """From a table and a mechanism to a released table and its receipt."""
 
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,26 +9,16 @@ from typing import Any
 
 from divulge import __version__
 from divulge.errors import DivulgeError
-from divulge.extras import require
 from divulge.guarantees.catalog import as_guarantee
-from divulge.guarantees.kinds import LDP
-from divulge.model.channel import Channel
-from divulge.model.convert import as_prior
-from divulge.model.integer import IntegerChannel
-from divulge.model.joint import Joint
-from divulge.model.prior import Prior
 from divulge.releasing import sinks
-from divulge.releasing.counting import Contingency, EngineName, by_spark, contingency
+from divulge.releasing.choosing import COUNTED, MOST_SECRETS, mechanisms_for
+from divulge.releasing.counting import EngineName, by_spark
+from divulge.releasing.estimate import rank
 from divulge.releasing.plan import Faults, Part, Plan
-from divulge.releasing.promised import Spent, promises, together
+from divulge.releasing.promised import Spent, together
 from divulge.releasing.receipt import Mechanism, Receipt, now
 from divulge.releasing.sources import Source, open_source
 from divulge.units import Unit
-
-MOST_SECRETS = 512
-"""Up to so many combinations of several columns are designed for as one secret."""
-
-COUNTED = "counted from the released column itself: the mechanism tells how often each value occurs"
 
 Progress = Callable[[int, int | None], None]
 
@@ -58,6 +48,7 @@ def release(
     null_as: Hashable = None,
     only_column: bool = False,
     raise_small: bool = False,
+    invertible: bool = False,
     force: bool = False,
     receipt: str | os.PathLike[str] | None = None,
     ledger: Any = None,
@@ -66,6 +57,7 @@ def release(
     engine: EngineName = "local",
     unit: Unit = "nats",
     progress: Progress | None = None,
+    warn: Callable[[str], object] = lambda warning: None,
 ) -> Receipt:
     """Return the receipt of a release: every value of the column replaced by a fresh draw from its row of a mechanism.
 
@@ -95,6 +87,9 @@ def release(
         Drop all other columns.
     raise_small : bool
         Raise entries below 2^-53 to 2^-53 instead of refusing the mechanism.
+    invertible : bool
+        Only release what frequencies can be estimated from. Where the design for a guarantee cannot be inverted, the
+        named mechanism under the same guarantee whose estimates vary least takes its place.
     force : bool
         Replace an output that exists.
     receipt : path, optional
@@ -110,6 +105,8 @@ def release(
     unit : "nats" or "bits"
         What the guarantees and the budget are in; the receipt is in nats.
     progress : function of (rows done, rows in all or None), optional
+    warn : function of str, optional
+        Gets every warning of the receipt before a row is drawn.
 
     Returns
     -------
@@ -142,7 +139,9 @@ def release(
     outputs = _outputs(chosen_engine, sink, receipt, force)
     several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
     wanted = tuple(as_guarantee(one) for one in several)
-    chosen = _mechanisms(chosen_engine.counted, columns, mechanism, wanted, unit, utility, prior, null_as, raise_small)
+    chosen = mechanisms_for(
+        chosen_engine.counted, columns, mechanism, wanted, unit, utility, prior, null_as, raise_small, invertible
+    )
     plan = Plan(tuple(Part.of(part, null_as) for part in chosen), table.schema, only_column, table.codable)
     total = together([Spent(m.columns, m.channel, m.prior) for m in chosen], None)
     if len(chosen) == 1:
@@ -152,6 +151,8 @@ def release(
         output=None if outputs.sink is None else outputs.sink.name, null_as=null_as, untouched=plan.untouched,
         warnings=_warnings(plan), created=now(), version=__version__,
     )  # fmt: skip
+    for warning in made.warnings:
+        warn(warning)
     allowed = None if budget is None else as_guarantee(budget, "budget").read_in(unit, to_keep=True)
     with _recorded(ledger, allowed, table, source_name, made) as entry:
         return _carried_out(chosen_engine, plan, made, outputs, force, progress, entry)
@@ -273,130 +274,6 @@ class _Unrecorded:
         """Record nothing."""
 
 
-def _mechanisms(
-    source: Any,
-    columns: tuple[str, ...],
-    mechanism: Any,
-    guarantees: tuple[Any, ...],
-    unit: Unit,
-    utility: Any,
-    prior: Any,
-    null_as: Hashable,
-    raise_small: bool,
-) -> list[Mechanism]:
-    """Return one mechanism for each group of columns: those given, or those designed for the guarantee."""
-    if mechanism is None and not guarantees:
-        raise DivulgeError("give a mechanism or a guarantee; there is neither.")
-    if mechanism is None:
-        kept = tuple(one.read_in(unit, to_keep=True) for one in guarantees)
-        return _designed(source, columns, kept, utility, prior, null_as)
-    if isinstance(mechanism, Mapping) and len(columns) > 1 and set(mechanism) == set(columns):
-        groups = [((name,), mechanism[name]) for name in columns]
-    else:
-        groups = [(columns, mechanism)]
-    if prior is not None and len(groups) > 1:
-        raise DivulgeError.of("prior", "go with one mechanism for all columns", "it", "given with several")
-    known = None if prior is None else as_prior(prior)
-    chosen: list[Mechanism] = []
-    for names, given in groups:
-        whole = IntegerChannel.of(getattr(given, "channel", given), raise_small=raise_small)
-        chosen.append(certified(names, whole, known, "given" if known is not None else "none"))
-    for guarantee in guarantees:
-        _check(guarantee, chosen, unit)
-    return chosen
-
-
-def certified(columns: tuple[str, ...], channel: IntegerChannel, prior: Prior | None, prior_source: str) -> Mechanism:
-    """Return the mechanism with the guarantees of exactly its integers."""
-    aligned = None if prior is None else prior.aligned(channel.secrets, "the mechanism")
-    return Mechanism(columns, channel, aligned, prior_source, promises(channel.weights, aligned))
-
-
-def _check(guarantee: Any, chosen: Sequence[Mechanism], unit: Unit = "nats") -> None:
-    """Refuse mechanisms that do not keep the guarantee."""
-    if len(chosen) > 1:
-        total = together([Spent(m.columns, m.channel, m.prior) for m in chosen], None)
-        allowed = guarantee.read_in(unit, to_keep=True).values().get("epsilon", -1)
-        if not total.get(guarantee.kind, float("inf")) <= float(allowed):
-            raise DivulgeError.of("mechanism", f"keep {guarantee}", "what its parts give together", f"{total}")
-        return
-    only = chosen[0]
-    if guarantee.about == "joint" and only.prior is None:
-        raise DivulgeError.of("prior", f"be given to check {guarantee}", "it", "absent")
-    exact = only.channel.exact
-    verdict = guarantee.holds_for(exact if only.prior is None else Joint(only.prior, exact), unit)
-    if not verdict.holds:
-        raise DivulgeError.of("mechanism", f"keep {guarantee}", "its measured value", str(verdict.measured))
-
-
-def _designed(
-    source: Any, columns: tuple[str, ...], guarantees: tuple[Any, ...], utility: Any, prior: Any, null_as: Hashable
-) -> list[Mechanism]:
-    """Return mechanisms designed for the guarantees: one for all columns while their combinations are few enough.
-
-    Beyond that each of the k columns gets its share, epsilon/k of ldp, which together are epsilon-ldp and therefore
-    also epsilon-pml, -pmc and -lip of all columns.
-    """
-    from divulge.designing.design import design
-
-    known = None if prior is None else as_prior(prior)
-    counts = None if known is not None else contingency(source, columns)
-    if counts is not None and len(counts.counts) > MOST_SECRETS and len(columns) > 1:
-        if not all(one.kind in ("ldp", "pml", "pmc", "lip") for one in guarantees):
-            names = ", ".join(map(str, guarantees))
-            raise DivulgeError.of(
-                "guarantee", "be ldp, pml, pmc or lip for so many combinations of columns", "it", names
-            )
-        epsilon = min(float(one.values()["epsilon"]) for one in guarantees)
-        share = (LDP(epsilon / len(columns) * (1 - 2**-40)),)
-        return [part for name in columns for part in _designed(source, (name,), share, utility, None, null_as)]
-    if known is None:
-        assert counts is not None
-        known = prior_of(counts, null_as)
-    made = design(known, *guarantees, utility=utility)
-    whole = IntegerChannel.of(_named(made.channel, known))
-    chosen = [certified(columns, whole, known, "given" if counts is None else COUNTED)]
-    for guarantee in guarantees:
-        _check(guarantee, chosen)
-    return chosen
-
-
-def _named(design: Channel, prior: Prior) -> Channel:
-    """Return a designed channel whose outcomes are called after the secrets they are likeliest to come from.
-
-    Each secret names at most one outcome; the assignment maximizes the probability that an outcome names its secret.
-    Outcomes beyond that are called "other 1", "other 2", ...
-    """
-    optimize = require("scipy.optimize", "science")
-    rows, columns = optimize.linear_sum_assignment(prior.floats[:, None] * design.floats, maximize=True)
-    secrets = prior.secrets
-    names: dict[int, Hashable] = {int(y): secrets[int(x)] for x, y in zip(rows, columns, strict=True)}
-    for y in range(design.shape[1]):
-        other = f"other {len(names) - len(rows) + 1}"
-        first = secrets[0]
-        names.setdefault(y, (other,) * len(first) if isinstance(first, tuple) else other)
-    return Channel(design.matrix, secrets, [names[y] for y in range(design.shape[1])])
-
-
-def prior_of(counts: Contingency, null_as: Hashable = None) -> Prior:
-    """Return the empirical prior of counted columns; a missing value counts as `null_as`, or is refused without it."""
-    faults = Faults()
-    if null_as is None:
-        for column, missing in zip(counts.columns, counts.missing, strict=True):
-            if missing:
-                faults.missing[(column,)] = missing
-    faults.refuse()
-    named: dict[Hashable, int] = {}
-    for key, count in counts.to_dict().items():
-        if isinstance(key, tuple) and len(counts.columns) > 1:
-            named[tuple(null_as if part is None else part for part in key)] = count
-        else:
-            named[null_as if key is None else key] = count
-    if not named:
-        raise DivulgeError.of("source", "have at least one row to count", "it", "empty")
-    return Prior.from_counts(dict(sorted(named.items(), key=lambda item: (-item[1], str(item[0])))))
-
-
 def _warnings(plan: Plan) -> tuple[str, ...]:
     """Return what the reader of the receipt has to know."""
     said = ["The rows are in the order of the source: whoever knows whose row is where can link what was released."]
@@ -407,4 +284,19 @@ def _warnings(plan: Plan) -> tuple[str, ...]:
         said.append(f"The prior was {COUNTED}.")
     if len(plan.parts) > 1:
         said.append("The columns were released independently of each other; together they guarantee the sum of ldp.")
+    said += [warning for part in plan.parts for warning in _blind(part.mechanism)]
     return tuple(said)
+
+
+def _blind(mechanism: Mechanism) -> list[str]:
+    """Say if frequencies cannot be estimated from what this mechanism releases."""
+    n, m = mechanism.channel.shape
+    told = min(n, m) if n > MOST_SECRETS else rank(mechanism.channel.weights.astype(float))
+    if told >= n:
+        return []
+    names = ", ".join(map(repr, mechanism.columns))
+    return [
+        f"How frequent the {n} values of {names} were cannot be estimated from this release: it tells {told} of {n} "
+        "combinations of their frequencies. Hint: with invertible=True (--invertible) a guarantee gives a mechanism "
+        "that tells all of them; so may a weaker guarantee."
+    ]
