@@ -184,6 +184,44 @@ def test_outcomes_that_could_have_occurred_widen_the_bounds() -> None:
     assert any("never occurred" in note for note in found.notes)
 
 
+def test_bounds_hold_though_most_outcomes_never_occur() -> None:
+    """5,000 outcomes, 600 rows: lower bounds hold for all outcomes, upper ones for those that occur."""
+    rng = np.random.default_rng(8)
+    prior = np.array([0.85, 0.1, 0.05])
+    tail = 1 / np.arange(1.0, 5001.0)
+    missed, cases, worse_unseen = 0, 150, 0
+    for case in range(cases):
+        channel = np.tile(tail, (3, 1)) * (1 if case % 2 else rng.lognormal(0, 0.7, (3, 5000)))
+        channel /= channel.sum(axis=1, keepdims=True)
+        counts = rng.multinomial(600, (prior[:, None] * channel).ravel()).reshape(3, 5000)
+        found = dv.audit(counts, secret=None, released=None, confidence=0.8)
+        secrets, outcomes = list(found.secrets), list(found.outcomes)
+        truth, seen = np.log(channel / (prior @ channel)), np.ix_(secrets, outcomes)
+        everywhere = {"pml": truth.max(), "pmc": -truth.min(), "ldp": np.ptp(truth, axis=0).max()}
+        occurring = {"pml": truth[seen].max(), "pmc": -truth[seen].min(), "ldp": np.ptp(truth[seen], axis=0).max()}
+        bounds = found.measures
+        missed += any(
+            not bounds[name].lower <= everywhere[name] + 1e-12 or not occurring[name] <= bounds[name].upper + 1e-12
+            for name in everywhere
+        )
+        worse_unseen += everywhere["pml"] > occurring["pml"]
+        assert len(outcomes) < 600
+    assert missed <= 0.2 * cases
+    assert worse_unseen > 0.3 * cases, "what never occurred leaks more, as the notes of an audit say"
+
+
+def test_an_outcome_that_nobody_saw_can_leak_more_than_the_upper_bound() -> None:
+    """One row in a million with the second secret rings an alarm that proves it: pml log 2, and none in the rows."""
+    found = dv.audit([[500_000, 0], [500_000, 0]], secret=["a", "b"], released=["quiet", "alarm"])
+    assert found.outcomes == ("quiet",)
+    assert found.measures["pml"].upper < 0.02 < math.log(2)
+    assert any("never occurred" in note and "could leak more" in note for note in found.notes)
+    alarm = dv.Channel([["1", "0"], ["999999/1000000", "1/1000000"]], ["a", "b"], ["quiet", "alarm"])
+    known = dv.audit([[500_000], [500_000]], secret=["a", "b"], released=["quiet"], mechanism=alarm).known
+    assert known is not None
+    assert known.values["pml"] == pytest.approx(math.log(2))
+
+
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
@@ -230,3 +268,20 @@ def test_guessability_bounds_the_best_guesser_from_below() -> None:
     repeated = dv.guessability(x, np.round(rng.normal(2.0 * x)), method="frequentist")
     assert 0.75 < repeated.accuracy < 0.9
     assert repeated.upper == 1.0
+
+
+@pytest.mark.parametrize("neighbors", [0, -1, 51, 2.5, math.nan, True, "3"])
+def test_neighbors_are_a_whole_number_of_training_rows(neighbors: object) -> None:
+    with pytest.raises(dv.DivulgeError, match=r"neighbors.*from 1 to 50"):
+        dv.guessability([0, 1] * 50, range(100), neighbors=neighbors)  # type: ignore[arg-type]
+    assert dv.guessability([0, 1] * 50, range(100), neighbors=np.int64(50)).rows == 50
+
+
+def test_guessability_refuses_what_is_no_column() -> None:
+    y = np.arange(100.0)
+    for secrets in ([None] * 100, [math.nan, 1.0] * 50, [[0, 1]] * 50, 5):
+        with pytest.raises(dv.DivulgeError, match="secrets"):
+            dv.guessability(secrets, y)
+    for outcomes in (["a"] * 100, [[1, 2], [3]] * 50, [math.inf] * 100, y[:50], 5, []):
+        with pytest.raises(dv.DivulgeError, match="outcomes"):
+            dv.guessability([0, 1] * 50, outcomes)

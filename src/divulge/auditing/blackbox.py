@@ -9,6 +9,7 @@ import numpy as np
 from divulge.auditing.bounds import clopper_pearson
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.releasing.coding import text_of
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,12 @@ def guessability(
         Finite numbers.
     method : "nearest" (majority of the nearest neighbors) or "frequentist" (for outcomes that repeat)
     neighbors : int, optional
-        log2 of the training rows when not given.
+        From 1 to the number of training rows; log2 of it when not given.
+
+    Raises
+    ------
+    DivulgeError
+        For missing secrets, outcomes that are no finite numbers, and neighbors that are no such whole number.
 
     References
     ----------
@@ -100,27 +106,52 @@ def guessability(
     >>> found.accuracy, found.before
     (1.0, 0.5)
     """
-    labels, x = np.unique(np.asarray(secrets), return_inverse=True)
-    try:
-        y = np.asarray(outcomes, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DivulgeError.of("outcomes", "be numbers, one row for each secret", "one of them", "none") from None
-    y = y.reshape(y.shape[0] if y.ndim else 1, -1) if y.size else np.empty((0, 1))
     if method not in METHODS:
         raise DivulgeError.of("method", f"be one of {', '.join(METHODS)}", "it", repr(method))
     if not 0 < confidence < 1:
         raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
-    if not (len(x) == len(y) >= 4 and np.isfinite(y).all()):
+    x, y = _coded(secrets), _numbers(outcomes)
+    if not len(x) == len(y) >= 4:
         raise DivulgeError.of(
-            "outcomes", "be finite numbers, one row for each of at least 4 secrets", "they", "are not"
+            "outcomes", "have one row for each of at least 4 secrets", "their number", f"{len(y)} for {len(x)}"
         )
     train, test = slice(0, None, 2), slice(1, None, 2)
-    count = neighbors or max(1, round(math.log2(len(x[train]))))
-    guess = METHODS[method](y[train], x[train], y[test], min(count, len(x[train])))
+    count = _neighbors(neighbors, len(x[train]))
+    guess = METHODS[method](y[train], x[train], y[test], count)
     right, n = int((guess == x[test]).sum()), len(guess)
     low = clopper_pearson(np.array([right]), np.array([n]), 2 * (1 - confidence))[0][0]
-    before = float(np.bincount(x, minlength=len(labels)).max() / len(x))
+    before = float(np.bincount(x).max() / len(x))
     accuracy = right / n
     upper = 1 - (1 - accuracy) / 2 if method == "nearest" else 1.0
     leakage = max(0.0, math.log(accuracy / before)) if right else 0.0
     return Guessability(accuracy, float(low), upper, before, leakage, method, n, confidence)
+
+
+def _coded(secrets: Any) -> np.ndarray:
+    """Return the secrets as positions of an alphabet; refuse missing ones."""
+    given = np.asarray(secrets, dtype=object)
+    labels = given.tolist() if given.ndim == 1 else [None]
+    if any(text_of(label) is None for label in labels):
+        raise DivulgeError.of("secrets", "be a column of labels, none missing", "one of them", "none")
+    places: dict[Any, int] = {}
+    return np.array([places.setdefault(label, len(places)) for label in labels], dtype=np.int64)
+
+
+def _numbers(outcomes: Any) -> np.ndarray:
+    """Return the outcomes as floats of shape (n, d)."""
+    try:
+        y = np.asarray(outcomes, dtype=np.float64)
+    except (TypeError, ValueError):
+        y = np.array(math.nan)
+    if y.ndim == 0 or not np.isfinite(y).all():
+        raise DivulgeError.of("outcomes", "be finite numbers, one row for each secret", "one of them", "none")
+    return y.reshape(len(y), -1) if y.size else np.empty((0, 1))
+
+
+def _neighbors(given: Any, most: int) -> int:
+    """Return how many neighbors vote."""
+    if given is None:
+        return max(1, round(math.log2(most)))
+    if isinstance(given, bool) or not (isinstance(given, (int, np.integer)) and 1 <= given <= most):
+        raise DivulgeError.of("neighbors", f"be a whole number from 1 to {most}", "it", repr(given))
+    return int(given)
