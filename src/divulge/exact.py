@@ -104,9 +104,19 @@ def log(value: Rational | int, unit: Unit = "nats") -> float:
         return -math.inf
     if value == 1:
         return 0.0
-    if unit == "bits":
-        return correctly_rounded(lambda: arb(value).log() / arb(Fraction(2)).log())
-    return correctly_rounded(lambda: arb(value).log())
+    return rounded_log(lambda: arb(value).log(), unit)
+
+
+def rounded_log(ball: Callable[[], Any], unit: Unit = "nats") -> float:
+    """Return the double nearest to the logarithmic quantity that `ball()` encloses in nats, in `unit`.
+
+    Examples
+    --------
+    >>> rounded_log(lambda: arb(8).log() / 2, "bits")
+    1.5
+    """
+    nats_per(unit)
+    return correctly_rounded(ball if unit == "nats" else lambda: ball() / arb(2).log())
 
 
 def weighted_log_sum(terms: Iterable[tuple[Rational, Rational]], unit: Unit = "nats") -> float:
@@ -127,13 +137,38 @@ def weighted_log_sum(terms: Iterable[tuple[Rational, Rational]], unit: Unit = "n
         return 0.0
     if 0 in merged:
         return -math.inf if merged[0] > 0 else math.inf
-    divisor = Fraction(2) if unit == "bits" else None
+    return rounded_log(lambda: sum((arb(w) * arb(r).log() for r, w in merged.items()), start=arb(0)), unit)
 
-    def ball() -> Any:
-        total = sum((arb(w) * arb(r).log() for r, w in merged.items()), start=arb(Fraction(0)))
-        return total if divisor is None else total / arb(divisor).log()
 
-    return correctly_rounded(ball)
+def log_sum_exp(logs: Iterable[Any]) -> Any:
+    """Return the ball of log(e^l_1 + e^l_2 + ...) of python-flint `arb`s, the largest factored out.
+
+    Examples
+    --------
+    >>> correctly_rounded(lambda: log_sum_exp([arb(0), arb(0), arb(-1000)]))  # log 2
+    0.6931471805599453
+    """
+    falling = sorted(logs, key=lambda log: float(log.mid()), reverse=True)
+    peak, rest = falling[0], falling[1:]
+    others: Any = sum(((log - peak).exp() for log in rest), start=arb(0))
+    return peak + others.log1p()
+
+
+def total(values: Iterable[Fraction]) -> Fraction:
+    """Return the sum, of neighbors first and then of their sums: long fractions are met last.
+
+    Examples
+    --------
+    >>> total([Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)])
+    Fraction(1, 1)
+    """
+    import flint
+
+    level = [flint.fmpq(v.numerator, v.denominator) for v in values] or [flint.fmpq(0)]
+    while len(level) > 1:
+        odd = level[len(level) // 2 * 2 :]
+        level = [a + b for a, b in zip(level[::2], level[1::2], strict=False)] + odd
+    return Fraction(int(level[0].p), int(level[0].q))
 
 
 def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -124,7 +124,7 @@ DEFINITIONS = {
 
 
 def test_every_f_divergence_from_its_definition() -> None:
-    from divulge.measures.divergence import DIVERGENCES
+    from divulge.measures.convex import DIVERGENCES
 
     assert set(DEFINITIONS) == set(DIVERGENCES)
     rng = np.random.default_rng(4)

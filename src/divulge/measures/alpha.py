@@ -8,10 +8,12 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.measures.capacity import maximal_leakage, total
+from divulge.measures.capacity import dense_row, log_of_excess, maximal_leakage, total
 from divulge.measures.columns import column_ends, largest_joint, panels
-from divulge.measures.density import seen
-from divulge.measures.entropy import checked_order
+from divulge.measures.convex import power_term
+from divulge.measures.density import log_ratio, seen
+from divulge.measures.divergence import absent_mass, column_means
+from divulge.measures.entropy import a_log, checked_order, exact_order, log_of_rest
 from divulge.measures.guessing import min_entropy_leakage
 from divulge.measures.information import mutual_information
 from divulge.measures.shannon import Capacity, capacity
@@ -21,6 +23,9 @@ from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.units import Unit, nats_per
+
+_FAINT = -650.0
+"""Logarithm of a weight that is too close to underflow."""
 
 
 def sibson(joint: Any, order: float, unit: Unit = "nats") -> float:
@@ -36,7 +41,7 @@ def sibson(joint: Any, order: float, unit: Unit = "nats") -> float:
     Returns
     -------
     float
-        In [0, log min(N, M)], rising with the order.
+        In [0, log min(N, M)], rising with the order. Correctly rounded for exact joints.
 
     References
     ----------
@@ -52,18 +57,19 @@ def sibson(joint: Any, order: float, unit: Unit = "nats") -> float:
     if a == 1:
         return mutual_information(joint, unit)
     if a == 0:
-        return _log(1 / _support_masses(joint).max(), unit)
+        return _of_order_zero(joint) / nats_per(unit) if not joint.exact else exact.log(1 / _masses(joint).max(), unit)
     if a == math.inf:
-        return _log(total(column_ends(joint.c, np.flatnonzero(joint.prior.support))[0]), unit)
-    value = _near_one(joint, a) if abs(a - 1) < 0.5 else _far_from_one(joint, a)
-    return max(value, 0.0) / nats_per(unit)
+        return _of_order_infinity(joint, unit)
+    if joint.exact:
+        return _exact_value(joint, exact_order(order), Fraction(1), unit)
+    return max(_float_sibson(joint, a), 0.0) / nats_per(unit)
 
 
 def arimoto(joint: Any, order: float, unit: Unit = "nats") -> float:
     r"""Return Arimoto's mutual information of order a, H_a(X) - H_a(X | Y), in nats.
 
     Equal to Sibson's under the tilted prior P_x^a / sum_x P_x^a. Order 1 is mutual information, +inf the min-entropy
-    leakage.
+    leakage. Correctly rounded for exact joints.
 
     References
     ----------
@@ -79,9 +85,11 @@ def arimoto(joint: Any, order: float, unit: Unit = "nats") -> float:
     joint, a = as_joint(joint), checked_order(order)
     if a == math.inf:
         return min_entropy_leakage(joint, unit)
-    if a == 1 or a == 0 or abs(a - 1) < 0.5:
-        return sibson(joint if a == 1 else Joint(_tilted(joint.prior, a), joint.channel), a, unit)
-    return max(_arimoto_far_from_one(joint, a), 0.0) / nats_per(unit)
+    if joint.exact and 0 < a != 1:
+        return _exact_value(joint, exact_order(order), exact_order(order), unit)
+    if a in (0, 1):
+        return sibson(Joint(_uniform(joint.prior), joint.channel) if a == 0 else joint, a, unit)
+    return max(_float_arimoto(joint, a), 0.0) / nats_per(unit)
 
 
 def alpha_leakage(joint: Any, order: float, unit: Unit = "nats") -> float:
@@ -99,7 +107,8 @@ def alpha_leakage(joint: Any, order: float, unit: Unit = "nats") -> float:
     >>> alpha_leakage(Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]]), float("inf"), unit="bits")
     1.0
     """
-    return arimoto(joint, checked_order(order, 1.0), unit)
+    checked_order(order, 1.0)
+    return arimoto(joint, order, unit)
 
 
 def maximal_alpha_leakage(joint: Any, order: float, unit: Unit = "nats") -> float:
@@ -173,79 +182,109 @@ def sibson_capacity(channel: Any, order: float, unit: Unit = "nats", *, toleranc
     return Capacity(value / scale, max(value - slack, 0.0) / scale, upper / scale, prior, unit)
 
 
-def _log(ratio: Any, unit: Unit) -> float:
-    if isinstance(ratio, Fraction):
-        return exact.log(ratio, unit)
-    return max(math.log(ratio), 0.0) / nats_per(unit)
+def _of_order_zero(joint: Joint) -> float:
+    """Return -log max_y P(x: C_xy > 0)."""
+    absent = absent_mass(joint.c, joint.p)[joint.occurring]
+    y = int(absent.argmin())
+    return log_of_rest(float(absent[y]), float(_masses(joint)[joint.occurring][y]))
 
 
-def _tilted(prior: Prior, a: float) -> Prior:
-    """Return P^a / sum P^a over the support."""
-    if prior.exact and a.is_integer() and a <= 64:
-        weights = np.array([p ** int(a) if p > 0 else p for p in prior.probabilities.tolist()], dtype=object)
-    else:
-        weights = np.where(prior.floats > 0, (prior.floats / prior.floats.max()) ** a, 0.0)
-    return Prior(weights / weights.sum(), prior.secrets)
+def _of_order_infinity(joint: Joint, unit: Unit) -> float:
+    """Return log sum_y max_x C_xy over the secrets with P_x > 0."""
+    top = column_ends(joint.c, np.flatnonzero(joint.prior.support))[0]
+    if joint.exact:
+        return exact.log(total(top), unit)
+    return max(log_of_excess(top, dense_row(joint.c, int(np.argmax(joint.p))), 1.0), 0.0) / nats_per(unit)
 
 
-def _support_masses(joint: Joint) -> np.ndarray:
+def _exact_value(joint: Joint, a: Fraction, tilt: Fraction, unit: Unit) -> float:
+    """Return Sibson's information of order a under the prior P^tilt / sum P^tilt, correctly rounded.
+
+    With tilt 1 it is Sibson's under P itself, with tilt a Arimoto's.
+    """
+    x, y = np.flatnonzero(joint.prior.support), seen(joint)
+    part = joint.c[np.ix_(x, y)]
+    if (part == part[0]).all():
+        return 0.0
+
+    def ball() -> Any:
+        weights = [a_log(p, tilt) for p in joint.p[x].tolist()]
+        columns = [
+            exact.log_sum_exp(w + a_log(c, a) for w, c in zip(weights, column, strict=True) if c > 0)
+            for column in part.T.tolist()
+        ]
+        whole, roots = exact.log_sum_exp(weights), exact.log_sum_exp(column / exact.arb(a) for column in columns)
+        return exact.arb(a / (a - 1)) * (roots - whole / exact.arb(a))
+
+    return exact.rounded_log(ball, unit)
+
+
+def _uniform(prior: Prior) -> Prior:
+    """Return the uniform prior on the support, exact."""
+    return Prior.from_counts(prior.support.astype(int).tolist(), prior.secrets)
+
+
+def _masses(joint: Joint) -> np.ndarray:
     """Return P(x: C_xy > 0) for each outcome."""
     if is_sparse(joint.c):
-        return np.minimum(np.asarray((joint.c != 0).astype(np.float64).T @ joint.p).ravel(), 1.0)
-    possible = (joint.c > 0).astype(object if joint.exact else np.float64)
-    masses = joint.p @ possible
-    return masses if joint.exact else np.minimum(masses, 1.0)
+        return np.asarray((joint.c != 0).astype(np.float64).T @ joint.p).ravel()
+    return joint.p @ (joint.c > 0).astype(object if joint.exact else np.float64)
 
 
-def _column_sums(joint: Joint, columns: np.ndarray, term: Any, scale: np.ndarray) -> np.ndarray:
-    """Return sum_x term(P_x, C_xy / scale_y) for the columns, 0 where C_xy = 0; by panels, or by stored entries."""
-    likely = np.flatnonzero(joint.prior.support)
-    c, p = joint.channel.floats, joint.prior.floats[likely]
-    c = c if len(likely) == c.shape[0] else c[likely]
+def _float_sibson(joint: Joint, a: float) -> float:
+    """Return Sibson's information of a float joint."""
+    y, c, p = seen(joint), joint.channel.floats, joint.prior.floats
+    excess = column_means(joint, lambda t, u: power_term(t, u, a))[y]
+    top = column_ends(c, np.flatnonzero(joint.prior.support))[0][y]
+    sums = _column_sums(c, p, y, top, lambda p, c: p * c**a)
+    return _of_moments(a, joint.outer[y], excess, top, np.log(sums))
+
+
+def _float_arimoto(joint: Joint, a: float) -> float:
+    """Return Sibson's information under the tilted prior; secrets whose weight underflows there count by (P C)^a."""
+    y, c, p = seen(joint), joint.channel.floats, joint.prior.floats
+    likeliest = p.max()
+    logs = np.where(p > 0, a * log_ratio(p, np.full(len(p), likeliest)), -np.inf)
+    weights, faint = np.where(logs < _FAINT, 0.0, np.exp(logs)), np.where(logs < _FAINT, p, 0.0)
+    whole = math.fsum(weights.tolist())
+    tilted = Joint(Prior(weights / whole, joint.secrets), joint.channel)
+    q, top = tilted.outer[y], largest_joint(c, p)[y] / likeliest
+
+    def sums(p: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        return _column_sums(c, p / likeliest, y, scale, lambda p, c: (p * c) ** a) / whole
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        excess = column_means(tilted, lambda t, u: power_term(t, u, a))[y] + sums(faint, q)
+    return _of_moments(a, q, excess, top, np.log(sums(p, top)))
+
+
+def _of_moments(a: float, q: np.ndarray, excess: np.ndarray, scale: np.ndarray, logs: np.ndarray) -> float:
+    """Return a/(a-1) log sum_y r_y with r_y = q_y (1 + excess_y)^(1/a) = scale_y e^(logs_y / a).
+
+    excess_y = sum_x P_x (L^a - 1 - a (L - 1)) has terms of one sign, and so has sum_y (r_y - q_y) = sum_y r_y - 1: no
+    digits cancel near independence. Far from it the second form of r_y counts, which has the largest entry in front.
+    """
+    near = np.abs(excess) < 0.5
+    growths = np.where(near, np.log1p(np.where(near, excess, 0.0)) / a, log_ratio(scale, q) + logs / a)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        roots = np.where(near, np.log(q) + growths, np.log(scale) + logs / a)
+        gains = np.where(growths < 1, q * np.expm1(growths), scale * np.exp(logs / a) - q)
+    whole = math.fsum(gains.tolist())
+    if whole > -0.5:
+        return a / (a - 1) * math.log1p(whole)
+    return a / (a - 1) * (float(roots.max()) + math.log(math.fsum(np.exp(roots - roots.max()).tolist())))
+
+
+def _column_sums(c: Any, p: np.ndarray, columns: np.ndarray, scale: np.ndarray, term: Any) -> np.ndarray:
+    """Return sum_x term(p_x, C_xy / scale_y) over p_x > 0, C_xy > 0 for some columns, by panels or stored entries."""
     if is_sparse(c):
         part = c[:, columns]
-        column = np.repeat(np.arange(len(columns)), np.diff(part.indptr))
-        return np.bincount(column, term(p[part.indices], part.data / scale[column]), minlength=len(columns))
+        live = p[part.indices] > 0
+        column = np.repeat(np.arange(len(columns)), np.diff(part.indptr))[live]
+        terms = term(p[part.indices[live]], part.data[live] / scale[column])
+        return np.bincount(column, terms, minlength=len(columns))
     sums = np.zeros(len(columns))
     for rows in panels(c):
-        sums += term(p[rows, None], c[rows][:, columns] / scale).sum(axis=0)
+        live = p[rows] > 0
+        sums += term(p[rows][live][:, None], c[rows][live][:, columns] / scale).sum(axis=0)
     return sums
-
-
-def _near_one(joint: Joint, a: float) -> float:
-    """Return a/(a-1) log sum_y q_y (sum_x P_x L^a)^(1/a), where sum_x P_x L^a - 1 = sum_x P_x (L^a - L) is small."""
-    y = seen(joint)
-    q = exact.as_floats(joint.outer[y])
-
-    def surplus(p: np.ndarray, lift: np.ndarray) -> np.ndarray:
-        logs = np.log(np.where(lift > 0, lift, 1.0))
-        return p * lift * np.expm1((a - 1) * logs)
-
-    excess = _column_sums(joint, y, surplus, q)
-    growth = math.fsum((q * np.expm1(np.log1p(excess) / a)).tolist())
-    return a / (a - 1) * math.log1p(growth)
-
-
-def _far_from_one(joint: Joint, a: float) -> float:
-    """Return a/(a-1) log sum_y t_y (sum_x P_x (C_xy / t_y)^a)^(1/a) with t_y the largest entry of the column."""
-    y = seen(joint)
-    top = exact.as_floats(column_ends(joint.c, np.flatnonzero(joint.prior.support))[0])[y]
-    sums = _column_sums(joint, y, lambda p, scaled: p * scaled**a, top)
-    return a / (a - 1) * _log_sum_of_roots(top, sums, a)
-
-
-def _arimoto_far_from_one(joint: Joint, a: float) -> float:
-    """Return a/(a-1) log [sum_y (sum_x (P_x C_xy)^a)^(1/a) / (sum_x P_x^a)^(1/a)], the largest terms factored out."""
-    y = seen(joint)
-    top = exact.as_floats(largest_joint(joint.c, joint.p))[y]
-    sums = _column_sums(joint, y, lambda p, scaled: (p * scaled) ** a, top)
-    p = joint.prior.floats[joint.prior.support]
-    before = math.log(p.max()) + math.log(math.fsum(((p / p.max()) ** a).tolist())) / a
-    return a / (a - 1) * (_log_sum_of_roots(top, sums, a) - before)
-
-
-def _log_sum_of_roots(top: np.ndarray, sums: np.ndarray, a: float) -> float:
-    """Return log sum_y top_y sums_y^(1/a)."""
-    logs = np.log(top) + np.log(sums) / a
-    peak = float(logs.max())
-    return peak + math.log(math.fsum(np.exp(logs - peak).tolist()))

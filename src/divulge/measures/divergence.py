@@ -1,9 +1,7 @@
-"""f-divergences of the posterior from the prior, by outcome and on average: a table of convex functions."""
+"""f-divergences of the posterior from the prior, by outcome and on average."""
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,64 +9,13 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.measures.columns import panels, shifts
+from divulge.measures.convex import DIVERGENCES, Convex
 from divulge.measures.density import seen
 from divulge.measures.pointwise import Pointwise
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
-
-
-def kl_term(t: np.ndarray) -> np.ndarray:
-    """Return (1+t) log(1+t) - t for t >= -1, to full relative precision: by its power series near 0."""
-    near = np.abs(t) < 0.125
-    with np.errstate(divide="ignore", invalid="ignore"):
-        out = np.where(t > -1, (1 + t) * np.log1p(t) - t, 1.0)
-    s = t[near]
-    series = np.zeros_like(s)
-    for k in range(20, 1, -1):
-        series = 1 / (k * (k - 1)) - s * series
-    out[near] = s * s * series
-    return out
-
-
-def _reverse_kl_term(t: np.ndarray) -> np.ndarray:
-    """Return t - log(1+t), which is (1+t) f(-t/(1+t)) with the term of Kullback-Leibler."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(t > -1, (1 + t) * kl_term(np.where(t > -1, -t / (1 + t), 0.0)), math.inf)
-
-
-def _hellinger_term(t: np.ndarray) -> np.ndarray:
-    return (t / (np.sqrt(1 + t) + 1)) ** 2
-
-
-def _jensen_shannon_term(t: np.ndarray) -> np.ndarray:
-    half = t / (2 + t)
-    return (1 + t / 2) * (kl_term(half) + kl_term(-half)) / 2
-
-
-@dataclass(frozen=True)
-class Convex:
-    """A convex f with f(1) = 0, given as a function of t = ratio - 1; `rational` when it keeps Fractions exact."""
-
-    of_excess: Callable[[Any], Any]
-    rational: bool = False
-    logarithmic: bool = False
-
-
-DIVERGENCES: Mapping[str, Convex] = MappingProxyType(
-    {
-        "kl": Convex(kl_term, logarithmic=True),
-        "reverse-kl": Convex(_reverse_kl_term, logarithmic=True),
-        "jensen-shannon": Convex(_jensen_shannon_term, logarithmic=True),
-        "chi-squared": Convex(lambda t: t * t, rational=True),
-        "neyman": Convex(lambda t: t * t / (1 + t)),
-        "total-variation": Convex(lambda t: abs(t) / 2, rational=True),
-        "hellinger": Convex(_hellinger_term),
-        "le-cam": Convex(lambda t: t * t / (2 + t), rational=True),
-    }
-)
-"""Name -> f(1 + t). "hellinger" is (sqrt(u) - 1)^2, "le-cam" (u - 1)^2 / (u + 1), "neyman" (u - 1)^2 / u."""
 
 
 def posterior_divergence(
@@ -85,7 +32,7 @@ def posterior_divergence(
     Returns
     -------
     Pointwise
-        Values in [0, +inf]; its mean is `f_information`.
+        Values in [0, +inf]; its mean is `f_information`. Correctly rounded for exact joints and a named f.
 
     Examples
     --------
@@ -95,12 +42,11 @@ def posterior_divergence(
     """
     joint, convex = as_joint(joint), _convex(f)
     y = seen(joint)
-    if joint.exact and convex.rational:
-        values = exact.as_floats(_rational_values(joint, convex))
+    if joint.exact:
+        values = np.array([exact.as_float(convex.mean(_terms(joint, j), unit)) for j in y.tolist()])
     else:
-        values = _float_values(joint, convex)[y]
-    if convex.logarithmic:
-        values = values / nats_per(unit)
+        values = np.maximum(column_means(joint, convex.term)[y], 0.0)
+        values = values / nats_per(unit) if convex.logarithmic else values
     outcomes = tuple(joint.outcomes[j] for j in y.tolist())
     name = f if isinstance(f, str) else getattr(f, "__name__", "divergence")
     shown = unit if convex.logarithmic else ""
@@ -110,7 +56,8 @@ def posterior_divergence(
 def f_information(joint: Any, f: str | Callable[[np.ndarray], np.ndarray] = "kl", unit: Unit = "nats") -> Any:
     r"""Return the f-information sum_y q_y D_f(P_{X|y} || P_X), the f-divergence of the joint from independence.
 
-    A Fraction for exact joints with f = "chi-squared", "total-variation" or "le-cam"; "kl" is mutual information.
+    A Fraction for exact joints with f = "chi-squared", "total-variation" or "le-cam", correctly rounded for the other
+    names; "kl" is mutual information.
 
     Examples
     --------
@@ -119,8 +66,9 @@ def f_information(joint: Any, f: str | Callable[[np.ndarray], np.ndarray] = "kl"
     Fraction(1, 4)
     """
     joint, convex = as_joint(joint), _convex(f)
-    if joint.exact and convex.rational:
-        return sum((joint.outer[seen(joint)] * _rational_values(joint, convex)).tolist())
+    if joint.exact:
+        terms = [(joint.outer[j] * p, u) for j in seen(joint).tolist() for p, u in _terms(joint, j)]
+        return convex.mean(terms, unit)
     return posterior_divergence(joint, f, unit).mean()
 
 
@@ -128,65 +76,85 @@ def _convex(f: Any) -> Convex:
     if callable(f):
         if not abs(float(np.asarray(f(np.ones(1)))[0])) <= 1e-12:
             raise DivulgeError.of("f", "be 0 at 1", "f(1)", str(f(np.ones(1))))
-        return Convex(lambda t: f(1 + t))
+        return _own(f)
     if f not in DIVERGENCES:
         raise DivulgeError.of("f", f"be a function or one of {', '.join(DIVERGENCES)}", "it", repr(f))
     return DIVERGENCES[f]
 
 
-def _rational_values(joint: Joint, convex: Convex) -> np.ndarray:
-    x, y = np.flatnonzero(joint.prior.support), seen(joint)
-    q = joint.outer[y]
-    return (joint.p[x, None] * convex.of_excess((joint.c[np.ix_(x, y)] - q) / q)).sum(axis=0)
+def _own(f: Callable[[np.ndarray], Any]) -> Convex:
+    """Return a function of the caller's, which may not be NaN anywhere."""
+
+    def term(_: np.ndarray, u: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.asarray(f(u), dtype=np.float64)
+        if np.isnan(values).any():
+            found = f"f({float(u[np.isnan(values)].flat[0]):g})"
+            raise DivulgeError.of("f", "be a number or +inf at every ratio", found, "NaN", "give f(0) its limit.")
+        return values
+
+    return Convex(term, lambda u: exact.ball(float(term(np.zeros(1), np.array([float(u)]))[0])))
 
 
-def _float_values(joint: Joint, convex: Convex) -> np.ndarray:
-    """Return sum_x P_x f(C_xy / q_y) for every column, panel by panel; 0 in columns that never occur."""
-    p, q = joint.prior.floats, exact.as_floats(joint.outer)
-    safe, likely = np.where(q > 0, q, 1.0), p > 0
-    base, shift = shifts(joint.channel.floats, p)
+def _terms(joint: Joint, outcome: int) -> list[tuple[Fraction, Fraction]]:
+    """Return (P_x, C_xy / q_y) over the possible secrets of an exact joint, for the outcome in that place."""
+    x = np.flatnonzero(joint.prior.support)
+    ratios = joint.c[x, outcome] / joint.outer[outcome]
+    return list(zip(joint.p[x].tolist(), ratios.tolist(), strict=True))
+
+
+def column_means(joint: Joint, term: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    """Return sum_x P_x term(u - 1, u) with u = C_xy / q_y for every column in floats; 0 where q_y = 0."""
+    c, p = joint.channel.floats, joint.prior.floats
+    q = exact.as_floats(joint.outer)
+    shifted = shifts(c, p)
     with np.errstate(divide="ignore", invalid="ignore"):
-        if is_sparse(joint.c):
-            return _sparse_values(joint.c, p, q, (base, shift), convex)
-        exact_excess = joint.exact
-        values = np.zeros(len(q))
-        for rows in panels(joint.c):
-            keep = likely[rows]
-            block = joint.c[rows][keep]
-            if exact_excess:
-                divisor = np.where(joint.occurring, joint.outer, 1)
-                t = exact.as_floats((block - joint.outer) / divisor)
-            else:
-                t = np.maximum(((block - base) - shift) / safe, -1.0)
-                t[block == 0] = -1.0
-            values += p[rows][keep] @ np.where(q > 0, convex.of_excess(t), 0.0)
-    return np.maximum(values, 0.0)
+        if is_sparse(c):
+            return _sparse_means(c, p, q, shifted, term)
+        safe, likely, means = np.where(q > 0, q, 1.0), p > 0, np.zeros(len(q))
+        for rows in panels(c):
+            block = c[rows][likely[rows]]
+            means += p[rows][likely[rows]] @ np.where(q > 0, term(*_ratios(block, shifted, safe)), 0.0)
+    return means
 
 
-def _sparse_values(
-    c: Any, p: np.ndarray, q: np.ndarray, shifted: tuple[np.ndarray, np.ndarray], convex: Convex
+def _ratios(entry: np.ndarray, shifted: tuple[np.ndarray, np.ndarray], q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (u - 1, u) with u = C_xy / q_y; the first from differences between rows."""
+    base, shift = shifted
+    t = np.maximum(((entry - base) - shift) / q, -1.0)
+    return np.where(entry == 0, -1.0, t), entry / q
+
+
+def _sparse_means(
+    c: Any, p: np.ndarray, q: np.ndarray, shifted: tuple[np.ndarray, np.ndarray], term: Any
 ) -> np.ndarray:
     column = np.repeat(np.arange(c.shape[1]), np.diff(c.indptr))
     live = p[c.indices] > 0
     column, weight, entry = column[live], p[c.indices][live], c.data[live]
     base, shift = shifted
-    t = np.maximum(((entry - base[column]) - shift[column]) / q[column], -1.0)
-    values = np.bincount(column, weight * convex.of_excess(t), minlength=c.shape[1])
-    absent = _absent_mass(c, p)
-    # A column without an absent likely secret has no term at 0; what rounding leaves there may not meet f(0) = inf.
-    count = np.bincount(column, minlength=c.shape[1])
-    missing = (count < int((p > 0).sum())) & (q > 0)
-    values[missing] += absent[missing] * float(convex.of_excess(np.full(1, -1.0))[0])
-    values[~(q > 0)] = 0.0
-    return np.maximum(values, 0.0)
+    ratios = _ratios(entry, (base[column], shift[column]), q[column])
+    means = np.bincount(column, weight * term(*ratios), minlength=c.shape[1])
+    absent = absent_mass(c, p)
+    some = (absent > 0) & (q > 0)
+    if some.any():
+        means[some] += absent[some] * float(term(np.full(1, -1.0), np.zeros(1))[0])
+    return np.where(q > 0, means, 0.0)
 
 
-def _absent_mass(c: Any, p: np.ndarray) -> np.ndarray:
-    """Return P(x: C_xy = 0) for each column of a CSC matrix; the likeliest secret is kept apart for its digits."""
+def absent_mass(c: Any, p: np.ndarray) -> np.ndarray:
+    """Return P(x: C_xy = 0) for each column of a float matrix, to full relative precision, and 0 where there is none.
+
+    In a sparse column it is the mass of all secrets from the likeliest absent one on, less that of those stored.
+    """
+    if not is_sparse(c):
+        return sum((p[rows] @ (c[rows] == 0) for rows in panels(c)), start=np.zeros(c.shape[1]))
+    falling = np.argsort(-p, kind="stable")
+    rank = np.empty_like(falling)
+    rank[falling] = np.arange(len(p))
     column = np.repeat(np.arange(c.shape[1]), np.diff(c.indptr))
-    likeliest = int(np.argmax(p))
-    others = p.copy()
-    others[likeliest] = 0.0
-    stored = np.bincount(column, others[c.indices], minlength=c.shape[1])
-    there = np.bincount(column, c.indices == likeliest, minlength=c.shape[1]) > 0
-    return np.maximum(math.fsum(others.tolist()) - stored, 0.0) + np.where(there, 0.0, p[likeliest])
+    ranks = np.sort(column * len(p) + rank[c.indices]) - column * len(p)
+    in_place = ranks == np.arange(len(ranks)) - c.indptr[column]
+    first = np.bincount(column, in_place, minlength=c.shape[1]).astype(np.intp)
+    from_there = np.append(np.cumsum(p[falling][::-1])[::-1], 0.0)
+    stored = np.bincount(column, np.where(in_place, 0.0, p[falling[ranks]]), minlength=c.shape[1])
+    return np.maximum(from_there[first] - stored, 0.0)

@@ -1,12 +1,15 @@
 """How uncertain a secret is: Shannon, Renyi and min-entropy, and the expected number of guesses."""
 
 import math
+from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.measures.convex import kl_term, power_term
 from divulge.measures.density import log_ratio, seen
 from divulge.measures.pointwise import Pointwise
 from divulge.model.channel import is_sparse
@@ -19,6 +22,11 @@ def checked_order(order: Any, least: float = 0.0) -> float:
     if isinstance(order, (bool, str)) or order is None or not order >= least:
         raise DivulgeError.of("order", f"be a number that is at least {least:g}", "it", repr(order))
     return float(order)
+
+
+def exact_order(order: Any) -> Fraction:
+    """Return a finite order at its exact value, be it a fraction or a float."""
+    return Fraction(order if isinstance(order, Rational) else float(order))
 
 
 def entropy(prior: Any, unit: Unit = "nats") -> float:
@@ -46,7 +54,8 @@ def min_entropy(prior: Any, unit: Unit = "nats") -> float:
 def renyi_entropy(prior: Any, order: float, unit: Unit = "nats") -> float:
     r"""Return the Renyi entropy log(sum_x P_x^a) / (1 - a) of order a, in nats, in [0, log N].
 
-    Order 0 is the log of the number of possible secrets, 1 Shannon entropy, +inf min-entropy.
+    Order 0 is the log of the number of possible secrets, 1 Shannon entropy, +inf min-entropy. Correctly rounded for
+    an exact prior.
 
     Examples
     --------
@@ -64,13 +73,29 @@ def renyi_entropy(prior: Any, order: float, unit: Unit = "nats") -> float:
         if prior.exact:
             return exact.weighted_log_sum([(-v, v) for v in p.tolist()], unit)
         return math.fsum((-p * np.log(p)).tolist()) / nats_per(unit) + 0.0
-    logs = np.log(exact.as_floats(p))
-    # Near order 1, sum P^a - 1 = sum P (e^((a-1) log P) - 1) keeps its digits; else the largest term is factored out.
-    if abs(a - 1) < 0.5:
-        value = math.log1p(math.fsum((np.exp(logs) * np.expm1((a - 1) * logs)).tolist())) / (1 - a)
+    if prior.exact:
+        return _exact_renyi_entropy(p.tolist(), exact_order(order), unit)
+    logs = np.log(p)
+    # sum P^a - 1 = sum P (P^(a-1) - 1), whose terms have one sign; far from 0 the largest term is factored out instead.
+    with np.errstate(over="ignore"):
+        growth = math.fsum((p * np.expm1((a - 1) * logs)).tolist())
+    if abs(growth) < 0.5:
+        value = math.log1p(growth) / (1 - a)
     else:
         value = (a * logs.max() + math.log(math.fsum(np.exp(a * (logs - logs.max())).tolist()))) / (1 - a)
     return float(value) / nats_per(unit) + 0.0
+
+
+def _exact_renyi_entropy(p: list[Fraction], a: Fraction, unit: Unit) -> float:
+    """Return log(sum p^a) / (1 - a) for positive fractions, correctly rounded."""
+    if len(p) == 1:
+        return 0.0
+    return exact.rounded_log(lambda: exact.log_sum_exp(a_log(v, a) for v in p) / exact.arb(1 - a), unit)
+
+
+def a_log(value: Fraction, a: Fraction) -> Any:
+    """Return the ball of a log(value), the logarithm of value^a."""
+    return exact.arb(a) * exact.arb(value).log()
 
 
 def guesswork(prior: Any) -> Any:
@@ -122,7 +147,7 @@ def renyi_divergence(p: Any, q: Any, order: float, unit: Unit = "nats") -> float
     r"""Return the Renyi divergence D_a(p || q) = log(sum_x p_x^a q_x^(1-a)) / (a - 1), in nats, in [0, +inf].
 
     Order 0 is -log q(p > 0), 1 the Kullback-Leibler divergence, +inf log max p/q. +inf where p and q are disjoint, and
-    from order 1 on where q rules out what p allows.
+    from order 1 on where q rules out what p allows. Correctly rounded for exact p and q.
 
     References
     ----------
@@ -138,32 +163,52 @@ def renyi_divergence(p: Any, q: Any, order: float, unit: Unit = "nats") -> float
     both_exact = first.exact and second.exact
     u = first.probabilities if both_exact else first.floats
     v = second.probabilities if both_exact else second.floats
-    possible = (u > 0).astype(bool)
-    shared = possible & (v > 0).astype(bool)
+    possible, covered = (u > 0).astype(bool), (v > 0).astype(bool)
+    shared = possible & covered
     if not shared.any() or (a >= 1 and (possible & ~shared).any()):
         return math.inf
+    if a == 0 and both_exact:
+        return -exact.log(v[shared].sum(), unit) + 0.0
     if a == 0:
-        covered = v[shared].sum()
-        return max(-(exact.log(covered, unit) if both_exact else math.log(covered) / nats_per(unit)), 0.0)
-    u, v = u[shared], v[shared]
+        return log_of_rest(math.fsum(v[~possible].tolist()), math.fsum(v[shared].tolist())) / nats_per(unit)
     if a == math.inf:
-        return max(float(log_ratio(u, v, unit).max()), 0.0)
+        return max(float(log_ratio(u[shared], v[shared], unit).max()), 0.0)
     if a == 1 and both_exact:
-        return exact.weighted_log_sum(zip(u.tolist(), (u / v).tolist(), strict=True), unit)
-    if both_exact and a.is_integer() and a <= 64:
-        return exact.log(sum((u ** int(a) * v ** (1 - int(a))).tolist()), unit) / (a - 1)
-    logs = log_ratio(u, v)
-    u, v = exact.as_floats(u), exact.as_floats(v)
-    if a == 1:
-        # u log(u/v) - u + v is never negative and needs no cancellation near u = v.
-        from divulge.measures.divergence import kl_term
+        return exact.weighted_log_sum(zip(u[shared].tolist(), (u[shared] / v[shared]).tolist(), strict=True), unit)
+    if both_exact:
+        return _exact_renyi_divergence(u[shared].tolist(), v[shared].tolist(), exact_order(order), unit)
+    lost = math.fsum(u[~covered].tolist())
+    return max(_float_renyi_divergence(u[covered], v[covered], a, lost), 0.0) / nats_per(unit)
 
-        rest = float(second.floats[~shared].sum())
-        value = float(v @ kl_term((u - v) / v)) + rest
-    elif abs(a - 1) < 0.5 and possible.sum() == shared.sum():
-        value = math.log1p(math.fsum((u * np.expm1((a - 1) * logs)).tolist())) / (a - 1)
-    else:
-        exponents = (a - 1) * logs
-        peak = exponents.max()
-        value = (peak + math.log(math.fsum((u * np.exp(exponents - peak)).tolist()))) / (a - 1)
-    return max(value, 0.0) / nats_per(unit)
+
+def log_of_rest(absent: float, rest: float) -> float:
+    """Return -log(rest) where absent + rest = 1: from the smaller of the two."""
+    return -math.log1p(-absent) + 0.0 if absent < 0.5 else -math.log(rest)
+
+
+def _float_renyi_divergence(u: np.ndarray, v: np.ndarray, a: float, lost: float) -> float:
+    """Return log(sum u^a v^(1-a)) / (a - 1) for v > 0 and sum u = 1 - lost.
+
+    The sum is 1 + sum v f(u/v) - a lost with f(r) = r^a - 1 - a (r - 1), terms of one sign; far from 1 its largest term
+    is factored out instead.
+    """
+    ratios = (u - v) / v, u / v
+    if a == 1:
+        return math.fsum((v * kl_term(*ratios)).tolist())
+    growth = math.fsum((v * power_term(*ratios, a)).tolist()) - a * lost
+    if abs(growth) < 0.5:
+        return math.log1p(growth) / (a - 1)
+    u, v = u[u > 0], v[u > 0]
+    exponents = (a - 1) * log_ratio(u, v)
+    peak = exponents.max()
+    return float(peak + math.log(math.fsum((u * np.exp(exponents - peak)).tolist()))) / (a - 1)
+
+
+def _exact_renyi_divergence(u: list[Fraction], v: list[Fraction], a: Fraction, unit: Unit) -> float:
+    """Return log(sum u^a v^(1-a)) / (a - 1) for positive fractions, correctly rounded."""
+    if u == v and sum(u) == 1:
+        return 0.0
+    pairs = list(zip(u, v, strict=True))
+    return exact.rounded_log(
+        lambda: exact.log_sum_exp(exact.arb(p).log() + a_log(p / q, a - 1) for p, q in pairs) / exact.arb(a - 1), unit
+    )
