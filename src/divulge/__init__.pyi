@@ -32,8 +32,8 @@ from .auditing.audit import Audit as Audit
 from .auditing.audit import audit as audit
 from .auditing.blackbox import Guessability as Guessability
 from .auditing.blackbox import guessability as guessability
+from .designing.asking import design as design
 from .designing.design import Design as Design
-from .designing.design import design as design
 from .designing.frontier import Frontier as Frontier
 from .designing.frontier import LeastEpsilon as LeastEpsilon
 from .designing.frontier import frontier as frontier

@@ -39,7 +39,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Design the mechanism that keeps the most utility under all guarantees, with a proved bound and exact entries."""
-    from divulge.designing.design import design
+    from divulge.designing.asking import design
     from divulge.errors import DivulgeError
     from divulge.guarantees.catalog import parse
 

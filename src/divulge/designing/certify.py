@@ -132,16 +132,15 @@ def _absorbed(columns: np.ndarray, rest: np.ndarray, apart: bool) -> np.ndarray:
     return out
 
 
-def row_for_absent(columns: np.ndarray, mean: np.ndarray, whole: int) -> np.ndarray:
-    """Return integers near the distribution `mean`, summing to 2^b, inside the range of each column.
+def row_for_absent(low: np.ndarray, high: np.ndarray, mean: np.ndarray, whole: int) -> np.ndarray:
+    """Return integers between `low` and `high` near the distribution `mean`, summing to 2^b.
 
     The row of a secret of probability 0: it says what an average secret says.
     """
-    low, high = columns.min(axis=0), columns.max(axis=0)
     row = np.clip(np.floor(mean * whole).astype(np.int64), low, high)
     lacking = whole - int(row.sum())
     room = (high - row) if lacking > 0 else (row - low)
-    before = np.cumsum(room) - room
+    before = (np.cumsum(room.astype(object)) - room).clip(0, whole).astype(np.int64)
     row += int(np.sign(lacking)) * np.clip(abs(lacking) - before, 0, room)
     if int(row.sum()) != whole:
         raise DivulgeError("`prior` must leave room for a row of a secret that never occurs. Hint: drop that secret.")

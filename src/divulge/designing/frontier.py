@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from divulge.designing.alternatives import Alternative, best_of
-from divulge.designing.design import Design, design
+from divulge.designing.asking import design
+from divulge.designing.design import Design
 from divulge.designing.named import FAMILIES
 from divulge.errors import DivulgeError
 from divulge.extras import require
@@ -64,7 +65,7 @@ def _guarantee(kind: type[Guarantee], value: float) -> Guarantee:
 def least_epsilon(
     prior: Any,
     kind: type[Guarantee],
-    *,
+    *others: Any,
     at_least: float | None = None,
     at_most: float | None = None,
     utility: Any = "mutual-information",
@@ -77,6 +78,7 @@ def least_epsilon(
     ----------
     prior : Prior, or what converts to one
     kind : class of guarantee with one parameter, such as PML, LDP, PMC, MaximalLeakage or BayesCapacity
+    *others : guarantees that are kept as well
     at_least : float
         The utility wanted (nats where it is a logarithm).
     at_most : float
@@ -113,7 +115,7 @@ def least_epsilon(
         raise DivulgeError.of("at_least", "be a finite number", "it", str(wanted))
 
     def at(value: float) -> Design:
-        return design(prior, _guarantee(kind, value), utility=utility, **options)
+        return design(prior, _guarantee(kind, value), *others, utility=utility, **options)
 
     low, high = least, least + _LARGEST[PARAMETERS[name].logarithmic]
     best, nothing = at(high), at(low)

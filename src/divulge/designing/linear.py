@@ -81,18 +81,22 @@ def solved(scoring: Scoring, effort: Effort = _FOREVER) -> Solution:
     (n, m), guards, judges = scoring.scores.shape, len(scoring.guards), len(scoring.judges)
     cost, blocks = _program(scoring)
     solver = _loaded(highspy, cost, blocks, np.append(scoring.allowed.ravel(), np.ones(len(cost) - n * m, dtype=bool)))
-    solver.setOptionValue("solver", "ipm" if n * m >= _LARGE else "simplex")
-    if effort.deadline < math.inf:
-        solver.setOptionValue("time_limit", max(effort.left, 0.01))
     if effort.progress is not None:
         _watched(solver, scoring, effort)
-    solver.run()
-    status = solver.getModelStatus()
-    if status in (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible):
+    status, known = None, highspy.HighsModelStatus
+    for way in ("ipm", "simplex") if n * m >= _LARGE else ("simplex", "ipm"):
+        solver.setOptionValue("solver", way)
+        if effort.deadline < math.inf:
+            solver.setOptionValue("time_limit", solver.getRunTime() + max(effort.left, 0.01))
+        solver.run()
+        status = solver.getModelStatus()
+        if status in (known.kOptimal, known.kInfeasible, known.kUnboundedOrInfeasible, known.kTimeLimit):
+            break
+    if status in (known.kInfeasible, known.kUnboundedOrInfeasible):
         raise Infeasible(
             "`utility` must leave a channel under the guarantees; every channel releases a forbidden outcome."
         )
-    if status != highspy.HighsModelStatus.kOptimal:
+    if status != known.kOptimal:
         found = silent(scoring)
         if found is None:
             raise DivulgeError.of(

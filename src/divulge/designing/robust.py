@@ -99,7 +99,7 @@ def robust(
         raise DivulgeError.of("prior", f"be a prior or one of the sets {known}", "it", f"a {type(priors).__name__}")
     if not priors.possible().all():
         raise DivulgeError.of("prior", "be a set in which every secret is possible", "a secret", "impossible in it")
-    scoring, method, solution = _converged(priors, limits.floats(), score, scores, effort, method)
+    scoring, method, solution = _converged(priors, _tightened(priors, limits), score, scores, effort, method)
     kept = used_outcomes(solution.channel, scoring.reference)
     if np.isneginf(scoring.scores[:, kept]).any():
         raise DivulgeError.of("utility", "allow every outcome for a set of priors", "one", "forbidden for some secret")
@@ -116,6 +116,13 @@ def robust(
     outside = 2.0**-44 * len(worst) * float(np.abs(scoring.finite).max())
     found = Found(integers, [names[y] for y in kept.tolist()], score.sign * (solution.bound + outside) + 0.0, method)
     return found, worst, score.sign * value
+
+
+def _tightened(priors: PriorSet, limits: Limits) -> Limits:
+    """Return equal float limits without slack: of all priors of the set, the smallest probability leaves the most."""
+    n = len(priors.secrets)
+    p_min = min(float(priors.least(row)[x]) for x, row in enumerate(np.eye(n)))
+    return limits.floats().tightened(p_min, 1.0, n) if p_min > 0 else limits.floats()
 
 
 def _converged(

@@ -11,7 +11,6 @@ from divulge.designing.limits import Limits
 from divulge.designing.linear import Infeasible, Scoring, solved
 from divulge.designing.methods import solution_of
 from divulge.designing.scores import Score
-from divulge.errors import DivulgeError
 from divulge.model.labels import Labels
 
 _RARE = 1e-12
@@ -100,10 +99,7 @@ def _patterned(scoring: Scoring, checker: certify.Checker, bits: int, effort: Ef
         integers = _rounded(found.channel[:, kept], scoring.allowed[:, kept], 2**bits)
         if checker.keeps(integers).all() and checker.keeps_capacity(integers, 2**bits):
             return kept, integers
-    raise DivulgeError.of(
-        "utility", "leave room for rounding under the guarantees", "the pattern of forbidden outcomes",
-        "kept by hardly any channel", "loosen the guarantees, or allow more outcomes.",
-    )  # fmt: skip
+    raise Infeasible("`utility` must leave a channel under the guarantees; what is forbidden leaves no room to round.")
 
 
 def _rounded(channel: np.ndarray, allowed: np.ndarray, whole: int) -> np.ndarray:

@@ -99,7 +99,7 @@ def _designed(
     Beyond that each of the k columns gets its share, epsilon/k of ldp, which together are epsilon-ldp and therefore
     also epsilon-pml, -pmc and -lip of all columns.
     """
-    from divulge.designing.design import design
+    from divulge.designing.asking import design
 
     known = None if prior is None else as_prior(prior)
     counts = None if known is not None else contingency(source, columns)

@@ -1,0 +1,294 @@
+"""Asking for a design: what is kept, under which guarantees, from which prior; and why where there is none."""
+
+import math
+import time
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from divulge.designing import certify
+from divulge.designing.arrange import outcomes_of
+from divulge.designing.clash import Clashing, clashes
+from divulge.designing.design import Design
+from divulge.designing.effort import Effort, Progress
+from divulge.designing.limits import Limits, classes_of, limits_of
+from divulge.designing.linear import Infeasible
+from divulge.designing.methods import mixture_of
+from divulge.designing.pricing import Problem
+from divulge.designing.robust import robust
+from divulge.designing.scored import scored, unforbidden
+from divulge.designing.scores import SCORES, Score, as_score
+from divulge.designing.utilities import SUBCONVEX, Function, SubConvex, custom
+from divulge.errors import DivulgeError
+from divulge.guarantees.catalog import as_guarantee
+from divulge.guarantees.guarantee import Guarantee
+from divulge.measures.robust import PriorSet
+from divulge.model.convert import as_prior
+from divulge.model.labels import Labels, alphabet
+from divulge.model.prior import Prior
+
+FEWEST_BITS, MOST_BITS = 24, 56
+
+
+class Endless(DivulgeError):
+    """A utility that has no largest value under the guarantees."""
+
+
+def design(
+    prior: Any,
+    *guarantees: Any,
+    utility: Any = "mutual-information",
+    outcomes: Iterable[Hashable] | None = None,
+    method: str | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    bits: int = 53,
+    at_least: float | None = None,
+    at_most: float | None = None,
+) -> Design:
+    r"""Return the channel with the greatest utility among all that keep the guarantees, and a proof of how good it is.
+
+    max sum_y q_y mu(v_y) subject to sum_y q_y v_y = 1 and v_y in the polytope of the guarantees, where
+    v_xy = C_xy / q_y is the lift and mu(v) = sum_x P_x f(v_x) for a convex f (v log v for mutual information).
+
+    Parameters
+    ----------
+    prior : Prior, or what converts to one, of N secrets; or a set of priors such as L1Ball
+        With a set the guarantees hold under every prior of it, and a linear score counts under the worst.
+    *guarantees : Guarantee or text such as "pml=0.5"
+        PML, PMC, LIP, ALIP, LDP (or DP), lift, lift capacity, Bayes capacity, maximal leakage; all are kept at once.
+    utility : str, convex function of an array of lifts, Score, matrix of scores (N, M), or Gain or Cost of a reader
+        "mutual-information" (nats), "total-variation", "chi-squared", ...; linear ones are "hamming",
+        "absolute-distance", ...: the mean score of releasing y when the secret is x, by one linear program.
+    outcomes : labels, optional
+        0, 1, ... when not given; at least as many as the mechanism uses, the rest are dropped. For scores, the labels
+        that are scored: those of the secrets, or 0, 1, ... for a matrix, when not given.
+    method : str, optional
+        A method by name instead of the first that applies.
+    time_limit : float, optional
+        Seconds after which the best channel so far comes back, with its honest gap.
+    progress : function of a Progress, optional
+        Called once a round in long runs.
+    bits : int
+        The channel's entries are whole multiples of 2^-bits.
+    at_least, at_most : float, optional
+        A utility that must be reached, or a distortion that must not be exceeded.
+
+    Returns
+    -------
+    Design
+        `channel` keeps the guarantees exactly; `utility` is that channel's, `bound` is an upper bound for every
+        mechanism (rounded up), `gap` is what is left between them.
+
+    Raises
+    ------
+    DivulgeError
+        When a guarantee is of a kind that no design knows, or a method does not apply. When guarantees leave no
+        channel that gives 0 to what the scores forbid, or that reaches the utility asked for: the message names the
+        fewest guarantees that clash, and the least level at which each would do.
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> best = dv.design(dv.Prior(["1/4", "1/2", "1/4"]), dv.PML("1/4"))
+    >>> best.method, round(best.utility, 6)
+    ('closed-form', 0.105489)
+    >>> bool(dv.PML("1/4").holds_for(best.joint))
+    True
+    """
+    started = time.monotonic()
+    promised = tuple(as_guarantee(g) for g in guarantees)
+    score = as_score(utility)
+    if bits not in range(FEWEST_BITS, MOST_BITS + 1):
+        raise DivulgeError.of("bits", f"be a whole number from {FEWEST_BITS} to {MOST_BITS}", "it", repr(bits))
+    if time_limit is not None and not time_limit >= 0:
+        raise DivulgeError.of("time_limit", "be a number of seconds that is at least 0", "it", repr(time_limit))
+    effort = Effort(deadline=math.inf if time_limit is None else started + time_limit, progress=progress)
+    if not isinstance(prior, PriorSet):
+        prior = as_prior(prior)
+    elif score is None:
+        raise DivulgeError.of(
+            "utility", "be a linear score for a set of priors", "it", "another one", 'such as "hamming".'
+        )
+    names = None if outcomes is None else tuple(alphabet(outcomes, None, "outcomes"))
+    request = _Request(prior, _utility(utility) if score is None else score, names, method, bits)
+    wanted = _wanted(at_least, at_most, score is not None and score.least)
+    try:
+        found = request.under(promised, effort)
+    except Infeasible as infeasible:
+        raise request.refusal(promised, time_limit) or infeasible from None
+    if wanted is None or _reached(found.utility, wanted, found.minimized):
+        return found
+    if _reached(found.bound, wanted, found.minimized):
+        raise _short(found, wanted, f"the best that was found has {found.utility:.9g}.")
+    raise request.refusal(promised, time_limit, wanted) or _short(request.under((), effort), wanted)
+
+
+def _wanted(at_least: float | None, at_most: float | None, least: bool) -> float | None:
+    """Return the utility asked for, None when none is."""
+    asked, other = ("at_most", "at_least") if least else ("at_least", "at_most")
+    wanted, unused = (at_most, at_least) if least else (at_least, at_most)
+    if unused is not None:
+        raise DivulgeError.of(other, f"be given as {asked}", "the utility", f"{'a' if least else 'no'} distortion")
+    if wanted is not None and not math.isfinite(wanted):
+        raise DivulgeError.of(asked, "be a finite number", "it", str(wanted))
+    return wanted
+
+
+def _reached(utility: float, wanted: float, least: bool) -> bool:
+    return utility <= wanted if least else utility >= wanted
+
+
+def _short(found: Design, wanted: float, hint: str = "") -> DivulgeError:
+    asked = "at_most" if found.minimized else "at_least"
+    under = "these guarantees" if found.guarantees else "no guarantee"
+    return DivulgeError.of(
+        asked, f"be reached; {found.objective} under {under} is {found.side} {found.bound:.9g}", "it",
+        f"{wanted:.9g}", hint,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is asked but for the guarantees."""
+
+    prior: Prior | PriorSet
+    goal: SubConvex | Score
+    outcomes: Labels | None
+    method: str | None
+    bits: int
+
+    def under(self, promised: tuple[Guarantee, ...], effort: Effort) -> Design:
+        """Return the design under guarantees; raise Infeasible where there is none."""
+        if isinstance(self.goal, SubConvex):
+            return self._convex(promised, self.goal, effort)
+        effort = replace(effort, sign=self.goal.sign)
+        if isinstance(self.prior, PriorSet):
+            return self._robust(self.prior, promised, self.goal, effort)
+        return self._linear(self.prior, promised, self.goal, effort)
+
+    def refusal(
+        self, promised: tuple[Guarantee, ...], time_limit: float | None, wanted: float | None = None
+    ) -> Clashing | None:
+        """Return why there is no design, or none that reaches what is wanted; None when not for the guarantees."""
+
+        def works(guarantees: tuple[Guarantee, ...]) -> bool:
+            seconds = math.inf if time_limit is None else time_limit
+            try:
+                found = self.under(guarantees, Effort(deadline=time.monotonic() + seconds))
+            except Infeasible:
+                return False
+            except Endless:
+                return True
+            return wanted is None or _reached(found.utility, wanted, found.minimized)
+
+        found = clashes(promised, works)
+        if not found:
+            return None
+        asked = "a channel that never releases what is forbidden"
+        if wanted is not None:
+            side = "at most" if isinstance(self.goal, Score) and self.goal.least else "at least"
+            asked = f"{self.goal.name} of {side} {wanted:.9g}"
+        return Clashing(f"`guarantee` must leave {asked}", found)
+
+    def _convex(self, promised: tuple[Guarantee, ...], objective: SubConvex, effort: Effort) -> Design:
+        assert isinstance(self.prior, Prior)
+        prior, bits = self.prior, self.bits
+        support = np.flatnonzero(prior.support)
+        p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
+        classes, exact_limits = classes_of(p), limits_of(promised)
+        floats = classes.probability
+        limits = exact_limits.floats().tightened(float(floats.min()), float(floats.max()), len(p))
+        _check_finite(objective, limits)
+        name, found = mixture_of(Problem.of(classes, objective, limits), effort, self.method)
+        weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
+        checker = certify.Checker.of(p, exact_limits)
+        integers = certify.certified(weights, lifts, checker, bits, objective.steep)
+        integers = _with_absent(integers, support, prior, bits, np.ones((len(prior), 1), dtype=bool), exact_limits)
+        return Design(
+            prior, promised, objective.name, integers, bits, _labels(self.outcomes, integers.shape[1]),
+            objective.of(prior.floats, integers / 2.0**bits), max(found.bound, 0.0), name,
+            time.monotonic() - effort.started, goal=objective,
+        )  # fmt: skip
+
+    def _linear(self, prior: Prior, promised: tuple[Guarantee, ...], score: Score, effort: Effort) -> Design:
+        support, bits = np.flatnonzero(prior.support), self.bits
+        p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
+        scores, names = score.table(prior.secrets, self.outcomes)
+        stuck = np.flatnonzero(np.isneginf(scores).all(axis=1))
+        if len(stuck):
+            label = repr(prior.secrets[int(stuck[0])])
+            raise DivulgeError.of(
+                "utility", "allow every secret some outcome", "every outcome", f"forbidden for {label}"
+            )
+        limits = limits_of(promised)
+        everywhere = unforbidden(scores, Limits(ratio=limits.ratio))
+        found = scored(p, limits, score, everywhere[support], names, bits, effort, self.method)
+        place = {y: j for j, y in enumerate(names)}
+        kept = everywhere[:, [place[y] for y in found.outcomes]]
+        integers = _with_absent(found.integers, support, prior, bits, np.isfinite(kept), limits)
+        return Design(
+            prior, promised, score.name, integers, bits, found.outcomes,
+            score.value(prior.floats, kept, integers / 2.0**bits), found.bound, found.method,
+            time.monotonic() - effort.started, score.least, score, names,
+        )  # fmt: skip
+
+    def _robust(self, priors: PriorSet, promised: tuple[Guarantee, ...], score: Score, effort: Effort) -> Design:
+        scores, names = score.table(priors.secrets, self.outcomes)
+        found, worst, value = robust(priors, limits_of(promised), score, scores, names, self.bits, effort, self.method)
+        return Design(
+            Prior(worst, priors.secrets), promised, score.name, found.integers, self.bits, found.outcomes, value,
+            found.bound, found.method, time.monotonic() - effort.started, score.least, score, names, priors,
+        )  # fmt: skip
+
+
+def _utility(value: Any) -> SubConvex:
+    if isinstance(value, SubConvex):
+        return value
+    if callable(value):
+        return custom(cast(Function, value))
+    if isinstance(value, str) and value in SUBCONVEX:
+        return SUBCONVEX[value]
+    known = ", ".join([*SUBCONVEX, *SCORES])
+    raise DivulgeError.of("utility", f"be a convex function of the lift, a Score or one of {known}", "it", repr(value))
+
+
+def _check_finite(utility: SubConvex, limits: Limits) -> None:
+    least = limits.low or (1 / limits.ratio if limits.ratio < math.inf else 0.0)
+    if not np.isfinite(utility.f(np.array([least]))).all():
+        raise Endless(
+            f"`utility` must be finite under the guarantees; {utility.name} is infinite when an outcome rules a secret "
+            "out. Hint: add a guarantee that forbids zeros, such as pmc or ldp."
+        )
+
+
+def _with_absent(
+    columns: np.ndarray, support: np.ndarray, prior: Prior, bits: int, allowed: np.ndarray, limits: Limits
+) -> np.ndarray:
+    """Return the integers with a row for every secret of probability 0 as well, 0 where nothing is allowed.
+
+    Such a row stays in the range of each column, or where only secrets that occur count, it may be any.
+    """
+    if len(support) == len(prior):
+        return columns
+    mean, whole = prior.floats[support] @ (columns / 2.0**bits), 2**bits
+    low, high = columns.min(axis=0), columns.max(axis=0)
+    if limits.ratio == limits.capacity == math.inf and not allowed.all():
+        low, high = np.zeros_like(low), np.full_like(high, whole)
+    rows = [certify.row_for_absent(np.where(may, low, 0), np.where(may, high, 0), mean, whole) for may in allowed]
+    out = np.array(rows)
+    out[support] = columns
+    return out
+
+
+def _labels(outcomes: Labels | None, needed: int) -> Labels:
+    if outcomes is None:
+        return range(needed)
+    if len(outcomes) < needed:
+        raise DivulgeError.of(
+            "outcomes", f"name at least the {needed} that the mechanism uses", "their number", str(len(outcomes)),
+            "fewer outcomes can be asked for with a score, such as hamming.",
+        )  # fmt: skip
+    return outcomes[:needed]

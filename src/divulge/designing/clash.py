@@ -1,0 +1,131 @@
+"""Why a request cannot be met: the fewest guarantees that rule it out, and how much each must give way."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.guarantees.guarantee import PARAMETERS, Guarantee
+from divulge.units import Unit
+
+Guarantees = tuple[Guarantee, ...]
+Works = Callable[[Guarantees], bool]
+
+_PATIENCE = 10.0
+_MOST = 24.0
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Clash:
+    """Guarantees of which any fewer would leave what was asked; `remedies` would do, each in place of one of them."""
+
+    guarantees: Guarantees
+    remedies: Guarantees
+    least: bool
+
+    def text(self, unit: Unit) -> str:
+        """Return the guarantees that clash, and what would do, in words."""
+        together = " with ".join(g.text(unit) for g in self.guarantees)
+        if not self.remedies:
+            return f"{together} rules it out at every level"
+        eased = " or ".join(g.text(unit) for g in self.remedies)
+        return f"{together} rules it out, {eased} {'is the least that would do' if self.least else 'would do'}"
+
+
+class Clashing(DivulgeError):
+    """A request that its guarantees rule out; `clashes` says which of them, and what would do."""
+
+    def __init__(self, condition: str, clashes: tuple[Clash, ...], unit: Unit = "nats") -> None:
+        self.condition, self.clashes = condition, clashes
+        super().__init__(f"{condition}; {'; '.join(clash.text(unit) for clash in clashes)}.")
+
+    def in_unit(self, unit: Unit) -> "Clashing":
+        """Return the same with logarithmic numbers in a unit."""
+        return Clashing(self.condition, self.clashes, unit)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Clashing, (self.condition, self.clashes)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Looks for the least levels at which a request works, for a while."""
+
+    works: Works
+    end: float
+
+    @property
+    def late(self) -> bool:
+        """Whether the patience is over: levels found since then work, but may not be the least."""
+        return time.monotonic() >= self.end
+
+    def eased(self, guarantee: Guarantee, others: Guarantees) -> Guarantees:
+        """Return the guarantee with the least level that works beside the others.
+
+        One for each parameter that can do it alone; if none can, the one with all of them at that level or above.
+        """
+        alone = [self._least((name,), guarantee, others) for name in guarantee.bounded()]
+        found = tuple(g for g in alone if g is not None)
+        if found or len(alone) == 1:
+            return found
+        together = self._least(guarantee.bounded(), guarantee, others)
+        return () if together is None else (together,)
+
+    def _least(self, names: tuple[str, ...], guarantee: Guarantee, others: Guarantees) -> Guarantee | None:
+        start, logarithmic = PARAMETERS[names[0]].low, PARAMETERS[names[0]].logarithmic
+        now = {name: getattr(guarantee, name) for name in names}
+        low, end = float(min(now.values())), start + (_MOST if logarithmic else math.exp(_MOST))
+
+        def at(value: float) -> Guarantee:
+            return replace(guarantee, **{name: max(_rounded_up(value), level) for name, level in now.items()})
+
+        def works(value: float) -> bool:
+            return self.works((at(value), *others))
+
+        if low >= end or not works(end):
+            return None
+        high = start + max(2 * (low - start), 2.0**-6)
+        while high < end and not self.late and not works(high):
+            low, high = high, start + 2 * (high - start)
+        high = end if self.late else min(high, end)
+        while high - low > 10.0**-_DIGITS / 2 * high and not self.late:
+            middle = (low + high) / 2
+            low, high = (low, middle) if works(middle) else (middle, high)
+        return at(high)
+
+
+def clashes(asked: Guarantees, works: Works) -> tuple[Clash, ...]:
+    """Return why `works(asked)` is false: guarantees that rule it out alone, then the fewest that do so together.
+
+    `works` must stay true when guarantees give way. Nothing comes back when it is false without any guarantee.
+    """
+    if not works(()):
+        return ()
+    search = _Search(works, time.monotonic() + _PATIENCE)
+    found: list[Clash] = []
+    left: list[Guarantee] = []
+    for guarantee in asked:
+        if works((guarantee,)):
+            left.append(guarantee)
+            continue
+        eased = search.eased(guarantee, ())
+        found.append(Clash((guarantee,), eased, not search.late))
+        left += eased[:1]
+    if works(tuple(left)):
+        return tuple(found)
+    core = left
+    for guarantee in left:
+        fewer = [g for g in core if g is not guarantee]
+        core = core if works(tuple(fewer)) else fewer
+    eased = tuple(e for g in core for e in search.eased(g, tuple(h for h in left if h is not g)))
+    return (*found, Clash(tuple(core), eased, not search.late))
+
+
+def _rounded_up(value: float) -> Fraction:
+    """Return the number with few digits just above."""
+    unit = Fraction(10) ** (math.floor(math.log10(value)) + 1 - _DIGITS)
+    return math.ceil(Fraction(value) / unit) * unit

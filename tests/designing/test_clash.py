@@ -1,0 +1,181 @@
+"""Requests that cannot be met: the guarantees named are the fewest that clash, and the levels named are the least."""
+
+import itertools
+import math
+import pickle
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import divulge as dv
+from divulge.designing.clash import Clashing
+
+PRIOR = dv.Prior(["1/2", "3/10", "1/5"], secrets=["a", "b", "c"])
+PAIRS = np.array([[0, 0, -math.inf], [-math.inf, 0, 0], [0, -math.inf, 0]])
+"""Each outcome may come from two secrets."""
+
+
+def possible(p: np.ndarray, pattern: np.ndarray, guarantees: list[Any]) -> bool:
+    """Say whether some channel with these zeros keeps PML, PMC, LDP and capacity bounds: a program over all pairs."""
+    n, m = pattern.shape
+    rows: list[np.ndarray] = []
+    limits: list[float] = []
+
+    def rule(coefficients: dict[tuple[int, int], float], at_most: float = 0.0, tops: float = 0.0) -> None:
+        row = np.zeros((n + 1, m))
+        for place, value in coefficients.items():
+            row[place] += value
+        row[n] = tops
+        rows.append(row.ravel())
+        limits.append(at_most)
+
+    for x, y in itertools.product(range(n), range(m)):
+        row = np.zeros((n + 1, m))
+        row[x, y], row[n, y] = 1, -1
+        rows.append(row.ravel())
+        limits.append(0)
+    for g in guarantees:
+        for x, y in itertools.product(range(n), range(m)):
+            mean = {(z, y): float(p[z]) for z in range(n)}
+            if g.kind == "pml":
+                e = math.exp(g.epsilon)
+                rule({place: -e * value + (place[0] == x) for place, value in mean.items()})
+            if g.kind == "pmc":
+                e = math.exp(-g.epsilon)
+                rule({place: e * value - (place[0] == x) for place, value in mean.items()})
+            if g.kind == "ldp":
+                for z in set(range(n)) - {x}:
+                    rule({(x, y): 1.0, (z, y): -math.exp(g.epsilon)})
+        if g.kind == "maximal-leakage":
+            rule({}, math.exp(g.epsilon), tops=1.0)
+    sums = np.zeros((n, (n + 1) * m))
+    for x in range(n):
+        sums[x, x * m : (x + 1) * m] = 1
+    top = np.append(np.where(np.isneginf(pattern), 0.0, 1.0), np.ones((1, m)), axis=0).ravel()
+    found = linprog(np.zeros((n + 1) * m), np.array(rows), limits, sums, np.ones(n), [(0, t) for t in top])
+    return found.status == 0
+
+
+def refused(*arguments: Any, **options: Any) -> Clashing:
+    with pytest.raises(Clashing) as caught:
+        dv.design(*arguments, **options)
+    return caught.value
+
+
+def test_a_pattern_of_zeros_names_the_guarantee_and_its_least_level() -> None:
+    alone = refused(PRIOR, dv.PML(0.3), utility=dv.Score(np.where(np.eye(3) > 0, 1.0, -math.inf)))
+    assert str(alone) == (
+        "`guarantee` must leave a channel that never releases what is forbidden; pml=0.3 rules it out, "
+        "pml=1.60944 is the least that would do."
+    )
+    (clash,) = alone.clashes
+    assert float(clash.remedies[0].epsilon) == pytest.approx(math.log(5), abs=1e-5)
+    both = refused(PRIOR, dv.PML(0.3), dv.LDP(1), utility=dv.Score(PAIRS))
+    assert "pml=0.693148 is the least" in str(both)
+    assert "ldp=1 rules it out at every level" in str(both)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_clashes_are_minimal_and_remedies_least_by_an_independent_program(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(4, 3.0))
+    pattern = np.where(rng.random((4, 5)) < 0.45, -math.inf, 0.0)
+    pattern[range(4), range(4)] = 0.0
+    asked: list[Any] = [dv.PML(rng.uniform(0.05, 0.9)), dv.MaximalLeakage(rng.uniform(0.05, 0.6)), dv.PMC(2)]
+    if possible(p, pattern, asked):
+        found = dv.design(p, *asked, utility=dv.Score(pattern))
+        assert all(g.holds_for(found.joint if g.about == "joint" else found.channel) for g in asked)
+        return
+    left = {g.kind: g for g in asked}
+    for clash in refused(p, *asked, utility=dv.Score(pattern)).clashes:
+        assert not possible(p, pattern, list(clash.guarantees))
+        for g in clash.guarantees:
+            assert possible(p, pattern, [h for h in clash.guarantees if h is not g])
+        for eased in clash.remedies:
+            others = [g for g in left.values() if g.kind != eased.kind] if len(clash.guarantees) > 1 else []
+            assert possible(p, pattern, [eased, *others])
+            (name,) = eased.bounded()
+            lower = replace(eased, **{name: float(getattr(eased, name)) * (1 - 1e-4)})
+            assert not possible(p, pattern, [lower, *others])
+        if len(clash.guarantees) == 1:
+            del left[clash.guarantees[0].kind]
+            left |= {g.kind: g for g in clash.remedies[:1]}
+
+
+def test_two_guarantees_that_only_clash_together_are_both_named() -> None:
+    asked, no = (dv.PML(0.7), dv.MaximalLeakage(0.6)), -math.inf
+    pattern = np.array([[no, no, 0, no, 0], [0, no, 0, 0, no], [no, 0, 0, no, no], [0, 0, no, 0, 0]])
+    p = np.array([0.11, 0.24, 0.4, 0.25])
+    assert [possible(p, pattern, list(some)) for some in (asked[:1], asked[1:], asked)] == [True, True, False]
+    (clash,) = refused(p, *asked, utility=dv.Score(pattern)).clashes
+    assert clash.guarantees == asked
+    assert float(clash.remedies[-1].epsilon) == pytest.approx(math.log(2), abs=1e-5)
+    wanted = refused(PRIOR, dv.PML(0.52), dv.LDP(1.8), at_least=0.3)
+    (clash,) = wanted.clashes
+    assert [g.kind for g in clash.guarantees] == ["pml", "ldp"]
+    assert "pml=0.52 with ldp=1.8 rules it out" in str(wanted)
+    for eased in clash.remedies:
+        other = next(g for g in clash.guarantees if g.kind != eased.kind)
+        assert dv.design(PRIOR, eased, other).utility >= 0.3
+        lower = type(eased)(float(eased.epsilon) * (1 - 1e-4))
+        assert dv.design(PRIOR, lower, other).bound < 0.3
+
+
+def test_a_utility_out_of_reach_names_the_least_level() -> None:
+    wanted = refused(["1/2", "1/2"], dv.LDP(0.5), utility="hamming", at_least=0.7)
+    assert float(wanted.clashes[0].remedies[0].epsilon) == pytest.approx(math.log(0.7 / 0.3), abs=1e-5)
+    distortion = refused(["1/2", "1/2"], dv.LDP(0.5), utility="error", at_most=0.3)
+    assert "error of at most 0.3; ldp=0.5 rules it out, ldp=0.847298 is" in str(distortion)
+    assert dv.design(["1/2", "1/2"], dv.LDP(1), utility="error", at_most=0.3).utility < 0.3
+    together = refused(PRIOR, dv.ALIP(0.5, 0.5), at_least=0.4).clashes[0].remedies
+    assert len(together) == 1
+    assert together[0].lower == together[0].upper
+    assert dv.design(PRIOR, together[0]).utility >= 0.4
+    ball = dv.L1Ball(PRIOR, "1/20")
+    robust = refused(ball, dv.PML(0.5), utility="hamming", at_least=0.9).clashes[0].remedies[0]
+    assert dv.design(ball, robust, utility="hamming").utility >= 0.9
+    with pytest.raises(dv.DivulgeError, match=r"under no guarantee is at most 1\.02965301"):
+        dv.design(PRIOR, dv.PML(1), at_least=4.0)
+
+
+def test_a_utility_that_is_neither_found_nor_ruled_out_is_told_apart() -> None:
+    p = np.random.default_rng(0).dirichlet(np.full(26, 0.3))
+    with pytest.raises(dv.DivulgeError, match="the best that was found has"):
+        dv.design(p, dv.PML(0.5), time_limit=0.0, at_least=0.2)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"at_most": 0.1}, "`at_most` must be given as at_least; the utility is no distortion"),
+        ({"at_least": 0.1, "utility": "error"}, "`at_least` must be given as at_most; the utility is a distortion"),
+        ({"at_least": math.nan}, "`at_least` must be a finite number"),
+        ({"utility": "lautum-information"}, "add a guarantee that forbids zeros"),
+        ({"utility": [[0.0, 1], [-math.inf, -math.inf], [1, 0]]}, "every outcome is forbidden for 'b'"),
+        ({"outcomes": ["one"]}, "`outcomes` must name at least the 3 that the mechanism uses"),
+    ],
+)
+def test_other_contradictions_say_what_is_wrong(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(dv.DivulgeError, match=re.escape(words)):
+        dv.design(PRIOR, dv.PML(0.5), **options)
+
+
+def test_a_clash_in_bits_and_in_a_pickle() -> None:
+    error = refused(["1/2", "1/2"], dv.LDP(0.5), utility="hamming", at_least=0.7)
+    assert "ldp=0.7213475204" in str(error.in_unit("bits"))
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_what_is_forbidden_to_a_secret_that_never_occurs_stays_so() -> None:
+    prior = dv.Prior(["1/2", "0", "1/2"])
+    scores = np.array([[1, 0, 0.5], [-math.inf, 0, 0], [0, 1, 0.5]])
+    found = dv.design(prior, dv.PML(1), utility=dv.Score(scores))
+    place = {y: j for j, y in enumerate(found.outcomes)}
+    assert 0 not in place or found.channel.matrix[1, place[0]] == 0
+    strict = dv.design(prior, dv.LDP(1), utility=dv.Score(scores))
+    assert 0 not in strict.outcomes
+    assert dv.LDP(1).holds_for(strict.channel)
