@@ -1,74 +1,77 @@
-"""Fill the page on guarantees from the tables of kinds and theorems, and draw its pictures."""
+"""Fill the page on guarantees from the tables of kinds and theorems."""
 
-import base64
-import io
+import re
 from typing import Any
 
 from divulge.guarantees.catalog import KINDS
 from divulge.guarantees.theorem import CONDITIONS, Theorem
-from divulge.guarantees.theorems import DIFFERENTIAL_PRIVACY, INFORMATION_DENSITY, THEOREMS
+from divulge.guarantees.theorems.approximate import APPROXIMATE
+from divulge.guarantees.theorems.average import AVERAGE
+from divulge.guarantees.theorems.concentrated import CONCENTRATED
+from divulge.guarantees.theorems.pointwise import POINTWISE
+from divulge.guarantees.theorems.pure import PURE
+from divulge.guarantees.theorems.tail import TAIL
 
 TIGHT = {"equal": "equal", "attained": "attained", "limit": "in the limit", "no": "not tight"}
+FAMILIES = {
+    "At every outcome": POINTWISE,
+    "On average over outcomes": AVERAGE,
+    "Tails, and what holds for every mechanism": TAIL,
+    "Pure differential privacy": PURE,
+    "Approximate differential privacy and distances": APPROXIMATE,
+    "Renyi, concentrated and Gaussian differential privacy": CONCENTRATED,
+}
+SIGNS = {
+    r"\^\(([^()]*)\)": r"<sup>\1</sup>",
+    r"\^(-?\w+)": r"<sup>\1</sup>",
+    r"(?<=[A-Za-z])_\{([^{}]*)\}": r"<sub>\1</sub>",
+    r"(?<=\b[A-Za-z])_([\w']+)": r"<sub>\1</sub>",
+    r"(?<=max|min|sum)_(\w+)": r"<sub>\1</sub>",
+    "<=": "≤",
+    ">=": "≥",
+    "->": "→",
+    r"\|": "&#124;",
+}
+"""Formulas as they are written in code -> as they are read on a page."""
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+def _read(text: str) -> str:
+    for written, shown in SIGNS.items():
+        text = re.sub(written, shown, text)
+    return text
+
+
+def _table(*rows: tuple[str, ...]) -> str:
+    """Return a table; the first row is its head."""
+    head, *others = ("| " + " | ".join(row) + " |" for row in rows)
+    return "\n".join([head, "|---" * len(rows[0]) + "|", *others])
 
 
 def kinds() -> str:
     """Return the table of kinds."""
-    lines = ["| written | guarantee | about |", "|---|---|---|"]
+    rows = [("written", "guarantee", "about")]
     for kind in KINDS.values():
         form = (kind.forms or (kind.parameters(),))[0]
         meaning = (kind.__doc__ or "").split("\n", 1)[0]
-        lines.append(f"| `{kind.kind}={':'.join(name.upper() for name in form)}` | {_cell(meaning)} | a {kind.about} |")
-    return "\n".join(lines)
+        rows.append((f"`{kind.kind}={':'.join(name.upper() for name in form)}`", _read(meaning), f"a {kind.about}"))
+    return _table(*rows)
 
 
-def _row(theorem: Theorem) -> str:
-    given = " and ".join(kind.kind for kind in theorem.given) or "any mechanism"
+def _row(theorem: Theorem) -> tuple[str, ...]:
+    given = " and ".join(f"`{kind.kind}`" for kind in theorem.given) or "any mechanism"
     needs = ", ".join(CONDITIONS[name][0] for name in theorem.needs) or "nothing"
-    tight = f"{TIGHT[theorem.tight]}: {theorem.remark}" if theorem.remark else TIGHT[theorem.tight]
-    cells = (given, theorem.implies.kind, theorem.formula, needs, tight, f"{theorem.name}; {theorem.source}")
-    return "| " + " | ".join(map(_cell, cells)) + " |"
+    tight = f"{TIGHT[theorem.tight]}: {_read(theorem.remark)}" if theorem.remark else TIGHT[theorem.tight]
+    name = f"{theorem.name}<br><small>{_read(theorem.source)}</small>"
+    return name, f"{given} → `{theorem.implies.kind}`", _read(theorem.formula), _read(needs), tight
 
 
 def theorems() -> str:
-    """Return the table of theorems."""
-    head = ["| from | follows | bound | knowing | tight | theorem; source |", "|---|---|---|---|---|---|"]
-    return "\n".join([*head, *map(_row, THEOREMS)])
+    """Return the tables of theorems, one a family."""
+    head = ("theorem", "from → follows", "bound", "knowing", "tight")
+    return "\n\n".join(f"### {title}\n\n{_table(head, *map(_row, rows))}" for title, rows in FAMILIES.items())
 
 
-def _drawn(axes: Any, title: str) -> str:
-    buffer = io.BytesIO()
-    axes.figure.savefig(buffer, format="svg")
-    return f"![{title}](data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode()})"
-
-
-def implications() -> str:
-    """Return the map of the guarantees on information density as an image."""
-    from divulge import plot_implications
-
-    return _drawn(plot_implications(theorems=INFORMATION_DENSITY), "Which guarantee implies which")
-
-
-def variants() -> str:
-    """Return the map of the variants of differential privacy as an image."""
-    from divulge import plot_implications
-
-    return _drawn(
-        plot_implications(theorems=DIFFERENTIAL_PRIVACY), "Which variant of differential privacy implies which"
-    )
-
-
-def plane() -> str:
-    """Return the plane of ALIP bounds as an image."""
-    from divulge import plot_alip_plane
-
-    return _drawn(plot_alip_plane(p_min="1/4"), "The plane of bounds on PML and PMC for p_min = 1/4")
-
-
-PARTS = {"kinds": kinds, "theorems": theorems, "implications": implications, "variants": variants, "plane": plane}
+PARTS = {"kinds": kinds, "theorems": theorems}
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

@@ -1,0 +1,76 @@
+"""Draw the pictures of the documentation, where a page says <!-- name -->."""
+
+import base64
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+import divulge as dv
+
+
+def implications() -> Any:
+    """Which guarantee implies which."""
+    from divulge.guarantees.theorems import INFORMATION_DENSITY
+
+    return dv.plot_implications(theorems=INFORMATION_DENSITY)
+
+
+def variants() -> Any:
+    """Which variant of differential privacy implies which."""
+    from divulge.guarantees.theorems import DIFFERENTIAL_PRIVACY
+
+    return dv.plot_implications(theorems=DIFFERENTIAL_PRIVACY)
+
+
+def plane() -> Any:
+    """The plane of bounds on PML and PMC for p_min = 1/4."""
+    return dv.plot_alip_plane(p_min="1/4")
+
+
+def frontier() -> Any:
+    """Mutual information against pointwise maximal leakage on the column of education, with named mechanisms."""
+    from divulge.files import read_prior
+
+    prior = read_prior(f"{dv.datasets.census_path()}:education")
+    return dv.frontier(prior, dv.PML, [0.05 + 2.95 * i / 24 for i in range(25)]).plot()
+
+
+def outcomes() -> Any:
+    """The probability that more than t leaks, over t."""
+    channel = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"], ["19/20", "1/20"]], ["b", "g", "bg"], ["b", "g"])
+    return dv.pml((dv.Prior(["1/4", "1/2", "1/4"], ["b", "g", "bg"]), channel)).plot()
+
+
+def noise() -> Any:
+    """Density of the outcome and its leakage: Laplace noise on a secret with a rare value in the middle."""
+    return dv.NoiseMechanism("laplace", "values(0:0.495, 0.5:0.01, 1:0.495)", scale=0.3).plot()
+
+
+def losses() -> Any:
+    """Delta and the tail of the privacy loss over epsilon, for a Gaussian mechanism with sigma = 2."""
+    return dv.GaussianMechanism(sigma=2.0).losses()[0].plot()
+
+
+def growth() -> Any:
+    """Expected pml of each secret over the number of releases, and the surprise in the secret that it tends to."""
+    return dv.leakage_growth(["1/10", "3/10", "6/10"], [[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]], range(1, 201, 5)).plot()
+
+
+PICTURES: dict[str, Callable[[], Any]] = {
+    function.__name__: function
+    for function in (implications, variants, plane, frontier, outcomes, noise, losses, growth)
+}
+
+
+def drawn(picture: Callable[[], Any]) -> str:
+    """Return the picture as an image in the page itself, with its docstring as what is read aloud."""
+    found, buffer = picture(), io.BytesIO()
+    axes = found if hasattr(found, "figure") else next(iter(found))
+    axes.figure.savefig(buffer, format="svg")
+    return f"![{picture.__doc__}](data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode()})"
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    mark = re.compile(rf"<!-- ({'|'.join(PICTURES)}) -->")
+    return mark.sub(lambda found: drawn(PICTURES[found[1]]), markdown)

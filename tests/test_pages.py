@@ -1,0 +1,63 @@
+"""Pages of the documentation that are made from the library: tables of theorems, pictures, formulas."""
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import matplotlib as mpl
+import pytest
+
+from divulge.guarantees.catalog import KINDS
+from divulge.guarantees.theorems import THEOREMS
+
+DOCS = Path(__file__).parents[1] / "docs"
+SOURCES = {page.name: page.read_text() for page in DOCS.glob("*.md")}
+
+
+def hook(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_row_and_kind_is_on_the_page_of_guarantees() -> None:
+    made = hook("_guarantees")
+    page = SimpleNamespace(file=SimpleNamespace(src_path="guarantees.md"))
+    text = made.on_page_markdown(SOURCES["guarantees.md"], page)
+    assert not any(f"<!-- {name} -->" in text for name in made.PARTS)
+    assert all(f"`{name}=" in text for name in KINDS)
+    assert all(row.name in text for row in THEOREMS)
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len(rows) == len(KINDS) + 1 + len(THEOREMS) + len(made.FAMILIES)
+    other = SimpleNamespace(file=SimpleNamespace(src_path="index.md"))
+    assert made.on_page_markdown("<!-- kinds -->", other) == "<!-- kinds -->"
+
+
+def test_formulas_are_read_as_they_are_written() -> None:
+    read = hook("_guarantees")._read
+    assert read("e^-ε P_j <= C_x'y") == "e<sup>-ε</sup> P<sub>j</sub> ≤ C<sub>x'y</sub>"
+    assert read("sum_y max_x C_xy") == "sum<sub>y</sub> max<sub>x</sub> C<sub>xy</sub>"
+    assert read("(1 + e^(αε))^(1/α) | p_min") == "(1 + e<sup>αε</sup>)<sup>1/α</sup> &#124; p<sub>min</sub>"
+
+
+def test_every_picture_has_a_place_and_every_place_its_picture() -> None:
+    mpl.use("Agg")
+    made = hook("_pictures")
+    marks = {mark for text in SOURCES.values() for mark in re.findall(r"<!-- (\w+) -->", text)}
+    assert marks == {*made.PICTURES, *hook("_guarantees").PARTS}
+    text = made.on_page_markdown("before <!-- plane --> after")
+    assert text.startswith("before ![The plane of bounds")
+    assert text.endswith(") after")
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_formula_becomes_mathml(name: str) -> None:
+    prose = re.sub(r"```.*?```|`[^`]*`", "", SOURCES[name], flags=re.DOTALL)
+    for formula in re.findall(r"\$([^$]+)\$", prose):
+        shown = hook("_math").on_page_content(rf'<span class="arithmatex">\({formula}\)</span>')
+        assert shown.startswith("<math")
+        assert "\\" not in shown, formula
