@@ -288,3 +288,25 @@ def test_the_caller_keeps_his_array() -> None:
     channel = dv.Channel(mine)
     mine[0] = [1.0, 0.0]
     assert channel.matrix[0].tolist() == [0.5, 0.5]
+
+
+PAIR = ([0.25, 0.5, 0.25], [[0.75, 0.25], [0.25, 0.75], [0.95, 0.05]])
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [PAIR, (dv.Prior(PAIR[0]), PAIR[1]), (PAIR[0], dv.Channel(PAIR[1])), (np.array(PAIR[0]), np.array(PAIR[1])),
+     ({0: 0.25, 1: 0.5, 2: 0.25}, pd.DataFrame(PAIR[1])), (PAIR[0], sp.csr_array(PAIR[1]))],
+)  # fmt: skip
+def test_a_prior_and_a_channel_in_any_form_are_a_joint(pair: tuple) -> None:
+    assert dv.lift(pair) == pytest.approx(19 / 11)
+    assert dv.profile(pair).lift == pytest.approx(19 / 11)
+    assert dv.Lift(1.7).holds_for(pair).measured == pytest.approx(19 / 11)
+    assert dv.LDP(1).holds_for(pair).measured == pytest.approx(math.log(15))
+    assert dv.TV(1).holds_for(pair).measured == pytest.approx(0.7)
+
+
+def test_two_rows_in_a_tuple_are_a_matrix() -> None:
+    assert dv.mutual_information(((0.25, 0.25), (0.25, 0.25))) == 0.0
+    assert dv.LDP(1).holds_for(((0.75, 0.25), (0.25, 0.75))).measured == pytest.approx(math.log(3))
+    assert dv.ADP(1, 0.1).holds_for(((0.75, 0.25), (0.25, 0.75)))

@@ -14,7 +14,7 @@ from divulge.losses.loss import PrivacyLoss, least
 from divulge.losses.subject import as_subject
 from divulge.losses.worst import Worst, worst
 from divulge.model.channel import Channel
-from divulge.model.convert import as_joint
+from divulge.model.convert import as_joint, is_pair
 
 _MARGIN = 1e-11
 """Relative rounding allowed for in values of sums, suprema and quantiles in floating point."""
@@ -29,8 +29,7 @@ class LossGuarantee(Guarantee):
     @classmethod
     def subject(cls, released: Any) -> Any:
         """Return a channel, or the losses of a named mechanism."""
-        joined = isinstance(released, tuple) and not isinstance(released[0], PrivacyLoss)
-        return as_subject(as_joint(released).channel if joined else released)
+        return as_subject(as_joint(released).channel if is_pair(released) else released)
 
 
 def _level(value: float, pair: Any, words: str) -> Level:

@@ -11,7 +11,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.guarantees.levels import LOGARITHMS, Level, Witness
 from divulge.model.channel import Channel
-from divulge.model.convert import as_channel, as_joint
+from divulge.model.convert import as_channel, as_joint, is_pair
 from divulge.model.entries import parse as parse_number
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
@@ -118,7 +118,7 @@ class Guarantee:
         """Return `released` as the object the kind is a property of."""
         if cls.about == "joint":
             return as_joint(released)
-        return as_channel(as_joint(released) if isinstance(released, tuple) else released)
+        return as_channel(as_joint(released) if is_pair(released) else released)
 
     def holds_for(self, released: Any, unit: Unit = "nats") -> "Verdict":
         """Return whether a mechanism keeps this guarantee, with the measured value, the slack and a witness.

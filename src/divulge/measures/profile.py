@@ -15,7 +15,7 @@ from divulge.measures.information import exact_mutual_information, float_mutual_
 from divulge.measures.pointwise import Pointwise
 from divulge.measures.shannon import Capacity, capacity_from
 from divulge.model.channel import Channel
-from divulge.model.convert import as_channel, as_joint
+from divulge.model.convert import as_channel, as_joint, is_pair
 from divulge.model.joint import Joint
 from divulge.model.labels import Labels
 from divulge.model.record import Record
@@ -174,16 +174,12 @@ def profile(mechanism: Any, unit: Unit = "nats") -> Profile:
     ['by_outcome', 'channel', 'joint', 'outcomes', 'secrets', 'unit']
     """
     nats_per(unit)
-    if isinstance(mechanism, Joint) or (isinstance(mechanism, tuple) and _is_pair(mechanism)):
+    if isinstance(mechanism, Joint) or is_pair(mechanism):
         joint = as_joint(mechanism)
         return _exact_profile(joint, unit) if joint.exact else _float_profile(joint, unit)
     channel = as_channel(mechanism)
     ends = extremes(channel.matrix)
     return _profile(channel, ends, sums_of_c_log_c(channel.floats), unit)
-
-
-def _is_pair(mechanism: tuple[Any, ...]) -> bool:
-    return len(mechanism) == 2 and isinstance(mechanism[1], Channel)
 
 
 def _profile(channel: Channel, ends: Extremes, row_logs: np.ndarray, unit: Unit, **of_joint: Any) -> Profile:

@@ -1,11 +1,15 @@
 """One way in: what a public function accepts as a prior, a channel or a joint."""
 
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.model.tables import is_table
 
 
 def as_prior(value: Any) -> Prior:
@@ -26,6 +30,24 @@ def as_channel(value: Any) -> Channel:
     return Channel(value)
 
 
+def is_pair(value: Any) -> bool:
+    """Say whether `value` is a tuple (prior, channel), of objects or of what converts to them, and no matrix.
+
+    Examples
+    --------
+    >>> is_pair(([0.5, 0.5], [[0.75, 0.25], [0.25, 0.75]])), is_pair(((0.4, 0.1), (0.1, 0.4)))
+    (True, False)
+    """
+    if not isinstance(value, tuple) or len(value) != 2:
+        return False
+    prior, channel = value
+    if isinstance(prior, (Prior, Mapping)) or isinstance(channel, (Channel, Mapping)) or is_table(channel):
+        return True
+    if isinstance(channel, (list, tuple)):
+        return len(channel) > 0 and isinstance(channel[0], (list, tuple, np.ndarray))
+    return getattr(channel, "ndim", 0) == 2
+
+
 def as_joint(value: Any) -> Joint:
     """Return a Joint from a Joint, a pair (prior, channel), or the matrix P(x, y)."""
     if isinstance(value, Joint):
@@ -34,6 +56,6 @@ def as_joint(value: Any) -> Joint:
         raise DivulgeError.of(
             "joint", "have a prior and a channel", "it", f"a {type(value).__name__}", "use Joint(prior, channel)."
         )
-    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Channel):
+    if is_pair(value):
         return Joint(*value)
     return Joint.from_matrix(value)
