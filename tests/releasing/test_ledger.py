@@ -211,3 +211,12 @@ def test_racing_releases_cannot_both_spend_the_rest(tmp_path: Path) -> None:
     racers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert sum(int(racer.communicate(timeout=100)[0]) for racer in racers) == 3
     assert len(dv.Ledger(tmp_path / "ledger.sqlite").entries("survey", ["answer"])) == 3
+
+
+def test_releases_with_their_secrets_in_another_order_are_one_channel() -> None:
+    prior = dv.Prior(["1/4", "3/4"], ["yes", "no"])
+    turned = dv.IntegerChannel.of(dv.Channel(COIN.matrix[::-1], ["no", "yes"], ["yes", "no"]))
+    straight = dv.IntegerChannel.of(COIN)
+    first, second = Spent(("x",), straight, None), Spent(("x",), turned, prior)
+    assert together([first, second], None) == together([Spent(("x",), straight, prior)] * 2, None)
+    assert together([second, first], None)["pml"] == together([first, second], None)["pml"] < 2 * math.log(3)

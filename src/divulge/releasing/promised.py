@@ -5,13 +5,14 @@ All values are in nats and rounded up: they are upper bounds of real numbers tha
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from divulge import exact
 from divulge.model.integer import IntegerChannel
+from divulge.model.labels import alignment, same_letters
 from divulge.model.prior import Prior
 
 MOST_CELLS = 1 << 17
@@ -134,15 +135,17 @@ def _blocks(releases: Sequence[Spent]) -> list[tuple[Spent, np.ndarray]]:
     """Return releases of the same columns and secrets multiplied out, as far as they fit."""
     blocks: list[tuple[Spent, np.ndarray]] = []
     for spent in releases:
-        weights = spent.channel.weights
         for i, (first, product) in enumerate(blocks):
-            same = first.columns == spent.columns and tuple(first.channel.secrets) == tuple(spent.channel.secrets)
-            if same and product.shape[0] * product.shape[1] * weights.shape[1] <= MOST_CELLS:
+            same = first.columns == spent.columns and same_letters(first.channel.secrets, spent.channel.secrets)
+            if same and product.size * spent.channel.weights.shape[1] <= MOST_CELLS:
+                order = alignment(first.channel.secrets, spent.channel.secrets, "mechanism", "an earlier one")
+                weights = spent.channel.weights if order is None else spent.channel.weights[order]
                 pairs = product.astype(object)[:, :, None] * weights.astype(object)[:, None, :]
-                blocks[i] = (first, _merged(pairs.reshape(len(pairs), -1)))
+                known = first.prior if first.prior is not None else spent.prior
+                blocks[i] = (replace(first, prior=known), _merged(pairs.reshape(len(pairs), -1)))
                 break
         else:
-            blocks.append((spent, weights))
+            blocks.append((spent, spent.channel.weights))
     return blocks
 
 
