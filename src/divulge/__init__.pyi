@@ -51,6 +51,10 @@ from .guarantees.calculus import Step as Step
 from .guarantees.calculus import Unknown as Unknown
 from .guarantees.calculus import implied as implied
 from .guarantees.catalog import parse as parse
+from .guarantees.divergence_kinds import CapacityBoundedDP as CapacityBoundedDP
+from .guarantees.divergence_kinds import FDivergence as FDivergence
+from .guarantees.divergence_kinds import QuantumRDP as QuantumRDP
+from .guarantees.divergence_kinds import TernaryAbsChi as TernaryAbsChi
 from .guarantees.dp_kinds import ADP as ADP
 from .guarantees.dp_kinds import GDP as GDP
 from .guarantees.dp_kinds import KL as KL
@@ -113,6 +117,7 @@ from .losses.density_composition import pml_given as pml_given
 from .losses.density_composition import sampled_leakage as sampled_leakage
 from .losses.exchange import from_dp_accounting as from_dp_accounting
 from .losses.exchange import to_dp_accounting as to_dp_accounting
+from .losses.information import mutual_information_dp as mutual_information_dp
 from .losses.loss import PrivacyLoss as PrivacyLoss
 from .losses.mechanisms import DiscreteGaussianMechanism as DiscreteGaussianMechanism
 from .losses.mechanisms import DiscreteLaplaceMechanism as DiscreteLaplaceMechanism
@@ -143,7 +148,6 @@ from .losses.variants import epsilon_from_tail as epsilon_from_tail
 from .losses.variants import f_divergence as f_divergence
 from .losses.variants import kl_privacy as kl_privacy
 from .losses.variants import mean_concentrated as mean_concentrated
-from .losses.variants import mutual_information_dp as mutual_information_dp
 from .losses.variants import relaxed_delta as relaxed_delta
 from .losses.variants import renyi_dp as renyi_dp
 from .losses.variants import renyi_order as renyi_order

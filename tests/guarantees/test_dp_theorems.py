@@ -1,6 +1,7 @@
 """Every row between variants of differential privacy: no counterexample, and attained where it says so."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ from support import random_channel
 import divulge as dv
 from divulge.guarantees.calculus import consequences
 from divulge.guarantees.context import Context
+from divulge.guarantees.divergence_kinds import DIVERGENCE as DIVERGENCE_KINDS
 from divulge.guarantees.dp_kinds import DIFFERENTIAL_PRIVACY as KINDS
 from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems import DIFFERENTIAL_PRIVACY as ROWS
 from divulge.guarantees.theorems import THEOREMS
+from divulge.losses.divergences import DIVERGENCES
 
 EACH = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 
@@ -24,29 +27,56 @@ CHOSEN = {
     "order": (1.5, 6.0),
     "omega": (2.0, 9.0),
     "xi": (0.0, 0.01, 0.2),
+    "f": tuple(DIVERGENCES),
+    "degree": (1.0, 2.0, math.inf),
 }
 """Values of the parameters that are chosen and not measured."""
 
 
-def alone(row: Theorem, premise: dv.Guarantee, index: dict[str, Any], monkeypatch: Any, **context: Any) -> Any:
+def alone(row: Theorem, premises: Any, index: dict[str, Any], monkeypatch: Any, **context: Any) -> Any:
     """What one row gives by itself, rounded up."""
     monkeypatch.setattr("divulge.guarantees.calculus.THEOREMS", (row,))
-    (found,) = consequences([premise], [(row.implies, index)], Context.of(**context))
+    (found,) = consequences(premises, [(row.implies, index)], Context.of(**context))
     return found
 
 
-def pick(kind: Any, rng: np.random.Generator) -> dict[str, float]:
-    return {name: float(rng.choice(CHOSEN[name])) for name in kind.index}
+def pick(kind: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {name: rng.choice(CHOSEN[name]).item() for name in kind.index}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Density matrices, and the channel of what a measurement of them shows."""
+
+    states: tuple[np.ndarray, ...]
+    channel: dv.Channel
+
+    @classmethod
+    def of(cls, states: Any, effects: Any) -> "Measured":
+        return cls(tuple(states), dv.Channel([[float(np.trace(s @ e).real) for e in effects] for s in states]))
+
+    @classmethod
+    def random(cls, rng: np.random.Generator) -> "Measured":
+        """Two or three states of dimension 2 or 3, under a measurement with five effects."""
+        d = int(rng.integers(2, 4))
+        raw = rng.normal(size=(8, d, d)) + 1j * rng.normal(size=(8, d, d))
+        squares = raw @ raw.conj().transpose(0, 2, 1)
+        values, vectors = np.linalg.eigh(squares[3:].sum(axis=0))
+        root = vectors @ np.diag(values**-0.5) @ vectors.conj().T
+        states = [s / np.trace(s).real for s in squares[: int(rng.integers(2, 4))]]
+        return cls.of(states, [root @ e @ root for e in squares[3:]])
 
 
 def mechanisms(row: Theorem, rng: np.random.Generator) -> list[Any]:
     """Random channels, and the named mechanisms of the central model where both sides measure them."""
     channels: list[Any] = []
+    if dv.QuantumRDP in row.given:
+        return [Measured.random(rng) for _ in range(8)]
     for _ in range(8):
         n, m = int(rng.integers(2, 4)), int(rng.integers(2, 5))
         span, zeros = float(rng.choice([0.3, 1, 2])), float(rng.choice([0, 0, 0.2]))
         channels.append(random_channel(rng, n, m, zeros=zeros, span=span))
-    one_sided = {dv.LDP, dv.MIDP, dv.MutualInformation}
+    one_sided = {dv.LDP, dv.MutualInformation, dv.TernaryAbsChi, dv.CapacityBoundedDP}
     if one_sided.isdisjoint({*row.given, row.implies}):
         channels += [dv.LaplaceMechanism(0.8), dv.GaussianMechanism(1.3), dv.RandomizedResponse(1.0, 3)]
         channels += [dv.DiscreteLaplaceMechanism(1.0, 2)]
@@ -54,23 +84,31 @@ def mechanisms(row: Theorem, rng: np.random.Generator) -> list[Any]:
 
 
 def measured(kind: Any, mechanism: Any, index: dict[str, Any]) -> dv.Guarantee:
+    if isinstance(mechanism, Measured):
+        mechanism = mechanism.states if kind is dv.QuantumRDP else mechanism.channel
     if kind is dv.MutualInformation:
         return kind.of(dv.Joint(dv.capacity(mechanism).prior, mechanism))
     return kind.of(mechanism, **index)
+
+
+def secrets(mechanism: Any) -> int:
+    return mechanism.shape[0] if isinstance(mechanism, dv.Channel) else 2
 
 
 @EACH
 def test_no_mechanism_violates_it(row: Theorem, monkeypatch: Any) -> None:
     rng = np.random.default_rng(5)
     for mechanism in mechanisms(row, rng):
-        premise = measured(row.given[0], mechanism, pick(row.given[0], rng))
+        premises = [measured(kind, mechanism, pick(kind, rng)) for kind in row.given]
         index = pick(row.implies, rng)
-        known = {"n": mechanism.shape[0]} if "n" in row.needs else {}
-        implied = alone(row, premise, index, monkeypatch, **known)
+        known = {"n": secrets(mechanism)} if "n" in row.needs else {}
+        implied = alone(row, premises, index, monkeypatch, **known)
+        if not implied:
+            continue
         truth = measured(row.implies, mechanism, index)
         for name in row.implies.bounded():
             bound, value = float(implied.values()[name]), float(truth.values()[name])
-            assert value <= bound + 1e-9 * (1 + value), (row.name, mechanism, premise, implied, truth)
+            assert value <= bound + 1e-9 * (1 + value), (row.name, mechanism, premises, implied, truth)
 
 
 def say_or_rr(delta: float, epsilon: float) -> dv.Channel:
@@ -85,6 +123,8 @@ RR = dv.Channel(np.array([[math.exp(E), 1.0], [1.0, math.exp(E)]]) / (1 + math.e
 SAY = say_or_rr(D, E)
 GAUSS = dv.GaussianMechanism(1.7)
 ANY = dv.Channel([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.4, 0.5, 0.1]])
+RR3 = dv.Channel((np.ones((3, 3)) + (math.exp(E) - 1) * np.eye(3)) / (2 + math.exp(E)))
+COMMUTING = Measured.of([np.diag([0.7, 0.2, 0.1]), np.diag([0.3, 0.3, 0.4])], [np.diag(e) for e in np.eye(3)])
 
 ATTAINED: dict[str, tuple[Any, dict[str, float], dict[str, float]]] = {
     # row: (mechanism, chosen parameters of the premise, of the consequence)
@@ -134,12 +174,45 @@ ATTAINED: dict[str, tuple[Any, dict[str, float], dict[str, float]]] = {
     "Gaussian DP is zCDP": (GAUSS, {}, {"xi": 0.0}),
     "Gaussian DP bounds total variation": (GAUSS, {}, {}),
     "Gaussian DP is approximate DP": (GAUSS, {}, {"delta": 1e-6}),
+    "a tail bound is relaxed DP": (SAY, {"delta": D}, {"delta": 0.0, "outside": D}),
+    "relaxed DP with more slack": (ANY, {"delta": 0.1, "outside": 0.05}, {"delta": 0.1, "outside": 0.05}),
+    "approximate zCDP at another delta": (ANY, {"delta": 0.1, "xi": 0.0}, {"delta": 0.1, "xi": 0.0}),
+    "bounded CDP of a smaller order": (GAUSS, {"order": 5.0, "xi": 0.0}, {"order": 4.0, "xi": 0.0}),
+    "bounded CDP bounds the mean loss": (GAUSS, {"order": 5.0, "xi": 0.0}, {}),
+    "bounded CDP is truncated CDP": (GAUSS, {"order": 5.0, "xi": 0.0}, {"omega": 4.0}),
+    "truncated CDP of a smaller order": (GAUSS, {"omega": 5.0}, {"omega": 4.0}),
+    "truncated CDP is bounded CDP": (GAUSS, {"omega": 5.0}, {"order": 4.0, "xi": 0.0}),
+    "truncated CDP without end is zCDP": (GAUSS, {"omega": math.inf}, {"xi": 0.0}),
+    "pure DP bounds ternary abs-chi": (RR3, {}, {"alpha": 3.0}),
+    "ternary abs-chi bounds the binary one": (RR, {"alpha": 3.0}, {"alpha": 3.0}),
+    "ternary abs-chi of a smaller order": (ANY, {"alpha": 3.0}, {"alpha": 3.0}),
+    "total variation is ternary abs-chi of order 1": (ANY, {}, {"alpha": 1.0}),
+    "pure DP bounds every f-divergence": (RR, {}, {"f": "chi2"}),
+    "approximate DP bounds every f-divergence": (SAY, {"delta": D}, {"f": "js"}),
+    "total variation bounds every f-divergence": (say_or_rr(0.2, 0.0), {}, {"f": "hellinger"}),
+    "Gaussian DP bounds f-divergences": (GAUSS, {}, {"f": "hellinger"}),
+    "the mean loss bounds f-divergences": (RR, {}, {"f": "hellinger"}),
+    "one f-divergence bounds another": (RR, {"f": "hellinger"}, {"f": "js"}),
+    "an f-divergence bounds total variation": (RR, {"f": "chi2"}, {}),
+    "the kl divergence is the mean loss": (ANY, {"f": "kl"}, {}),
+    "the chi2 divergence is order 2": (ANY, {"f": "chi2"}, {"alpha": 2.0}),
+    "order 2 is the chi2 divergence": (ANY, {"alpha": 2.0}, {"f": "chi2"}),
+    "abs-chi of order 2 is the chi2 divergence": (ANY, {"alpha": 2.0}, {"f": "chi2"}),
+    "the chi2 divergence is abs-chi of order 2": (ANY, {"f": "chi2"}, {"alpha": 2.0}),
+    "restricted queries tell no more than all": (RR, {"f": "js"}, {"f": "js", "degree": 1.0}),
+    "pure DP bounds what restricted queries tell": (RR, {}, {"f": "kl", "degree": 1.0}),
+    "the mean loss bounds what restricted queries tell": (RR, {}, {"f": "kl", "degree": 3.0}),
+    "fewer queries tell no more": (ANY, {"f": "kl", "degree": 1.0}, {"f": "kl", "degree": 1.0}),
+    "all queries tell the divergence": (ANY, {"f": "kl", "degree": math.inf}, {"f": "kl"}),
+    "measuring states keeps Renyi DP": (COMMUTING, {"alpha": 3.0}, {"alpha": 3.0}),
+    "measuring states of infinite order keeps pure DP": (COMMUTING, {"alpha": math.inf}, {}),
+    "quantum Renyi of a smaller order": (COMMUTING, {"alpha": 3.0}, {"alpha": 3.0}),
 }  # fmt: skip
 
 
 def both(row: Theorem, case: Any, monkeypatch: Any) -> list[tuple[float, float]]:
     mechanism, given, index = case
-    implied = alone(row, measured(row.given[0], mechanism, given), index, monkeypatch)
+    implied = alone(row, [measured(row.given[0], mechanism, given)], index, monkeypatch)
     truth = measured(row.implies, mechanism, index)
     return [(float(implied.values()[name]), float(truth.values()[name])) for name in row.implies.bounded()]
 
@@ -153,7 +226,7 @@ def test_a_tight_row_is_attained(row: Theorem, monkeypatch: Any) -> None:
 def test_a_small_distance_is_attained(monkeypatch: Any) -> None:
     (row,) = (r for r in ROWS if r.name == "a small distance is approximate DP with epsilon 0")
     distance = dv.TV.of(ANY).distance
-    assert alone(row, dv.TV(distance), {"delta": distance * (1 + 1e-14)}, monkeypatch).epsilon == 0
+    assert alone(row, [dv.TV(distance)], {"delta": distance * (1 + 1e-14)}, monkeypatch).epsilon == 0
     assert dv.ADP.of(ANY, delta=distance).epsilon <= 1e-12
     assert dv.ADP.of(ANY, delta=distance * 0.999).epsilon > 0
 
@@ -163,7 +236,7 @@ def test_a_flat_renyi_curve_is_attained(monkeypatch: Any) -> None:
     epsilon = dv.LDP.of(ANY).epsilon
     premise = dv.ZCDP(0, epsilon)
     assert premise.holds_for(ANY)
-    assert alone(row, premise, {}, monkeypatch) == dv.LDP(epsilon)
+    assert alone(row, [premise], {}, monkeypatch) == dv.LDP(epsilon)
 
 
 def just_beyond(epsilon: float, delta: float, spent: float) -> dv.Channel:
@@ -205,14 +278,14 @@ def test_every_row_is_documented_once_and_every_tight_row_has_its_case() -> None
     assert all(row.formula and row.source and row.remark for row in ROWS)
     tight = {row.name for row in ROWS if row.tight == "attained"}
     assert tight == {*ATTAINED, "zCDP with rho 0 is pure DP", "a small distance is approximate DP with epsilon 0"}
-    assert {kind for row in ROWS for kind in (*row.given, row.implies)} >= set(KINDS)
+    assert {kind for row in ROWS for kind in (*row.given, row.implies)} >= {*KINDS, *DIVERGENCE_KINDS}
 
 
 def test_the_number_of_secrets_is_needed(monkeypatch: Any) -> None:
     """Ten secrets told apart a little: the bound for two is broken."""
     (row,) = (r for r in ROWS if r.needs == ("n",))
     many = shifted(2.5, 12)
-    wrong = alone(row, dv.KL.of(many), {}, monkeypatch, n=1)
+    wrong = alone(row, [dv.KL.of(many)], {}, monkeypatch, n=1)
     assert not wrong.holds_for(many).holds
 
 
@@ -243,3 +316,87 @@ def test_local_and_central_worlds_meet() -> None:
     assert dv.PML("1/4").implies(dv.RDP, p_min="1/2", alpha=2).epsilon > 0
     assert dv.ADP(1, 0).implies(dv.PML, p_min="1/10").epsilon < 1
     assert dv.ADP(1, "1/1000").implies(dv.LDP).epsilon == math.inf
+
+
+@pytest.mark.parametrize("f", [name for name in DIVERGENCES if DIVERGENCES[name].symmetric])
+def test_the_order_of_the_divergences_is_that_of_their_convexity(f: str) -> None:
+    """Along randomized response a divergence is a concave function of those after it, and a convex one before it."""
+    v = np.linspace(0.0, 0.999, 4001)[1:]
+
+    def along(name: str) -> np.ndarray:
+        r = (1 + np.sqrt(v)) / (1 - np.sqrt(v))
+        return (DIVERGENCES[name].f(r) + r * DIVERGENCES[name].f(1 / r)) / (1 + r)
+
+    order = list(DIVERGENCES)
+    for other in order:
+        slopes = np.diff(along(f)) / np.diff(along(other))
+        turn = np.diff(slopes) if order.index(f) >= order.index(other) else -np.diff(slopes)
+        assert (turn >= -1e-8 * slopes[1:]).all(), (f, other)
+
+
+def test_one_divergence_bounds_a_more_convex_one_by_saying_the_secret(monkeypatch: Any) -> None:
+    (row,) = (r for r in ROWS if r.name == "one f-divergence bounds another")
+    say = say_or_rr(0.2, 0.0)
+    found = alone(row, [dv.FDivergence.of(say, f="js")], {"f": "hellinger"}, monkeypatch)
+    assert found.divergence == pytest.approx(dv.FDivergence.of(say, f="hellinger").divergence, rel=1e-9)
+
+
+def test_ternary_abs_chi_of_pure_privacy_at_small_orders(monkeypatch: Any) -> None:
+    (row,) = (r for r in ROWS if r.name == "pure DP bounds ternary abs-chi")
+    found = alone(row, [dv.LDP.of(RR)], {"alpha": 1.2}, monkeypatch)
+    assert found.zeta == pytest.approx(dv.TernaryAbsChi.of(RR, alpha=1.2).zeta, rel=1e-9)
+
+
+def test_many_orders_are_taken_together() -> None:
+    """The best of all Renyi points; and the chord between two orders, where no single one says as much."""
+    rho, delta = 0.05, 1e-6
+    points = [dv.RDP(alpha, rho * alpha) for alpha in (2, 12, 22, 64)]
+    each = [point.implies(dv.ADP, delta=delta).epsilon for point in points]
+    together = dv.implied(points, dv.ADP, delta=delta).epsilon
+    assert together == min(each)
+    assert together > dv.epsilon_from_delta(dv.GaussianMechanism(math.sqrt(1 / (2 * rho))), delta).value
+    between = dv.implied(points, dv.RDP, alpha=17).epsilon
+    assert between == pytest.approx((11 * 12 + 21 * 22) * rho / 2 / 16, rel=1e-12)
+    bent = [dv.RDP(1.75, 0.06), dv.RDP(98, 0.69)]
+    each = [point.implies(dv.ADP, delta=0.01).epsilon for point in bent]
+    assert dv.implied(bent, dv.ADP, delta=0.01).epsilon < 0.999 * min(each)
+
+
+def test_zcdp_alone_does_not_make_losses_sub_gaussian_of_its_own_width() -> None:
+    """The row for mean-concentrated DP must allow more than tau^2 = 2 rho: rare large losses need it."""
+    rho, share = 100.0, 0.2
+    b, p = rho * (1 + 2 * share), math.exp(-rho * share**2)
+    base = math.log1p(-p) - math.log1p(-p * math.exp(-b))
+    rare = dv.PrivacyLoss.between([p, 1 - p], [p * math.exp(-b), 1 - p * math.exp(-b)])
+    assert abs(rare.losses[0] - base) < 1e-12
+    found = dv.ZCDP.of(rare)
+    assert found.rho <= rho * 1.1
+    tau = dv.mean_concentrated(rare).tau
+    assert tau**2 > 8 * found.rho
+    assert tau <= found.implies(dv.MCDP).tau
+
+
+@pytest.mark.parametrize(
+    "text", ["f-divergence=hellinger:0.1", "capacity-bounded=kl:2:0.3", "ternary-abs-chi=2:0.5", "quantum-rdp=2:1"]
+)
+def test_kinds_with_names_among_their_parameters_are_written_too(text: str) -> None:
+    found = dv.parse(text)
+    assert str(found) == text
+    assert found.to_dict()["kind"] == found.kind
+    assert found.meaning
+
+
+@pytest.mark.parametrize("text", ["f-divergence=entropy:0.1", "f-divergence=1:0.1", "capacity-bounded=kl:-1:0.3"])
+def test_names_and_degrees_are_checked(text: str) -> None:
+    with pytest.raises(dv.DivulgeError):
+        dv.parse(text)
+
+
+def test_kinds_that_need_a_channel_say_so() -> None:
+    for guarantee in (dv.TernaryAbsChi(2, 1), dv.CapacityBoundedDP("kl", 1, 1)):
+        with pytest.raises(dv.DivulgeError, match="channel"):
+            guarantee.holds_for(dv.GaussianMechanism(1.0))
+    words = dv.Channel([[0.5, 0.5], [0.4, 0.6]], outcomes=["no", "yes"])
+    assert dv.CapacityBoundedDP("kl", "inf", 1).holds_for(words)
+    with pytest.raises(dv.DivulgeError, match="numbers"):
+        dv.CapacityBoundedDP("kl", 1, 1).holds_for(words)

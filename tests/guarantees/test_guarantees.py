@@ -22,7 +22,8 @@ EVERY_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: ki
 
 def some(kind: type[dv.Guarantee]) -> dv.Guarantee:
     """A guarantee of this kind with small exact parameters inside their ranges."""
-    return kind(*[F(1, 3) if PARAMETERS[name].high == 1 else F(i + 3, 2) for i, name in enumerate(kind.parameters())])
+    ranges = [PARAMETERS[name] for name in kind.parameters()]
+    return kind(*[r.names[0] if r.names else F(1, 3) if r.high == 1 else F(i + 3, 2) for i, r in enumerate(ranges)])
 
 
 @EVERY_KIND

@@ -12,6 +12,8 @@ from scipy.integrate import quad
 from support import random_channel
 
 import divulge as dv
+from divulge.losses.divergences import DIVERGENCES
+from divulge.losses.information import neighborhoods
 
 SEEDS = st.integers(0, 10**9)
 
@@ -141,17 +143,22 @@ def test_quantum_states_are_checked():
     assert dv.quantum_dp([np.eye(2) / 2, pure], 2.0).pair == (0, 1)
 
 
-@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+@pytest.mark.parametrize("divergence", list(DIVERGENCES))
 def test_all_queries_give_the_whole_divergence(divergence):
     c = rows(5, n=3, m=4)
     found = dv.capacity_bounded(c, np.eye(4), divergence)
-    whole = {"kl": lambda p, q: (p * np.log(p / q)).sum(), "chi2": lambda p, q: ((p - q) ** 2 / q).sum()}[divergence]
+    whole = {
+        "kl": lambda p, q: (p * np.log(p / q)).sum(),
+        "chi2": lambda p, q: ((p - q) ** 2 / q).sum(),
+        "hellinger": lambda p, q: ((np.sqrt(p) - np.sqrt(q)) ** 2).sum(),
+        "js": lambda p, q: sum((r * np.log(2 * r / (p + q))).sum() for r in (p, q)) / 2,
+    }[divergence]
     expected = max(whole(c[i], c[j]) for i, j in permutations(range(3), 2))
     assert found.value == pytest.approx(expected, rel=1e-10)
     assert found.upper == pytest.approx(expected, rel=1e-8)
 
 
-@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+@pytest.mark.parametrize("divergence", ["kl", "chi2", "hellinger"])
 @pytest.mark.parametrize("radius", [0.2, 1.0, math.inf])
 def test_restricted_queries_against_a_convex_programme(divergence, radius):
     import cvxpy as cp
@@ -161,7 +168,11 @@ def test_restricted_queries_against_a_convex_programme(divergence, radius):
     phi = rng.normal(size=(6, 2))
     w = cp.Variable(2)
     h = phi @ w
-    conjugate = q @ (cp.exp(h) - 1) if divergence == "kl" else q @ (cp.square(cp.pos(h / 2 + 1)) - 1)
+    conjugate = q @ {
+        "kl": lambda h: cp.exp(h) - 1,
+        "chi2": lambda h: cp.square(cp.pos(h / 2 + 1)) - 1,
+        "hellinger": lambda h: cp.inv_pos(1 - h) - 1,
+    }[divergence](h)
     limits = [cp.norm(w) <= radius] if radius < math.inf else []
     best = cp.Problem(cp.Maximize(p @ h - conjugate), limits).solve(solver=cp.CLARABEL)
     found = dv.capacity_bounded([p, q], phi, divergence, radius=radius, neighbors=[(0, 1)])
@@ -170,3 +181,81 @@ def test_restricted_queries_against_a_convex_programme(divergence, radius):
     assert found.gap <= 1e-6 or found.upper == math.inf
     if found.pair == (0, 1):
         assert found.value == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", list(DIVERGENCES))
+def test_conjugates_are_suprema(name):
+    """f*(s) = sup_r s r - f(r) over a fine grid of r, and its derivatives are the differences of it."""
+    d, r, h = DIVERGENCES[name], np.concatenate([np.geomspace(1e-9, 60, 900_001), np.geomspace(60, 1e9, 2000)]), 1e-5
+    assert d.f(np.array([0.0, 1.0])).tolist() == [d.zero, 0.0]
+    if d.slope < math.inf:
+        assert float(d.f(np.array(1e12)) / 1e12) == pytest.approx(d.slope, rel=1e-5)
+        assert float(d.conjugate(np.array(d.slope + 1e-9))) == math.inf
+    for s in (-5.0, -1.0, 0.0, 0.2, 0.3):
+        left, middle, right = (float(d.conjugate(np.array(s + k * h))) for k in (-1, 0, 1))
+        assert middle == pytest.approx(float((s * r - d.f(r)).max()), abs=1e-7)
+        assert float(d.conjugate_slope(np.array(s))) == pytest.approx((right - left) / (2 * h), rel=1e-6, abs=1e-7)
+        slopes = [float(d.conjugate_slope(np.array(s + k * h))) for k in (-1, 1)]
+        assert float(d.conjugate_curvature(np.array(s))) == pytest.approx(
+            (slopes[1] - slopes[0]) / (2 * h), rel=1e-4, abs=1e-5
+        )
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS, st.sampled_from(list(DIVERGENCES)))
+def test_restricted_bounds_enclose_and_meet(seed, divergence):
+    """With zeros in either row too: the value is reached, the bound lies above, no class tells more than all."""
+    rng = np.random.default_rng(seed)
+    p, q = rows(seed, m=5, zeros=0.2)
+    phi = np.column_stack([np.ones(5), rng.normal(size=(5, 1))])
+    found = dv.capacity_bounded([p, q], phi, divergence, neighbors=[(0, 1)])
+    whole = dv.f_divergence([p, q], DIVERGENCES[divergence].f, slope=DIVERGENCES[divergence].slope).value
+    assert found.value <= found.upper + 1e-12
+    assert found.value <= whole + 1e-9
+    assert found.gap <= 1e-3 * (1 + found.value) or found.upper == math.inf  # zeros push the best query to infinity
+
+
+def test_queries_that_isolate_an_impossible_outcome_are_worth_any_amount():
+    assert dv.capacity_bounded([[0.5, 0.5], [1.0, 0.0]], np.eye(2), "kl").value == math.inf
+    assert dv.capacity_bounded([[0.5, 0.5], [1.0, 0.0]], np.ones((2, 1)), "kl").upper == pytest.approx(0.0, abs=1e-12)
+
+
+@settings(max_examples=10, deadline=None)
+@given(SEEDS)
+def test_mutual_information_dp_is_the_largest_over_neighborhoods(seed):
+    c = dv.Channel(rows(seed, m=4, n=5))
+    line = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 2)]
+    assert sorted(neighborhoods(c.secrets, line)) == [[0, 1, 2], [2, 3], [3, 4]]
+    found = dv.mutual_information_dp(c, line)
+    each = [dv.capacity(np.asarray(c.floats)[at]).value for at in ([0, 1, 2], [2, 3], [3, 4])]
+    assert found.value == pytest.approx(max(each), abs=1e-12)
+    assert found.lower <= found.value <= found.upper
+    assert found.gap < 1e-11
+    everyone = dv.mutual_information_dp(c)
+    assert dv.mutual_information_dp(c, np.ones((5, 5), dtype=bool)).value == pytest.approx(everyone.value, abs=1e-12)
+    assert found.value <= everyone.value + 1e-12
+
+
+@settings(max_examples=10, deadline=None)
+@given(SEEDS, st.sampled_from([0.0, 0.3]))
+def test_mutual_information_dp_of_a_pair_is_its_capacity(seed, zeros):
+    p, q = rows(seed, zeros=zeros)
+    found = dv.mutual_information_dp(dv.PrivacyLoss.between(p, q))
+    assert found.value == pytest.approx(dv.capacity([p, q]).value, abs=1e-12)
+    assert found.lower <= dv.capacity([p, q]).upper
+    assert found.upper >= dv.capacity([p, q]).lower
+
+
+def test_mutual_information_dp_of_a_gaussian_is_that_of_two_points():
+    found = dv.mutual_information_dp(dv.GaussianMechanism(1.5))
+    p, q = stats.norm(0, 1.5), stats.norm(1, 1.5)
+
+    def surprise(x):
+        return p.pdf(x) * (p.logpdf(x) - math.log((p.pdf(x) + q.pdf(x)) / 2))
+
+    expected = quad(surprise, -20, 20, epsabs=1e-13)[0]
+    assert found.lower <= expected + 1e-12
+    assert found.upper >= expected - 1e-12
+    assert found.gap < 1e-11
+    with pytest.raises(dv.DivulgeError):
+        dv.mutual_information_dp(dv.GaussianMechanism(1.5), neighbors=[(0, 1)])

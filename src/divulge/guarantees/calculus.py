@@ -259,13 +259,18 @@ def _applied(
 
 
 def _indexed(setting: SimpleNamespace, index: _Index) -> SimpleNamespace:
-    return SimpleNamespace(**vars(setting), **{name: exact.ball(value) for name, value in index})
+    return SimpleNamespace(**vars(setting), **_chosen(index))
 
 
 def _names(known: _Known, part: str) -> SimpleNamespace:
     """Return the parameters of a known guarantee by name, in balls."""
     bounded = dict(zip(known.kind.bounded(), getattr(known, part), strict=True))
-    return SimpleNamespace(**bounded, **{name: exact.ball(value) for name, value in known.index})
+    return SimpleNamespace(**bounded, **_chosen(known.index))
+
+
+def _chosen(index: _Index) -> dict[str, Any]:
+    """Return chosen parameters, numbers in balls and names as they are."""
+    return {name: value if isinstance(value, str) else exact.ball(value) for name, value in index}
 
 
 def _balls(result: Any) -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.guarantees import kinds
+from divulge.guarantees.divergence_kinds import DIVERGENCE
 from divulge.guarantees.dp_kinds import DIFFERENTIAL_PRIVACY
 from divulge.guarantees.guarantee import Guarantee
 
@@ -29,7 +30,9 @@ INFORMATION_DENSITY: tuple[type[Guarantee], ...] = (
     kinds.TailPMC,
 )
 
-KINDS: dict[str, type[Guarantee]] = {kind.kind: kind for kind in (*INFORMATION_DENSITY, *DIFFERENTIAL_PRIVACY)}
+KINDS: dict[str, type[Guarantee]] = {
+    kind.kind: kind for kind in (*INFORMATION_DENSITY, *DIFFERENTIAL_PRIVACY, *DIVERGENCE)
+}
 """Name on the command line -> kind of guarantee. Adding a kind is adding it here."""
 
 

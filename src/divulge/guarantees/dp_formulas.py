@@ -98,18 +98,64 @@ def approximate_of_line(xi: Any, rho: Any, delta: Any, limit: Any = None) -> Any
     r, log_delta = float(rho), math.log(float(delta)) if float(delta) > 0 else -750.0
     top = 1e9 if limit is None or not limit.is_finite() else float(limit)
 
-    def cost(u: float) -> float:
-        h = math.exp(u)
+    def cost(h: float) -> float:
         return r * h + math.log(h / (1 + h)) - (log_delta + math.log1p(h)) / h
 
     if not top > 1:
         return INFINITY()
-    low, high = math.log(1e-9), math.log(top - 1)
+    alpha = min(1 + _lowest(cost, 1e-9, top - 1), math.nextafter(top, 1.0) if limit is not None else top)
+    return approximate_of_renyi(ball(alpha), xi + rho * ball(alpha), delta)
+
+
+def tail_of_line(xi: Any, rho: Any) -> Any:
+    """Return the least over 0 < s <= 1 of sqrt(2 (e^(s (xi + rho (1 + s))) - 1)) / s, a tau; the s is searched."""
+    if not (xi.is_finite() and rho.is_finite()) or (xi == 0 and rho == 0):
+        return xi + rho
+    x, r = float(xi), float(rho)
+
+    def cost(s: float) -> float:
+        return float(ball(s * (x + r * (1 + s))).expm1().log()) - 2 * math.log(s)
+
+    reach = x + r + 1
+    s = min((10 ** (-k / 40) for k in range(40 * math.ceil(math.log10(reach)) + 60)), key=cost)
+    return (2 * (ball(s) * (xi + rho * (1 + ball(s)))).expm1()).sqrt() / ball(s)
+
+
+def renyi_between(first: Any, second: Any, alpha: Any) -> Any:
+    """Return the chord of (order - 1) epsilon over two orders at alpha, over alpha - 1; +inf outside of them."""
+    low, high = (first, second) if first.alpha < second.alpha else (second, first)
+    if not (alpha >= low.alpha and alpha <= high.alpha and low.alpha < high.alpha):
+        return INFINITY()
+    if not high.alpha.is_finite() or not alpha > 1:
+        return INFINITY() if alpha > low.alpha else low.epsilon
+    share = (alpha - low.alpha) / (high.alpha - low.alpha)
+    return ((1 - share) * (low.alpha - 1) * low.epsilon + share * (high.alpha - 1) * high.epsilon) / (alpha - 1)
+
+
+def approximate_of_chord(first: Any, second: Any, delta: Any) -> Any:
+    """Return the best conversion over orders between two, searched in doubles; sound at any order."""
+    low, high = (first, second) if first.alpha < second.alpha else (second, first)
+    finite = low.epsilon.is_finite() and high.epsilon.is_finite() and high.alpha.is_finite()
+    if not (delta > 0 and low.alpha < high.alpha and finite):
+        return INFINITY()
+    a, b = float(low.alpha.mid()), float(high.alpha.mid())
+    ends, goal = ((a - 1) * float(low.epsilon), (b - 1) * float(high.epsilon)), math.log(max(float(delta), 1e-300))
+
+    def cost(h: float) -> float:
+        chord = ends[0] + (ends[1] - ends[0]) * (h - a + 1) / (b - a)
+        return chord / h + math.log(h / (1 + h)) - (goal + math.log1p(h)) / h
+
+    order = 1 + _lowest(cost, max(a - 1, 1e-9), b - 1)
+    return approximate_of_renyi(ball(order), renyi_between(first, second, ball(order)), delta)
+
+
+def _lowest(cost: Callable[[float], float], low: float, high: float) -> float:
+    """Return about where a cost with one valley is least on [low, high], by thirds of the logarithm."""
+    low, high = math.log(low), math.log(high)
     for _ in range(120):
         a, b = (2 * low + high) / 3, (low + 2 * high) / 3
-        low, high = (low, b) if cost(a) < cost(b) else (a, high)
-    alpha = min(1 + math.exp((low + high) / 2), math.nextafter(top, 1.0) if limit is not None else top)
-    return approximate_of_renyi(ball(alpha), xi + rho * ball(alpha), delta)
+        low, high = (low, b) if cost(math.exp(a)) < cost(math.exp(b)) else (a, high)
+    return math.exp((low + high) / 2)
 
 
 def line_below(xi: Any, rho: Any, wanted: Any) -> Any:

@@ -10,10 +10,10 @@ from typing import Any
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.levels import Level, Witness
 from divulge.losses import tradeoff, variants
+from divulge.losses.information import mutual_information_dp
 from divulge.losses.loss import PrivacyLoss, least
 from divulge.losses.subject import as_subject
 from divulge.losses.worst import Worst, worst
-from divulge.model.channel import Channel
 from divulge.model.convert import as_joint, is_pair
 
 _MARGIN = 1e-11
@@ -32,14 +32,16 @@ class LossGuarantee(Guarantee):
         return as_subject(as_joint(released).channel if is_pair(released) else released)
 
 
-def _level(value: float, pair: Any, words: str) -> Level:
+def level_of(value: float, pair: Any, words: str) -> Level:
+    """Return a level in floating point with the pair, or triple, of secrets that reaches it."""
     secret, other = pair[:2] if pair else (None, None)
     text = f"{words} between {secret} and {other}." if pair else f"{words}."
     return Level(float(value), None, _MARGIN * (1 + abs(value)), Witness(secret=secret, other=other, adversary=text))
 
 
-def _levels(found: Worst, words: str) -> tuple[Level, ...]:
-    return (_level(found.value, found.pair, words),)
+def levels_of(found: Worst, words: str) -> tuple[Level, ...]:
+    """Return the value of the worst pair as the only level."""
+    return (level_of(found.value, found.pair, words),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +66,7 @@ class ADP(LossGuarantee):
     index = ("delta",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return _levels(variants.epsilon_from_delta(subject, float(self.delta)), "The best test at this delta")
+        return levels_of(variants.epsilon_from_delta(subject, float(self.delta)), "The best test at this delta")
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +91,7 @@ class PDP(LossGuarantee):
     index = ("delta",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return _levels(variants.epsilon_from_tail(subject, float(self.delta)), "The upper tail of the loss")
+        return levels_of(variants.epsilon_from_tail(subject, float(self.delta)), "The upper tail of the loss")
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,7 +122,7 @@ class RelaxedDP(LossGuarantee):
         def epsilon(loss: PrivacyLoss) -> float:
             return least(lambda e: loss.relaxed(e, outside) <= delta, loss.highest)
 
-        return _levels(worst(subject, epsilon), "The best test outside the rare outcomes")
+        return levels_of(worst(subject, epsilon), "The best test outside the rare outcomes")
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +142,7 @@ class KL(LossGuarantee):
     sentence = "On average an outcome speaks for its own secret, against any other, by at most {epsilon} nats."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return _levels(variants.kl_privacy(subject), "The mean loss")
+        return levels_of(variants.kl_privacy(subject), "The mean loss")
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,7 +164,7 @@ class RDP(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return _levels(variants.renyi_dp(subject, float(self.alpha)), "The Renyi divergence")
+        return levels_of(variants.renyi_dp(subject, float(self.alpha)), "The Renyi divergence")
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,7 +186,7 @@ class AbsChi(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return _levels(variants.abs_chi(subject, float(self.alpha)), "The abs-chi divergence")
+        return levels_of(variants.abs_chi(subject, float(self.alpha)), "The abs-chi divergence")
 
 
 @dataclass(frozen=True, repr=False)
@@ -204,12 +206,14 @@ class TV(LossGuarantee):
     sentence = "No test gains more than {distance} in probability from seeing the outcome of one secret, not another."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return _levels(variants.total_variation(subject), "The best test")
+        return levels_of(variants.total_variation(subject), "The best test")
 
 
 @dataclass(frozen=True, repr=False)
 class MIDP(LossGuarantee):
     """Mutual-information DP: under every prior the outcome carries at most epsilon nats about the secret.
+
+    On a mechanism of the central model the secret is whether a record takes part; see `mutual_information_dp`.
 
     Examples
     --------
@@ -223,9 +227,9 @@ class MIDP(LossGuarantee):
     title = "mutual-information differential privacy"
     sentence = "Whatever the prior, the release says at most {epsilon} nats about the secret on average."
 
-    def levels(self, subject: Channel) -> tuple[Level, ...]:
-        found = variants.mutual_information_dp(subject)
-        return (_level(found.upper, None, "The prior that reaches the capacity learns this much"),)
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        found = mutual_information_dp(subject)
+        return (level_of(found.upper, None, "The prior that reaches the capacity learns this much"),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -247,7 +251,7 @@ class MCDP(LossGuarantee):
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         found = variants.mean_concentrated(subject)
-        return _level(found.mu, found.mu_pair, "The mean loss"), _level(found.tau, found.tau_pair, "The tail")
+        return level_of(found.mu, found.mu_pair, "The mean loss"), level_of(found.tau, found.tau_pair, "The tail")
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,7 +274,7 @@ class ZCDP(LossGuarantee):
     forms = (("rho",), ("xi", "rho"))
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return _levels(variants.zcdp_rho(subject, float(self.xi)), "The Renyi curve")
+        return levels_of(variants.zcdp_rho(subject, float(self.xi)), "The Renyi curve")
 
 
 @dataclass(frozen=True, repr=False)
@@ -295,7 +299,7 @@ class ApproximateZCDP(LossGuarantee):
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         found = variants.approximate_zcdp_rho(subject, float(self.delta), float(self.xi))
-        return _levels(found, "The Renyi curve")
+        return levels_of(found, "The Renyi curve")
 
 
 @dataclass(frozen=True, repr=False)
@@ -320,7 +324,7 @@ class BoundedCDP(LossGuarantee):
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         found = variants.zcdp_rho(subject, float(self.xi), up_to=float(self.order))
-        return _levels(found, "The Renyi curve")
+        return levels_of(found, "The Renyi curve")
 
 
 @dataclass(frozen=True, repr=False)
@@ -342,7 +346,7 @@ class TruncatedCDP(LossGuarantee):
     index = ("omega",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return _levels(variants.zcdp_rho(subject, up_to=float(self.omega)), "The Renyi curve")
+        return levels_of(variants.zcdp_rho(subject, up_to=float(self.omega)), "The Renyi curve")
 
 
 @dataclass(frozen=True, repr=False)
@@ -364,7 +368,7 @@ class CappedCDP(LossGuarantee):
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         found = variants.truncated_cdp(subject)
-        return _level(found.xi, found.xi_pair, "The largest loss"), _level(found.rho, found.rho_pair, "The curve")
+        return level_of(found.xi, found.xi_pair, "The largest loss"), level_of(found.rho, found.rho_pair, "The curve")
 
 
 @dataclass(frozen=True, repr=False)
@@ -384,7 +388,7 @@ class GDP(LossGuarantee):
     sentence = "Telling two secrets apart from the outcome is at least as hard as telling N(0, 1) from N({mu}, 1)."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return _levels(tradeoff.gaussian_dp(subject), "The best test")
+        return levels_of(tradeoff.gaussian_dp(subject), "The best test")
 
 
 DIFFERENTIAL_PRIVACY: tuple[type[Guarantee], ...] = (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.guarantees.levels import LOGARITHMS, Level, Witness
+from divulge.losses.divergences import DIVERGENCES, divergence_named
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, is_pair
 from divulge.model.entries import parse as parse_number
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parameter:
-    """The range of a parameter, ends included, and whether it is a logarithm (and so has a unit)."""
+    """The range of a parameter, ends included, and whether it is a logarithm (and so has a unit); or its names."""
 
     low: float
     high: float
     logarithmic: bool = False
+    names: tuple[str, ...] = ()
 
     def clamped(self, value: Any) -> Any:
         """Return `value`, brought back into the range where rounding took it out."""
@@ -50,6 +52,9 @@ PARAMETERS: dict[str, Parameter] = {
     "tau": Parameter(0, math.inf, True),
     "rho": Parameter(0, math.inf, True),
     "xi": Parameter(0, math.inf, True),
+    "f": Parameter(0, 0, names=tuple(DIVERGENCES)),
+    "degree": Parameter(0, math.inf),
+    "divergence": Parameter(0, math.inf),
 }
 """Name of a parameter -> its range. Every kind uses these names."""
 
@@ -105,8 +110,9 @@ class Guarantee:
     @property
     def meaning(self) -> str:
         """What the guarantee promises, in one sentence with its numbers."""
-        shown = {name: f"{float(value):.6g}" for name, value in self.values().items()}
-        grown = {f"exp_{name}": f"{_exp(value):.4g}" for name, value in self.values().items()}
+        values = self.values()
+        shown = {name: value if isinstance(value, str) else f"{float(value):.6g}" for name, value in values.items()}
+        grown = {f"exp_{name}": f"{_exp(value):.4g}" for name, value in values.items() if PARAMETERS[name].logarithmic}
         return self.sentence.format(**shown, **grown)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
@@ -229,7 +235,8 @@ class Guarantee:
         """Return {"kind", parameters as floats}; logarithmic ones in `unit`, rounded up."""
         nats_per(unit)
         logarithms = {name: _times(value, unit, -1) for name, value in self._logarithmic(self.parameters())}
-        return {"kind": self.kind, **{name: float(v) for name, v in {**self.values(), **logarithms}.items()}}
+        values = {**self.values(), **logarithms}
+        return {"kind": self.kind, **{name: v if isinstance(v, str) else float(v) for name, v in values.items()}}
 
     def __str__(self) -> str:
         return self.text()
@@ -243,7 +250,7 @@ class Guarantee:
         return f"{self.kind}={':'.join(number_text(values[name]) for name in form)}"
 
     def __repr__(self) -> str:
-        shown = [repr(v) if isinstance(v, float) else _plain(v) for v in self.values().values()]
+        shown = [repr(v) if isinstance(v, (float, str)) else _plain(v) for v in self.values().values()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -339,9 +346,12 @@ def _plain(value: Any) -> str:
 
 
 def _checked(value: Any, name: str) -> Any:
-    """Return the parameter as a float or Fraction inside its range."""
-    number = to_number(value, name)
+    """Return the parameter as a float or Fraction inside its range, or as the name it is."""
     allowed = PARAMETERS[name]
+    if allowed.names:
+        divergence_named(value)
+        return value
+    number = to_number(value, name)
     if not allowed.low <= number <= allowed.high:
         high = f" and at most {allowed.high:g}" if allowed.high < math.inf else ""
         raise DivulgeError.of(name, f"be a number that is at least {allowed.low:g}{high}", "it", str(value))

@@ -10,6 +10,7 @@ from divulge.errors import DivulgeError
 from divulge.losses.loss import order
 from divulge.losses.neighbors import ordered_pairs
 from divulge.losses.worst import Worst
+from divulge.model.convert import as_channel
 from divulge.model.entries import TOLERANCE
 from divulge.units import Unit, nats_per
 
@@ -74,10 +75,27 @@ def quantum_dp(states: Any, alpha: float, neighbors: Any = None, unit: Unit = "n
     >>> quantum_dp({"plus": plus, "mixed": mixed}, 2.0, unit="bits")
     Worst(value=inf, pair=('mixed', 'plus'))
     """
-    given: dict[Any, Any] = dict(states) if isinstance(states, Mapping) else dict(enumerate(states))
+    given = states_of(states)
     labels = tuple(given)
     pairs = ((labels[i], labels[j]) for i, j in ordered_pairs(labels, neighbors).tolist())
     return max((Worst(quantum_renyi(given[x], given[y], alpha, unit), (x, y)) for x, y in pairs), key=float)
+
+
+def states_of(released: Any) -> dict[Any, np.ndarray]:
+    """Return {secret: density matrix} of a mapping or a sequence of them; a channel gives diagonal matrices.
+
+    Examples
+    --------
+    >>> states_of([[[1.0, 0.0], [0.0, 0.0]]])[0].real.tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
+    if isinstance(released, Mapping):
+        return {secret: _state(matrix, "states") for secret, matrix in released.items()}
+    if isinstance(released, (list, tuple, np.ndarray)) and all(np.ndim(matrix) == 2 for matrix in released):
+        return {secret: _state(matrix, "states") for secret, matrix in enumerate(released)}
+    channel = as_channel(released)
+    rows = channel.floats.toarray() if channel.sparse else channel.floats
+    return {secret: np.diag(row).astype(np.complex128) for secret, row in zip(channel.secrets, rows, strict=True)}
 
 
 def _state(matrix: Any, argument: str) -> np.ndarray:

@@ -16,7 +16,6 @@ from divulge.losses.loss import PrivacyLoss, numbers, order
 from divulge.losses.neighbors import ordered_pairs
 from divulge.losses.orders import Curve, beyond, clipped, curve_of, per_order, supremum
 from divulge.losses.worst import Worst, worst, worst_delta
-from divulge.measures.shannon import Capacity, capacity
 from divulge.model.convert import as_channel
 from divulge.units import Unit, nats_per
 
@@ -231,21 +230,6 @@ def f_divergence(
     if not abs(float(f(np.ones(1))[0])) <= 1e-12:
         raise DivulgeError.of("f", "be 0 at 1", "f(1)", str(f(np.ones(1))[0]))
     return worst(subject, lambda loss: loss.divergence(f, slope), neighbors)
-
-
-def mutual_information_dp(channel: Any, unit: Unit = "nats") -> Capacity:
-    """Return mutual-information DP, the largest I(X; Y) over priors: the capacity, with a certified upper bound.
-
-    It is about a whole channel, every prior on all its secrets, and so takes no neighbors: for a relation, ask for the
-    rows of one neighborhood at a time. A mechanism given by its dominating pair has no capacity of its own, as other
-    data sets than the two of the pair may carry more; `KL(...).implies(MIDP)` bounds it from the worst pair.
-
-    Examples
-    --------
-    >>> mutual_information_dp([["1", "0"], ["0", "1"]], unit="bits").upper
-    1.0
-    """
-    return capacity(channel, unit)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.approximate import APPROXIMATE
 from divulge.guarantees.theorems.average import AVERAGE
 from divulge.guarantees.theorems.concentrated import CONCENTRATED
+from divulge.guarantees.theorems.divergences import DIVERGENCES
 from divulge.guarantees.theorems.pointwise import POINTWISE
 from divulge.guarantees.theorems.pure import PURE
 from divulge.guarantees.theorems.tail import TAIL
@@ -19,7 +20,7 @@ from divulge.guarantees.theorems.tail import TAIL
 INFORMATION_DENSITY: tuple[Theorem, ...] = (*POINTWISE, *AVERAGE, *TAIL)
 """Rows about information density."""
 
-DIFFERENTIAL_PRIVACY: tuple[Theorem, ...] = (*PURE, *APPROXIMATE, *CONCENTRATED)
+DIFFERENTIAL_PRIVACY: tuple[Theorem, ...] = (*PURE, *APPROXIMATE, *CONCENTRATED, *DIVERGENCES)
 """Rows between variants of differential privacy, and from them to information density and back."""
 
 THEOREMS: tuple[Theorem, ...] = (*INFORMATION_DENSITY, *DIFFERENTIAL_PRIVACY)

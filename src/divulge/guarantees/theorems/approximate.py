@@ -5,10 +5,7 @@ from divulge.guarantees import dp_kinds as d
 from divulge.guarantees import kinds as k
 from divulge.guarantees.formulas import INFINITY
 from divulge.guarantees.theorem import Theorem
-from divulge.guarantees.theorems.sources import BUN_STEINKE, KAIROUZ, RR
-
-SAY_OR_RR = "say the secret with probability δ, else randomized response"
-SYMMETRIC = "Gilardoni, On the Minimum f-Divergence for Given Total Variation, symmetric case"
+from divulge.guarantees.theorems.sources import BUN_STEINKE, KAIROUZ, RR, SAY_OR_RR, SYMMETRIC
 
 APPROXIMATE: tuple[Theorem, ...] = (
     Theorem(
@@ -181,5 +178,22 @@ APPROXIMATE: tuple[Theorem, ...] = (
         "2 distance if α' = 1, else +inf",
         lambda c, a: INFINITY() if c.alpha > 1 else 2 * a.distance,
         remark="every mechanism: equal",
+    ),
+    Theorem(
+        "a tail bound is relaxed DP",
+        (d.PDP,),
+        d.RelaxedDP,
+        "ε if outside' >= δ, else +inf",
+        lambda c, a: INFINITY() if c.outside < a.delta else a.epsilon,
+        remark=f"{SAY_OR_RR}: equal at outside' = δ",
+        source="the outcomes of larger loss are set aside",
+    ),
+    Theorem(
+        "relaxed DP with more slack",
+        (d.RelaxedDP,),
+        d.RelaxedDP,
+        "ε if δ' >= δ and outside' >= outside, else +inf",
+        lambda c, a: INFINITY() if c.delta < a.delta or c.outside < a.outside else a.epsilon,
+        remark="every mechanism: equal at δ' = δ, outside' = outside",
     ),
 )

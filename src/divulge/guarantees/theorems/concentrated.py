@@ -4,11 +4,11 @@ from divulge.guarantees import dp_formulas as f
 from divulge.guarantees import dp_kinds as d
 from divulge.guarantees.formulas import INFINITY
 from divulge.guarantees.theorem import Theorem
-from divulge.guarantees.theorems.sources import BUN_STEINKE, DONG
+from divulge.guarantees.theorems.sources import BUN_STEINKE, DONG, GAUSS
 
-GAUSS = "the Gaussian mechanism"
 BDRS = "Bun, Dwork, Rothblum, Steinke, Composable and Versatile Privacy via Truncated CDP"
 CKS = "Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, Proposition 12"
+CONVEX = "van Erven, Harremoës, Rényi Divergence and Kullback-Leibler Divergence, Corollary 2"
 MONOTONE = "van Erven, Harremoës, Rényi Divergence and Kullback-Leibler Divergence, Theorem 3"
 
 CONCENTRATED: tuple[Theorem, ...] = (
@@ -213,5 +213,93 @@ CONCENTRATED: tuple[Theorem, ...] = (
         lambda c, a: f.approximate_of_gaussian(a.mu, c.delta),
         remark=GAUSS,
         source=f"{DONG}, Corollary 2.13",
+    ),
+    Theorem(
+        "zCDP is mean-concentrated",
+        (d.ZCDP,),
+        d.MCDP,
+        "(ξ + ρ, min over 0 < s <= 1 of sqrt(2 (e^(s (ξ + ρ (1 + s))) - 1)) / s)",
+        lambda c, a: (a.xi + a.rho, f.tail_of_line(a.xi, a.rho)),
+        tight="no",
+        remark="τ is sqrt(2) too large for the Gaussian mechanism with small ρ; for large ρ none is below about ρ/2",
+        source="e^u - 1 - u <= (u/s)² (e^s + e^-s - 2) for 0 <= u <= s, at u = λ(L - E L), both orders of the pair",
+    ),
+    Theorem(
+        "Renyi between two orders",
+        (d.RDP, d.RDP),
+        d.RDP,
+        "the chord of (α - 1) ε over the two orders, over α' - 1, if α' lies between them, else +inf",
+        lambda c, a, b: f.renyi_between(a, b, c.alpha),
+        tight="no",
+        remark="the chord touches the curve of a loss that is constant, which only one order of a pair can be",
+        source=f"{CONVEX}",
+    ),
+    Theorem(
+        "Renyi between two orders is approximate DP",
+        (d.RDP, d.RDP),
+        d.ADP,
+        "the best Renyi conversion over the orders between the two, on the chord of (α - 1) ε",
+        lambda c, a, b: f.approximate_of_chord(a, b, c.delta),
+        tight="no",
+        remark="never looser than the conversion at either order",
+        source=f"{CKS}; {CONVEX}",
+    ),
+    Theorem(
+        "approximate zCDP at another delta",
+        (d.ApproximateZCDP,),
+        d.ApproximateZCDP,
+        "ρ + max(0, ξ - ξ') if δ' >= δ, else +inf",
+        lambda c, a: INFINITY() if c.delta < a.delta else f.line_below(a.xi, a.rho, c.xi),
+        remark="every mechanism: equal at δ' = δ, ξ' = ξ",
+    ),
+    Theorem(
+        "bounded CDP of a smaller order",
+        (d.BoundedCDP,),
+        d.BoundedCDP,
+        "ρ + max(0, ξ - ξ') if order' <= order, else +inf",
+        lambda c, a: INFINITY() if c.order > a.order else f.line_below(a.xi, a.rho, c.xi),
+        remark=GAUSS,
+    ),
+    Theorem(
+        "bounded CDP bounds the mean loss",
+        (d.BoundedCDP,),
+        d.KL,
+        "ξ + ρ if 1 < order, else +inf",
+        lambda c, a: a.xi + a.rho if a.order > 1 else INFINITY(),
+        remark=GAUSS,
+        source="α -> 1",
+    ),
+    Theorem(
+        "bounded CDP is truncated CDP",
+        (d.BoundedCDP,),
+        d.TruncatedCDP,
+        "ρ + ξ if omega <= order, else +inf",
+        lambda c, a: INFINITY() if c.omega > a.order else a.rho + a.xi,
+        remark=GAUSS,
+        source="ξ <= ξ α",
+    ),
+    Theorem(
+        "truncated CDP of a smaller order",
+        (d.TruncatedCDP,),
+        d.TruncatedCDP,
+        "ρ if omega' <= omega, else +inf",
+        lambda c, a: INFINITY() if c.omega > a.omega else a.rho,
+        remark=GAUSS,
+    ),
+    Theorem(
+        "truncated CDP is bounded CDP",
+        (d.TruncatedCDP,),
+        d.BoundedCDP,
+        "ρ if order < omega, else +inf",
+        lambda c, a: a.rho if c.order < a.omega or not a.omega.is_finite() else INFINITY(),
+        remark=GAUSS,
+    ),
+    Theorem(
+        "truncated CDP without end is zCDP",
+        (d.TruncatedCDP,),
+        d.ZCDP,
+        "ρ if omega = inf, else +inf",
+        lambda c, a: INFINITY() if a.omega.is_finite() else a.rho,
+        remark=GAUSS,
     ),
 )

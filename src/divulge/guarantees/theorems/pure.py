@@ -5,9 +5,8 @@ from divulge.guarantees import dp_kinds as d
 from divulge.guarantees import kinds as k
 from divulge.guarantees.formulas import INFINITY, two_level_information
 from divulge.guarantees.theorem import Theorem
-from divulge.guarantees.theorems.sources import BUN_STEINKE, DONG, KAIROUZ, RR
+from divulge.guarantees.theorems.sources import BUN_STEINKE, DONG, KAIROUZ, RR, RR_WORST
 
-RR_WORST = "a convex function of the ratio of two rows is largest at its two ends, e^ε and e^-ε"
 AT_ALPHA_1 = "the supremum of D_α / α of randomized response lies at α -> 1"
 
 PURE: tuple[Theorem, ...] = (

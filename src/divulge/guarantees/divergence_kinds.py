@@ -1,0 +1,173 @@
+"""The guarantees that bound a divergence between the outcomes of two secrets: how far apart they are on average.
+
+Some are about restricted adversaries, who ask queries of one class only, and some about states that are measured.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.guarantees.dp_kinds import LossGuarantee, level_of, levels_of
+from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.levels import Level
+from divulge.losses import variants
+from divulge.losses.divergences import DIVERGENCES
+from divulge.losses.quantum import quantum_dp, states_of
+from divulge.losses.restricted import capacity_bounded
+from divulge.model.channel import Channel
+
+
+@dataclass(frozen=True, repr=False)
+class FDivergence(LossGuarantee):
+    """f-divergence privacy: D_f(P || Q) = E_Q[f(P/Q)] <= divergence in both orders, for an f that has a name.
+
+    The names are those of `divulge.losses.divergences`: js, hellinger, kl, chi2. A divergence that is a
+    logarithm is in nats. f = |r - 1|^k is `AbsChi`, f = |r - 1| / 2 is `TV`; `f_divergence` measures any other f.
+
+    Examples
+    --------
+    >>> FDivergence("hellinger", "1/10").holds_for([["3/5", "2/5"], ["2/5", "3/5"]]).holds
+    True
+    """
+
+    f: Any
+    divergence: Any
+    kind = "f-divergence"
+    title = "f-divergence privacy"
+    sentence = "The {f} divergence between the outcomes of two secrets is at most {divergence}."
+    index = ("f",)
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        f = DIVERGENCES[self.f]
+        return levels_of(variants.f_divergence(subject, f.f, slope=f.slope), "The divergence")
+
+
+@dataclass(frozen=True, repr=False)
+class TernaryAbsChi(LossGuarantee):
+    """Ternary abs-chi^alpha privacy: (E_R |(P - Q)/R|^alpha)^(1/alpha) <= zeta for all triples of secrets.
+
+    It is about three secrets at once, so it is measured on a channel and not on the two data sets of a mechanism.
+
+    Examples
+    --------
+    >>> TernaryAbsChi.of([["3/4", "1/4"], ["1/4", "3/4"]], alpha=1)
+    TernaryAbsChi(1, 1.0)
+    """
+
+    alpha: Any
+    zeta: Any
+    kind = "ternary-abs-chi"
+    title = "ternary abs-chi privacy"
+    sentence = (
+        "The difference of two secrets' outcome probabilities, over that of a third secret, is at most {zeta} in the "
+        "mean of order {alpha}."
+    )
+    index = ("alpha",)
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        found = variants.ternary_abs_chi(rows_of(subject, self.kind), float(self.alpha))
+        return (level_of(found.value, found.pair, "The ternary abs-chi divergence"),)
+
+
+@dataclass(frozen=True, repr=False)
+class CapacityBoundedDP(LossGuarantee):
+    """Capacity-bounded privacy: sup_h E_P h - E_Q f*(h) <= divergence over polynomials h of the outcome.
+
+    `f` names the divergence as in `FDivergence`; `degree` is the largest degree of h, +inf for every function. Outcomes
+    are numbers, unless the degree is +inf. Other classes of queries have no short name: `capacity_bounded` measures
+    any span of features or ball in one.
+
+    Examples
+    --------
+    >>> ages = Channel([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]], outcomes=[20, 30, 40])
+    >>> bool(CapacityBoundedDP("chi2", 1, 2.5).holds_for(ages)), bool(CapacityBoundedDP("chi2", 2, 2.5).holds_for(ages))
+    (True, False)
+    """
+
+    f: Any
+    degree: Any
+    divergence: Any
+    kind = "capacity-bounded"
+    title = "capacity-bounded privacy"
+    sentence = (
+        "Adversaries who ask for polynomials of degree at most {degree} of the outcome tell two secrets apart by a {f} "
+        "divergence of at most {divergence}."
+    )
+    index = ("f", "degree")
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        channel = rows_of(subject, self.kind)
+        found = capacity_bounded(channel, polynomials(channel, float(self.degree)), self.f)
+        return (level_of(found.upper, found.pair, "The best query of the class"),)
+
+
+def polynomials(channel: Channel, degree: float) -> np.ndarray:
+    """Return the values of an orthonormal base of the polynomials of the outcome, shape (M, at most degree + 1)."""
+    size = len(channel.outcomes)
+    if degree == math.inf:
+        return np.eye(size)
+    try:
+        x = np.array([float(str(outcome)) for outcome in channel.outcomes])
+    except ValueError:
+        hint = "give outcomes that are numbers, or degree inf for every function of the outcome."
+        raise DivulgeError.of(
+            "degree", "be inf where outcomes are no numbers", "an outcome", repr(channel.outcomes[0]), hint
+        ) from None
+    if not (np.isfinite(x).all() and degree == int(degree)):
+        raise DivulgeError.of("degree", "be a whole number, and outcomes finite", "it", f"{degree:g}")
+    base = np.ones((size, 1)) / math.sqrt(size)
+    reach = float(np.abs(x - x.mean()).max())
+    for _ in range(min(int(degree), len(set(x.tolist())) - 1)):
+        new = (x - x.mean()) / reach * base[:, -1]
+        for _ in range(2):
+            new = new - base @ (base.T @ new)
+        base = np.column_stack([base, new / np.linalg.norm(new)])
+    return base
+
+
+@dataclass(frozen=True, repr=False)
+class QuantumRDP(Guarantee):
+    """(alpha, epsilon)-quantum Renyi DP: sandwiched D_alpha of the states of two secrets at most epsilon (nats).
+
+    It is about density matrices, {secret: matrix} or a sequence; a channel counts as its diagonal states.
+
+    Examples
+    --------
+    >>> states = [[[0.75, 0.25], [0.25, 0.25]], [[0.5, 0.0], [0.0, 0.5]]]
+    >>> QuantumRDP(2, 1).holds_for(states).holds
+    True
+    >>> from divulge import RDP
+    >>> print(QuantumRDP(2, 1).implies(RDP, alpha=2))  # whatever is measured
+    rdp=2:1.0
+    """
+
+    alpha: Any
+    epsilon: Any
+    kind = "quantum-rdp"
+    title = "quantum Renyi differential privacy"
+    sentence = "The Renyi divergence of order {alpha} between the states of two secrets is at most {epsilon} nats."
+    about = "states"
+    index = ("alpha",)
+
+    @classmethod
+    def subject(cls, released: Any) -> Any:
+        """Return the states of the secrets."""
+        return states_of(released)
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        return levels_of(quantum_dp(subject, float(self.alpha)), "The Renyi divergence of the states")
+
+
+def rows_of(subject: Any, kind: str) -> Channel:
+    """Return the channel that the kind needs; a pair of losses does not do."""
+    if not isinstance(subject, Channel):
+        hint = "a mechanism of the central model gives the losses of two data sets and nothing else."
+        raise DivulgeError.of("released", f"be a channel for {kind}", "it", "losses", hint)
+    return subject
+
+
+DIVERGENCE: tuple[type[Guarantee], ...] = (FDivergence, TernaryAbsChi, CapacityBoundedDP, QuantumRDP)
+"""The kinds of this file."""

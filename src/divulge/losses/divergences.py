@@ -1,0 +1,125 @@
+"""The f-divergences that have a name: what measures, programs and theorems need of each, as data.
+
+Every f is convex with f(1) = f'(1) = 0, which adding a multiple of r - 1 achieves without changing the divergence.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+
+Function = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """D_f(P || Q) = E_Q[f(P/Q)] by its f.
+
+    Attributes
+    ----------
+    title : in words
+    f : on arrays of r >= 0
+    ball : the same on a ball r > 0
+    zero, slope : f(0), what outcomes that only Q shows are charged, and lim f(r) / r for those that only P shows
+    conjugate, conjugate_slope, conjugate_curvature : f* and its first two derivatives; f* is +inf beyond `slope`
+    gaussian : the divergence of N(0, 1) and N(mu, 1) of a ball mu, None where it has no closed form
+    symmetric : whether D_f(P || Q) = D_f(Q || P)
+    """
+
+    title: str
+    f: Function
+    ball: Callable[[Any], Any]
+    zero: float
+    slope: float
+    conjugate: Function
+    conjugate_slope: Function
+    conjugate_curvature: Function
+    gaussian: Callable[[Any], Any] | None = None
+    symmetric: bool = True
+
+    @property
+    def largest(self) -> float:
+        """The divergence of two distributions that have no outcome in common, f(0) + slope."""
+        return self.zero + self.slope
+
+
+def _r_log_r(r: np.ndarray) -> np.ndarray:
+    return r * np.log(np.where(r > 0, r, 1.0))
+
+
+def _below(limit: float, function: Function) -> Function:
+    """Return the function on s < limit, +inf from there on."""
+
+    def cut(s: np.ndarray) -> np.ndarray:
+        return np.where(s < limit, function(np.minimum(s, limit - 1e-15)), math.inf)
+
+    return cut
+
+
+_HALF_LOG_2 = math.log(2.0) / 2
+
+DIVERGENCES: dict[str, Divergence] = {
+    "js": Divergence(
+        "Jensen-Shannon divergence, the mean of KL(P || M) and KL(Q || M) with M = (P + Q) / 2, in nats",
+        lambda r: (_r_log_r(r) - (1.0 + r) * np.log((1.0 + r) / 2)) / 2,
+        lambda r: (r * r.log() - (1 + r) * ((1 + r) / 2).log()) / 2,
+        _HALF_LOG_2,
+        _HALF_LOG_2,
+        _below(_HALF_LOG_2, lambda s: -np.log(2.0 - np.exp(2 * s)) / 2),
+        lambda s: np.exp(2 * s) / (2.0 - np.exp(2 * s)),
+        lambda s: 4 * np.exp(2 * s) / (2.0 - np.exp(2 * s)) ** 2,
+    ),
+    "hellinger": Divergence(
+        "squared Hellinger distance, sum (sqrt p - sqrt q)^2",
+        lambda r: (np.sqrt(r) - 1.0) ** 2,
+        lambda r: (r.sqrt() - 1) ** 2,
+        1.0,
+        1.0,
+        _below(1.0, lambda s: s / (1.0 - s)),
+        lambda s: (1.0 - s) ** -2.0,
+        lambda s: 2 * (1.0 - s) ** -3.0,
+        gaussian=lambda mu: -2 * (-mu * mu / 8).expm1(),
+    ),
+    "kl": Divergence(
+        "Kullback-Leibler divergence, sum p log p/q, in nats",
+        lambda r: _r_log_r(r) - r + 1.0,
+        lambda r: r * r.log() - r + 1,
+        1.0,
+        math.inf,
+        np.expm1,
+        np.exp,
+        np.exp,
+        gaussian=lambda mu: mu * mu / 2,
+        symmetric=False,
+    ),
+    "chi2": Divergence(
+        "chi^2 divergence, sum (p - q)^2 / q",
+        lambda r: (r - 1.0) ** 2,
+        lambda r: (r - 1) ** 2,
+        1.0,
+        math.inf,
+        lambda s: np.where(s >= -2.0, s + s * s / 4, -1.0),
+        lambda s: np.maximum(1.0 + s / 2, 0.0),
+        lambda s: np.where(s > -2.0, 0.5, 0.0),
+        gaussian=lambda mu: (mu * mu).expm1(),
+        symmetric=False,
+    ),
+}
+"""Name -> divergence, in the order of how convex each is in the square of (p - q) / (p + q); see `theorems`."""
+
+
+def divergence_named(name: Any) -> Divergence:
+    """Return the divergence with this name.
+
+    Examples
+    --------
+    >>> divergence_named("hellinger").largest
+    2.0
+    """
+    if not isinstance(name, str) or name not in DIVERGENCES:
+        raise DivulgeError.of("f", f"be one of {', '.join(DIVERGENCES)}", "it", repr(name)[:60])
+    return DIVERGENCES[name]
