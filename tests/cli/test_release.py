@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -107,3 +108,33 @@ def test_interrupted(sign: signal.Signals, tmp_path: Path) -> None:
         _, said = process.communicate(timeout=30)
     assert (process.returncode, said.splitlines()[-1]) == (130, "interrupted")
     assert sorted(os.listdir(tmp_path)) == ["coin.csv", "ledger.sqlite", "people.parquet"]
+
+
+def _shown_on_a_terminal(command: list[str]) -> tuple[int, bytes]:
+    """Return the exit code of a command whose standard error is a terminal, and what stood there."""
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm"}
+    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, env=environment) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 1 << 16):
+                shown += piece
+        except OSError:  # the terminal is closed
+            pass
+        code = process.wait(timeout=30)
+    os.close(ours)
+    return code, shown
+
+
+def test_a_bar_moves_on_a_terminal_and_goes_away(tmp_path: Path) -> None:
+    source = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"ill": pa.array(["yes", "no"] * 1_500_000).dictionary_encode()}), source)
+    (tmp_path / "coin.csv").write_text("secret,yes,no\nyes,3/4,1/4\nno,1/4,3/4\n")
+    arguments = ["--column", "ill", "--mechanism", str(tmp_path / "coin.csv"), "-o", str(tmp_path / "o.csv")]
+    code, shown = _shown_on_a_terminal([sys.executable, "-m", "divulge", "release", str(source), *arguments])
+    assert code == 0
+    assert b"3000000/3000000" in shown
+    hides, shows, wipes = b"\x1b[?25l", b"\x1b[?25h", b"\x1b[2K"
+    assert shown.rindex(shows) > shown.rindex(hides), "the cursor is back"
+    assert shown.endswith(wipes), "the bar is gone"
