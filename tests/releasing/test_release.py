@@ -106,6 +106,25 @@ def test_types_are_kept_where_the_labels_fit(tmp_path: Path) -> None:
     assert set(table["x"].to_pylist()) == {"yes", "no"}
 
 
+def test_what_has_no_text_is_refused_and_goes_out_only_untouched(tmp_path: Path) -> None:
+    """Lists, records and bytes are no secrets; beside one they go where the format has a place for them."""
+    odd = {"list": [["secret cell"], []], "record": [{"a": 1}, None], "bytes": [b"x", b"y"]}
+    table = pa.table({"x": ["a", "b"], **odd})
+    keep = dv.Channel(np.eye(2), ["a", "b"], ["a", "b"])
+    for name in odd:
+        with pytest.raises(dv.InputFileError, match=f"column '{name}' must hold text, numbers") as caught:
+            dv.release(table, column=name, mechanism=keep)
+        assert "cell" not in str(caught.value)
+    dv.release(table, tmp_path / "o.parquet", column="x", mechanism=keep)
+    assert pq.read_table(tmp_path / "o.parquet").to_pylist() == table.to_pylist()
+    with pytest.raises(dv.DivulgeError, match=r"p\.csv: cannot be written: its format has no place"):
+        dv.release(table, tmp_path / "p.csv", column="x", mechanism=keep)
+    assert not (tmp_path / "p.csv").exists()
+    views = pa.table({"x": pa.array(["a", "b", None], pa.string_view())})
+    three = dv.Channel(np.eye(3), ["a", "b", "?"], ["a", "b", "?"])
+    assert dv.release(views, column="x", mechanism=three, null_as="?").table["x"].to_pylist() == ["a", "b", None]
+
+
 def test_a_missing_value_is_a_category_or_an_error(tmp_path: Path) -> None:
     table = pa.table({"x": ["a", None, "b", None, "a"] * 400, "y": [1.0, float("nan"), None, 2.0, 1.0] * 400})
     with pytest.raises(dv.DivulgeError, match=r"column 'x' is in 800 row\(s\) missing"):

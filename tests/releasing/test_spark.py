@@ -79,6 +79,47 @@ def test_spark_refuses_what_the_local_engine_refuses(spark: Any, tmp_path: Path)
         dv.contingency(pa.table({"n": [1]}), "n", engine="spark")
     with pytest.raises(dv.DivulgeError, match='"local" or "spark"'):
         dv.contingency(folder, "n", engine="abacus")  # type: ignore[arg-type]
+    nested = tmp_path / "nested.parquet"
+    pq.write_table(pa.table({"n": [["secret cell"], []]}), nested)
+    for engine in ("local", "spark"):
+        with pytest.raises(dv.InputFileError, match=r"column 'n' must hold text, numbers.*it holds list"):
+            dv.contingency(nested, "n", engine=engine)
+    comma = tmp_path / "lines.csv"
+    comma.write_text('n\n"two\nlines"\n')
+    with pytest.raises(dv.InputFileError, match=r"lines\.csv: must be a Parquet file or a folder.*DataFrame"):
+        dv.contingency(comma, "n", engine="spark")
+
+
+def test_what_spark_cannot_read_is_refused_without_its_cells(spark: Any, tmp_path: Path) -> None:
+    alike = tmp_path / "alike.parquet"
+    pq.write_table(pa.table({"n": ["secret cell"], "N": ["b"]}), alike)
+    cut = tmp_path / "cut.parquet"
+    pq.write_table(pa.table({"n": [f"secret cell {i}" for i in range(50_000)]}), cut)
+    content = bytearray(cut.read_bytes())
+    content[1000:40_000] = bytes(39_000)
+    cut.write_bytes(content)
+    clock = tmp_path / "clock.parquet"
+    pq.write_table(pa.table({"n": pa.array([1], pa.timestamp("ns"))}), clock)
+    single = dv.Channel([[1.0]], ["secret cell"], ["x"])
+    for path in (alike, cut, clock):
+        with pytest.raises(dv.InputFileError, match="cannot be read by Spark") as caught:
+            dv.contingency(path, "n", engine="spark")
+        assert "secret cell" not in str(caught.value)
+        with pytest.raises(dv.DivulgeError) as caught:
+            dv.release(path, tmp_path / "out", column="n", mechanism=single, engine="spark")
+        assert "secret cell" not in str(caught.value)
+        assert not (tmp_path / "out").exists()
+
+
+def test_moments_are_the_same_in_any_zone(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "moments.parquet"
+    column = pa.array([0, 0, 3_600_000_000, None], pa.timestamp("us", tz="Asia/Tokyo"))
+    pq.write_table(pa.table({"t": column}), path)
+    here, there = (dv.contingency(path, "t", engine=engine).to_dict() for engine in ("local", "spark"))
+    assert here == there
+    assert sorted(here.values()) == [1, 1, 2]
+    receipt = dv.release(path, column="t", guarantee="ldp=1", null_as="none")
+    assert dv.estimate_frequencies(receipt.table, receipt.mechanisms[0].channel.exact, column="t").rows == 4
 
 
 def test_the_command_line_with_spark(spark: Any, folder: Path, mechanism: dv.Channel, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Between the values of columns and the positions of an alphabet, without a Python object a row."""
 
+import datetime
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ MISSING = -2
 def text_of(value: Any) -> str | None:
     """Return the text by which a value and a label are compared: 3, 3.0 and "3" are one; a missing value is None.
 
+    A moment is compared in UTC, whatever zone it is written in.
+
     Examples
     --------
     >>> text_of(3.0), text_of("3"), text_of(float("nan")), text_of(2.5)
@@ -29,6 +32,8 @@ def text_of(value: Any) -> str | None:
         if math.isnan(value):
             return None
         return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return str(value.astimezone(datetime.UTC))
     return str(value)
 
 
@@ -49,6 +54,8 @@ def dictionary_of(array: Any) -> tuple[list[Any], np.ndarray, int]:
     A missing row has the position just past the values.
     """
     pa = require("pyarrow", "tables")
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.string())
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     values = array.dictionary.to_pylist()
@@ -100,6 +107,7 @@ class Alphabet:
         """Return the labels as an Arrow array of the column's type where they fit it, else as text."""
         pa = require("pyarrow", "tables")
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        kind = pa.string() if pa.types.is_string_view(kind) else kind
         texts = [None if label == self.null_as else text_of(label) for label in self.labels]
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             return pa.array(texts, kind)

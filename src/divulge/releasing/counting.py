@@ -120,12 +120,17 @@ def contingency(table: Any, columns: Sequence[str] | str, *, engine: EngineName 
     table : path of a file or folder; pandas, polars or pyarrow table; Source; or PySpark DataFrame
     columns : name, or names, of the columns
     engine : "local" or "spark"
-        Spark groups and counts a DataFrame in any case, and with "spark" the Parquet or CSV table at a path.
+        Spark groups and counts a DataFrame in any case, and with "spark" the Parquet file or folder at a path.
 
     Returns
     -------
     Contingency
         Exact counts. A missing value (null, NaN, an empty CSV cell) is counted under the label None.
+
+    Raises
+    ------
+    InputFileError
+        For a table that cannot be read, a column that it lacks, and one whose values are lists, records or bytes.
 
     Examples
     --------
@@ -141,7 +146,9 @@ def contingency(table: Any, columns: Sequence[str] | str, *, engine: EngineName 
         from divulge.releasing.spark import frame_of
 
         return on_spark(frame_of(table), names)
-    return counted(names, open_source(table).batches(list(dict.fromkeys(names)), names))
+    source = open_source(table)
+    source.require_values(names)
+    return counted(names, source.batches(list(dict.fromkeys(names)), names))
 
 
 def counted(names: tuple[str, ...], batches: Iterable[Any]) -> Contingency:

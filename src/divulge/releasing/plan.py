@@ -73,7 +73,8 @@ class Faults:
         for columns, count in self.unknown.items():
             raise DivulgeError.of(
                 "source", "hold only secrets of the mechanism", _called(columns),
-                f"in {count} row(s) something else. Nothing was published", "give the mechanism a row for every value.",
+                f"in {count} row(s) something else. Nothing was published",
+                "give the mechanism a row for every value; in a column of numbers a label is 3, not 3.0.",
             )  # fmt: skip
         for columns, count in self.missing.items():
             raise DivulgeError.of(

@@ -135,7 +135,7 @@ def release(
     columns = (column,) if isinstance(column, str) else tuple(column)
     if not columns or len(set(columns)) != len(columns):
         raise DivulgeError.of("column", "name one column, or several different ones", "it", repr(column))
-    table.require_columns(columns)
+    table.require_values(columns)
     outputs = _outputs(chosen_engine, sink, receipt, force)
     several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
     wanted = tuple(as_guarantee(one) for one in several)

@@ -162,6 +162,11 @@ def staged(final: Path) -> Generator[Path]:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else "the disk may be full"
         raise DivulgeError(f"{printable(final.name)}: cannot be written: {reason}. Nothing was published.") from None
+    except require("pyarrow", "tables").ArrowException:
+        raise DivulgeError(
+            f"{printable(final.name)}: cannot be written: its format has no place for a type of the table. Nothing was "
+            "published. Hint: leave other columns out (only_column=True, --only-column), or choose another format."
+        ) from None
     finally:
         remove(temporary)
 

@@ -61,6 +61,30 @@ class Source:
                     f"Hint: its columns are {', '.join(map(repr, self.schema.names[:20]))}."
                 )
 
+    def require_values(self, columns: Sequence[str]) -> None:
+        """Refuse columns that the table lacks, or whose values have no text to be told apart by."""
+        self.require_columns(columns)
+        for column in columns:
+            kind = self.schema.field(column).type
+            if not is_plain(kind):
+                raise InputFileError(
+                    f"{self.name}: column {column!r} must hold text, numbers, booleans, dates or times; it holds "
+                    f"{printable(str(kind))}. Hint: cast it to text first."
+                )
+
+
+def is_plain(kind: Any) -> bool:
+    """Say whether values of an Arrow type can be secrets: text, numbers, booleans, dates and times, coded or not."""
+    types = require("pyarrow.types", "tables")
+    if types.is_dictionary(kind):
+        return is_plain(kind.value_type)
+    plain = (
+        types.is_string, types.is_large_string, types.is_string_view, types.is_boolean, types.is_integer,
+        types.is_floating, types.is_decimal, types.is_date, types.is_time, types.is_timestamp, types.is_duration,
+        types.is_null,
+    )  # fmt: skip
+    return any(test(kind) for test in plain)
+
 
 @contextmanager
 def reading(name: str) -> Generator[None]:
@@ -211,8 +235,9 @@ def _sliced(batch: Any) -> Iterator[Any]:
         yield batch.slice(start, size)
 
 
+PARQUET = (".parquet", ".pq")
 OPENERS: dict[str, Callable[[Path], Source]] = {
-    ".parquet": _parquet, ".pq": _parquet, ".csv": _csv, ".tsv": _csv, ".arrow": _arrow, ".feather": _arrow,
+    **dict.fromkeys(PARQUET, _parquet), ".csv": _csv, ".tsv": _csv, ".arrow": _arrow, ".feather": _arrow,
     ".ipc": _arrow,
 }  # fmt: skip
 """Suffix of a file -> how it is read."""

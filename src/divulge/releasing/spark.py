@@ -4,36 +4,56 @@ Every task attempt draws under fresh keys, and only the attempt that Spark commi
 never handed back lazily: Spark would compute it anew when it is used again, and two draws about one value leak more.
 """
 
+import datetime
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
+from divulge.model.shown import printable
 from divulge.releasing.coding import text_of
 from divulge.releasing.counting import Contingency
 from divulge.releasing.plan import Faults, Plan
 from divulge.releasing.sinks import plain_batch, plain_schema
-from divulge.releasing.sources import Source, open_source
+from divulge.releasing.sources import PARQUET, Source, open_source
 
 if TYPE_CHECKING:
     from divulge.releasing.release import Engine, Progress
 
 
+NAME = "Spark DataFrame"
+"""What messages call a table that has no other name."""
+
+
 def open_frame(frame: Any) -> Source:
     """Return the Source of a PySpark DataFrame; its batches come to this machine one partition at a time."""
-    types = require("pyspark.sql.pandas.types", "spark")
-    schema = types.to_arrow_schema(frame.schema)
+    with _working(NAME):
+        schema = frame.limit(0).toArrow().schema
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         picked = frame.select(*(quoted(name) for name in columns))
         yield from picked.toArrow().to_batches()
 
-    return Source("Spark DataFrame", schema, None, stream)
+    return Source(NAME, schema, None, stream)
+
+
+@contextmanager
+def _working(name: str) -> Generator[None]:
+    """Turn what Spark raises, which can quote cells, into an error that names the table and nothing else."""
+    errors, bridge = require("pyspark.errors", "spark"), require("py4j.protocol", "spark")
+    try:
+        yield
+    except (errors.PySparkException, bridge.Py4JError) as error:
+        raise InputFileError(
+            f"{printable(name)}: cannot be read by Spark ({type(error).__name__}). Hint: it may be damaged, have a "
+            "type that Spark does not know, or two columns whose names differ by case alone."
+        ) from error
 
 
 def quoted(column: str) -> str:
@@ -49,15 +69,19 @@ def quoted(column: str) -> str:
 
 def contingency(frame: Any, columns: tuple[str, ...]) -> Contingency:
     """Return how often each combination of values of `columns` occurs in a DataFrame, grouped by Spark."""
-    open_frame(frame).require_columns(columns)
+    source = open_frame(frame)
+    source.require_values(columns)
     functions = require("pyspark.sql.functions", "spark")
     names = [f"c{k}" for k in range(len(columns))]
-    picked = frame.select(*(functions.col(quoted(c)).alias(n) for c, n in zip(columns, names, strict=True)))
-    found = picked.groupBy(*names).agg(functions.count(functions.lit(1)).alias("count")).collect()
+    moments = [getattr(source.schema.field(column).type, "tz", None) is not None for column in columns]
+    with _working(source.name):
+        picked = frame.select(*(functions.col(quoted(c)).alias(n) for c, n in zip(columns, names, strict=True)))
+        found = picked.groupBy(*names).agg(functions.count(functions.lit(1)).alias("count")).collect()
     seen: list[dict[Any, int]] = [{} for _ in columns]
     cells: dict[tuple[int, ...], int] = {}
     for row in found:
-        keys = [None if text_of(row[name]) is None else row[name] for name in names]
+        values = [_in_zone(row[name]) if moment else row[name] for name, moment in zip(names, moments, strict=True)]
+        keys = [None if text_of(value) is None else value for value in values]
         cell = tuple(places.setdefault(key, len(places)) for places, key in zip(seen, keys, strict=True))
         cells[cell] = cells.get(cell, 0) + row["count"]
     where = np.array(list(cells), dtype=np.int64).reshape(-1, len(columns))
@@ -70,8 +94,13 @@ def contingency(frame: Any, columns: tuple[str, ...]) -> Contingency:
     return Contingency(columns, tuple(tuple(places) for places in seen), where, counts)
 
 
+def _in_zone(moment: Any) -> Any:
+    """Return a moment, which Spark hands over in the zone of this machine without saying so, in UTC."""
+    return None if moment is None else moment.astimezone(datetime.UTC)
+
+
 def frame_of(table: Any) -> Any:
-    """Return a DataFrame as it is; of a Parquet file or folder, or a CSV file, one in the running or a new session."""
+    """Return a DataFrame as it is; of a Parquet file or folder one in the running or a new session."""
     if type(table).__module__.startswith("pyspark"):
         return table
     if not isinstance(table, (str, os.PathLike)):
@@ -81,10 +110,14 @@ def frame_of(table: Any) -> Any:
         )  # fmt: skip
     path = Path(table)
     open_source(path)  # refuses what is missing, damaged, or of one type here and of another there
+    if not path.is_dir() and path.suffix.lower() not in PARQUET:
+        raise InputFileError(
+            f"{printable(path.name)}: must be a Parquet file or a folder of them, for Spark. Hint: read it with your "
+            "session, and give the DataFrame."
+        )
     session = require("pyspark.sql", "spark").SparkSession.builder.getOrCreate()
-    if path.suffix.lower() == ".csv":
-        return session.read.csv(path.absolute().as_uri(), header=True)
-    return session.read.parquet(path.absolute().as_uri())
+    with _working(path.name):
+        return session.read.parquet(path.absolute().as_uri())
 
 
 def engine(table: Any) -> "Engine":
@@ -125,7 +158,8 @@ def _write(frame: Any, plan: Plan, temporary: Path) -> None:
     try:
         picked.mapInArrow(released, types.from_arrow_schema(schema)).write.parquet(temporary.as_uri())
     except Exception as error:  # whatever Spark raises, the rows without a secret are the likeliest cause: count them
-        _faults(frame, plan).refuse()
+        with _working(NAME):
+            _faults(frame, plan).refuse()
         raise DivulgeError("Spark could not carry out the release; nothing was published.") from error
 
 
