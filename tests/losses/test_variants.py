@@ -250,3 +250,21 @@ def test_what_is_no_number_is_refused_and_never_read_as_privacy(ask):
 def test_mechanisms_refuse_what_is_no_scale(name, bad):
     with pytest.raises(dv.DivulgeError):
         MECHANISMS[name](bad)
+
+
+def test_one_secret_alone_is_perfectly_private() -> None:
+    alone = dv.Channel([["1/4", "3/4"]])
+    for measure in (dv.kl_privacy, dv.total_variation, dv.zcdp_rho, dv.mutual_information_dp):
+        assert measure(alone).value == 0
+    found = dv.mean_concentrated(alone)
+    assert found.mu == found.tau == 0
+    assert dv.renyi_dp(alone, 2).value == dv.abs_chi(alone, 2).value == dv.ternary_abs_chi(alone, 2).value == 0
+    assert dv.delta_from_epsilon(alone, 0).value == dv.epsilon_from_delta(alone, 0).value == 0
+    assert all(guarantee.holds_for(alone) for guarantee in (dv.ADP(0, 0), dv.ZCDP(0), dv.GDP(0), dv.LDP(0)))
+    assert dv.compose((alone, 5)).epsilon(0.0).upper == 0
+
+
+@pytest.mark.parametrize("wrong", [0.1, "ab", 3])
+def test_what_names_no_neighbors_is_refused(wrong: object) -> None:
+    with pytest.raises(dv.DivulgeError, match="neighbors"):
+        dv.kl_privacy([[0.5, 0.5], [0.25, 0.75]], wrong)

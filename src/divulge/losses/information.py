@@ -82,7 +82,8 @@ def neighborhoods(secrets: Any, neighbors: Any = None) -> Iterator[list[int]]:
     """
     near: dict[int, set[int]] = {i: set() for i in range(len(secrets))}
     for i, j in ordered_pairs(secrets, neighbors).tolist():
-        near[i].add(j)
+        if i != j:
+            near[i].add(j)
 
     def grown(clique: list[int], open_: set[int], closed: set[int]) -> Iterator[list[int]]:
         if not open_ and not closed:

@@ -10,17 +10,20 @@ from divulge.model.labels import Labels, position
 
 
 def ordered_pairs(secrets: Labels, neighbors: Any = None) -> np.ndarray:
-    """Return the index pairs (i, j), i != j, of neighboring secrets, both orders of each, shape (K, 2).
+    """Return the index pairs (i, j) of neighboring secrets, both orders of each, shape (K, 2).
 
     `neighbors` is None (all pairs), an N x N matrix (true where neighbors), an iterable of pairs of labels, a graph
     with `.edges` (networkx), or a function of two labels, such as `lambda x, y: abs(x - y) <= 1` for a metric.
-    A relation need not be symmetric: whoever is named in one order is examined in both.
+    A relation need not be symmetric: whoever is named in one order is examined in both. A secret without company is
+    its own neighbor: nothing can tell it apart.
 
     Examples
     --------
     >>> ordered_pairs(("a", "b", "c"), [("a", "b")]).tolist()
     [[0, 1], [1, 0]]
     """
+    if len(secrets) == 1 and neighbors is None:
+        return np.zeros((1, 2), dtype=int)
     adjacent = _adjacency(secrets, neighbors)
     adjacent = adjacent | adjacent.T
     np.fill_diagonal(adjacent, False)
@@ -50,6 +53,10 @@ def _by_function(secrets: Labels, neighbors: Callable[[Hashable, Hashable], Any]
 
 def _by_pairs(secrets: Labels, pairs: Iterable[Any]) -> np.ndarray:
     adjacent = np.zeros((len(secrets), len(secrets)), dtype=bool)
+    if not isinstance(pairs, Iterable) or isinstance(pairs, (str, bytes)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise DivulgeError.of(
+            "neighbors", "be a matrix, pairs of labels, a graph or a function", "it", repr(pairs)[:60]
+        )
     for pair in pairs:
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise DivulgeError.of("neighbors", "hold pairs of labels", "an entry", repr(pair))

@@ -190,7 +190,7 @@ def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
     adjacent = np.eye(len(rows), dtype=bool)
     adjacent[tuple(pairs.T)] = True
     best, triple = -1.0, (0, 0, 0)
-    for i, j in pairs[pairs[:, 0] < pairs[:, 1]].tolist():
+    for i, j in pairs[pairs[:, 0] <= pairs[:, 1]].tolist():
         third = np.flatnonzero(adjacent[i] & adjacent[j])
         gap = np.abs(rows[i] - rows[j])
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
