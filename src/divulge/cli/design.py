@@ -1,20 +1,28 @@
-"""`divulge design`: the most useful mechanism under guarantees, with a bound on every other."""
+"""`divulge design`: the most useful mechanism under guarantees, the least guarantee for a utility, and the frontier."""
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, note, number, print_table, say
-from divulge.files import read_prior, write_channel
+from divulge.cli.common import JsonOption, UnitOption, draw, emit, number, print_table, say
+from divulge.errors import DivulgeError
+from divulge.files import column_names, read_prior, write_channel
+from divulge.model.shown import printable
 from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
+    from divulge.designing.alternatives import Alternatives
     from divulge.designing.design import Design
     from divulge.designing.effort import Progress
+    from divulge.designing.frontier import Frontier
     from divulge.guarantees.guarantee import Guarantee
+    from divulge.model.prior import Prior
+
+_WIDE = 12
 
 
 def command(
@@ -23,75 +31,337 @@ def command(
         typer.Option(
             "--prior",
             metavar="PRIOR",
-            help="A CSV, Parquet or JSON file, or TABLE:COLUMN (its values are counted); may be repeated.",
+            help="What is known of the secret: a CSV, Parquet or JSON file, or TABLE:COLUMN, whose values are counted; "
+            "TABLE:* is every column. May be repeated: one mechanism for each.",
         ),
     ],
     guarantees: Annotated[
-        list[str], typer.Option("--guarantee", metavar="KIND=VALUE", help="Such as pml=0.5; several are kept at once.")
+        list[str],
+        typer.Option(
+            "--guarantee",
+            metavar="KIND=VALUE",
+            help="pml, pmc, lip, ldp, dp, maximal-leakage=EPS, alip=LOWER:UPPER, lift, lift-capacity, bayes-capacity"
+            "=RATIO. Several are kept at once. KIND alone is the one whose level is looked for.",
+        ),
     ],
-    utility: Annotated[str, typer.Option(help="What is kept.")] = "mutual-information",
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="CHANNEL", help="Where the mechanism goes, exactly.")
+    utility: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What is kept: mutual-information, total-variation, chi-squared, hellinger, le-cam, "
+            "lautum-information; or a score of secret and outcome: hamming, worst-hamming, and to be small error, "
+            "absolute-distance, squared-distance, worst-absolute-distance.",
+        ),
+    ] = "mutual-information",
+    at_least: Annotated[
+        float | None,
+        typer.Option(metavar="U", help="The utility wanted: with KIND alone, the least level that reaches it."),
     ] = None,
-    method: Annotated[str | None, typer.Option(help="A method by name, instead of the first that applies.")] = None,
-    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop then, with the gap so far.")] = None,
+    at_most: Annotated[float | None, typer.Option(metavar="U", help="The same for a distortion.")] = None,
+    frontier: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVELS",
+            help="With KIND alone: what can be kept at each level, such as 0.1,0.5,1 or FIRST:LAST:HOWMANY.",
+        ),
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw the frontier, with named mechanisms: .png, .svg or .pdf.")
+    ] = None,
+    compare: Annotated[
+        bool | None,
+        typer.Option(
+            "--compare/--no-compare",
+            help="List the named mechanisms, such as randomized response, under the same guarantees.  "
+            "[default: in the text, not in the JSON]",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="CHANNEL",
+            help="Where the mechanism goes, exactly; for several priors a folder, with a CSV file for each column.",
+        ),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="closed-form, counting, enumeration, column-generation or linear-program, instead of the first that "
+            "applies.",
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop then, with the best mechanism and its gap so far.")
+    ] = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
-) -> None:
-    """Design the mechanism that keeps the most utility under all guarantees, with a proved bound and exact entries."""
-    from divulge.designing.asking import design
-    from divulge.errors import DivulgeError
-    from divulge.guarantees.catalog import parse
+) -> None:  # fmt: skip
+    """Design the mechanism that keeps the most utility under all guarantees, with a proved bound and exact entries.
 
-    if output is not None and len(priors) > 1:
-        raise DivulgeError.of("--output", "come with one --prior", "their number", str(len(priors)))
-    asked = [parse(text) for text in guarantees]
-    kept = [guarantee.read_in(unit, to_keep=True) for guarantee in asked]
-    for spec in priors:
-        shown = _shown if sys.stderr.isatty() else None
-        found = design(read_prior(spec), *kept, utility=utility, method=method, time_limit=time_limit, progress=shown)
-        if output is not None:
-            write_channel(found.channel, Path(output))
+    divulge design --prior people.csv:race --guarantee pml=0.5 -o race.csv
+
+    divulge design --prior people.csv:race --guarantee pml --at-least 0.1
+
+    divulge design --prior people.csv:race --guarantee pml --frontier 0.1:3:20 --plot race.png
+    """
+    names = [name for spec in priors for name in _expanded(spec)]
+    asked = _Asked.of(guarantees, utility, unit)
+    if plot is not None and (frontier is None or len(names) > 1):
+        raise DivulgeError("`--plot` must come with --frontier and one --prior; it draws one curve.")
+    if output is not None and frontier is not None:
+        raise DivulgeError("`--output` must come without --frontier; it writes one mechanism.")
+    named = not as_json if compare is None else compare
+    for name in names:
+        prior = read_prior(name)
+        with _watched(name) as progress, _said_in(unit):
+            options = {"utility": utility, "method": method, "time_limit": time_limit, "progress": progress}
+            if frontier is None:
+                found, lower = asked.best(prior, at_least, at_most, options)
+                shown = _Shown(found, asked, lower, found.compare() if named else None, name)
+            else:
+                shown = _Curve(asked.curve(prior, frontier, compare is not False, options), asked, name)
+        if isinstance(shown, _Curve) and plot is not None:
+            draw(shown.curve, Path(plot))
+        if isinstance(shown, _Shown) and output is not None:
+            write_channel(shown.found.channel, _place(output, name, len(names)))
         if as_json:
-            emit(report(found, asked, unit))
+            emit(shown.report())
         else:
-            _print(found, asked, unit, spec)
+            shown.print()
 
 
-def report(found: "Design", asked: Sequence["Guarantee"], unit: Unit) -> dict[str, Any]:
-    """Return the JSON object of the contract; entries are exact text."""
-    per = nats_per(unit) if found.logarithmic else 1.0
-    kept = [guarantee.to_dict() for guarantee in asked]
-    return {
-        "secrets": list(found.prior.secrets),
-        "outcomes": list(found.outcomes),
-        "matrix": [[str(entry) for entry in row] for row in found.channel.matrix.tolist()],
-        "utility": {"name": found.objective, "value": found.utility / per},
-        "bound": found.bound / per,
-        "gap": found.gap / per,
-        "guarantee": kept[0] if len(kept) == 1 else kept,
-        "achieved": [g.to_dict(unit) for g in found.achieved],
-        "method": found.method,
-        "unit": unit,
-    }
+@dataclass(frozen=True)
+class _Asked:
+    """The guarantees that are kept, as written and in nats, and the kind whose level is looked for."""
+
+    written: tuple["Guarantee", ...]
+    kind: type["Guarantee"] | None
+    utility: str
+    unit: Unit
+
+    @classmethod
+    def of(cls, texts: Sequence[str], utility: str, unit: Unit) -> "_Asked":
+        """Read the guarantees."""
+        from divulge.guarantees.catalog import kind_named, parse
+
+        kinds = [kind_named(text) for text in texts if "=" not in text]
+        if len(kinds) > 1:
+            raise DivulgeError("`--guarantee` must be KIND=VALUE for all but one; several come without a value.")
+        return cls(tuple(parse(text) for text in texts if "=" in text), kinds[0] if kinds else None, utility, unit)
+
+    @property
+    def kept(self) -> tuple["Guarantee", ...]:
+        """The guarantees in nats."""
+        return tuple(guarantee.read_in(self.unit, to_keep=True) for guarantee in self.written)
+
+    @property
+    def per_utility(self) -> float:
+        """Nats in the unit, where the utility is a logarithm."""
+        from divulge.designing.utilities import SUBCONVEX
+
+        known = SUBCONVEX.get(self.utility)
+        return nats_per(self.unit) if known is not None and known.logarithmic else 1.0
+
+    @property
+    def per_level(self) -> float:
+        """Nats in the unit, where the level that is looked for is a logarithm."""
+        from divulge.guarantees.guarantee import PARAMETERS
+
+        logarithmic = self.kind is not None and PARAMETERS[self.kind.bounded()[0]].logarithmic
+        return nats_per(self.unit) if logarithmic else 1.0
+
+    def best(
+        self, prior: "Prior", at_least: float | None, at_most: float | None, options: dict[str, Any]
+    ) -> tuple["Design", float | None]:
+        """Return the design, and the level at which nothing reaches the utility when one is looked for."""
+        from divulge.designing.asking import design
+        from divulge.designing.frontier import least_epsilon
+
+        wanted = {"at_least": at_least, "at_most": at_most}
+        options |= {key: value * self.per_utility for key, value in wanted.items() if value is not None}
+        if self.kind is None:
+            return design(prior, *self.kept, **options), None
+        if at_least is None and at_most is None:
+            raise DivulgeError(
+                f"`--guarantee` must have a value; {self.kind.kind} has none. Hint: write {self.kind.kind}=0.5, or "
+                "give --at-least U for the least that reaches a utility, or --frontier LEVELS."
+            )
+        found = least_epsilon(prior, self.kind, *self.kept, **options)
+        return found.design, found.lower / self.per_level
+
+    def curve(self, prior: "Prior", levels: str, named: bool, options: dict[str, Any]) -> "Frontier":
+        """Return the frontier at the levels."""
+        from divulge.designing.frontier import frontier
+
+        if self.kind is None:
+            raise DivulgeError("`--frontier` must come with one --guarantee KIND without a value; there is none.")
+        each = [level * self.per_level for level in _levels(levels)]
+        return frontier(prior, self.kind, each, *self.kept, named=None if named else (), **options)
+
+    def shown(self, found: "Design") -> list["Guarantee"]:
+        """Return the guarantees that were kept, as they were written; the level that was found first."""
+        return [*found.guarantees[: len(found.guarantees) - len(self.written)], *self.written]
+
+    def words(self, found: "Design") -> str:
+        """Return the guarantees in words, in the unit."""
+        looked_for = len(found.guarantees) - len(self.written)
+        texts = [g.text(self.unit) if k < looked_for else str(g) for k, g in enumerate(self.shown(found))]
+        return (", ".join(texts) or "no guarantee") + ("" if self.unit == "nats" else f" ({self.unit})")
 
 
-def _print(found: "Design", asked: Sequence["Guarantee"], unit: Unit, title: str) -> None:
-    per = nats_per(unit) if found.logarithmic else 1.0
-    suffix = f" [{unit}]" if found.logarithmic else ""
-    rows = [[str(x), *row] for x, row in zip(found.prior.secrets, found.channel.floats.tolist(), strict=True)]
-    if found.integers.shape[1] <= 12:
-        print_table(f"mechanism for {title}", ["", *map(str, found.outcomes)], rows)
-    else:
-        say(f"mechanism for {title}: {len(rows)} secrets, {found.integers.shape[1]} outcomes")
-    say(
-        f"{found.objective}{suffix}: {number(found.utility / per, 9)}, "
-        f"{found.side} {number(found.bound / per, 9)} possible"
-    )
-    say(f"gap: {found.relative_gap:.1e} of the bound, by {found.method}")
-    say("kept exactly: " + ", ".join(map(str, asked)) + ("" if unit == "nats" else f" ({unit})"))
+def _expanded(spec: str) -> list[str]:
+    """Return TABLE:COLUMN for each column of TABLE:*."""
+    table, _, column = spec.rpartition(":")
+    return [f"{table}:{name}" for name in column_names(table)] if column == "*" and table else [spec]
 
 
-def _shown(progress: "Progress") -> None:
-    if progress.seconds > 1:
-        note(f"{progress.seconds:6.1f} s  utility {progress.utility:.9g}  bound {progress.bound:.9g}")
+def _levels(text: str) -> list[float]:
+    """Return the levels written FIRST:LAST:HOWMANY or with commas."""
+    try:
+        if ":" not in text:
+            return [float(level) for level in text.split(",")]
+        first, last, many = text.split(":")
+        steps = range(max(int(many), 2))
+        return [float(first) + (float(last) - float(first)) * step / (len(steps) - 1) for step in steps]
+    except ValueError:
+        raise DivulgeError.of("--frontier", "be written 0.1,0.5,1 or FIRST:LAST:HOWMANY", "it", repr(text)) from None
+
+
+def _place(output: str, name: str, many: int) -> Path:
+    """Return the file for the mechanism of a prior."""
+    if many == 1:
+        return Path(output)
+    if not Path(output).is_dir():
+        raise DivulgeError("`--output` must be a folder when there are several priors; it is none.")
+    return Path(output) / f"{Path(name.rpartition(':')[2]).stem}.csv"
+
+
+@contextmanager
+def _said_in(unit: Unit) -> Generator[None]:
+    """Say in the unit why guarantees leave nothing."""
+    from divulge.designing.clash import Clashing
+
+    try:
+        yield
+    except Clashing as clash:
+        raise clash.in_unit(unit) from None
+
+
+@contextmanager
+def _watched(name: str) -> "Generator[Callable[[Progress], object] | None]":
+    """Show on a terminal where a long run is; yield the function that it tells."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with console.status(f"designing for {escape(printable(name))}") as status:
+
+        def tell(progress: "Progress") -> None:
+            gap = progress.gap / abs(progress.bound) if progress.bound else 0.0
+            status.update(
+                f"designing for {escape(printable(name))}: {progress.seconds:.0f} s, round {progress.rounds}, "
+                f"utility {progress.utility:.9g}, bound {progress.bound:.9g}, gap {gap:.1e}"
+            )
+
+        yield tell
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A design, for people and for programs."""
+
+    found: "Design"
+    asked: _Asked
+    lower: float | None
+    table: "Alternatives | None"
+    title: str
+
+    def report(self) -> dict[str, Any]:
+        """Return the JSON object of the contract; entries are exact text."""
+        found, asked, per, unit = self.found, self.asked, self.asked.per_utility, self.asked.unit
+        looked_for = len(found.guarantees) - len(asked.written)
+        kept = [g.to_dict(unit) if k < looked_for else g.to_dict() for k, g in enumerate(asked.shown(found))]
+        return {
+            "secrets": list(found.prior.secrets),
+            "outcomes": list(found.outcomes),
+            "matrix": [[str(entry) for entry in row] for row in found.channel.matrix.tolist()],
+            "utility": {"name": found.objective, "value": found.utility / per},
+            "bound": found.bound / per,
+            "gap": found.gap / per,
+            "guarantee": kept[0] if len(kept) == 1 else kept,
+            "achieved": [g.to_dict(unit) for g in found.achieved],
+            "method": found.method,
+            "unit": unit,
+            **({} if self.lower is None else {"lower": self.lower}),
+            **({} if self.table is None else {"named": self._named(self.table)}),
+        }
+
+    def _named(self, table: "Alternatives") -> dict[str, dict[str, float]]:
+        """Return utility and leakage of the named mechanisms, in the unit."""
+        per = nats_per(self.asked.unit)
+        return {
+            name: {key: value / (self.asked.per_utility if key == "utility" else per) for key, value in row.items()}
+            for name, row in table.to_dict().items()
+            if name != "design"
+        }
+
+    def print(self) -> None:
+        """Print the mechanism, what it keeps, and the named ones beside it."""
+        found, per, unit = self.found, self.asked.per_utility, self.asked.unit
+        objective = found.objective + (f" [{unit}]" if found.logarithmic else "")
+        rows = [[str(x), *row] for x, row in zip(found.prior.secrets, found.channel.floats.tolist(), strict=True)]
+        if found.integers.shape[1] <= _WIDE:
+            print_table(f"mechanism for {self.title}", ["", *map(str, found.outcomes)], rows)
+        else:
+            say(f"mechanism for {self.title}: {len(rows)} secrets, {found.integers.shape[1]} outcomes")
+        reached, bound = number(found.utility / per, 9), number(found.bound / per, 9)
+        say(f"{objective}: {reached}, {found.side} {bound} possible")
+        say(f"gap: {found.relative_gap:.1e} of the bound, by {found.method}")
+        say(f"kept exactly: {self.asked.words(found)}")
+        if self.lower is not None:
+            say(f"no mechanism has as much at {found.guarantees[0].kind}={number(self.lower, 9)}")
+        if self.table is not None:
+            say("")
+            header = ["", objective, *(f"{key} [{unit}]" for key in self.table.measured)]
+            rows = [[name, *row.values()] for name, row in self._named(self.table).items()]
+            print_table("named mechanisms that keep the same", header, rows)
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """A frontier, for people and for programs."""
+
+    curve: "Frontier"
+    asked: _Asked
+    title: str
+
+    def report(self) -> dict[str, Any]:
+        """Return the JSON object: utility and bound of the design at each level, and what named mechanisms keep."""
+        curve, per = self.curve, self.asked.per_utility
+        levels = [level / self.asked.per_level for level in curve.epsilons.tolist()]
+        return {
+            "kind": curve.kind.kind,
+            "unit": self.asked.unit,
+            "utility": curve.designs[0].objective,
+            "levels": [
+                {"level": e, "value": d.utility / per, "bound": d.bound / per, "gap": d.gap / per, "method": d.method}
+                for e, d in zip(levels, curve.designs, strict=True)
+            ],
+            "named": {name: [row.utility / per for row in rows] for name, rows in curve.named.items()},
+        }
+
+    def print(self) -> None:
+        """Print one row a level."""
+        found = self.report()
+        names = list(found["named"])
+        rows = [
+            [number(at["level"], 6), at["value"], at["bound"], *(found["named"][name][k] for name in names)]
+            for k, at in enumerate(found["levels"])
+        ]
+        print_table(
+            f"{found['utility']} kept for {self.title}", [self.curve.kind.kind, "design", "bound", *names], rows
+        )

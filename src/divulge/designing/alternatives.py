@@ -44,6 +44,11 @@ class Alternatives:
     objective: str
     bound: float
 
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The measures of leakage in the table, in nats."""
+        return MEASURED
+
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return {name: {"utility", "pml", "pmc", "ldp", "maximal_leakage"}}."""
         return {row.name: {key: getattr(row, key) for key in ("utility", *MEASURED)} for row in self.rows}

@@ -10,7 +10,7 @@ import numpy as np
 
 from divulge.designing import certify
 from divulge.designing.arrange import outcomes_of
-from divulge.designing.clash import Clashing, clashes
+from divulge.designing.clash import Clashing, Wish, clashes
 from divulge.designing.design import Design
 from divulge.designing.effort import Effort, Progress
 from divulge.designing.limits import Limits, classes_of, limits_of
@@ -187,11 +187,11 @@ class _Request:
         found = clashes(promised, works)
         if not found:
             return None
-        asked = "a channel that never releases what is forbidden"
-        if wanted is not None:
-            side = "at most" if isinstance(self.goal, Score) and self.goal.least else "at least"
-            asked = f"{self.goal.name} of {side} {wanted:.9g}"
-        return Clashing(f"`guarantee` must leave {asked}", found)
+        if wanted is None:
+            return Clashing(Wish("a channel that never releases what is forbidden"), found)
+        side = "at most" if isinstance(self.goal, Score) and self.goal.least else "at least"
+        logarithmic = isinstance(self.goal, SubConvex) and self.goal.logarithmic
+        return Clashing(Wish(f"{self.goal.name} of {side}", wanted, logarithmic), found)
 
     def _convex(self, promised: tuple[Guarantee, ...], objective: SubConvex, effort: Effort) -> Design:
         assert isinstance(self.prior, Prior)

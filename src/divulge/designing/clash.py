@@ -9,7 +9,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee
-from divulge.units import Unit
+from divulge.units import Unit, nats_per
 
 Guarantees = tuple[Guarantee, ...]
 Works = Callable[[Guarantees], bool]
@@ -36,19 +36,35 @@ class Clash:
         return f"{together} rules it out, {eased} {'is the least that would do' if self.least else 'would do'}"
 
 
+@dataclass(frozen=True)
+class Wish:
+    """What guarantees must leave: words, the number they end with, and whether it is a logarithm."""
+
+    words: str
+    number: float | None = None
+    logarithmic: bool = False
+
+    def text(self, unit: Unit) -> str:
+        """Return the words with the number."""
+        if self.number is None:
+            return self.words
+        return f"{self.words} {self.number / (nats_per(unit) if self.logarithmic else 1.0):.9g}"
+
+
 class Clashing(DivulgeError):
     """A request that its guarantees rule out; `clashes` says which of them, and what would do."""
 
-    def __init__(self, condition: str, clashes: tuple[Clash, ...], unit: Unit = "nats") -> None:
-        self.condition, self.clashes = condition, clashes
-        super().__init__(f"{condition}; {'; '.join(clash.text(unit) for clash in clashes)}.")
+    def __init__(self, wish: Wish, clashes: tuple[Clash, ...], unit: Unit = "nats") -> None:
+        self.wish, self.clashes = wish, clashes
+        why = "; ".join(clash.text(unit) for clash in clashes)
+        super().__init__(f"`guarantee` must leave {wish.text(unit)}; {why}{'' if unit == 'nats' else f' (in {unit})'}.")
 
     def in_unit(self, unit: Unit) -> "Clashing":
         """Return the same with logarithmic numbers in a unit."""
-        return Clashing(self.condition, self.clashes, unit)
+        return Clashing(self.wish, self.clashes, unit)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Clashing, (self.condition, self.clashes)
+        return Clashing, (self.wish, self.clashes)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Real
 from typing import Any
 
@@ -135,6 +137,9 @@ def _squared(x: Any, y: Any) -> float:
 
 
 def _number(label: Any) -> float:
+    if isinstance(label, str):
+        with suppress(ValueError, ZeroDivisionError):
+            return float(Fraction(label))
     if isinstance(label, bool) or not isinstance(label, Real):
         raise DivulgeError.of(
             "utility", "be a distance between numbers", "a label", repr(label),

@@ -36,10 +36,11 @@ class Format:
     prior: Callable[[BinaryIO], Prior]
     counts: Callable[[BinaryIO, tuple[str, ...]], Counts] | None = None
     records: Callable[[BinaryIO], Any] | None = None
+    columns: Callable[[BinaryIO], list[str]] | None = None
 
 
 FORMATS: tuple[Format, ...] = (
-    Format((".csv",), (), as_csv.channel, as_csv.write, as_csv.prior, as_csv.counts, as_csv.records),
+    Format((".csv",), (), as_csv.channel, as_csv.write, as_csv.prior, as_csv.counts, as_csv.records, as_csv.columns),
     Format((".json",), (b"{", b"["), as_json.channel, as_json.write, as_json.prior, None, as_json.read),
     Format((".npy",), (b"\x93NUMPY",), as_numpy.channel, as_numpy.write_npy, as_numpy.prior),
     Format((".npz",), (b"PK",), as_numpy.channel, as_numpy.write_npz, as_numpy.prior),
@@ -50,6 +51,7 @@ FORMATS: tuple[Format, ...] = (
         as_arrow.write_parquet,
         lambda stream: as_arrow.prior(as_arrow.parquet(stream)),
         as_arrow.parquet_counts,
+        columns=as_arrow.parquet_columns,
     ),
     Format(
         (".arrow", ".feather", ".ipc"),
@@ -58,6 +60,7 @@ FORMATS: tuple[Format, ...] = (
         as_arrow.write_arrow,
         lambda stream: as_arrow.prior(as_arrow.arrow(stream)),
         as_arrow.arrow_counts,
+        columns=as_arrow.arrow_columns,
     ),
 )
 """All file formats; what is not recognized on standard input is CSV, the first."""
@@ -228,6 +231,15 @@ def count_rows(path: PathLike, *columns: str) -> Counter[tuple[Hashable, ...]]:
                     "Hint: name it as a category of its own first."
                 )
     return counts
+
+
+def column_names(path: PathLike) -> list[str]:
+    """Return the names of the columns of a CSV, Parquet or Arrow file, in order."""
+    with opened(path) as stream:
+        reader = _format(path, stream).columns
+        if reader is None:
+            raise InputFileError(f"{name_of(path)}: must be a table: a CSV, Parquet or Arrow file.")
+        return reader(stream)
 
 
 def _is_missing(value: Hashable) -> bool:

@@ -63,6 +63,16 @@ def arrow_counts(stream: BinaryIO, wanted: tuple[str, ...]) -> Counts:
     return _counts(batches, wanted)
 
 
+def parquet_columns(stream: BinaryIO) -> list[str]:
+    """Return the names of the columns of a Parquet file."""
+    return list(require("pyarrow.parquet", "tables").read_schema(stream).names)
+
+
+def arrow_columns(stream: BinaryIO) -> list[str]:
+    """Return the names of the columns of an Arrow file."""
+    return list(_reader(stream).schema.names)
+
+
 def write_parquet(what: Channel, stream: BinaryIO) -> None:
     """Write a Parquet file; exact entries are text."""
     require("pyarrow.parquet", "tables").write_table(_table(what), stream)

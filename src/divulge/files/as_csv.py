@@ -64,6 +64,11 @@ def counts(stream: BinaryIO, wanted: tuple[str, ...]) -> Counts:
         yield tuple(row[i] or None for i in places), 1
 
 
+def columns(stream: BinaryIO) -> list[str]:
+    """Return the cells of the header."""
+    return next(rows(stream), [])
+
+
 def records(stream: BinaryIO) -> list[dict[str, Any]]:
     """Return a dictionary for each line; cells that are numbers become int or float, empty ones are left out."""
     header, *body = list(rows(stream)) or [[]]
