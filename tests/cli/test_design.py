@@ -121,7 +121,10 @@ def test_the_frontier_as_json_table_and_picture(table: Path, tmp_path: Path) -> 
         (["--guarantee", "pml=1", "--plot", "x.png"], "--frontier"),
         (["--guarantee", "pml", "--frontier", "1", "-o", "x.csv"], "without --frontier"),
         (["--guarantee", "pml=0.1", "--at-least", "0.5"], "pml=0.1 rules it out, pml=0.622736 is the least"),
-        (["--guarantee", "pml=0.1", "--at-least", "0.5", "--unit", "bits"], "of at least 0.5; pml=0.1 rules it out, pml=0.7686"),
+        (
+            ["--guarantee", "pml=0.1", "--at-least", "0.5", "--unit", "bits"],
+            "of at least 0.5; pml=0.1 rules it out, pml=0.7686",
+        ),
         (["--guarantee", "pml", "--at-least", "9"], "some mechanism has"),
         (["--guarantee", "pml=1", "--utility", "lautum-information"], "forbids zeros"),
         (["--guarantee", "pml=1", "--utility", "absolute-distance"], "distance between numbers"),
