@@ -58,6 +58,16 @@ def test_equal_questions_have_equal_answers(name: str) -> None:
     assert pickle.loads(pickle.dumps(first)) == first
 
 
+@pytest.mark.parametrize("name", MADE)
+def test_what_is_shown_fits_a_screen_and_holds_no_addresses(name: str) -> None:
+    shown = MADE[name]("1/2")
+    assert len(repr(shown)) < 1500
+    assert " at 0x" not in repr(shown)
+    assert str(shown) == repr(shown)
+    html = shown._repr_html_() if hasattr(shown, "_repr_html_") else "<table></table>"
+    assert html.count("<t") == html.count("</t")
+
+
 def test_the_name_of_an_adversary_cannot_be_changed() -> None:
     for one in (dv.Gain.identity(2), dv.Cost.guesswork(2)):
         with pytest.raises(AttributeError):

@@ -18,7 +18,7 @@ from divulge.adversaries.rules import (
     Table,
     Tries,
     ZeroOne,
-    number,
+    plain,
 )
 from divulge.errors import DivulgeError
 from divulge.model import labels as _labels
@@ -112,7 +112,7 @@ class Adversary(Record):
             return self.actions[action]
         if isinstance(self.rule, (Tries, Guesswork)):
             return tuple(self.secrets[i] for i in action)
-        return action if isinstance(action, tuple) else number(action)
+        return action if isinstance(action, tuple) else plain(action)
 
     def weights(self, prior: Prior) -> np.ndarray:
         """Return the prior as a column in the order of this adversary's secrets, in the arithmetic of both."""

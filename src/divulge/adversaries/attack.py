@@ -22,6 +22,7 @@ from divulge.adversaries.leakage import (
 )
 from divulge.errors import DivulgeError
 from divulge.model.joint import Joint
+from divulge.model.shown import Table, Tabled
 from divulge.units import Unit
 
 _ROUNDING = 1e-12
@@ -40,8 +41,8 @@ class Estimate:
         return bool(self.lower <= value <= self.upper)
 
 
-@dataclass(frozen=True)
-class Simulation:
+@dataclass(frozen=True, repr=False)
+class Simulation(Tabled):
     """The game played n times without the release and n times with it."""
 
     n: int
@@ -49,6 +50,11 @@ class Simulation:
     before: Estimate
     after: Estimate
     leakage: Estimate
+
+    def _shown(self) -> tuple[str, Table]:
+        played = {"before": self.before, "after": self.after, "leakage": self.leakage}
+        head = f"{self.n:,} rounds on each side, {self.confidence:.1%} confidence"
+        return head, (list(played), ["lower", "estimate", "upper"], [_ends(one) for one in played.values()])
 
 
 @dataclass(frozen=True, repr=False)

@@ -59,7 +59,7 @@ def _named(adversaries: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
     return {f"{i} {one.name}": one for i, one in enumerate(listed)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WorstPrior:
     """The prior under which a gain function gets most out of a channel.
 
@@ -86,6 +86,10 @@ class WorstPrior:
     prior: Prior
     leakage: Any
     upper: float
+
+    def __repr__(self) -> str:
+        found = f"{self.case}-case leakage of the gain {self.gain.name!r}: {float(self.leakage):.6g}"
+        return f"{found} under this prior, at most {self.upper:.6g} under any\n{self.prior!r}"
 
     @property
     def attack(self) -> Attack:

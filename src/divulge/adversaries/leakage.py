@@ -8,7 +8,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.adversaries.adversary import Adversary, Cost, Gain
-from divulge.adversaries.rules import number
+from divulge.adversaries.rules import plain
 from divulge.errors import DivulgeError
 from divulge.measures.pointwise import Pointwise
 from divulge.model import labels as _labels
@@ -49,7 +49,7 @@ def _is_matrix(value: Any) -> bool:
 
 
 def _value(adversary: Adversary, prior: Any) -> Any:
-    return number(adversary.rule.value(adversary.weights(as_prior(prior)))[0])
+    return plain(adversary.rule.value(adversary.weights(as_prior(prior)))[0])
 
 
 def vulnerability(prior: Any, gain: Any) -> Any:
@@ -115,12 +115,12 @@ def _posterior_values(joint: Joint, adversary: Adversary) -> tuple[np.ndarray, n
 
 
 def _total(values: np.ndarray) -> Any:
-    return number(sum(values.tolist()) if values.dtype == object else values.sum())
+    return plain(sum(values.tolist()) if values.dtype == object else values.sum())
 
 
 _AFTER: dict[str, Any] = {
     "average": lambda values, q, adversary: _total(values),
-    "max": lambda values, q, adversary: number(
+    "max": lambda values, q, adversary: plain(
         (values / q).max() if isinstance(adversary, Gain) else (values / q).min()
     ),
 }
@@ -255,6 +255,6 @@ def pointwise_leakage(joint: Any, adversary: Any, unit: Unit = "nats") -> Pointw
     joint, adversary = as_joint(joint), as_adversary(adversary)
     before, _ = before_and_after(joint, adversary)
     values, q = _posterior_values(joint, adversary)
-    logs = [log_of(factor(adversary, before, number(after)), unit) for after in values / q]
+    logs = [log_of(factor(adversary, before, plain(after)), unit) for after in values / q]
     outcomes = tuple(joint.outcomes[int(j)] for j in np.flatnonzero(joint.occurring))
     return Pointwise(f"leakage to {adversary.name!r}", np.array(logs), exact.as_floats(q), outcomes, None, unit)

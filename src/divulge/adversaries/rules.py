@@ -272,6 +272,6 @@ def _log_power_sum(p: np.ndarray, logs: np.ndarray, a: float) -> np.ndarray:
     return np.where(np.abs(shift) < 0.5, np.log1p(np.maximum(shift, -0.5)), direct)
 
 
-def number(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a NumPy scalar as a plain number; Fractions stay."""
     return value if isinstance(value, Fraction) else float(value)

@@ -11,7 +11,7 @@ import numpy as np
 from divulge.adversaries.adversary import Gain
 from divulge.adversaries.attack import Attack
 from divulge.adversaries.functions import RandomizedFunction
-from divulge.adversaries.rules import number
+from divulge.adversaries.rules import plain
 from divulge.errors import DivulgeError
 from divulge.measures.capacity import bayes_capacity
 from divulge.measures.columns import extremes
@@ -19,6 +19,7 @@ from divulge.measures.density import lift_capacity, pmc, pml
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.model.shown import number
 
 MOST_SYMBOLS = 1000
 """The number of symbols that `worst_function` spreads one secret over when the caller does not say."""
@@ -62,7 +63,7 @@ def worst_gain(joint: Any, outcome: Hashable = None) -> Attack:
     gain = Gain.reciprocal(Prior(joint.p, joint.secrets))
     seen = joint.posterior(outcome)
     guess = gain.best_action(seen)
-    times = number(gain.rule.value(gain.weights(seen))[0])
+    times = plain(gain.rule.value(gain.weights(seen))[0])
     words = f"sees {outcome}, guesses {guess}; right {float(times):.3g} times as often as without it"
     if times == 1:
         words = f"sees {outcome}, learns nothing to guess by"
@@ -163,7 +164,7 @@ def worst_average(channel: Any) -> Attack:
     return Attack("bayes_capacity", joint, Gain.identity(channel.secrets), "average", None, words)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PriorSequence:
     """Priors pi^n under which the lift of a channel tends to its lift capacity.
 
@@ -190,6 +191,12 @@ class PriorSequence:
     unlikely: Hashable
     likely: Hashable
     limit: Any
+
+    def __repr__(self) -> str:
+        return (
+            f"Priors ever surer of {self.unlikely}, while {self.likely} is true: "
+            f"the leakage at {self.outcome} tends to {number(self.limit)}"
+        )
 
     def prior(self, n: Any) -> Prior:
         """Return pi^n, exact for an exact n; n > 1."""

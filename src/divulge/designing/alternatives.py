@@ -1,6 +1,5 @@
 """A design beside the named mechanisms under the same guarantees: utility against every measure, in one table."""
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from divulge.measures.capacity import maximal_leakage
 from divulge.measures.density import ldp, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
-from divulge.model.shown import text_table
+from divulge.model.shown import Table, Tabled
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ MEASURED = ("pml", "pmc", "ldp", "maximal_leakage")
 
 
 @dataclass(frozen=True, repr=False)
-class Alternatives:
+class Alternatives(Tabled):
     """The design first, then the named mechanisms in the order of what they keep; `bound` holds for all of them."""
 
     rows: tuple[Alternative, ...]
@@ -57,10 +56,10 @@ class Alternatives:
         """Return the table as a pandas DataFrame, one row a mechanism."""
         return require("pandas", "frames").DataFrame.from_dict(self.to_dict(), orient="index")
 
-    def __repr__(self) -> str:
-        names: list[Hashable] = [row.name for row in self.rows]
-        header: list[Hashable] = [self.objective, *MEASURED]
-        return text_table(names, header, [[row.utility, *(getattr(row, key) for key in MEASURED)] for row in self.rows])
+    def _shown(self) -> tuple[str, Table]:
+        rows = [[row.utility, *(getattr(row, key) for key in MEASURED)] for row in self.rows]
+        names = [row.name for row in self.rows]
+        return "The design and the named mechanisms", (names, [self.objective, *MEASURED], rows)
 
 
 def alternatives(design: Design) -> Alternatives:

@@ -17,13 +17,14 @@ from divulge.model.joint import Joint
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.record import Record
+from divulge.model.shown import Table, Tabled
 
 if TYPE_CHECKING:
     from divulge.designing.alternatives import Alternatives
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Design(Record):
+class Design(Tabled, Record):
     """A mechanism, what it keeps, what any mechanism could keep, and the guarantees it exactly has.
 
     Attributes
@@ -135,12 +136,13 @@ class Design(Record):
 
         return alternatives(self)
 
-    def __repr__(self) -> str:
+    def _shown(self) -> tuple[str, Table]:
         asked = ", ".join(str(g) for g in self.guarantees) or "no guarantee"
-        return (
+        head = (
             f"Design under {asked}: {self.objective} {self.utility:.9g} of {self.side} {self.bound:.9g} "
-            f"(gap {self.gap:.2g}), by {self.method}\n{self.channel!r}"
+            f"(gap {self.gap:.2g}), by {self.method}"
         )
+        return head, (self.prior.secrets, self.outcomes, self.channel.matrix)
 
 
 def _measured(guarantee: Guarantee, joint: Joint) -> Guarantee:

@@ -16,6 +16,7 @@ from divulge.extras import require
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee
 from divulge.model.convert import as_prior
 from divulge.model.record import Record
+from divulge.model.shown import Table, Tabled
 
 _ROUNDS = 80
 _LARGEST = {True: 24.0, False: math.exp(24)}
@@ -23,7 +24,7 @@ _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 _MARKS = "os^vDPX*"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LeastEpsilon(Record):
     """The least level of a kind of guarantee that reaches a utility, between two numbers that are both proved.
 
@@ -46,6 +47,9 @@ class LeastEpsilon(Record):
     epsilon: float
     lower: float
     design: Design
+
+    def __repr__(self) -> str:
+        return f"reached at {self.epsilon:.9g}, not at {self.lower:.9g}\n{self.design!r}"
 
 
 def _level(kind: Any) -> str:
@@ -155,7 +159,7 @@ def _between(low: float, high: float, least: float, below: float, above: float, 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Frontier(Record):
+class Frontier(Tabled, Record):
     """What can be kept at each level of a guarantee, with a bound, and what named mechanisms keep there.
 
     Attributes
@@ -190,9 +194,7 @@ class Frontier(Record):
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame: levels down; utility, bound and the utility of each named family across."""
-        columns = {"utility": self.utilities, "bound": self.bounds}
-        columns |= {name: np.array([row.utility for row in rows]) for name, rows in self.named.items()}
-        return require("pandas", "frames").DataFrame(columns, index=self.epsilons)
+        return require("pandas", "frames").DataFrame(self._curves(), index=self.epsilons)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the curve, with named mechanisms as points at the level they are measured at; return the axes."""
@@ -208,9 +210,14 @@ class Frontier(Record):
         ax.legend(fontsize=8, loc="upper left")
         return ax
 
-    def __repr__(self) -> str:
-        lines = [f"{self.kind.kind}={e:g}: {u:.6g}" for e, u in zip(self.epsilons, self.utilities, strict=True)]
-        return f"Frontier of {self.designs[0].objective}\n" + "\n".join(lines)
+    def _curves(self) -> dict[str, np.ndarray]:
+        curves = {"utility": self.utilities, "bound": self.bounds}
+        return curves | {name: np.array([row.utility for row in rows]) for name, rows in self.named.items()}
+
+    def _shown(self) -> tuple[str, Table]:
+        curves, levels = self._curves(), [f"{self.kind.kind}={e:g}" for e in self.epsilons]
+        head = f"Frontier of {self.designs[0].objective}"
+        return head, (levels, list(curves), np.column_stack(list(curves.values())))
 
 
 def _measured(kind: type[Guarantee], design: Design, row: Alternative) -> float:

@@ -21,7 +21,7 @@ _MOST_ROUNDS = 200
 """Bounds that improve each other for ever are cut off here: what is known by then is true, and all but tightest."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Step:
     """One application of a theorem: from these guarantees follows that one.
 
@@ -47,7 +47,7 @@ class Step:
             "source": self.theorem.source,
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         text = self.to_dict()
         return f"{text['from']}  =>  {text['to']}    ({text['theorem']}; {text['source']})"
 

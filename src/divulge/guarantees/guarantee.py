@@ -254,7 +254,7 @@ class Guarantee:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """Whether a guarantee holds for a mechanism. Its truth value is `holds`.
 
@@ -319,7 +319,7 @@ class Verdict:
     def __bool__(self) -> bool:
         return self.holds
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         measured = ", ".join(f"{name} {float(value):.6g}" for name, value in self.levels.items())
         measured += "" if self.unit == "nats" else f" in {self.unit}"
         rounding = f" (rounding margin {self.margin:.1e})" if self.margin else " (decided exactly)"

@@ -17,7 +17,7 @@ from divulge.guarantees.kinds import LDP, PMC, PML
 _PRECISION = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PosteriorBounds:
     """The range of the probability of an event after any outcome, given its probability before.
 
@@ -55,7 +55,7 @@ class PosteriorBounds:
         before, low, high = (f"{p * base:.3g}" for p in (self.before, self.lower, self.upper))
         return f"before {before} in {base:,}, after at most {high} and at least {low} in {base:,}"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.words
 
 
@@ -89,7 +89,7 @@ def posterior_bounds(given: Guarantee | Sequence[Guarantee], before: Any, **cont
     >>> print(posterior_bounds(PML("1.609"), "1/100"))  # e^1.609 = 4.998
     before 1 in 100, after at most 5 and at least 0 in 100
     >>> posterior_bounds(LDP(0), 0.25)
-    PosteriorBounds(before=0.25, lower=0.25, upper=0.25)
+    before 25 in 100, after at most 25 and at least 25 in 100
     """
     import flint
 

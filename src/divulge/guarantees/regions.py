@@ -22,7 +22,7 @@ from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Region:
     """The PML privacy region of a guarantee or a mechanism.
 
@@ -59,7 +59,7 @@ class Region:
             return "an outcome can name the secret"
         return f"an outcome can rule out up to {self.zeros} of {self.secrets} secrets"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return (
             f"region {self.zeros} of {self.secrets - 1}, epsilon in [{self.lower:.6g}, {self.upper:.6g}): {self.words}"
         )

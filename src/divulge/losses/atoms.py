@@ -14,13 +14,14 @@ from divulge.errors import DivulgeError
 from divulge.losses.loss import LossFunction, PrivacyLoss, like, numbers
 from divulge.measures.density import log_ratio
 from divulge.model.entries import TOLERANCE
+from divulge.model.shown import Table, Tabled, number
 
 _WIDEST = 600.0
 """Losses that spread over no more than this can be weighted by e^-L in doubles without leaving their range."""
 
 
-@dataclass(frozen=True, eq=False)
-class AtomicLoss(PrivacyLoss):
+@dataclass(frozen=True, eq=False, repr=False)
+class AtomicLoss(Tabled, PrivacyLoss):
     """Finitely many losses with their probabilities under P and under Q.
 
     Attributes
@@ -55,6 +56,11 @@ class AtomicLoss(PrivacyLoss):
             total = float(sum(mass.tolist(), start=rest))
             if not (bool((mass >= 0).all()) and rest >= 0 and abs(total - 1.0) <= TOLERANCE):
                 raise DivulgeError.of(name, "have entries of at least 0 that sum to 1", "its sum", f"{total:.12g}")
+
+    def _shown(self) -> tuple[str, Table]:
+        first, second = self.pair
+        head = f"privacy loss of {first!r} against {second!r}: +inf with probability {number(self.p_only)}"
+        return head, ([number(v) for v in self.losses], ["P", "Q"], np.column_stack([self.p, self.q]))
 
     @classmethod
     def of_rows(cls, p: np.ndarray, q: np.ndarray, pair: tuple[Hashable, Hashable] = (0, 1)) -> "AtomicLoss":

@@ -25,6 +25,7 @@ from divulge.model.convert import as_channel, as_joint, as_prior
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.record import Record
+from divulge.model.shown import Table, Tabled
 from divulge.units import Unit, nats_per
 
 MOST_DENSITIES = 1 << 22
@@ -220,7 +221,7 @@ def leakage_bounds(prior: Any, *releases: Any, unit: Unit = "nats") -> LeakageBo
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SampledLeakage(Record):
     """Draws of a leakage of many releases, with bounds that hold with probability `confidence`, each by itself.
 
@@ -244,6 +245,13 @@ class SampledLeakage(Record):
     top: float
     confidence: float
     unit: str
+
+    def __repr__(self) -> str:
+        bounds = self.mean_bounds()
+        return (
+            f"{self.name} [{self.unit}] of {len(self.values):,} draws: mean {self.mean():.6g}, "
+            f"in [{bounds.lower:.6g}, {bounds.upper:.6g}] with {self.confidence:.0%} confidence"
+        )
 
     def mean(self) -> float:
         """Return the estimate of the expected leakage."""
@@ -378,8 +386,8 @@ def pmc_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") 
     return pmc((as_joint(joint).posterior(outcome), as_channel(channel)), unit)
 
 
-@dataclass(frozen=True, eq=False)
-class Growth(Record):
+@dataclass(frozen=True, eq=False, repr=False)
+class Growth(Tabled, Record):
     """Expected pml as the same release is made again and again, for every secret that may be the true one.
 
     Attributes
@@ -402,6 +410,9 @@ class Growth(Record):
     secrets: tuple[Hashable, ...]
     probabilities: np.ndarray
     exact: np.ndarray
+
+    def _shown(self) -> tuple[str, Table]:
+        return "E[pml | X = x] in nats after so many releases", (self.counts.tolist(), self.secrets, self.by_secret)
 
     def mean(self) -> np.ndarray:
         """Return E[pml] for every count, shape (K,); its limit is the entropy of the secret when all rows differ."""

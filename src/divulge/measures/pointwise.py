@@ -11,12 +11,12 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.labels import Labels, position
 from divulge.model.record import Record
-from divulge.model.shown import html_table, text_table
+from divulge.model.shown import Table, Tabled
 from divulge.units import Unit, nats_per
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pointwise(Record):
+class Pointwise(Tabled, Record):
     """One value per outcome y, as a random variable under q_y; outcomes with q_y = 0 are absent.
 
     Attributes
@@ -136,12 +136,8 @@ class Pointwise(Record):
     def __iter__(self) -> Iterator[float]:
         return iter(self.values.tolist())
 
-    def _columns(self) -> tuple[Labels, list[str], np.ndarray]:
-        return self.outcomes, ["probability", self.name], np.column_stack([self.probabilities, self.values])
-
-    def __repr__(self) -> str:
+    def _shown(self) -> tuple[str, Table]:
         unit = f" [{self.unit}]" if self.unit else ""
-        return f"{self.name}{unit}: max {self.max():.6g}, mean {self.mean():.6g}\n" + text_table(*self._columns())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._columns())
+        head = f"{self.name}{unit}: max {self.max():.6g}, mean {self.mean():.6g}"
+        columns = np.column_stack([self.probabilities, self.values])
+        return head, (self.outcomes, ["probability", self.name], columns)

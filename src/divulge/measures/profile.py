@@ -19,7 +19,7 @@ from divulge.model.convert import as_channel, as_joint, is_pair
 from divulge.model.joint import Joint
 from divulge.model.labels import Labels
 from divulge.model.record import Record
-from divulge.model.shown import html_table, text_table
+from divulge.model.shown import Table, Tabled
 from divulge.units import Unit, nats_per
 
 _OF_CHANNEL = ("ldp", "lift_capacity", "bayes_capacity", "maximal_leakage", "maximal_cost_leakage", "capacity")
@@ -31,7 +31,7 @@ _RATIOS = frozenset({"lift", "lift_capacity", "bayes_capacity"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Profile(Record):
+class Profile(Tabled, Record):
     """The leakage profile of a mechanism: an attribute for each measure; those that need a prior are None without one.
 
     Attributes
@@ -134,7 +134,9 @@ class Profile(Record):
             return pd.DataFrame(named["by_outcome"]).set_index("outcome")
         return pd.DataFrame({"value": named["channel"]}).rename_axis("measure")
 
-    def _rows(self) -> tuple[list[str], list[str], np.ndarray]:
+    _whole = True
+
+    def _shown(self) -> tuple[str, Table]:
         named = self.to_dict()
         values = named["channel"] | {
             key if part is None else f"{key}.{part}": number
@@ -142,14 +144,8 @@ class Profile(Record):
             for part, number in (value.items() if isinstance(value, dict) else [(None, value)])
         }
         labels = [name if name in _RATIOS else f"{name} [{self.unit}]" for name in values]
-        return labels, ["value"], np.array(list(values.values()), dtype=np.float64).reshape(-1, 1)
-
-    def __repr__(self) -> str:
-        head = f"Profile of {len(self.secrets)} secrets x {len(self.outcomes)} outcomes\n"
-        return head + text_table(*self._rows(), whole=True)
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._rows(), whole=True)
+        head = f"Profile of {len(self.secrets)} secrets x {len(self.outcomes)} outcomes"
+        return head, (labels, ["value"], np.array(list(values.values()), dtype=np.float64).reshape(-1, 1))
 
 
 def profile(mechanism: Any, unit: Unit = "nats") -> Profile:

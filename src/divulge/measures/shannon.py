@@ -11,6 +11,7 @@ from divulge.measures.simplex import Concave, Maximum, maximize
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_channel
 from divulge.model.prior import Prior
+from divulge.model.shown import Table, Tabled
 from divulge.units import Unit, nats_per
 
 _WORK = 40_000_000
@@ -22,8 +23,8 @@ _SMALL = 256
 """Up to this many secrets Newton steps, cubic in their number, are worth while."""
 
 
-@dataclass(frozen=True)
-class Capacity:
+@dataclass(frozen=True, repr=False)
+class Capacity(Tabled):
     """Shannon capacity: an estimate `value`, which `prior` reaches up to rounding, between two certified bounds.
 
     Examples
@@ -43,6 +44,10 @@ class Capacity:
     def gap(self) -> float:
         """How far the bounds are apart."""
         return self.upper - self.lower
+
+    def _shown(self) -> tuple[str, Table]:
+        head = f"capacity [{self.unit}]: {self.value:.9g}, between {self.lower:.15g} and {self.upper:.15g}, under"
+        return head, (self.prior.secrets, ["P"], self.prior.probabilities.reshape(-1, 1))
 
     def __float__(self) -> float:
         return self.value

@@ -12,7 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.model import labels as _labels
 from divulge.model.entries import CLEAN, TOLERANCE, entries, floats_of, frozen, normalized
 from divulge.model.labels import Labels
-from divulge.model.shown import html_table, text_table
+from divulge.model.shown import Table, Tabled
 from divulge.model.tables import is_table, labelled_frame, labelled_matrix
 
 _HINT = "rows are secrets, columns are outcomes; for counts use Joint.from_counts."
@@ -23,7 +23,7 @@ def is_sparse(matrix: Any) -> bool:
     return type(matrix).__module__.startswith("scipy.sparse")
 
 
-class Channel:
+class Channel(Tabled):
     """A mechanism on finite alphabets: row x is the distribution of the outcome when the secret is x.
 
     Parameters
@@ -192,13 +192,10 @@ class Channel:
     def __reduce__(self) -> tuple[Any, ...]:
         return (Channel, (self.matrix, self.secrets, self.outcomes))
 
-    def __repr__(self) -> str:
+    def _shown(self) -> tuple[str, Table]:
         kind = "exact Channel" if self.exact else "sparse Channel" if self.sparse else "Channel"
-        head = f"{kind}, {self.shape[0]} secrets x {self.shape[1]} outcomes\n"
-        return head + text_table(self.secrets, self.outcomes, self.matrix)
-
-    def _repr_html_(self) -> str:
-        return html_table(self.secrets, self.outcomes, self.matrix)
+        head = f"{kind}, {self.shape[0]} secrets x {self.shape[1]} outcomes"
+        return head, (self.secrets, self.outcomes, self.matrix)
 
 
 def _unpacked(matrix: Any, secrets: Any, outcomes: Any) -> tuple[Any, Any, Any]:

@@ -13,12 +13,13 @@ from divulge.model.convert import as_channel
 from divulge.model.entries import frozen
 from divulge.model.labels import Labels
 from divulge.model.record import Record
+from divulge.model.shown import Table, Tabled
 
 MOST_BITS = 62
 
 
-@dataclass(frozen=True, eq=False)
-class IntegerChannel(Record):
+@dataclass(frozen=True, eq=False, repr=False)
+class IntegerChannel(Tabled, Record):
     """Rows of whole numbers w_xy that sum to exactly 2^bits; P(y | x) = w_xy / 2^bits.
 
     Attributes
@@ -103,6 +104,10 @@ class IntegerChannel(Record):
     def shape(self) -> tuple[int, int]:
         """(number of secrets N, number of outcomes M)."""
         return self.weights.shape[0], self.weights.shape[1]
+
+    def _shown(self) -> tuple[str, Table]:
+        head = f"IntegerChannel in multiples of 2^-{self.bits}, {self.shape[0]} secrets x {self.shape[1]} outcomes"
+        return head, (self.secrets, self.outcomes, self.weights / (1 << self.bits))
 
     @cached_property
     def exact(self) -> Channel:

@@ -12,11 +12,11 @@ from divulge.model.channel import Channel, is_sparse
 from divulge.model.entries import TOLERANCE, entries, frozen
 from divulge.model.labels import Labels, alignment, is_default, position, same_letters
 from divulge.model.prior import Prior
-from divulge.model.shown import html_table, text_table
+from divulge.model.shown import Table, Tabled
 from divulge.model.tables import is_table, labelled_frame, labelled_matrix
 
 
-class Joint:
+class Joint(Tabled):
     """The joint distribution of secret and outcome, P(x, y) = P_x C_xy.
 
     Prior and channel are matched by label; one that has no names takes those of the other. The joint is exact when
@@ -202,9 +202,6 @@ class Joint:
     def __reduce__(self) -> tuple[Any, ...]:
         return (Joint, (self.prior, self.channel))
 
-    def __repr__(self) -> str:
-        head = f"{'exact ' if self.exact else ''}Joint, {len(self.secrets)} secrets x {len(self.outcomes)} outcomes\n"
-        return head + text_table(self.secrets, self.outcomes, self.matrix)
-
-    def _repr_html_(self) -> str:
-        return html_table(self.secrets, self.outcomes, self.matrix)
+    def _shown(self) -> tuple[str, Table]:
+        head = f"{'exact ' if self.exact else ''}Joint, {len(self.secrets)} secrets x {len(self.outcomes)} outcomes"
+        return head, (self.secrets, self.outcomes, self.matrix)

@@ -12,11 +12,11 @@ from divulge.errors import DivulgeError
 from divulge.model import labels as _labels
 from divulge.model.entries import entries, floats_of, frozen, normalized
 from divulge.model.labels import Labels
-from divulge.model.shown import html_table, text_table
+from divulge.model.shown import Table, Tabled
 from divulge.model.tables import column_values, index_labels, is_labelled_column, is_table, labelled_vector
 
 
-class Prior:
+class Prior(Tabled):
     """A distribution of the secret, with a label for each value.
 
     Parameters
@@ -186,8 +186,5 @@ class Prior:
     def __reduce__(self) -> tuple[Any, ...]:
         return (Prior, (self.probabilities, self.secrets))
 
-    def __repr__(self) -> str:
-        return f"Prior of {len(self)} secrets\n" + text_table(self.secrets, ["P"], self.probabilities.reshape(-1, 1))
-
-    def _repr_html_(self) -> str:
-        return html_table(self.secrets, ["P"], self.probabilities.reshape(-1, 1))
+    def _shown(self) -> tuple[str, Table]:
+        return f"Prior of {len(self)} secrets", (self.secrets, ["P"], self.probabilities.reshape(-1, 1))

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+Table = tuple[Sequence[Any], Sequence[Any], Any]
+"""Labels of the rows, labels of the columns, numbers."""
+
 _MOST_ROWS, _MOST_COLUMNS = 12, 10
 
 
@@ -61,3 +64,23 @@ def html_table(rows: Sequence[Any], columns: Sequence[Any], matrix: Any, *, whol
     lines = ["<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>"]
     lines += ["<tr><th>" + row[0] + "</th>" + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>" for row in body]
     return "".join(lines) + "</tbody></table>"
+
+
+class Tabled:
+    """What prints as a line and a labelled table, and shows as both in a notebook."""
+
+    __slots__ = ()
+
+    _whole = False
+    """Whether every row is shown."""
+
+    def _shown(self) -> tuple[str, Table]:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        head, table = self._shown()
+        return f"{head}\n{text_table(*table, whole=self._whole)}"
+
+    def _repr_html_(self) -> str:
+        head, table = self._shown()
+        return f"<p>{html.escape(printable(head))}</p>{html_table(*table, whole=self._whole)}"

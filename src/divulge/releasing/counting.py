@@ -8,6 +8,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.model.record import Record
+from divulge.model.shown import Table, Tabled
 from divulge.releasing.coding import dictionary_of, text_of
 from divulge.releasing.sources import open_source
 
@@ -15,8 +16,8 @@ _DENSE = 1 << 22
 """Up to so many cells, a batch is counted into the whole table; beyond, only the cells that occur."""
 
 
-@dataclass(frozen=True, eq=False)
-class Contingency(Record):
+@dataclass(frozen=True, eq=False, repr=False)
+class Contingency(Tabled, Record):
     """Counts of the combinations that occur.
 
     Attributes
@@ -55,6 +56,10 @@ class Contingency(Record):
             int(self.counts[self.cells[:, k] == labels.index(None)].sum()) if None in labels else 0
             for k, labels in enumerate(self.labels)
         )
+
+    def _shown(self) -> tuple[str, Table]:
+        head = f"Counts of {', '.join(map(repr, self.columns))} in {self.rows:,} rows"
+        return head, (list(self.to_dict()), ["rows"], self.counts.reshape(-1, 1))
 
     def dense(self) -> np.ndarray:
         """Return the counts as a table with one axis a column."""

@@ -14,7 +14,7 @@ from divulge.extras import require
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.record import Record
-from divulge.model.shown import html_table, text_table
+from divulge.model.shown import Table, Tabled
 from divulge.releasing.coding import key_of
 from divulge.releasing.counting import Contingency, EngineName, contingency
 from divulge.releasing.receipt import Receipt
@@ -26,7 +26,7 @@ _EXACT_UP_TO = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Frequencies(Record):
+class Frequencies(Tabled, Record):
     """Estimated frequencies of the original values in one group of rows.
 
     Attributes
@@ -108,15 +108,11 @@ class Frequencies(Record):
         columns = {"frequency": self.frequency, "lower": self.lower, "upper": self.upper}
         return pd.DataFrame(columns, index=pd.Index(list(self.values), name="value", tupleize_cols=False))
 
-    def _table(self) -> tuple[tuple[Hashable, ...], list[str], np.ndarray]:
-        return self.values, ["frequency", "lower", "upper"], np.column_stack([self.frequency, self.lower, self.upper])
-
-    def __repr__(self) -> str:
+    def _shown(self) -> tuple[str, Table]:
         kind = "biased, without intervals" if self.biased else f"{self.confidence:.0%} intervals"
-        return f"frequencies from {self.rows:,} rows ({self.method}, {kind})\n" + text_table(*self._table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
+        columns = np.column_stack([self.frequency, self.lower, self.upper])
+        head = f"frequencies from {self.rows:,} rows ({self.method}, {kind})"
+        return head, (self.values, ["frequency", "lower", "upper"], columns)
 
 
 def estimate_frequencies(

@@ -79,6 +79,9 @@ class Ledger:
     >>> folder.cleanup()
     """
 
+    def __repr__(self) -> str:
+        return f"Ledger({self._engine.url.render_as_string(hide_password=True)!r})"
+
     def __init__(self, where: str | os.PathLike[str]) -> None:
         sql = require("sqlalchemy", "release")
         text = os.fspath(where)

@@ -83,7 +83,7 @@ class Mechanism(Record):
         return cls(tuple(found["columns"]), channel, prior, found["prior_source"], guarantees)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Receipt(Record):
     """What was released, by which mechanism, and what that guarantees.
 
@@ -230,7 +230,7 @@ class Receipt(Record):
             **{name: found[name] for name in ("source", "output", "created", "version", "digest")},
         )
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         promised = ", ".join(f"{kind} {value:.6g}" for kind, value in self.guarantees.items())
         lines = [f"released {self.rows:,} rows of {', '.join(map(repr, self.columns))}: {promised} (nats)"]
         sources = {m.prior_source for m in self.mechanisms if m.prior is not None}
