@@ -108,6 +108,8 @@ def _print(found: dict[str, Any], ldp_exact: bool) -> None:
             ["mutual information", found["mutual_information"]],
         ],
     )
+    for verdict in found["theorems"]:
+        say(verdict["words"] + ".")
     if "points" in found:
         print_table("By outcome", ["y", "pml", "pmc", "density"], [list(p.values()) for p in found["points"]], left=())
     if "tail" in found:

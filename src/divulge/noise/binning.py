@@ -1,5 +1,6 @@
 """From a continuous mechanism to a finite one: bins of secrets and outcomes with exact masses."""
 
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,11 @@ from divulge.errors import DivulgeError
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
-from divulge.noise.families import Noise
-from divulge.noise.law import FiniteLaw
+from divulge.noise.families import Noise, gaussian
+from divulge.noise.law import ContinuousLaw, FiniteLaw
 from divulge.noise.quadrature import integrals, quantile_marks
+from divulge.noise.secrets import normal
+from divulge.noise.several import MeanLaw, NormalLaw, rounded
 
 if TYPE_CHECKING:
     from divulge.noise.mechanism import NoiseMechanism
@@ -54,31 +57,63 @@ def binned(mechanism: "NoiseMechanism", outcome_edges: Any, secret_edges: Any = 
     secrets are kept, and tends to it as the bins shrink.
     """
     cuts = _edges(outcome_edges, "outcome_edges")
-    law, ends = mechanism.law, np.concatenate([[-_FAR], cuts, [_FAR]])
-    if isinstance(law, FiniteLaw) and law.slack == 0:
+    law = mechanism.law
+    if isinstance(law, FiniteLaw):
         rows = np.zeros((len(law.values), len(cuts) + 1))
         for i, share in enumerate(law.shares):
-            z = ends - (share + law.others)[:, None]
-            rows[i] = np.exp(law.log_others) @ _mass(mechanism.noise, z[:, :-1], z[:, 1:])
+            rows[i] = np.exp(law.others.log_weights) @ _by_place(mechanism.noise, share + law.others.places, cuts)
         rows /= rows.sum(axis=1, keepdims=True)
         return Joint(Prior(np.exp(law.log_prior), [float(v) for v in law.values]), Channel(rows, None, _labels(cuts)))
-    if mechanism.records != 1 or mechanism.secret.continuous is None:
-        raise DivulgeError.of("records", "be 1 to bin a continuous secret", "it", str(mechanism.records))
     secret = mechanism.secret
-    inner = (
-        _edges(secret_edges, "secret_edges") if secret_edges is not None else np.asarray(quantile_marks(secret)[1:-1])
-    )
+    inner = _edges(secret_edges, "secret_edges") if secret_edges is not None else quantile_marks(secret)[1:-1]
+    if isinstance(law, NormalLaw):  # y = x/n + the rest: one normal record, in other units
+        n = law.records
+        one = ContinuousLaw(gaussian(law.given_sd), normal(law.mean / n, law.sd / n))
+        p_xy = _one_record(one, cuts - (n - 1) / n * law.mean, inner / n)
+    else:
+        p_xy = _several_records(law, cuts, inner) if isinstance(law, MeanLaw) else _one_record(law, cuts, inner)
+    return Joint.from_matrix(p_xy / p_xy.sum(), _labels(inner), _labels(cuts))
+
+
+def _by_place(noise: Noise, places: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """Return the mass of each bin of outcomes when the noise is added at each place; shape (places, bins)."""
+    z = np.concatenate([[-_FAR], cuts, [_FAR]]) - places[:, None]
+    return _mass(noise, z[:, :-1], z[:, 1:])
+
+
+def _one_record(law: Any, cuts: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """Return P(bin of X, bin of Y) by quadrature over the secret."""
+    secret, noise = law.secret, law.noise
+    ends = np.concatenate([[-_FAR], cuts, [_FAR]])
     bounds = np.concatenate([[secret.low], inner, [secret.high]])
     p_xy = np.zeros((len(bounds) - 1, len(cuts) + 1))
+    fixed = quantile_marks(secret)
+    marks = np.concatenate([fixed, (cuts[:, None] + noise.marks(fixed[-1] - fixed[0])).ravel()])
     for i, (low, high) in enumerate(pairwise(bounds)):
-        marks = quantile_marks(secret)
-        marks = np.concatenate([marks, (cuts[:, None] + mechanism.noise.marks(marks[-1] - marks[0])).ravel()])
-        edges = np.unique(np.clip(marks, max(low, quantile_marks(secret)[0]), min(high, quantile_marks(secret)[-1])))
+        edges = np.unique(np.clip(marks, max(low, fixed[0]), min(high, fixed[-1])))
         panels = np.broadcast_to(edges, (len(cuts) + 1, len(edges)))
-        p_xy[i] = integrals(
-            lambda x, j: secret.continuous.pdf(x) * _mass(mechanism.noise, ends[j] - x, ends[j + 1] - x), panels
-        )[0]
+        p_xy[i] = integrals(lambda x, j: secret.continuous.pdf(x) * _mass(noise, ends[j] - x, ends[j + 1] - x), panels)[
+            0
+        ]
         for v, p in secret.atoms:
             if low < v <= high or (i == 0 and v == low):
-                p_xy[i] += p * _mass(mechanism.noise, ends[:-1] - v, ends[1:] - v)
-    return Joint.from_matrix(p_xy / p_xy.sum(), _labels(inner), _labels(cuts))
+                p_xy[i] += p * _mass(noise, ends[:-1] - v, ends[1:] - v)
+    return p_xy
+
+
+def _several_records(law: MeanLaw, cuts: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """Return P(bin of the one record, bin of Y): the record's part in each bin, convolved with the other records.
+
+    All records are moved to the lattice of the law, means kept; its step bounds what that changes.
+    """
+    secret, n = law.secret, law.records
+    cells = round((secret.high - secret.low) / (law.step * n))
+    edges = np.concatenate([[-math.inf], inner, [math.inf]])
+    mine, _ = rounded(secret, edges, secret.low, law.step * n, cells)
+    others = np.zeros((n - 1) * cells + 1)
+    others[np.round((law.others.places - (n - 1) / n * secret.low) / law.step).astype(int)] = np.exp(
+        law.others.log_weights
+    )
+    places = secret.low + law.step * np.arange(n * cells + 1)
+    by_place = _by_place(law.noise, places, cuts)
+    return np.stack([np.convolve(part, others) @ by_place for part in mine])

@@ -56,6 +56,12 @@ class Noise:
     unimodal: bool = True
     step: float | None = None
     frozen: Any = field(default=None, compare=False)
+    curvature: float = math.inf
+    """sup |f''| / f away from kinks; +inf when unbounded or unknown."""
+    bend: float | None = None
+    """c with (log f)'' >= -c away from kinks; None when there is none or none is known."""
+    fading: float = math.inf
+    """c with |(log f)'(z)| <= c / |z|, for heavy tails; +inf when there is none or none is known."""
     jumps: Callable[[float], np.ndarray] | None = None
     """All z in [-reach, reach] at which the density jumps, given the reach; None: it is continuous."""
     log_ratio: Ratio | None = None
@@ -121,6 +127,8 @@ def laplace(scale: float) -> Noise:
         1 / b,
         lambda d: d / b,
         frozen=stats.laplace(scale=b),
+        curvature=1 / b / b,
+        bend=0.0,
         log_ratio=_nearer(b),
     )
 
@@ -139,6 +147,7 @@ def gaussian(scale: float) -> Noise:
         math.inf,
         lambda d: math.inf if d > 0 else 0.0,
         frozen=stats.norm(scale=s),
+        bend=1 / s / s,
         log_ratio=lambda y, x, c: _nearer_squared(y, x, c) / (2 * s) / s,
     )
 
@@ -157,6 +166,8 @@ def logistic(scale: float) -> Noise:
         1 / s,
         lambda d: d / s,
         frozen=stats.logistic(scale=s),
+        curvature=1 / s / s,
+        bend=0.5 / s / s,
         log_ratio=lambda y, x, c: (
             _nearer(s)(y, x, c) - 2 * (np.log1p(np.exp(-np.abs(y - x) / s)) - np.log1p(np.exp(-np.abs(y - c) / s)))
         ),
@@ -189,6 +200,9 @@ def student_t(scale: float, df: float = 3.0) -> Noise:
         (nu + 1) / (2 * math.sqrt(nu) * s),
         shift_loss,
         frozen=frozen,
+        curvature=(nu + 1) / nu / s / s * max(1.0, (nu + 2) ** 2 / (4 * (nu + 3))),
+        fading=nu + 1,
+        bend=(nu + 1) / nu / s / s,
         log_ratio=log_ratio,
     )
 
@@ -270,6 +284,7 @@ def discrete_laplace(scale: float, step: float = 1.0) -> Noise:
         1 / b,
         lambda d: d / b,
         step=h,
+        bend=0.0,
         log_ratio=_nearer(b),
     )
 
@@ -320,6 +335,7 @@ def discrete_gaussian(scale: float, step: float = 1.0) -> Noise:
         math.inf,
         lambda d: math.inf if d > 0 else 0.0,
         step=h,
+        bend=1 / s / s,
         log_ratio=lambda y, x, c: _nearer_squared(y, x, c) / (2 * s) / s,
     )
 
@@ -357,6 +373,9 @@ FAMILIES: dict[str, Callable[..., Noise]] = {
     "discrete-gaussian": discrete_gaussian,
 }
 """Kind -> its builder; the first parameter is always the scale."""
+
+LAPLACE = ("laplace", "discrete-laplace")
+"""Noise with exponential sides: log densities are linear in the distance, and nothing changes beyond the data."""
 
 
 def as_noise(noise: Any, **parameters: float) -> Noise:

@@ -9,7 +9,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.noise import quadrature
-from divulge.noise.law import ContinuousLaw, FiniteLaw
+from divulge.noise.law import FiniteLaw
 from divulge.noise.quadrature import quantile_marks
 
 if TYPE_CHECKING:
@@ -48,6 +48,11 @@ def alpha_loss(mechanism: "NoiseMechanism", y: float, alpha: float) -> Guess:
     """
     if not alpha > 1:
         raise DivulgeError.of("alpha", "be above 1 (inf allowed)", "it", str(alpha))
+    if mechanism.secret.atoms:
+        raise DivulgeError.of(
+            "secret", "have finitely many values or a density for alpha-loss", "it", "both, as it was clipped",
+            "bin it: mechanism.binned(...).",
+        )  # fmt: skip
     losses: list[float] = []
     for total in _before_and_after(mechanism, y):
         norm = _peak(total) if math.isinf(alpha) else total(lambda _, w: w**alpha) ** (1 / alpha)
@@ -61,35 +66,44 @@ def alpha_loss(mechanism: "NoiseMechanism", y: float, alpha: float) -> Guess:
     return Guess(*losses)
 
 
-def _law(mechanism: "NoiseMechanism") -> FiniteLaw | ContinuousLaw:
-    law = mechanism.law
-    if isinstance(law, FiniteLaw) or (isinstance(law, ContinuousLaw) and not law.secret.atoms):
-        return law
-    raise DivulgeError.of("mechanism", "be about one record with values or a density", "it", repr(mechanism))
-
-
 def _before_and_after(mechanism: "NoiseMechanism", y: float) -> tuple[Integral, Integral]:
-    law, point = _law(mechanism), mechanism.points(y)
+    law, point = mechanism.law, mechanism.points(y)
     if isinstance(law, FiniteLaw):
-        prior = np.exp(law.log_prior)
-        posterior = np.exp(law.log_prior + law.log_given(point)[0] - law.log_outcome(point)[0])
-        return _sum(law.values, prior), _sum(law.values, posterior)
-    log_f = float(law.log_density(point)[0])
-    density: Any = law.secret.continuous.pdf
-    edges = np.unique(np.clip(np.concatenate([quantile_marks(law.secret), y + law.noise.marks(1.0)]), *_ends(law)))
+        posterior = law.log_prior + law.log_given(point)[0] - law.log_outcome(point)[0]
+        return _sum(law.values, np.exp(law.log_prior)), _sum(law.values, np.exp(posterior))
+    density: Any = mechanism.secret.continuous.pdf
+    marks = quantile_marks(mechanism.secret)
+    near = _likely(mechanism, y) + mechanism.records * mechanism.noise.marks(1.0)
+    edges = np.unique(np.clip(np.concatenate([marks, near]), marks[0], marks[-1]))
+
+    def ratio(x: np.ndarray) -> np.ndarray:
+        given = law.log_given(np.full(x.size, point[0]), x.ravel()) - law.log_outcome(point)[0]
+        return np.exp(given).reshape(x.shape)
 
     def integral(weight: Callable[[np.ndarray], np.ndarray]) -> Integral:
-        return lambda h: quadrature.integral(lambda x: h(x, weight(x)), edges)[0]
+        atoms = np.array(mechanism.secret.atoms).reshape(-1, 2)
+        mass = atoms[:, 1] * weight(atoms[:, 0])
+        return lambda h: (
+            quadrature.integral(lambda x: h(x, density(x) * weight(x)), edges)[0]
+            + math.fsum(h(atoms[:, 0], mass).tolist())
+        )
 
-    return integral(density), integral(lambda x: density(x) * np.exp(law.noise.log_density(y - x) - log_f))
+    return integral(np.ones_like), integral(ratio)
 
 
 def _sum(values: np.ndarray, weights: np.ndarray) -> Integral:
     return lambda h: math.fsum(h(values, weights).tolist())
 
 
-def _ends(law: ContinuousLaw) -> tuple[float, float]:
-    marks = quantile_marks(law.secret)
+def _likely(mechanism: "NoiseMechanism", y: float) -> float:
+    """Return the value of the record for which y is what is expected of the mean."""
+    n = mechanism.records
+    return y if n == 1 else n * y - (n - 1) * mechanism.secret.mean()
+
+
+def _span(mechanism: "NoiseMechanism") -> tuple[float, float]:
+    values = mechanism.secret.values
+    marks = quantile_marks(mechanism.secret) if values is None else values
     return float(marks[0]), float(marks[-1])
 
 
@@ -99,8 +113,8 @@ def _least_power(mechanism: "NoiseMechanism", total: Integral, p: float) -> floa
     if p == 2:
         mean = total(lambda x, w: x * w)
         return total(lambda x, w: (x - mean) ** 2 * w)
-    law = _law(mechanism)
-    low, high = (law.low, law.high) if isinstance(law, FiniteLaw) else _ends(law)
+    law = mechanism.law
+    low, high = _span(mechanism)
 
     def cost(guess: float) -> float:
         return total(lambda x, w: np.abs(x - guess) ** p * w)

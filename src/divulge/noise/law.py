@@ -1,23 +1,24 @@
 """The law of the outcome: log f(y | x), its best and worst secret, and log f(y), in the log domain throughout."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from divulge.errors import DivulgeError
 from divulge.noise.closed import CLOSED_FORMS
-from divulge.noise.families import Noise
+from divulge.noise.families import FAMILIES, LAPLACE, Noise
+from divulge.noise.mixture import Mixture, logsumexp
 from divulge.noise.quadrature import log_mixture, window
 from divulge.noise.secrets import Secret
-from divulge.noise.sums import sums
 
 _SAME = 1e-12
 """Locations that differ by less than this share of their span are one."""
 
-_CHUNK = 4_000_000
+
+_ALL_WORSTS = 128
+"""Up to so many secrets are kept apart in the search for the worst."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class End:
     best: float
     outcome: float
     worst: float
+    error: float = 0.0
+    """Of `outcome`, where it is an integral."""
 
     @property
     def pml(self) -> float:
@@ -79,6 +82,15 @@ class Law(Protocol):
         """Return (inf over secrets of log f(y | x), the secret)."""
         ...
 
+    @property
+    def worsts_are_all(self) -> bool:
+        """Whether `log_worsts` has a column for every secret that can be the worst, the same one for all y."""
+        ...
+
+    def log_worsts(self, y: np.ndarray) -> np.ndarray:
+        """Return log f(y | x) of secrets of which one is the worst, shape (len(y), k)."""
+        ...
+
     def log_outcome(self, y: np.ndarray) -> np.ndarray:
         """Return log f(y)."""
         ...
@@ -96,143 +108,106 @@ class Law(Protocol):
         ...
 
 
-def logsumexp(a: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Return log sum exp along an axis; -inf where all are."""
-    top = np.max(a, axis=axis, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.log(np.sum(np.exp(a - top), axis=axis)) + np.squeeze(top, axis=axis)
-
-
 @dataclass(frozen=True, eq=False)
 class FiniteLaw:
-    """Finitely many secrets x_i, locations x_i + r_j: the record's share plus that of the other records.
+    """Finitely many secrets x_i; noise is added at x_i's share of the mean plus that of the other records.
 
-    `values`: the secrets; `shares`: their contribution to the location; `others`, `log_others`: the locations the other
-    records add, with log probabilities. `slack` bounds how far rounding a continuous secret moved things.
+    `shares`: the part of the secrets; `others`: the places the other records add; `everyone`: all places together.
     """
 
     noise: Noise
     values: np.ndarray
     log_prior: np.ndarray
     shares: np.ndarray
-    others: np.ndarray
-    log_others: np.ndarray
-    log_all: np.ndarray
-    all_locations: np.ndarray
-    slack: float = 0.0
-    secret: Secret | None = None
-    """The continuous secret that was rounded, if one was."""
-    bounded: bool = True
-    """False for a countable secret, whose far values are left out."""
+    others: Mixture
+    everyone: Mixture
+    secret: Secret
+    """What the values are the distribution of; it is unbounded when far values were left out."""
+
+    @property
+    def bounded(self) -> bool:
+        return self.secret.bounded
 
     @property
     def low(self) -> float:
-        return float(self.shares.min() + self.others.min())
+        return float(self.locations[0])
 
     @property
     def high(self) -> float:
-        return float(self.shares.max() + self.others.max())
+        return float(self.locations[-1])
 
     @cached_property
     def locations(self) -> np.ndarray:
         """Every location that can occur; those that differ by rounding only count once."""
-        x = np.unique((self.shares[:, None] + self.others[None, :]).ravel())
+        x = self.everyone.places
         return x[np.diff(x, prepend=-math.inf) > _SAME * (x[-1] - x[0])]
+
+    @cached_property
+    def finer_than_noise(self) -> bool:
+        """Whether neighboring locations are too near, and the noise too smooth, to matter one by one."""
+        smooth = self.noise.jumps is None and self.noise.kind not in LAPLACE and self.noise.kind in FAMILIES
+        return smooth and self.high - self.low < 0.25 * len(self.locations) * self.noise.parameters["scale"]
 
     def log_given(self, y: np.ndarray) -> np.ndarray:
         """Return log f(y | x_i), shape (len(y), K)."""
+        y = self._where_it_matters(y)
+        return self.others.log_sum(y[:, None], self.shares[None, :], self.center(y)[:, None])
+
+    def _where_it_matters(self, y: np.ndarray) -> np.ndarray:
         y = np.asarray(y, dtype=np.float64).ravel()
-        center = self.center(y)
-        if len(self.others) == 1:
-            return self.noise.relative(y[:, None], (self.shares + self.others[0])[None, :], center[:, None])
-        out = np.empty((len(y), len(self.values)))
-        rows = max(1, _CHUNK // len(self.others))
-        for start in range(0, len(y), rows):
-            part, near = y[start : start + rows, None], center[start : start + rows, None]
-            for i, share in enumerate(self.shares):
-                given = self.noise.relative(part, share + self.others[None, :], near)
-                out[start : start + rows, i] = logsumexp(given + self.log_others)
-        return out
+        return np.clip(y, self.low, self.high) if self.noise.kind in LAPLACE else y
 
     def center(self, y: np.ndarray) -> np.ndarray:
         """Return the location nearest to y."""
         return self.locations[self._at(y)]
 
     def _at(self, y: np.ndarray) -> np.ndarray:
-        x = self.locations
-        if len(x) == 1:
-            return np.zeros(len(y), dtype=int)
-        after = np.clip(np.searchsorted(x, y), 1, len(x) - 1)
-        return after - (y - x[after - 1] < x[after] - y)
+        return nearest(self.locations, y)
 
     def log_reference(self, y: np.ndarray) -> np.ndarray:
         y = np.asarray(y, dtype=np.float64).ravel()
         return self.noise.reference(y, self.center(y))
 
-    def _nearest(self, y: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _from(self, y: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.noise.relative(y, self.locations[at], self.center(y)), self.values[at]
 
     @property
     def _falls_with_distance(self) -> bool:
-        return len(self.others) == 1 and self.noise.unimodal and len(self.values) > 8
+        return len(self.others.places) == 1 and self.noise.unimodal and len(self.values) > 8
 
     def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self._falls_with_distance:
             y = np.asarray(y, dtype=np.float64).ravel()
-            return self._nearest(y, self._at(y))
-        given = self.log_given(y)
-        at = given.argmax(axis=1)
-        return given[np.arange(len(given)), at], self.values[at]
+            return self._from(y, self._at(y))
+        return self._picked(y, np.argmax)
 
     def log_worst(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if not self.bounded:
-            assert self.secret is not None
             size = np.asarray(y).size
             return np.full(size, -math.inf), np.full(size, math.inf if self.secret.high == math.inf else -math.inf)
         if self._falls_with_distance:
             y = np.asarray(y, dtype=np.float64).ravel()
-            return self._nearest(y, np.where(y - self.low > self.high - y, 0, len(self.values) - 1))
+            return self._from(y, np.where(y - self.low > self.high - y, 0, len(self.values) - 1))
+        return self._picked(y, np.argmin)
+
+    @property
+    def worsts_are_all(self) -> bool:
+        return self.bounded and (self._falls_with_distance or len(self.values) <= _ALL_WORSTS)
+
+    def log_worsts(self, y: np.ndarray) -> np.ndarray:
+        if self.bounded and self._falls_with_distance:
+            y = np.asarray(y, dtype=np.float64).ravel()
+            return np.stack([self._from(y, np.full(len(y), at))[0] for at in (0, len(self.values) - 1)], axis=1)
+        return self.log_given(y) if self.worsts_are_all else self.log_worst(y)[0][:, None]
+
+    def _picked(self, y: np.ndarray, pick: Any) -> tuple[np.ndarray, np.ndarray]:
         given = self.log_given(y)
-        at = given.argmin(axis=1)
+        at = pick(given, axis=1)
         return given[np.arange(len(given)), at], self.values[at]
 
     def log_outcome(self, y: np.ndarray) -> np.ndarray:
-        y = np.asarray(y, dtype=np.float64).ravel()
-        center = self.center(y)
-        if self.noise.kind in ("laplace", "discrete-laplace") and len(self.all_locations) > 8:
-            return self._laplace_outcome(y)
-        out = np.empty(len(y))
-        rows = max(1, _CHUNK // len(self.all_locations))
-        for start in range(0, len(y), rows):
-            part = slice(start, start + rows)
-            given = self.noise.relative(y[part, None], self.all_locations[None, :], center[part, None])
-            out[part] = logsumexp(given + self.log_all)
-        return out
-
-    @cached_property
-    def _one_sided(self) -> tuple[np.ndarray, np.ndarray]:
-        """sum over x_i <= x_j of P_i e^-(x_j - x_i)/b, and over x_i >= x_j, by a recursion along the locations."""
-        decay = np.exp(-np.diff(self.all_locations) / self.noise.parameters["scale"]).tolist()
-        p = np.exp(self.log_all).tolist()
-        left, right = list(p), list(p)
-        for j in range(1, len(p)):
-            left[j] += left[j - 1] * decay[j - 1]
-        for j in range(len(p) - 2, -1, -1):
-            right[j] += right[j + 1] * decay[j]
-        return np.array(left), np.array(right)
-
-    def _laplace_outcome(self, y: np.ndarray) -> np.ndarray:
-        """Laplace noise: what lies left of y and what lies right of it decay alike; beyond the data nothing changes."""
-        (left, right), x, b = self._one_sided, self.all_locations, self.noise.parameters["scale"]
-        inside = np.clip(y, x[0], x[-1])
-        apart = np.abs(inside - self.center(y)) / b
-        at = np.clip(np.searchsorted(x, inside, side="right") - 1, 0, len(x) - 2)
-        with np.errstate(divide="ignore"):
-            return np.logaddexp(
-                np.log(left[at]) - (inside - x[at]) / b + apart,
-                np.log(right[at + 1]) - (x[at + 1] - inside) / b + apart,
-            )
+        y = self._where_it_matters(y)
+        return self.everyone.log_sum(y, 0.0, self.center(y))
 
     def log_density(self, y: np.ndarray) -> np.ndarray:
         return self.log_outcome(y) + self.log_reference(y)
@@ -243,11 +218,9 @@ class FiniteLaw:
             return []
         if not self.bounded:
             return [End(sign * math.inf, math.inf, 0.0, -math.inf) for sign in (1.0, -1.0)]
-        if self.secret is not None:
-            return tilted_ends(self.noise, self.secret, round(self.values[-1] / self.shares[-1]))
         out: list[End] = []
         for sign in (1.0, -1.0):
-            shares, others = sign * self.shares, sign * self.others
+            shares, others = sign * self.shares, sign * self.others.places
             top = shares.max() + others.max()
             same = _SAME * (self.high - self.low)
 
@@ -258,19 +231,21 @@ class FiniteLaw:
             if len(others) == 1:
                 given = limit(shares + others[0])
             else:
-                given = np.array([logsumexp(self.log_others + limit(s + others)) for s in shares])
-            outcome = float(logsumexp(self.log_all + limit(sign * self.all_locations)))
+                given = np.array([logsumexp(self.others.log_weights + limit(s + others)) for s in shares])
+            outcome = float(logsumexp(self.everyone.log_weights + limit(sign * self.everyone.places)))
             out.append(End(sign * math.inf, float(given.max()), outcome, float(given.min())))
         return out
 
     def error(self, y: np.ndarray) -> np.ndarray:
-        y = np.asarray(y, dtype=np.float64).ravel()
-        if self.slack == 0.0:
-            return np.zeros(len(y))
-        if math.isfinite(self.noise.steepest):
-            return np.full(len(y), self.noise.steepest * self.slack)
-        far = np.maximum(np.abs(y - self.low), np.abs(y - self.high)) + self.slack
-        return far * self.slack / self.noise.parameters["scale"] ** 2
+        return np.zeros(np.asarray(y).size)
+
+
+def nearest(places: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the index of the place nearest to each y."""
+    if len(places) == 1:
+        return np.zeros(np.shape(y), dtype=int)
+    after = np.clip(np.searchsorted(places, y), 1, len(places) - 1)
+    return after - (y - places[after - 1] < places[after] - y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,6 +277,10 @@ class ContinuousLaw:
     def high(self) -> float:
         return self.secret.high
 
+    def log_given(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return log f(y | x), shape that of y and x together, less `log_reference(y)`."""
+        return self.noise.relative(y, x, self.center(y))
+
     def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         y = np.asarray(y, dtype=np.float64).ravel()
         x = self.center(y) if self.noise.unimodal else self._searched(y, np.argmax)
@@ -317,6 +296,17 @@ class ContinuousLaw:
         else:
             x = np.where(y - self.low > self.high - y, self.low, self.high)
         return self.noise.relative(y, x, self.center(y)), x
+
+    @property
+    def worsts_are_all(self) -> bool:
+        return self.bounded and self.noise.unimodal
+
+    def log_worsts(self, y: np.ndarray) -> np.ndarray:
+        if not self.worsts_are_all:
+            return self.log_worst(y)[0][:, None]
+        y = np.asarray(y, dtype=np.float64).ravel()
+        ends = (self.low, self.high)
+        return np.stack([self.noise.relative(y, np.full(len(y), x), self.center(y)) for x in ends], axis=1)
 
     def ends(self) -> list[End]:
         return tilted_ends(self.noise, self.secret, 1)
@@ -348,56 +338,6 @@ class ContinuousLaw:
         return log_f, error
 
 
-@dataclass(frozen=True, eq=False)
-class NormalLaw:
-    """The mean of n normal records plus Gaussian noise: everything is normal."""
-
-    noise: Noise
-    mean: float
-    sd: float
-    records: int
-    low: float = -math.inf
-    high: float = math.inf
-    bounded: bool = False
-
-    def center(self, y: np.ndarray) -> np.ndarray:
-        return np.asarray(y, dtype=np.float64).ravel()
-
-    def log_reference(self, y: np.ndarray) -> np.ndarray:
-        return np.zeros(np.asarray(y).size)
-
-    def log_density(self, y: np.ndarray) -> np.ndarray:
-        return self.log_outcome(y)
-
-    @property
-    def given_sd(self) -> float:
-        n, s = self.records, self.noise.parameters["scale"]
-        return math.hypot(math.sqrt(n - 1) * self.sd / n, s)
-
-    @property
-    def outcome_sd(self) -> float:
-        return math.hypot(self.sd / math.sqrt(self.records), self.noise.parameters["scale"])
-
-    def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        y = np.asarray(y, dtype=np.float64).ravel()
-        x = self.records * (y - (self.records - 1) / self.records * self.mean)
-        return np.full(len(y), -math.log(self.given_sd) - 0.5 * math.log(2 * math.pi)), x
-
-    def log_worst(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        y = np.asarray(y, dtype=np.float64).ravel()
-        return np.full(len(y), -math.inf), np.full(len(y), -math.inf)
-
-    def log_outcome(self, y: np.ndarray) -> np.ndarray:
-        z = (np.asarray(y, dtype=np.float64).ravel() - self.mean) / self.outcome_sd
-        return -0.5 * z**2 - math.log(self.outcome_sd) - 0.5 * math.log(2 * math.pi)
-
-    def error(self, y: np.ndarray) -> np.ndarray:
-        return np.zeros(np.asarray(y).size)
-
-    def ends(self) -> list[End]:
-        return [End(sign * math.inf, math.inf, 0.0, -math.inf) for sign in (1.0, -1.0)]
-
-
 def tilted_ends(noise: Noise, secret: Secret, records: int) -> list[End]:
     """Return the limits for a continuous secret, by its cumulant generating function k.
 
@@ -412,78 +352,8 @@ def tilted_ends(noise: Noise, secret: Secret, records: int) -> list[End]:
         rarity = [-math.log(mass[v]) if v in mass else math.inf for v in (secret.high, secret.low)]
         return [End(math.inf, rarity[0], 0.0, -math.inf), End(-math.inf, rarity[1], 0.0, -math.inf)]
     theta = slope / records
-    up, down = secret.cumulant(theta), secret.cumulant(-theta)
+    (up, more), (down, less) = secret.cumulant_with_error(theta), secret.cumulant_with_error(-theta)
     return [
-        End(math.inf, secret.high * theta, up, secret.low * theta),
-        End(-math.inf, -secret.low * theta, down, -secret.high * theta),
+        End(math.inf, secret.high * theta, up, secret.low * theta, more),
+        End(-math.inf, -secret.low * theta, down, -secret.high * theta, less),
     ]
-
-
-def law_of(noise: Noise, secret: Secret, records: int) -> Law:
-    """Return the law of (mean of `records` independent records) + noise, about one record."""
-    if secret.values is not None and secret.probabilities is not None:
-        law = finite_law(noise, secret.values, secret.probabilities, records)
-        return law if secret.bounded else replace(law, secret=secret, bounded=False)
-    if records == 1:
-        if noise.step is not None:
-            raise DivulgeError.of(
-                "secret", f"have finitely many values on a lattice for {noise.kind} noise", "it", secret.description
-            )
-        return ContinuousLaw(noise, secret)
-    if secret.continuous.dist.name == "norm" and noise.kind == "gaussian":
-        return NormalLaw(noise, float(secret.continuous.mean()), float(secret.continuous.std()), records)
-    if not secret.bounded or (not math.isfinite(noise.steepest) and noise.kind != "gaussian"):
-        raise DivulgeError.of(
-            "records", "be 1 for this secret and noise", "it", str(records),
-            "clip the records to an interval, or use a normal secret with Gaussian noise.",
-        )  # fmt: skip
-    return _rounded_law(noise, secret, records)
-
-
-def _rounded_law(noise: Noise, secret: Secret, records: int) -> FiniteLaw:
-    """Round every record to the middle of a cell: the mean moves by at most half a cell, which bounds the error."""
-    cells = int(min(2000, max(64, 8000 // records)))
-    edges = np.linspace(secret.low, secret.high, cells + 1)
-    mass = np.diff(secret.continuous.cdf(edges))
-    for value, weight in secret.atoms:
-        mass[0 if value == secret.low else -1] += weight
-    law = finite_law(noise, (edges[1:] + edges[:-1]) / 2, mass, records, on_lattice=True)
-    values = np.linspace(secret.low, secret.high, 65)
-    between = np.concatenate([[secret.low], (values[1:] + values[:-1]) / 2, [secret.high]])
-    share = np.diff(np.interp(between, edges, np.concatenate([[0.0], np.cumsum(mass)])))
-    width = (secret.high - secret.low) / cells
-    slack = width + (secret.high - secret.low) / (128 * records)
-    return FiniteLaw(
-        noise, values, np.log(share / share.sum()), values / records, law.others, law.log_others, law.log_all,
-        law.all_locations, slack, secret,
-    )  # fmt: skip
-
-
-def finite_law(
-    noise: Noise, values: np.ndarray, probabilities: np.ndarray, records: int, *, on_lattice: bool = False
-) -> FiniteLaw:
-    """Return the law for a secret with finitely many values."""
-    with np.errstate(divide="ignore"):
-        log_prior = np.log(probabilities)
-    if records == 1:
-        law = FiniteLaw(
-            noise, values, log_prior, values, np.zeros(1), np.zeros(1), log_prior, values.astype(np.float64)
-        )  # fmt: skip
-    else:
-        other_sums, log_p = sums(values, probabilities, records - 1, on_lattice)
-        all_sums, log_all = sums(values, probabilities, records, on_lattice)
-        law = FiniteLaw(
-            noise, values, log_prior, values / records, other_sums / records, log_p, log_all, all_sums / records
-        )  # fmt: skip
-    if noise.step is not None:
-        _check_lattice(law.locations, noise)
-    return law
-
-
-def _check_lattice(locations: np.ndarray, noise: Noise) -> None:
-    steps = (locations - locations[0]) / noise.step
-    if not (np.abs(steps - np.round(steps)) <= 1e-9).all():
-        raise DivulgeError.of(
-            "secret", f"have locations on one lattice of step {noise.step:g} for {noise.kind} noise", "a location",
-            "off it", "choose the noise's step to divide the distances between the values (1/n for a mean of n).",
-        )  # fmt: skip

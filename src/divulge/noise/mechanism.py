@@ -14,11 +14,14 @@ from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.shown import html_table
-from divulge.noise import outcomes
+from divulge.noise import cells, outcomes
 from divulge.noise.families import FAMILIES, Noise, as_noise
-from divulge.noise.law import ContinuousLaw, FiniteLaw, Law, law_of
-from divulge.noise.search import Side, Supremum, leakage, supremum
+from divulge.noise.law import FiniteLaw
+from divulge.noise.laws import AnyLaw, law_of
+from divulge.noise.ranges import Side, leakage
+from divulge.noise.search import Supremum, supremum
 from divulge.noise.secrets import Secret, as_secret, clipped
+from divulge.noise.verdict import Verdict, verdicts
 from divulge.units import Unit, nats_per
 
 
@@ -67,7 +70,7 @@ class NoiseMechanism:
             raise DivulgeError.of("clip", "be a pair (low, high)", "it", repr(clip))
         self.secret: Secret = as_secret(secret) if clip is None else clipped(as_secret(secret), *clip)
         self.records = int(records)
-        self.law: Law = law_of(self.noise, self.secret, self.records)
+        self.law: AnyLaw = law_of(self.noise, self.secret, self.records)
 
     def pml(self, y: Any, unit: Unit = "nats") -> Any:
         """Return pml(y) = log sup_x f(y | x) / f(y) for each outcome, in nats, in [0, +inf]; shape of `y`."""
@@ -79,7 +82,7 @@ class NoiseMechanism:
 
     def _each(self, side: Side, y: Any, unit: Unit) -> Any:
         points = self.points(y)
-        value = leakage(self.law, side, points)[0] / nats_per(unit)
+        value = leakage(self.law, side, points) / nats_per(unit)
         return float(value[0]) if np.ndim(y) == 0 else value.reshape(np.shape(y))
 
     def points(self, y: Any) -> np.ndarray:
@@ -107,10 +110,10 @@ class NoiseMechanism:
 
     def posterior(self, y: float) -> Prior:
         """Return the distribution of one record given the outcome `y`, for a secret with finitely many values."""
-        if not isinstance(self.law, FiniteLaw) or self.law.slack > 0:
+        if not isinstance(self.law, FiniteLaw):
             raise DivulgeError.of(
                 "secret", "have finitely many values for a posterior table", "it", self.secret.description,
-                "bin it first: mechanism.binned(...).posterior(outcome).",
+                "ask for `posterior_density`, or bin it first: mechanism.binned(...).posterior(outcome).",
             )  # fmt: skip
         point = self.points(y)
         weights = self.law.log_prior + self.law.log_given(point)[0] - self.law.log_outcome(point)[0]
@@ -126,15 +129,33 @@ class NoiseMechanism:
         >>> round(m.posterior_density(1.0, 0.5), 6)  # normal with mean 1/2 and variance 1/2
         0.56419
         """
-        if not isinstance(self.law, ContinuousLaw):
-            raise DivulgeError.of("secret", "have a density and be one record", "it", repr(self), "see `posterior`.")
+        law = self.law
+        if isinstance(law, FiniteLaw):
+            raise DivulgeError.of("secret", "have a density", "it", self.secret.description, "see `posterior`.")
         at, point = np.atleast_1d(np.asarray(x, dtype=np.float64)), self.points(y)
-        log_ratio = self.noise.log_density(point[0] - at) - self.law.log_density(point)[0]
         if not np.isfinite(at).all():
             raise DivulgeError.of("x", "hold finite secrets", "a secret", "NaN or infinite")
         inside = (at >= self.secret.low) & (at <= self.secret.high)
+        safe = np.where(inside, at, law.center(point))
+        log_ratio = law.log_given(np.broadcast_to(point, safe.shape), safe) - law.log_outcome(point)[0]
         value = np.where(inside, self.secret.continuous.pdf(at) * np.exp(log_ratio), 0.0)
         return float(value[0]) if np.ndim(x) == 0 else value.reshape(np.shape(x))
+
+    def posterior_atoms(self, y: float) -> dict[float, float]:
+        """Return the mass of the ends a record was clipped to, given the outcome `y`: what the density leaves out.
+
+        Examples
+        --------
+        >>> m = NoiseMechanism("laplace", "normal(0, 1)", scale=1.0, clip=(-1, 1))
+        >>> {v: round(p, 6) for v, p in m.posterior_atoms(0.0).items()}
+        {-1.0: 0.103326, 1.0: 0.103326}
+        """
+        law = self.law
+        if isinstance(law, FiniteLaw):
+            return {}
+        point = self.points(y)
+        ratio = {v: law.log_given(point, np.array([v])) - law.log_outcome(point) for v, _ in self.secret.atoms}
+        return {v: p * math.exp(float(ratio[v][0])) for v, p in self.secret.atoms}
 
     @cached_property
     def pml_supremum(self) -> Supremum:
@@ -158,6 +179,18 @@ class NoiseMechanism:
         attained = self.noise.kind in ("laplace", "logistic", "discrete-laplace")
         return Local(loss, self.records == 1 or math.isinf(loss) or attained)
 
+    def theorems(self) -> tuple[Verdict, Verdict]:
+        """Return what Theorems 5 and 6 of Information Density Bounds for Privacy say of this mechanism.
+
+        Examples
+        --------
+        >>> for verdict in NoiseMechanism("gaussian", "bernoulli(0.3)", scale=1.0).theorems():
+        ...     print(verdict.pmc, verdict.pml, verdict.ldp, verdict.holds)
+        False True inf True
+        False True inf True
+        """
+        return verdicts(self)
+
     def mean_pml(self, unit: Unit = "nats") -> outcomes.Estimate:
         """Return E pml(Y) with an estimate of the quadrature error.
 
@@ -166,7 +199,7 @@ class NoiseMechanism:
         >>> NoiseMechanism("discrete-laplace", "bernoulli(0.5)", scale=1.0).mean_pml().value.__round__(6)
         0.379885
         """
-        return outcomes.mean(self, lambda y: leakage(self.law, "pml", y)[0]).to(unit)
+        return outcomes.mean(self, lambda y: leakage(self.law, "pml", y)).to(unit)
 
     def mutual_information(self, unit: Unit = "nats") -> outcomes.Estimate:
         """Return I(X; Y), about one record, with an estimate of the quadrature error.
@@ -188,20 +221,20 @@ class NoiseMechanism:
         Examples
         --------
         >>> m = NoiseMechanism("laplace", "rademacher()", scale=2.0)
-        >>> m.tail(0.0).value, m.tail(m.pml_supremum.value).value
+        >>> round(m.tail(0.0).value, 9), m.tail(m.pml_supremum.value).value
         (1.0, 0.0)
         """
-        return outcomes.tail(self, threshold * nats_per(unit), side)
+        return cells.tail(self, threshold * nats_per(unit), side)
 
-    def quantile(self, p: float, side: Side = "pml", unit: Unit = "nats") -> float:
-        """Return the smallest v with P(leakage(Y) <= v) >= p, to 1e-9 (an estimate by quadrature).
+    def quantile(self, p: float, side: Side = "pml", unit: Unit = "nats") -> outcomes.Estimate:
+        """Return the smallest v with P(leakage(Y) <= v) >= p, with its error.
 
         Examples
         --------
-        >>> NoiseMechanism("laplace", "rademacher()", scale=2.0).quantile(0.9).__round__(6)
+        >>> NoiseMechanism("laplace", "rademacher()", scale=2.0).quantile(0.9).value.__round__(6)
         0.379885
         """
-        return outcomes.quantile(self, p, side) / nats_per(unit)
+        return cells.quantile(self, p, side).to(unit)
 
     def curve(self, epsilons: Any, side: Side = "pml", unit: Unit = "nats") -> list[tuple[float, float]]:
         """Return [(epsilon, delta)]: leakage is at most epsilon except with probability delta under Y."""
@@ -255,6 +288,9 @@ class NoiseMechanism:
             "pml": side(self.pml_supremum),
             "pmc": side(self.pmc_supremum),
             "ldp": self.ldp.epsilon / nats,
+            "theorems": [
+                {"theorem": v.theorem, "claim": v.claim, "holds": v.holds, "words": v.words} for v in self.theorems()
+            ],
             "mean_pml": self.mean_pml().value / nats,
             "mutual_information": self.mutual_information().value / nats,
         }

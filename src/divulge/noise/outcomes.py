@@ -1,4 +1,4 @@
-"""Leakage as a random variable under the outcome: tails, quantiles, means. Computed by quadrature, with its error."""
+"""Leakage as a random variable under the outcome: means by quadrature, tails and quantiles by certified cells."""
 
 import math
 from collections.abc import Callable
@@ -9,32 +9,51 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.noise import quadrature
-from divulge.noise.law import ContinuousLaw, FiniteLaw, NormalLaw
-from divulge.noise.quadrature import log_mixture
-from divulge.noise.search import Side, leakage
+from divulge.noise.law import ContinuousLaw, FiniteLaw, Law
+from divulge.noise.several import MeanLaw, NormalLaw
 from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
     from divulge.noise.mechanism import NoiseMechanism
 
 _FAR = 1e-17
-_MOST_MARKS = 400
+_MOST_MARKS = 40_000
 _MOST_STEPS = 2_000_000
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number from quadrature, and a bound or estimate of its absolute error; `value` may be +inf."""
+    """A number, and how far off it may be; `value` may be +inf.
+
+    Attributes
+    ----------
+    value : float
+    error : float
+        The truth lies within `value` -+ `error`.
+    certified : bool
+        Whether `error` is proved (up to rounding), or an estimate made on the cautious side.
+    """
 
     value: float
     error: float
+    certified: bool = False
 
     def __float__(self) -> float:
         return self.value
 
+    @property
+    def lower(self) -> float:
+        """Return the lower end of the bracket; nothing measured here is below 0."""
+        return max(0.0, self.value - self.error) if math.isfinite(self.value) else self.value
+
+    @property
+    def upper(self) -> float:
+        """Return the upper end of the bracket."""
+        return self.value + self.error
+
     def to(self, unit: Unit) -> "Estimate":
         """Return the estimate, so far in nats, in `unit`."""
-        return Estimate(self.value / nats_per(unit), self.error / nats_per(unit))
+        return Estimate(self.value / nats_per(unit), self.error / nats_per(unit), self.certified)
 
 
 def reach(mechanism: "NoiseMechanism") -> tuple[float, float]:
@@ -63,56 +82,56 @@ def points(mechanism: "NoiseMechanism") -> np.ndarray:
         return law.low + noise.step * np.arange(-steps, math.ceil((last - law.low) / noise.step) + 1)
     low, high = max(law.low, first), min(law.high, last)
     scale = min(noise.parameters.get("scale", 1.0), last - first)
-    coarse = 4 if isinstance(law, ContinuousLaw) and not law.closed else 1  # an integral for each outcome: be sparing
+    coarse = 1 if isinstance(law, FiniteLaw) or getattr(law, "closed", None) else 4  # else costly: be sparing
     inner = np.linspace(low, high, 64 // coarse + 1)
     outer = np.geomspace(0.05 * scale, max(last - high, scale), 48 // coarse)
     parts = [inner, high + outer, low - outer]
-    if isinstance(law, FiniteLaw) and len(law.locations) <= _MOST_MARKS:
-        parts.append(law.locations)
-        if noise.jumps is not None:
-            parts.append((law.locations[:, None] + noise.jumps(last - first)[None, :]).ravel())
+    if isinstance(law, FiniteLaw) and not law.finer_than_noise:
+        jumps = np.zeros(1) if noise.jumps is None else noise.jumps(last - first)
+        if len(law.locations) * len(jumps) <= _MOST_MARKS:
+            parts.append((law.locations[:, None] + jumps[None, :]).ravel())
     y = np.unique(np.concatenate(parts))
     return y[(y >= first) & (y <= last)]
 
 
-def integral(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
-    """Return E f(Y) with a bound on the quadrature error."""
-    y = points(mechanism)
-    if mechanism.noise.step is not None:
-        p = np.exp(mechanism.law.log_density(y))
-        return Estimate(math.fsum((p * f(y)).tolist()), 1e-15 * len(y))
-
-    largest = 0.0
-
-    def integrand(at: np.ndarray, row: np.ndarray) -> np.ndarray:
-        nonlocal largest
-        flat, row = at.ravel(), np.broadcast_to(row, at.shape).ravel()
-        p, wanted = np.exp(mechanism.law.log_density(flat)), row == 1
-        value = np.ones(len(flat))
-        value[wanted] = f(flat[wanted])
-        with np.errstate(invalid="ignore"):
-            weighted = np.where(p > 0, p * value, 0.0)
-        largest = max(largest, float(np.abs(value[p > 0]).max(initial=0.0)))
-        return weighted.reshape(at.shape)
-
-    # The density is integrated along with the rest: the mass that is missed, where peaks are narrower than the
-    # distance between doubles, can hold at most the largest value that was met.
-    value, error = quadrature.integrals(integrand, np.broadcast_to(y, (2, len(y))), tolerance=1e-11)
-    missed = abs(1.0 - float(value[0])) + float(error[0])
-    return Estimate(float(value[1]), float(error[1]) + missed * largest + 1e-14)
+def _budget(law: Law) -> int:
+    """Return at how many outcomes an integrand may be evaluated, so that it takes seconds at most."""
+    if not isinstance(law, FiniteLaw):
+        return 12_000
+    return 400_000 if len(law.others.places) == 1 else int(max(10_000, 1_000_000 // len(law.values)))
 
 
 def mean(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
-    """Return the mean of a function of the outcome."""
-    return integral(mechanism, f)
+    """Return E f(Y), by a sum for lattice noise and else by quadrature."""
+    y, law = points(mechanism), mechanism.law
+    if mechanism.noise.step is not None:
+        p = np.exp(law.log_density(y))
+        value = f(y)
+        return Estimate(math.fsum((p * value).tolist()), 1e-15 * len(y) * max(1.0, float(np.abs(value).max())))
+    largest = 0.0
+
+    def integrand(at: np.ndarray) -> np.ndarray:
+        nonlocal largest
+        p = np.exp(law.log_density(at.ravel()))
+        with np.errstate(invalid="ignore"):
+            value = np.where(p > 0, f(at.ravel()), 0.0)
+        largest = max(largest, float(np.abs(value).max(initial=0.0)))
+        return np.stack([p, p * value]).reshape(2, *at.shape)
+
+    # The density is integrated along with the rest: the mass that is missed, where peaks are narrower than the
+    # distance between doubles, can hold at most the largest value that was met.
+    value, error = quadrature.adaptive(integrand, y, budget=_budget(law))
+    missed = abs(1.0 - float(value[0])) + float(error[0])
+    inner = 0.0 if isinstance(law, FiniteLaw) else float(np.max(law.error(y[:: max(1, len(y) // 16)])))
+    return Estimate(float(value[1]), float(error[1]) + missed * largest + 2 * inner + 1e-14 * max(1.0, largest))
 
 
 def mutual_information(mechanism: "NoiseMechanism") -> Estimate:
-    """Return I(X; Y) = E sum_x P(x | Y) log f(Y|x)/f(Y), or h(Y) - h(Z) for a secret with a density."""
+    """Return I(X; Y) = E sum_x P(x | Y) log f(Y|x)/f(Y), or, with many secrets, h(Y) - h(Y | X)."""
     law = mechanism.law
     if isinstance(law, NormalLaw):
-        return Estimate(math.log(law.outcome_sd / law.given_sd), 0.0)
-    if isinstance(law, FiniteLaw) and (len(law.values) <= _MOST_MARKS or mechanism.records > 1):
+        return Estimate(math.log(law.outcome_sd / law.given_sd), 1e-15, True)
+    if isinstance(law, FiniteLaw) and (len(law.values) <= 400 or mechanism.records > 1):
 
         def density(y: np.ndarray) -> np.ndarray:
             ratio = law.log_given(y) - law.log_outcome(y)[:, None]
@@ -120,20 +139,36 @@ def mutual_information(mechanism: "NoiseMechanism") -> Estimate:
             with np.errstate(invalid="ignore"):
                 return np.sum(np.where(weight > 0, weight * ratio, 0.0), axis=1)
 
-        value = integral(mechanism, density)
-        return Estimate(max(value.value, 0.0), value.error + 2 * law.slack * min(law.noise.steepest, 1e300))
-    outcome = integral(mechanism, lambda y: -law.log_density(y))
-    noise = mechanism.noise
+        found = mean(mechanism, density)
+        return Estimate(max(found.value, 0.0), found.error)
+    outcome = mean(mechanism, lambda y: -law.log_density(y))
+    given = _entropy_given(mechanism)
+    return Estimate(max(outcome.value - given.value, 0.0), outcome.error + given.error)
+
+
+def _entropy_given(mechanism: "NoiseMechanism") -> Estimate:
+    """Return h(Y | X), that of the noise, and of the other records' mean where there are others."""
+    noise, law = mechanism.noise, mechanism.law
+    scale = noise.parameters.get("scale", 1.0)
+    if isinstance(law, MeanLaw):
+        middle = (law.low + law.high) / 2
+
+        def density(y: np.ndarray) -> np.ndarray:
+            log_g = law.log_given(y.ravel(), np.full(y.size, middle)) + law.log_reference(y.ravel())
+            p = np.exp(log_g)
+            return np.stack([p, np.where(p > 0, -p * log_g, 0.0)]).reshape(2, *y.shape)
+
+        value, error = quadrature.adaptive(density, points(mechanism), budget=60_000)
+        return Estimate(float(value[1]), float(error[1]) + 2 * float(law.error(np.array([middle]))[0]))
     if noise.step is not None:
-        half = math.ceil(45 * noise.parameters["scale"] / noise.step)
+        half = math.ceil(45 * scale / noise.step)
         g = noise.log_density(noise.step * np.arange(-half, half + 1))
-        return Estimate(outcome.value + math.fsum((np.exp(g) * g).tolist()), outcome.error + 1e-12)
-    if noise.kind == "staircase":
-        z = np.concatenate([noise.jumps(45 * noise.parameters["scale"]) if noise.jumps else []])
-        middle, width = (z[1:] + z[:-1]) / 2, np.diff(z)
-        g = noise.log_density(middle)
-        return Estimate(outcome.value + math.fsum((np.exp(g) * g * width).tolist()), outcome.error + 1e-12)
-    return Estimate(outcome.value - float(noise.frozen.entropy()), outcome.error)
+        return Estimate(-math.fsum((np.exp(g) * g).tolist()), 1e-12)
+    if noise.jumps is not None:
+        z = noise.jumps(45 * scale)
+        g = noise.log_density((z[1:] + z[:-1]) / 2)
+        return Estimate(-math.fsum((np.exp(g) * g * np.diff(z)).tolist()), 1e-12)
+    return Estimate(float(noise.frozen.entropy()), 1e-12)
 
 
 def cdf(mechanism: "NoiseMechanism", y: Any) -> Any:
@@ -141,11 +176,11 @@ def cdf(mechanism: "NoiseMechanism", y: Any) -> Any:
     flat = np.atleast_1d(np.asarray(y, dtype=np.float64)).ravel()
     if np.isnan(flat).any():
         raise DivulgeError.of("y", "hold numbers", "an outcome", "NaN")
-    value = _below(mechanism, flat, above=False)
+    value = below(mechanism, flat, above=False)
     return float(value[0]) if np.ndim(y) == 0 else value.reshape(np.shape(y))
 
 
-def _below(mechanism: "NoiseMechanism", y: np.ndarray, *, above: bool) -> np.ndarray:
+def below(mechanism: "NoiseMechanism", y: np.ndarray, *, above: bool) -> np.ndarray:
     """Return P(Y <= y), or P(Y > y) without subtracting from 1."""
     noise, law = mechanism.noise, mechanism.law
     if noise.step is not None:
@@ -154,9 +189,11 @@ def _below(mechanism: "NoiseMechanism", y: np.ndarray, *, above: bool) -> np.nda
         side = noise.frozen.sf if above else noise.frozen.cdf
     else:
         side = (lambda z: noise.cdf(-z)) if above else noise.cdf
-    if isinstance(law, FiniteLaw):
-        weights = np.exp(law.log_all)
-        return np.array([float(weights @ side(v - law.all_locations)) for v in y])
+    if isinstance(law, (FiniteLaw, MeanLaw)):
+        weights, places = np.exp(law.everyone.log_weights), law.everyone.places
+        rows = max(1, 1_000_000 // len(places))
+        parts = [side(y[i : i + rows, None] - places) @ weights for i in range(0, len(y), rows)]
+        return np.concatenate(parts) if parts else np.zeros(0)
     if isinstance(law, NormalLaw):
         from scipy.stats import norm
 
@@ -168,93 +205,7 @@ def _below(mechanism: "NoiseMechanism", y: np.ndarray, *, above: bool) -> np.nda
         with np.errstate(divide="ignore"):
             return np.log(side(y[row] - x))
 
-    value = np.exp(log_mixture(law.secret, noise, y, np.zeros(len(y)), log_side)[0])
+    value = np.exp(quadrature.log_mixture(law.secret, noise, y, np.zeros(len(y)), log_side)[0])
     for v, p in law.secret.atoms:
         value = value + p * side(y - v)
     return value
-
-
-def tail(mechanism: "NoiseMechanism", threshold: float, side: Side) -> Estimate:
-    """Return P(leakage(Y) > threshold): the outcomes above it lie between crossings, found by bisection."""
-    if not threshold == threshold:
-        raise DivulgeError.of("threshold", "be a number", "it", "NaN")
-    if threshold < 0:
-        return Estimate(1.0, 0.0)
-    y, value = _table(mechanism, side)
-    high = value > threshold + 4e-15 * max(1.0, threshold)  # values that are constant far out, such as the supremum
-    if mechanism.noise.step is not None:
-        p = np.exp(mechanism.law.log_density(y))
-        return Estimate(min(1.0, math.fsum(p[high].tolist())), 1e-15)
-    turn = np.flatnonzero(high[1:] != high[:-1])
-    crossings = _crossings(mechanism, side, threshold, y[turn], y[turn + 1])
-    edges = np.concatenate([[-math.inf], crossings, [math.inf]])
-    starts_high = bool(high[0])
-    center = float(np.median(y))
-    total, inside = 0.0, [i for i in range(len(edges) - 1) if (i % 2 == 0) == starts_high]
-    for i in inside:
-        a, b = edges[i], edges[i + 1]
-        if b == math.inf and a == -math.inf:
-            total += 1.0
-        elif b == math.inf or a > center:
-            total += _at(mechanism, a, above=True) - (_at(mechanism, b, above=True) if b < math.inf else 0.0)
-        else:
-            total += _at(mechanism, b, above=False) - (_at(mechanism, a, above=False) if a > -math.inf else 0.0)
-    return Estimate(min(1.0, max(0.0, total)), 1e-11)
-
-
-def _crossings(
-    mechanism: "NoiseMechanism", side: Side, threshold: float, left: np.ndarray, right: np.ndarray
-) -> np.ndarray:
-    """Return the outcomes in the brackets [left, right] at which the leakage crosses the threshold."""
-    from scipy.optimize.elementwise import find_root
-
-    if not len(left):
-        return left
-
-    def above(y: np.ndarray) -> np.ndarray:
-        with np.errstate(invalid="ignore"):
-            return np.clip(leakage(mechanism.law, side, y)[0].reshape(np.shape(y)) - threshold, -1e9, 1e9)
-
-    tolerance = {"xatol": 1e-13, "xrtol": 1e-13, "fatol": 0.0, "frtol": 0.0}
-    found = find_root(above, (left, right), tolerances=tolerance, maxiter=80)
-    return np.atleast_1d(found.x)
-
-
-def _at(mechanism: "NoiseMechanism", y: float, *, above: bool) -> float:
-    return float(_below(mechanism, np.array([y]), above=above)[0])
-
-
-def _table(mechanism: "NoiseMechanism", side: Side) -> tuple[np.ndarray, np.ndarray]:
-    """Return (outcomes, leakage) on a grid fine enough to see every crossing; kept on the mechanism."""
-    kept: dict[str, Any] = mechanism.__dict__.setdefault("_tables", {})
-    if side not in kept:
-        y = points(mechanism)
-        if mechanism.noise.step is None:
-            fine = 8
-            share = np.arange(fine) / fine
-            y = np.unique(np.concatenate([(y[:-1, None] + np.diff(y)[:, None] * share).ravel(), y[-1:]]))
-        kept[side] = (y, leakage(mechanism.law, side, y)[0])
-    return kept[side]
-
-
-def quantile(mechanism: "NoiseMechanism", p: float, side: Side) -> float:
-    """Return the smallest v with P(leakage(Y) <= v) >= p, to 1e-9; +inf when only the supremum's +inf reaches it."""
-    if not 0 <= p <= 1:
-        raise DivulgeError.of("p", "be in [0, 1]", "it", str(p))
-    top = mechanism.pml_supremum.upper if side == "pml" else mechanism.pmc_supremum.upper
-    if p == 1:
-        return top
-    low, high = 0.0, top
-    if math.isinf(high):
-        high = float(_table(mechanism, side)[1].max())
-    if tail(mechanism, 0.0, side).value <= 1 - p:
-        return 0.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if tail(mechanism, middle, side).value <= 1 - p:
-            high = middle
-        else:
-            low = middle
-        if high - low <= 1e-9 * max(1.0, high):
-            break
-    return high

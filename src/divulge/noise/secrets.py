@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,18 +63,40 @@ class Secret:
 
     def cumulant(self, t: float) -> float:
         """Return k(t) = log E e^{tX}; +inf where the expectation diverges."""
+        return self.cumulant_with_error(t)[0]
+
+    def cumulant_with_error(self, t: float) -> tuple[float, float]:
+        """Return (k(t), an estimate of its error: 0 but for rounding where k is a sum or has a closed form)."""
         if self.values is not None and self.probabilities is not None:
             from scipy.special import logsumexp
 
             total: Any = logsumexp(t * self.values, b=self.probabilities)
-            return float(total)
-        if self.continuous.dist.name == "norm" and not self.atoms:
-            return t * float(self.continuous.mean()) + 0.5 * (t * float(self.continuous.std())) ** 2
+            return float(total), 0.0
+        closed = CUMULANTS.get(self.continuous.dist.name)
+        if closed is not None and not self.atoms:
+            return closed(self.continuous, t), 0.0
         top = max(t * self.low, t * self.high) if self.bounded else 0.0
         from divulge.noise.quadrature import expectation
 
-        body = expectation(self, lambda x: np.exp(t * x - top))[0]
-        return top + math.log(body + math.fsum(p * math.exp(t * v - top) for v, p in self.atoms))
+        body, error = expectation(self, lambda x: np.exp(t * x - top))
+        total = body + math.fsum(p * math.exp(t * v - top) for v, p in self.atoms)
+        return top + math.log(total), error / total
+
+
+def _normal_cumulant(x: Any, t: float) -> float:
+    return t * float(x.mean()) + 0.5 * (t * float(x.std())) ** 2
+
+
+def _uniform_cumulant(x: Any, t: float) -> float:
+    """t (middle) + log(sinh(h) / h) for h = |t| (half the length)."""
+    low, high = (float(end) for end in x.support())
+    h = abs(t) * (high - low) / 2
+    spread = math.log(-math.expm1(-2 * h) / (2 * h)) + h if h > 1e-3 else h * h / 6 - h**4 / 180
+    return t * (low + high) / 2 + spread
+
+
+CUMULANTS: dict[str, Callable[[Any, float], float]] = {"norm": _normal_cumulant, "uniform": _uniform_cumulant}
+"""scipy name -> (frozen distribution, t) -> log E e^{tX} in closed form."""
 
 
 def finite(values: Any, probabilities: Any, description: str | None = None) -> Secret:
@@ -179,7 +201,8 @@ def _uniform(low: float, high: float) -> Secret:
     return Secret(f"uniform({low:g}, {high:g})", low, high, continuous=stats.uniform(low, high - low))
 
 
-def _normal(mean: float, sd: float) -> Secret:
+def normal(mean: float, sd: float) -> Secret:
+    """Return the normal secret."""
     if not sd > 0:
         raise DivulgeError.of("secret", "have a positive standard deviation", "it", str(sd))
     stats = require("scipy.stats", "science")
@@ -190,7 +213,7 @@ NAMED: dict[str, tuple[int, Any]] = {
     "bernoulli": (1, _bernoulli),
     "rademacher": (0, lambda: finite([-1.0, 1.0], [0.5, 0.5], "rademacher()")),
     "uniform": (2, _uniform),
-    "normal": (2, _normal),
+    "normal": (2, normal),
 }
 """Name -> (number of arguments, builder). Any other name is looked up in scipy.stats."""
 
@@ -260,6 +283,7 @@ def clipped(secret: Secret, low: float, high: float) -> Secret:
     """Return the secret clipped to [low, high]: what lies outside becomes mass at the ends."""
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise DivulgeError.of("clip", "be a finite interval (low, high)", "it", f"({low}, {high})")
+    low, high = float(low), float(high)
     text = f"{secret.description} clipped to [{low:g}, {high:g}]"
     if secret.values is not None and secret.probabilities is not None:
         return finite(np.clip(secret.values, low, high), secret.probabilities, text)

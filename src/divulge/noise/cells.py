@@ -1,0 +1,209 @@
+"""Tails and quantiles of the leakage: outcomes are cut into cells, each with its mass and the range of its leakage."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.noise.law import FiniteLaw
+from divulge.noise.outcomes import Estimate, below, points
+from divulge.noise.ranges import Side, Values, between, leakage, values
+from divulge.noise.several import MeanLaw
+
+if TYPE_CHECKING:
+    from divulge.noise.mechanism import NoiseMechanism
+
+_HALVINGS = 60
+_EQUAL = 2e-14
+"""A leakage above a threshold by no more than this share counts as equal to it: one may ask for a value reached."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells of outcomes, each with its mass, and what leaks inside at least and at most.
+
+    `left`, `mid`, `right`: the leakage at their ends and middles; `cdf`, `sf`: the mass below and above both ends,
+    shape (2, m); `fine`: cells that are not to be halved.
+    """
+
+    left: Values
+    mid: Values
+    right: Values
+    cdf: np.ndarray
+    sf: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+    fine: np.ndarray
+
+    @property
+    def mass(self) -> np.ndarray:
+        """Return the mass of each cell, from the side where it is not a difference of numbers near 1."""
+        return np.maximum(np.where(self.cdf[0] > 0.5, self.sf[0] - self.sf[1], self.cdf[1] - self.cdf[0]), 0.0)
+
+    def __getitem__(self, at: np.ndarray) -> "Cells":
+        return Cells(
+            self.left[at], self.mid[at], self.right[at], self.cdf[:, at], self.sf[:, at],
+            self.least[at], self.most[at], self.fine[at],
+        )  # fmt: skip
+
+    def joined(self, other: "Cells") -> "Cells":
+        """Return both."""
+        return Cells(
+            self.left.joined(other.left), self.mid.joined(other.mid), self.right.joined(other.right),
+            np.concatenate([self.cdf, other.cdf], axis=1), np.concatenate([self.sf, other.sf], axis=1),
+            np.concatenate([self.least, other.least]), np.concatenate([self.most, other.most]),
+            np.concatenate([self.fine, other.fine]),
+        )  # fmt: skip
+
+
+def certified(mechanism: "NoiseMechanism") -> bool:
+    """Whether the ranges of all cells are proved and their masses are sums: no integral and no grid is relied on."""
+    law, noise = mechanism.law, mechanism.noise
+    known = noise.step is not None or noise.jumps is not None or _has_ranges(mechanism)
+    return isinstance(law, FiniteLaw) and law.bounded and known
+
+
+def _has_ranges(mechanism: "NoiseMechanism") -> bool:
+    noise = mechanism.noise
+    return (noise.log_concave and mechanism.law.bounded) or math.isfinite(noise.steepest)
+
+
+def _mass_error(mechanism: "NoiseMechanism") -> float:
+    """Return how far off the mass of any set of few cells may be."""
+    law = mechanism.law
+    if isinstance(law, FiniteLaw):
+        return 0.0
+    return law.mass_error() if isinstance(law, MeanLaw) else 1e-11
+
+
+def _nodes(mechanism: "NoiseMechanism") -> np.ndarray:
+    """Return the ends of the first cells, out to where doubles have no mass left (or 1e-300, for heavy tails)."""
+    y, noise, law = points(mechanism), mechanism.noise, mechanism.law
+    if not _has_ranges(mechanism):
+        y = np.unique(np.concatenate([(y[:-1, None] + np.diff(y)[:, None] * (np.arange(8) / 8)).ravel(), y[-1:]]))
+    if noise.frozen is None or not law.bounded:
+        return y
+    far = float(noise.frozen.isf(1e-300))
+    if not math.isfinite(far):
+        return y
+    outer = np.geomspace(y[-1] - law.high, max(far, 2 * (y[-1] - law.high)), 24)
+    return np.unique(np.concatenate([y, law.high + outer, law.low - outer]))
+
+
+def _masses(mechanism: "NoiseMechanism", y: np.ndarray) -> np.ndarray:
+    """Return (P(Y <= y), P(Y > y)), shape (2, len(y))."""
+    return np.stack([below(mechanism, y, above=above) for above in (False, True)])
+
+
+def _cells(mechanism: "NoiseMechanism", side: Side, ends: tuple[Values, Values], masses: np.ndarray) -> Cells:
+    """Return the cells between these ends; masses[i, j]: below (i = 0) or above, at the left (j = 0) or right ends."""
+    left, right = ends
+    mid = values(mechanism.law, side, (left.y + right.y) / 2)
+    found = between(mechanism.law, side, left, mid, right)
+    if found is None:
+        seen = np.stack([left.leakage, mid.leakage, right.leakage])
+        found = seen.min(axis=0), seen.max(axis=0)
+    blur = 12 * np.maximum(left.error, right.error) + _EQUAL * np.maximum(1.0, left.leakage)
+    with np.errstate(invalid="ignore"):
+        known = found[1] - found[0] <= blur  # as well as it can be
+    fine = known | (right.y - left.y <= 4e-16 * np.maximum(np.abs(left.y), np.abs(right.y)))
+    return Cells(left, mid, right, masses[0], masses[1], np.maximum(found[0], 0.0), found[1], fine)
+
+
+def _single(mechanism: "NoiseMechanism", side: Side) -> Cells:
+    """Each lattice outcome, or each piece between two jumps, is a cell of one leakage."""
+    y, law = points(mechanism), mechanism.law
+    if mechanism.noise.step is not None:
+        p = np.exp(law.log_density(y))
+        at, masses = y, np.stack([np.stack([0 * p, p]), np.zeros((2, len(p)))])
+    else:
+        at, every = (y[1:] + y[:-1]) / 2, _masses(mechanism, y)
+        masses = np.stack([every[:, :-1], every[:, 1:]], axis=1)
+    found, nothing = leakage(law, side, at), np.zeros(len(at))
+    where = Values(at, nothing, nothing[:, None], nothing, nothing)
+    return Cells(where, where, where, masses[0], masses[1], found, found, np.ones(len(at), dtype=bool))
+
+
+def _first_cells(mechanism: "NoiseMechanism", side: Side) -> Cells:
+    """Return the cells every question begins with; kept on the mechanism."""
+    kept: dict[str, Cells] = mechanism.__dict__.setdefault("_cells", {})
+    if side not in kept:
+        noise = mechanism.noise
+        if noise.step is not None or (noise.jumps is not None and isinstance(mechanism.law, FiniteLaw)):
+            kept[side] = _single(mechanism, side)
+        else:
+            y = _nodes(mechanism)
+            at, every = values(mechanism.law, side, y), _masses(mechanism, y)
+            pairs = np.stack([every[:, :-1], every[:, 1:]], axis=1)
+            cells = _cells(mechanism, side, (at[:-1], at[1:]), pairs)
+            outer, ends = np.array([[[0.0, every[0, -1]], [every[0, 0], 1.0]]]), at[:1].joined(at[-1:])
+            above = np.array([[[1.0, every[1, -1]], [every[1, 0], 0.0]]])
+            top = mechanism.pml_supremum if side == "pml" else mechanism.pmc_supremum
+            unknown = np.zeros(2), np.full(2, top.upper), np.ones(2, dtype=bool)
+            kept[side] = cells.joined(Cells(ends, ends, ends, outer[0], above[0], *unknown))
+    return kept[side]
+
+
+def _halved(mechanism: "NoiseMechanism", side: Side, cells: Cells, which: np.ndarray) -> Cells:
+    """Return the cells with those of `which` cut in two."""
+    part = cells[which]
+    inner = _masses(mechanism, part.mid.y)
+    ends = part.left.joined(part.mid), part.mid.joined(part.right)
+    masses = np.stack([part.cdf, part.sf])
+    cut = np.concatenate([np.stack([masses[:, 0], inner], axis=1), np.stack([inner, masses[:, 1]], axis=1)], axis=2)
+    return cells[~which].joined(_cells(mechanism, side, ends, cut))
+
+
+def tail(mechanism: "NoiseMechanism", threshold: float, side: Side) -> Estimate:
+    """Return P(leakage(Y) > threshold): cells that may lie on either side of it are halved till they hold no mass."""
+    if not threshold == threshold:
+        raise DivulgeError.of("threshold", "be a number", "it", "NaN")
+    if threshold < 0 or (side == "pmc" and not mechanism.law.bounded):
+        return Estimate(1.0, 0.0, True)
+    level = threshold + _EQUAL * max(1.0, threshold)
+    cells = _first_cells(mechanism, side)
+    for _ in range(_HALVINGS):
+        doubtful = (cells.least <= level) & (cells.most > level) & ~cells.fine
+        mass = cells.mass
+        sure = float(mass[cells.least > level].sum())
+        if float(mass[doubtful].sum()) <= 1e-14 * sure:
+            break
+        cells = _halved(mechanism, side, cells, doubtful)
+    mass = cells.mass
+    sure = math.fsum(mass[cells.least > level].tolist())
+    doubt = math.fsum(mass[(cells.least <= level) & (cells.most > level)].tolist())
+    error = doubt / 2 + 1e-14 * sure + _mass_error(mechanism)
+    return Estimate(min(1.0, sure + doubt / 2), error, certified(mechanism))
+
+
+def quantile(mechanism: "NoiseMechanism", p: float, side: Side) -> Estimate:
+    """Return the smallest v with P(leakage(Y) <= v) >= p; +inf where only the supremum's +inf reaches it."""
+    if not 0 <= p <= 1:
+        raise DivulgeError.of("p", "be in [0, 1]", "it", str(p))
+    top = mechanism.pml_supremum if side == "pml" else mechanism.pmc_supremum
+    if side == "pmc" and not mechanism.law.bounded:
+        return Estimate(math.inf, 0.0, True)
+    if p == 1:
+        error = (top.upper - top.lower) if math.isfinite(top.value) else 0.0
+        return Estimate(top.value, error, top.method != "search on a grid")
+    cells = _first_cells(mechanism, side)
+    low, high = _weighted(cells, p, cells.least), _weighted(cells, p, cells.most)
+    for _ in range(_HALVINGS):
+        doubtful = (cells.least <= high) & (cells.most >= low) & (cells.most > cells.least) & ~cells.fine
+        if high - low <= 1e-11 * max(1.0, high) or not doubtful.any():
+            break
+        cells = _halved(mechanism, side, cells, doubtful)
+        low, high = _weighted(cells, p, cells.least), _weighted(cells, p, cells.most)
+    if math.isinf(high):
+        return Estimate(low, math.inf, certified(mechanism))
+    return Estimate((low + high) / 2, (high - low) / 2 + 1e-14 * max(1.0, high), certified(mechanism))
+
+
+def _weighted(cells: Cells, p: float, leak: np.ndarray) -> float:
+    """Return the smallest v such that cells with leakage at most v have mass p."""
+    order = np.argsort(leak, kind="stable")
+    total = np.cumsum(cells.mass[order])
+    at = int(np.searchsorted(total, min(p, 1 - 4e-16) * float(total[-1]) - 1e-15))
+    return float(leak[order[min(at, len(order) - 1)]])

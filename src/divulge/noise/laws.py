@@ -1,0 +1,53 @@
+"""Which law of the outcome a secret, its number of records and a noise have."""
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.noise.families import Noise
+from divulge.noise.law import ContinuousLaw, FiniteLaw
+from divulge.noise.mixture import Mixture
+from divulge.noise.secrets import Secret
+from divulge.noise.several import MeanLaw, NormalLaw, mean_law
+from divulge.noise.sums import sums
+
+AnyLaw = FiniteLaw | ContinuousLaw | NormalLaw | MeanLaw
+
+
+def law_of(noise: Noise, secret: Secret, records: int) -> AnyLaw:
+    """Return the law of (mean of `records` independent records) + noise, about one record."""
+    if secret.values is not None and secret.probabilities is not None:
+        return _finite_law(noise, secret, secret.values, secret.probabilities, records)
+    if noise.step is not None:
+        raise DivulgeError.of(
+            "secret", f"have finitely many values on a lattice for {noise.kind} noise", "it", secret.description,
+            "round it: a sample, values(...), or a discrete scipy.stats name.",
+        )  # fmt: skip
+    if records == 1:
+        return ContinuousLaw(noise, secret)
+    if secret.continuous.dist.name == "norm" and noise.kind == "gaussian" and not secret.atoms:
+        return NormalLaw(noise, float(secret.continuous.mean()), float(secret.continuous.std()), records)
+    return mean_law(noise, secret, records)
+
+
+def _finite_law(noise: Noise, secret: Secret, values: np.ndarray, probabilities: np.ndarray, records: int) -> FiniteLaw:
+    log_prior = np.log(probabilities)
+    if records == 1:
+        others, everyone = Mixture(noise, np.zeros(1), np.zeros(1)), Mixture(noise, values, log_prior)
+    else:
+        others, everyone = (
+            Mixture(noise, places / records, log_p)
+            for places, log_p in (sums(values, probabilities, count, False) for count in (records - 1, records))
+        )
+    law = FiniteLaw(noise, values, log_prior, values / records, others, everyone, secret)
+    if noise.step is not None:
+        _check_lattice(law.locations, noise.step, noise.kind)
+    return law
+
+
+def _check_lattice(locations: np.ndarray, step: float, kind: str) -> None:
+    steps = (locations - locations[0]) / step
+    if not (np.abs(steps - np.round(steps)) <= 1e-9).all():
+        raise DivulgeError.of(
+            "secret", f"have locations on one lattice of step {step:g} for {kind} noise", "a location",
+            "off it", "choose the noise's step to divide the distances between the values (1/n for a mean of n).",
+        )  # fmt: skip

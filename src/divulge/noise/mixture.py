@@ -1,0 +1,114 @@
+"""Noise at many places: log sum_j w_j f(y - r_j), without a table of all outcomes by all places."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from divulge.noise.families import LAPLACE, Noise
+
+_CHUNK = 2_000_000
+"""So many numbers are held at a time."""
+
+_FEW = 48
+"""Up to so many places all of them are summed."""
+
+_NEGLIGIBLE = 42.0
+"""Blocks of places that hold less than e^-42 of a sum, all together, are left out: nothing in double precision."""
+
+
+def logsumexp(a: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Return log sum exp along an axis; -inf where all are."""
+    top = np.max(a, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.sum(np.exp(a - top), axis=axis)) + np.squeeze(top, axis=axis)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Noise at places r_1 < r_2 < ... with log weights."""
+
+    noise: Noise
+    places: np.ndarray
+    log_weights: np.ndarray
+
+    def log_sum(self, y: np.ndarray, shift: np.ndarray | float, center: np.ndarray) -> np.ndarray:
+        """Return log sum_j w_j f(y - shift - r_j) less `noise.reference(y, center)`; the arguments broadcast.
+
+        For Laplace noise no y may lie beyond the data: nothing changes there, and digits would be lost.
+        """
+        y, shift, center = np.broadcast_arrays(y, shift, center)
+        if len(self.places) <= _FEW or not (self.noise.unimodal or self.noise.kind in LAPLACE):
+            way, width = self._all_terms, len(self.places)
+        elif self.noise.kind in LAPLACE:
+            way, width = self._one_sided_sums, 1
+        else:
+            way, width = self._blocks_that_matter, len(self._blocks[0])
+        rows, flat = max(1, _CHUNK // width), (y.ravel(), shift.ravel(), center.ravel())
+        parts = [way(*(a[start : start + rows] for a in flat)) for start in range(0, y.size, rows)]
+        return np.concatenate(parts).reshape(y.shape) if parts else np.zeros(y.shape)
+
+    def _all_terms(self, y: np.ndarray, shift: np.ndarray, center: np.ndarray) -> np.ndarray:
+        given = self.noise.relative(y[:, None], shift[:, None] + self.places, center[:, None])
+        return logsumexp(given + self.log_weights)
+
+    @cached_property
+    def _sides(self) -> tuple[np.ndarray, np.ndarray]:
+        """log sum over r_i <= r_j of w_i e^-(r_j - r_i)/b, and over r_i >= r_j, by recursions along the places."""
+        decay = (np.diff(self.places) / self.noise.parameters["scale"]).tolist()
+        weights = self.log_weights.tolist()
+        left, right = _accumulated(weights, decay), _accumulated(weights[::-1], decay[::-1])[::-1]
+        return np.array([-math.inf, *left]), np.array([*right, -math.inf])
+
+    def _one_sided_sums(self, y: np.ndarray, shift: np.ndarray, center: np.ndarray) -> np.ndarray:
+        """Laplace noise: what lies left of y decays as one, and so does what lies right of it."""
+        (left, right), x, b = self._sides, self.places, self.noise.parameters["scale"]
+        u, apart = y - shift, np.abs(y - center) / b
+        after = np.searchsorted(x, u, side="right")
+        from_left = np.maximum(u - x[np.maximum(after - 1, 0)], 0.0)
+        from_right = np.maximum(x[np.minimum(after, len(x) - 1)] - u, 0.0)
+        return np.logaddexp(left[after] - from_left / b, right[after] - from_right / b) + apart
+
+    @cached_property
+    def _blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Places and log weights in rows of equal length, filled up with weight 0, and the log weight of each row."""
+        size = max(16, math.isqrt(len(self.places)))
+        missing = -len(self.places) % size
+        places = np.pad(self.places, (0, missing), mode="edge").reshape(-1, size)
+        weights = np.pad(self.log_weights, (0, missing), constant_values=-math.inf).reshape(-1, size)
+        return places, weights, logsumexp(weights)
+
+    def _blocks_that_matter(self, y: np.ndarray, shift: np.ndarray, center: np.ndarray) -> np.ndarray:
+        """Sum the blocks that can matter: a block is at most its weight at its place nearest to y."""
+        (places, weights, totals), noise = self._blocks, self.noise
+        u = y - shift
+        first, last = places[:, 0], places[:, -1]
+        nearest = np.clip(u[:, None], first, last) + shift[:, None]
+        most = totals + noise.relative(y[:, None], nearest, center[:, None])
+        after = np.clip(np.searchsorted(self.places, u), 1, len(self.places) - 1)
+        one = after - (u - self.places[after - 1] < self.places[after] - u)
+        least = self.log_weights[one] + noise.relative(y, shift + self.places[one], center)
+        top = most.argmax(axis=1)
+        far = np.where(u - first[top] > last[top] - u, first[top], last[top])
+        least = np.maximum(least, totals[top] + noise.relative(y, shift + far, center))
+        row, block = np.nonzero(most >= (least - _NEGLIGIBLE - math.log(len(totals)))[:, None])
+        sums = np.empty(len(row))
+        step = max(1, _CHUNK // places.shape[1])
+        for start in range(0, len(row), step):
+            i, j = row[start : start + step], block[start : start + step]
+            given = noise.relative(y[i, None], shift[i, None] + places[j], center[i, None])
+            sums[start : start + step] = logsumexp(given + weights[j])
+        return np.logaddexp.reduceat(sums, np.searchsorted(row, np.arange(len(y))))
+
+
+def _accumulated(log_weights: list[float], decay: list[float]) -> list[float]:
+    """Return s_j = log(w_j + e^{s_{j-1} - decay_{j-1}})."""
+    total, sums = log_weights[0], log_weights[:1]
+    for weight, less in zip(log_weights[1:], decay, strict=True):
+        before = total - less
+        high, low = (before, weight) if before > weight else (weight, before)
+        total = high if low == -math.inf else high + math.log1p(math.exp(low - high))
+        sums.append(total)
+    return sums

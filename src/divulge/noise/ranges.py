@@ -1,0 +1,152 @@
+"""What the leakage can be between two outcomes, proved from its values there: the ground of every certified answer."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from divulge.noise.families import LAPLACE
+from divulge.noise.law import FiniteLaw, Law
+
+Side = Literal["pml", "pmc"]
+Range = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Values:
+    """The leakage of outcomes y as a difference of two logs, relative to noise at `center`, and a bound on its error.
+
+    `above`, shape (m,): log of the best f(y|x), or of f(y). `below`, shape (m, k): log f(y), or log f(y|x) of all
+    secrets that can be the worst; the smallest counts.
+    """
+
+    y: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+    error: np.ndarray
+    center: np.ndarray
+
+    @property
+    def leakage(self) -> np.ndarray:
+        """Return above - below, at least 0."""
+        with np.errstate(invalid="ignore"):
+            return np.maximum(self.above - self.below.min(axis=1), 0.0)
+
+    def __getitem__(self, at: np.ndarray | slice) -> "Values":
+        return Values(*(part[at] for part in vars(self).values()))
+
+    def joined(self, other: "Values") -> "Values":
+        """Return both, one after the other."""
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Values(*(np.concatenate(pair) for pair in pairs))
+
+
+def values(law: Law, side: Side, y: np.ndarray) -> Values:
+    """Return the leakage of the outcomes y."""
+    outcome, error, center = law.log_outcome(y), law.error(y), law.center(y)
+    if side == "pml":
+        return Values(y, law.log_best(y)[0], outcome[:, None], error, center)
+    return Values(y, outcome, law.log_worsts(y), error, center)
+
+
+def leakage(law: Law, side: Side, y: np.ndarray) -> np.ndarray:
+    """Return pml or pmc at each y."""
+    return values(law, side, y).leakage
+
+
+def between(law: Law, side: Side, left: Values, mid: Values, right: Values) -> Range | None:
+    """Return (least, most) of the leakage on each interval [left.y, right.y]; None when nothing is known of the noise.
+
+    Several proofs may apply; the narrowest range counts.
+    """
+    ranges: list[Range] = []
+    with np.errstate(invalid="ignore"):
+        for applies, way in WAYS:
+            if applies(law):
+                halves = way(law, left, mid), way(law, mid, right)
+                ranges.append((np.minimum(halves[0][0], halves[1][0]), np.maximum(halves[0][1], halves[1][1])))
+        if law.noise.bend is not None and (side == "pml" or law.worsts_are_all):
+            ranges.append(_by_bend(law, left, mid, right))
+    if not ranges:
+        return None
+    error = np.maximum(np.maximum(left.error, right.error), mid.error)
+    least = np.fmax.reduce([np.full(len(error), -math.inf), *(low for low, _ in ranges)]) - 3 * error
+    most = np.fmin.reduce([np.full(len(error), math.inf), *(high for _, high in ranges)]) + 3 * error
+    return least, most
+
+
+def _based(v: Values, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return v.above - base, v.below - base[:, None]
+
+
+def _by_order(law: Law, left: Values, right: Values) -> Range:
+    """Log-concave noise: f(y|x)/g(y - high) falls and f(y|x)/g(y - low) rises with y, for every x and so for f(y)."""
+
+    def logs(v: Values, end: float) -> tuple[np.ndarray, np.ndarray]:
+        return _based(v, law.noise.relative(v.y, np.full(len(v.y), end), v.center))
+
+    (above, below), (above_right, below_right) = logs(left, law.high), logs(right, law.high)  # both fall
+    least, most = above_right - below.min(axis=1), above - below_right.min(axis=1)
+    (above, below), (above_right, below_right) = logs(left, law.low), logs(right, law.low)  # both rise
+    return (
+        np.maximum(least, above - below_right.min(axis=1)),
+        np.minimum(most, above_right - below.min(axis=1)),
+    )
+
+
+def _by_slope(law: Law, left: Values, right: Values) -> Range:
+    """Noise with |(log f)'| <= K: every log f(y|x) and log f(y) is K-Lipschitz, their difference 2K-Lipschitz.
+
+    Where |(log f)'(z)| <= c/|z|, outcomes at a distance d from the data leak at most c (high - low) / d.
+    """
+    middle = (left.above - left.below.min(axis=1) + right.above - right.below.min(axis=1)) / 2
+    reach = law.noise.steepest * (right.y - left.y)
+    distance = np.maximum(np.maximum(left.y - law.high, law.low - right.y), 0.0)
+    with np.errstate(divide="ignore"):
+        most = law.noise.fading * (law.high - law.low) / distance
+    return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, most)
+
+
+def _by_bend(law: Law, left: Values, mid: Values, right: Values) -> Range:
+    """Noise with (log f)'' >= -c: log f(y|x) + c y^2/2 is convex in y for every x, and so it is for f(y) and the best.
+
+    A convex function lies below its chords and above the lines on which chords are extended. Of two such functions
+    A and B that gives the range of A - B over an interval; what is added to both, or is linear in y, does not matter.
+    """
+    noise, c = law.noise, mid.center
+
+    def logs(v: Values) -> tuple[np.ndarray, np.ndarray]:
+        return _based(v, np.where(v.center == c, 0.0, noise.relative(v.y, c, v.center)))
+
+    (a, b), (a_mid, b_mid), (a_right, b_right) = logs(left), logs(mid), logs(right)
+    if noise.kind not in _LINEAR:  # what makes the reference noise convex, less a linear function
+        sag = noise.log_density(mid.y - c) - (noise.log_density(left.y - c) + noise.log_density(right.y - c)) / 2
+        sag = sag - (noise.bend or 0.0) * (right.y - left.y) ** 2 / 8
+        a_mid, b_mid = a_mid + sag, b_mid + sag[:, None]
+    a, a_mid, a_right = a[:, None], a_mid[:, None], a_right[:, None]
+    most = np.maximum(a_mid - b_mid, np.maximum(a - 2 * b_mid + b_right, a_right - 2 * b_mid + b))
+    least = np.minimum(a_mid - b_mid, np.minimum(2 * a_mid - a_right - b, 2 * a_mid - a - b_right))
+    lowest, highest = least.max(axis=1), most.max(axis=1)
+    halved = np.abs((mid.y - left.y) - (right.y - mid.y)) <= 1e-9 * (right.y - left.y)  # not always so on a lattice
+    void = ~halved | (_kinked(law, left.y, right.y) if noise.kind in LAPLACE else False)
+    return np.where(void, -math.inf, lowest), np.where(void, math.inf, highest)
+
+
+def _kinked(law: Law, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return whether an interval may have a location inside, where the density of Laplace noise has a kink."""
+    if isinstance(law, FiniteLaw):
+        x = law.locations
+        return np.searchsorted(x, left, side="right") < np.searchsorted(x, right, side="left")
+    return (right > law.low) & (left < law.high)
+
+
+_LINEAR = (*LAPLACE, "gaussian", "discrete-gaussian")
+"""Noise whose log density plus c y^2/2 is linear in y on either side of 0."""
+
+WAYS: tuple[tuple[Callable[[Law], bool], Callable[[Law, Values, Values], Range]], ...] = (
+    (lambda law: law.noise.log_concave and law.bounded, _by_order),
+    (lambda law: math.isfinite(law.noise.steepest), _by_slope),
+)
+"""(when it applies, the range of the leakage between outcomes)."""
