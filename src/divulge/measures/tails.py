@@ -8,6 +8,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.measures.columns import TINY
 from divulge.measures.density import seen
 from divulge.model.convert import as_joint
 from divulge.units import Unit, nats_per
@@ -82,17 +83,19 @@ def _surplus(joint: Any, x: np.ndarray, y: np.ndarray, q: np.ndarray, bar: float
 
 
 def _program(surplus: np.ndarray, q: np.ndarray) -> float:
-    """Solve the program in v_xy = q_y w_xy, by HiGHS."""
+    """Solve the program by HiGHS over the witnesses that some outcome serves, each balance scaled to 1 at most."""
     from scipy import sparse
     from scipy.optimize import linprog
 
-    n, m = surplus.shape
-    witness = sparse.csr_array((-surplus.ravel(), (np.repeat(np.arange(n), m), np.arange(n * m))), shape=(n, n * m))
+    gain = (surplus * q)[(surplus >= 0).any(axis=1)]
+    gain /= np.maximum(np.abs(gain).max(axis=1, keepdims=True), TINY)
+    n, m = gain.shape
+    witness = sparse.csr_array((-gain.ravel(), (np.repeat(np.arange(n), m), np.arange(n * m))), shape=(n, n * m))
     shares = sparse.csr_array((np.ones(n * m), (np.tile(np.arange(m), n), np.arange(n * m))), shape=(m, n * m))
     answer = linprog(
-        -np.ones(n * m),
+        -np.tile(q, n),
         A_ub=sparse.vstack([witness, shares]),
-        b_ub=np.concatenate([np.zeros(n), q]),
+        b_ub=np.concatenate([np.zeros(n), np.ones(m)]),
         bounds=(0, None),
         method="highs",
     )
