@@ -268,3 +268,10 @@ def test_one_secret_alone_is_perfectly_private() -> None:
 def test_what_names_no_neighbors_is_refused(wrong: object) -> None:
     with pytest.raises(dv.DivulgeError, match="neighbors"):
         dv.kl_privacy([[0.5, 0.5], [0.25, 0.75]], wrong)
+
+
+def test_abs_chi_of_entries_near_the_smallest_doubles_is_finite() -> None:
+    """sqrt(E_Q (P/Q - 1)^2) with P/Q = 1e300: its square is no double, the answer is 1e300 sqrt(1e-300)."""
+    rare = dv.Channel([[1e-300, 1.0], [1.0, 1e-300]])
+    assert dv.abs_chi(rare, 2).value == pytest.approx(1e150, rel=1e-12)
+    assert dv.abs_chi(rare, 1).value == pytest.approx(2.0, rel=1e-12)

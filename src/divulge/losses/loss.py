@@ -234,8 +234,9 @@ class PrivacyLoss(ABC):
     def abs_chi(self, alpha: float) -> float:
         """Return (E_Q |P/Q - 1|^alpha)^(1/alpha), alpha >= 1; 2 TV at order 1, sqrt(chi^2) at 2."""
         alpha = order(alpha)
-        slope = 1.0 if alpha == 1 else math.inf
-        return self.divergence(lambda r: np.abs(r - 1.0) ** alpha, slope) ** (1.0 / alpha)
+        far = max(1.0, math.expm1(min(self.highest, 700.0)) if self.highest < math.inf else 1.0)
+        slope = 1.0 / far if alpha == 1 else math.inf
+        return far * self.divergence(lambda r: (np.abs(r - 1.0) / far) ** alpha, slope) ** (1.0 / alpha)
 
     def total_variation(self) -> float:
         """Return TV(P, Q) = delta(0), in [0, 1]."""
