@@ -124,3 +124,21 @@ def test_a_comparison_measures_every_row() -> None:
             assert (row.utility >= best.bound - 1e-12) if best.minimized else (row.utility <= best.bound + 1e-12)
         assert set(table.to_frame().columns) == {"utility", "pml", "pmc", "ldp", "maximal_leakage"}
         assert "randomized response" in repr(table)
+
+
+def test_unary_encodings_are_bits_told_one_by_one_and_as_private_as_they_say() -> None:
+    prior, epsilon = dv.Prior([0.5, 0.3, 0.2], secrets=list("abc")), 1.2
+    half, s = math.exp(epsilon / 2), math.exp(epsilon)
+    for one, other in ((half / (1 + half), 1 / (1 + half)), (0.5, 1 / (1 + s))):
+        channel = named.unary_encoding(prior, one, other)
+        assert dv.ldp(channel) == pytest.approx(epsilon, rel=1e-12)
+        for x, row in zip("abc", channel.floats.tolist(), strict=True):
+            assert sum(row) == pytest.approx(1, rel=1e-14)
+            for z in "abc":
+                on = math.fsum(value for value, bits in zip(row, channel.outcomes, strict=True) if z in bits)
+                assert on == pytest.approx(one if x == z else other, rel=1e-13)
+    members = tuned(FAMILIES["unary encoding"], prior, (dv.LDP(epsilon),))
+    assert [dv.ldp(m.channel) for m in members] == pytest.approx([epsilon, epsilon], abs=1e-10)
+    assert all(dv.ldp(m.channel) <= epsilon for m in members)
+    wide = dv.design(dv.Prior.uniform(9), dv.LDP(1)).compare()
+    assert "unary encoding" not in [row.name for row in wide.rows]

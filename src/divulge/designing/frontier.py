@@ -1,5 +1,6 @@
 """Privacy against utility: the least guarantee that reaches a utility, and the whole curve with named mechanisms."""
 
+import itertools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ from divulge.model.shown import Table, Tabled
 
 _ROUNDS = 80
 _LARGEST = {True: 24.0, False: math.exp(24)}
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#555555")
-_MARKS = "os^vDPX*"
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#555555", "#A50026", "#1A1AA6")
+_MARKS = "os^vDPX*<>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,13 +202,13 @@ class Frontier(Tabled, Record):
         pyplot = require("matplotlib.pyplot", "plot")
         ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")[1] if ax is None else ax
         ax.plot(self.epsilons, self.utilities, color="black", lw=2, label="design (nothing is better)")
-        for (name, rows), color, mark in zip(self.named.items(), _COLORS, _MARKS, strict=False):
+        for (name, rows), color, mark in zip(self.named.items(), itertools.cycle(_COLORS), itertools.cycle(_MARKS)):
             levels = [_measured(self.kind, design, row) for design, row in zip(self.designs, rows, strict=True)]
             ax.plot(levels, [row.utility for row in rows], mark, color=color, ms=5, alpha=0.85, label=name)
         first = self.designs[0]
         ax.set_xlabel(f"{self.kind.title}" + (" (nats)" if PARAMETERS[_level(self.kind)].logarithmic else ""))
         ax.set_ylabel(first.objective + (" (nats)" if first.logarithmic else ""))
-        ax.legend(fontsize=8, loc="upper left")
+        ax.legend(fontsize=8, loc="best")
         return ax
 
     def _curves(self) -> dict[str, np.ndarray]:
@@ -244,7 +245,7 @@ def frontier(
     *others : guarantees that are kept at every level as well
     utility : as in `design`
     named : names of families, all when not given: "randomized response", "geometric", "exponential",
-        "subset selection", "resample", "optimal disclosure", "watchdog", "subset merging"
+        "subset selection", "unary encoding", "resample", "optimal disclosure", "watchdog", "subset merging"
     **options : as in `design`
 
     Examples

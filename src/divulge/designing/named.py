@@ -3,6 +3,7 @@
 Every mechanism is turned into integers over 2^53 and its guarantees are decided on these, exactly.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from divulge.model.prior import Prior
 _BITS = 53
 _STRONGEST = 2.0**40
 _MOST_SUBSETS = 400
+_MOST_BITS = 8
 Builder = Callable[[Prior, float], Iterator[Channel]]
 
 
@@ -55,6 +57,12 @@ def _subset_selection(prior: Prior, s: float) -> Iterator[Channel]:
             yield mechanisms.subset_selection(prior.secrets, math.log(s), size=size)
 
 
+def _unary_encoding(prior: Prior, s: float) -> Iterator[Channel]:
+    if len(prior) <= _MOST_BITS:
+        yield unary_encoding(prior, math.sqrt(s) / (1 + math.sqrt(s)), 1 / (1 + math.sqrt(s)))
+        yield unary_encoding(prior, 0.5, 1 / (1 + s))
+
+
 def _resample(prior: Prior, s: float) -> Iterator[Channel]:
     yield mechanisms.resample(prior.floats, 1 - 1 / s)
 
@@ -69,6 +77,30 @@ def _merged(prior: Prior, s: float) -> Iterator[Channel]:
 
 def _subsets_merged(prior: Prior, s: float) -> Iterator[Channel]:
     yield subset_merging(prior, s)
+
+
+def unary_encoding(prior: Prior, one: float, other: float) -> Channel:
+    """Return the unary encoding: one bit a secret, on with probability `one` for the truth and `other` for the rest.
+
+    It is r-LDP for r = one (1 - other) / (other (1 - one)): the symmetric one has other = 1 - one, the optimized one
+    has one = 1/2. The outcomes are the sets of secrets whose bits are on.
+
+    References
+    ----------
+    Wang, Blocki, Li, Jha, "Locally differentially private protocols for frequency estimation", 2017.
+
+    Examples
+    --------
+    >>> unary_encoding(Prior([0.5, 0.5], ["a", "b"]), 0.75, 0.25).outcomes
+    ((), ('b',), ('a',), ('a', 'b'))
+    >>> unary_encoding(Prior([0.5, 0.5]), 0.75, 0.25).floats.tolist()
+    [[0.1875, 0.0625, 0.5625, 0.1875], [0.1875, 0.5625, 0.0625, 0.1875]]
+    """
+    sets = list(itertools.product((False, True), repeat=len(prior)))
+    on = np.where(np.eye(len(prior), dtype=bool), one, other)
+    rows = np.array([np.where(bits, on, 1 - on).prod(axis=1) for bits in sets]).T
+    names = [tuple(x for x, bit in zip(prior.secrets, bits, strict=True) if bit) for bits in sets]
+    return Channel(rows, prior.secrets, names)
 
 
 def disclosure(prior: Prior, outcomes: float) -> Channel:
@@ -156,6 +188,7 @@ FAMILIES: dict[str, Family] = {
         Family("geometric", "neighbors in the order of the alphabet are s-close", _geometric),
         Family("exponential", "a value with odds that fall with its distance in the order", _exponential),
         Family("subset selection", "a random set that likely holds the truth; the best size", _subset_selection),
+        Family("unary encoding", "a bit for each value, told with noise; symmetric or optimized", _unary_encoding),
         Family("resample", "the truth, or else a fresh draw from the prior", _resample),
         Family("optimal disclosure", "the likeliest values as they are, the rest as the likeliest", _disclosure),
         Family("watchdog", "values that are likely enough as they are, all others merged", _merged),
