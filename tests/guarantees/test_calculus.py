@@ -147,6 +147,15 @@ def test_a_tail_needs_its_threshold(index: dict[str, Any]) -> None:
         dv.PML(1).implies(dv.TailPML, **index)
 
 
+@pytest.mark.parametrize(("bound", "tail"), [(dv.PML, dv.TailPML), (dv.PMC, dv.TailPMC)])
+def test_at_its_own_threshold_nothing_is_lost(bound: Any, tail: Any) -> None:
+    """P(leakage > t) counts what exceeds t, not what reaches it."""
+    assert bound(1).implies(tail, epsilon=1) == tail(1, 0)
+    assert tail(1, "1/8").implies(tail, epsilon=1) == tail(1, "1/8")
+    assert tail(1, "1/8").implies(tail, epsilon=2) == tail(2, "1/8")
+    assert tail(1, "1/8").implies(tail, epsilon="999/1000") == tail("999/1000", 1)
+
+
 def test_stronger_than_is_what_can_be_proved() -> None:
     assert dv.LDP(1).stronger_than(dv.LIP(1))
     assert dv.LIP(1).stronger_than(dv.LDP(2))

@@ -139,6 +139,16 @@ def test_regions_are_cut_where_one_more_zero_fits() -> None:
     assert dv.privacy_region(dv.MutualInformation("0.1"), PRIOR).zeros == 2
 
 
+def test_a_region_says_what_it_means() -> None:
+    prior = dv.Prior(["1/4", "1/2", "1/4"])
+    words = [dv.privacy_region(dv.PML(epsilon), prior).words for epsilon in (0.1, 0.3, 0.8)]
+    assert words == [
+        "high-privacy regime: no outcome can rule out any secret",
+        "an outcome can rule out up to 1 of 3 secrets",
+        "an outcome can name the secret",
+    ]
+
+
 @settings(max_examples=40, deadline=None)
 @given(joints(max_n=4, max_m=4))
 def test_a_mechanism_has_no_more_zeros_than_its_region(joint: dv.Joint) -> None:

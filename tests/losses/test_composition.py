@@ -264,6 +264,21 @@ def test_fixed_size_sampling_of_a_channel_by_enumeration() -> None:
     assert loss.delta(-0.2) == pytest.approx(1 - math.exp(-0.2) + math.exp(-0.2) * loss.reverse().delta(0.2), abs=1e-14)
 
 
+def test_fixed_size_sampling_keeps_the_mass_of_what_names_a_record() -> None:
+    """A mechanism with outcomes that only one of the data sets shows: infinite losses, sampled."""
+
+    class Naming:
+        def losses(self) -> tuple[dv.PrivacyLoss, ...]:
+            return (dv.PrivacyLoss.between([0.5, 0.25, 0.25, 0.0], [0.25, 0.5, 0.0, 0.25], ("D", "D'")),)
+
+    (loss,) = dv.FixedSizeSampled(Naming(), 3, 10).losses()
+    p, q = np.array([0.5, 0.25, 0.25, 0.0]), np.array([0.25, 0.5, 0.0, 0.25])
+    mixed = 0.3 * p + 0.7 * q
+    assert loss.infinite == pytest.approx(0.3 * 0.25, rel=1e-15)
+    for epsilon in (0.0, 0.1, 0.5, 2.0):
+        assert loss.delta(epsilon) == pytest.approx(np.maximum(mixed - math.exp(epsilon) * q, 0).sum(), abs=1e-15)
+
+
 def test_sampling_needs_a_rate() -> None:
     for rate in (0.0, -1.0, 1.5, math.nan):
         with pytest.raises(dv.DivulgeError):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support import random_channel
 
 import divulge as dv
+from divulge.losses.atoms import AtomicLoss
 from divulge.losses.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
 
 
@@ -172,3 +173,22 @@ def test_unnormalized_or_nan_rows_are_refused():
     for wrong in (lambda: loss.delta(math.nan), lambda: loss.epsilon(1.5), lambda: loss.renyi(0.5)):
         with pytest.raises(dv.DivulgeError):
             wrong()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"p": np.array([1.5, -0.5])},
+        {"p": np.array([0.75, np.nan])},
+        {"p": np.array([0.5, 0.25])},
+        {"p_only": -0.25, "p": np.array([0.75, 0.5])},
+        {"losses": np.array([1.0, 0.0])},
+        {"losses": np.array([0.0, math.inf])},
+        {"losses": np.array([0.0])},
+    ],
+)
+def test_atoms_are_probabilities_of_rising_losses(wrong):
+    sound = {"losses": np.array([-1.0, 1.0]), "p": np.array([0.25, 0.75]), "q": np.array([0.75, 0.25])}
+    AtomicLoss(**sound)
+    with pytest.raises(dv.DivulgeError):
+        AtomicLoss(**{**sound, **wrong})

@@ -182,6 +182,12 @@ def test_what_cannot_be_inverted_is_refused_when_it_must_be(people: pa.Table, me
     assert dv.release(people, column="region", mechanism=mechanism, invertible=True).rows == people.num_rows
 
 
+@pytest.mark.parametrize("empty", [pa.array([], pa.string()), pa.array([], pa.null())])
+def test_no_rows_are_a_release_of_no_rows(empty: pa.Array, mechanism: dv.Channel) -> None:
+    receipt = dv.release(pa.table({"answer": empty}), column="answer", mechanism=mechanism)
+    assert (receipt.rows, receipt.table.num_rows) == (0, 0)
+
+
 def test_a_guarantee_with_a_mechanism_is_checked(people: pa.Table, mechanism: dv.Channel) -> None:
     assert dv.release(people, column="region", mechanism=mechanism, guarantee="ldp=1.61").rows == people.num_rows
     with pytest.raises(dv.DivulgeError, match=r"keep ldp=1\.6"):
