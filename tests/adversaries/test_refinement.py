@@ -146,3 +146,18 @@ def test_exact_feasibility_has_a_solution_or_multipliers(seed: int) -> None:
         assert (z >= 0).all()
         assert (matrix @ z == target).all()
     assert not seed % 2 or z is not None
+
+
+@pytest.mark.parametrize("order", [dv.refinement, dv.max_case_refinement])
+@pytest.mark.parametrize("size", [3e-9, 1e-8, 1e-6])
+def test_a_no_by_little_more_than_the_tolerance_has_its_adversary(order: Any, size: float) -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        first = rng.dirichlet(np.ones(3), 4)
+        moved = first @ rng.dirichlet(np.ones(3), 3)
+        shift = rng.normal(size=moved.shape)
+        verdict = order(first, moved + size * (shift - shift.mean(axis=1, keepdims=True)))
+        if not verdict.holds:
+            assert verdict.gain is not None
+            less, more = verdict.vulnerability
+            assert less < more

@@ -18,6 +18,7 @@ from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
+    from divulge.adversaries.attack import Attack
     from divulge.guarantees.calculus import Step, Unknown
 
 
@@ -150,12 +151,14 @@ class Guarantee:
         (False, 1.0986122886681098, 0)
         """
         asked = self if unit == "nats" else self._read_in(unit, self.index)
-        levels = zip(self.bounded(), asked.levels(self.subject(released)), strict=True)
+        subject = self.subject(released)
+        levels = zip(self.bounded(), asked.levels(subject), strict=True)
         found = {name: level.to(unit) if PARAMETERS[name].logarithmic else level for name, level in levels}
         kept = all(level.at_most(getattr(self, name)) for name, level in found.items())
         slack = {name: _slack(getattr(self, name), level.value) for name, level in found.items()}
         hardest = min(slack, key=lambda name: slack[name])
-        return Verdict(kept, self, {n: v.value for n, v in found.items()}, slack[hardest], found[hardest], unit)
+        values = {name: level.value for name, level in found.items()}
+        return Verdict(kept, self, values, slack[hardest], found[hardest], unit, subject, hardest)
 
     @classmethod
     def of(cls, released: Any, **index: Any) -> Self:
@@ -271,6 +274,10 @@ class Verdict:
         The measurement with the least room.
     unit : "nats" or "bits"
         What logarithmic numbers are in.
+    subject : Joint, Channel or mechanism
+        What was measured.
+    tested : str
+        The parameter with the least room.
 
     Examples
     --------
@@ -288,6 +295,26 @@ class Verdict:
     slack: float
     level: Level
     unit: Unit = "nats"
+    subject: Any = field(default=None, compare=False)
+    tested: str = ""
+
+    @property
+    def attack(self) -> "Attack | None":
+        """The adversary who attains what was measured, at the witness; None for means and tails.
+
+        For kinds that hold whatever the prior, one who was almost sure of another secret, and was wrong.
+
+        Examples
+        --------
+        >>> from divulge import PML
+        >>> attack = PML(0.3).holds_for([["3/8", "1/8"], ["1/8", "3/8"]]).attack
+        >>> attack.before, attack.after
+        (Fraction(1, 1), Fraction(3, 2))
+        """
+        from divulge.guarantees.attacks import ATTACKS
+
+        found = ATTACKS.get((type(self.guarantee), self.tested))
+        return None if found is None else found(self.subject, self.witness)
 
     @property
     def measured(self) -> Any:
