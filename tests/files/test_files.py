@@ -5,6 +5,7 @@ import json
 import os
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -104,6 +105,13 @@ def test_standard_input_is_known_by_its_first_bytes(
     content = (tmp_path / f"c{suffix}").read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert (dv.read_channel("-").matrix == RUNNING_CHANNEL.matrix).all()
+
+
+@pytest.mark.parametrize("arrays", [("anything",), ("matrix", "notes"), ("matrix",)])
+def test_an_archive_is_read_by_its_only_array_or_the_one_called_matrix(arrays: tuple[str, ...], tmp_path: Path) -> None:
+    held: dict[str, Any] = {arrays[0]: [[0.75, 0.25]], "outcomes": ["a", "b"], **{key: [1.0] for key in arrays[1:]}}
+    np.savez(tmp_path / "c.npz", **held)
+    assert dv.read_channel(tmp_path / "c.npz") == dv.Channel([[0.75, 0.25]], outcomes=["a", "b"])
 
 
 def test_an_arrow_stream_is_read(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import divulge as dv
-from divulge.releasing.promised import log_up
+from divulge.releasing.promised import log_up, promises
 from divulge.releasing.sources import open_source
 
 
@@ -180,6 +180,13 @@ def test_what_cannot_be_inverted_is_refused_when_it_must_be(people: pa.Table, me
     with pytest.raises(dv.DivulgeError, match="leave a mechanism that can be inverted"):
         dv.release(people, column="region", guarantee="ldp=0", invertible=True)
     assert dv.release(people, column="region", mechanism=mechanism, invertible=True).rows == people.num_rows
+
+
+def test_an_outcome_that_never_occurs_promises_nothing() -> None:
+    prior = dv.Prior(["1/2", "1/2", 0])
+    never = promises(np.array([[3, 1, 0, 0], [1, 3, 0, 0], [0, 0, 2, 2]]), prior)
+    assert never == {**promises(np.array([[3, 1], [1, 3]]), dv.Prior(["1/2", "1/2"])), "ldp": math.inf}
+    assert promises(np.array([[3, 1, 0], [1, 3, 0]]), None)["ldp"] == pytest.approx(math.log(3), rel=1e-15)
 
 
 @pytest.mark.parametrize("empty", [pa.array([], pa.string()), pa.array([], pa.null())])
