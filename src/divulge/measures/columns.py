@@ -4,6 +4,7 @@ A dense float matrix is read in panels of rows that fit the processor's cache, o
 nothing of the size of the matrix is ever allocated; an exact one is read whole, a sparse one by its stored entries.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -63,6 +64,12 @@ class Gathered:
     row_logs: np.ndarray
 
 
+def ends_and_logs(matrix: np.ndarray) -> tuple[Extremes, np.ndarray]:
+    """Return the extremes of each column and `row_logs` of a dense float matrix, at once."""
+    sweep = _Sweep(matrix, ("extremes", "row_logs"))
+    return sweep.extremes, sweep.row_logs
+
+
 def gather(matrix: Any, weights: np.ndarray) -> Gathered:
     """Return everything at once, for a dense or sparse float matrix."""
     rows = np.flatnonzero(weights > 0)
@@ -71,10 +78,10 @@ def gather(matrix: Any, weights: np.ndarray) -> Gathered:
             extremes(matrix, rows), extremes(matrix), largest_joint(matrix, weights), sums_of_c_log_c(matrix)
         )
     sweep = _Sweep(matrix, ("extremes", "joint_top", "row_logs"), weights)
-    likely, rest = sweep.extremes(rows), None
+    ends = sweep.extremes
     if len(rows) < len(matrix):
-        rest = extremes(matrix, np.flatnonzero(~(weights > 0)))
-    return Gathered(likely, likely if rest is None else likely.merged(rest), sweep.joint_top, sweep.row_logs)
+        ends = ends.merged(extremes(matrix, np.flatnonzero(~(weights > 0))))
+    return Gathered(sweep.extremes, ends, sweep.joint_top, sweep.row_logs)
 
 
 def column_ends(
@@ -84,30 +91,27 @@ def column_ends(
 
     `floats` are the entries of an exact matrix as float64, where they are known already and all rows count.
     """
-    part = matrix if rows is None or len(rows) == matrix.shape[0] else matrix[rows]
-    if is_sparse(part):
-        ends = _sparse_extremes(part)
-        return ends.top, ends.bottom
-    if part.dtype == object:
-        floats = exact.as_floats(part) if floats is None else floats
-        return _exact_end(part, floats, 1.0)[0], _exact_end(part, floats, -1.0)[0]
-    if part.size <= _THREADED:
-        return part.max(axis=0), part.min(axis=0)
-    sweep = _Sweep(part, ("extremes",), None)
-    return sweep.top, sweep.bottom
+    if matrix.dtype == object and (rows is None or len(rows) == len(matrix)):
+        floats = exact.as_floats(matrix) if floats is None else floats
+        return _exact_end(matrix, floats, 1.0)[0], _exact_end(matrix, floats, -1.0)[0]
+    if rows is None and isinstance(matrix, np.ndarray) and matrix.size <= _THREADED:
+        return matrix.max(axis=0), matrix.min(axis=0)
+    ends = extremes(matrix, rows)
+    return ends.top, ends.bottom
 
 
 def extremes(matrix: Any, rows: np.ndarray | None = None) -> Extremes:
     """Return the extremes of each column of a dense, exact or sparse matrix, over `rows` (indices) only when given."""
+    if isinstance(matrix, np.ndarray) and matrix.dtype != object:
+        counting = None if rows is None else np.bincount(rows, minlength=len(matrix))
+        return _Sweep(matrix, ("extremes",), counting).extremes
     part = matrix if rows is None or len(rows) == matrix.shape[0] else matrix[rows]
     if is_sparse(part):
         ends = _sparse_extremes(part)
-    elif part.dtype == object:
+    else:
         floats = exact.as_floats(part)
         (top, top_at), (bottom, bottom_at) = _exact_end(part, floats, 1.0), _exact_end(part, floats, -1.0)
         ends = Extremes(top, bottom, top_at, bottom_at)
-    else:
-        ends = _Sweep(part, ("extremes",), None).extremes(None)
     if part is matrix or rows is None:
         return ends
     return Extremes(ends.top, ends.bottom, rows[ends.top_at], rows[ends.bottom_at])
@@ -148,7 +152,7 @@ def sums_of_c_log_c(matrix: Any) -> np.ndarray:
     """Return sum_y C_xy log C_xy for each row of a float matrix, shape (N,), in nats; 0 log 0 = 0."""
     if is_sparse(matrix):
         return np.bincount(matrix.indices, matrix.data * np.log(matrix.data), minlength=matrix.shape[0])
-    return _Sweep(matrix, ("row_logs",), None).row_logs
+    return _Sweep(matrix, ("row_logs",)).row_logs
 
 
 def shifts(matrix: Any, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -191,45 +195,19 @@ def in_parts(matrix: np.ndarray, work: Callable[[int, int], Any]) -> list[Any]:
 
 
 class _Sweep:
-    """One pass over the panels of a dense float matrix, taking the parts that are wanted."""
+    """One pass over the panels of a dense float matrix, taking the parts that are wanted.
 
-    def __init__(self, matrix: np.ndarray, wanted: tuple[str, ...], weights: np.ndarray | None) -> None:
-        self.matrix, self.weights = matrix, weights
+    Rows without weight take no part in the extremes.
+    """
+
+    def __init__(self, matrix: np.ndarray, wanted: tuple[str, ...], weights: np.ndarray | None = None) -> None:
+        self.matrix, self.weights, self._wanted = matrix, weights, wanted
         self.row_logs = np.empty(len(matrix))
         self._steps = [getattr(self, f"_take_{part}") for part in wanted]
-        # Rows without weight take no part in the extremes of a weighted sweep.
-        self._skips = None if weights is None or (weights > 0).all() else ~(weights > 0)
+        self._counts = None if weights is None or (weights > 0).all() else weights > 0
         parts = in_parts(matrix, self._part)
-        self.top = np.maximum.reduce([part.top for part in parts])
-        self.bottom = np.minimum.reduce([part.bottom for part in parts])
+        self.extremes = functools.reduce(Extremes.merged, (part.extremes for part in parts))
         self.joint_top = np.maximum.reduce([part.joint_top for part in parts])
-        self._panel_of = [np.full(len(self.top), -1), np.full(len(self.top), -1)]
-        for part in reversed(parts):
-            for side, (ours, theirs) in enumerate(((self.top, part.top), (self.bottom, part.bottom))):
-                np.copyto(self._panel_of[side], part.panel_of[side], where=ours == theirs)
-
-    def extremes(self, rows: np.ndarray | None) -> Extremes:
-        """Return the extremes; where they are is looked up in the one panel that holds each."""
-        excluded = None if rows is None or len(rows) == len(self.matrix) else self._skips
-        places = [
-            self._places(panel, value, excluded)
-            for panel, value in zip(self._panel_of, (self.top, self.bottom), strict=True)
-        ]
-        return Extremes(self.top, self.bottom, *places)
-
-    def _places(self, first: np.ndarray, value: np.ndarray, excluded: np.ndarray | None) -> np.ndarray:
-        n, m = self.matrix.shape
-        height = min(n, max(1, _PANEL // m))
-        out = np.empty(m, dtype=np.intp)
-        step = max(1, _PANEL // height)
-        for j in range(0, m, step):
-            columns = np.arange(j, min(j + step, m))
-            rows = np.minimum(first[columns, None] + np.arange(height), n - 1)
-            found = self.matrix[rows, columns[:, None]] == value[columns, None]
-            if excluded is not None:
-                found &= ~excluded[rows]
-            out[columns] = rows[np.arange(len(columns)), found.argmax(axis=1)]
-        return out
 
     def _part(self, first: int, last: int) -> "_Running":
         running = _Running(self.matrix.shape[1], min(last - first, max(1, _PANEL // self.matrix.shape[1])))
@@ -239,41 +217,64 @@ class _Sweep:
         return running
 
     def _take_extremes(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
-        if self._skips is not None and self._skips[rows].any():
-            block = block[~self._skips[rows]]
-            if len(block) == 0:
-                return
-        np.maximum.reduce(block, axis=0, out=running.column)
-        running.keep(0, running.top, np.greater, rows.start)
-        np.minimum.reduce(block, axis=0, out=running.column)
-        running.keep(1, running.bottom, np.less, rows.start)
+        counting = None if self._counts is None or self._counts[rows].all() else np.flatnonzero(self._counts[rows])
+        part = block if counting is None else block[counting]
+        if len(part) == 0:
+            running.top_here.fill(0.0)
+            running.least = 0.0
+            return
+        found = running.extremes
+        np.maximum.reduce(part, axis=0, out=running.top_here)
+        np.minimum.reduce(part, axis=0, out=running.column)
+        for here, best, at, better in (
+            (running.top_here, found.top, found.top_at, np.greater),
+            (running.column, found.bottom, found.bottom_at, np.less),
+        ):
+            columns = np.flatnonzero(better(here, best, out=running.better))
+            best[columns] = here[columns]
+            inside = (running.taken(part, columns) == best[columns]).argmax(axis=0)
+            at[columns] = rows.start + (inside if counting is None else counting[inside])
+        running.least = float(running.column.min()) if counting is None else 0.0
 
     def _take_joint_top(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
+        """Scale only the columns where the largest weight times the largest entry exceeds what is known already."""
         weights: Any = self.weights
-        scaled = np.multiply(block, weights[rows, None], out=running.block[: len(block)])
-        np.maximum.reduce(scaled, axis=0, out=running.column)
-        np.maximum(running.joint_top, running.column, out=running.joint_top)
+        if "extremes" not in self._wanted:
+            np.maximum.reduce(block, axis=0, out=running.top_here)
+        np.multiply(running.top_here, weights[rows].max(), out=running.column)
+        columns = np.flatnonzero(np.greater(running.column, running.joint_top, out=running.better))
+        if len(columns) < block.shape[1] // 4:
+            scaled = running.taken(block, columns)
+            scaled *= weights[rows, None]
+            running.joint_top[columns] = np.maximum(running.joint_top[columns], np.maximum.reduce(scaled, axis=0))
+        else:
+            scaled = np.multiply(block, weights[rows, None], out=running.block[: len(block)])
+            np.maximum.reduce(scaled, axis=0, out=running.column)
+            np.maximum(running.joint_top, running.column, out=running.joint_top)
 
     def _take_row_logs(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
-        logs = np.maximum(block, TINY, out=running.block[: len(block)])
-        np.log(logs, out=logs)
-        np.einsum("ij,ij->i", block, logs, out=self.row_logs[rows])
+        logs = running.block[: len(block)]
+        least = running.least if "extremes" in self._wanted else float(block.min())
+        if least > 0:
+            np.log(block, out=logs)
+        else:
+            np.log(np.maximum(block, TINY, out=logs), out=logs)
+        np.vecdot(block, logs, out=self.row_logs[rows])
 
 
 class _Running:
-    """The extremes so far of one thread, in which panel they were met, and its working space."""
+    """What one thread has found so far, and its working space."""
 
     def __init__(self, columns: int, height: int) -> None:
-        self.top, self.bottom = np.full(columns, -1.0), np.full(columns, np.inf)
-        self.joint_top = np.zeros(columns)
-        self.panel_of = [np.zeros(columns, dtype=np.intp), np.zeros(columns, dtype=np.intp)]
+        nowhere = np.zeros(columns, dtype=np.intp)
+        self.extremes = Extremes(np.full(columns, -1.0), np.full(columns, np.inf), nowhere, nowhere.copy())
+        self.joint_top, self.top_here, self.least = np.zeros(columns), np.zeros(columns), 0.0
         self.column, self.better, self.block = np.empty(columns), np.empty(columns, bool), np.empty((height, columns))
 
-    def keep(self, side: int, best: np.ndarray, better: Any, start: int) -> None:
-        """Take over the entries of `column` that are better than the best so far."""
-        better(self.column, best, out=self.better)
-        np.copyto(best, self.column, where=self.better)
-        np.copyto(self.panel_of[side], start, where=self.better)
+    def taken(self, block: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return a copy of some columns of a block, in the working space."""
+        space = self.block.ravel()[: len(block) * len(columns)].reshape(len(block), len(columns))
+        return np.take(block, columns, axis=1, out=space, mode="clip")
 
 
 def _sparse_extremes(matrix: Any) -> Extremes:

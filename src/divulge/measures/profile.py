@@ -8,7 +8,7 @@ import numpy as np
 from divulge import exact
 from divulge.extras import require
 from divulge.measures.capacity import maximal_cost_leakage_of, maximal_leakage_of, total
-from divulge.measures.columns import Extremes, extremes, gather, largest_joint, sums_of_c_log_c
+from divulge.measures.columns import Extremes, ends_and_logs, extremes, gather, largest_joint, sums_of_c_log_c
 from divulge.measures.density import Alip, between, ldp_of, lift_capacity_of, plain, pmc_of, pml_of, seen
 from divulge.measures.guessing import min_entropy_leakage_of
 from divulge.measures.information import exact_mutual_information, float_mutual_information
@@ -174,8 +174,9 @@ def profile(mechanism: Any, unit: Unit = "nats") -> Profile:
         joint = as_joint(mechanism)
         return _exact_profile(joint, unit) if joint.exact else _float_profile(joint, unit)
     channel = as_channel(mechanism)
-    ends = extremes(channel.matrix)
-    return _profile(channel, ends, sums_of_c_log_c(channel.floats), unit)
+    if channel.exact or channel.sparse:
+        return _profile(channel, extremes(channel.matrix), sums_of_c_log_c(channel.floats), unit)
+    return _profile(channel, *ends_and_logs(channel.matrix), unit)
 
 
 def _profile(channel: Channel, ends: Extremes, row_logs: np.ndarray, unit: Unit, **of_joint: Any) -> Profile:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.measures.columns import TINY, sums_of_c_log_c
+from divulge.measures.columns import TINY, in_parts, panels, sums_of_c_log_c
 from divulge.measures.simplex import Concave, Maximum, maximize
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_channel
@@ -121,18 +121,39 @@ def _concave(c: np.ndarray, row_logs: np.ndarray) -> Concave:
 
 
 def blahut_arimoto(c: Any, row_logs: np.ndarray, most: int, tolerance: float) -> Maximum:
-    """Return the bounds after at most `most` steps: each reads the matrix twice."""
+    """Return the bounds after at most `most` steps: each reads the matrix once, and one more time at the start."""
     r = best = np.full(c.shape[0], 1.0 / c.shape[0])
+    q = np.asarray(r @ c).ravel()
     lower, upper = 0.0, math.inf
-    for _ in range(most):
-        q = np.asarray(r @ c).ravel()
-        d = row_logs - np.asarray(c @ np.log(np.maximum(q, TINY))).ravel()
+    for left in reversed(range(most)):
+        log_q = np.log(np.maximum(q, TINY))
+        d, weighted = _step(c, row_logs, r, log_q) if left else (row_logs - c @ log_q, q)
         reached = float(r @ d)
         if reached >= lower:
             lower, best = reached, r
         upper = min(upper, float(d.max()))
         if upper - lower <= tolerance:
             break
-        weights = r * np.exp(d - d.max())
-        r = weights / weights.sum()
+        weights = r * np.exp(d)
+        r, q = weights / weights.sum(), weighted / weights.sum()
     return Maximum(best, lower, upper)
+
+
+def _step(c: Any, row_logs: np.ndarray, r: np.ndarray, log_q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (D_x = sum_y C_xy log(C_xy / q_y), sum_x r_x e^D_x C_xy): each row serves both while it is at hand.
+
+    No r_x e^D_x exceeds 1, since C_xy / q_y <= 1 / r_x.
+    """
+    if is_sparse(c):
+        d = row_logs - c @ log_q
+        return d, (r * np.exp(d)) @ c
+    d = np.empty(len(r))
+
+    def part(first: int, last: int) -> np.ndarray:
+        weighted = np.zeros(len(log_q))
+        for rows in panels(c, first, last):
+            d[rows] = row_logs[rows] - c[rows] @ log_q
+            weighted += (r[rows] * np.exp(d[rows])) @ c[rows]
+        return weighted
+
+    return d, np.add.reduce(in_parts(c, part))
