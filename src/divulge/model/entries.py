@@ -23,6 +23,9 @@ CLEAN = 1e-14
 
 _LONGEST_NUMBER = 400
 
+_PANEL = 1 << 16
+"""Entries that are copied and checked at a time: half a megabyte of float64."""
+
 Place = Callable[[tuple[int, ...]], str]
 
 
@@ -33,10 +36,7 @@ def entries(values: Any, argument: str, ndim: int, place: Place) -> np.ndarray:
     """
     array = _array(values, argument, ndim)
     if array.dtype != object:
-        if array.size and not (array.min() >= 0 and array.max() < math.inf):
-            index = tuple(int(i) for i in np.argwhere(~(array >= 0) | ~(array < math.inf))[0])
-            _refuse(argument, place(index), str(array[index]))
-        return array
+        return _fresh(array, argument, place)
     cells = array.ravel().tolist()
     parsed = [_number(cell, argument, place, i, array.shape) for i, cell in enumerate(cells)]
     if any(isinstance(cell, Rational) for cell in parsed):
@@ -44,6 +44,22 @@ def entries(values: Any, argument: str, ndim: int, place: Place) -> np.ndarray:
         out.ravel()[:] = [Fraction(cell) for cell in parsed]
         return out
     return np.array(parsed, dtype=np.float64).reshape(array.shape)
+
+
+def _fresh(values: np.ndarray, argument: str, place: Place) -> np.ndarray:
+    """Return a checked float64 copy, with 0.0 for -0.0, of which 1 / -0.0 = -inf would come.
+
+    It is made and checked in panels that fit the cache, so that a large array is read once.
+    """
+    out = np.empty(values.shape)
+    height = max(1, _PANEL // max(1, math.prod(values.shape[1:])))
+    for first in range(0, len(values), height):
+        panel = np.add(values[first : first + height], 0.0, out=out[first : first + height])
+        if panel.size and not (panel.min() >= 0 and panel.max() < math.inf):
+            inside = np.argwhere(~(panel >= 0) | ~(panel < math.inf))[0].tolist()
+            index = (first + inside[0], *inside[1:])
+            _refuse(argument, place(index), str(out[index]))
+    return out
 
 
 def _array(values: Any, argument: str, ndim: int) -> np.ndarray:
@@ -54,7 +70,7 @@ def _array(values: Any, argument: str, ndim: int) -> np.ndarray:
         hint = "wrap a single row in another list." if ndim == 2 and values.ndim == 1 else ""
         raise DivulgeError.of(argument, f"have {ndim} axes", "it", f"an array with {values.ndim}", hint)
     if values.dtype.kind == "f":
-        return _without_minus_zero(np.array(values, dtype=np.float64, order="C"))
+        return values
     if values.dtype.kind in "iuOUS":
         return values.astype(object)
     raise DivulgeError.of(argument, "hold numbers", "its dtype", str(values.dtype))
@@ -76,16 +92,10 @@ def _from_nested(values: Any, argument: str, ndim: int) -> np.ndarray:
     flat = [cell for row in rows for cell in row] if ndim == 2 else rows
     shape = (len(rows), len(rows[0]) if rows else 0) if ndim == 2 else (len(rows),)
     if all(type(cell) is float for cell in flat):
-        return _without_minus_zero(np.array(flat, dtype=np.float64).reshape(shape))
+        return np.array(flat, dtype=np.float64).reshape(shape)
     out = np.empty(shape, dtype=object)
     out.ravel()[:] = flat
     return out
-
-
-def _without_minus_zero(array: np.ndarray) -> np.ndarray:
-    """Return the array with 0.0 for -0.0, of which 1 / -0.0 = -inf would come."""
-    array += 0.0
-    return array
 
 
 def _is_sequence(values: Any) -> bool:
