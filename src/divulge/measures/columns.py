@@ -19,6 +19,9 @@ from divulge.model.channel import is_sparse
 _PANEL = 1 << 17
 """Entries in a panel: a megabyte of float64."""
 
+_SMALL = 1 << 16
+"""Entries in a panel that is worked on with as much space beside it."""
+
 _THREADED = 1 << 21
 """From this many entries on, two threads share the rows."""
 
@@ -143,9 +146,17 @@ def largest_joint(matrix: Any, weights: np.ndarray) -> np.ndarray:
     if matrix.dtype == object:
         joint = matrix * weights[:, None]
         return _exact_end(joint, exact.as_floats(joint), 1.0)[0]
-    if matrix.size <= _PANEL:
-        return (matrix * weights[:, None]).max(axis=0)
-    return _Sweep(matrix, ("joint_top",), weights).joint_top
+    if matrix.size <= _SMALL:
+        return np.maximum.reduce(matrix * weights[:, None], axis=0)
+
+    def part(first: int, last: int) -> np.ndarray:
+        top, space = np.zeros(matrix.shape[1]), np.empty((_height(matrix, _SMALL), matrix.shape[1]))
+        for rows in panels(matrix, first, last, _SMALL):
+            scaled = np.multiply(matrix[rows], weights[rows, None], out=space[: rows.stop - rows.start])
+            np.maximum(top, np.maximum.reduce(scaled, axis=0), out=top)
+        return top
+
+    return np.maximum.reduce(in_parts(matrix, part))
 
 
 def sums_of_c_log_c(matrix: Any) -> np.ndarray:
@@ -177,9 +188,14 @@ def shifts(matrix: Any, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return base, shift
 
 
-def panels(matrix: np.ndarray, first: int = 0, last: int | None = None) -> Iterator[slice]:
-    """Yield slices of rows whose blocks fit the cache."""
-    height = max(1, _PANEL // max(matrix.shape[1], 1))
+def _height(matrix: np.ndarray, size: int) -> int:
+    """Return the number of rows in a panel of about `size` entries."""
+    return min(len(matrix), max(1, size // max(matrix.shape[1], 1)))
+
+
+def panels(matrix: np.ndarray, first: int = 0, last: int | None = None, size: int | None = None) -> Iterator[slice]:
+    """Yield slices of rows whose blocks, of about `size` entries, fit the cache."""
+    height = _height(matrix, _PANEL if size is None else size)
     last = len(matrix) if last is None else last
     return (slice(i, min(i + height, last)) for i in range(first, last, height))
 
@@ -188,7 +204,7 @@ def in_parts(matrix: np.ndarray, work: Callable[[int, int], Any]) -> list[Any]:
     """Return [work(first, last)] over one or, for a large matrix, two ranges of rows on two threads."""
     if matrix.size < _THREADED:
         return [work(0, len(matrix))]
-    height = max(1, _PANEL // matrix.shape[1])
+    height = _height(matrix, _PANEL)
     middle = min(len(matrix), height * (-(-len(matrix) // height) // 2))
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(work, (0, middle), (middle, len(matrix))))
@@ -210,7 +226,7 @@ class _Sweep:
         self.joint_top = np.maximum.reduce([part.joint_top for part in parts])
 
     def _part(self, first: int, last: int) -> "_Running":
-        running = _Running(self.matrix.shape[1], min(last - first, max(1, _PANEL // self.matrix.shape[1])))
+        running = _Running(self.matrix.shape[1], _height(self.matrix, _PANEL))
         for rows in panels(self.matrix, first, last):
             for step in self._steps:
                 step(running, rows, self.matrix[rows])
@@ -237,10 +253,8 @@ class _Sweep:
         running.least = float(running.column.min()) if counting is None else 0.0
 
     def _take_joint_top(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
-        """Scale only the columns where the largest weight times the largest entry exceeds what is known already."""
+        """Scale, after the extremes, the columns where largest weight times largest entry exceed what is known already."""
         weights: Any = self.weights
-        if "extremes" not in self._wanted:
-            np.maximum.reduce(block, axis=0, out=running.top_here)
         np.multiply(running.top_here, weights[rows].max(), out=running.column)
         columns = np.flatnonzero(np.greater(running.column, running.joint_top, out=running.better))
         if len(columns) < block.shape[1] // 4:

@@ -14,9 +14,6 @@ from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
 
-_SMALL = 1 << 17
-"""Entries up to which the joint matrix is kept for further questions."""
-
 
 def bayes_vulnerability(joint: Any) -> Any:
     r"""Return sum_y max_x P_x C_xy, the probability of one right guess after seeing the outcome, in [p_max, 1].
@@ -30,15 +27,8 @@ def bayes_vulnerability(joint: Any) -> Any:
     Fraction(3, 4)
     """
     joint = as_joint(joint)
-    return total(_joint_top(joint))
-
-
-def _joint_top(joint: Joint) -> np.ndarray:
-    """Return max_x P(x, y) for each outcome: from the joint's own matrix while it is small enough to be kept."""
-    c = joint.c
-    if isinstance(c, np.ndarray) and c.dtype.kind == "f" and c.size <= _SMALL:
-        return joint.matrix.max(axis=0)
-    return largest_joint(c, joint.p)
+    top = largest_joint(joint.c, joint.p)
+    return total(top) if joint.exact else float(np.add.reduce(top))
 
 
 def min_entropy_leakage(joint: Any, unit: Unit = "nats") -> float:
@@ -57,7 +47,7 @@ def min_entropy_leakage(joint: Any, unit: Unit = "nats") -> float:
     1.0
     """
     joint = as_joint(joint)
-    return min_entropy_leakage_of(joint, _joint_top(joint), unit)
+    return min_entropy_leakage_of(joint, largest_joint(joint.c, joint.p), unit)
 
 
 def min_entropy_leakage_of(joint: Joint, joint_top: np.ndarray, unit: Unit) -> float:

@@ -113,7 +113,7 @@ class Channel(Tabled):
     @property
     def exact(self) -> bool:
         """Whether the entries are Fractions."""
-        return self.matrix.dtype == object
+        return self.matrix.dtype.hasobject
 
     @cached_property
     def floats(self) -> Any:

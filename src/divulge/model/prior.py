@@ -122,7 +122,7 @@ class Prior(Tabled):
     @property
     def exact(self) -> bool:
         """Whether the probabilities are Fractions."""
-        return self.probabilities.dtype == object
+        return self.probabilities.dtype.hasobject
 
     @cached_property
     def floats(self) -> np.ndarray:
