@@ -253,7 +253,7 @@ class _Sweep:
         running.least = float(running.column.min()) if counting is None else 0.0
 
     def _take_joint_top(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
-        """Scale, after the extremes, the columns where largest weight times largest entry exceed what is known already."""
+        """Scale, after the extremes, only columns where largest weight times largest entry exceeds what is known."""
         weights: Any = self.weights
         np.multiply(running.top_here, weights[rows].max(), out=running.column)
         columns = np.flatnonzero(np.greater(running.column, running.joint_top, out=running.better))
