@@ -95,3 +95,79 @@ def test_a_mixed_up_order_is_the_peers_not_ours():
     p, q = np.array([0.5, 0.5, 0.0]), np.array([0.45, 0.45, 0.1])
     assert dv.PrivacyLoss.between(p, q).epsilon(0.0) == pytest.approx(math.log(10 / 9))
     assert dv.epsilon_from_delta([p, q], 0.0).value == math.inf
+
+
+def opendp_measurements():
+    """OpenDP's mechanisms with their privacy maps at distance 1, and ours."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    real = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    whole = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+    return {
+        "gaussian": (dp.m.make_gaussian(*real, scale=10.0), dv.GaussianMechanism(10.0)),
+        "laplace": (dp.m.make_laplace(*real, scale=2.0), dv.LaplaceMechanism(2.0)),
+        "discrete gaussian": (dp.m.make_gaussian(*whole, scale=2.0), dv.DiscreteGaussianMechanism(2.0)),
+        "discrete laplace": (dp.m.make_laplace(*whole, scale=2.0), dv.DiscreteLaplaceMechanism(2.0)),
+        "randomized response": (dp.m.make_randomized_response_bool(prob=0.75), dv.RandomizedResponse(math.log(3))),
+    }
+
+
+def test_opendp_agrees_on_pure_and_concentrated_privacy():
+    for name, (measurement, mechanism) in opendp_measurements().items():
+        theirs = measurement.map(1)
+        ours = dv.zcdp_rho(mechanism).value if "gaussian" in name else dv.epsilon_from_delta(mechanism, 0.0).value
+        assert ours == pytest.approx(theirs, rel=1e-9), name
+        assert ours <= theirs * (1 + 1e-9), name
+
+
+def test_opendp_agrees_on_composition_and_on_what_concentrated_privacy_implies():
+    """A thousand Gaussians are rho = 5 there; from rho alone both say 20.55, and ours says 19.42 from the mechanism."""
+    import opendp.prelude as dp
+
+    gaussian, mechanism = opendp_measurements()["gaussian"]
+    both = dp.c.make_composition([gaussian] * 1000)
+    composed = dv.compose((mechanism, 1000))
+    assert composed.zcdp == pytest.approx(both.map(1.0), rel=1e-12)
+    curve = dp.c.make_zCDP_to_approxDP(both).map(1.0)
+    for delta in (1e-3, 1e-6, 1e-12):
+        theirs = curve.epsilon(delta)
+        assert dv.ZCDP(5).implies(dv.ADP, delta=delta).epsilon == pytest.approx(theirs, rel=1e-9)
+        assert dv.compose((dv.ZcdpRelease(0.005), 1000)).epsilon(delta).upper == pytest.approx(theirs, rel=1e-9)
+        assert composed.epsilon(delta).upper < theirs
+
+
+def test_opendp_is_looser_from_pure_to_concentrated_and_high_precision_says_so():
+    """epsilon^2 / 2 there, epsilon tanh(epsilon / 2) here: no order of randomized response asks for more."""
+    import opendp.prelude as dp
+
+    measurement = dp.c.make_pureDP_to_zCDP(opendp_measurements()["randomized response"][0])
+    epsilon = math.log(3)
+    theirs, ours = measurement.map(1), dv.LDP(epsilon).implies(dv.ZCDP, xi=0).rho
+    assert theirs == pytest.approx(epsilon**2 / 2, rel=1e-9)
+    assert ours == pytest.approx(epsilon * math.tanh(epsilon / 2), rel=1e-12)
+    with mp.workdps(40):
+        p = mp.mpf(3) / 4
+        for alpha in (1 + mp.mpf(10) ** -12, mp.mpf("1.5"), 2, 10, 1000):
+            divergence = mp.log(p**alpha * (1 - p) ** (1 - alpha) + (1 - p) ** alpha * p ** (1 - alpha)) / (alpha - 1)
+            assert divergence <= alpha * mp.mpf(ours) * (1 + mp.mpf(10) ** -11)
+
+
+def test_where_dp_accounting_leaves_the_truth_high_precision_sides_with_the_bracket():
+    """Far out its Fourier round-off shows: a negative delta, and a pure composition that is not pure any more."""
+    sides = [
+        pld.from_gaussian_mechanism(10.0, 1.0, side, value_discretization_interval=1e-3).self_compose(1000)
+        for side in (False, True)
+    ]
+    composed = dv.compose((dv.GaussianMechanism(10.0), 1000))
+    with mp.workdps(60):
+        mu = mp.sqrt(10)
+        for epsilon in (20, 30, 40):
+            truth = mp.ncdf(mu / 2 - epsilon / mu) - mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
+            found = composed.delta(epsilon)
+            assert found.lower <= truth <= found.upper <= truth * (1 + mp.mpf(10) ** -11)
+            low, high = (side.get_delta_for_epsilon(epsilon) for side in sides)
+            assert (low <= truth <= high) == (epsilon == 20)
+    laplace = pld.from_laplace_mechanism(1.0).self_compose(10)
+    assert laplace.get_epsilon_for_delta(0.0) == math.inf
+    assert dv.compose((dv.LaplaceMechanism(1.0), 10)).epsilon(0.0).upper == 10.0
