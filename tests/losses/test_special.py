@@ -68,6 +68,40 @@ def test_gaussian_mu_of_named_mechanisms():
     assert 0.9 < dv.gaussian_dp(dv.LaplaceMechanism(1.0)).value < expected
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dv.LaplaceMechanism(1.0),
+        dv.LaplaceMechanism(0.1),
+        dv.ExponentialMechanism(1.0),
+        dv.PoissonSampled(dv.LaplaceMechanism(1.0), 0.01),
+        dv.FixedSizeSampled(dv.LaplaceMechanism(1.0), 1, 10),
+        dv.PoissonSampled(dv.GaussianMechanism(1.0), 0.1),
+        dv.FixedSizeSampled(dv.GaussianMechanism(2.0), 1, 10),
+    ],
+    ids=repr,
+)
+def test_gaussian_mu_is_enclosed(mechanism):
+    """At the upper bound the Gaussian mechanism has a larger delta everywhere; below the lower bound somewhere less."""
+    found = dv.gaussian_dp(mechanism)
+    assert found.lower <= found.value
+    losses = mechanism.losses()
+    epsilons = np.linspace(0.0, min(losses[0].highest, 9.0), 200)
+    deltas = np.max([loss.delta(epsilons) for loss in losses], axis=0)
+    above = dv.GaussianMechanism(1 / found.value).losses()[0].delta(epsilons)
+    assert (deltas <= above * (1 + 1e-9) + 1e-15).all()
+    if losses[0].highest < math.inf:
+        assert found.value - found.lower <= 1e-7 * found.value
+        below = dv.GaussianMechanism(1 / (found.lower * 0.999)).losses()[0].delta(epsilons)
+        assert (deltas > below * (1 + 1e-12)).any()
+
+
+def test_gaussian_mu_of_densities_without_end_has_no_upper_bound():
+    found = dv.gaussian_dp(dv.DistributionPair(*PAIRS["norm"]))
+    assert found.value == math.inf
+    assert found.lower == pytest.approx(1.0, rel=1e-6)
+
+
 PAIRS = {
     "norm": (stats.norm(0, 1), stats.norm(1, 1)),
     "laplace": (stats.laplace(0, 1), stats.laplace(1, 1)),

@@ -12,6 +12,7 @@ from support import random_channel
 import divulge as dv
 from divulge.losses.mechanisms import MECHANISMS
 from divulge.losses.orders import clipped, curve_of
+from divulge.losses.subgaussian import sub_gaussian
 
 SEEDS = st.integers(0, 10**9)
 
@@ -166,6 +167,51 @@ def test_sub_gaussian_constant(seed):
     grown = np.log(np.exp(scale[:, None] * centred) @ loss.p)
     assert (2 * grown / scale**2 <= tau.tau**2 + 1e-8).all()
     assert tau.tau**2 >= loss.variance() - 1e-12
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dv.RandomizedResponse(0.01),
+        dv.RandomizedResponse(2.0),
+        dv.LaplaceMechanism(1.0),
+        dv.DiscreteLaplaceMechanism(1.0, 3),
+        dv.DiscreteGaussianMechanism(2.0),
+        dv.PoissonSampled(dv.LaplaceMechanism(1.0), 0.01),
+        dv.PoissonSampled(dv.GaussianMechanism(1.0), 0.3),
+    ],
+    ids=repr,
+)
+def test_sub_gaussian_bracket_holds_the_supremum(mechanism):
+    """No scale, sampled densely and in high precision for atoms, asks for more than the upper bound."""
+    for loss in mechanism.losses():
+        found = sub_gaussian(loss)
+        assert found.lower <= found.upper
+        bounded = loss.highest - loss.lowest < 100
+        assert found.upper - found.lower <= (2e-4 if bounded else 0.2) * found.upper
+        mean, width = loss.mean(), math.sqrt(loss.variance())
+        for l in [sign * s / width for sign in (1, -1) for s in np.geomspace(0.05, 4, 12)]:
+            grown = math.log(loss.expect(lambda t, l=l, mean=mean: np.exp(l * (t - mean))))
+            assert 2 * grown / (l * l) <= found.upper**2 * (1 + 1e-9) + 1e-9
+        assert found.lower**2 >= loss.variance() * (1 - 1e-9)
+
+
+def test_sub_gaussian_constant_of_a_biased_coin_is_the_one_of_kearns_and_saul():
+    """tau^2 = (1 - 2p) / (2 log((1 - p)/p)) times the squared range, for a coin of probability p."""
+    for p in (0.01, 0.2, 0.4):
+        found = sub_gaussian(dv.PrivacyLoss.between([p, 1 - p], [0.5, 0.5]))
+        width = math.log((1 - p) / p)
+        expected = math.sqrt((1 - 2 * p) / (2 * width)) * width
+        assert found.lower <= expected * (1 + 1e-12)
+        assert found.upper >= expected * (1 - 1e-12)
+        assert found.upper - found.lower <= 1e-7 * expected
+
+
+def test_zcdp_comes_with_a_bound_from_below():
+    for mechanism in (dv.RandomizedResponse(1.0), dv.LaplaceMechanism(0.5), channel(3)):
+        given = dv.zcdp_rho(mechanism, 0.01), dv.zcdp_xi(mechanism, 0.1), dv.approximate_zcdp_rho(mechanism, 0.01)
+        for found in given:
+            assert found.lower <= found.value <= found.lower + 1e-6 * (1 + abs(found.value))
 
 
 def test_dp_accounting_agrees_pair_by_pair():

@@ -127,7 +127,7 @@ class LaplaceLoss(_Ranged):
         e = numbers(epsilon, "epsilon")
         below = -np.expm1(np.minimum(e, 0.0))
         inside = -np.expm1((np.minimum(e, self.top) - self.top) / 2)
-        return like(np.where(e < -self.top, below, inside), e)
+        return like(np.where(e < -self.top, below, inside) + 0.0, e)
 
     def _epsilon(self, delta: float) -> float:
         if delta in (0, 1):

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from divulge.losses.loss import PrivacyLoss, order
+from divulge.losses.loss import Bracket, PrivacyLoss, order
 
 _TOLERANCE = 1e-12
 _MOST_INTERVALS = 4_000
@@ -110,32 +110,38 @@ def _level(loss: PrivacyLoss, delta: float) -> float:
 
 
 def supremum(curve: Curve, score: Score, up_to: float = math.inf) -> float:
-    """Return the supremum of the score over orders in (1, up_to], from above; within 1e-12 where it is not flat.
+    """Return the supremum of the score over orders in (1, up_to], from above."""
+    return between(curve, score, up_to).upper
+
+
+def between(curve: Curve, score: Score, up_to: float = math.inf) -> Bracket:
+    """Return bounds on the supremum of the score over orders in (1, up_to]; within 1e-12 where it is not flat.
 
     Over no order at all, up_to = 1, it is -inf.
     """
     if order(up_to) == 1:
-        return -math.inf
+        return Bracket(-math.inf, -math.inf)
     cap = score.capped(curve.rate, up_to)
     at = {a: curve.renyi(a) for a in [1.0, *(1.0 + np.geomspace(1e-6, min(up_to - 1.0, 15.0), 24)).tolist()]}
     best = max(score.of(a, d) for a, d in at.items())
     if math.inf in at.values() or best >= _nearly(cap) or (curve.highest == math.inf and up_to == math.inf):
-        return cap
+        return Bracket(min(best, cap), cap)
     last = max(at)
     while last < min(up_to, _LARGEST_ORDER) and score.of(last, curve.highest) > best + _TOLERANCE * (1 + abs(best)):
         last = min(2 * last, up_to)
         at[last] = curve.renyi(last)
         best = max(best, score.of(last, at[last]))
     further = score.of(last, curve.highest) if last < up_to else -math.inf
-    return min(cap, max(further, _between(curve, score, at, best)))
+    found = _inside(curve, score, at, best)
+    return Bracket(min(found.lower, cap), min(cap, max(further, found.upper)))
 
 
 def _nearly(cap: float) -> float:
     return cap - _TOLERANCE * (1 + abs(cap)) if cap < math.inf else cap
 
 
-def _between(curve: Curve, score: Score, at: dict[float, float], best: float) -> float:
-    """Return the supremum of the score between the orders of `at`, from above: branch and bound on chords."""
+def _inside(curve: Curve, score: Score, at: dict[float, float], best: float) -> Bracket:
+    """Return bounds on the supremum of the score between the orders of `at`: branch and bound on chords."""
     heap = [(-_under_chord(score, a, b, at), a, b) for a, b in pairwise(sorted(at))]
     heapify(heap)
     for _ in range(_MOST_INTERVALS):
@@ -147,7 +153,7 @@ def _between(curve: Curve, score: Score, at: dict[float, float], best: float) ->
         best = max(best, score.of(middle, at[middle]))
         heapreplace(heap, (-_under_chord(score, a, middle, at), a, middle))
         heappush(heap, (-_under_chord(score, middle, b, at), middle, b))
-    return max(best, -heap[0][0])
+    return Bracket(best, max(best, -heap[0][0]))
 
 
 def _under_chord(score: Score, a: float, b: float, at: dict[float, float]) -> float:

@@ -8,14 +8,18 @@ import numpy as np
 
 from divulge import exact
 from divulge.extras import require
+from divulge.losses import grid
 from divulge.losses.atoms import AtomicLoss
 from divulge.losses.closed import GaussianLoss
-from divulge.losses.loss import PrivacyLoss, like, probabilities
+from divulge.losses.densities import DensityLoss
+from divulge.losses.loss import Bracket, PrivacyLoss, like, probabilities
 from divulge.losses.subject import privacy_losses
-from divulge.losses.worst import Worst, worst
+from divulge.losses.worst import Worst, worst_bracket
 from divulge.model.record import Record
 
 _POINTS = 20_001
+_CELLS = 41
+"""Points of a loss whose every tail is a search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +84,11 @@ def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
     Returns
     -------
     Worst
-        In [0, +inf]. Between two atoms the trade-off is linear and the Gaussian one convex, so atoms decide; for
-        continuous losses an estimate from below over 20001 thresholds.
+        In [0, +inf], an upper bound, and `.lower` one from below. Between two atoms the trade-off is linear and the
+        Gaussian one convex, so atoms decide and the two are equal. A bounded continuous loss lies between its own tests
+        at 20001 thresholds and the atoms that no pair with the same cells is harder to tell apart than; a sampled
+        mechanism is also below the one that it samples. A `DistributionPair` without largest loss has no upper bound
+        but +inf: tails beyond 1e-290 decide.
 
     References
     ----------
@@ -93,12 +100,39 @@ def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
     >>> gaussian_dp(GaussianMechanism(sigma=2.0)).value
     0.5
     """
-    return worst(subject, _mu, neighbors)
+    return worst_bracket(subject, _mu_bounds, neighbors)
+
+
+def _mu_bounds(loss: PrivacyLoss) -> Bracket:
+    """Return bounds on the least mu of one pair."""
+    if isinstance(loss, GaussianLoss):
+        return Bracket(loss.mu, loss.mu)
+    lower = _mu(loss)
+    if isinstance(loss, AtomicLoss) or lower == math.inf:
+        return Bracket(lower, lower)
+    upper = _mu(_harder(loss)) if math.isfinite(loss.highest - loss.lowest) else math.inf
+    base = getattr(loss, "base", None) or getattr(getattr(loss, "removed", None), "base", None)
+    if base is not None:
+        upper = min(upper, _mu_bounds(base).upper)
+    return Bracket(min(lower, upper), upper)
+
+
+def _harder(loss: PrivacyLoss) -> AtomicLoss:
+    """Return atoms at the ends of cells of the loss: every pair with these cells is harder to tell apart."""
+    edges = np.linspace(loss.lowest, loss.highest, _CELLS if isinstance(loss, DensityLoss) else _POINTS)
+    found, last = grid.cells(loss, edges), grid.nudged(edges)[-1]
+    back = np.exp(-edges)
+    with np.errstate(invalid="ignore"):
+        low = np.clip((found.q - back[1:] * found.p) / (back[:-1] - back[1:]), 0.0, found.p)
+    p = np.append(low, float(loss.tail(last))) + np.append(0.0, found.p - low)
+    p = p / math.fsum(p.tolist())
+    q = p * back
+    kept = p > 0
+    return AtomicLoss(edges[kept], p[kept], q[kept] / math.fsum(q.tolist()), pair=loss.pair)
 
 
 def _mu(loss: PrivacyLoss) -> float:
-    if isinstance(loss, GaussianLoss):
-        return loss.mu
+    """Return the largest mu that a test at some threshold asks for."""
     if loss.infinite > 0 or loss.reverse().infinite > 0:
         return math.inf
     quantile = require("scipy.special", "science").ndtri
@@ -119,7 +153,8 @@ def _points(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
         kept, beta = (np.append(np.cumsum(mass[::-1])[::-1], 0.0) for mass in (p, q))
         return np.minimum(alpha, 1.0), np.minimum(beta, 1.0), np.minimum(kept, 1.0), np.minimum(found, 1.0)
     ends = (max(loss.lowest, -loss.reverse().epsilon(1e-290)), min(loss.highest, loss.epsilon(1e-290)))
-    t = np.linspace(*ends, _POINTS)[:-1]
+    t = np.linspace(*ends, _CELLS if isinstance(loss, DensityLoss) else _POINTS)[:-1]
+    t = np.where(t == 0, 1e-300, t)  # an atom at 0 belongs to one side of the test
     back = loss.reverse()
     return back.tail_under_q(-t), loss.tail_under_q(t), loss.tail(t), back.tail(-t)
 

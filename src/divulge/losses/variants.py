@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.losses.loss import PrivacyLoss, numbers, order
+from divulge.losses.loss import Bracket, PrivacyLoss, numbers, order
 from divulge.losses.neighbors import ordered_pairs
-from divulge.losses.orders import Curve, beyond, clipped, curve_of, per_order, supremum
-from divulge.losses.worst import Worst, worst, worst_delta
+from divulge.losses.orders import Curve, between, beyond, clipped, curve_of, per_order
+from divulge.losses.subgaussian import sub_gaussian
+from divulge.losses.worst import Worst, worst, worst_bracket, worst_delta
 from divulge.model.convert import as_channel
 from divulge.units import Unit, nats_per
 
@@ -236,6 +237,8 @@ def f_divergence(
 class MeanConcentrated:
     """(mu, tau): the mean loss is at most mu, and the loss minus its mean is tau-sub-Gaussian; the pairs of either.
 
+    No tau below `tau_lower` does.
+
     Examples
     --------
     >>> found = mean_concentrated([["3/4", "1/4"], ["1/4", "3/4"]])
@@ -247,12 +250,15 @@ class MeanConcentrated:
     tau: float
     mu_pair: Any
     tau_pair: Any
+    tau_lower: float
 
 
 def mean_concentrated(subject: Any, neighbors: Any = None) -> MeanConcentrated:
-    """Return mean-concentrated DP: the largest mean, in nats, and the least tau, an estimate from below within 1e-9.
+    """Return mean-concentrated DP: the largest mean, in nats, and the least tau, from above, with a bound from below.
 
-    tau^2 = sup over l != 0 of 2 log E_P[e^(l (L - E L))] / l^2, searched over l from 1e-4 to 1e4 times 1 / spread.
+    tau^2 = sup over l != 0 of 2 log E_P[e^(l (L - E L))] / l^2, between bounds about 1e-9 apart, relatively, for
+    bounded losses (1e-4 for discrete Gaussians); for sampled Gaussians the lower one is far below. +inf where nothing
+    bounds the tails of a `DistributionPair`.
 
     References
     ----------
@@ -266,50 +272,8 @@ def mean_concentrated(subject: Any, neighbors: Any = None) -> MeanConcentrated:
     (0.125, 0.5)
     """
     mean = worst(subject, lambda loss: loss.mean(), neighbors)
-    tau = worst(subject, sub_gaussian, neighbors)
-    return MeanConcentrated(mean.value, tau.value, mean.pair, tau.pair)
-
-
-def sub_gaussian(loss: PrivacyLoss) -> float:
-    """Return the least tau for which L - E[L] is tau-sub-Gaussian under P, from below within 1e-9; +inf if none.
-
-    Examples
-    --------
-    >>> sub_gaussian(PrivacyLoss.between([0.5, 0.5], [0.5, 0.5]))
-    0.0
-    """
-    if loss.infinite > 0:
-        return math.inf
-    if math.isinf(loss.highest):
-        return math.sqrt(2 * loss.rate)
-    mean, spread = loss.mean(), loss.highest - loss.lowest
-    if spread <= 0:
-        return 0.0
-
-    def level(l: float) -> float:
-        top = max(l * (loss.highest - mean), l * (loss.lowest - mean))
-        if top < 0.5:
-            grown = math.log1p(loss.expect(lambda t: np.expm1(l * (t - mean)) - l * (t - mean)))
-        else:
-            grown = top + math.log(loss.expect(lambda t: np.exp(l * (t - mean) - top)))
-        return 2 * grown / (l * l)
-
-    grid = np.geomspace(1e-4, 1e4, 161) / spread
-    scale = [*(-grid[::-1]).tolist(), *grid.tolist()]
-    values = [level(l) for l in scale]
-    k = int(np.argmax(values))
-    low, high = scale[max(k - 1, 0)], scale[min(k + 1, len(scale) - 1)]
-    found = max(values[k], _peak(level, low, high)) if low * high > 0 else values[k]
-    return math.sqrt(max(found, loss.variance()))
-
-
-def _peak(f: Callable[[float], float], low: float, high: float) -> float:
-    """Return the maximum of a unimodal f on [low, high] by golden section."""
-    share = (math.sqrt(5) - 1) / 2
-    for _ in range(60):
-        a, b = high - share * (high - low), low + share * (high - low)
-        low, high = (low, b) if f(a) > f(b) else (a, high)
-    return f((low + high) / 2)
+    tau = worst_bracket(subject, sub_gaussian, neighbors)
+    return MeanConcentrated(mean.value, tau.value, mean.pair, tau.pair, tau.lower)
 
 
 def zcdp_rho(
@@ -322,7 +286,8 @@ def zcdp_rho(
     Returns
     -------
     Worst
-        In [0, +inf], an upper bound within 1e-12 (1e-6 where D_alpha / alpha is nearly constant).
+        In [0, +inf], an upper bound; `.lower` is a lower one, within 1e-12 of it, or 1e-6 where D_alpha / alpha is
+        nearly constant; further below for sampled Gaussian mechanisms, whose orders are not followed to the end.
 
     References
     ----------
@@ -350,8 +315,8 @@ def zcdp_xi(subject: Any, rho: float, neighbors: Any = None, *, up_to: float = m
     >>> zcdp_xi(LaplaceMechanism(scale=1.0), rho=0.0).value  # pure DP
     1.0
     """
-    found = worst(subject, lambda loss: supremum(curve_of(loss), beyond(_nats(rho, "rho", unit)), up_to), neighbors)
-    return _in(unit, found)
+    score = beyond(_nats(rho, "rho", unit))
+    return _in(unit, worst_bracket(subject, lambda loss: between(curve_of(loss), score, up_to), neighbors))
 
 
 def approximate_zcdp_rho(
@@ -412,7 +377,12 @@ def _of_curves(
     unit: Unit = "nats",
 ) -> Worst:
     score = per_order(_nats(xi, "xi", unit))
-    return _in(unit, worst(subject, lambda loss: max(0.0, supremum(curve(loss), score, up_to)), neighbors))
+
+    def least(loss: PrivacyLoss) -> Bracket:
+        found = between(curve(loss), score, up_to)
+        return Bracket(max(0.0, found.lower), max(0.0, found.upper))
+
+    return _in(unit, worst_bracket(subject, least, neighbors))
 
 
 def _nats(value: float, argument: str, unit: Unit) -> float:
@@ -420,4 +390,4 @@ def _nats(value: float, argument: str, unit: Unit) -> float:
 
 
 def _in(unit: Unit, found: Worst) -> Worst:
-    return Worst(found.value / nats_per(unit), found.pair)
+    return Worst(found.value / nats_per(unit), found.pair, found.lower / nats_per(unit))

@@ -1,13 +1,13 @@
 """The worst ordered pair: a measure of one privacy loss, maximized over all pairs of a subject."""
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from divulge.losses.atoms import AtomicLoss
-from divulge.losses.loss import PrivacyLoss, like, numbers
+from divulge.losses.loss import Bracket, PrivacyLoss, like, numbers
 from divulge.losses.neighbors import ordered_pairs
 from divulge.losses.subject import as_subject, privacy_losses
 from divulge.model.channel import Channel
@@ -20,7 +20,8 @@ _CLOSE = 1e-12
 class Worst:
     """A value and the ordered pair (secret of P, secret of Q) that reaches it; for an array of questions, arrays.
 
-    `float(worst)` is the value.
+    `float(worst)` is the value. Where that is a bound from above found by a search, `lower` is one from below; else
+    they are equal.
 
     Examples
     --------
@@ -31,6 +32,12 @@ class Worst:
 
     value: Any
     pair: Any
+    lower: Any = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Take the value for its own bound from below where none is given."""
+        if self.lower is None:
+            object.__setattr__(self, "lower", self.value)
 
     def __float__(self) -> float:
         return float(self.value)
@@ -53,6 +60,20 @@ def worst(
         values.append(measure(loss))
     at = int(np.argmin(values) if least else np.argmax(values))
     return Worst(values[at], pairs[at])
+
+
+def worst_bracket(subject: Any, measure: Callable[[PrivacyLoss], Bracket], neighbors: Any = None) -> Worst:
+    """Return the largest upper bound over the ordered pairs, its pair, and the largest lower bound.
+
+    Examples
+    --------
+    >>> found = worst_bracket([[0.5, 0.5], [0.25, 0.75]], lambda loss: Bracket(0.0, loss.mean()))
+    >>> found.pair, found.lower
+    ((0, 1), 0.0)
+    """
+    found = [(measure(loss), loss.pair) for loss in privacy_losses(subject, neighbors)]
+    best, pair = max(found, key=lambda one: one[0].upper)
+    return Worst(best.upper, pair, max(bracket.lower for bracket, _ in found))
 
 
 def worst_delta(subject: Any, epsilon: Any, neighbors: Any = None) -> Worst:
