@@ -172,6 +172,17 @@ def test_a_release_that_tells_no_frequencies_is_announced_before_a_row_is_drawn(
     assert all(low <= p <= high for low, p, high in zip(found.lower, truth, found.upper, strict=True))
 
 
+def test_a_design_takes_no_longer_than_it_may() -> None:
+    """120 values of different frequency: after a second the design lacks something, which the receipt says."""
+    column = pa.table({"x": np.repeat(np.arange(120), np.arange(1, 121))})
+    receipt = dv.release(column, column="x", guarantee="ldp=1", time_limit=1.0)
+    assert receipt.guarantees["ldp"] <= 1
+    assert any("was stopped after 1 s" in said for said in receipt.warnings)
+    wide = pa.table({"x": pa.array(range(1025))})
+    with pytest.raises(dv.DivulgeError, match=r"at most 1,024 values.*'x' is 1,025"):
+        dv.release(wide, column="x", guarantee="ldp=1")
+
+
 def test_what_cannot_be_inverted_is_refused_when_it_must_be(people: pa.Table, mechanism: dv.Channel) -> None:
     constant = dv.Channel(np.full((4, 2), 0.5), mechanism.secrets, ["a", "b"])
     assert "it tells 1 of 4" in dv.release(people, column="region", mechanism=constant).warnings[-1]

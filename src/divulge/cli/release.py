@@ -45,6 +45,9 @@ def command(
     invertible: Annotated[
         bool, typer.Option("--invertible", help="Only a mechanism from which frequencies can be estimated.")
     ] = False,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", metavar="SECONDS", help="Of a design; then the best one so far is taken.")
+    ] = 60.0,
     force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
     receipt: Annotated[
         Path | None, typer.Option("--receipt", metavar="FILE", help="Where the receipt goes, if not beside the output.")
@@ -75,7 +78,8 @@ def command(
         done = dv.release(
             table, out, column=column[0] if len(column) == 1 else column, mechanism=channel, guarantee=guarantee,
             utility=utility, prior=None if prior is None else read_prior(prior, channel), null_as=null_as,
-            only_column=only_column, raise_small=raise_small, invertible=invertible, force=force, receipt=receipt,
+            only_column=only_column, raise_small=raise_small, invertible=invertible,
+            time_limit=time_limit, force=force, receipt=receipt,
             ledger=None if no_ledger else default_ledger(ledger), budget=budget, source_name=source_name,
             engine=engine, unit=unit, progress=progress, warn=note,
         )  # fmt: skip

@@ -22,6 +22,12 @@ from divulge.units import Unit
 MOST_SECRETS = 512
 """Up to so many combinations of several columns are designed for as one secret."""
 
+MOST_DESIGNED = 1024
+"""For so many values of one column a mechanism is designed at most."""
+
+WORTH_TELLING = 0.001
+"""From this share of utility on that a design may lack, a release says so."""
+
 COUNTED = "counted from the released column itself: the mechanism tells how often each value occurs"
 
 
@@ -36,13 +42,14 @@ def mechanisms_for(
     null_as: Hashable,
     raise_small: bool,
     invertible: bool,
-) -> list[Mechanism]:
-    """Return one mechanism for each group of columns: those given, or those designed for the guarantee."""
+    time_limit: float,
+) -> tuple[list[Mechanism], list[str]]:
+    """Return a mechanism for each group of columns, given or designed for the guarantee, and what to know of it."""
     if mechanism is None and not guarantees:
         raise DivulgeError("give a mechanism or a guarantee; there is neither.")
     if mechanism is None:
         kept = tuple(one.read_in(unit, to_keep=True) for one in guarantees)
-        return _designed(source, columns, kept, utility, prior, null_as, invertible)
+        return _designed(source, columns, kept, utility, prior, null_as, invertible, time_limit)
     if isinstance(mechanism, Mapping) and len(columns) > 1 and set(mechanism) == set(columns):
         groups = [((name,), mechanism[name]) for name in columns]
     else:
@@ -59,7 +66,7 @@ def mechanisms_for(
     if invertible:
         for one in chosen:
             right_inverse(one.channel.exact)
-    return chosen
+    return chosen, []
 
 
 def certified(columns: tuple[str, ...], channel: IntegerChannel, prior: Prior | None, prior_source: str) -> Mechanism:
@@ -93,7 +100,8 @@ def _designed(
     prior: Any,
     null_as: Hashable,
     invertible: bool,
-) -> list[Mechanism]:
+    time_limit: float,
+) -> tuple[list[Mechanism], list[str]]:
     """Return mechanisms designed for the guarantees: one for all columns while their combinations are few enough.
 
     Beyond that each of the k columns gets its share, epsilon/k of ldp, which together are epsilon-ldp and therefore
@@ -111,20 +119,31 @@ def _designed(
             )
         epsilon = min(float(one.values()["epsilon"]) for one in guarantees)
         share = (LDP(epsilon / len(columns) * (1 - 2**-40)),)
-        return [
-            part for name in columns for part in _designed(source, (name,), share, utility, None, null_as, invertible)
-        ]
+        apart = [_designed(source, (name,), share, utility, None, null_as, invertible, time_limit) for name in columns]
+        return [part for parts, _ in apart for part in parts], [said for _, notes in apart for said in notes]
     if known is None:
         assert counts is not None
         known = prior_of(counts, null_as)
-    channel = design(known, *guarantees, utility=utility).channel
+    if not len(known) <= MOST_DESIGNED:
+        raise DivulgeError.of(
+            "column", f"have at most {MOST_DESIGNED:,} values to design for", f"the number of {', '.join(map(repr, columns))}",
+            f"{len(known):,}", "merge values into fewer groups, or give a mechanism.",
+        )  # fmt: skip
+    made = design(known, *guarantees, utility=utility, time_limit=time_limit)
+    channel, notes = made.channel, list[str]()
     if invertible and rank(channel.floats) < len(known):
         channel = least_spread(known, guarantees)
+    elif made.relative_gap > WORTH_TELLING:
+        notes.append(
+            f"The design for {', '.join(map(repr, columns))} was stopped after {time_limit:g} s: it keeps at least "
+            f"{1 - made.relative_gap:.1%} of what the best mechanism under the guarantee keeps. Hint: time_limit "
+            "(--time-limit) allows it longer."
+        )
     whole = IntegerChannel.of(_named(channel, known))
     chosen = [certified(columns, whole, known, "given" if counts is None else COUNTED)]
     for guarantee in guarantees:
         _check(guarantee, chosen)
-    return chosen
+    return chosen, notes
 
 
 def least_spread(prior: Prior, guarantees: tuple[Any, ...]) -> Channel:

@@ -49,6 +49,7 @@ def release(
     only_column: bool = False,
     raise_small: bool = False,
     invertible: bool = False,
+    time_limit: float = 60.0,
     force: bool = False,
     receipt: str | os.PathLike[str] | None = None,
     ledger: Any = None,
@@ -90,6 +91,8 @@ def release(
     invertible : bool
         Only release what frequencies can be estimated from. Where the design for a guarantee cannot be inverted, the
         named mechanism under the same guarantee whose estimates vary least takes its place.
+    time_limit : float
+        Seconds that a design may take; what is found by then is released, and the receipt says what it may lack.
     force : bool
         Replace an output that exists.
     receipt : path, optional
@@ -139,9 +142,10 @@ def release(
     outputs = _outputs(chosen_engine, sink, receipt, force)
     several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
     wanted = tuple(as_guarantee(one) for one in several)
-    chosen = mechanisms_for(
-        chosen_engine.counted, columns, mechanism, wanted, unit, utility, prior, null_as, raise_small, invertible
-    )
+    chosen, notes = mechanisms_for(
+        chosen_engine.counted, columns, mechanism, wanted, unit, utility, prior, null_as, raise_small, invertible,
+        time_limit,
+    )  # fmt: skip
     plan = Plan(tuple(Part.of(part, null_as) for part in chosen), table.schema, only_column, table.codable)
     total = together([Spent(m.columns, m.channel, m.prior) for m in chosen], None)
     if len(chosen) == 1:
@@ -149,7 +153,7 @@ def release(
     made = Receipt(
         mechanisms=tuple(chosen), guarantees=total, rows=0, source=table.name,
         output=None if outputs.sink is None else outputs.sink.name, null_as=null_as, untouched=plan.untouched,
-        warnings=_warnings(plan), created=now(), version=__version__,
+        warnings=(*_warnings(plan), *notes), created=now(), version=__version__,
     )  # fmt: skip
     for warning in made.warnings:
         warn(warning)
