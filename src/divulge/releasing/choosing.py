@@ -113,9 +113,9 @@ def _designed(
     counts = None if known is not None else contingency(source, columns)
     if counts is not None and len(counts.counts) > MOST_SECRETS and len(columns) > 1:
         if not all(one.kind in ("ldp", "pml", "pmc", "lip") for one in guarantees):
-            names = ", ".join(map(str, guarantees))
+            given = ", ".join(map(str, guarantees))
             raise DivulgeError.of(
-                "guarantee", "be ldp, pml, pmc or lip for so many combinations of columns", "it", names
+                "guarantee", "be ldp, pml, pmc or lip for so many combinations of columns", "it", given
             )
         epsilon = min(float(one.values()["epsilon"]) for one in guarantees)
         share = (LDP(epsilon / len(columns) * (1 - 2**-40)),)
@@ -124,9 +124,10 @@ def _designed(
     if known is None:
         assert counts is not None
         known = prior_of(counts, null_as)
+    names = ", ".join(map(repr, columns))
     if not len(known) <= MOST_DESIGNED:
         raise DivulgeError.of(
-            "column", f"have at most {MOST_DESIGNED:,} values to design for", f"the number of {', '.join(map(repr, columns))}",
+            "column", f"have at most {MOST_DESIGNED:,} values to design for", f"the number of {names}",
             f"{len(known):,}", "merge values into fewer groups, or give a mechanism.",
         )  # fmt: skip
     made = design(known, *guarantees, utility=utility, time_limit=time_limit)
@@ -135,9 +136,8 @@ def _designed(
         channel = least_spread(known, guarantees)
     elif made.relative_gap > WORTH_TELLING:
         notes.append(
-            f"The design for {', '.join(map(repr, columns))} was stopped after {time_limit:g} s: it keeps at least "
-            f"{1 - made.relative_gap:.1%} of what the best mechanism under the guarantee keeps. Hint: time_limit "
-            "(--time-limit) allows it longer."
+            f"The design for {names} was stopped after {time_limit:g} s, with {made.objective} {made.utility:.4g} where "
+            f"{made.side} {made.bound:.4g} is possible. Hint: time_limit (--time-limit) allows it longer."
         )
     whole = IntegerChannel.of(_named(channel, known))
     chosen = [certified(columns, whole, known, "given" if counts is None else COUNTED)]
