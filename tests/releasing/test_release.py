@@ -255,6 +255,11 @@ def test_bad_requests_are_refused(people: pa.Table, mechanism: dv.Channel, tmp_p
         with pytest.raises(dv.DivulgeError, match=message):
             dv.release(source, **arguments)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["people.parquet"]
+    twice = pa.table([people["region"], people["age"], people["age"]], names=["region", "age", "age"])
+    with pytest.raises(dv.InputFileError, match="must have one column 'age'; it has 2"):
+        dv.release(twice, column="region", mechanism=mechanism)
+    alone = dv.release(twice, column="region", mechanism=mechanism, only_column=True)
+    assert alone.table.column_names == ["region"]
     assert source.read_bytes() == before
 
 

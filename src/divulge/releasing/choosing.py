@@ -136,8 +136,8 @@ def _designed(
         channel = least_spread(known, guarantees)
     elif made.relative_gap > WORTH_TELLING:
         notes.append(
-            f"The design for {names} was stopped after {time_limit:g} s, with {made.objective} {made.utility:.4g} where "
-            f"{made.side} {made.bound:.4g} is possible. Hint: time_limit (--time-limit) allows it longer."
+            f"The design for {names} was stopped after {time_limit:g} s, with {made.objective} {made.utility:.4g} "
+            f"where {made.side} {made.bound:.4g} is possible. Hint: time_limit (--time-limit) allows it longer."
         )
     whole = IntegerChannel.of(_named(channel, known))
     chosen = [certified(columns, whole, known, "given" if counts is None else COUNTED)]

@@ -139,6 +139,7 @@ def release(
     if not columns or len(set(columns)) != len(columns):
         raise DivulgeError.of("column", "name one column, or several different ones", "it", repr(column))
     table.require_values(columns)
+    table.require_columns([] if only_column else table.schema.names)
     outputs = _outputs(chosen_engine, sink, receipt, force)
     several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
     wanted = tuple(as_guarantee(one) for one in several)
