@@ -1,13 +1,15 @@
 """Noise on numbers against its definition: high-precision quadrature, grids, draws, and exact sums."""
 
 import math
+from collections.abc import Callable
+from itertools import pairwise
 
 import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import integrate, stats
 
 import divulge as dv
 from divulge.noise.families import FAMILIES, as_noise
@@ -521,3 +523,34 @@ def test_stated_errors_cover_peaks_narrower_than_doubles_resolve(scale: float) -
     m = dv.NoiseMechanism("laplace", "rademacher()", scale=scale)
     for found in (m.mean_pml(), m.mutual_information()):
         assert abs(found.value - math.log(2)) <= found.error + 1e-12
+
+
+def test_arguments_of_scipy_go_by_name_too() -> None:
+    by_name, by_place = (dv.NoiseMechanism("laplace", text, scale=1.0) for text in ("expon(scale=2)", "expon(0, 2)"))
+    assert by_name.pml(1.3) == by_place.pml(1.3)
+    assert dv.NoiseMechanism("laplace", "binom(n=3, p=1/4)", scale=1.0).secret.values.tolist() == [0, 1, 2, 3]
+    for wrong in ("expon(scale=x)", "expon(width=2)", "expon(2, loc=1, 3, 4)", "expon(=2)"):
+        with pytest.raises(dv.DivulgeError):
+            dv.NoiseMechanism("laplace", wrong, scale=1.0)
+
+
+def test_a_secret_unbounded_on_one_side_has_outcomes_on_both() -> None:
+    """X ~ Exp(mean 2) and Laplace(1) noise: f(y) in closed form, I(X; Y) = h(Y) - 1 - log 2 and E pml likewise."""
+
+    def density(y: float) -> float:
+        rate = 0.5
+        if y < 0:
+            return rate / 2 * math.exp(y) / (1 + rate)
+        return rate / 2 * ((math.exp(-rate * y) - math.exp(-y)) / (1 - rate) + math.exp(-rate * y) / (1 + rate))
+
+    def mean(f: Callable[[float], float], *ends: float) -> float:
+        return sum(integrate.quad(lambda y: density(y) * f(density(y)), *part)[0] for part in pairwise(ends))
+
+    entropy = mean(lambda p: -math.log(p), -40, 0, 20, 120)
+    mechanism = dv.NoiseMechanism("laplace", "expon(0, 2)", scale=1.0)
+    found = mechanism.mutual_information()
+    assert found.value == pytest.approx(entropy - 1 - math.log(2), abs=1e-8)
+    assert found.error < 1e-8
+    # pml(y) = log (1/2) / f(y) for y >= 0 and log (1/2) e^y / f(y) = log 3 below 0, where f(y) = e^y / 6
+    leaked = density(0.0) * math.log(3) + mean(lambda p: math.log(0.5 / p), 0, 20, 120)
+    assert mechanism.mean_pml().value == pytest.approx(leaked, abs=1e-8)

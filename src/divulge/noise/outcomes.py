@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from divulge.noise.mechanism import NoiseMechanism
 
 _FAR = 1e-17
+_LEVELS = np.geomspace(_FAR, 0.5, 24)
+"""How rare the values of a secret are around which outcomes are taken: those of heavy tails are far apart."""
+
 _MOST_MARKS = 40_000
 _MOST_STEPS = 2_000_000
 
@@ -83,9 +86,11 @@ def points(mechanism: "NoiseMechanism") -> np.ndarray:
     low, high = max(law.low, first), min(law.high, last)
     scale = min(noise.parameters.get("scale", 1.0), last - first)
     coarse = 1 if isinstance(law, FiniteLaw) or getattr(law, "closed", None) else 4  # else costly: be sparing
-    inner = np.linspace(low, high, 64 // coarse + 1)
-    outer = np.geomspace(0.05 * scale, max(last - high, scale), 48 // coarse)
-    parts = [inner, high + outer, low - outer]
+    above, below = (np.geomspace(0.05 * scale, max(far, scale), 48 // coarse) for far in (last - high, low - first))
+    parts = [np.linspace(low, high, 64 // coarse + 1), high + above, low - below]
+    if isinstance(law, ContinuousLaw) and not law.bounded:
+        parts.append(law.secret.continuous.ppf(_LEVELS))
+        parts.append(law.secret.continuous.isf(_LEVELS))
     if isinstance(law, FiniteLaw) and not law.finer_than_noise:
         jumps = np.zeros(1) if noise.jumps is None else noise.jumps(last - first)
         if len(law.locations) * len(jumps) <= _MOST_MARKS:

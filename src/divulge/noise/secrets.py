@@ -181,6 +181,13 @@ def _number(text: str) -> float:
         ) from None
 
 
+def _arguments(text: str) -> tuple[list[float], dict[str, float]]:
+    """Return the numbers in "2, scale=3" by place and by name."""
+    parts = [part.rpartition("=") for part in text.split(",")] if text else []
+    named = {name.strip(): _number(value) for name, equals, value in parts if equals}
+    return [_number(value) for _, equals, value in parts if not equals], named
+
+
 def _values(arguments: str) -> Secret:
     pairs = [part.split(":") for part in arguments.split(",")]
     if any(len(pair) != 2 for pair in pairs):
@@ -256,8 +263,8 @@ def parse(text: str) -> Secret:
     name, inside = match.group(1).lower(), match.group(2).strip()
     if name == "values":
         return _values(inside)
-    arguments = [_number(part) for part in inside.split(",")] if inside else []
-    if name in NAMED:
+    arguments, named = _arguments(inside)
+    if name in NAMED and not named:
         wanted, build = NAMED[name]
         if len(arguments) != wanted:
             raise DivulgeError.of(
@@ -269,7 +276,7 @@ def parse(text: str) -> Secret:
     if not isinstance(family, (stats.rv_continuous, stats.rv_discrete)):
         raise DivulgeError.of("secret", "name a known distribution", "it", repr(name[:40]))
     try:
-        frozen: Any = family(*arguments)
+        frozen: Any = family(*arguments, **named)
         if not np.isfinite(frozen.support()[0]) and np.isnan(frozen.support()[0]):
             raise ValueError
     except (TypeError, ValueError):
