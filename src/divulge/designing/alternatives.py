@@ -5,6 +5,7 @@ from typing import Any
 
 from divulge.designing.design import Design
 from divulge.designing.named import FAMILIES, tuned
+from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.measures.capacity import maximal_leakage
 from divulge.measures.density import ldp, pmc, pml
@@ -72,6 +73,8 @@ def alternatives(design: Design) -> Alternatives:
 
 def best_of(design: Design, family: str) -> Alternative | None:
     """Return the best member of a family that keeps the guarantees of the design; None where none has a utility."""
+    if design.priors is not None:
+        raise DivulgeError.of("prior", "be one prior to compare with named mechanisms", "it", "a set of priors")
     sign = -1.0 if design.minimized else 1.0
     found = [(design.utility_of(n.channel), n) for n in tuned(FAMILIES[family], design.prior, design.guarantees)]
     known = [(value, n) for value, n in found if value is not None]

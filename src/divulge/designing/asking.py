@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, cast
 
 import numpy as np
@@ -55,8 +56,9 @@ def design(
 
     Parameters
     ----------
-    prior : Prior, or what converts to one, of N secrets; or a set of priors such as L1Ball
-        With a set the guarantees hold under every prior of it, and a linear score counts under the worst.
+    prior : Prior, or what converts to one, of N secrets; a series of text; or a set of priors such as L1Ball
+        The values of a series of text are counted. With a set the guarantees hold under every prior of it, and a
+        linear score counts under the worst.
     *guarantees : Guarantee or text such as "pml=0.5"
         PML, PMC, LIP, ALIP, LDP (or DP), lift, lift capacity, Bayes capacity, maximal leakage; all are kept at once.
     utility : str, convex function of an array of lifts, Score, matrix of scores (N, M), or Gain or Cost of a reader
@@ -103,11 +105,11 @@ def design(
     score = as_score(utility)
     if bits not in range(FEWEST_BITS, MOST_BITS + 1):
         raise DivulgeError.of("bits", f"be a whole number from {FEWEST_BITS} to {MOST_BITS}", "it", repr(bits))
-    if time_limit is not None and not time_limit >= 0:
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit >= 0):
         raise DivulgeError.of("time_limit", "be a number of seconds that is at least 0", "it", repr(time_limit))
     effort = Effort(deadline=math.inf if time_limit is None else started + time_limit, progress=progress)
     if not isinstance(prior, PriorSet):
-        prior = as_prior(prior)
+        prior = _prior(prior)
     elif score is None:
         raise DivulgeError.of(
             "utility", "be a linear score for a set of priors", "it", "another one", 'such as "hamming".'
@@ -126,14 +128,24 @@ def design(
     raise request.refusal(promised, time_limit, wanted) or _short(request.under((), effort), wanted)
 
 
+def _prior(value: Any) -> Prior:
+    """Return a Prior, also from a series of text, whose values are counted."""
+    try:
+        return as_prior(value)
+    except DivulgeError:
+        if hasattr(value, "value_counts") and isinstance(next(iter(value), None), str):
+            return Prior.from_column(value)
+        raise
+
+
 def _wanted(at_least: float | None, at_most: float | None, least: bool) -> float | None:
     """Return the utility asked for, None when none is."""
     asked, other = ("at_most", "at_least") if least else ("at_least", "at_most")
     wanted, unused = (at_most, at_least) if least else (at_least, at_most)
     if unused is not None:
         raise DivulgeError.of(other, f"be given as {asked}", "the utility", f"{'a' if least else 'no'} distortion")
-    if wanted is not None and not math.isfinite(wanted):
-        raise DivulgeError.of(asked, "be a finite number", "it", str(wanted))
+    if wanted is not None and not (isinstance(wanted, Real) and math.isfinite(wanted)):
+        raise DivulgeError.of(asked, "be a finite number", "it", repr(wanted))
     return wanted
 
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from divulge import exact
 from divulge.designing.limits import Limits
 from divulge.errors import DivulgeError
 
@@ -36,7 +37,7 @@ class Checker:
         divisor = math.gcd(*whole)
         slack = Fraction(len(whole) + 8, 2**51) if prior.dtype != object else Fraction(0)
         tight = Limits(
-            Fraction(limits.low) * (1 + slack),
+            min(Fraction(limits.low) * (1 + slack), Fraction(1)),
             *(v if v == math.inf else max(Fraction(v) * (1 - slack), Fraction(1))
               for v in (limits.high, limits.ratio, limits.capacity)),
         )  # fmt: skip
@@ -76,8 +77,9 @@ def certified(weights: np.ndarray, lifts: np.ndarray, checker: Checker, bits: in
     column that says nothing joins another one, or with `apart` stays an outcome of its own where it would fill zeros.
     """
     whole = 2**bits
-    room = min(1.0, *(float(abs(v - 1)) for v in (checker.limits.low, checker.limits.high, checker.limits.ratio,
-                                                  checker.limits.capacity)))  # fmt: skip
+    limits = checker.limits
+    around = (limits.low, limits.high, limits.ratio, limits.capacity)
+    room = min(1.0, *(exact.as_float(abs(v - 1)) for v in around))
     keep = weights * whole >= 1
     weights, lifts = weights[keep], lifts[:, keep]
     spare = 16.0 * (lifts.shape[1] + 16) / max(room, 1e-12) / whole

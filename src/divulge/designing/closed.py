@@ -19,7 +19,8 @@ _EDGE = 1e-13
 
 def _optimal(problem: Problem, weights: np.ndarray, vertices: Vertices) -> Mixture:
     value = math.fsum((weights * vertices.utility(problem.classes, problem.utility)).tolist())
-    return Mixture(weights, vertices, value + 1e-14 * problem.secrets * max(abs(value), 1e-300), problem.classes)
+    rounding = problem.secrets * (1e-14 * abs(value) + 2.0**-52)
+    return Mixture(weights, vertices, value + rounding, problem.classes)
 
 
 def nothing(problem: Problem) -> Mixture | None:

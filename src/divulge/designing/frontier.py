@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from divulge.designing.named import FAMILIES
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee
-from divulge.model.convert import as_prior
+from divulge.measures.robust import PriorSet
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 
@@ -116,8 +117,8 @@ def least_epsilon(
     if (at_least is None) == (at_most is None):
         raise DivulgeError.of("at_least", "be given, or at_most for a distortion", "the two", "both or neither given")
     sign, wanted = (1.0, at_least) if at_least is not None else (-1.0, at_most)
-    if wanted is None or not math.isfinite(wanted):
-        raise DivulgeError.of("at_least", "be a finite number", "it", str(wanted))
+    if not (isinstance(wanted, Real) and math.isfinite(wanted)):
+        raise DivulgeError.of("at_least", "be a finite number", "it", repr(wanted))
 
     def at(value: float) -> Design:
         return design(prior, _guarantee(kind, value), *others, utility=utility, **options)
@@ -208,7 +209,7 @@ class Frontier(Tabled, Record):
         first = self.designs[0]
         ax.set_xlabel(f"{self.kind.title}" + (" (nats)" if PARAMETERS[_level(self.kind)].logarithmic else ""))
         ax.set_ylabel(first.objective + (" (nats)" if first.logarithmic else ""))
-        ax.legend(fontsize=8, loc="best")
+        ax.legend(fontsize=8, loc="upper right" if first.minimized else "upper left")
         return ax
 
     def _curves(self) -> dict[str, np.ndarray]:
@@ -256,11 +257,14 @@ def frontier(
     [0.5, 0.5761, 0.787]
     """
     _level(kind)
-    prior = as_prior(prior)
-    levels = np.array([float(e) for e in epsilons])
+    try:
+        levels = np.array([float(e) for e in epsilons])
+    except (TypeError, ValueError):
+        raise DivulgeError.of("epsilons", "be a sequence of numbers", "it", repr(epsilons)) from None
     if not len(levels):
         raise DivulgeError.of("epsilons", "hold at least one level", "it", "empty")
-    names = tuple(FAMILIES) if named is None else tuple(named)
+    every = () if isinstance(prior, PriorSet) else tuple(FAMILIES)
+    names = every if named is None else tuple(named)
     for name in names:
         if name not in FAMILIES:
             raise DivulgeError.of("named", f"be among {', '.join(FAMILIES)}", "a name", repr(name))

@@ -28,7 +28,7 @@ class Limits:
 
     def floats(self) -> "Limits":
         """Return the same limits as floats."""
-        return Limits(float(self.low), float(self.high), float(self.ratio), float(self.capacity))
+        return Limits(*map(exact.as_float, (self.low, self.high, self.ratio, self.capacity)))
 
     def meet(self, other: "Limits") -> "Limits":
         """Return the limits that hold exactly when both do."""

@@ -168,6 +168,6 @@ def as_score(utility: Any) -> Score | None:
     if isinstance(utility, Adversary):
         payoffs = np.array(utility.matrix.T, dtype=np.float64)
         return Score(payoffs, least=not isinstance(utility, Gain), name=utility.name)
-    if isinstance(utility, (list, tuple, np.ndarray)):
+    if isinstance(utility, (list, tuple)) or hasattr(utility, "__array__"):
         return Score(utility)
     return None

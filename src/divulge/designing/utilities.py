@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -59,11 +60,7 @@ SUBCONVEX: dict[str, SubConvex] = {
 def custom(function: Function) -> SubConvex:
     """Return the utility of a caller's convex function of the lift, checked for convexity on a grid."""
     grid = np.concatenate([np.linspace(0, 4, 257), np.geomspace(4, 1e6, 128)[1:]])
-    values = np.asarray(function(grid), dtype=np.float64)
-    if values.shape != grid.shape:
-        raise DivulgeError.of(
-            "utility", "map an array of lifts to an array of one shape", "its result", f"of shape {values.shape}"
-        )
+    f, values = _of_arrays(function, grid)
     finite = grid[1:-1][np.isfinite(values[1:-1])]
     if len(finite) < len(grid) - 2:
         raise DivulgeError.of("utility", "be finite at every positive lift", "it", "infinite or NaN somewhere")
@@ -78,6 +75,39 @@ def custom(function: Function) -> SubConvex:
             "utility", "be a convex function of the lift", f"it near {at:g}", "above its chord",
             "only convex functions of P(y | x) / P(y) lose by post-processing.",
         )  # fmt: skip
-    at_one = float(np.asarray(function(np.array([1.0])))[0])
+    at_one = float(f(np.array([1.0]))[0])
     name = getattr(function, "__name__", "custom").strip("<>")
-    return SubConvex(name, lambda v: np.asarray(function(v), dtype=np.float64) - at_one)
+    return SubConvex(name, lambda v: f(v) - at_one)
+
+
+def _of_arrays(function: Function, grid: np.ndarray) -> tuple[Function, np.ndarray]:
+    """Return the function of arrays, though it may take single numbers only, and its values on a grid."""
+
+    def whole(v: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            values = np.asarray(function(v.ravel()), dtype=np.float64)
+        return values.reshape(v.shape) if values.size == v.size else values
+
+    def each(v: np.ndarray) -> np.ndarray:
+        return np.array([_single(function, x) for x in v.ravel().tolist()]).reshape(v.shape)
+
+    try:
+        values = whole(grid)
+    except Exception:  # whatever a caller's function of one number raises on an array
+        return each, each(grid)
+    if values.shape == grid.shape:
+        return whole, values
+    raise DivulgeError.of(
+        "utility", "map an array of lifts to an array of one shape", "its result", f"of shape {values.shape}"
+    )
+
+
+def _single(function: Function, x: float) -> float:
+    try:
+        return float(cast(Any, function)(x))
+    except ArithmeticError:
+        return math.inf
+    except Exception as error:
+        raise DivulgeError.of(
+            "utility", "be a function of the lift", f"it at {x:g}", f"refused: {type(error).__name__}"
+        ) from None
