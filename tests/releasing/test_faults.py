@@ -168,6 +168,37 @@ def test_a_name_taken_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["out.parquet"]
 
 
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_force_does_not_replace_a_folder_of_other_things(kind: str, tmp_path: Path) -> None:
+    """A released folder is replaced; one that holds anything else stays, down to its last file."""
+    table, other = pa.table({"x": ["a", "b"]}), tmp_path / "other"
+    if kind == "folder":
+        (other / "part").mkdir(parents=True)
+    else:
+        other.mkdir()
+        (other / "precious.txt").write_text("keep me")
+    with pytest.raises(dv.DivulgeError, match="other: is a folder that holds more than a table"):
+        dv.release(table, other, column="x", mechanism=BIT, force=True)
+    assert len(os.listdir(other)) == 1
+    assert os.listdir(tmp_path) == ["other"]
+    for _ in range(2):
+        dv.release(table, tmp_path / "out", column="x", mechanism=BIT, force=True)
+    assert pq.read_table(tmp_path / "out").num_rows == 2
+
+
+def test_names_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
+    source = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.parquet"))
+    pq.write_table(pa.table({"x": ["a"]}), tmp_path / "plain.parquet")
+    os.rename(tmp_path / "plain.parquet", source)
+    with pytest.raises(dv.InputFileError, match=r"caf\\xe9\.parquet: must have a path in UTF-8"):
+        dv.release(source, column="x", mechanism=BIT)
+    with pytest.raises(dv.InputFileError, match="UTF-8"):
+        dv.release(pa.table({"x": ["a"]}), source.with_suffix(".csv"), column="x", mechanism=BIT)
+    with pytest.raises(dv.DivulgeError, match="another file than the output"):
+        dv.release(pa.table({"x": ["a"]}), tmp_path / "o.csv", column="x", mechanism=BIT, receipt=tmp_path / "o.csv")
+    assert len(os.listdir(tmp_path)) == 1
+
+
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     """Peak memory of a release of four times the rows, in processes of their own, differs by less than 60 MB."""
     script = SCRIPT + "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"

@@ -17,7 +17,7 @@ from divulge.releasing.estimate import rank
 from divulge.releasing.plan import Faults, Part, Plan
 from divulge.releasing.promised import Spent, together
 from divulge.releasing.receipt import Mechanism, Receipt, now
-from divulge.releasing.sources import Source, open_source
+from divulge.releasing.sources import Source, open_source, require_utf8
 from divulge.units import Unit
 
 Progress = Callable[[int, int | None], None]
@@ -177,9 +177,12 @@ def _outputs(engine: Engine, sink: Any, receipt: Any, force: bool) -> _Outputs:
     final = None if sink is None else Path(os.path.abspath(os.fspath(sink)))
     beside = None if final is None else final.with_name(f"{final.stem}.receipt.json")
     paper = beside if receipt is None else Path(os.path.abspath(os.fspath(receipt)))
+    if final is not None and final == paper:
+        raise DivulgeError.of("receipt", "be another file than the output", "it", "the output itself")
     for path in (final, paper):
         if path is None:
             continue
+        require_utf8(path)
         if not path.parent.is_dir():
             raise DivulgeError.of("sink", "be in a folder that exists", "its folder", "absent")
         origin = None if source.path is None else source.path.resolve()

@@ -177,6 +177,7 @@ def publish(temporary: Path, final: Path, force: bool) -> None:
     if not force and not temporary.is_dir():
         _claim(temporary, final)
     elif force and final.exists() and (final.is_dir() or temporary.is_dir()):
+        refuse_taken(final, force)
         old = final.with_name(f".{secrets.token_hex(8)}.partial")
         final.rename(old)
         temporary.rename(final)
@@ -202,9 +203,20 @@ def _claim(temporary: Path, final: Path) -> None:
 
 
 def refuse_taken(final: Path, force: bool) -> None:
-    """Refuse a name that is taken, unless forced."""
-    if os.path.lexists(final) and not force:
+    """Refuse a name that is taken, unless forced; a folder that holds anything but a released table, even then."""
+    if not os.path.lexists(final):
+        return
+    if not force:
         raise DivulgeError(f"{printable(final.name)}: there is one already. Hint: force=True, or --force, replaces it.")
+    if final.is_dir() and not all(_part_of_a_table(path) for path in final.iterdir()):
+        raise DivulgeError(
+            f"{printable(final.name)}: is a folder that holds more than a table, and is not replaced. Hint: choose "
+            "another name."
+        )
+
+
+def _part_of_a_table(path: Path) -> bool:
+    return path.is_file() and (path.suffix in (".parquet", ".crc") or path.name == "_SUCCESS")
 
 
 def digest(path: Path) -> str:

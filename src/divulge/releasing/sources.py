@@ -58,7 +58,7 @@ class Source:
             if found != 1:
                 raise InputFileError(
                     f"{self.name}: must have one column {column!r}; it has {found}. "
-                    f"Hint: its columns are {', '.join(map(repr, self.schema.names[:20]))}."
+                    f"Hint: its columns are {', '.join(map(repr, self.schema.names[:20])) or 'none'}."
                 )
 
     def require_values(self, columns: Sequence[str]) -> None:
@@ -119,6 +119,7 @@ def open_source(table: Any) -> Source:
         return table
     if isinstance(table, (str, os.PathLike)):
         path = Path(os.fspath(table))
+        require_utf8(path)
         if not path.exists():
             raise InputFileError(f"{printable(str(path.name or path))}: must be a file or folder; there is none.")
         with reading(path.name):
@@ -127,6 +128,15 @@ def open_source(table: Any) -> Source:
         if type(table).__module__.partition(".")[0] == known:
             return convert(table)
     raise DivulgeError.of("table", "be a path or a pandas, polars or pyarrow table", "it", f"a {type(table).__name__}")
+
+
+def require_utf8(path: Path) -> None:
+    """Refuse a path that is no UTF-8: receipts, ledgers and Arrow have no name for it."""
+    try:
+        os.path.abspath(path).encode()
+    except UnicodeEncodeError:
+        name = os.fsencode(path.name).decode(errors="backslashreplace")
+        raise InputFileError(f"{printable(name)}: must have a path in UTF-8. Hint: rename it or its folder.") from None
 
 
 def batch_rows(columns: int) -> int:
