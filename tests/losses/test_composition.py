@@ -500,3 +500,31 @@ def test_cells_hold_their_masses(loss: Any, masses: Any, reach: float, by: Any) 
             (found.p, found.q), (found.p_error, found.q_error), masses(grid.nudged(edges)), strict=True
         ):
             assert all(abs(m - x) <= e for m, e, x in zip(mass.tolist(), error.tolist(), exact, strict=True))
+
+
+@pytest.mark.parametrize("mechanism", [dv.GaussianMechanism(1.0), dv.LaplaceMechanism(1e6)], ids=repr)
+def test_astronomic_counts_keep_their_sides(mechanism: Any) -> None:
+    """Beyond what is searched the lower bound stops growing; it does not jump over the truth."""
+    found = dv.compose((mechanism, 10**15)).epsilon(1e-6)
+    (loss,) = mechanism.losses()
+    about = 10**15 * loss.mean()
+    assert found.lower <= about * 1.3
+    assert found.upper >= about
+    with pytest.raises(dv.DivulgeError, match="count"):
+        dv.compose((mechanism, 10**16))
+
+
+@pytest.mark.parametrize("bad", [math.inf, math.nan, 1e15, 0, 1.5])
+def test_discrete_mechanisms_refuse_sensitivities(bad: float) -> None:
+    for kind in (dv.DiscreteLaplaceMechanism, dv.DiscreteGaussianMechanism):
+        with pytest.raises(dv.DivulgeError, match="sensitivity"):
+            kind(2.0, bad)
+    with pytest.raises(dv.DivulgeError, match="categories"):
+        dv.RandomizedResponse(1.0, bad if bad != 1e15 else 1)
+
+
+def test_a_delta_that_is_the_mass_of_infinite_losses_is_decided() -> None:
+    mixed = dv.compose(dv.LaplaceMechanism(1.0), dv.AdpRelease(0.5, 1e-9))
+    assert mixed.epsilon(1e-9) == Bracket(1.5, 1.5)
+    assert mixed.epsilon(0.99e-9) == Bracket(math.inf, math.inf)
+    assert mixed.delta(1.5) == Bracket(1e-9, 1e-9)

@@ -19,6 +19,9 @@ from divulge.losses.subject import counted, privacy_losses
 from divulge.losses.sums import log_or_none, log_sum
 from divulge.units import Unit, nats_per
 
+MOST_DRAWS = 10**15
+"""Releases that are counted together; sums of more lose their whole numbers in doubles."""
+
 _COARSER = 1e4
 _FINER = 0.25
 _ATTEMPTS = 4
@@ -313,6 +316,8 @@ def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:
     counts = tuple(counted(release) for release in releases)
     if not counts:
         raise DivulgeError.of("releases", "name at least one release", "it", "empty")
+    if (most := max(count for _, count in counts)) > MOST_DRAWS:
+        raise DivulgeError.of("count", f"be at most {MOST_DRAWS:g}", "it", f"{most:g}")
     if not 0 < tolerance < math.inf:
         raise DivulgeError.of("tolerance", "be positive and finite", "it", str(tolerance))
     return Composition(counts, _directions(counts), tolerance)
@@ -348,9 +353,12 @@ def _infinite(parts: tuple[Part, ...]) -> Bracket:
     """Return a bracket on the mass of the infinite loss, 1 - prod (1 - m)^count; exact at 0 and 1."""
     if any(loss.infinite >= 1 for loss, _ in parts):
         return Bracket(1.0, 1.0)
-    mass = -math.expm1(math.fsum(count * math.log1p(-loss.infinite) for loss, count in parts)) + 0.0
-    single = len(parts) == 1 and parts[0][1] == 1
-    slack = 0.0 if mass == 0 or single else 1e-14
+    some = [(loss.infinite, count) for loss, count in parts if loss.infinite > 0]
+    if len(some) <= 1 and all(count == 1 for _, count in some):
+        mass = some[0][0] if some else 0.0
+        return Bracket(mass, mass)
+    mass = -math.expm1(math.fsum(count * math.log1p(-infinite) for infinite, count in some)) + 0.0
+    slack = 1e-14
     return Bracket(mass * (1.0 - slack), min(1.0, mass * (1.0 + slack)))
 
 

@@ -15,7 +15,8 @@ Point = tuple[float, float]
 def crossing(f: Callable[[float], float], start: float, side: int) -> float:
     """Return where a falling function on [0, inf) crosses 0: the end with f <= 0 (side +1) or with f > 0 (side -1).
 
-    0 when f is not positive there, +inf when it stays positive. The bracket is narrowed by false position (Illinois),
+    0 when f is not positive there; where it stays positive as far as is looked, +inf (side +1) or the farthest point
+    (side -1). The bracket is narrowed by false position (Illinois),
     and by halving where a value is infinite.
 
     Examples
@@ -24,8 +25,10 @@ def crossing(f: Callable[[float], float], start: float, side: int) -> float:
     (2.0, 0.0)
     """
     low, high = _enclosed(f, max(0.0, start))
-    if low[0] == high[0] or math.isinf(high[0]):
+    if low[0] == high[0]:
         return high[0]
+    if math.isinf(high[0]):
+        return high[0] if side > 0 else low[0]
     while high[0] - low[0] > (narrow := _NARROW * (1.0 + high[0])):
         middle = (low[0] + high[0]) / 2
         if math.isfinite(low[1] - high[1]):

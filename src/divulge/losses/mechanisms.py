@@ -21,6 +21,9 @@ _PAIR = ("D", "D'")
 _DEEPEST = 39.0
 """Gaussian weights beyond this many standard deviations are below the smallest double."""
 
+_MOST_ATOMS = 1_000_000
+"""A discrete mechanism has an atom for every integer between two data sets; so many are kept."""
+
 _MOST_SIGMA = 20_000.0
 """The discrete Gaussian is summed term by term up to this standard deviation."""
 
@@ -39,10 +42,11 @@ def _positive(**values: float) -> None:
             raise DivulgeError.of(name, "be positive and finite", "it", str(value))
 
 
-def _whole(**values: int) -> None:
+def _whole(least: int, most: float = math.inf, **values: int) -> None:
     for name, value in values.items():
-        if not (value == int(value) and value >= 1):
-            raise DivulgeError.of(name, "be a whole number of at least 1", "it", str(value))
+        if not (least <= value <= most and value < math.inf and value == int(value)):
+            range_ = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+            raise DivulgeError.of(name, f"be a whole number {range_}", "it", str(value))
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ class DiscreteLaplaceMechanism:
 
     def __post_init__(self) -> None:
         _positive(scale=self.scale)
-        _whole(sensitivity=self.sensitivity)
+        _whole(1, _MOST_ATOMS, sensitivity=self.sensitivity)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         s = int(self.sensitivity)
@@ -134,7 +138,7 @@ class DiscreteGaussianMechanism:
 
     def __post_init__(self) -> None:
         _positive(sigma=self.sigma)
-        _whole(sensitivity=self.sensitivity)
+        _whole(1, _MOST_ATOMS, sensitivity=self.sensitivity)
         if self.sigma > _MOST_SIGMA:
             hint = "a noise this wide is a GaussianMechanism to within rounding."
             raise DivulgeError.of("sigma", f"be at most {_MOST_SIGMA:g}", "it", f"{self.sigma:g}", hint)
@@ -165,7 +169,7 @@ class RandomizedResponse:
 
     def __post_init__(self) -> None:
         _positive(epsilon=self.epsilon)
-        _whole(categories=self.categories - 1)
+        _whole(2, categories=self.categories)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         others = self.categories - 1
