@@ -6,6 +6,7 @@ Entries are whole multiples of 2^-52 whose rows sum to exactly 1, so that float 
 import math
 from fractions import Fraction as F
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,6 +131,24 @@ def test_orders_count_at_their_exact_value() -> None:
                 for column in ((mpf(3) / 4, mpf(1) / 4), (mpf(1) / 4, mpf(3) / 4))]  # fmt: skip
         wanted = a / (a - 1) * mp.log(sum(s ** (1 / a) for s in sums))
     assert dv.sibson(joint, F(7, 5)) == float(wanted)
+
+
+@pytest.mark.parametrize("order", [0, 0.5, 1, 2, 2.5, math.inf])
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_unknown_unit_is_refused_where_nothing_leaks_too(order: float, exact: bool) -> None:
+    half: Any = F(1, 2) if exact else 0.5
+    joint = dv.Joint([half, half], [[half, half], [half, half]])
+    sure = [half + half, half - half]
+    for ask in (
+        lambda: dv.sibson(joint, order, unit="furlongs"),
+        lambda: dv.arimoto(joint, order, unit="furlongs"),
+        lambda: dv.renyi_entropy(sure, order, unit="furlongs"),
+        lambda: dv.renyi_divergence(sure, sure, order, unit="furlongs"),
+        lambda: dv.f_information(joint, unit="furlongs"),
+        lambda: dv.posterior_divergence(joint, "hellinger", unit="furlongs"),
+    ):
+        with pytest.raises(dv.DivulgeError, match="unit"):
+            ask()
 
 
 def test_a_function_that_is_nan_somewhere_is_refused() -> None:

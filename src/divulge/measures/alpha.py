@@ -204,6 +204,7 @@ def _exact_value(joint: Joint, a: Fraction, tilt: Fraction, unit: Unit) -> float
     """
     x, y = np.flatnonzero(joint.prior.support), seen(joint)
     part = joint.c[np.ix_(x, y)]
+    nats_per(unit)
     if (part == part[0]).all():
         return 0.0
 

@@ -41,6 +41,7 @@ def posterior_divergence(
     {0: 0.25, 1: 0.25}
     """
     joint, convex = as_joint(joint), _convex(f)
+    nats_per(unit)
     y = seen(joint)
     if joint.exact:
         values = np.array([exact.as_float(convex.mean(_terms(joint, j), unit)) for j in y.tolist()])
@@ -66,6 +67,7 @@ def f_information(joint: Any, f: str | Callable[[np.ndarray], np.ndarray] = "kl"
     Fraction(1, 4)
     """
     joint, convex = as_joint(joint), _convex(f)
+    nats_per(unit)
     if joint.exact:
         terms = [(joint.outer[j] * p, u) for j in seen(joint).tolist() for p, u in _terms(joint, j)]
         return convex.mean(terms, unit)

@@ -88,6 +88,7 @@ def renyi_entropy(prior: Any, order: float, unit: Unit = "nats") -> float:
 
 def _exact_renyi_entropy(p: list[Fraction], a: Fraction, unit: Unit) -> float:
     """Return log(sum p^a) / (1 - a) for positive fractions, correctly rounded."""
+    nats_per(unit)
     if len(p) == 1:
         return 0.0
     return exact.rounded_log(lambda: exact.log_sum_exp(a_log(v, a) for v in p) / exact.arb(1 - a), unit)
@@ -206,6 +207,7 @@ def _float_renyi_divergence(u: np.ndarray, v: np.ndarray, a: float, lost: float)
 
 def _exact_renyi_divergence(u: list[Fraction], v: list[Fraction], a: Fraction, unit: Unit) -> float:
     """Return log(sum u^a v^(1-a)) / (a - 1) for positive fractions, correctly rounded."""
+    nats_per(unit)
     if u == v and sum(u) == 1:
         return 0.0
     pairs = list(zip(u, v, strict=True))

@@ -90,8 +90,11 @@ class Ledger:
         sqlite = self.url.startswith("sqlite")
         self._attempts = 1 if sqlite else _ATTEMPTS
         try:
-            options = {} if sqlite else {"isolation_level": "SERIALIZABLE", "poolclass": sql.NullPool}
-            self._engine = sql.create_engine(self.url, **options)
+            options = {} if sqlite else {"isolation_level": "SERIALIZABLE"}
+            in_memory = sqlite and sql.make_url(self.url).database in (None, "", ":memory:")
+            # Each transaction closes its connection, but for a database that lives in one.
+            pool = {} if in_memory else {"poolclass": sql.NullPool}
+            self._engine = sql.create_engine(self.url, **options, **pool)
         except (sql.exc.ArgumentError, sql.exc.NoSuchModuleError, ImportError):
             raise DivulgeError.of(
                 "ledger", "be a path or an SQLAlchemy URL with its driver installed", "it", "not"
