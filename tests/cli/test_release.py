@@ -73,6 +73,10 @@ def test_a_broken_promise_or_budget_is_refused(table: Path, tmp_path: Path) -> N
     run("release", table, *coin, "-o", tmp_path / "a.parquet", "--budget", "ldp=2")
     spent = run("release", table, *coin, "-o", tmp_path / "b.parquet", "--budget", "ldp=2", code=2)
     assert "nothing was drawn" in spent.stderr
+    for budget in ("ldp=2", "lift=2", "nonsense"):
+        refused = run("release", table, *coin, "-o", tmp_path / "b.parquet", "--budget", budget, code=2)
+        assert refused.stderr.startswith("error:")
+        assert refused.stderr.count("\n") == 1
     assert not (tmp_path / "b.parquet").exists()
     run("release", table, *coin, "-o", tmp_path / "b.parquet", "--no-ledger")
     shown = run("ledger", "show")

@@ -156,10 +156,10 @@ def release(
         output=None if outputs.sink is None else outputs.sink.name, null_as=null_as, untouched=plan.untouched,
         warnings=(*_warnings(plan), *notes), created=now(), version=__version__,
     )  # fmt: skip
-    for warning in made.warnings:
-        warn(warning)
     allowed = None if budget is None else as_guarantee(budget, "budget").read_in(unit, to_keep=True)
     with _recorded(ledger, allowed, table, source_name, made) as entry:
+        for warning in made.warnings:
+            warn(warning)
         return _carried_out(chosen_engine, plan, made, outputs, force, progress, entry)
 
 
