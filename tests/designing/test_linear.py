@@ -252,3 +252,19 @@ def test_progress_is_told_and_a_late_program_returns_an_honest_gap() -> None:
         told.clear()
     with pytest.raises(dv.DivulgeError, match="time_limit"):
         dv.design(p, dv.PML(0.9), utility=np.where(np.eye(60) > 0, -math.inf, 1.0), time_limit=0.0)
+
+
+def test_distortions_and_correlated_scores_equal_the_program_over_all_pairs() -> None:
+    rng = np.random.default_rng(21)
+    for trial, kind in enumerate([*GUARANTEES] * 2):
+        n, m, k = (int(rng.integers(2, 5)) for _ in range(3))
+        p, guarantees = rng.dirichlet(np.full(n, 2.0)), GUARANTEES[kind](*(rng.exponential(0.7, 2) + 0.05))
+        worst, distortion = bool(trial % 2), rng.random((k, m))
+        given = rng.dirichlet(np.ones(k), n)
+        mean = given @ distortion
+        score = dv.Score(distortion, least=True, worst=worst, about=dv.Channel(given))
+        found = dv.design(p, *guarantees, utility=score)
+        assert found.minimized
+        assert found.utility == pytest.approx(-brute(p, -mean, guarantees, worst), abs=1e-6), (kind, worst)
+        assert found.bound <= found.utility <= found.bound + 1e-9
+        assert kept(found)
