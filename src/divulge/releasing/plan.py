@@ -141,12 +141,12 @@ class Plan:
             faults.add(part.columns, codes)
         return coded
 
-    def released(self, batch: Any, coded: Sequence[np.ndarray]) -> Any:
-        """Return the batch with every protected column replaced by fresh draws."""
+    def released(self, batch: Any, coded: Sequence[np.ndarray], threads: int | None = 1) -> Any:
+        """Return the batch with every protected column replaced by fresh draws; without `threads`, on all cores."""
         pa = require("pyarrow", "tables")
         columns = {name: batch.column(name) for name in self.untouched}
         for part, codes in zip(self.parts, coded, strict=True):
             fields = [self.schema.field(name) for name in part.columns]
-            arrays = part.outcomes.arrays(draw(part.table, codes, threads=1), fields)
+            arrays = part.outcomes.arrays(draw(part.table, codes, threads=threads), fields)
             columns |= dict(zip(part.columns, arrays, strict=True))
         return pa.record_batch([columns[name] for name in self.columns], schema=self.schema)

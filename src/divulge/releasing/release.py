@@ -217,7 +217,7 @@ def _streamed(plan: Plan, table: Source, writer: sinks.Writer, progress: Progres
             coded = plan.codes(batch, faults)
             rows += batch.num_rows
             if not faults and batch.num_rows:
-                writer.write(plan.released(batch, coded))
+                writer.write(plan.released(batch, coded, threads=None))
             if progress is not None:
                 progress(rows, table.rows)
     finally:
