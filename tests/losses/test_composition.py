@@ -528,3 +528,18 @@ def test_a_delta_that_is_the_mass_of_infinite_losses_is_decided() -> None:
     assert mixed.epsilon(1e-9) == Bracket(1.5, 1.5)
     assert mixed.epsilon(0.99e-9) == Bracket(math.inf, math.inf)
     assert mixed.delta(1.5) == Bracket(1e-9, 1e-9)
+
+
+@pytest.mark.parametrize("base", [dv.GaussianMechanism(1.0), dv.RandomizedResponse(1.0)], ids=repr)
+def test_fixed_size_sampling_is_bracketed_by_a_pair_there_is_and_one_that_dominates(base: Any) -> None:
+    mechanism, count = dv.FixedSizeSampled(base, 10, 100), 20
+    found = dv.compose((mechanism, count), tolerance=1e-4).epsilon(1e-6)
+    (loss,) = mechanism.losses()
+    removed = dv.PoissonSampled(base, 0.1).losses()[0]
+    pair = dv.compose((removed, count), tolerance=1e-4)._epsilon(0, 1e-6, 1e-4)
+    assert found.lower <= pair.upper
+    assert pair.lower <= found.upper
+    assert found.upper <= 1.2 * found.lower
+    assert found.upper > pair.upper
+    once = dv.compose(mechanism, tolerance=1e-6)
+    assert holds(once.delta(0.2), loss.delta(0.2), 1e-5)

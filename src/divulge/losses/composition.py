@@ -72,6 +72,16 @@ class Composition:
     def _engines(self) -> dict[tuple[int, float], Engine]:
         return {}
 
+    @cached_property
+    def _attained(self) -> "Composition":
+        """The composition of pairs of data sets that there are; itself, unless a loss dominates several of them."""
+        turns = tuple(
+            replace(turn, parts=tuple(merged([(loss.attained, count) for loss, count in turn.parts])))
+            for turn in self.directions
+        )
+        losses = ((loss, loss.attained) for turn in self.directions for loss, _ in turn.parts)
+        return self if all(one is other for one, other in losses) else replace(self, directions=turns)
+
     def _engine(self, index: int, tolerance: float) -> Engine:
         key = (index, tolerance)
         if key not in self._engines:
@@ -100,7 +110,8 @@ class Composition:
         if not 0 <= epsilon <= math.inf:
             raise DivulgeError.of("epsilon", "be at least 0", "it", str(epsilon))
         epsilon = epsilon * nats_per(unit)
-        return self._worst(lambda index, tolerance: self._delta(index, epsilon, tolerance))[0]
+        found = self._worst(lambda index, tolerance: self._delta(index, epsilon, tolerance))[0]
+        return found if self._attained is self else _from(self._attained.delta(epsilon).lower, found)
 
     def epsilon(self, delta: float, unit: Unit = "nats") -> Bracket:
         """Return a bracket on the least epsilon with which the composition is (epsilon, delta)-differentially private.
@@ -130,7 +141,8 @@ class Composition:
     def _epsilon_and_pair(self, delta: float) -> tuple[Bracket, int]:
         if not 0 <= delta <= 1:
             raise DivulgeError.of("delta", "be in [0, 1]", "it", str(delta))
-        return self._worst(lambda index, tolerance: self._epsilon(index, delta, tolerance))
+        found, index = self._worst(lambda index, tolerance: self._epsilon(index, delta, tolerance))
+        return found if self._attained is self else _from(self._attained.epsilon(delta).lower, found), index
 
     def _worst(self, bounds: Callable[[int, float], Bracket]) -> tuple[Bracket, int]:
         """Return the largest bracket over the directions and its index; coarse bounds first."""
@@ -347,6 +359,10 @@ def _directions(releases: tuple[tuple[Any, int], ...]) -> tuple[Direction, ...]:
         direction = Direction(pair if pair is not None else parts[0][0].pair, tuple(merged(parts)))
         found.setdefault(frozenset((alike(loss), count) for loss, count in direction.parts), direction)
     return tuple(found.values())
+
+
+def _from(lower: float, found: Bracket) -> Bracket:
+    return Bracket(min(lower, found.upper), found.upper)
 
 
 def _infinite(parts: tuple[Part, ...]) -> Bracket:

@@ -122,6 +122,11 @@ class PrivacyLoss(ABC):
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return `size` draws of L under P (for experiments; not for releasing anything)."""
 
+    @property
+    def attained(self) -> "PrivacyLoss":
+        """The loss of a pair of data sets that attains delta at all epsilon >= 0; itself, unless it joins several."""
+        return self
+
     @staticmethod
     def between(p: Any, q: Any, pair: tuple[Hashable, Hashable] = (0, 1)) -> "PrivacyLoss":
         """Return the loss of two rows, distributions over the same outcomes; exact when an entry is.
