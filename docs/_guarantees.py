@@ -8,6 +8,7 @@ from divulge.guarantees.theorem import CONDITIONS, Theorem
 from divulge.guarantees.theorems.approximate import APPROXIMATE
 from divulge.guarantees.theorems.average import AVERAGE
 from divulge.guarantees.theorems.concentrated import CONCENTRATED
+from divulge.guarantees.theorems.divergences import DIVERGENCES
 from divulge.guarantees.theorems.pointwise import POINTWISE
 from divulge.guarantees.theorems.pure import PURE
 from divulge.guarantees.theorems.tail import TAIL
@@ -20,6 +21,7 @@ FAMILIES = {
     "Pure differential privacy": PURE,
     "Approximate differential privacy and distances": APPROXIMATE,
     "Renyi, concentrated and Gaussian differential privacy": CONCENTRATED,
+    "Other divergences, restricted queries and quantum states": DIVERGENCES,
 }
 SIGNS = {
     r"\^\(([^()]*)\)": r"<sup>\1</sup>",
