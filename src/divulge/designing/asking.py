@@ -16,7 +16,7 @@ from divulge.designing.design import Design
 from divulge.designing.effort import Effort, Progress
 from divulge.designing.limits import Limits, classes_of, limits_of
 from divulge.designing.linear import Infeasible
-from divulge.designing.methods import mixture_of
+from divulge.designing.methods import CLOSED, mixture_of
 from divulge.designing.pricing import Problem
 from divulge.designing.robust import robust
 from divulge.designing.scored import scored, unforbidden
@@ -214,14 +214,21 @@ class _Request:
         floats = classes.probability
         limits = exact_limits.floats().tightened(float(floats.min()), float(floats.max()), len(p))
         _check_finite(objective, limits)
-        name, found = mixture_of(Problem.of(classes, objective, limits), effort, self.method)
-        weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
-        checker = certify.Checker.of(p, exact_limits)
-        integers = certify.certified(weights, lifts, checker, bits, objective.steep)
+        checker, integers = certify.Checker.of(p, exact_limits), np.eye(len(p), dtype=np.int64) * 2**bits
+        if (
+            self.method in (None, CLOSED)
+            and checker.keeps(integers).all()
+            and checker.keeps_capacity(integers, 2**bits)
+        ):
+            name, bound = CLOSED, objective.of(floats[classes.of_secret], np.eye(len(p))) * (1 + 2.0**-40)
+        else:
+            name, found = mixture_of(Problem.of(classes, objective, limits), effort, self.method)
+            weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
+            bound, integers = found.bound, certify.certified(weights, lifts, checker, bits, objective.steep)
         integers = _with_absent(integers, support, prior, bits, np.ones((len(prior), 1), dtype=bool), exact_limits)
         return Design(
             prior, promised, objective.name, integers, bits, _labels(self.outcomes, integers.shape[1]),
-            objective.of(prior.floats, integers / 2.0**bits), max(found.bound, 0.0), name,
+            objective.of(prior.floats, integers / 2.0**bits), max(bound, 0.0), name,
             time.monotonic() - effort.started, goal=objective,
         )  # fmt: skip
 

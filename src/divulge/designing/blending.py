@@ -7,7 +7,7 @@ vectors until a weight is 0 then leaves at most N of them. The bound is the one 
 import numpy as np
 
 from divulge.designing.effort import Effort
-from divulge.designing.generation import Mixture, ceiling_of
+from divulge.designing.generation import Mixture, ceiling_of, chord
 from divulge.designing.master import refined
 from divulge.designing.nearby import Nearby
 from divulge.designing.pricing import Problem
@@ -32,7 +32,7 @@ def blended(problem: Problem, effort: Effort) -> Mixture | None:
     used = np.flatnonzero(weights > 0)
     kept = vertices.take(used)
     weights = refined(weights[used], kept.lifts(problem.classes))
-    return Mixture(weights, kept, ceiling_of(problem), problem.classes, kept)
+    return Mixture(weights, kept, min(ceiling_of(problem), chord(problem)[0]), problem.classes, vertices)
 
 
 def _families(problem: Problem, near: Nearby) -> list[tuple[float, Vertices]]:
@@ -50,7 +50,10 @@ def positive(lifts: np.ndarray) -> np.ndarray | None:
     weights = np.full(len(lifts), 1 / len(lifts))
     for _ in range(30):
         scaled = lifts.T * weights
-        step = np.linalg.solve(scaled @ lifts + 1e-15 * np.eye(lifts.shape[1]), 1 - weights @ lifts)
+        try:
+            step = np.linalg.solve(scaled @ lifts + 1e-15 * np.eye(lifts.shape[1]), 1 - weights @ lifts)
+        except np.linalg.LinAlgError:
+            return None
         trial = weights * (1 + lifts @ step)
         if (trial > 0).all():
             return trial

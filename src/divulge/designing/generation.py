@@ -7,9 +7,14 @@ import numpy as np
 
 from divulge.designing.effort import Effort
 from divulge.designing.limits import Classes
-from divulge.designing.master import Master
+from divulge.designing.master import Dual, Master
 from divulge.designing.pricing import Oracle, Problem, silence, simple_start
 from divulge.designing.vertices import Pair, Vertices, cell_bounds, joined, neighbors, pair_utility
+
+LEAST = 1e-10
+"""The share of the largest utility that a vertex must gain to be a new column."""
+_SHARE = 0.5
+"""How far the dual that is priced lies toward the one with the best bound: duals of the master alone swing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,27 +49,54 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices |
     It goes on from the columns and the bound of an earlier run, or starts from arcs and silence.
     """
     ceiling = ceiling_of(problem)
-    bound = min(bound, ceiling)
+    least, center = chord(problem)
+    bound = min(bound, ceiling, least)
     master = Master(problem.classes, problem.utility, problem.limits.capacity, ceiling)
     master.add(simple_start(problem) if start is None else start)
-    rounds, best, stale = 0, 0.0, 0
+    rounds, best, stale, share = 0, 0.0, 0, _SHARE
     effort.tell(best, bound, rounds)
     while True:
         solution = master.solve(effort.left)
         if solution is None:
             break
         utility, dual = solution
-        fresh, excess = oracle.price(dual)
-        bound = min(bound, math.nextafter(dual.value(problem.limits.capacity) + excess, math.inf))
+        tried = dual.toward(center, share)
+        fresh, excess = oracle.price(tried)
+        reached = math.nextafter(tried.value(problem.limits.capacity) + max(excess, tried.silent), math.inf)
+        moved = utility > best + 1e-14 * abs(bound) or reached < bound - 1e-14 * abs(bound)
+        center, bound = (tried, reached) if reached < bound else (center, bound)
         rounds += 1
-        stale = 0 if utility > best + 1e-14 * abs(bound) else stale + 1
+        stale = 0 if moved else stale + 1
         best = max(best, utility)
         effort.tell(utility, bound, rounds)
-        if bound - utility <= effort.tolerance * abs(bound) or not len(fresh) or stale > 20 or effort.late():
+        if bound - utility <= effort.tolerance * abs(bound) or stale > 20 or effort.late():
             break
+        if not len(fresh) and not share:
+            break
+        share = _SHARE if moved and len(fresh) else 0.0
         master.add(fresh)
     weights, vertices = master.mixture() if rounds else (np.ones(1), silence(problem))
     return Mixture(weights, vertices, bound, problem.classes, joined(master.parts))
+
+
+def chord(problem: Problem) -> tuple[float, Dual]:
+    """Return an upper bound of the utility of every mechanism, and its dual: f lies below its chords.
+
+    v_x has mean 1 and is in [l_x, u_x], so U <= sum_x P_x ((u_x - 1) f(l_x) + (1 - l_x) f(u_x)) / (u_x - l_x).
+    """
+    limits, p = problem.limits, problem.classes.probability
+    top = min(limits.high, 1 / float(p.min()))
+    high = np.minimum(top, (1 - limits.low * (1 - p)) / p)
+    low = np.maximum(limits.low, (1 - top * (1 - p)) / p)
+    if limits.ratio < math.inf:
+        high = np.minimum(high, limits.ratio / (1 - p + limits.ratio * p))
+        low = np.maximum(low, 1 / (p + limits.ratio * (1 - p)))
+    apart = np.maximum(high - low, 1e-300)
+    below, above = problem.utility.f(low), problem.utility.f(high)
+    values = ((high - 1) * below + (1 - low) * above) / apart
+    mass, slope = p * problem.classes.size, (above - below) / apart
+    value = math.fsum((mass * values).tolist())
+    return value + 1e-13 * abs(value), Dual(mass * (slope + value - mass @ slope), 0.0)
 
 
 def ceiling_of(problem: Problem) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from divulge.designing.counting import Tables, leaving_one
 from divulge.designing.effort import Effort
+from divulge.designing.generation import LEAST, ceiling_of
 from divulge.designing.master import Dual
 from divulge.designing.nearby import BoxPool
 from divulge.designing.pricing import Oracle, Problem, box_prices, pair_prices
@@ -27,6 +28,7 @@ class Gridded:
         offers = len(self.p) * (1 + math.log2(len(self.p)))
         largest = int(min(2**20, max(2**10, work / offers / share)))
         tries = np.unique(np.random.default_rng(0).integers(largest // 2, largest + 1, 256))
+        self.least = LEAST * ceiling_of(problem)
         self.n = int(min(tries, key=lambda n: np.abs(self.p - np.rint(self.p * n) / n).sum()))
         self.counts = np.rint(self.p * self.n).astype(np.int64)
         self.error = self.p - self.counts / self.n
@@ -67,7 +69,7 @@ class Gridded:
         if not sets:
             sets = [np.zeros(len(self.p), dtype=bool)]
         pool = BoxPool(self.problem, box, np.unique(np.array(sets), axis=0))
-        return pool.price(dual, 4 * len(self.p))[0], worst
+        return pool.price(dual, 4 * len(self.p), self.least)[0], worst
 
     def _pair(self, pair: Pair, dual: Dual) -> tuple[Vertices, float]:
         slope = self._slope(pair, dual)
@@ -91,7 +93,7 @@ class Gridded:
         mass = sets @ self.p
         sets = np.unique(sets[(mass >= pair.least) & (mass <= pair.most)], axis=0)
         prices = pair_prices(self.problem, pair, dual, sets @ self.p)
-        sets = sets[prices.base + prices.rise * (sets @ prices.value) > 0]
+        sets = sets[prices.base + prices.rise * (sets @ prices.value) > self.least]
         return pair_vertices(pair, self.problem.classes, sets), float(cells.max())
 
     def _slope(self, pair: Pair, dual: Dual) -> float:
@@ -112,13 +114,18 @@ def _threshold(p: np.ndarray, value: np.ndarray, t: float) -> float:
     return float((value / p)[order][min(int(np.searchsorted(np.cumsum(p[order]), t)), len(p) - 1)])
 
 
-class Together:
-    """Several oracles: all their vertices, and the smallest of their bounds."""
+class Cascade:
+    """Oracles from cheap to dear: the next one is asked when the ones before it find nothing."""
 
     def __init__(self, *oracles: Oracle) -> None:
         self.oracles = oracles
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
-        """Return the vertices of all, and the smallest excess."""
-        parts = [oracle.price(dual) for oracle in self.oracles]
-        return joined([v for v, _ in parts]), min(top for _, top in parts)
+        """Return what the first that finds something found, and the smallest excess of those asked."""
+        fresh, least = self.oracles[0].price(dual)
+        for oracle in self.oracles[1:]:
+            if len(fresh):
+                break
+            fresh, excess = oracle.price(dual)
+            least = min(least, excess)
+        return fresh, least

@@ -11,6 +11,9 @@ from divulge.designing.vertices import Vertices, joined
 from divulge.errors import DivulgeError
 from divulge.extras import require
 
+_PRIMAL = 4
+"""The simplex method that goes on from a basis which stays feasible when columns are added."""
+
 
 @dataclass(frozen=True, eq=False)
 class Dual:
@@ -22,6 +25,18 @@ class Dual:
     def value(self, capacity: float) -> float:
         """Return the part of the dual objective that does not depend on vertices."""
         return math.fsum(self.classes.tolist()) + (self.capacity * capacity if self.capacity else 0.0)
+
+    @property
+    def silent(self) -> float:
+        """What the outcome gains that says nothing: all its lifts are 1, its utility 0."""
+        return -math.fsum(self.classes.tolist()) - self.capacity
+
+    def toward(self, other: "Dual", share: float) -> "Dual":
+        """Return the dual that lies this share of the way toward another."""
+        return Dual(
+            self.classes + share * (other.classes - self.classes),
+            self.capacity + share * (other.capacity - self.capacity),
+        )
 
 
 class Master:
@@ -39,6 +54,7 @@ class Master:
         self.model = highspy.Highs()
         for option, value in (
             ("output_flag", False), ("threads", 1), ("solver", "simplex"), ("presolve", "off"),
+            ("simplex_strategy", _PRIMAL),
             ("dual_feasibility_tolerance", 1e-10), ("primal_feasibility_tolerance", 1e-10),
         ):  # fmt: skip
             self.model.setOptionValue(option, value)

@@ -1,22 +1,26 @@
 """The ways of solving a design, in the order in which they are tried; each can be asked for by name."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from divulge.designing import closed
 from divulge.designing.blending import blended
 from divulge.designing.counting import Counting
+from divulge.designing.deviating import Deviating
 from divulge.designing.effort import Effort
 from divulge.designing.generation import Mixture, generate
-from divulge.designing.gridded import Gridded, Together
+from divulge.designing.gridded import Cascade, Gridded
 from divulge.designing.linear import Scoring, Solution, solved
 from divulge.designing.nearby import Nearby, single
-from divulge.designing.pricing import Exhaustive, Problem
+from divulge.designing.pricing import Exhaustive, Oracle, Problem
 from divulge.errors import DivulgeError
 
-GRIDS = ((3e7, 1e-6), (2.4e8, 1e-5))
-"""(additions a price may cost, relative gap at which that grid is not worth it)."""
+LATER = ((20_000, 3e7), (500_000, 2.4e8))
+"""(sets that may be listed, additions that a price on a grid may cost)."""
+ENOUGH = 1e-6
+"""The relative gap at which no more is priced than was."""
+CLOSED = "closed-form"
 
 
 _T = TypeVar("_T")
@@ -57,24 +61,30 @@ def _counted(problem: Problem, effort: Effort) -> Mixture | None:
 
 def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     apart = Problem.of(single(problem.classes), problem.utility, problem.limits)
-    blend = blended(apart, effort)
-    if blend is not None and blend.settled(apart, GRIDS[0][1]):
-        return blend
-    near = Nearby(apart, effort)
-    found = generate(apart, near, effort)
-    found = found if blend is None else blend.or_better(found, apart)
-    for work, enough in GRIDS:
-        if effort.late() or found.settled(apart, enough):
+    found = blended(apart, effort)
+    for oracle in _oracles(apart, effort):
+        if found is None:
+            found = generate(apart, oracle, effort)
+        elif effort.late() or found.settled(apart, ENOUGH):
             break
-        both = Together(near, Gridded(apart, work, effort))
-        found = found.or_better(generate(apart, both, effort, found.seen, found.bound), apart)
+        else:
+            more = generate(apart, oracle, replace(effort, tolerance=ENOUGH / 10), found.seen, found.bound)
+            found = found.or_better(more, apart)
     return found
+
+
+def _oracles(problem: Problem, effort: Effort) -> Iterator[Oracle]:
+    """Yield oracles that price ever more, for as long as the gap asks for it."""
+    yield Nearby(problem, effort)
+    yield Cascade(*(
+        oracle for most, work in LATER for oracle in (Deviating(problem, effort, most), Gridded(problem, work, effort))
+    ))  # fmt: skip
 
 
 METHODS: dict[str, Method] = {
     m.name: m
     for m in (
-        Method("closed-form", "a formula that is proved to be optimal", _closed, _scored),
+        Method(CLOSED, "a formula that is proved to be optimal", _closed, _scored),
         Method("counting", "column generation, priced by subset sums of the counts", _counted),
         Method("enumeration", "column generation over all vertices, listed once", _enumerated),
         Method("column-generation", "column generation over sets whose mass nearly fits", _searched),

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from divulge.designing.effort import Effort
-from divulge.designing.generation import ceiling_of
+from divulge.designing.generation import LEAST, ceiling_of
 from divulge.designing.limits import Classes
 from divulge.designing.listing import BoxList, Halves, subsets, within
 from divulge.designing.master import Dual
@@ -28,9 +28,8 @@ from divulge.designing.vertices import (
     pair_vertices,
 )
 
-FEW, MANY, MANY_SETS, GROWTH = 4_000, 2_500_000, 150_000, 6
+FEW, MANY, MANY_SETS, GROWTH = 4_000, 300_000, 150_000, 6
 _FREE = 22
-_LEAST = 1e-9
 
 
 def single(classes: Classes) -> Classes:
@@ -108,7 +107,7 @@ class Nearby:
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
         """Return the pools' best vertices and the largest excess of any; pools with no more to say grow."""
-        most, least = 4 * len(self.p), _LEAST * self.ceiling
+        most, least = 4 * len(self.p), LEAST * self.ceiling
         while True:
             parts = [pool.price(dual, most, least) for pool in (*self.boxes, *self.pairs)]
             fresh, worst = joined([v for v, _ in parts]), max(top for _, top in parts)

@@ -1,0 +1,141 @@
+"""Prices and bounds against plain enumeration: no vertex gains more than an oracle says, and the best one is found."""
+
+import itertools
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import divulge as dv
+from divulge.designing.deviating import Deviating, Greedy, listed
+from divulge.designing.effort import Effort
+from divulge.designing.generation import LEAST, ceiling_of, chord
+from divulge.designing.limits import classes_of, limits_of
+from divulge.designing.master import Dual
+from divulge.designing.nearby import single
+from divulge.designing.pricing import Problem
+from divulge.designing.utilities import SUBCONVEX, SubConvex
+
+sys.path.insert(0, str(Path(__file__).parent))
+from vertices import level_points, priced_optimum
+
+KINDS: dict[str, Any] = {
+    "pml": lambda a, b: [dv.PML(a)],
+    "alip": lambda a, b: [dv.ALIP(a, b)],
+    "ldp": lambda a, b: [dv.LDP(a)],
+    "pml+ldp": lambda a, b: [dv.PML(a), dv.LDP(b)],
+    "leakage": lambda a, b: [dv.MaximalLeakage(a)],
+}
+
+
+def problem_of(p: np.ndarray, guarantees: list[Any], utility: SubConvex) -> Problem:
+    limits = limits_of(tuple(guarantees)).floats().tightened(float(p.min()), float(p.max()), len(p))
+    return Problem.of(single(classes_of(p)), utility, limits)
+
+
+def points_of(problem: Problem, p: np.ndarray) -> np.ndarray:
+    limits = problem.limits
+    return level_points(p, limits.low, limits.high, limits.ratio)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_prices_are_those_of_the_best_vertex_of_all(kind: str) -> None:
+    rng = np.random.default_rng(sum(map(ord, kind)))
+    for trial in range(25):
+        p = np.sort(np.maximum(rng.dirichlet(np.full(3 + trial % 6, rng.choice([0.3, 1.0, 5.0]))), 1e-3))[::-1]
+        p = p / p.sum()
+        utility = SUBCONVEX[["mutual-information", "chi-squared", "hellinger"][trial % 3]]
+        problem = problem_of(p, KINDS[kind](*rng.exponential(0.9, 2) + 0.1), utility)
+        points = points_of(problem, p)
+        dual = Dual(chord(problem)[1].classes * rng.uniform(0.7, 1.1, len(p)),
+                    float(rng.exponential(0.1)) if kind == "leakage" else 0.0)  # fmt: skip
+        gains = (p * utility.f(np.maximum(points[:, :-1], 0.0))).sum(axis=1) - points[:, :-1] @ dual.classes[
+            problem.classes.of_secret]  # fmt: skip
+        best = float((gains - dual.capacity * points[:, -1]).max())
+        fresh, excess = Deviating(problem, Effort(), 100_000).price(dual)
+        slack = 2 * LEAST * ceiling_of(problem) + 1e-10
+        excess = max(excess, dual.silent)
+        assert excess >= best - 1e-11, (kind, trial)
+        if best > max(slack, dual.silent + 1e-9):
+            lifts = fresh.lifts(problem.classes)
+            found = fresh.utility(problem.classes, utility) - lifts @ dual.classes - dual.capacity * fresh.peaks()
+            assert found.max() == pytest.approx(best, abs=slack), (kind, trial)
+            assert lifts @ problem.classes.probability == pytest.approx(1.0, abs=1e-9)
+
+
+def test_listed_sets_are_all_those_that_cost_less_and_fall_into_the_window() -> None:
+    rng = np.random.default_rng(4)
+    for most in (10**6, 12):
+        for _ in range(20):
+            mass, value = rng.dirichlet(np.ones(9)), rng.normal(size=9)
+            greedy = Greedy.of(mass, value, rng.uniform(0.2, 0.8))
+            window = tuple(sorted(rng.uniform(0.1, 0.9, 2).tolist()))
+            found = listed(greedy, float(rng.exponential(0.6)), (window[0], window[1]), most)
+            every = np.array(list(itertools.product((False, True), repeat=9)))
+            costs = (np.abs(greedy.deviation) * (every != greedy.inside)).sum(axis=1)
+            inside = (every @ mass >= window[0]) & (every @ mass <= window[1]) & (costs < found.budget)
+            sets = found.sets(np.arange(len(found.mass)))
+            assert sorted(map(tuple, sets.tolist())) == sorted(map(tuple, every[inside].tolist()))
+            assert found.mass == pytest.approx(sets @ mass)
+            assert found.cost == pytest.approx((np.abs(greedy.deviation) * (sets != greedy.inside)).sum(axis=1))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "leakage"])
+def test_chords_bound_the_best_mixture_of_all_vertices(kind: str) -> None:
+    rng = np.random.default_rng(9)
+    for trial in range(12):
+        p = np.maximum(rng.dirichlet(np.full(3 + trial % 5, rng.choice([0.2, 1.0]))), 1e-3)
+        utility = SUBCONVEX["mutual-information" if trial % 2 else "chi-squared"]
+        problem = problem_of(p / p.sum(), KINDS[kind](*rng.exponential(0.9, 2) + 0.1), utility)
+        p = problem.classes.probability
+        value, dual = chord(problem)
+        points = points_of(problem, p)
+        assert value >= priced_optimum(p, utility.f, points, math.inf) * (1 - 1e-9)
+        assert value == pytest.approx(dual.value(math.inf), rel=1e-9)
+        above = (p * utility.f(np.maximum(points[:, :-1], 0.0))).sum(axis=1) - points[:, :-1] @ dual.classes
+        assert above.max() <= 1e-9
+
+
+@pytest.mark.parametrize(
+    ("tails", "size", "guarantee"),
+    [("dirichlet", 45, dv.PML(2.623)), ("geometric", 40, dv.ALIP(0.844, 0.06)), ("zipf", 60, dv.LIP(0.547)),
+     ("uniform", 200, dv.ALIP(1.811, 0.151)), ("dirichlet", 22, dv.LDP(2))],
+)  # fmt: skip
+def test_gaps_are_small_for_every_shape_of_prior(tails: str, size: int, guarantee: dv.Guarantee) -> None:
+    rng = np.random.default_rng(size)
+    weights = {
+        "dirichlet": lambda: rng.dirichlet(np.ones(size)),
+        "geometric": lambda: 0.72 ** np.arange(size),
+        "zipf": lambda: np.arange(1, size + 1) ** -0.9,
+        "uniform": lambda: rng.uniform(0.2, 1.0, size),
+    }[tails]()
+    p = np.maximum(weights / weights.sum(), 1e-9)
+    found = dv.design(p / p.sum(), guarantee, time_limit=12)
+    assert found.relative_gap < 1e-5
+    assert guarantee.holds_for(found.joint if guarantee.about == "joint" else found.channel)
+
+
+@pytest.mark.parametrize("epsilon", [30, 36, 36.5, 40, 100, 1000])
+@pytest.mark.parametrize("size", [3, 12])
+def test_huge_levels_keep_nearly_everything(epsilon: float, size: int) -> None:
+    rng = np.random.default_rng(size)
+    for prior in (
+        dv.Prior.from_counts([int(c) for c in rng.integers(1, 90, size)]),
+        dv.Prior(rng.dirichlet([1] * size)),
+    ):
+        p = prior.floats
+        everything = -float(p @ np.log(p))
+        for guarantee in (dv.LDP(epsilon), dv.PMC(epsilon), dv.LIP(epsilon), dv.PML(epsilon)):
+            found = dv.design(prior, guarantee)
+            assert found.utility == pytest.approx(everything, rel=1e-10)
+            assert found.bound >= found.utility
+            assert guarantee.holds_for(found.joint if guarantee.about == "joint" else found.channel)
+
+
+@pytest.mark.parametrize("guarantee", ["pml=inf", "ldp=inf", "pmc=inf", "maximal-leakage=inf", "pml=50"])
+def test_a_guarantee_that_asks_nothing_leaves_the_identity(guarantee: str) -> None:
+    found = dv.design([0.4, 0.3, 0.2, 0.1], guarantee)
+    assert (found.channel.matrix == np.eye(4, dtype=int)).all()
