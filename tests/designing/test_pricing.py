@@ -51,7 +51,7 @@ def test_prices_are_those_of_the_best_vertex_of_all(kind: str) -> None:
         problem = problem_of(p, KINDS[kind](*rng.exponential(0.9, 2) + 0.1), utility)
         points = points_of(problem, p)
         dual = Dual(chord(problem)[1].classes * rng.uniform(0.7, 1.1, len(p)),
-                    float(rng.exponential(0.1)) if kind == "leakage" else 0.0)  # fmt: skip
+                    float(rng.exponential(0.1)) if problem.limits.capacity < math.inf else 0.0)  # fmt: skip
         gains = (p * utility.f(np.maximum(points[:, :-1], 0.0))).sum(axis=1) - points[:, :-1] @ dual.classes[
             problem.classes.of_secret]  # fmt: skip
         best = float((gains - dual.capacity * points[:, -1]).max())
