@@ -101,11 +101,11 @@ def _print(found: dict[str, Any], ldp_exact: bool) -> None:
     kind = "" if ldp_exact else " (an upper bound)"
     print_table(
         "In all",
-        ["measure", "value"],
+        ["measure", "value", "error"],
         [
-            [f"ldp{kind}", found["ldp"]],
-            ["mean pml", found["mean_pml"]],
-            ["mutual information", found["mutual_information"]],
+            [f"ldp{kind}", found["ldp"], ""],
+            ["mean pml", found["mean_pml"], f"{found['mean_pml_error']:.1g}"],
+            ["mutual information", found["mutual_information"], f"{found['mutual_information_error']:.1g}"],
         ],
     )
     for verdict in found["theorems"]:

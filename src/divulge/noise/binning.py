@@ -92,9 +92,7 @@ def _one_record(law: Any, cuts: np.ndarray, inner: np.ndarray) -> np.ndarray:
     for i, (low, high) in enumerate(pairwise(bounds)):
         edges = np.unique(np.clip(marks, max(low, fixed[0]), min(high, fixed[-1])))
         panels = np.broadcast_to(edges, (len(cuts) + 1, len(edges)))
-        p_xy[i] = integrals(lambda x, j: secret.continuous.pdf(x) * _mass(noise, ends[j] - x, ends[j + 1] - x), panels)[
-            0
-        ]
+        p_xy[i] = integrals(lambda x, j: secret.density(x) * _mass(noise, ends[j] - x, ends[j + 1] - x), panels)[0]
         for v, p in secret.atoms:
             if low < v <= high or (i == 0 and v == low):
                 p_xy[i] += p * _mass(noise, ends[:-1] - v, ends[1:] - v)

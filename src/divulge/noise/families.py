@@ -57,9 +57,9 @@ class Noise:
     step: float | None = None
     frozen: Any = field(default=None, compare=False)
     curvature: float = math.inf
-    """sup |f''| / f away from kinks; +inf when unbounded or unknown."""
+    """r with |f''| <= r^2 f away from kinks; +inf when there is none or none is known."""
     bend: float | None = None
-    """c with (log f)'' >= -c away from kinks; None when there is none or none is known."""
+    """r with (log f)'' >= -r^2 away from kinks; None when there is none or none is known."""
     fading: float = math.inf
     """c with |(log f)'(z)| <= c / |z|, for heavy tails; +inf when there is none or none is known."""
     jumps: Callable[[float], np.ndarray] | None = None
@@ -104,9 +104,9 @@ def _nearer(scale: float) -> Ratio:
     return ratio
 
 
-def _nearer_squared(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """(y - c)^2 - (y - x)^2."""
-    return (x - c) * ((y - c) + (y - x))
+def _nearer_squared(y: np.ndarray, x: np.ndarray, c: np.ndarray, scale: float) -> np.ndarray:
+    """((y - c)^2 - (y - x)^2) / scale^2."""
+    return ((x - c) / scale) * ((y - c) / scale + (y - x) / scale)
 
 
 def _only_zero(d: np.ndarray) -> np.ndarray:
@@ -127,7 +127,7 @@ def laplace(scale: float) -> Noise:
         1 / b,
         lambda d: d / b,
         frozen=stats.laplace(scale=b),
-        curvature=1 / b / b,
+        curvature=1 / b,
         bend=0.0,
         log_ratio=_nearer(b),
     )
@@ -147,8 +147,8 @@ def gaussian(scale: float) -> Noise:
         math.inf,
         lambda d: math.inf if d > 0 else 0.0,
         frozen=stats.norm(scale=s),
-        bend=1 / s / s,
-        log_ratio=lambda y, x, c: _nearer_squared(y, x, c) / (2 * s) / s,
+        bend=1 / s,
+        log_ratio=lambda y, x, c: _nearer_squared(y, x, c, s) / 2,
     )
 
 
@@ -166,8 +166,8 @@ def logistic(scale: float) -> Noise:
         1 / s,
         lambda d: d / s,
         frozen=stats.logistic(scale=s),
-        curvature=1 / s / s,
-        bend=0.5 / s / s,
+        curvature=1 / s,
+        bend=math.sqrt(0.5) / s,
         log_ratio=lambda y, x, c: (
             _nearer(s)(y, x, c) - 2 * (np.log1p(np.exp(-np.abs(y - x) / s)) - np.log1p(np.exp(-np.abs(y - c) / s)))
         ),
@@ -187,7 +187,7 @@ def student_t(scale: float, df: float = 3.0) -> Noise:
 
     def log_ratio(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
         near, far = nu + ((y - c) / s) ** 2, nu + ((y - x) / s) ** 2
-        excess = _nearer_squared(y, x, c) / s / s / far
+        excess = _nearer_squared(y, x, c, s) / far
         return 0.5 * (nu + 1) * np.where(excess > -0.5, np.log1p(np.maximum(excess, -0.5)), np.log(near / far))
 
     return Noise(
@@ -200,9 +200,9 @@ def student_t(scale: float, df: float = 3.0) -> Noise:
         (nu + 1) / (2 * math.sqrt(nu) * s),
         shift_loss,
         frozen=frozen,
-        curvature=(nu + 1) / nu / s / s * max(1.0, (nu + 2) ** 2 / (4 * (nu + 3))),
+        curvature=math.sqrt((nu + 1) / nu * max(1.0, (nu + 2) ** 2 / (4 * (nu + 3)))) / s,
         fading=nu + 1,
-        bend=(nu + 1) / nu / s / s,
+        bend=math.sqrt((nu + 1) / nu) / s,
         log_ratio=log_ratio,
     )
 
@@ -335,8 +335,8 @@ def discrete_gaussian(scale: float, step: float = 1.0) -> Noise:
         math.inf,
         lambda d: math.inf if d > 0 else 0.0,
         step=h,
-        bend=1 / s / s,
-        log_ratio=lambda y, x, c: _nearer_squared(y, x, c) / (2 * s) / s,
+        bend=1 / s,
+        log_ratio=lambda y, x, c: _nearer_squared(y, x, c, s) / 2,
     )
 
 

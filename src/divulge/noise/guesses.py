@@ -71,7 +71,7 @@ def _before_and_after(mechanism: "NoiseMechanism", y: float) -> tuple[Integral, 
     if isinstance(law, FiniteLaw):
         posterior = law.log_prior + law.log_given(point)[0] - law.log_outcome(point)[0]
         return _sum(law.values, np.exp(law.log_prior)), _sum(law.values, np.exp(posterior))
-    density: Any = mechanism.secret.continuous.pdf
+    density = mechanism.secret.density
     marks = quantile_marks(mechanism.secret)
     near = _likely(mechanism, y) + mechanism.records * mechanism.noise.marks(1.0)
     edges = np.unique(np.clip(np.concatenate([marks, near]), marks[0], marks[-1]))

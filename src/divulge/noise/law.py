@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from divulge.noise.families import FAMILIES, LAPLACE, Noise
 from divulge.noise.mixture import Mixture, logsumexp
 from divulge.noise.quadrature import log_mixture, window
 from divulge.noise.secrets import Secret
+
+Side = Literal["pml", "pmc"]
 
 _SAME = 1e-12
 """Locations that differ by less than this share of their span are one."""
@@ -99,8 +101,12 @@ class Law(Protocol):
         """Return log f(y) itself, the reference put back."""
         ...
 
-    def error(self, y: np.ndarray) -> np.ndarray:
-        """Return a bound on the error of log_best - log_outcome and of log_outcome - log_worst (0: rounding only)."""
+    def error(self, y: np.ndarray, side: Side) -> np.ndarray:
+        """Return a bound on the error of pml(y) or pmc(y); 0: rounding only."""
+        ...
+
+    def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return a bound on the mass of locations inside (left, right), for every secret and for all."""
         ...
 
     def ends(self) -> list[End]:
@@ -236,8 +242,13 @@ class FiniteLaw:
             out.append(End(sign * math.inf, float(given.max()), outcome, float(given.min())))
         return out
 
-    def error(self, y: np.ndarray) -> np.ndarray:
+    def error(self, y: np.ndarray, side: Side) -> np.ndarray:
         return np.zeros(np.asarray(y).size)
+
+    def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        x = self.locations
+        inside = np.searchsorted(x, left, side="right") < np.searchsorted(x, right, side="left")
+        return np.where(inside, math.inf, 0.0)
 
 
 def nearest(places: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -318,7 +329,15 @@ class ContinuousLaw:
     def log_outcome(self, y: np.ndarray) -> np.ndarray:
         return self._outcome(np.asarray(y, dtype=np.float64).ravel())[0]
 
-    def error(self, y: np.ndarray) -> np.ndarray:
+    def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        x = self.secret.continuous
+        inner = np.clip(left, self.low, self.high), np.clip(right, self.low, self.high)
+        mass = np.maximum(x.cdf(inner[1]) - x.cdf(inner[0]), 0.0) + 1e-15 * (inner[1] > inner[0])
+        for value, p in self.secret.atoms:
+            mass = mass + p * ((left < value) & (value < right))
+        return mass
+
+    def error(self, y: np.ndarray, side: Side) -> np.ndarray:
         return self._outcome(np.asarray(y, dtype=np.float64).ravel())[1]
 
     @property

@@ -138,7 +138,7 @@ class NoiseMechanism:
         inside = (at >= self.secret.low) & (at <= self.secret.high)
         safe = np.where(inside, at, law.center(point))
         log_ratio = law.log_given(np.broadcast_to(point, safe.shape), safe) - law.log_outcome(point)[0]
-        value = np.where(inside, self.secret.continuous.pdf(at) * np.exp(log_ratio), 0.0)
+        value = np.where(inside, self.secret.density(at) * np.exp(log_ratio), 0.0)
         return float(value[0]) if np.ndim(x) == 0 else value.reshape(np.shape(x))
 
     def posterior_atoms(self, y: float) -> dict[float, float]:
@@ -291,9 +291,9 @@ class NoiseMechanism:
             "theorems": [
                 {"theorem": v.theorem, "claim": v.claim, "holds": v.holds, "words": v.words} for v in self.theorems()
             ],
-            "mean_pml": self.mean_pml().value / nats,
-            "mutual_information": self.mutual_information().value / nats,
         }
+        for name, found in (("mean_pml", self.mean_pml(unit)), ("mutual_information", self.mutual_information(unit))):
+            out[name], out[f"{name}_error"] = found.value, found.error
         if np.size(at):
             y = np.atleast_1d(np.asarray(at, dtype=np.float64))
             columns = (y, self.pml(y, unit), self.pmc(y, unit), self.density(y))

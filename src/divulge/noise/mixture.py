@@ -50,6 +50,18 @@ class Mixture:
         parts = [way(*(a[start : start + rows] for a in flat)) for start in range(0, y.size, rows)]
         return np.concatenate(parts).reshape(y.shape) if parts else np.zeros(y.shape)
 
+    @cached_property
+    def _cumulated(self) -> tuple[np.ndarray, np.ndarray]:
+        weights = np.exp(self.log_weights)
+        from_left, from_right = np.cumsum(weights), np.cumsum(weights[::-1])[::-1]
+        return np.concatenate([[0.0], from_left]), np.concatenate([from_right, [0.0]])
+
+    def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return the weight of the places in [left, right], as a difference on the lighter side."""
+        i, j = np.searchsorted(self.places, left), np.searchsorted(self.places, right, side="right")
+        below, above = self._cumulated
+        return np.maximum(np.where(below[i] < above[j], below[j] - below[i], above[i] - above[j]), 0.0)
+
     def _all_terms(self, y: np.ndarray, shift: np.ndarray, center: np.ndarray) -> np.ndarray:
         given = self.noise.relative(y[:, None], shift[:, None] + self.places, center[:, None])
         return logsumexp(given + self.log_weights)

@@ -102,7 +102,7 @@ def points(mechanism: "NoiseMechanism") -> np.ndarray:
 def _budget(law: Law) -> int:
     """Return at how many outcomes an integrand may be evaluated, so that it takes seconds at most."""
     if not isinstance(law, FiniteLaw):
-        return 12_000
+        return 6_000
     return 400_000 if len(law.others.places) == 1 else int(max(10_000, 1_000_000 // len(law.values)))
 
 
@@ -127,8 +127,13 @@ def mean(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray]) -> 
     # distance between doubles, can hold at most the largest value that was met.
     value, error = quadrature.adaptive(integrand, y, budget=_budget(law))
     missed = abs(1.0 - float(value[0])) + float(error[0])
-    inner = 0.0 if isinstance(law, FiniteLaw) else float(np.max(law.error(y[:: max(1, len(y) // 16)])))
+    inner = 0.0 if isinstance(law, FiniteLaw) else _mean_error(law, y)
     return Estimate(float(value[1]), float(error[1]) + missed * largest + 2 * inner + 1e-14 * max(1.0, largest))
+
+
+def _mean_error(law: Law, y: np.ndarray) -> float:
+    """Return about the mean of the error of the leakage of single outcomes."""
+    return float(np.trapezoid(np.exp(law.log_density(y)) * np.minimum(law.error(y, "pml"), 1e3), y))
 
 
 def mutual_information(mechanism: "NoiseMechanism") -> Estimate:
@@ -163,8 +168,8 @@ def _entropy_given(mechanism: "NoiseMechanism") -> Estimate:
             p = np.exp(log_g)
             return np.stack([p, np.where(p > 0, -p * log_g, 0.0)]).reshape(2, *y.shape)
 
-        value, error = quadrature.adaptive(density, points(mechanism), budget=60_000)
-        return Estimate(float(value[1]), float(error[1]) + 2 * float(law.error(np.array([middle]))[0]))
+        value, error = quadrature.adaptive(density, points(mechanism), budget=20_000)
+        return Estimate(float(value[1]), float(error[1]) + 2 * float(law.error(np.array([middle]), "pml")[0]))
     if noise.step is not None:
         half = math.ceil(45 * scale / noise.step)
         g = noise.log_density(noise.step * np.arange(-half, half + 1))

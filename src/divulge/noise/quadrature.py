@@ -27,10 +27,36 @@ def window(secret: "Secret") -> tuple[float, float]:
 
 
 def quantile_marks(secret: "Secret") -> np.ndarray:
-    """Return the ends of the window and the places inside it where the secret's density changes scale."""
-    dist = secret.continuous
-    inside = np.concatenate([dist.ppf(_LEVELS), [dist.ppf(0.5)], dist.isf(_LEVELS)])
-    return np.unique(np.clip(inside[np.isfinite(inside)], *window(secret)).tolist() + list(window(secret)))
+    """Return the ends of the window and the places inside it where the secret's density changes; kept on the secret.
+
+    Those are quantiles, and the ends of panels that were halved until the density was smooth in them: kinks of the
+    density are then met between panels, not inside.
+    """
+    kept = secret.__dict__.get("_marks")
+    if kept is None:
+        dist = secret.continuous
+        inside = np.concatenate([dist.ppf(_LEVELS), [dist.ppf(0.5)], dist.isf(_LEVELS)])
+        ends = window(secret)
+        edges = np.unique(np.concatenate([np.clip(inside[np.isfinite(inside)], *ends), ends]))
+        kept = secret.__dict__["_marks"] = _smooth_panels(lambda x: finite_or_zero(secret.density(x)), edges)
+    return kept
+
+
+def _smooth_panels(f: Callable[[np.ndarray], np.ndarray], edges: np.ndarray) -> np.ndarray:
+    """Return edges with more between them: panels with a kink inside are halved up to 30 times if it matters."""
+    for _ in range(30):
+        a, b = edges[:-1], edges[1:]
+        rough = _panels(lambda x: f(x)[None], a, b)[1][0] > 1e-12
+        rough &= b - a > 1e-8 * (edges[-1] - edges[0])
+        if not rough.any() or len(edges) > 48:
+            break
+        edges = np.sort(np.concatenate([edges, ((a + b) / 2)[rough]]))
+    return edges
+
+
+def finite_or_zero(values: np.ndarray) -> np.ndarray:
+    """Return the values, 0 for those that are infinite or no number, as at singular ends."""
+    return np.where(np.isfinite(values), values, 0.0)
 
 
 def expectation(
@@ -40,7 +66,7 @@ def expectation(
     edges = quantile_marks(secret)
     if marks is not None:
         edges = np.unique(np.concatenate([edges, np.clip(marks, edges[0], edges[-1])]))
-    return integral(lambda x: secret.continuous.pdf(x) * f(x), edges)
+    return integral(lambda x: secret.density(x) * f(x), edges)
 
 
 def log_mixture(
@@ -59,7 +85,7 @@ def log_mixture(
         edges = np.sort(np.clip(np.hstack([np.broadcast_to(fixed, (len(part), len(fixed))), near]), low, high), axis=1)
 
         def integrand(x: np.ndarray, row: np.ndarray, start: int = start, top: np.ndarray = top) -> np.ndarray:
-            return secret.continuous.pdf(x) * np.exp(log_given(x, start + row) - top[row])
+            return secret.density(x) * np.exp(log_given(x, start + row) - top[row])
 
         value, error = integrals(integrand, edges)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -93,8 +119,7 @@ def integrals(
 
     def finite(x: np.ndarray, row: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
-            values = f(x, row)
-        return np.where(np.isfinite(values), values, 0.0)
+            return finite_or_zero(f(x, row))
 
     a, b = left[rows, panels], right[rows, panels]
     nodes, weights = np.polynomial.legendre.leggauss(16)
@@ -102,7 +127,7 @@ def integrals(
     rough = np.bincount(rows, (finite(x, rows[:, None]) @ weights) * (b - a) / 2, len(edges))
     size = np.where(rough > 0, rough, 1.0)
     found: Any = tanhsinh(
-        lambda x, row: finite(x, row) / size[row], a, b, args=(rows,), atol=tolerance, rtol=0.0, maxlevel=9
+        lambda x, row: finite(x, row) / size[row], a, b, args=(rows,), atol=tolerance, rtol=0.0, maxlevel=7
     )
     if not np.isfinite(found.integral).all():
         raise DivulgeError.of("secret", "have a density that can be integrated", "an integral", "not finite")
@@ -130,6 +155,18 @@ def _mirrored(half: np.ndarray, sign: float = 1.0) -> np.ndarray:
     return np.concatenate([half, sign * half[-2::-1]])
 
 
+_X, _WEIGHTS, _COARSE = _mirrored(_NODES, -1.0), _mirrored(_KRONROD), _mirrored(_GAUSS)
+
+
+def _panels(f: Callable[[np.ndarray], np.ndarray], a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (integrals over the panels [a, b], their distances to those by the 7-point rule or to rounding)."""
+    half = (b - a) / 2
+    at = f((a + b)[:, None] / 2 + half[:, None] * _X)
+    value = at @ _WEIGHTS * half
+    rounding = 4e-16 * (np.abs(at) @ _WEIGHTS) * half
+    return value, np.maximum(np.abs(value - at @ _COARSE * half), rounding)
+
+
 def adaptive(
     f: Callable[[np.ndarray], np.ndarray], edges: np.ndarray, tolerance: float = 1e-11, budget: int = 400_000
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -140,19 +177,10 @@ def adaptive(
     smooth. Panels with the largest errors are halved (so a kink ends up in a panel too short to matter) until all
     errors add up to `tolerance` or f was called at `budget` points; what error is left then is returned.
     """
-    x, kronrod, gauss = _mirrored(_NODES, -1.0), _mirrored(_KRONROD), _mirrored(_GAUSS)
-
-    def panels(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        half = (b - a) / 2
-        at = f((a + b)[:, None] / 2 + half[:, None] * x)
-        value = at @ kronrod * half
-        rounding = 4e-16 * (np.abs(at) @ kronrod) * half
-        return value, np.maximum(np.abs(value - at @ gauss * half), rounding)
-
     a, b = edges[:-1], edges[1:]
-    value, error = panels(a, b)
+    value, error = _panels(f, a, b)
     done_value, done_error = np.zeros(len(value)), np.zeros(len(value))
-    spent = len(x) * len(a)
+    spent = len(_X) * len(a)
     while True:
         share = (tolerance - np.minimum(done_error, tolerance / 2)) / (2 * len(a))
         small = (error <= share[:, None]).all(axis=0) | (b - a <= 1e-13 * np.maximum(np.abs(a), np.abs(b)))
@@ -162,5 +190,5 @@ def adaptive(
             return done_value + value.sum(axis=1), done_error + error.sum(axis=1)
         middle = (a + b) / 2
         a, b = np.concatenate([a, middle]), np.concatenate([middle, b])
-        value, error = panels(a, b)
-        spent += len(x) * len(a)
+        value, error = _panels(f, a, b)
+        spent += len(_X) * len(a)

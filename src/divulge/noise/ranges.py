@@ -3,14 +3,12 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from divulge.noise.families import LAPLACE
-from divulge.noise.law import FiniteLaw, Law
+from divulge.noise.law import Law, Side
 
-Side = Literal["pml", "pmc"]
 Range = tuple[np.ndarray, np.ndarray]
 
 
@@ -45,7 +43,7 @@ class Values:
 
 def values(law: Law, side: Side, y: np.ndarray) -> Values:
     """Return the leakage of the outcomes y."""
-    outcome, error, center = law.log_outcome(y), law.error(y), law.center(y)
+    outcome, error, center = law.log_outcome(y), law.error(y, side), law.center(y)
     if side == "pml":
         return Values(y, law.log_best(y)[0], outcome[:, None], error, center)
     return Values(y, outcome, law.log_worsts(y), error, center)
@@ -110,7 +108,7 @@ def _by_slope(law: Law, left: Values, right: Values) -> Range:
 
 
 def _by_bend(law: Law, left: Values, mid: Values, right: Values) -> Range:
-    """Noise with (log f)'' >= -c: log f(y|x) + c y^2/2 is convex in y for every x, and so it is for f(y) and the best.
+    """Noise with (log f)'' >= -r^2: log f(y|x) + (r y)^2/2 is convex in y for every x, and so for f(y) and the best.
 
     A convex function lies below its chords and above the lines on which chords are extended. Of two such functions
     A and B that gives the range of A - B over an interval; what is added to both, or is linear in y, does not matter.
@@ -123,27 +121,38 @@ def _by_bend(law: Law, left: Values, mid: Values, right: Values) -> Range:
     (a, b), (a_mid, b_mid), (a_right, b_right) = logs(left), logs(mid), logs(right)
     if noise.kind not in _LINEAR:  # what makes the reference noise convex, less a linear function
         sag = noise.log_density(mid.y - c) - (noise.log_density(left.y - c) + noise.log_density(right.y - c)) / 2
-        sag = sag - (noise.bend or 0.0) * (right.y - left.y) ** 2 / 8
+        sag = sag - ((noise.bend or 0.0) * (right.y - left.y)) ** 2 / 8
         a_mid, b_mid = a_mid + sag, b_mid + sag[:, None]
     a, a_mid, a_right = a[:, None], a_mid[:, None], a_right[:, None]
     most = np.maximum(a_mid - b_mid, np.maximum(a - 2 * b_mid + b_right, a_right - 2 * b_mid + b))
     least = np.minimum(a_mid - b_mid, np.minimum(2 * a_mid - a_right - b, 2 * a_mid - a - b_right))
     lowest, highest = least.max(axis=1), most.max(axis=1)
     halved = np.abs((mid.y - left.y) - (right.y - mid.y)) <= 1e-9 * (right.y - left.y)  # not always so on a lattice
-    void = ~halved | (_kinked(law, left.y, right.y) if noise.kind in LAPLACE else False)
-    return np.where(void, -math.inf, lowest), np.where(void, math.inf, highest)
+    off = np.where(halved, 4 * _kinks(law, left, mid, right) if noise.kind in LAPLACE else 0.0, math.inf)
+    return lowest - off, highest + off
 
 
-def _kinked(law: Law, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return whether an interval may have a location inside, where the density of Laplace noise has a kink."""
-    if isinstance(law, FiniteLaw):
-        x = law.locations
-        return np.searchsorted(x, left, side="right") < np.searchsorted(x, right, side="left")
-    return (right > law.low) & (left < law.high)
+def _kinks(law: Law, left: Values, mid: Values, right: Values) -> np.ndarray:
+    """Return how far at most a log density of Laplace noise is from a log-convex function inside an interval.
+
+    Locations outside it give log-linear functions. Those inside, of mass m, give something between m e^{-h/b} and m
+    (over 2b) for an interval of length h, which is a constant but for m (1 - e^{-h/b}).
+    """
+    b, length = law.noise.parameters["scale"], right.y - left.y
+    mass = law.mass_between(left.y, right.y)
+    least = np.minimum.reduce([np.minimum(v.above, v.below.min(axis=1)) + _height(law, v) for v in (left, mid, right)])
+    with np.errstate(over="ignore", divide="ignore"):
+        share = np.exp(np.log(-np.expm1(-length / b) * mass) - least + length / b)
+    return np.where(mass > 0, np.nan_to_num(share, nan=math.inf, posinf=math.inf), 0.0)
+
+
+def _height(law: Law, v: Values) -> np.ndarray:
+    """Return the log of the reference noise as a share of its peak."""
+    return -np.abs(v.y - v.center) / law.noise.parameters["scale"]
 
 
 _LINEAR = (*LAPLACE, "gaussian", "discrete-gaussian")
-"""Noise whose log density plus c y^2/2 is linear in y on either side of 0."""
+"""Noise whose log density plus (r y)^2/2 is linear in y on either side of 0."""
 
 WAYS: tuple[tuple[Callable[[Law], bool], Callable[[Law, Values, Values], Range]], ...] = (
     (lambda law: law.noise.log_concave and law.bounded, _by_order),

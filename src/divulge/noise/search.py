@@ -14,10 +14,10 @@ from divulge.noise.families import LAPLACE
 from divulge.noise.law import FiniteLaw, Law
 from divulge.noise.ranges import Side, Values, between, leakage, values
 
-_TOLERANCE = {True: 1e-11, False: 1e-6}
+_TOLERANCE = {True: 1e-11, False: 1e-5}
 """Width of the bracket for finitely many secrets, and for those that take an integral per outcome."""
 
-_MOST_POINTS = 400_000
+_MOST_POINTS = {True: 400_000, False: 4_000}
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def _beyond(law: Law, side: Side, reach: float) -> float:
     for end in law.ends():
         y = np.array([law.high + reach if end.at > 0 else law.low - reach])
         value = law.log_best(y)[0] - end.outcome if side == "pml" else law.log_outcome(y) - end.worst
-        bounds.append(float(value[0] + law.error(y)[0]) + end.error)
+        bounds.append(float(value[0] + law.error(y, side)[0]) + end.error)
     return max(bounds, default=0.0)
 
 
@@ -171,7 +171,7 @@ def _start(law: Law, reach: float) -> np.ndarray:
     outer = np.geomspace(3 * scale, max(reach, 6 * scale), 65)
     if not isinstance(law, FiniteLaw):  # an integral each: be sparing
         inner, outer = inner[::4], outer[::2]
-    parts = [inner, law.high + outer, law.low - outer]
+    parts = [inner, law.high + outer, law.low - outer, np.array([law.low, law.high])]
     if isinstance(law, FiniteLaw) and len(law.locations) <= 4096 and not law.finer_than_noise:
         parts.append(law.locations)
     y = np.unique(np.concatenate(parts))
@@ -201,13 +201,13 @@ def _branch_and_bound(law: Law, side: Side, reach: float) -> Supremum:
         if not open_.any():
             break
         flat = float(np.max((right.y - left.y)[open_])) <= 1e-14 * max(1.0, float(np.abs(right.y).max()))
-        if flat or spent + 2 * int(open_.sum()) > (_MOST_POINTS if exact else 20_000):
+        if flat or spent + 2 * int(open_.sum()) > _MOST_POINTS[exact]:
             upper = max(upper, float(above[open_].max()))
             break
         left, mid, right = left[open_], mid[open_], right[open_]
         left, right = left.joined(mid), mid.joined(right)
     best, where = _refined(law, side, best, where)
-    error = float(law.error(np.array([where]))[0]) if math.isfinite(where) else 0.0
+    error = float(law.error(np.array([where]), side)[0]) if math.isfinite(where) else 0.0
     return Supremum(best, max(0.0, best - error), max(upper, best) * (1 + 1e-14), where, "certified search")
 
 

@@ -61,6 +61,11 @@ class Secret:
         body = expectation(self, lambda x: x - shift)[0]
         return shift + body + math.fsum(p * (v - shift) for v, p in self.atoms)
 
+    def density(self, x: np.ndarray) -> np.ndarray:
+        """Return the density of a continuous secret, by its log: some densities raise where they are very large."""
+        with np.errstate(all="ignore"):
+            return np.exp(self.continuous.logpdf(x))
+
     def cumulant(self, t: float) -> float:
         """Return k(t) = log E e^{tX}; +inf where the expectation diverges."""
         return self.cumulant_with_error(t)[0]

@@ -10,13 +10,13 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.noise.families import LAPLACE, Noise
-from divulge.noise.law import End, tilted_ends
+from divulge.noise.law import End, Side, tilted_ends
 from divulge.noise.mixture import Mixture
 from divulge.noise.quadrature import integrals
 from divulge.noise.secrets import Secret
 from divulge.noise.sums import sums
 
-_MOST_PLACES = {True: 16_384, False: 6_144}
+_MOST_PLACES = {True: 16_384, False: 2_048}
 """Places of the sum of all records, for Laplace noise (whose sums are cumulative) and for other noise."""
 
 _LOST = 1e-290
@@ -122,8 +122,11 @@ class NormalLaw:
         z = (np.asarray(y, dtype=np.float64).ravel() - self.mean) / self.outcome_sd
         return -0.5 * z**2 - math.log(self.outcome_sd) - 0.5 * math.log(2 * math.pi)
 
-    def error(self, y: np.ndarray) -> np.ndarray:
+    def error(self, y: np.ndarray, side: Side) -> np.ndarray:
         return np.zeros(np.asarray(y).size)
+
+    def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return np.full(len(left), math.inf)
 
     def ends(self) -> list[End]:
         return [End(sign * math.inf, math.inf, 0.0, -math.inf) for sign in (1.0, -1.0)]
@@ -187,19 +190,34 @@ class MeanLaw:
 
     @cached_property
     def _grid(self) -> np.ndarray:
-        return np.linspace(self.low, self.high, 33 if self.log_concave else 129)
+        return np.linspace(self.low, self.high, 17 if self.log_concave else 65)
 
     def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        y = np.asarray(y, dtype=np.float64).ravel()
-        x, best, where = np.broadcast_to(self._grid, (len(y), len(self._grid))), np.zeros(len(y)), np.zeros(len(y))
+        return self._searched(np.asarray(y, dtype=np.float64).ravel())[:2]
+
+    def _searched(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (log f(y | x) at the best x found, that x, how much it changes from there to the next x looked at).
+
+        The answer for the last outcomes is kept, as `error` asks again.
+        """
+        kept = self.__dict__.get("_kept")
+        if kept is None or not np.array_equal(kept[0], y):
+            kept = self.__dict__["_kept"] = y, self._zoomed(y)
+        return kept[1]
+
+    def _zoomed(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        x, best, where, change = np.broadcast_to(self._grid, (len(y), len(self._grid))), *np.zeros((3, len(y)))
         for _ in range(_ZOOMS):
             given = self.log_given(y[:, None], x)
             at = given.argmax(axis=1)[:, None]
-            start = np.take_along_axis(x, np.maximum(at - 1, 0), axis=1)
-            stop = np.take_along_axis(x, np.minimum(at + 1, x.shape[1] - 1), axis=1)
-            best, where = np.take_along_axis(given, at, axis=1)[:, 0], np.take_along_axis(x, at, axis=1)[:, 0]
-            x = start + (stop - start) * np.linspace(0, 1, 7)
-        return best, where
+            before, after = np.maximum(at - 1, 0), np.minimum(at + 1, x.shape[1] - 1)
+            best, where, start, stop = (
+                np.take_along_axis(a, i, axis=1)[:, 0] for a, i in ((given, at), (x, at), (x, before), (x, after))
+            )
+            sides = np.take_along_axis(given, np.concatenate([before, after], axis=1), axis=1)
+            change = best - sides.min(axis=1)
+            x = start[:, None] + (stop - start)[:, None] * np.linspace(0, 1, 7)
+        return best, where, change
 
     @property
     def worsts_are_all(self) -> bool:
@@ -221,23 +239,49 @@ class MeanLaw:
     def ends(self) -> list[End]:
         return tilted_ends(self.noise, self.secret, self.records)
 
-    def error(self, y: np.ndarray) -> np.ndarray:
-        """Return a bound on the error of pml and pmc: of both densities, and of the search over the record."""
+    def error(self, y: np.ndarray, side: Side) -> np.ndarray:
+        """Return a bound on the error of pml or pmc: of both densities, and of the search over the record."""
         y = np.asarray(y, dtype=np.float64).ravel()
-        n, steepest, curvature = self.records, *self._slopes(y)
+        log_f, x = self.log_best(y) if side == "pml" else self.log_worst(y)
+        slopes, base = self._slopes(y), self.log_reference(y)
+        everyone = self._rounding(y, self.everyone, self.log_outcome(y) + base, self.records, slopes)
+        others = self._rounding(y - x / self.records, self.others, log_f + base, self.records - 1, slopes)
+        if self.log_concave:  # as a concave function rises no more to one side than it falls to the other
+            return everyone + others + (self._searched(y)[2] if side == "pml" else 0.0)
+        apart = float(self._grid[1] - self._grid[0]) / self.records
+        between = slopes[0] * apart / 2
+        if side == "pml" and self.noise.kind not in LAPLACE and self.noise.bend is not None:
+            between = np.minimum(between, (self.noise.bend * apart) ** 2 / 8)  # log f + (r y)^2/2 lies below its chords
+        return everyone + others + between
+
+    def _rounding(
+        self, t: np.ndarray, mixture: Mixture, log_f: np.ndarray, count: int, slopes: tuple[np.ndarray, np.ndarray]
+    ) -> np.ndarray:
+        """Return what moving `count` records to the lattice changes log E f(t - mean) by: the smaller of two bounds.
+
+        Each record moves by a cell at most; or, means kept, by second-order terms. A kink matters where a record can be
+        in the cell that holds it: then the sum of all moved records is within count + 1 cells of it.
+        """
+        steepest, curvature = slopes
         rise = np.expm1(np.minimum(steepest * self.step, 600.0))
-        each = self.step**2 / 8 * curvature * (1 + rise) + self.skew * rise
-        smooth = np.where(each < 1, -n * np.log1p(-np.minimum(each, 0.5)), math.inf)
-        kink = self.heaviest * self.step / (2 * self.noise.parameters["scale"]) if self.noise.kind == "laplace" else 0.0
-        inside = (y >= self.low - self.step) & (y <= self.high + self.step)
-        absolute = n * np.where(inside, kink, 0.0) + _LOST
+        each = (self.step * curvature) ** 2 / 8 * (1 + rise) + self.skew * rise
+        smooth = np.where(each < 0.5, -count * np.log1p(-np.minimum(each, 0.5)), math.inf)
+        absolute = _LOST
+        if self.noise.kind in LAPLACE:
+            reach = (count + 1) * self.step
+            near = np.minimum(mixture.mass_between(t - reach, t + reach), self.heaviest)
+            absolute = absolute + count * near * self.step / (2 * self.noise.parameters["scale"])
         top = float(self.noise.log_density(np.zeros(1))[0])
-        least = self.log_worst(y)[0] + self.log_reference(y)
-        with np.errstate(over="ignore"):
-            both = 2 * (smooth + absolute * np.exp(np.minimum(top - least, 700.0) + np.minimum(smooth, 50.0)))
-        if self.log_concave:
-            return both + 1e-11
-        return both + steepest * float(self._grid[1] - self._grid[0]) / (2 * n)
+        with np.errstate(over="ignore", invalid="ignore"):
+            kink = np.expm1(np.minimum(smooth, 600.0)) + absolute * np.exp(top - log_f + smooth)
+        second = np.where(kink < 0.5, -np.log1p(-np.minimum(kink, 0.5)), math.inf)
+        return np.minimum(second, count * steepest * self.step + _LOST)
+
+    def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return the most that `others` have in any interval as long as each; `everyone` has no more."""
+        outside = (right <= self.low) | (left >= self.high)
+        places = np.ceil(np.minimum((right - left) / self.step, 1e9)) + 1
+        return np.where(outside, 0.0, np.minimum(places * math.exp(float(self.others.log_weights.max())), 1.0))
 
     def mass_error(self) -> float:
         """Return a bound on the error of P(Y <= y): linear interpolation of the noise's distribution function."""
@@ -246,12 +290,12 @@ class MeanLaw:
         return self.records * top * (self.step**2 / 8 * steepest + self.skew * self.step) + _LOST
 
     def _slopes(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return sup |(log f)'| and sup |f''|/f over all distances of y to the data, kinks aside."""
+        """Return sup |(log f)'| and the root of sup |f''|/f over all distances of y to the data, kinks aside."""
         if math.isfinite(self.noise.steepest):
             return np.full(len(y), self.noise.steepest), np.full(len(y), self.noise.curvature)
         s = self.noise.parameters["scale"]
         far = (np.maximum(np.abs(y - self.low), np.abs(y - self.high)) + self.step) / s
-        return far / s, np.maximum(1.0, far**2) / s**2
+        return far / s, np.maximum(1.0, far) / s
 
 
 def mean_law(noise: Noise, secret: Secret, records: int) -> MeanLaw:

@@ -66,7 +66,7 @@ def verdicts(mechanism: "NoiseMechanism") -> tuple[Verdict, Verdict]:
     some = True if math.isfinite(ldp) else (False if exact else None)
     sixth = None if pmc is None or some is None else pmc == some
     return (
-        Verdict("Theorem 5", "bounded PMC implies bounded PML", pmc, pml, ldp, fifth),
+        Verdict(f"{SOURCE}, Theorem 5", "bounded PMC implies bounded PML", pmc, pml, ldp, fifth),
         Verdict(
             f"{SOURCE}, Theorem 6",
             "PMC is bounded if and only if some finite epsilon-LDP holds",
