@@ -91,6 +91,9 @@ def test_plot(tmp_path: Path) -> None:
         [{"mechanism": "laplace", "scale": 1, "rate": 2}],
         [{"mechanism": "channel", "file": "absent.json"}],
         [{"mechanism": "channel"}],
+        [{"mechanism": "laplace", "scale": 1, "count": 1e300}],
+        [{"mechanism": "discrete-laplace", "scale": 1, "sensitivity": 1e15}],
+        [{"mechanism": "randomized-response", "epsilon": 1, "categories": 1}],
     ],
 )
 def test_refuses(releases: Any) -> None:
