@@ -147,14 +147,16 @@ def test_missing_values_are_a_category_or_refused() -> None:
 
 def test_a_receipt_is_the_mechanism_of_its_columns() -> None:
     """Two columns each through a mechanism of its own, and both as one secret; a missing value is a category."""
-    rng = np.random.default_rng(2)
+    rng, sure = np.random.default_rng(2), 1 - 1e-8
     table = pa.table({name: rng.choice(["a", "b", None], 30_000).tolist() for name in ("x", "y")})
     coin, weak = (dv.mechanisms.randomized_response(["a", "b", "?"], epsilon) for epsilon in (2.0, 0.1))
     pairs = {f"true {name}": table[name] for name in ("x", "y")}
     apart = dv.release(table, column=["x", "y"], mechanism={"x": coin, "y": weak}, null_as="?")
     rows = pa.table({**pairs, **{name: apart.table[name] for name in ("x", "y")}})
     for name, ldp in (("x", 2.0), ("y", 0.1)):
-        found = dv.audit(rows, secret=f"true {name}", released=name, mechanism=apart, claim=f"ldp={ldp + 1e-9}")
+        found = dv.audit(
+            rows, secret=f"true {name}", released=name, mechanism=apart, claim=f"ldp={ldp + 1e-9}", confidence=sure
+        )
         assert found.known is not None
         assert found.known.conformity.conforms
         assert not found.violated
@@ -166,7 +168,7 @@ def test_a_receipt_is_the_mechanism_of_its_columns() -> None:
     assert not swapped.known.conformity.conforms
     both = dv.release(table, column=["x", "y"], mechanism=coin.product(weak), null_as="?")
     rows = pa.table({**pairs, **{name: both.table[name] for name in ("x", "y")}})
-    found = dv.audit(rows, secret=("true x", "true y"), released=("x", "y"), mechanism=both)
+    found = dv.audit(rows, secret=("true x", "true y"), released=("x", "y"), mechanism=both, confidence=sure)
     assert found.known is not None
     assert found.known.conformity.conforms
     assert found.counts.shape == (9, 9)
