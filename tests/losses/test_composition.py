@@ -543,3 +543,19 @@ def test_fixed_size_sampling_is_bracketed_by_a_pair_there_is_and_one_that_domina
     assert found.upper > pair.upper
     once = dv.compose(mechanism, tolerance=1e-6)
     assert holds(once.delta(0.2), loss.delta(0.2), 1e-5)
+
+
+@pytest.mark.parametrize(("sigma", "rate"), [(1.0, 0.01), (0.5, 0.001), (4.0, 0.5)])
+@pytest.mark.parametrize("alpha", [2, 8, 32, 256])
+def test_renyi_of_sampled_gaussians_by_the_binomial_sum(sigma: float, rate: float, alpha: int) -> None:
+    """E_Q (1 - r + r e^L)^alpha = sum_k C(alpha, k) (1 - r)^(alpha - k) r^k e^(k (k - 1) / (2 sigma^2))."""
+    r = mpmath.mpf(rate)
+    moment = sum(
+        mpmath.binomial(alpha, k)
+        * (1 - r) ** (alpha - k)
+        * r**k
+        * mpmath.exp(k * (k - 1) / (2 * mpmath.mpf(sigma) ** 2))
+        for k in range(alpha + 1)
+    )
+    found = dv.compose(dv.PoissonSampled(dv.GaussianMechanism(sigma), rate)).renyi(alpha)
+    assert found == pytest.approx(float(mpmath.log(moment) / (alpha - 1)), rel=1e-9)
