@@ -212,7 +212,7 @@ class _Request:
         p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
         classes, exact_limits = classes_of(p), limits_of(promised)
         floats = classes.probability
-        limits = exact_limits.floats().tightened(float(floats.min()), float(floats.max()), len(p))
+        limits = exact_limits.floats().tightened(float(floats.min()), len(p))
         _check_finite(objective, limits)
         checker, integers = certify.Checker.of(p, exact_limits), np.eye(len(p), dtype=np.int64) * 2**bits
         if (

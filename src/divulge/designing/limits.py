@@ -39,7 +39,7 @@ class Limits:
             min(self.capacity, other.capacity),
         )
 
-    def tightened(self, p_min: float, p_max: float, size: int) -> "Limits":
+    def tightened(self, p_min: float, size: int) -> "Limits":
         """Return equal limits without slack: bounds that the mean constraint or the other bounds imply are written out.
 
         v_x = 1 on average leaves high <= (1 - low (1 - p_min)) / p_min and low >= (1 - high (1 - p_min)) / p_min.

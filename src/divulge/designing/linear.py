@@ -234,7 +234,7 @@ def bound_of(scoring: Scoring, dual: Dual) -> float:
     usable = scoring.allowed.any(axis=0)
     best = _best_columns(
         slope[:, usable], scoring.allowed[:, usable], tops[usable], bottoms[usable], reference,
-        limits.tightened(float(reference.min()), float(reference.max()), len(reference)),
+        limits.tightened(float(reference.min()), len(reference)),
     )  # fmt: skip
     fixed = [*dual.rows.tolist(), dual.capacity * limits.capacity if dual.capacity else 0.0]
     total = math.fsum([*fixed, float(best.max())])

@@ -122,7 +122,7 @@ def _tightened(priors: PriorSet, limits: Limits) -> Limits:
     """Return equal float limits without slack: of all priors of the set, the smallest probability leaves the most."""
     n = len(priors.secrets)
     p_min = min(float(priors.least(row)[x]) for x, row in enumerate(np.eye(n)))
-    return limits.floats().tightened(p_min, 1.0, n) if p_min > 0 else limits.floats()
+    return limits.floats().tightened(p_min, n) if p_min > 0 else limits.floats()
 
 
 def _converged(

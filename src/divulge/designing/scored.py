@@ -41,7 +41,7 @@ def scored(
     `scores` (N, M) are signed, to be large; the bound has the score's own sign.
     """
     floats = p.astype(np.float64)
-    loose = limits.floats().tightened(float(floats.min()), float(floats.max()), len(p))
+    loose = limits.floats().tightened(float(floats.min()), len(p))
     scores = unforbidden(scores, loose)
     judges = np.eye(len(p)) if score.worst else floats[None, :]
     scoring = Scoring(scores, loose, floats[None, :], judges)

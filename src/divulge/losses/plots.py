@@ -54,6 +54,6 @@ def growth(found: "Growth", ax: Any = None) -> Any:
         ax.axhline(limit, color=line.get_color(), linestyle="--", linewidth=0.8)
     ax.set_xscale("log")
     ax.set_xlabel("releases about the same secret")
-    ax.set_ylabel("E[pml | X = x], dashed: -log P(x) [nats]")
+    ax.set_ylabel("E[pml | X = x] [nats]; dashed: its limit")
     ax.legend(loc="center right")
     return ax

@@ -4,7 +4,7 @@ All values are in nats and rounded up: they are upper bounds of real numbers tha
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -17,8 +17,6 @@ from divulge.model.prior import Prior
 
 MOST_CELLS = 1 << 17
 """Up to so many entries the joint channel of several releases is computed exactly."""
-
-Promises = Mapping[str, float]
 
 
 def log_up(ratio: Fraction | float) -> float:
