@@ -5,24 +5,9 @@ from typing import Any
 
 from divulge.guarantees.catalog import KINDS
 from divulge.guarantees.theorem import CONDITIONS, Theorem
-from divulge.guarantees.theorems.approximate import APPROXIMATE
-from divulge.guarantees.theorems.average import AVERAGE
-from divulge.guarantees.theorems.concentrated import CONCENTRATED
-from divulge.guarantees.theorems.divergences import DIVERGENCES
-from divulge.guarantees.theorems.pointwise import POINTWISE
-from divulge.guarantees.theorems.pure import PURE
-from divulge.guarantees.theorems.tail import TAIL
+from divulge.guarantees.theorems import FAMILIES
 
 TIGHT = {"equal": "equal", "attained": "attained", "limit": "in the limit", "no": "not tight"}
-FAMILIES = {
-    "At every outcome": POINTWISE,
-    "On average over outcomes": AVERAGE,
-    "Tails, and what holds for every mechanism": TAIL,
-    "Pure differential privacy": PURE,
-    "Approximate differential privacy and distances": APPROXIMATE,
-    "Renyi, concentrated and Gaussian differential privacy": CONCENTRATED,
-    "Other divergences, restricted queries and quantum states": DIVERGENCES,
-}
 SIGNS = {
     r"\^\(([^()]*)\)": r"<sup>\1</sup>",
     r"\^(-?\w+)": r"<sup>\1</sup>",

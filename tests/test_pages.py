@@ -9,7 +9,7 @@ import matplotlib as mpl
 import pytest
 
 from divulge.guarantees.catalog import KINDS
-from divulge.guarantees.theorems import THEOREMS
+from divulge.guarantees.theorems import FAMILIES, THEOREMS
 
 DOCS = Path(__file__).parents[1] / "docs"
 SOURCES = {page.name: page.read_text() for page in DOCS.glob("*.md")}
@@ -32,7 +32,7 @@ def test_every_row_and_kind_is_on_the_page_of_guarantees() -> None:
     assert all(f"`{name}=" in text for name in KINDS)
     assert all(row.name in text for row in THEOREMS)
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    assert len(rows) == len(KINDS) + 1 + len(THEOREMS) + len(made.FAMILIES)
+    assert len(rows) == len(KINDS) + 1 + len(THEOREMS) + len(FAMILIES)
     other = SimpleNamespace(file=SimpleNamespace(src_path="index.md"))
     assert made.on_page_markdown("<!-- kinds -->", other) == "<!-- kinds -->"
 

@@ -21,3 +21,10 @@ def require(module: str, extra: str) -> Any:
         raise MissingExtraError(
             f"`{library}` must be installed for this; it is missing. Hint: pip install 'divulge[{extra}]'."
         ) from error
+
+
+def drawable(ax: Any = None, size: tuple[float, float] = (6.4, 4.4)) -> Any:
+    """Return the matplotlib axes `ax`, or new ones of this size in inches (extra: plot)."""
+    if ax is not None:
+        return ax
+    return require("matplotlib.pyplot", "plot").subplots(figsize=size, layout="constrained")[1]

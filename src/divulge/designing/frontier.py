@@ -14,7 +14,7 @@ from divulge.designing.asking import design
 from divulge.designing.design import Design
 from divulge.designing.named import FAMILIES
 from divulge.errors import DivulgeError
-from divulge.extras import require
+from divulge.extras import drawable, require
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee
 from divulge.measures.robust import PriorSet
 from divulge.model.record import Record
@@ -200,8 +200,7 @@ class Frontier(Tabled, Record):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the curve, with named mechanisms as points at the level they are measured at; return the axes."""
-        pyplot = require("matplotlib.pyplot", "plot")
-        ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")[1] if ax is None else ax
+        ax = drawable(ax)
         ax.plot(self.epsilons, self.utilities, color="black", lw=2, label="design (nothing is better)")
         for (name, rows), color, mark in zip(self.named.items(), itertools.cycle(_COLORS), itertools.cycle(_MARKS)):
             levels = [_measured(self.kind, design, row) for design, row in zip(self.designs, rows, strict=True)]

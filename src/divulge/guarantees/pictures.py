@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.extras import require
+from divulge.extras import drawable
 from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import ALIP
@@ -39,11 +39,10 @@ def plot_alip_plane(*points: Any, ax: Any = None, labels: Sequence[str] = (), **
     >>> ax.get_xlabel()
     'bound on PML, upper (nats)'
     """
-    pyplot = require("matplotlib.pyplot", "plot")
     known = context or {"prior": next((p.prior for p in points if not isinstance(p, Guarantee)), None)}
     p = float(Context.of(**known).p_min or 0)
     pairs = [point if isinstance(point, ALIP) else ALIP.of(point) for point in points]
-    ax = pyplot.subplots(figsize=(5.4, 4.6), layout="constrained")[1] if ax is None else ax
+    ax = drawable(ax, (5.4, 4.6))
     finite = [(float(a.upper), float(a.lower)) for a in pairs if a.lower != math.inf and a.upper != math.inf]
     edge = -math.log1p(-p)
     right = max([1.25 * edge, -1.05 * math.log(p), *(1.15 * u for u, _ in finite)])
@@ -91,15 +90,13 @@ def plot_implications(ax: Any = None, theorems: Sequence[Theorem] = THEOREMS, **
     >>> "pmc" in [text.get_text() for text in ax.texts]
     True
     """
-    pyplot = require("matplotlib.pyplot", "plot")
     known = Context.of(**context) if context else None
     rows = [t for t in theorems if t.given and (known is None or all(CONDITIONS[n][1](known) for n in t.needs))]
     group = _groups(rows)
     places = _places(rows, group)
     width = max(x for x, _ in places.values())
     height = max(-y for _, y in places.values()) + 1
-    if ax is None:
-        ax = pyplot.subplots(figsize=(2.3 * width + 1, 1.0 * height + 0.5), layout="constrained")[1]
+    ax = drawable(ax, (2.3 * width + 1, 1.0 * height + 0.5))
     arrows: dict[tuple[str, str], list[Theorem]] = {}
     for row in rows:
         for given in row.given:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from divulge.extras import require
+from divulge.extras import drawable
 
 if TYPE_CHECKING:
     from divulge.losses.composition import Composition
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 def curves(loss: "PrivacyLoss", ax: Any = None) -> Any:
     """Draw delta(epsilon) and the tail P(L > epsilon) over epsilon >= 0 and return the axes."""
-    pyplot = require("matplotlib.pyplot", "plot")
-    ax = pyplot.subplots()[1] if ax is None else ax
+    ax = drawable(ax)
     top = loss.highest if math.isfinite(loss.highest) else loss.epsilon(1e-12)
     epsilons = np.linspace(0.0, 1.05 * max(top, 1e-9), 400)
     ax.plot(epsilons, loss.delta(epsilons), label="delta(epsilon)")
@@ -29,8 +28,7 @@ def curves(loss: "PrivacyLoss", ax: Any = None) -> Any:
 
 def composed(composition: "Composition", ax: Any = None) -> Any:
     """Draw the bracket on delta(epsilon) of a composition, on a logarithmic scale, and return the axes."""
-    pyplot = require("matplotlib.pyplot", "plot")
-    ax = pyplot.subplots()[1] if ax is None else ax
+    ax = drawable(ax)
     rough = composition.roughly(1e-3)
     top = min(rough.epsilon(1e-12).upper, rough.pure_epsilon, rough.epsilon(min(1.0, 2 * rough.infinite + 1e-9)).upper)
     epsilons = np.linspace(0.0, top, 60)
@@ -47,8 +45,7 @@ def composed(composition: "Composition", ax: Any = None) -> Any:
 
 def growth(found: "Growth", ax: Any = None) -> Any:
     """Draw E[pml | X = x] over the number of releases with -log P_x dashed, and return the axes."""
-    pyplot = require("matplotlib.pyplot", "plot")
-    ax = pyplot.subplots()[1] if ax is None else ax
+    ax = drawable(ax)
     for values, limit, secret in zip(found.by_secret.T, found.limits, found.secrets, strict=True):
         (line,) = ax.plot(found.counts, values, marker=".", label=f"secret {secret}")
         ax.axhline(limit, color=line.get_color(), linestyle="--", linewidth=0.8)

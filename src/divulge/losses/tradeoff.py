@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.extras import require
+from divulge.extras import drawable, require
 from divulge.losses import grid
 from divulge.losses.atoms import AtomicLoss
 from divulge.losses.closed import GaussianLoss
@@ -48,8 +48,7 @@ class TradeOff(Record):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw beta over alpha, beside 1 - alpha (nothing can be told), and return the axes (extra: plot)."""
-        pyplot = require("matplotlib.pyplot", "plot")
-        ax = pyplot.subplots()[1] if ax is None else ax
+        ax = drawable(ax)
         ax.plot(self.alpha, self.beta)
         ax.plot([0, 1], [1, 0], linestyle=":")
         ax.set_xlabel("P rejected when it is true")

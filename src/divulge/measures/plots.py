@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from divulge.extras import require
+from divulge.extras import drawable
 
 if TYPE_CHECKING:
     from divulge.measures.pointwise import Pointwise
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 def pointwise(variable: "Pointwise", ax: Any = None) -> Any:
     """Draw the tail P(value > t) over t, with what lies at infinity in words, and return the axes."""
-    pyplot = require("matplotlib.pyplot", "plot")
-    ax = pyplot.subplots()[1] if ax is None else ax
+    ax = drawable(ax)
     finite = np.unique(variable.values[np.isfinite(variable.values)])
     end = 1.1 * float(finite[-1]) if len(finite) and finite[-1] > 0 else 1.0
     steps = np.unique(np.concatenate([[0.0], finite, [end]]))

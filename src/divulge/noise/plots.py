@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from divulge.extras import require
+from divulge.extras import drawable
 from divulge.noise import outcomes
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ def span(mechanism: "NoiseMechanism") -> tuple[float, float]:
 
 def plot(mechanism: "NoiseMechanism", y: Any = None, ax: Any = None) -> Any:
     """Draw the mechanism on matplotlib axes and return them."""
-    pyplot = require("matplotlib.pyplot", "plot")
-    ax = pyplot.subplots(figsize=(7, 4.2), layout="constrained")[1] if ax is None else ax
+    ax = drawable(ax, (7, 4.2))
     lattice = mechanism.noise.step is not None
     if y is None:
         first, last = span(mechanism)

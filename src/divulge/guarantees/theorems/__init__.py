@@ -23,5 +23,16 @@ INFORMATION_DENSITY: tuple[Theorem, ...] = (*POINTWISE, *AVERAGE, *TAIL)
 DIFFERENTIAL_PRIVACY: tuple[Theorem, ...] = (*PURE, *APPROXIMATE, *CONCENTRATED, *DIVERGENCES)
 """Rows between variants of differential privacy, and from them to information density and back."""
 
-THEOREMS: tuple[Theorem, ...] = (*INFORMATION_DENSITY, *DIFFERENTIAL_PRIVACY)
+FAMILIES: dict[str, tuple[Theorem, ...]] = {
+    "At every outcome": POINTWISE,
+    "On average over outcomes": AVERAGE,
+    "Tails, and what holds for every mechanism": TAIL,
+    "Pure differential privacy": PURE,
+    "Approximate differential privacy and distances": APPROXIMATE,
+    "Renyi, concentrated and Gaussian differential privacy": CONCENTRATED,
+    "Other divergences": DIVERGENCES,
+}
+"""What a table is about -> its rows."""
+
+THEOREMS: tuple[Theorem, ...] = tuple(theorem for rows in FAMILIES.values() for theorem in rows)
 """All theorems the calculus searches."""
