@@ -30,7 +30,7 @@ FAMILIES: dict[str, tuple[Theorem, ...]] = {
     "Pure differential privacy": PURE,
     "Approximate differential privacy and distances": APPROXIMATE,
     "Renyi, concentrated and Gaussian differential privacy": CONCENTRATED,
-    "Other divergences": DIVERGENCES,
+    "Divergences, restricted queries and quantum states": DIVERGENCES,
 }
 """What a table is about -> its rows."""
 
