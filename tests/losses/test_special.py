@@ -36,6 +36,29 @@ def test_trade_off_is_the_best_randomized_test(seed, alpha, zeros):
     assert one(alpha) == pytest.approx(1 + linprog(-q, A_ub=[p], b_ub=[alpha], bounds=(0, 1)).fun, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "cdf", "quantile", "shift", "slack"),
+    [
+        *((dv.GaussianMechanism(sigma=s), stats.norm.cdf, stats.norm.ppf, 1 / s, 2e-6) for s in (0.1, 0.5, 3.0, 30.0)),
+        *((dv.LaplaceMechanism(scale=s), stats.laplace.cdf, stats.laplace.ppf, 1 / s, 2e-6) for s in (0.2, 1.0, 5.0)),
+    ],
+)
+def test_trade_off_of_continuous_noise_lies_just_below_the_closed_form(mechanism, cdf, quantile, shift, slack):
+    alpha = np.linspace(0, 1, 20011)
+    exact = cdf(quantile(1 - alpha) - shift)
+    found = dv.trade_off(mechanism)(alpha)
+    assert (found <= exact + 1e-12).all()
+    assert (found >= exact - slack).all()
+
+
+def test_trade_off_of_a_density_pair_lies_below_the_closed_form():
+    alpha = np.linspace(0, 1, 1001)
+    exact = stats.logistic.cdf(stats.logistic.ppf(1 - alpha) - 1.0)
+    found = dv.trade_off(dv.DistributionPair(stats.logistic(), stats.logistic(1.0)))(alpha)
+    assert (found <= exact + 1e-9).all()
+    assert (found >= exact - 2e-3).all()
+
+
 @settings(max_examples=20, deadline=None)
 @given(SEEDS)
 def test_trade_off_and_delta_are_dual(seed):
