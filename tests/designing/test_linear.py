@@ -13,6 +13,7 @@ import divulge as dv
 from divulge.designing.limits import Limits
 from divulge.designing.linear import Dual, Scoring, bound_of, solved
 from divulge.designing.methods import METHODS
+from divulge.designing.scored import unforbidden
 
 GUARANTEES: dict[str, Any] = {
     "none": lambda a, b: [],
@@ -132,6 +133,35 @@ def test_any_dual_bounds_every_channel_that_keeps_the_limits() -> None:
                     np.abs(rng.normal(size=shape)) * (limits.low > 0),
                     float(abs(rng.normal()) * (limits.capacity < math.inf)), np.ones(1))  # fmt: skip
         assert bound_of(scoring, dual) >= reached - 1e-12
+
+
+def test_the_program_equals_its_definition_under_several_guards_and_judges() -> None:
+    rng = np.random.default_rng(17)
+    for trial in range(80):
+        n, m = int(rng.integers(2, 6)), int(rng.integers(2, 6))
+        guards, judges = (rng.dirichlet(np.full(n, 2.0), int(rng.integers(1, 4))) for _ in range(2))
+        low, high, ratio, capacity = rng.choice([0, 1], 4) * [0.4, 1.8, 3.0, 1.4]
+        limits = Limits(low, high or math.inf, ratio or math.inf, capacity or math.inf)
+        scores = np.where(rng.random((n, m)) < rng.choice([0, 0.2]), -math.inf, rng.normal(size=(n, m)))
+        scores[:, 0] = rng.normal(size=n)
+        scoring = Scoring(unforbidden(scores, limits), limits, guards, judges)
+        c = cp.Variable((n, m), nonneg=True)
+        rules = [cp.sum(c, axis=1) == 1, cp.multiply(c, ~scoring.allowed) == 0]
+        for q in (p @ c for p in guards):
+            rules += [c[x] >= limits.low * q for x in range(n)]
+            rules += [c[x] <= limits.high * q for x in range(n) if limits.high < math.inf]
+        if limits.ratio < math.inf:
+            rules += [c[x] <= limits.ratio * c[z] for x, z in itertools.permutations(range(n), 2)]
+        if limits.capacity < math.inf:
+            rules += [cp.sum(cp.max(c, axis=0)) <= limits.capacity]
+        value = cp.min(judges @ cp.sum(cp.multiply(scoring.finite, c), axis=1))
+        best = float(cp.Problem(cp.Maximize(value), rules).solve(solver=cp.HIGHS))
+        found = solved(scoring)
+        c.value = found.channel
+        assert float(value.value) == pytest.approx(best, abs=1e-7), trial
+        assert found.bound == pytest.approx(best, abs=1e-7), trial
+        assert all(np.max(rule.violation()) < 1e-8 for rule in rules), trial
+        assert not found.channel[~scoring.allowed].any()
 
 
 def test_what_is_forbidden_never_happens() -> None:

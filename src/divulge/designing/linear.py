@@ -1,7 +1,8 @@
 """Linear scores: one sparse linear program over the channel, with a bound that is computed from its dual by hand.
 
-Column y has its highest entry at most t_y and its lowest at least m_y. A guarantee asks t_y <= high q_y,
-m_y >= low q_y, t_y <= ratio m_y and sum_y t_y <= capacity: one top and one bottom a column replace all pairs of rows.
+Column y is a floor b_y and what lies above it: C_xy = b_y + D_xy with 0 <= D_xy <= w_y. With its top t_y = b_y + w_y a
+guarantee asks t_y <= high q_y, b_y >= low q_y, t_y <= ratio b_y and sum_y t_y <= capacity: one floor and one width a
+column replace all pairs of rows, and the floors cost no rows at all.
 """
 
 import math
@@ -79,8 +80,8 @@ def solved(scoring: Scoring, effort: Effort = _FOREVER) -> Solution:
     """
     highspy = require("highspy", "science")
     (n, m), guards, judges = scoring.scores.shape, len(scoring.guards), len(scoring.judges)
-    cost, blocks = _program(scoring)
-    solver = _loaded(highspy, cost, blocks, np.append(scoring.allowed.ravel(), np.ones(len(cost) - n * m, dtype=bool)))
+    program = _program(scoring)
+    blocks, solver = program.blocks, _loaded(highspy, program)
     if effort.progress is not None:
         _watched(solver, scoring, effort)
     status, known = None, highspy.HighsModelStatus
@@ -115,7 +116,8 @@ def solved(scoring: Scoring, effort: Effort = _FOREVER) -> Solution:
         max(0.0, -float(part["capacity"][0])) if "capacity" in part else 0.0,
         share / share.sum() if share.sum() > 0 else np.ones(judges) / judges,
     )
-    return Solution(np.array(solution.col_value)[: n * m].reshape(n, m), bound_of(scoring, dual))
+    x = np.array(solution.col_value)
+    return Solution(x[: n * m].reshape(n, m) + x[n * m + m : -2], bound_of(scoring, dual))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,56 +127,71 @@ class _Block:
     high: float
 
 
-def _program(scoring: Scoring) -> tuple[np.ndarray, dict[str, _Block]]:
-    """Return (costs to be small, blocks of rows) in the variables C (row by row), t, m and the least score."""
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """Costs to be small, the upper bounds of the variables, and the blocks of rows by name."""
+
+    cost: np.ndarray
+    most: np.ndarray
+    blocks: dict[str, _Block]
+
+
+def _program(scoring: Scoring) -> _Program:
+    """Return the program in the variables D (row by row), w, b, sum_y b_y and the least score."""
     from scipy import sparse
 
-    (n, m), limits = scoring.scores.shape, scoring.limits
-    entry, column = sparse.identity(n * m), sparse.identity(m)
-    spread = sparse.kron(np.ones((n, 1)), column)
+    (n, m), limits, allowed = scoring.scores.shape, scoring.limits, scoring.allowed
+    column, every, one = sparse.identity(m), np.ones((1, m)), np.ones((1, 1))
     masses = sparse.vstack([sparse.kron(p[None, :], column) for p in scoring.guards])
     copies = sparse.kron(np.ones((len(scoring.guards), 1)), column)
+    gains = scoring.judges[:, :, None] * scoring.finite
+    above, level = gains.reshape(len(gains), n * m), gains.sum(axis=1)
     inf = math.inf
 
-    def block(c: Any, t: Any = None, b: Any = None, least: Any = None, low: float = -inf, high: float = 0.0) -> _Block:
-        rows: int = c.shape[0]
-        empty = [sparse.csr_matrix((rows, k)) for k in (m, m, 1)]
-        parts = [e if given is None else given for e, given in zip(empty, (t, b, least), strict=True)]
-        return _Block(sparse.hstack([c, *parts], format="csr"), low, high)
+    def block(d: Any = None, w: Any = None, b: Any = None, floors: Any = None, least: Any = None,
+              low: float = -inf, high: float = 0.0) -> _Block:  # fmt: skip
+        given = (d, w, b, floors, least)
+        rows = next(part.shape[0] for part in given if part is not None)
+        parts = [
+            sparse.csr_matrix((rows, size) if part is None else part)
+            for part, size in zip(given, (n * m, m, m, 1, 1), strict=True)
+        ]
+        return _Block(sparse.hstack(parts, format="csr"), low, high)
 
-    nothing = sparse.csr_matrix((m, n * m))
-    blocks = {"sum": block(sparse.kron(sparse.identity(n), np.ones((1, m))), low=1.0, high=1.0)}
+    blocks = {
+        "sum": block(sparse.kron(sparse.identity(n), every), floors=np.ones((n, 1)), low=1.0, high=1.0),
+        "floors": block(b=every, floors=-one, low=0.0),
+    }
     if min(limits.high, limits.ratio, limits.capacity) < inf:
-        blocks["top"] = block(entry, t=-spread)
-    if limits.low > 0 or limits.ratio < inf:
-        blocks["bottom"] = block(entry, b=-spread, low=0.0, high=inf)
+        blocks["top"] = block(sparse.identity(n * m), w=-sparse.kron(np.ones((n, 1)), column))
     if limits.high < inf:
-        blocks["high"] = block(-limits.high * masses, t=copies)
+        blocks["high"] = block(-limits.high * masses, w=copies, b=(1 - limits.high) * copies)
     if limits.low > 0:
-        blocks["low"] = block(-limits.low * masses, b=copies, low=0.0, high=inf)
+        blocks["low"] = block(-limits.low * masses, b=(1 - limits.low) * copies, low=0.0, high=inf)
     if limits.ratio < inf:
-        blocks["ratio"] = block(nothing, t=column, b=-limits.ratio * column)
+        blocks["ratio"] = block(w=column, b=(1 - limits.ratio) * column)
     if limits.capacity < inf:
-        blocks["capacity"] = block(sparse.csr_matrix((1, n * m)), t=np.ones((1, m)), high=limits.capacity)
-    cost = np.zeros(n * m + 2 * m + 1)
-    if len(scoring.judges) == 1:
-        cost[: n * m] = -(scoring.judges[0][:, None] * scoring.finite).ravel()
+        blocks["capacity"] = block(w=every, floors=one, high=limits.capacity)
+    if len(gains) == 1:
+        cost = -np.concatenate([above[0], np.zeros(m), level[0], [0.0, 0.0]])
     else:
-        cost[-1] = -1.0
-        means = (scoring.judges[:, :, None] * scoring.finite).reshape(len(scoring.judges), n * m)
-        blocks["judge"] = block(sparse.csr_matrix(-means), least=np.ones((len(means), 1)))
-    return cost, blocks
+        cost = -np.append(np.zeros(n * m + 2 * m + 1), 1.0)
+        blocks["judge"] = block(-above, b=-level, least=np.ones((len(gains), 1)))
+    raised = allowed.all(axis=0) & (limits.low > 0 or limits.ratio < inf)
+    free = np.concatenate([allowed.ravel(), np.ones(m, dtype=bool), raised, [True, True]])
+    return _Program(cost, np.where(free, inf, 0.0), blocks)
 
 
-def _loaded(highspy: Any, cost: np.ndarray, blocks: dict[str, _Block], allowed: np.ndarray) -> Any:
+def _loaded(highspy: Any, program: _Program) -> Any:
     from scipy import sparse
 
+    blocks, cost = program.blocks, program.cost
     matrix: Any = sparse.vstack([block.matrix for block in blocks.values()], format="csc")
     model = highspy.HighsLp()
     model.num_row_, model.num_col_ = matrix.shape[0], matrix.shape[1]
     model.col_cost_ = cost
     model.col_lower_ = np.append(np.zeros(len(cost) - 1), -math.inf if "judge" in blocks else 0.0)
-    model.col_upper_ = np.where(allowed, math.inf, 0.0)
+    model.col_upper_ = program.most
     model.row_lower_ = np.concatenate([np.full(b.matrix.shape[0], b.low) for b in blocks.values()])
     model.row_upper_ = np.concatenate([np.full(b.matrix.shape[0], b.high) for b in blocks.values()])
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
