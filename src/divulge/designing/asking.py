@@ -220,16 +220,18 @@ class _Request:
             and checker.keeps(integers).all()
             and checker.keeps_capacity(integers, 2**bits)
         ):
-            name, bound = CLOSED, objective.of(floats[classes.of_secret], np.eye(len(p))) * (1 + 2.0**-40)
+            name, blend = CLOSED, np.eye(len(p))
+            bound = objective.of(floats[classes.of_secret], blend) * (1 + 2.0**-40)
         else:
             name, found = mixture_of(Problem.of(classes, objective, limits), effort, self.method)
             weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
-            bound, integers = found.bound, certify.certified(weights, lifts, checker, bits, objective.steep)
+            bound, blend = found.bound, lifts * weights
+            integers = certify.certified(weights, lifts, checker, bits, objective.steep)
         integers = _with_absent(integers, support, prior, bits, np.ones((len(prior), 1), dtype=bool), exact_limits)
         return Design(
             prior, promised, objective.name, integers, bits, _labels(self.outcomes, integers.shape[1]),
             objective.of(prior.floats, integers / 2.0**bits), max(bound, 0.0), name,
-            time.monotonic() - effort.started, goal=objective,
+            time.monotonic() - effort.started, goal=objective, unrounded=objective.of(floats[classes.of_secret], blend),
         )  # fmt: skip
 
     def _linear(self, prior: Prior, promised: tuple[Guarantee, ...], score: Score, effort: Effort) -> Design:
@@ -251,7 +253,7 @@ class _Request:
         return Design(
             prior, promised, score.name, integers, bits, found.outcomes,
             score.value(prior.floats, kept, integers / 2.0**bits), found.bound, found.method,
-            time.monotonic() - effort.started, score.least, score, names,
+            time.monotonic() - effort.started, score.least, score, names, unrounded=found.unrounded,
         )  # fmt: skip
 
     def _robust(self, priors: PriorSet, promised: tuple[Guarantee, ...], score: Score, effort: Effort) -> Design:

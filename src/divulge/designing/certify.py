@@ -16,6 +16,9 @@ from divulge import exact
 from divulge.designing.limits import Limits
 from divulge.errors import DivulgeError
 
+_RARE = 64
+"""Secrets this many times less likely than others should not make up for rounding alone."""
+
 
 @dataclass(frozen=True, eq=False)
 class Checker:
@@ -84,7 +87,7 @@ def certified(weights: np.ndarray, lifts: np.ndarray, checker: Checker, bits: in
     weights, lifts = weights[keep], lifts[:, keep]
     spare = 16.0 * (lifts.shape[1] + 16) / max(room, 1e-12) / whole
     while spare < 0.5:
-        columns = _columns(weights * (1 - spare), lifts, checker, whole)
+        columns = _columns(weights * (1 - spare), lifts, checker, whole, apart)
         rest = whole - columns.sum(axis=1)
         if (rest >= 0).all() and checker.keeps(rest[:, None]).all():
             full = _absorbed(columns, rest, apart)
@@ -94,12 +97,12 @@ def certified(weights: np.ndarray, lifts: np.ndarray, checker: Checker, bits: in
     return np.full((len(lifts), 1), whole, dtype=np.int64)
 
 
-def _columns(weights: np.ndarray, lifts: np.ndarray, checker: Checker, whole: int) -> np.ndarray:
-    """Return floored integer columns that each keep the limits."""
+def _columns(weights: np.ndarray, lifts: np.ndarray, checker: Checker, whole: int, apart: bool) -> np.ndarray:
+    """Return floored integer columns that each keep the limits; with `apart` zeros stay where that is possible."""
     columns = np.floor(lifts * (weights * whole)).astype(np.int64)
     bad = np.flatnonzero(~checker.keeps(columns))
     if len(bad) and checker.limits.low == 0 and checker.limits.high != math.inf:
-        columns[:, bad] = _raised(columns[:, bad], checker)
+        columns[:, bad] = _raised(columns[:, bad], checker, apart)
         bad = bad[~checker.keeps(columns[:, bad])]
     share = 2.0 / (whole * np.maximum(weights, 1 / whole))
     while len(bad):
@@ -110,14 +113,21 @@ def _columns(weights: np.ndarray, lifts: np.ndarray, checker: Checker, whole: in
     return columns
 
 
-def _raised(columns: np.ndarray, checker: Checker) -> np.ndarray:
-    """Return columns whose entries between 0 and the largest are raised so that the largest is at most high times q."""
+def _raised(columns: np.ndarray, checker: Checker, apart: bool) -> np.ndarray:
+    """Return columns whose entries between 0 and the largest are raised so that the largest is at most high times q.
+
+    Where those are of rare secrets, which would have to rise far, the likeliest secret below the largest rises too,
+    unless zeros are to stay.
+    """
     high, n = checker.limits.high, int(checker.prior.sum())
     out = columns.copy()
     for y, mass in enumerate(checker.mass(columns).tolist()):
         top = int(columns[:, y].max())
-        between = (columns[:, y] > 0) & (columns[:, y] < top)
+        below = columns[:, y] < top
+        between = below & (columns[:, y] > 0)
         if between.any():
+            if not apart and _RARE * checker.prior[between].sum() < checker.prior[below].sum():
+                between[int(np.argmax(np.where(below, checker.prior, 0)))] = True
             lacking = math.ceil(Fraction(top * n) / high) - mass
             raise_by = -(-lacking // int(checker.prior[between].sum()))
             out[between, y] = np.minimum(out[between, y] + raise_by, top)

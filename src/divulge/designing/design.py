@@ -72,6 +72,8 @@ class Design(Tabled, Record):
     """The outcomes that have scores, of a linear utility."""
     priors: PriorSet | None = None
     """The set over which everything holds; `prior` is then the worst of it for the utility."""
+    unrounded: float | None = field(default=None, compare=False)
+    """The utility of the blend of floats that was rounded to the integers; None for a set of priors."""
 
     @property
     def logarithmic(self) -> bool:
@@ -87,6 +89,18 @@ class Design(Tabled, Record):
     def relative_gap(self) -> float:
         """Gap over the size of the bound; 0 when the bound is 0."""
         return self.gap / abs(self.bound) if self.bound else 0.0
+
+    @property
+    def rounding_loss(self) -> float | None:
+        """The utility lost between the blend of floats and the integers that keep the guarantees exactly, at least 0.
+
+        Relative to the bound. The blend itself may break the guarantees by the tolerance of a solver; None for a set of
+        priors, which has no single blend.
+        """
+        if self.unrounded is None:
+            return None
+        lost = self.utility - self.unrounded if self.minimized else self.unrounded - self.utility
+        return max(0.0, lost) / abs(self.bound) if self.bound else 0.0
 
     @property
     def side(self) -> str:

@@ -18,12 +18,16 @@ _RARE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """An integer channel of shape (N, M'), the labels of its outcomes, the bound, and how it was found."""
+    """An integer channel of shape (N, M'), the labels of its outcomes, the bound, and how it was found.
+
+    `unrounded` is the score of the floats that were rounded.
+    """
 
     integers: np.ndarray
     outcomes: Labels
     bound: float
     method: str
+    unrounded: float | None = None
 
 
 def scored(
@@ -60,7 +64,8 @@ def scored(
         kept = np.array([int(np.argmax((judges @ scores).min(axis=0)))])
     ceiling = math.fsum(judges.mean(axis=0) * scores.max(axis=1)) if len(judges) == 1 else float(scores.max())
     bound = min(solution.bound, ceiling + 2.0**-50 * abs(ceiling))
-    return Found(integers, [names[y] for y in kept.tolist()], score.sign * bound + 0.0, method)
+    unrounded = score.value(floats, scores, solution.channel)
+    return Found(integers, [names[y] for y in kept.tolist()], score.sign * bound + 0.0, method, unrounded)
 
 
 def _silent(weights: np.ndarray, size: int, whole: int) -> np.ndarray:

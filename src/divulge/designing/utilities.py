@@ -27,11 +27,17 @@ class SubConvex:
         return bool(at_zero - near > 2.0**-34)
 
     def of(self, prior: np.ndarray, channel: np.ndarray) -> float:
-        """Return the utility of a float channel of shape (N, M)."""
+        """Return the utility of a float channel of shape (N, M).
+
+        Lifts average to 1, so that f may be tilted by any line through f(1) = 0: flat there, it keeps the digits of
+        mechanisms that say little.
+        """
         q = prior @ channel
         seen = q > 0
         lifts = channel[:, seen] / q[seen]
-        return max(0.0, math.fsum((prior[:, None] * q[seen] * self.f(lifts)).ravel().tolist()))
+        left, right = self.f(1 + np.array([-(2.0**-20), 2.0**-20])).tolist()
+        tilted = self.f(lifts) - (right - left) * 2.0**19 * (lifts - 1)
+        return max(0.0, math.fsum((prior[:, None] * q[seen] * tilted).ravel().tolist()))
 
 
 def _entropy(v: np.ndarray) -> np.ndarray:

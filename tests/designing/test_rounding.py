@@ -1,0 +1,52 @@
+"""What rounding to integers costs: next to nothing for up to fifty secrets, whatever the prior and the kind."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import divulge as dv
+
+sys.path.insert(0, str(Path(__file__).parent))
+from test_optimal import KINDS, NAMES, random_prior
+
+SCORES = ("hamming", "error", "absolute-distance", "worst-hamming")
+MOST = 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rounding_loses_a_billionth_at_most(kind: str) -> None:
+    rng = np.random.default_rng(sum(map(ord, kind)) + 2)
+    averaged = "capacity" in KINDS[kind](1.0, 1.0, 1.0)[1]
+    for trial, n in enumerate([2, 4, 7, 9] if averaged else [2, 5, 9, 25, 50]):
+        p = random_prior(rng, n)
+        guarantees, _ = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)
+        for utility in (NAMES[trial % len(NAMES)], SCORES[trial % len(SCORES)]):
+            found = dv.design(p, *guarantees, utility=utility, time_limit=2)
+            assert found.rounding_loss is not None
+            assert found.rounding_loss <= MOST, (p, guarantees, utility)
+
+
+def test_rounding_loses_little_for_small_epsilon_and_rare_secrets() -> None:
+    rng = np.random.default_rng(3)
+    for n, epsilon in ((3, 1e-3), (20, 0.01), (50, 1e-3), (50, 0.1), (50, 1.0)):
+        p = np.maximum(rng.dirichlet(np.full(n, 0.3)), 1e-6)
+        for guarantee in (dv.PML(epsilon), dv.LDP(epsilon)):
+            found = dv.design(p / p.sum(), guarantee, time_limit=2)
+            assert found.rounding_loss is not None
+            assert found.rounding_loss <= MOST, (n, guarantee)
+
+
+@pytest.mark.parametrize("utility", ["mutual-information", "error"])
+def test_the_loss_is_what_lacks_to_the_blend_and_shrinks_with_the_grid(utility: str) -> None:
+    p = np.random.default_rng(4).dirichlet(np.ones(9))
+    coarse, fine = (dv.design(p, dv.LIP(1), utility=utility, bits=bits) for bits in (24, 53))
+    assert coarse.unrounded == pytest.approx(fine.unrounded, rel=1e-12)
+    lost = abs(coarse.utility - fine.utility) / abs(fine.utility)
+    assert coarse.rounding_loss == pytest.approx(lost, rel=1e-3)
+    assert coarse.rounding_loss > MOST
+
+
+def test_a_set_of_priors_has_no_single_blend() -> None:
+    assert dv.design(dv.L1Ball([0.5, 0.5], "1/10"), dv.PML(0.5), utility="hamming").rounding_loss is None
