@@ -8,7 +8,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.noise.law import FiniteLaw
-from divulge.noise.outcomes import Estimate, below, points
+from divulge.noise.outcomes import Estimate, allowance, below, points
 from divulge.noise.ranges import Side, Values, between, leakage, values
 from divulge.noise.several import MeanLaw
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from divulge.noise.mechanism import NoiseMechanism
 
 _HALVINGS = 60
+_PER_HALVING = 3
+"""Outcomes that are looked at when a cell is cut: the middles of both halves, and the mass below the cut."""
+
 _EQUAL = 2e-14
 """A leakage above a threshold by no more than this share counts as equal to it: one may ask for a value reached."""
 
@@ -156,6 +159,16 @@ def _halved(mechanism: "NoiseMechanism", side: Side, cells: Cells, which: np.nda
     return cells[~which].joined(_cells(mechanism, side, ends, cut))
 
 
+def _heaviest(which: np.ndarray, mass: np.ndarray, budget: int) -> np.ndarray:
+    """Return the cells of `which`, only the heaviest where the budget is too small for all."""
+    most = max(1, budget // _PER_HALVING)
+    if int(which.sum()) <= most:
+        return which
+    kept = np.zeros(len(which), dtype=bool)
+    kept[np.argsort(np.where(which, mass, -1.0))[-most:]] = True
+    return kept
+
+
 def tail(mechanism: "NoiseMechanism", threshold: float, side: Side) -> Estimate:
     """Return P(leakage(Y) > threshold): cells that may lie on either side of it are halved till they hold no mass."""
     if not threshold == threshold:
@@ -163,13 +176,15 @@ def tail(mechanism: "NoiseMechanism", threshold: float, side: Side) -> Estimate:
     if threshold < 0 or (side == "pmc" and not mechanism.law.bounded):
         return Estimate(1.0, 0.0, True)
     level = threshold + _EQUAL * max(1.0, threshold)
-    cells = _first_cells(mechanism, side)
+    cells, budget = _first_cells(mechanism, side), allowance(mechanism.law)
     for _ in range(_HALVINGS):
         doubtful = (cells.least <= level) & (cells.most > level) & ~cells.fine
         mass = cells.mass
         sure = float(mass[cells.least > level].sum())
-        if float(mass[doubtful].sum()) <= 1e-14 * sure:
+        if budget <= 0 or float(mass[doubtful].sum()) <= 1e-14 * sure:
             break
+        doubtful = _heaviest(doubtful, mass, budget)
+        budget -= int(doubtful.sum()) * _PER_HALVING
         cells = _halved(mechanism, side, cells, doubtful)
     mass = cells.mass
     sure = math.fsum(mass[cells.least > level].tolist())
@@ -190,10 +205,13 @@ def quantile(mechanism: "NoiseMechanism", p: float, side: Side) -> Estimate:
         return Estimate(top.value, error, top.method != "search on a grid")
     cells = _first_cells(mechanism, side)
     low, high = _weighted(cells, p, cells.least), _weighted(cells, p, cells.most)
+    budget = allowance(mechanism.law)
     for _ in range(_HALVINGS):
         doubtful = (cells.least <= high) & (cells.most >= low) & (cells.most > cells.least) & ~cells.fine
-        if high - low <= 1e-11 * max(1.0, high) or not doubtful.any():
+        if budget <= 0 or high - low <= 1e-11 * max(1.0, high) or not doubtful.any():
             break
+        doubtful = _heaviest(doubtful, cells.mass, budget)
+        budget -= int(doubtful.sum()) * _PER_HALVING
         cells = _halved(mechanism, side, cells, doubtful)
         low, high = _weighted(cells, p, cells.least), _weighted(cells, p, cells.most)
     if math.isinf(high):

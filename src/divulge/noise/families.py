@@ -78,8 +78,13 @@ class Noise:
     def marks(self, reach: float) -> np.ndarray:
         """Return the z at which an integral against the density is split: its scales, and its jumps within reach."""
         near = self.parameters.get("scale", 1.0) * _SCALES
-        return near if self.jumps is None else np.concatenate([near, self.jumps(reach)])
+        if self.jumps is None:
+            return near
+        return np.concatenate([near, self.jumps(min(reach, _LAST_JUMP * self.parameters["scale"]))])
 
+
+_LAST_JUMP = 36.0
+"""So many scales from 0, jumps are 1e-15 of the first: integrals need not be split there."""
 
 _SCALES = np.array([-60.0, -20.0, -8.0, -3.0, -1.0, 0.0, 1.0, 3.0, 8.0, 20.0, 60.0])
 

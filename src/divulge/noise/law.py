@@ -10,7 +10,7 @@ import numpy as np
 from divulge.noise.closed import CLOSED_FORMS
 from divulge.noise.families import FAMILIES, LAPLACE, Noise
 from divulge.noise.mixture import Mixture, logsumexp
-from divulge.noise.quadrature import log_mixture, window
+from divulge.noise.quadrature import log_local, log_mixture, log_steps, window
 from divulge.noise.secrets import Secret
 
 Side = Literal["pml", "pmc"]
@@ -18,6 +18,9 @@ Side = Literal["pml", "pmc"]
 _SAME = 1e-12
 """Locations that differ by less than this share of their span are one."""
 
+
+_FAR = 1e4
+"""So many scales of the noise out, doubles are too coarse for integrals over an unbounded secret."""
 
 _ALL_WORSTS = 128
 """Up to so many secrets are kept apart in the search for the worst."""
@@ -346,12 +349,26 @@ class ContinuousLaw:
         return None if self.secret.atoms else CLOSED_FORMS.get((self.secret.continuous.dist.name, self.noise.kind))
 
     def _outcome(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (log f(y), its error); the answer for the last outcomes is kept, as they are asked for in turn."""
+        kept = self.__dict__.get("_kept")
+        if kept is None or not np.array_equal(kept[0], y):
+            kept = self.__dict__["_kept"] = y.copy(), self._integrated(y)
+        return kept[1]
+
+    def _integrated(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.closed is not None:
             return self.closed(self.secret.continuous, self.noise, y), np.zeros(len(y))
         center = self.center(y)
-        log_f, error = log_mixture(
-            self.secret, self.noise, y, self.log_best(y)[0], lambda x, row: self.noise.relative(y[row], x, center[row])
-        )
+        if self.noise.jumps is not None:
+            log_f, error = log_steps(self.secret, self.noise, self.noise.jumps, y)
+        else:
+            log_f, error = log_mixture(
+                self.secret, self.noise, y, self.log_best(y)[0],
+                lambda x, row: self.noise.relative(y[row], x, center[row]),
+            )  # fmt: skip
+        far = np.abs(y) > _FAR * self.noise.parameters.get("scale", math.inf)
+        if far.any() and not (math.isfinite(self.low) or math.isfinite(self.high) or self.noise.jumps):
+            log_f[far], error[far] = log_local(self.secret, self.noise, y[far])
         for value, mass in self.secret.atoms:
             log_f = np.logaddexp(log_f, math.log(mass) + self.noise.relative(y, np.full(len(y), value), center))
         return log_f, error

@@ -99,7 +99,7 @@ def points(mechanism: "NoiseMechanism") -> np.ndarray:
     return y[(y >= first) & (y <= last)]
 
 
-def _budget(law: Law) -> int:
+def allowance(law: Law) -> int:
     """Return at how many outcomes an integrand may be evaluated, so that it takes seconds at most."""
     if not isinstance(law, FiniteLaw):
         return 6_000
@@ -125,9 +125,9 @@ def mean(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray]) -> 
 
     # The density is integrated along with the rest: the mass that is missed, where peaks are narrower than the
     # distance between doubles, can hold at most the largest value that was met.
-    value, error = quadrature.adaptive(integrand, y, budget=_budget(law))
-    missed = abs(1.0 - float(value[0])) + float(error[0])
     inner = 0.0 if isinstance(law, FiniteLaw) else _mean_error(law, y)
+    value, error = quadrature.adaptive(integrand, y, max(1e-11, inner), allowance(law))
+    missed = abs(1.0 - float(value[0])) + float(error[0])
     return Estimate(float(value[1]), float(error[1]) + missed * largest + 2 * inner + 1e-14 * max(1.0, largest))
 
 

@@ -17,6 +17,15 @@ _LEVELS = np.array([1e-30, 1e-18, 1e-12, 1e-8, 1e-5, 1e-3, 0.03, 0.2])
 _TOLERANCE = 1e-12
 _CHUNK = 256
 
+_LAST_STEP = 700.0
+"""So many scales on from the nearest secret, steps are 1e-300 of the first: none beyond counts."""
+
+_HALVINGS, _MOST_ROUGH = 40, 32
+"""Times that a rough panel is halved, and rough panels per integral beyond which none is halved further."""
+
+NARROW = 1e-13
+"""Panels shorter than this share of where they are have too few doubles inside for a rule."""
+
 
 def window(secret: "Secret") -> tuple[float, float]:
     """Return the support, cut where an unbounded one has 1e-30 of its mass left on either side."""
@@ -39,6 +48,24 @@ def quantile_marks(secret: "Secret") -> np.ndarray:
         ends = window(secret)
         edges = np.unique(np.concatenate([np.clip(inside[np.isfinite(inside)], *ends), ends]))
         kept = secret.__dict__["_marks"] = _smooth_panels(lambda x: finite_or_zero(secret.density(x)), edges)
+    return kept
+
+
+def _slivers(secret: "Secret") -> tuple[list[tuple[float, float]], float]:
+    """Return (the panels too narrow for a rule, as pairs (place, mass), and the mass still missed); kept on the secret.
+
+    Beside an end other than 0 that a density grows at without bound, doubles are too far apart to integrate it.
+    """
+    kept = secret.__dict__.get("_thin")
+    if kept is None:
+        marks, x = quantile_marks(secret), secret.continuous
+        thin = np.diff(marks) <= NARROW * np.maximum(np.abs(marks[1:]), np.abs(marks[:-1]))
+        pairs = [(float(a), float(b)) for a, b in zip(marks[:-1][thin], marks[1:][thin], strict=True)]
+        middle = float(x.ppf(0.5))
+        found = [(a, float(x.cdf(b) - x.cdf(a) if a < middle else x.sf(a) - x.sf(b))) for a, b in pairs]
+        value, error = integral(secret.density, marks)
+        whole = math.fsum([value, *(p for _, p in found), *(p for _, p in secret.atoms)])
+        kept = secret.__dict__["_thin"] = found, abs(1 - whole) + error if found else 0.0
     return kept
 
 
@@ -76,7 +103,7 @@ def log_mixture(
 
     `log_scale` is about max_x g(x, i): it is taken out so that nothing underflows.
     """
-    fixed = quantile_marks(secret)
+    fixed, (thin, missed) = quantile_marks(secret), _slivers(secret)
     low, high = float(fixed[0]), float(fixed[-1])
     out, err = np.empty(len(y)), np.empty(len(y))
     for start in range(0, len(y), _CHUNK):
@@ -88,9 +115,52 @@ def log_mixture(
             return secret.density(x) * np.exp(log_given(x, start + row) - top[row])
 
         value, error = integrals(integrand, edges)
+        for place, mass in thin:
+            row = np.arange(len(part))
+            there = np.exp(log_given(np.full(len(part), place), start + row) - top)
+            value, error = value + mass * there, error + missed * there
         with np.errstate(divide="ignore", invalid="ignore"):
             out[start : start + _CHUNK] = np.log(value) + top
             err[start : start + _CHUNK] = np.where(value > 0, error / value, math.inf)
+    return out, err
+
+
+def log_local(secret: "Secret", noise: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (log E f_X(y - Z) less log f_Z(0), bound on its error): an integral over the noise, not the secret.
+
+    Far out, doubles are too far apart to tell the secrets near y from each other, but not the values of the noise.
+    """
+    fixed, top = quantile_marks(secret), float(noise.log_density(np.zeros(1))[0])
+    near = np.broadcast_to(noise.marks(0.0), (len(y), len(noise.marks(0.0))))
+    edges = np.sort(np.hstack([near, y[:, None] - fixed]), axis=1)
+    value, error = integrals(lambda z, row: secret.density(y[row] - z) * np.exp(noise.log_density(z) - top), edges)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(value), np.where(value > 0, error / value, math.inf)
+
+
+def log_steps(
+    secret: "Secret", noise: Any, jumps: Callable[[float], np.ndarray], y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (log E f(y - X), bound on its error) for noise constant between jumps: levels times masses of X.
+
+    Of a secret that was clipped, only what lies inside the interval counts.
+    """
+    low, high = window(secret)
+    beyond = max(low - float(y.min(initial=low)), float(y.max(initial=high)) - high)
+    z = jumps(beyond + min(high - low, _LAST_STEP * noise.parameters["scale"]) + noise.parameters["sensitivity"])
+    level, x, middle = noise.log_density((z[1:] + z[:-1]) / 2), secret.continuous, secret.continuous.ppf(0.5)
+    out, err, rows = np.empty(len(y)), np.empty(len(y)), max(1, _CHUNK * _CHUNK // len(z))
+    for start in range(0, len(y), rows):
+        edges = np.clip(y[start : start + rows, None] - z, secret.low, secret.high)
+        below, above = x.cdf(edges), x.sf(edges)
+        right = edges[:, 1:] >= middle
+        mass = np.maximum(np.where(right, above[:, 1:] - above[:, :-1], below[:, :-1] - below[:, 1:]), 0.0)
+        most = np.where(right, above[:, 1:], below[:, :-1]) * (edges[:, :-1] > edges[:, 1:])
+        weight = np.exp(level - level.max())
+        value = mass @ weight
+        with np.errstate(divide="ignore", invalid="ignore"):
+            out[start : start + rows] = np.log(value) + level.max()
+            err[start : start + rows] = np.where(value > 0, 1e-15 * (most @ weight) / value, math.inf)
     return out, err
 
 
@@ -107,32 +177,36 @@ def integrals(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (integral, estimate of its error) for each row of panel edges, relative to the size of its row.
 
-    f(x, row) gives the integrand of `row` at x. Every panel is integrated by double-exponential quadrature, which
-    puts up with densities that are singular at an end of the support.
+    f(x, row) gives the integrand of `row` at x. Panels are integrated by the Kronrod rule and halved where they are
+    rough, up to a number of panels per row: what error is left then is returned. Halving again and again puts up with
+    densities that are singular at an end of a panel.
     """
-    from scipy.integrate import tanhsinh
-
     left, right = edges[:, :-1], edges[:, 1:]
-    rows, panels = np.nonzero(right - left > 1e-13 * np.maximum(np.abs(left), np.abs(right)))
-    if not len(rows):
-        return np.zeros(len(edges)), np.zeros(len(edges))
+    rows, panels = np.nonzero(right - left > NARROW * np.maximum(np.abs(left), np.abs(right)))
+    a, b = left[rows, panels], right[rows, panels]
+    value, error, size = np.zeros(len(edges)), np.zeros(len(edges)), np.ones(len(edges))
 
     def finite(x: np.ndarray, row: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
             return finite_or_zero(f(x, row))
 
-    a, b = left[rows, panels], right[rows, panels]
-    nodes, weights = np.polynomial.legendre.leggauss(16)
-    x = (a + b)[:, None] / 2 + (b - a)[:, None] / 2 * nodes
-    rough = np.bincount(rows, (finite(x, rows[:, None]) @ weights) * (b - a) / 2, len(edges))
-    size = np.where(rough > 0, rough, 1.0)
-    found: Any = tanhsinh(
-        lambda x, row: finite(x, row) / size[row], a, b, args=(rows,), atol=tolerance, rtol=0.0, maxlevel=7
-    )
-    if not np.isfinite(found.integral).all():
+    for halving in range(_HALVINGS + 1):
+        part, wrong = _panels(lambda x, rows=rows: finite(x, rows[:, None]), a, b)
+        if not halving:
+            rough = np.bincount(rows, part, len(edges))
+            size = np.where(rough > 0, rough, 1.0)
+        cut = (wrong > tolerance / 8 * size[rows]) & (b - a > NARROW * np.maximum(np.abs(a), np.abs(b)))
+        if halving == _HALVINGS or cut.sum() > _MOST_ROUGH * len(edges):
+            cut = np.zeros(len(rows), dtype=bool)
+        value += np.bincount(rows[~cut], part[~cut], len(edges))
+        error += np.bincount(rows[~cut], wrong[~cut], len(edges))
+        if not cut.any():
+            break
+        middle = (a + b)[cut] / 2
+        a, b, rows = np.concatenate([a[cut], middle]), np.concatenate([middle, b[cut]]), np.tile(rows[cut], 2)
+    if not np.isfinite(value).all():
         raise DivulgeError.of("secret", "have a density that can be integrated", "an integral", "not finite")
-    value, error = (np.bincount(rows, part, len(edges)) for part in (found.integral, found.error))
-    return value * size, (error + tolerance) * size
+    return value, error + tolerance * size
 
 
 _NODES = np.array([

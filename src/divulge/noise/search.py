@@ -235,13 +235,13 @@ def _refined(law: Law, side: Side, best: float, where: float) -> tuple[float, fl
     if math.isfinite(where) and law.noise.step is None:
         step = 0.02 * law.noise.parameters["scale"]
         found: Any = minimize_scalar(
-            lambda v: -float(leakage(law, side, np.array([v]))[0]),
-            bounds=(where - step, where + step),
+            lambda u: -float(leakage(law, side, np.array([where + u * step]))[0]),
+            bounds=(-1.0, 1.0),
             method="bounded",
-            options={"xatol": 1e-9 * step},
+            options={"xatol": 1e-9},
         )
         if -found.fun > best:
-            best, where = -float(found.fun), float(found.x)
+            best, where = -float(found.fun), float(where + found.x * step)
     limits = [(limit, at) for limit, at in ends(law, side) if limit >= best - 1e-12 * max(1.0, best)]
     return max([*limits, (best, where)], key=lambda pair: (pair in limits, pair[0]))
 
