@@ -32,6 +32,7 @@ from .auditing.audit import Audit as Audit
 from .auditing.audit import audit as audit
 from .auditing.blackbox import Guessability as Guessability
 from .auditing.blackbox import guessability as guessability
+from .designing.about import About as About
 from .designing.asking import design as design
 from .designing.design import Design as Design
 from .designing.frontier import Frontier as Frontier

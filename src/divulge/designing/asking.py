@@ -10,13 +10,14 @@ from typing import Any, cast
 import numpy as np
 
 from divulge.designing import certify
+from divulge.designing.about import About, Informed, best_about
 from divulge.designing.arrange import outcomes_of
 from divulge.designing.clash import Clashing, Wish, clashes
 from divulge.designing.design import Design
 from divulge.designing.effort import Effort, Progress
-from divulge.designing.limits import Limits, classes_of, limits_of
+from divulge.designing.limits import Classes, Limits, classes_of, limits_of
 from divulge.designing.linear import Infeasible
-from divulge.designing.methods import CLOSED, mixture_of
+from divulge.designing.methods import CLOSED, LISTED, mixture_of
 from divulge.designing.pricing import Problem
 from divulge.designing.robust import robust
 from divulge.designing.scored import scored, unforbidden
@@ -61,7 +62,7 @@ def design(
         linear score counts under the worst.
     *guarantees : Guarantee or text such as "pml=0.5"
         PML, PMC, LIP, ALIP, LDP (or DP), lift, lift capacity, Bayes capacity, maximal leakage; all are kept at once.
-    utility : str, convex function of an array of lifts, Score, matrix of scores (N, M), or Gain or Cost of a reader
+    utility : str, convex function of an array of lifts, About, Score, matrix of scores (N, M), or Gain or Cost
         "mutual-information" (nats), "total-variation", "chi-squared", ...; linear ones are "hamming",
         "absolute-distance", ...: the mean score of releasing y when the secret is x, by one linear program.
     outcomes : labels, optional
@@ -115,7 +116,8 @@ def design(
             "utility", "be a linear score for a set of priors", "it", "another one", 'such as "hamming".'
         )
     names = None if outcomes is None else tuple(alphabet(outcomes, None, "outcomes"))
-    request = _Request(prior, _utility(utility) if score is None else score, names, method, bits)
+    goal = _utility(utility, prior) if score is None else score
+    request = _Request(prior, goal, names, method, bits)
     wanted = _wanted(at_least, at_most, score is not None and score.least)
     try:
         found = request.under(promised, effort)
@@ -211,9 +213,10 @@ class _Request:
         support = np.flatnonzero(prior.support)
         p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
         classes, exact_limits = classes_of(p), limits_of(promised)
-        floats = classes.probability
+        floats = classes.probability[classes.of_secret]
         limits = exact_limits.floats().tightened(float(floats.min()), len(p))
         _check_finite(objective, limits)
+        seen = replace(objective, given=objective.given[support]) if isinstance(objective, Informed) else objective
         checker, integers = certify.Checker.of(p, exact_limits), np.eye(len(p), dtype=np.int64) * 2**bits
         if (
             self.method in (None, CLOSED)
@@ -221,17 +224,16 @@ class _Request:
             and checker.keeps_capacity(integers, 2**bits)
         ):
             name, blend = CLOSED, np.eye(len(p))
-            bound = objective.of(floats[classes.of_secret], blend) * (1 + 2.0**-40)
+            bound = seen.of(floats, blend) * (1 + 2.0**-40)
         else:
-            name, found = mixture_of(Problem.of(classes, objective, limits), effort, self.method)
-            weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
-            bound, blend = found.bound, lifts * weights
+            name, weights, lifts, bound = _blend(classes, seen, limits, effort, self.method)
+            blend = lifts * weights
             integers = certify.certified(weights, lifts, checker, bits, objective.steep)
         integers = _with_absent(integers, support, prior, bits, np.ones((len(prior), 1), dtype=bool), exact_limits)
         return Design(
             prior, promised, objective.name, integers, bits, _labels(self.outcomes, integers.shape[1]),
             objective.of(prior.floats, integers / 2.0**bits), max(bound, 0.0), name,
-            time.monotonic() - effort.started, goal=objective, unrounded=objective.of(floats[classes.of_secret], blend),
+            time.monotonic() - effort.started, goal=objective, unrounded=seen.of(floats, blend),
         )  # fmt: skip
 
     def _linear(self, prior: Prior, promised: tuple[Guarantee, ...], score: Score, effort: Effort) -> Design:
@@ -265,7 +267,9 @@ class _Request:
         )  # fmt: skip
 
 
-def _utility(value: Any) -> SubConvex:
+def _utility(value: Any, prior: Prior | PriorSet) -> SubConvex:
+    if isinstance(value, About):
+        return Informed.of_table(_utility(value.utility, prior), value.of, prior.secrets)
     if isinstance(value, SubConvex):
         return value
     if callable(value):
@@ -274,6 +278,18 @@ def _utility(value: Any) -> SubConvex:
         return SUBCONVEX[value]
     known = ", ".join([*SUBCONVEX, *SCORES])
     raise DivulgeError.of("utility", f"be a convex function of the lift, a Score or one of {known}", "it", repr(value))
+
+
+def _blend(
+    classes: Classes, objective: SubConvex, limits: Limits, effort: Effort, method: str | None
+) -> tuple[str, np.ndarray, np.ndarray, float]:
+    """Return (method, weights (M,), lifts (N, M), bound) of the best blend of floats."""
+    if isinstance(objective, Informed):
+        if method not in (None, LISTED):
+            raise DivulgeError.of("method", f"be {LISTED} for a utility about another variable", "it", repr(method))
+        return LISTED, *best_about(classes.probability[classes.of_secret], objective, limits, effort)
+    name, found = mixture_of(Problem.of(classes, objective, limits), effort, method)
+    return name, *outcomes_of(found.weights, found.vertices, found.classes), found.bound
 
 
 def _check_finite(utility: SubConvex, limits: Limits) -> None:

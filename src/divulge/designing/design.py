@@ -8,7 +8,7 @@ import numpy as np
 
 from divulge.designing.robust import measured
 from divulge.designing.scores import Score
-from divulge.designing.utilities import SUBCONVEX, SubConvex
+from divulge.designing.utilities import SubConvex
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
@@ -78,7 +78,7 @@ class Design(Tabled, Record):
     @property
     def logarithmic(self) -> bool:
         """Whether the utility is a logarithm, in nats."""
-        return self.objective in SUBCONVEX and SUBCONVEX[self.objective].logarithmic
+        return isinstance(self.goal, SubConvex) and self.goal.logarithmic
 
     @property
     def gap(self) -> float:

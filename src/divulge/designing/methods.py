@@ -20,7 +20,7 @@ LATER = ((20_000, 3e7), (500_000, 2.4e8))
 """(sets that may be listed, additions that a price on a grid may cost)."""
 ENOUGH = 1e-6
 """The relative gap at which no more is priced than was."""
-CLOSED = "closed-form"
+CLOSED, LISTED = "closed-form", "enumeration"
 
 
 _T = TypeVar("_T")
@@ -86,7 +86,7 @@ METHODS: dict[str, Method] = {
     for m in (
         Method(CLOSED, "a formula that is proved to be optimal", _closed, _scored),
         Method("counting", "column generation, priced by subset sums of the counts", _counted),
-        Method("enumeration", "column generation over all vertices, listed once", _enumerated),
+        Method(LISTED, "column generation over all vertices, listed once", _enumerated),
         Method("column-generation", "column generation over sets whose mass nearly fits", _searched),
         Method("linear-program", "one sparse linear program over the entries of the channel", solution=solved),
     )

@@ -185,6 +185,18 @@ class Exhaustive:
             found.append(pair_vertices(pair, problem.classes, counts[best].astype(np.int64)))
         return joined(found), worst + problem.rounding(dual)
 
+    def listed(self) -> Vertices:
+        """Return all vertices."""
+        classes, counts = self.problem.classes, self.counts.astype(np.int64)
+        found = [
+            box_vertices(box, classes, counts[row], c)
+            for box, (row, c, _, _) in zip(self.problem.shape.boxes, self.boxes, strict=True)
+        ]
+        for pair in self.problem.shape.pairs:
+            inside = (self.mass >= pair.least - 1e-15) & (self.mass <= pair.most + 1e-15)
+            found.append(pair_vertices(pair, classes, counts[inside & (self.mass > 0) & (self.mass < 1 - 1e-15)]))
+        return joined(found)
+
 
 def largest(excess: np.ndarray, most: int, least: float = 0.0) -> tuple[np.ndarray, float]:
     """Return (positions of the largest entries above `least`, the largest entry)."""

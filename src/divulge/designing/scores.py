@@ -59,10 +59,8 @@ class Score:
         if self.about is None:
             return self._entries(secrets, outcomes)
         channel = as_channel(self.about)
-        order = _labels.alignment(secrets, channel.secrets, "about", "the prior")
-        given = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
         scores, names = self._entries(channel.outcomes, outcomes)
-        return _mixed(given if order is None else given[order], scores), names
+        return _mixed(given_secret(channel, secrets), scores), names
 
     def _entries(self, targets: Labels, outcomes: Labels | None) -> tuple[np.ndarray, Labels]:
         if callable(self.of) and not hasattr(self.of, "__array__"):
@@ -112,6 +110,14 @@ class Score:
             return None
         place = [list(names).index(y) for y in channel.outcomes]
         return self.value(prior, scores[:, place], matrix)
+
+
+def given_secret(about: Any, secrets: Labels) -> np.ndarray:
+    """Return P(w | x) of shape (N, W) of a channel, its rows in the order of the secrets."""
+    channel = as_channel(about)
+    order = _labels.alignment(secrets, channel.secrets, "about", "the prior")
+    given = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
+    return given if order is None else given[order]
 
 
 def _mixed(given: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -1,0 +1,117 @@
+"""Utilities about another variable: all vertices of the definition and a linear program; laws of W - X - Y."""
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import divulge as dv
+from divulge.designing.utilities import SUBCONVEX
+
+sys.path.insert(0, str(Path(__file__).parent))
+from test_optimal import KINDS, NAMES, holds, limits_as_arguments, random_prior
+from vertices import level_points, optimum, vertices
+
+
+def told(p: np.ndarray, given: np.ndarray, name: str, channel: np.ndarray) -> float:
+    """Return sum_y q_y sum_w P_w f(P_wy / (P_w q_y)), from the joint of W and Y."""
+    joint = (given * p[:, None]).T @ channel
+    outer = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    return float((outer * SUBCONVEX[name].f(joint / outer)).sum())
+
+
+def best_of_all(p: np.ndarray, given: np.ndarray, name: str, points: np.ndarray, capacity: float) -> float:
+    """Return the best mixture of the points (v, M), each scored on the lifts of W."""
+    mass = p @ given
+    back = (given * p[:, None]) / mass
+    seen = {tuple(v): float(mass @ SUBCONVEX[name].f(back.T @ np.maximum(v, 0.0))) for v in points[:, :-1]}
+    # `optimum` scores with sum_x P_x f(v_x): hand it the values themselves, spread over x
+    values = iter([np.full(len(p), seen[tuple(v)]) for v in points[:, :-1]])
+    return optimum(p, lambda lifts: np.array([next(values) for _ in lifts]), points, capacity)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_designs_about_another_variable_equal_the_best_mixture_of_all_vertices(kind: str) -> None:
+    rng = np.random.default_rng(sum(map(ord, kind)) + 3)
+    for trial, n in enumerate([2, 3, 4, 3, 4, 4, 6, 7]):
+        p = random_prior(rng, n)
+        given = rng.dirichlet(np.full(2 + trial % 3, 0.5), n)
+        guarantees, limits = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)
+        name = NAMES[trial % len(NAMES)]
+        points = (vertices if n < 5 else level_points)(p, *limits_as_arguments(limits))
+        best = best_of_all(p, given, name, points, limits.get("capacity", math.inf))
+        found = dv.design(p, *guarantees, utility=dv.About(given, name))
+        assert found.utility == pytest.approx(best, rel=1e-8, abs=1e-11), (p, guarantees, name)
+        assert found.utility == pytest.approx(told(p, given, name, found.channel.floats), rel=1e-9, abs=1e-12)
+        assert found.utility <= found.bound
+        assert found.bound >= best * (1 - 1e-10) - 1e-12
+        assert found.relative_gap < 1e-7
+        assert holds(found)
+
+
+def test_about_the_secret_itself_it_is_the_design_for_the_secret() -> None:
+    p = np.random.default_rng(1).dirichlet(np.ones(6))
+    for guarantees in ([dv.PML(0.7)], [dv.LDP(1.2)], [dv.ALIP(1, 0.5), dv.MaximalLeakage(0.3)]):
+        alone = dv.design(p, *guarantees)
+        about = dv.design(p, *guarantees, utility=dv.About(np.eye(6)))
+        assert about.utility == pytest.approx(alone.utility, rel=1e-8)
+        assert about.method == "enumeration"
+
+
+def test_no_more_is_told_of_another_variable_than_of_the_secret_and_no_less_than_by_its_design() -> None:
+    rng = np.random.default_rng(2)
+    for n in (3, 8, 14):
+        p, given = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(3), n)
+        alone = dv.design(p, dv.PML(0.6))
+        about = dv.design(p, dv.PML(0.6), utility=dv.About(given))
+        assert about.bound <= alone.bound
+        assert about.utility >= told(p, given, "mutual-information", alone.channel.floats) * (1 - 1e-9)
+        assert about.utility_of(alone.channel) == pytest.approx(
+            told(p, given, "mutual-information", alone.channel.floats), rel=1e-9
+        )
+
+
+def test_rows_follow_the_labels_and_secrets_that_never_occur_do_not_count() -> None:
+    symptom = dv.Channel([["9/10", "1/10"], ["1/5", "4/5"], ["1/2", "1/2"]], ["a", "b", "c"], ["no", "yes"])
+    turned = dv.Channel([["1/2", "1/2"], ["1/5", "4/5"], ["9/10", "1/10"]], ["c", "b", "a"], ["no", "yes"])
+    prior = dv.Prior({"a": "1/2", "b": "1/3", "c": "1/6"})
+    one, other = (dv.design(prior, dv.LIP(1), utility=dv.About(w)) for w in (symptom, turned))
+    assert one.utility == other.utility
+    absent = dv.Prior({"a": "1/2", "b": "1/2", "c": 0})
+    present = dv.design(["1/2", "1/2"], dv.LIP(1), utility=dv.About(symptom.matrix[:2]))
+    assert dv.design(absent, dv.LIP(1), utility=dv.About(symptom)).utility == pytest.approx(present.utility, rel=1e-9)
+
+
+def test_without_a_guarantee_the_secret_is_told_and_under_nothing_nothing() -> None:
+    given = [[0.9, 0.1], [0.3, 0.7]]
+    free = dv.design([0.5, 0.5], utility=dv.About(given))
+    assert free.utility == pytest.approx(told(np.array([0.5, 0.5]), np.array(given), "mutual-information", np.eye(2)))
+    assert dv.design([0.5, 0.5], dv.PML(0), utility=dv.About(given)).utility == 0
+    assert dv.design([0.5, 0.5], dv.PML(0.3), utility=dv.About([[1], [1]])).bound < 1e-12
+
+
+def test_a_level_that_reaches_a_utility_about_another_variable_is_found() -> None:
+    prior, about = [0.5, 0.3, 0.2], dv.About([[0.9, 0.1], [0.3, 0.7], [0.5, 0.5]])
+    found = dv.least_epsilon(prior, dv.LDP, utility=about, at_least=0.05)
+    assert found.design.utility >= 0.05
+    assert dv.design(prior, dv.LDP(found.lower - 1e-4), utility=about).bound < 0.05
+    with pytest.raises(dv.DivulgeError, match="about another variable of at least"):
+        dv.design(prior, dv.LDP(0.1), utility=about, at_least=0.05)
+
+
+def test_refusals_say_what_is_wrong_and_name_the_limit() -> None:
+    p = np.random.default_rng(0).dirichlet(np.ones(15))
+    with pytest.raises(dv.DivulgeError, match=r"at most 14 secrets .* 15.*Score"):
+        dv.design(p, dv.PML(0.5), utility=dv.About(np.eye(15)))
+    with pytest.raises(dv.DivulgeError, match="`method` must be enumeration"):
+        dv.design([0.5, 0.5], dv.PML(0.3), utility=dv.About(np.eye(2)), method="counting")
+    with pytest.raises(dv.DivulgeError, match="about"):
+        dv.design([0.5, 0.5], dv.PML(0.3), utility=dv.About(np.eye(3)))
+    with pytest.raises(dv.DivulgeError, match="channel"):
+        dv.design([0.5, 0.5], dv.PML(0.3), utility=dv.About("nonsense"))
+    with pytest.raises(dv.DivulgeError, match="utility"):
+        dv.design([0.5, 0.5], dv.PML(0.3), utility=dv.About(np.eye(2), "beauty"))
+    with pytest.raises(dv.DivulgeError, match="linear score for a set"):
+        dv.design(dv.L1Ball([0.5, 0.5], "1/10"), dv.PML(0.3), utility=dv.About(np.eye(2)))
