@@ -164,6 +164,17 @@ def test_the_program_equals_its_definition_under_several_guards_and_judges() -> 
         assert not found.channel[~scoring.allowed].any()
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+@pytest.mark.parametrize("worst", [False, True])
+def test_the_unit_of_a_score_does_not_matter(unit: float, worst: bool) -> None:
+    rng = np.random.default_rng(5)
+    for n in (4, 9):
+        p, scores = rng.dirichlet(np.full(n, 3.0)), rng.random((n, n))
+        one, other = (dv.design(p, dv.ALIP(1, 0.5), utility=dv.Score(s, worst=worst)) for s in (scores, scores * unit))
+        assert other.utility == pytest.approx(one.utility * unit, rel=1e-9)
+        assert other.utility <= other.bound <= other.utility * (1 + 1e-9)
+
+
 def test_what_is_forbidden_never_happens() -> None:
     p = [0.5, 0.3, 0.2]
     scores = np.array([[1, 0, -math.inf], [0, 1, 0], [-math.inf, 0, 1]])

@@ -105,7 +105,8 @@ def solved(scoring: Scoring, effort: Effort = _FOREVER) -> Solution:
             )
         return found
     solution = solver.getSolution()
-    y, ends = np.array(solution.row_dual), np.cumsum([block.matrix.shape[0] for block in blocks.values()])
+    y = program.unit * np.array(solution.row_dual)
+    ends = np.cumsum([block.matrix.shape[0] for block in blocks.values()])
     part = {name: y[end - b.matrix.shape[0] : end] for (name, b), end in zip(blocks.items(), ends, strict=True)}
     none = np.zeros((guards, m))
     share = np.maximum(-part["judge"], 0.0) if "judge" in part else np.ones(1)
@@ -129,8 +130,12 @@ class _Block:
 
 @dataclass(frozen=True, eq=False)
 class _Program:
-    """Costs to be small, the upper bounds of the variables, and the blocks of rows by name."""
+    """Costs to be small in a unit that makes the largest 1, upper bounds of the variables, blocks of rows by name.
 
+    Without a unit the solver's tolerances, which are absolute, are coarse for small scores and vain for large ones.
+    """
+
+    unit: float
     cost: np.ndarray
     most: np.ndarray
     blocks: dict[str, _Block]
@@ -145,6 +150,8 @@ def _program(scoring: Scoring) -> _Program:
     masses = sparse.vstack([sparse.kron(p[None, :], column) for p in scoring.guards])
     copies = sparse.kron(np.ones((len(scoring.guards), 1)), column)
     gains = scoring.judges[:, :, None] * scoring.finite
+    unit = float(np.abs(gains).max()) or 1.0
+    gains /= unit
     above, level = gains.reshape(len(gains), n * m), gains.sum(axis=1)
     inf = math.inf
 
@@ -179,7 +186,7 @@ def _program(scoring: Scoring) -> _Program:
         blocks["judge"] = block(-above, b=-level, least=np.ones((len(gains), 1)))
     raised = allowed.all(axis=0) & (limits.low > 0 or limits.ratio < inf)
     free = np.concatenate([allowed.ravel(), np.ones(m, dtype=bool), raised, [True, True]])
-    return _Program(cost, np.where(free, inf, 0.0), blocks)
+    return _Program(unit, cost, np.where(free, inf, 0.0), blocks)
 
 
 def _loaded(highspy: Any, program: _Program) -> Any:
