@@ -17,6 +17,7 @@ from divulge.designing.limits import classes_of, limits_of
 from divulge.designing.master import Dual
 from divulge.designing.nearby import single
 from divulge.designing.pricing import Problem
+from divulge.designing.tail import lumped
 from divulge.designing.utilities import SUBCONVEX, SubConvex
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -97,6 +98,34 @@ def test_chords_bound_the_best_mixture_of_all_vertices(kind: str) -> None:
         assert value == pytest.approx(dual.value(math.inf), rel=1e-9)
         above = (p * utility.f(np.maximum(points[:, :-1], 0.0))).sum(axis=1) - points[:, :-1] @ dual.classes
         assert above.max() <= 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_light_secrets_as_one_lose_no_more_than_they_are_worth(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("divulge.designing.tail.LIGHT", 0.25)
+    rng, together, lost = np.random.default_rng(5), 0, 0
+    for trial in range(12):
+        p = 0.55 ** np.arange(4 + trial % 4) * rng.uniform(0.8, 1.2, 4 + trial % 4)
+        utility = SUBCONVEX["mutual-information" if trial % 2 else "total-variation"]
+        whole = problem_of(p / p.sum(), KINDS[kind](*rng.exponential(0.9, 2) + 0.1), utility)
+        part, worth = lumped(whole)
+        best, less = (
+            priced_optimum(p, utility.f, points_of(one, p), one.limits.capacity)
+            for one in (whole, part) for p in (one.classes.probability,)
+        )  # fmt: skip
+        assert best * (1 - 1e-9) - worth <= less <= best * (1 + 1e-9)
+        together, lost = together + (part is not whole), lost + (best - less > 1e-6)
+        assert sorted(np.concatenate(part.classes.members).tolist()) == list(range(len(p)))
+    assert together > 5
+    assert lost
+
+
+@pytest.mark.parametrize(("ratio", "guarantee"), [(0.3, dv.LDP(2)), (0.7, dv.LDP(0.5)), (0.1, dv.LIP(1))])
+def test_long_light_tails_leave_small_gaps(ratio: float, guarantee: dv.Guarantee) -> None:
+    p = ratio ** np.arange(200.0)
+    found = dv.design(p / p.sum(), guarantee, time_limit=10)
+    assert found.relative_gap < 1e-6
+    assert guarantee.holds_for(found.joint if guarantee.about == "joint" else found.channel)
 
 
 @pytest.mark.parametrize(

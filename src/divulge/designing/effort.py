@@ -30,6 +30,8 @@ class Effort:
     progress: Callable[[Progress], object] | None = None
     started: float = field(default_factory=time.monotonic)
     sign: float = 1.0
+    missing: float = 0.0
+    """What the bounds that are told leave out."""
 
     @property
     def left(self) -> float:
@@ -43,4 +45,5 @@ class Effort:
     def tell(self, utility: float, bound: float, rounds: int) -> None:
         """Tell where the run is."""
         if self.progress is not None:
-            self.progress(Progress(self.sign * utility, self.sign * bound, time.monotonic() - self.started, rounds))
+            seconds, bound = time.monotonic() - self.started, bound + self.missing
+            self.progress(Progress(self.sign * utility, self.sign * bound, seconds, rounds))

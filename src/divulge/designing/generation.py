@@ -84,19 +84,25 @@ def chord(problem: Problem) -> tuple[float, Dual]:
 
     v_x has mean 1 and is in [l_x, u_x], so U <= sum_x P_x ((u_x - 1) f(l_x) + (1 - l_x) f(u_x)) / (u_x - l_x).
     """
+    (values, slope), p = chords(problem), problem.classes.probability
+    mass = p * problem.classes.size
+    value = math.fsum((mass * values).tolist())
+    return value + 1e-13 * abs(value), Dual(mass * (slope + value - mass @ slope), 0.0)
+
+
+def chords(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Return (values at 1, slopes) of the chords of f over the range of the lift of a secret of each class."""
     limits, p = problem.limits, problem.classes.probability
     top = min(limits.high, 1 / float(p.min()))
     high = np.minimum(top, (1 - limits.low * (1 - p)) / p)
-    low = np.maximum(limits.low, (1 - top * (1 - p)) / p)
+    with np.errstate(over="ignore"):
+        low = np.maximum(limits.low, (1 - top * (1 - p)) / p)
     if limits.ratio < math.inf:
         high = np.minimum(high, limits.ratio / (1 - p + limits.ratio * p))
         low = np.maximum(low, 1 / (p + limits.ratio * (1 - p)))
     apart = np.maximum(high - low, 1e-300)
     below, above = problem.utility.f(low), problem.utility.f(high)
-    values = ((high - 1) * below + (1 - low) * above) / apart
-    mass, slope = p * problem.classes.size, (above - below) / apart
-    value = math.fsum((mass * values).tolist())
-    return value + 1e-13 * abs(value), Dual(mass * (slope + value - mass @ slope), 0.0)
+    return ((high - 1) * below + (1 - low) * above) / apart, (above - below) / apart
 
 
 def ceiling_of(problem: Problem) -> float:

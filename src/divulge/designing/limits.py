@@ -98,7 +98,8 @@ def limits_of(guarantees: tuple[Guarantee, ...]) -> Limits:
 class Classes:
     """Secrets grouped by equal probability: permuting equals changes nothing, so one dual per class is enough.
 
-    `probability` and `size` have one entry a class, `members` lists the secrets of each, `counts` are the integer
+    `probability` and `size` have one entry a class, `members` lists the secrets of each (those of a class of size 1
+    may be several that are never told apart), `counts` are the integer
     counts when the prior is n-th fractions with a moderate n, else None.
     """
 
@@ -110,7 +111,7 @@ class Classes:
     @property
     def of_secret(self) -> np.ndarray:
         """The class of every secret, shape (N,)."""
-        out = np.empty(int(self.size.sum()), dtype=np.intp)
+        out = np.empty(sum(map(len, self.members)), dtype=np.intp)
         for c, rows in enumerate(self.members):
             out[rows] = c
         return out

@@ -14,6 +14,7 @@ from divulge.designing.gridded import Cascade, Gridded
 from divulge.designing.linear import Scoring, Solution, solved
 from divulge.designing.nearby import Nearby, single
 from divulge.designing.pricing import Exhaustive, Oracle, Problem
+from divulge.designing.tail import lumped, without_tail
 from divulge.errors import DivulgeError
 
 LATER = ((20_000, 3e7), (500_000, 2.4e8))
@@ -52,7 +53,14 @@ def _scored(scoring: Scoring, effort: Effort) -> Solution | None:
 
 
 def _enumerated(problem: Problem, effort: Effort) -> Mixture | None:
-    return generate(problem, Exhaustive(problem), effort) if Exhaustive.fits(problem) else None
+    if Exhaustive.fits(problem):
+        return generate(problem, Exhaustive(problem), effort)
+    apart = _apart(problem)
+    return without_tail(apart, effort, _enumerated) if Exhaustive.fits(lumped(apart)[0]) else None
+
+
+def _apart(problem: Problem) -> Problem:
+    return Problem.of(single(problem.classes), problem.utility, problem.limits)
 
 
 def _counted(problem: Problem, effort: Effort) -> Mixture | None:
@@ -60,7 +68,10 @@ def _counted(problem: Problem, effort: Effort) -> Mixture | None:
 
 
 def _searched(problem: Problem, effort: Effort) -> Mixture | None:
-    apart = Problem.of(single(problem.classes), problem.utility, problem.limits)
+    return without_tail(_apart(problem), effort, _columns)
+
+
+def _columns(apart: Problem, effort: Effort) -> Mixture | None:
     found = blended(apart, effort)
     for oracle in _oracles(apart, effort):
         if found is None:
