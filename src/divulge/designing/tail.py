@@ -33,10 +33,10 @@ def lumped(problem: Problem) -> tuple[Problem, float]:
         return problem, 0.0
     tail, rest = order[:light], np.sort(order[light:])
     p = np.append(classes.probability[rest], classes.probability[tail].sum())
-    members = [classes.members[c] for c in (*rest.tolist(), *tail.tolist())]
-    members[len(rest) :] = [np.concatenate(members[len(rest) :])]
+    together = np.concatenate([classes.members[c] for c in tail.tolist()])
+    members = (*(classes.members[c] for c in rest.tolist()), together)
     limits = limits.tightened(float(p.min()), float(p.max()), len(p))
-    part = Problem.of(Classes(p, np.ones(len(p), dtype=np.int64), tuple(members)), problem.utility, limits)
+    part = Problem.of(Classes(p, np.ones(len(p), dtype=np.int64), members), problem.utility, limits)
     return part, float(total[light - 1]) * (1 + 1e-12)
 
 
