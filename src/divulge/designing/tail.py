@@ -35,7 +35,7 @@ def lumped(problem: Problem) -> tuple[Problem, float]:
     p = np.append(classes.probability[rest], classes.probability[tail].sum())
     together = np.concatenate([classes.members[c] for c in tail.tolist()])
     members = (*(classes.members[c] for c in rest.tolist()), together)
-    limits = limits.tightened(float(p.min()), float(p.max()), len(p))
+    limits = limits.tightened(float(p.min()), len(p))
     part = Problem.of(Classes(p, np.ones(len(p), dtype=np.int64), members), problem.utility, limits)
     return part, float(total[light - 1]) * (1 + 1e-12)
 
