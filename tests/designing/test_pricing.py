@@ -33,7 +33,7 @@ KINDS: dict[str, Any] = {
 
 
 def problem_of(p: np.ndarray, guarantees: list[Any], utility: SubConvex) -> Problem:
-    limits = limits_of(tuple(guarantees)).floats().tightened(float(p.min()), float(p.max()), len(p))
+    limits = limits_of(tuple(guarantees)).floats().tightened(float(p.min()), len(p))
     return Problem.of(single(classes_of(p)), utility, limits)
 
 

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+import divulge as dv
+from divulge.designing.blending import positive
+from divulge.designing.effort import Effort
 from divulge.designing.purify import purified
 
 
@@ -20,3 +23,23 @@ def test_the_blend_stays_its_price_does_not_grow_and_few_columns_are_left(seed: 
     assert losses @ kept <= losses @ weights * (1 + 1e-12)
     least = linprog(losses, A_eq=columns, b_eq=columns @ weights).fun
     assert losses @ kept >= least * (1 - 1e-9)
+
+
+def test_when_the_time_is_up_the_blend_stays_with_more_columns() -> None:
+    rng = np.random.default_rng(1)
+    columns, weights = rng.dirichlet(np.ones(3), 900).T, rng.dirichlet(np.ones(900))
+    late = purified(weights, columns, rng.random(900), Effort(deadline=0.0))
+    assert np.count_nonzero(late) == 900
+    assert columns @ late == pytest.approx(columns @ weights, abs=1e-12)
+
+
+def test_lifts_that_no_weights_blend_to_one_have_none() -> None:
+    lifts = np.column_stack([np.full(9, 0.3), np.linspace(0.5, 1.5, 9), np.linspace(1.5, 0.5, 9)])
+    assert positive(lifts) is None
+
+
+def test_a_secret_too_heavy_for_its_upper_bound_leaves_an_honest_gap() -> None:
+    p = 1 / np.arange(1.0, 81.0)
+    found = dv.design(p / p.sum(), dv.LIP(3), time_limit=4)
+    assert found.relative_gap < 0.02
+    assert dv.LIP(3).holds_for(found.joint)

@@ -16,6 +16,8 @@ from divulge.designing.vertices import Vertices, pair_utility, pair_vertices
 
 FEWEST = 64
 _SETS_EACH = 16
+_OFF = 1e-9
+"""How far the mean lift of a secret may be from 1: where no set holds a secret high, no blend averages to 1."""
 
 
 def blended(problem: Problem, effort: Effort) -> Mixture | None:
@@ -28,7 +30,7 @@ def blended(problem: Problem, effort: Effort) -> Mixture | None:
     if weights is None or effort.late():
         return None
     losses = -vertices.utility(problem.classes, problem.utility)
-    weights = purified(weights, vertices.lifts(problem.classes).T, losses)
+    weights = purified(weights, vertices.lifts(problem.classes).T, losses, effort)
     used = np.flatnonzero(weights > 0)
     kept = vertices.take(used)
     weights = refined(weights[used], kept.lifts(problem.classes))
@@ -56,6 +58,6 @@ def positive(lifts: np.ndarray) -> np.ndarray | None:
             return None
         trial = weights * (1 + lifts @ step)
         if (trial > 0).all():
-            return trial
+            return trial if np.abs(1 - trial @ lifts).max() < _OFF else None
         weights = np.maximum(trial, 0.1 * weights)
     return None

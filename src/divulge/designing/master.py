@@ -119,6 +119,8 @@ def refined(weights: np.ndarray, lifts: np.ndarray) -> np.ndarray:
     """Return weights >= 0 near the given ones with weights @ lifts = 1 to rounding, where that is a small step."""
     for _ in range(3):
         residual = 1.0 - weights @ lifts
+        if np.abs(residual).max() <= 1e-13:
+            break
         step = np.linalg.lstsq(lifts.T * weights, residual, rcond=1e-13)[0] * weights
         trial = np.maximum(weights + step, 0.0)
         if not np.abs(1.0 - trial @ lifts).max() < np.abs(residual).max():

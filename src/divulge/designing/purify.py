@@ -4,19 +4,23 @@ from typing import Any
 
 import numpy as np
 
-_BLOCK = 64
+from divulge.designing.effort import Effort
+
+_BLOCK = 256
+_NO_HURRY = Effort()
 
 
-def purified(weights: np.ndarray, columns: np.ndarray, losses: np.ndarray) -> np.ndarray:
+def purified(weights: np.ndarray, columns: np.ndarray, losses: np.ndarray, effort: Effort = _NO_HURRY) -> np.ndarray:
     """Return weights with at most as many positive ones as `columns` has rank, the same blend, and no more loss.
 
     Blocks of columns are reduced one after another: along a null vector of the block, oriented so that the loss does
-    not grow, until a weight reaches 0; that column leaves the other null vectors too.
+    not grow, until a weight reaches 0; that column leaves the other null vectors too. When the time is up, the columns
+    that were not reduced yet stay.
     """
     columns = columns[_independent(columns)]
     rows, many = columns.shape
     out, active, start = weights.copy(), np.arange(0), 0
-    while start < many:
+    while start < many and not effort.late():
         fresh = np.arange(start, min(start + max(rows + 1 - len(active), _BLOCK), many))
         start += len(fresh)
         null = _null(columns[:, active], columns[:, fresh])
