@@ -1,6 +1,7 @@
 """What a guarantee is: a kind, its parameters, what it says, and whether a mechanism keeps it."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
@@ -61,7 +62,7 @@ PARAMETERS: dict[str, Parameter] = {
 
 
 @dataclass(frozen=True, repr=False)
-class Guarantee:
+class Guarantee(ABC):
     """A promise with parameters. Each kind is a frozen subclass; equal kind and parameters are equal guarantees.
 
     Numbers may be floats, ints, Fractions or text such as "1/3"; a float counts at its exact value.
@@ -116,9 +117,9 @@ class Guarantee:
         grown = {f"exp_{name}": f"{_exp(value):.4g}" for name, value in values.items() if PARAMETERS[name].logarithmic}
         return self.sentence.format(**shown, **grown)
 
+    @abstractmethod
     def levels(self, subject: Any) -> tuple[Level, ...]:
         """Return how much there is of each bounded parameter in a Joint or Channel, in the order of `bounded`."""
-        raise NotImplementedError
 
     @classmethod
     def subject(cls, released: Any) -> Joint | Channel:

@@ -1,6 +1,7 @@
 """Small tables of labelled numbers, as text and as HTML, shortened in the middle when they are large."""
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -66,7 +67,7 @@ def html_table(rows: Sequence[Any], columns: Sequence[Any], matrix: Any, *, whol
     return "".join(lines) + "</tbody></table>"
 
 
-class Tabled:
+class Tabled(ABC):
     """What prints as a line and a labelled table, and shows as both in a notebook."""
 
     __slots__ = ()
@@ -74,8 +75,9 @@ class Tabled:
     _whole = False
     """Whether every row is shown."""
 
+    @abstractmethod
     def _shown(self) -> tuple[str, Table]:
-        raise NotImplementedError
+        """Return the line, and rows, columns and cells of the table."""
 
     def __repr__(self) -> str:
         head, table = self._shown()
