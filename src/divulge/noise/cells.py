@@ -8,6 +8,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.noise.law import FiniteLaw
+from divulge.noise.laws import AnyLaw
 from divulge.noise.outcomes import Estimate, allowance, below, points
 from divulge.noise.ranges import Side, Values, between, leakage, values
 from divulge.noise.several import MeanLaw
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 _HALVINGS = 60
 _PER_HALVING = 3
 """Outcomes that are looked at when a cell is cut: the middles of both halves, and the mass below the cut."""
+
+_MOST_TERMS = 20_000_000
+"""Terms that masses are summed from, for one tail or quantile."""
 
 _EQUAL = 2e-14
 """A leakage above a threshold by no more than this share counts as equal to it: one may ask for a value reached."""
@@ -159,6 +163,12 @@ def _halved(mechanism: "NoiseMechanism", side: Side, cells: Cells, which: np.nda
     return cells[~which].joined(_cells(mechanism, side, ends, cut))
 
 
+def _budget(law: AnyLaw) -> int:
+    """Return at how many outcomes cells may be cut: the mass below each is a sum over all places."""
+    places = len(law.everyone.places) if isinstance(law, (FiniteLaw, MeanLaw)) else 1
+    return min(allowance(law), max(3_000, _MOST_TERMS // places))
+
+
 def _heaviest(which: np.ndarray, mass: np.ndarray, budget: int) -> np.ndarray:
     """Return the cells of `which`, only the heaviest where the budget is too small for all."""
     most = max(1, budget // _PER_HALVING)
@@ -176,7 +186,7 @@ def tail(mechanism: "NoiseMechanism", threshold: float, side: Side) -> Estimate:
     if threshold < 0 or (side == "pmc" and not mechanism.law.bounded):
         return Estimate(1.0, 0.0, True)
     level = threshold + _EQUAL * max(1.0, threshold)
-    cells, budget = _first_cells(mechanism, side), allowance(mechanism.law)
+    cells, budget = _first_cells(mechanism, side), _budget(mechanism.law)
     for _ in range(_HALVINGS):
         doubtful = (cells.least <= level) & (cells.most > level) & ~cells.fine
         mass = cells.mass
@@ -205,7 +215,7 @@ def quantile(mechanism: "NoiseMechanism", p: float, side: Side) -> Estimate:
         return Estimate(top.value, error, top.method != "search on a grid")
     cells = _first_cells(mechanism, side)
     low, high = _weighted(cells, p, cells.least), _weighted(cells, p, cells.most)
-    budget = allowance(mechanism.law)
+    budget = _budget(mechanism.law)
     for _ in range(_HALVINGS):
         doubtful = (cells.least <= high) & (cells.most >= low) & (cells.most > cells.least) & ~cells.fine
         if budget <= 0 or high - low <= 1e-11 * max(1.0, high) or not doubtful.any():

@@ -12,12 +12,12 @@ import numpy as np
 
 from divulge.noise.families import LAPLACE
 from divulge.noise.law import FiniteLaw, Law
+from divulge.noise.laws import AnyLaw
+from divulge.noise.outcomes import allowance
 from divulge.noise.ranges import Side, Values, between, leakage, values
 
 _TOLERANCE = {True: 1e-11, False: 1e-5}
 """Width of the bracket for finitely many secrets, and for those that take an integral per outcome."""
-
-_MOST_POINTS = {True: 400_000, False: 4_000}
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _gaussian_reach(law: Law) -> float:
     return min(s * s * (40.0 + rarest) / float(gaps.min()), 1e7 * s) + float(np.ptp(law.locations))
 
 
-def _bracketed(law: Law, side: Side) -> Supremum:
+def _bracketed(law: AnyLaw, side: Side) -> Supremum:
     """Bound the leakage on intervals; drop those that cannot hold the supremum, halve the others."""
     reach = _far(law)
     found = _branch_and_bound(law, side, reach)
@@ -178,9 +178,10 @@ def _start(law: Law, reach: float) -> np.ndarray:
     return y if law.noise.step is None else np.unique(_on_lattice(law, y))
 
 
-def _branch_and_bound(law: Law, side: Side, reach: float) -> Supremum:
+def _branch_and_bound(law: AnyLaw, side: Side, reach: float) -> Supremum:
     limits = ends(law, side)
     exact = isinstance(law, FiniteLaw)
+    most_points = allowance(law) // (1 if exact else 3)
     smallest = 1.5 * (law.noise.step or 0.0)
     y = _start(law, reach)
     at = values(law, side, y)
@@ -201,7 +202,7 @@ def _branch_and_bound(law: Law, side: Side, reach: float) -> Supremum:
         if not open_.any():
             break
         flat = float(np.max((right.y - left.y)[open_])) <= 1e-14 * max(1.0, float(np.abs(right.y).max()))
-        if flat or spent + 2 * int(open_.sum()) > _MOST_POINTS[exact]:
+        if flat or spent + 2 * int(open_.sum()) > most_points:
             upper = max(upper, float(above[open_].max()))
             break
         left, mid, right = left[open_], mid[open_], right[open_]

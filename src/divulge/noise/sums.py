@@ -7,7 +7,8 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 
-_MOST_SUMS = 200_000
+_MOST_SUMS, _MOST_TERMS = 80_000, 20_000_000
+"""Distinct sums, and the terms they are added up from: a few seconds of work."""
 
 _LEAST_LOG = -11_300.0
 """About the log of the smallest long double."""
@@ -47,21 +48,32 @@ def sums(values: np.ndarray, probabilities: np.ndarray, count: int, on_lattice: 
         pmf = _power(base, count)
         keep = pmf > 0
         return (values[0] * count + np.arange(len(pmf)) * step)[keep], np.log(pmf[keep]).astype(np.float64)
-    found, unit = {0.0: 1.0}, float(values[-1] - values[0]) * 1e-13
+    if step is not None:
+        lattice = round((values[-1] - values[0]) / step) * count + 1
+        raise _too_many(f"{lattice:,} lie on the lattice of the values", "their number", f"over {_MOST_SUMS:,}")
+    return _enumerated(values, probabilities, count)
+
+
+def _too_many(why: str, what: str, found: str) -> DivulgeError:
+    return DivulgeError.of(
+        "records", f"leave few enough distinct sums to enumerate ({why})", what, found,
+        "use fewer records, or round the values to a coarser grid.",
+    )  # fmt: skip
+
+
+def _enumerated(values: np.ndarray, probabilities: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (values, log probabilities) of the sum of records on no lattice, one record at a time."""
+    unit, terms = float(values[-1] - values[0]) * 1e-13, 0
+    places, p = np.zeros(1), np.ones(1)
     for _ in range(count):
-        merged: dict[float, float] = {}
-        for s, p in found.items():
-            for v, w in zip(values.tolist(), probabilities.tolist(), strict=True):
-                key = round((s + v) / unit) * unit
-                merged[key] = merged.get(key, 0.0) + p * w
-        found = merged
-        if len(found) > _MOST_SUMS:
-            raise DivulgeError.of(
-                "records", "leave few enough distinct sums to enumerate", "their number", f"over {_MOST_SUMS}",
-                "round the values to a common grid.",
-            )  # fmt: skip
-    order = sorted(found)
-    return np.array(order), np.log(np.array([found[s] for s in order]))
+        terms += len(places) * len(values)
+        if terms > _MOST_TERMS:
+            raise _too_many("the values are on no lattice", "terms to add", f"over {_MOST_TERMS:,}")
+        keys, where = np.unique(np.round((places[:, None] + values) / unit).ravel(), return_inverse=True)
+        places, p = keys * unit, np.bincount(where, (p[:, None] * probabilities).ravel())
+        if len(places) > _MOST_SUMS:
+            raise _too_many("the values are on no lattice", "their number", f"over {_MOST_SUMS:,}")
+    return places[p > 0], np.log(p[p > 0])
 
 
 def _power(base: np.ndarray, count: int) -> np.ndarray:
