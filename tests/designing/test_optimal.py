@@ -32,6 +32,7 @@ KINDS: dict[str, Any] = {
     "bayes-capacity": lambda a, b, c: ([dv.BayesCapacity(1 + a)], {"capacity": 1 + a}),
     "maximal-leakage": lambda a, b, c: ([dv.MaximalLeakage(a)], {"capacity": math.exp(a)}),
     "pml+capacity": lambda a, b, c: ([dv.PML(a), dv.BayesCapacity(1 + b)], {"high": math.exp(a), "capacity": 1 + b}),
+    "ldp+capacity": lambda a, b, c: ([dv.LDP(a), dv.BayesCapacity(1 + b)], {"ratio": math.exp(a), "capacity": 1 + b}),
     "all": lambda a, b, c: (
         [dv.ALIP(a + 0.3, b + 0.2), dv.LDP(c + 0.2), dv.MaximalLeakage(a / 2)],
         {"low": math.exp(-a - 0.3), "high": math.exp(b + 0.2), "ratio": math.exp(c + 0.2), "capacity": math.exp(a / 2)},

@@ -150,7 +150,7 @@ def shape_of(limits: Limits, p_min: float) -> Shape:
     """Return the families of vertices of tightened float limits.
 
     With a ratio that binds, the largest coordinate M and the smallest m of a vertex either have M = ratio m and nothing
-    between, or sit on one of the boxes [low, ratio low] and [high / ratio, high].
+    between, or sit on one of the boxes [low, ratio low] and [high / ratio, high]. A ratio rules out a floor of 0.
     """
     low, high, ratio = limits.low, limits.high, limits.ratio
     boxes: tuple[Box, ...] = ()
@@ -163,8 +163,8 @@ def shape_of(limits: Limits, p_min: float) -> Shape:
             boxes += (Box(low, ratio * low),)
         if high < ratio and high / ratio < 1:
             boxes += (Box(high / ratio, high),)
-    if limits.capacity < math.inf:
-        pairs += (floor_pair(low, high, ratio),) if low < 1 else ()
+    if limits.capacity < math.inf and low < 1 and (low > 0 or ratio == math.inf):
+        pairs += (floor_pair(low, high, ratio),)
     ranges = ((pair, max(pair.least, p_min), min(pair.most, 1 - p_min)) for pair in pairs)
     return Shape(boxes, tuple(replace(pair, least=a, most=b) for pair, a, b in ranges if a <= b))
 
