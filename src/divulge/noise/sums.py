@@ -48,31 +48,28 @@ def sums(values: np.ndarray, probabilities: np.ndarray, count: int, on_lattice: 
         pmf = _power(base, count)
         keep = pmf > 0
         return (values[0] * count + np.arange(len(pmf)) * step)[keep], np.log(pmf[keep]).astype(np.float64)
-    if step is not None:
-        lattice = round((values[-1] - values[0]) / step) * count + 1
-        raise _too_many(f"{lattice:,} lie on the lattice of the values", "their number", f"over {_MOST_SUMS:,}")
     return _enumerated(values, probabilities, count)
 
 
-def _too_many(why: str, what: str, found: str) -> DivulgeError:
+def _too_many(what: str, found: str) -> DivulgeError:
     return DivulgeError.of(
-        "records", f"leave few enough distinct sums to enumerate ({why})", what, found,
+        "records", "leave few enough distinct sums to enumerate", what, found,
         "use fewer records, or round the values to a coarser grid.",
     )  # fmt: skip
 
 
 def _enumerated(values: np.ndarray, probabilities: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (values, log probabilities) of the sum of records on no lattice, one record at a time."""
+    """Return (values, log probabilities) of the sum of records on no lattice, or one too fine, a record at a time."""
     unit, terms = float(values[-1] - values[0]) * 1e-13, 0
     places, p = np.zeros(1), np.ones(1)
     for _ in range(count):
         terms += len(places) * len(values)
         if terms > _MOST_TERMS:
-            raise _too_many("the values are on no lattice", "terms to add", f"over {_MOST_TERMS:,}")
+            raise _too_many("the number of terms to add", f"over {_MOST_TERMS:,}")
         keys, where = np.unique(np.round((places[:, None] + values) / unit).ravel(), return_inverse=True)
         places, p = keys * unit, np.bincount(where, (p[:, None] * probabilities).ravel())
         if len(places) > _MOST_SUMS:
-            raise _too_many("the values are on no lattice", "their number", f"over {_MOST_SUMS:,}")
+            raise _too_many("their number", f"over {_MOST_SUMS:,}")
     return places[p > 0], np.log(p[p > 0])
 
 
