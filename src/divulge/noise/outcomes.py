@@ -104,7 +104,7 @@ def points(mechanism: "NoiseMechanism") -> np.ndarray:
 def allowance(law: AnyLaw) -> int:
     """Return at how many outcomes an integrand may be evaluated, so that it takes seconds at most."""
     if isinstance(law, MeanLaw):  # a search over the record for each
-        return 6_000 if law.noise.kind in LAPLACE else 1_500
+        return 6_000 if law.noise.kind in LAPLACE else 1_500 if law.noise.log_concave else 600
     if not isinstance(law, FiniteLaw):
         return 6_000
     return 400_000 if len(law.others.places) == 1 else int(max(10_000, 1_000_000 // len(law.values)))

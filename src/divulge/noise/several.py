@@ -16,8 +16,8 @@ from divulge.noise.quadrature import integrals
 from divulge.noise.secrets import Secret
 from divulge.noise.sums import sums
 
-_MOST_PLACES = {True: 16_384, False: 2_048}
-"""Places of the sum of all records, for Laplace noise (whose sums are cumulative) and for other noise."""
+_MOST_PLACES, _FADING_PLACES = {True: 16_384, False: 2_048}, 512
+"""Places of the sum of all records, for Laplace noise (whose sums are cumulative), other noise, and heavy tails."""
 
 _LOST = 1e-290
 """More than the mass of all sums too rare for a double."""
@@ -298,6 +298,11 @@ class MeanLaw:
         return far / s, np.maximum(1.0, far) / s
 
 
+def _most_places(noise: Noise) -> int:
+    """Return how many places are summed over; under heavy tails, for which none is negligible, the fewest."""
+    return _FADING_PLACES if math.isfinite(noise.fading) else _MOST_PLACES[noise.kind in LAPLACE]
+
+
 def mean_law(noise: Noise, secret: Secret, records: int) -> MeanLaw:
     """Return the law of the mean of `records` bounded records with a density."""
     usable = math.isfinite(noise.curvature) or noise.kind == "gaussian"
@@ -307,7 +312,7 @@ def mean_law(noise: Noise, secret: Secret, records: int) -> MeanLaw:
             "clip the records to an interval, and use laplace, gaussian, logistic or student-t noise; for other noise "
             "give the secret as values(...) or as a sample.",
         )  # fmt: skip
-    cells = int(np.clip(_MOST_PLACES[noise.kind in LAPLACE] // records, 64, 2048))
+    cells = int(np.clip(_most_places(noise) // records, 64, 2048))
     step = (secret.high - secret.low) / cells
     weights, skew = rounded(secret, np.array([secret.low, secret.high]), secret.low, step, cells)
     lattice = secret.low + step * np.arange(cells + 1)
