@@ -135,6 +135,19 @@ def _exact_end(part: np.ndarray, floats: np.ndarray, sign: float) -> tuple[np.nd
     return part[at, columns], at
 
 
+def is_small(matrix: Any) -> bool:
+    """Say whether `matrix` is a dense float one with so few entries that another of its size may be kept."""
+    return matrix.dtype == np.float64 and isinstance(matrix, np.ndarray) and matrix.size <= _SMALL
+
+
+def column_tops(matrix: np.ndarray) -> np.ndarray:
+    """Return the largest entry of each column of a float matrix without negative entries or NaN.
+
+    Such floats are in the order of their bits read as integers, which NumPy compares faster.
+    """
+    return np.maximum.reduce(matrix.view(np.int64), axis=0).view(np.float64)
+
+
 def largest_joint(matrix: Any, weights: np.ndarray) -> np.ndarray:
     """Return max_x p_x C_xy for each column, shape (M,), in the arithmetic of its operands."""
     if is_sparse(matrix):
@@ -146,8 +159,8 @@ def largest_joint(matrix: Any, weights: np.ndarray) -> np.ndarray:
     if matrix.dtype == object:
         joint = matrix * weights[:, None]
         return _exact_end(joint, exact.as_floats(joint), 1.0)[0]
-    if matrix.size <= _SMALL:
-        return np.maximum.reduce(matrix * weights[:, None], axis=0)
+    if is_small(matrix):
+        return column_tops(matrix * weights[:, None])
 
     def part(first: int, last: int) -> np.ndarray:
         top, space = np.zeros(matrix.shape[1]), np.empty((_height(matrix, _SMALL), matrix.shape[1]))

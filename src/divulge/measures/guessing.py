@@ -7,7 +7,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.measures.capacity import dense_row, log_of_excess, total
-from divulge.measures.columns import largest_joint
+from divulge.measures.columns import column_tops, is_small, largest_joint
 from divulge.measures.density import pmc
 from divulge.measures.pointwise import Pointwise
 from divulge.model.convert import as_joint
@@ -27,7 +27,10 @@ def bayes_vulnerability(joint: Any) -> Any:
     Fraction(3, 4)
     """
     joint = as_joint(joint)
-    top = largest_joint(joint.c, joint.p)
+    matrix = joint.c
+    if is_small(matrix):
+        return float(np.add.reduce(column_tops(joint.matrix)))
+    top = largest_joint(matrix, joint.p)
     return total(top) if joint.exact else float(np.add.reduce(top))
 
 
