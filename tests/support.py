@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 import divulge as dv
 
+ONE = 1 << 52
+"""The whole, of which dyadic rows are parts: a double and a fraction hold each part alike."""
+
 
 def random_prior(rng: np.random.Generator, n: int, *, exact: bool = False, zeros: float = 0.0) -> dv.Prior:
     """Return a random prior of n secrets; each is 0 with probability `zeros` (never all)."""
@@ -36,6 +39,24 @@ def random_joint(rng: np.random.Generator, n: int, m: int, *, exact: bool = Fals
     return dv.Joint(
         random_prior(rng, n, exact=exact, zeros=zeros / 2), random_channel(rng, n, m, exact=exact, zeros=zeros)
     )
+
+
+def dyadic_rows(rng: np.random.Generator, n: int, m: int, zeros: float) -> np.ndarray:
+    """Return whole numbers of shape (n, m), rows summing to 2^52, small ones near 2^52 10^-12."""
+    out = np.zeros((n, m), dtype=object)
+    for row in out:
+        weights = np.exp(rng.uniform(np.log(1e-12), 0, size=m)) * (rng.random(m) >= zeros)
+        weights[rng.integers(m)] += 1.0
+        row[:] = [int(w) for w in weights / weights.sum() * (ONE // 2)]
+        row[int(np.argmax(row))] += ONE - sum(row.tolist())
+    return out
+
+
+def twins(rng: np.random.Generator, n: int, m: int, zeros: float) -> tuple[dv.Joint, dv.Joint]:
+    """Return one joint twice, in floats and in fractions."""
+    rows, prior = dyadic_rows(rng, n, m, zeros), dyadic_rows(rng, 1, n, zeros)[0]
+    exact = dv.Joint([Fraction(v, ONE) for v in prior], [[Fraction(v, ONE) for v in row] for row in rows])
+    return dv.Joint((prior / ONE).astype(float), (rows / ONE).astype(float)), exact
 
 
 @st.composite

@@ -12,12 +12,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from mpmath import mp, mpf
-from support import random_joint
+from support import ONE, dyadic_rows, random_joint, twins
 
 import divulge as dv
 from divulge.measures.convex import DIVERGENCES
-
-ONE = 1 << 52
 
 MEASURES = {
     "ldp": dv.ldp,
@@ -36,24 +34,6 @@ MEASURES = {
 }
 
 ORDERS = [0, 1e-6, 0.01, 0.3, 0.5, 0.9, 1 - 1e-7, 1, 1 + 1e-7, 1.3, 2, 7.5, 40, 300, 1e6, math.inf]
-
-
-def dyadic_rows(rng: np.random.Generator, n: int, m: int, zeros: float) -> np.ndarray:
-    """Return whole numbers of shape (n, m), rows summing to 2^52, small ones near 2^52 10^-12."""
-    out = np.zeros((n, m), dtype=object)
-    for row in out:
-        weights = np.exp(rng.uniform(math.log(1e-12), 0, size=m)) * (rng.random(m) >= zeros)
-        weights[rng.integers(m)] += 1.0
-        row[:] = [int(w) for w in weights / weights.sum() * (ONE // 2)]
-        row[int(np.argmax(row))] += ONE - sum(row.tolist())
-    return out
-
-
-def twins(rng: np.random.Generator, n: int, m: int, zeros: float) -> tuple[dv.Joint, dv.Joint]:
-    """Return one joint twice, in floats and in fractions."""
-    rows, prior = dyadic_rows(rng, n, m, zeros), dyadic_rows(rng, 1, n, zeros)[0]
-    exact = dv.Joint([F(v, ONE) for v in prior], [[F(v, ONE) for v in row] for row in rows])
-    return dv.Joint((prior / ONE).astype(float), (rows / ONE).astype(float)), exact
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.3])

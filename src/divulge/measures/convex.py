@@ -16,7 +16,7 @@ _NEAR = 0.125
 """Below this |t| the power series is used."""
 
 
-def _log(t: np.ndarray, u: np.ndarray) -> np.ndarray:
+def log_near(t: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Return log u for a ratio u = 1 + t that is known to full precision both ways; -inf at 0."""
     with np.errstate(divide="ignore"):
         return np.where(np.abs(t) < 0.5, np.log1p(t), np.log(u))
@@ -25,7 +25,7 @@ def _log(t: np.ndarray, u: np.ndarray) -> np.ndarray:
 def kl_term(t: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Return u log u - t for u = 1 + t >= 0."""
     with np.errstate(invalid="ignore"):
-        out = np.where(u > 0, u * _log(t, u) - t, 1.0)
+        out = np.where(u > 0, u * log_near(t, u) - t, 1.0)
     near = np.abs(t) < _NEAR
     s = t[near]
     series = np.zeros_like(s)
@@ -37,7 +37,7 @@ def kl_term(t: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 def power_term(t: np.ndarray, u: np.ndarray, a: float) -> np.ndarray:
     """Return u^a - 1 - a t for u = 1 + t >= 0 and a > 0: at least 0 for a > 1, at most 0 for a < 1."""
-    logs = _log(t, u)
+    logs = log_near(t, u)
     with np.errstate(invalid="ignore", over="ignore"):
         if a < 0.5:
             out = np.expm1(a * logs) - a * t
@@ -56,7 +56,7 @@ def _reverse_kl_term(t: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Return t - log u, near 1 as u f(1/u) with the term of Kullback-Leibler."""
     with np.errstate(divide="ignore", invalid="ignore"):
         inverse = np.where(np.abs(t) < 0.5, -t / u, 0.0)
-        return np.where(np.abs(t) < 0.5, u * kl_term(inverse, 1 + inverse), t - _log(t, u))
+        return np.where(np.abs(t) < 0.5, u * kl_term(inverse, 1 + inverse), t - log_near(t, u))
 
 
 def _jensen_shannon_term(t: np.ndarray, u: np.ndarray) -> np.ndarray:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from divulge.measures.columns import TINY, in_parts, panels, sums_of_c_log_c
-from divulge.measures.simplex import Concave, Maximum, maximize
-from divulge.model.channel import is_sparse
+from divulge.measures.radius import Rows, allowance, of_order_one
+from divulge.measures.simplex import Local, Maximum, maximize
+from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled
@@ -21,6 +22,12 @@ _LEAST_STEPS, _MOST_STEPS = 2, 20_000
 
 _SMALL = 256
 """Up to this many secrets Newton steps, cubic in their number, are worth while."""
+
+_DENSE = 1 << 20
+"""Up to this many entries a sparse channel of few secrets is searched like a dense one."""
+
+_CLOSE = 0.2
+"""Where every row is within this many nats of the mean row, differences of logarithms would lose digits."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,17 +60,18 @@ class Capacity(Tabled):
         return self.value
 
 
-def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 1e-12, steps: int | None = None) -> Capacity:
+def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 5e-13, steps: int | None = None) -> Capacity:
     r"""Return the Shannon capacity max_P I(X; Y), in nats, between a lower and a certified upper bound.
 
     Blahut-Arimoto from the uniform prior r: with D_x = sum_y C_xy log(C_xy / q_y), q = r C, it holds at every step that
-    sum_x r_x D_x <= capacity <= max_x D_x. Up to 256 secrets Newton steps bring the bounds together to about 1e-12.
+    sum_x r_x D_x <= capacity <= max_x D_x. Up to 256 secrets Newton steps bring the bounds together, however small the
+    capacity: rows that are nearly alike count by their differences.
 
     Parameters
     ----------
     channel : Channel or array_like of shape (N, M)
-    tolerance : float, in nats
-        The search ends when the bounds are this close.
+    tolerance : float
+        The search ends when the bounds are this close, as a share of the upper one.
     steps : int, optional
         Most steps; when not given, as many as a fixed amount of work allows, at least 2: a large channel is left
         with a wider bracket.
@@ -71,7 +79,8 @@ def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 1e-12, ste
     Returns
     -------
     Capacity
-        `.value`, `.lower`, `.upper`, and the `.prior` that reaches the value; in [0, log min(N, M)].
+        `.value`, `.lower`, `.upper`, and the `.prior` that reaches the value; in [0, log min(N, M)]. Beyond 256
+        secrets the bounds are at least about 1e-14 nats apart.
 
     References
     ----------
@@ -88,20 +97,30 @@ def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 1e-12, ste
 
 
 def capacity_from(
-    channel: Any, row_logs: np.ndarray, unit: str, tolerance: float = 1e-12, steps: int | None = None
+    channel: Channel, row_logs: np.ndarray, unit: Unit, tolerance: float = 5e-13, steps: int | None = None
 ) -> Capacity:
     """Return the capacity given `row_logs`, sum_y C_xy log C_xy, shape (N,)."""
     c, n = channel.floats, channel.shape[0]
+    if is_sparse(c) and n <= _SMALL and math.prod(c.shape) <= _DENSE:
+        c = c.toarray()
     size = c.nnz if is_sparse(c) else c.size
-    most = min(_MOST_STEPS, max(_LEAST_STEPS, _WORK // size)) if steps is None else steps
-    if steps is None and n <= _SMALL and not is_sparse(c):
-        found = maximize(_concave(c, row_logs), n, tolerance)
-    else:
-        found = blahut_arimoto(c, row_logs, most, tolerance)
-    scale = nats_per(unit)
     # Sums of M terms of size at most log M, in pairwise order: far inside this allowance.
     slack = 8 * np.finfo(float).eps * (1 + math.log(max(channel.shape)))
-    limit = math.log(min(channel.shape))
+    if steps is not None or n > _SMALL or is_sparse(c):
+        most = max(_LEAST_STEPS, _WORK // size) if steps is None else steps
+        found = blahut_arimoto(c, row_logs, min(_MOST_STEPS, most), tolerance)
+    elif _information(c, row_logs, np.full(n, 1 / n)).bound > _CLOSE:
+        found = maximize(lambda r: _information(c, row_logs, r), n, tolerance)
+    else:
+        rows = Rows.of(channel)
+        found = maximize(lambda r: of_order_one(rows, r), n, tolerance)
+        slack = allowance(found.upper)
+    return bracketed(channel, found, slack, unit)
+
+
+def bracketed(channel: Channel, found: Maximum, slack: float, unit: Unit) -> Capacity:
+    """Return what was found, its bounds moved apart by `slack` nats, as far as 0 and log min(N, M)."""
+    scale, limit = nats_per(unit), math.log(min(channel.shape))
     value = min(max(found.lower, 0.0), limit)
     lower = min(max(found.lower - slack, 0.0), limit)
     upper = max(min(found.upper + slack, limit), value)
@@ -109,15 +128,12 @@ def capacity_from(
     return Capacity(*bounds, Prior(found.point / math.fsum(found.point.tolist()), channel.secrets), unit)
 
 
-def _concave(c: np.ndarray, row_logs: np.ndarray) -> Concave:
-    """Return r -> mutual information, its gradient D_x - 1, and its curvature C diag(1/q) C^T."""
-
-    def information(r: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        q = np.maximum(r @ c, 1e-100)
-        d = row_logs - c @ np.log(q)
-        return float(r @ d), d - 1.0, (c / q) @ c.T
-
-    return information
+def _information(c: np.ndarray, row_logs: np.ndarray, r: np.ndarray) -> Local:
+    """Return mutual information at r: slopes D_x, curvature C diag(1/q) C^T."""
+    q = np.maximum(r @ c, 1e-100)
+    distances = row_logs - c @ np.log(q)
+    value = float(r @ distances)
+    return Local(value, float(distances.max()), distances - value, (c / q) @ c.T)
 
 
 def blahut_arimoto(c: Any, row_logs: np.ndarray, most: int, tolerance: float) -> Maximum:
@@ -132,7 +148,7 @@ def blahut_arimoto(c: Any, row_logs: np.ndarray, most: int, tolerance: float) ->
         if reached >= lower:
             lower, best = reached, r
         upper = min(upper, float(d.max()))
-        if upper - lower <= tolerance:
+        if upper - lower <= tolerance * upper:
             break
         weights = r * np.exp(d)
         r, q = weights / weights.sum(), weighted / weights.sum()

@@ -1,15 +1,27 @@
-"""The maximum of a smooth concave function over the probability simplex, with a bound from its gradient."""
+"""The distribution of the secret from which the rows of a channel look farthest away: a concave maximum, bracketed."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-Concave = Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray]]
-"""Point of shape (N,) -> value, gradient of shape (N,), negated Hessian of shape (N, N)."""
-
 _SHRINK, _INSIDE = 0.1, 0.995
+
+_HALVINGS, _FLAT = 30, 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """What is known at one point r: the value there, a bound for every point, and how the value changes nearby.
+
+    `slopes` are the gradient, up to a constant, shape (N,); `curvature` is the negated Hessian, up to what vanishes
+    on changes that sum to 0, shape (N, N).
+    """
+
+    value: float
+    bound: float
+    slopes: np.ndarray
+    curvature: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,35 +33,48 @@ class Maximum:
     upper: float
 
 
-def maximize(concave: Concave, size: int, tolerance: float, most: int = 120) -> Maximum:
-    """Return the maximum of `concave` by a primal-dual interior point method, from the uniform distribution.
+def maximize(local: Callable[[np.ndarray], Local], size: int, tolerance: float, most: int = 120) -> Maximum:
+    """Return the maximum by a primal-dual interior point method, from the uniform distribution.
 
-    At a point r with gradient g the value lies within max(g) - r.g of the maximum, by concavity: that is the bound.
-    The path r_x z_x = mu, with z = lambda - g >= 0, leads there as mu falls to 0.
+    It ends when the bounds are within `tolerance` of each other, relative to the upper one. With slopes g, the path
+    r_x z_x = mu, z = lambda - g >= 0, leads to the maximum as mu falls to 0. The first bound is the unit of the slopes.
     """
     r = best = np.full(size, 1.0 / size)
-    lower, upper = -math.inf, math.inf
-    z = np.ones(size)
-    for step in range(most):
-        value, gradient, curvature = concave(r)
-        if value > lower:
-            lower, best = value, r
-        upper = min(upper, value + float(gradient.max() - r @ gradient))
-        if upper - lower <= tolerance:
+    here = local(r)
+    lower, upper, unit = here.value, here.bound, here.bound
+    z = here.slopes.max() - here.slopes
+    z = z / (unit or 1.0) + max(1.0 - lower / (unit or 1.0), 1e-3)
+    for _ in range(most):
+        if upper - lower <= tolerance * upper:
             break
-        if step == 0:
-            z = gradient.max() - gradient + max(upper - value, 1e-3)
         mu = _SHRINK * float(r @ z) / size
-        system = curvature + np.diag(z / r)
+        system, slopes = here.curvature / unit + np.diag(z / r), here.slopes / unit
         try:
-            both = np.linalg.solve(system, np.column_stack([mu / r + gradient, np.ones(size)]))
+            both = np.linalg.solve(system, np.column_stack([mu / r + slopes, np.ones(size)]))
         except np.linalg.LinAlgError:
             break
         change = both[:, 0] - both[:, 0].sum() / both[:, 1].sum() * both[:, 1]
         z_change = mu / r - z - z / r * change
-        r = r + _length(r, change) * change
-        r, z = r / r.sum(), z + _length(z, z_change) * z_change
+        r, here = _ascended(local, r, here, _length(r, change) * change, mu * unit)
+        z = z + _length(z, z_change) * z_change
+        if here.value > lower:
+            lower, best = here.value, r
+        upper = min(upper, here.bound)
     return Maximum(best, lower, upper)
+
+
+def _ascended(
+    local: Callable[[np.ndarray], Local], r: np.ndarray, here: Local, change: np.ndarray, mu: float
+) -> tuple[np.ndarray, Local]:
+    """Return the point after the longest of change, change / 2, ... that does not lower value + mu sum_x log r_x."""
+    before = here.value + mu * float(np.log(r).sum())
+    for _ in range(_HALVINGS):
+        there = (r + change) / (r + change).sum()
+        found = local(there)
+        if found.value + mu * float(np.log(there).sum()) >= before - _FLAT * abs(before):
+            return there, found
+        change = change / 2
+    return r, here
 
 
 def _length(point: np.ndarray, change: np.ndarray) -> float:

@@ -1,0 +1,125 @@
+"""Capacity and its relatives of other orders: to relative precision, however close the rows lie, in a bracket."""
+
+import math
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from mpmath import mp, mpf
+from support import ONE, dyadic_rows
+
+import divulge as dv
+
+ORDERS = [0.05, 0.5, 1 - 1e-7, 1, 1 + 1e-7, 2, 7.5, 300]
+SHIFTS = [1, 1 << 12, 1 << 24, 1 << 36]
+
+
+def close_rows(rng: np.random.Generator, n: int, m: int, shift: int) -> np.ndarray:
+    """Return n rows of whole numbers that sum to 2^52, each nearly the same: up to `shift` in 2^52 apart."""
+    rows = np.tile(dyadic_rows(rng, 1, m, 0.0)[0] // 2 + ONE // (2 * m), (n, 1))
+    for row in rows:
+        row[:-1] += [int(v) for v in rng.integers(-shift, shift + 1, size=m - 1)]
+        row[-1] = ONE - sum(row[:-1].tolist())
+    return rows
+
+
+def seen_from_the_middle(rows: list[list[mpf]], r: list[mpf], order: float) -> tuple[mpf, list[mpf]]:
+    """Return Sibson's information under r and D_a(C_x || pi) for each x, from their definitions."""
+    a, columns = mpf(order), range(len(rows[0]))
+    if order == 1:
+        q = [sum(w * row[y] for w, row in zip(r, rows, strict=True)) for y in columns]
+        each = [sum(c * mp.log(c / q[y]) for y, c in enumerate(row) if c > 0) for row in rows]
+        return sum(w * d for w, d in zip(r, each, strict=True)), each
+    roots = [sum(w * row[y] ** a for w, row in zip(r, rows, strict=True) if row[y] > 0) ** (1 / a) for y in columns]
+    pi = [v / sum(roots) for v in roots]
+    sums = [sum(c**a * pi[y] ** (1 - a) for y, c in enumerate(row) if c > 0) for row in rows]
+    return a / (a - 1) * mp.log(sum(roots)), [mp.log(v) / (a - 1) for v in sums]
+
+
+def capacity_of_two_rows(rows: list[list[mpf]], order: float) -> mpf:
+    """Return the capacity: under the best prior the middle is equally far from both rows, found by halving."""
+    low, high = mpf(0), mpf(1)
+    for _ in range(60):
+        half = (low + high) / 2
+        _, (first, second) = seen_from_the_middle(rows, [half, 1 - half], order)
+        low, high = (half, high) if first > second else (low, half)
+    return seen_from_the_middle(rows, [low, 1 - low], order)[0]
+
+
+def big(rows: np.ndarray) -> list[list[mpf]]:
+    return [[mpf(int(v)) / ONE for v in row] for row in rows]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_two_secrets_at_every_order(order: float) -> None:
+    rng = np.random.default_rng(21)
+    channels = [close_rows(rng, 2, 3, shift) for shift in SHIFTS]
+    channels += [dyadic_rows(rng, 2, int(rng.integers(2, 5)), zeros) for zeros in (0.0, 0.3)]
+    for rows in channels:
+        matrix = (rows / ONE).astype(float)
+        with mp.workdps(70):
+            truth = capacity_of_two_rows(big(rows), order)
+        for channel in (dv.Channel(matrix), dv.Channel(sp.csr_array(matrix)),
+                        dv.Channel([[F(int(v), ONE) for v in row] for row in rows])):  # fmt: skip
+            found = dv.sibson_capacity(channel, order)
+            assert found.value == pytest.approx(float(truth), rel=1e-12, abs=0)
+            assert found.lower <= truth <= found.upper
+            assert found.gap <= 2e-12 * found.upper
+            assert dv.maximal_alpha_leakage(channel, order) == found.value if order > 1 else True
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_many_secrets_at_every_order(order: float) -> None:
+    rng = np.random.default_rng(22)
+    for shift in [*SHIFTS, None]:
+        n, m = (int(v) for v in rng.integers(3, 9, size=2))
+        rows = dyadic_rows(rng, n, m, 0.2) if shift is None else close_rows(rng, n, m, shift)
+        found = dv.sibson_capacity((rows / ONE).astype(float), order)
+        with mp.workdps(60):
+            prior = [mpf(p) for p in found.prior.floats.tolist()]
+            reached, each = seen_from_the_middle(big(rows), [p / sum(prior) for p in prior], order)
+        assert found.value == pytest.approx(float(reached), rel=1e-14, abs=0)
+        assert found.lower <= reached
+        assert reached <= found.upper <= max(each) * (1 + 1e-12)
+        assert found.gap <= 2e-12 * found.upper
+
+
+def test_rows_that_differ_less_than_floats_can_tell() -> None:
+    tiny = F(1, 10**20)
+    channel = dv.Channel([[F(1, 2) + tiny, F(1, 2) - tiny], [F(1, 2) - tiny, F(1, 2) + tiny]])
+    for order in (0.5, 1, 2):
+        found = dv.sibson_capacity(channel, order)
+        assert found.value == pytest.approx(2e-40 * order, rel=1e-12, abs=0)
+        assert 0 < found.lower < found.upper
+    assert dv.profile(channel).capacity == dv.capacity(channel)
+
+
+@pytest.mark.parametrize("order", [0.5, 1, 2])
+def test_equal_rows_have_no_capacity(order: float) -> None:
+    for row in ([0.1, 0.9], ["1/10", "9/10"]):
+        found = dv.sibson_capacity([row] * 3, order)
+        assert (found.lower, found.value, found.upper) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("order", [1e-6, 1e-3, 0.02])
+def test_orders_near_zero_are_bracketed(order: float) -> None:
+    """Their certificate takes a difference of two numbers that are 1/order times as large."""
+    rng = np.random.default_rng(23)
+    for _ in range(4):
+        rows = dyadic_rows(rng, 2, 3, 0.2)
+        found = dv.sibson_capacity((rows / ONE).astype(float), order)
+        with mp.workdps(60):
+            assert found.lower <= capacity_of_two_rows(big(rows), order) <= found.upper
+    complete = dv.sibson_capacity(dv.mechanisms.identity(100), order)
+    assert complete.upper == pytest.approx(math.log(100), rel=1e-12)
+
+
+def test_many_secrets_get_an_honest_bracket() -> None:
+    rng = np.random.default_rng(24)
+    for shift in (1 << 20, 1 << 40):
+        matrix = (close_rows(rng, 300, 40, shift) / ONE).astype(float)
+        found, fewer = dv.capacity(matrix), dv.capacity(matrix[:250])
+        assert found.lower <= found.value <= found.upper
+        assert fewer.lower <= found.upper
+        assert dv.mutual_information((dv.Prior.uniform(300).floats, matrix)) <= found.upper
