@@ -54,6 +54,23 @@ def test_release_with_a_mechanism(table: Path, tmp_path: Path) -> None:
     assert pq.read_table(out).column_names == ["ill"]
 
 
+def test_what_is_read_is_never_written_over(table: Path, tmp_path: Path) -> None:
+    coin = tmp_path / "coin.csv"
+    before = coin.read_bytes()
+    asked = ["release", table, "--column", "ill", "--mechanism", coin, "--force"]
+    for where in (["-o", coin], ["-o", tmp_path / "o.csv", "--receipt", tmp_path / "." / "coin.csv"]):
+        refused = run(*asked, *where, code=2)
+        assert "`--output` must be another file than those that are read; it is coin.csv" in refused.stderr
+    priors = tmp_path / "prior.json"
+    priors.write_text('{"yes": "1/4", "no": "3/4"}')
+    run(*asked, "--prior", priors, "-o", priors, code=2)
+    assert coin.read_bytes() == before
+    for spec, file in ((f"{table}:ill", table), (priors, priors)):
+        kept = file.read_bytes()
+        run("design", "--prior", spec, "--guarantee", "pml=0.5", "-o", file, code=2)
+        assert file.read_bytes() == kept
+
+
 def test_release_with_a_guarantee_as_json(table: Path, tmp_path: Path) -> None:
     paper = tmp_path / "paper.json"
     asked = ["--column", "ill", "--guarantee", "pml=0.5", "-o", tmp_path / "o.csv", "--receipt", paper]

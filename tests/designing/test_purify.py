@@ -25,6 +25,18 @@ def test_the_blend_stays_its_price_does_not_grow_and_few_columns_are_left(seed: 
     assert losses @ kept >= least * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("near", [0.0, 1e-9, 1e-7])
+def test_many_blocks_leave_no_more_columns_than_one_also_where_columns_are_nearly_the_same(near: float) -> None:
+    rng = np.random.default_rng(3)
+    centers = rng.dirichlet(np.ones(6), 700 if near == 0 else 9).T
+    columns = centers[:, rng.integers(0, centers.shape[1], 1100)] + near * rng.standard_normal((6, 1100))
+    weights, losses = rng.dirichlet(np.ones(1100)), rng.random(1100)
+    kept = purified(weights, columns, losses)
+    assert np.count_nonzero(kept) <= 6
+    assert columns @ kept == pytest.approx(columns @ weights, abs=1e-11)
+    assert losses @ kept <= losses @ weights * (1 + 1e-12)
+
+
 def test_when_the_time_is_up_the_blend_stays_with_more_columns() -> None:
     rng = np.random.default_rng(1)
     columns, weights = rng.dirichlet(np.ones(3), 900).T, rng.dirichlet(np.ones(900))

@@ -115,6 +115,16 @@ def draw(subject: Any, path: Path) -> None:
     note(f"drawn to {path}")
 
 
+def keep_apart(written: Path | None, *read: str | None) -> None:
+    """Refuse to write over a file that is read, named by its path or as TABLE:COLUMN."""
+    for spec in read:
+        names = (spec, spec.rpartition(":")[0]) if spec else ()
+        if written is not None and any(name and Path(name).resolve() == written.resolve() for name in names):
+            raise DivulgeError.of(
+                "--output", "be another file than those that are read", "it", f"{written.name}, which is"
+            )
+
+
 def one_of(given: Mapping[str, Any]) -> str:
     """Return the key whose value is not None; refuse none and several.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, draw, emit, number, print_table, say
+from divulge.cli.common import JsonOption, UnitOption, draw, emit, keep_apart, number, print_table, say
 from divulge.errors import DivulgeError
 from divulge.files import column_names, read_prior, write_channel
 from divulge.model.shown import printable
@@ -111,6 +111,9 @@ def command(
         raise DivulgeError("`--plot` must come with --frontier and one --prior; it draws one curve.")
     if output is not None and frontier is not None:
         raise DivulgeError("`--output` must come without --frontier; it writes one mechanism.")
+    if output is not None:
+        for name in names:
+            keep_apart(_place(output, name, len(names)), *priors)
     named = not as_json if compare is None else compare
     for name in names:
         prior = read_prior(name)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import EngineOption, JsonOption, PriorOption, UnitOption, emit, note, number, say
+from divulge.cli.common import EngineOption, JsonOption, PriorOption, UnitOption, emit, keep_apart, note, number, say
 from divulge.cli.ledger import LedgerOption, default_ledger
 from divulge.files import read_channel, read_prior
 from divulge.units import nats_per
@@ -72,6 +72,8 @@ def command(
     """
     import divulge as dv
 
+    for path in (out, receipt):
+        keep_apart(path, mechanism, prior)
     channel = None if mechanism is None else read_channel(mechanism)
     signal.signal(signal.SIGTERM, _stop)
     with _progress() as progress:
