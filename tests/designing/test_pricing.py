@@ -131,7 +131,7 @@ def test_long_light_tails_leave_small_gaps(ratio: float, guarantee: dv.Guarantee
 @pytest.mark.parametrize(
     ("tails", "size", "guarantee"),
     [("dirichlet", 45, dv.PML(2.623)), ("geometric", 40, dv.ALIP(0.844, 0.06)), ("zipf", 60, dv.LIP(0.547)),
-     ("uniform", 200, dv.ALIP(1.811, 0.151)), ("dirichlet", 22, dv.LDP(2))],
+     ("uniform", 200, dv.ALIP(1.811, 0.151)), ("dirichlet", 22, dv.LDP(2)), ("dirichlet", 153, dv.PML(0.067))],
 )  # fmt: skip
 def test_gaps_are_small_for_every_shape_of_prior(tails: str, size: int, guarantee: dv.Guarantee) -> None:
     rng = np.random.default_rng(size)
@@ -145,6 +145,13 @@ def test_gaps_are_small_for_every_shape_of_prior(tails: str, size: int, guarante
     found = dv.design(p / p.sum(), guarantee, time_limit=12)
     assert found.relative_gap < 1e-5
     assert guarantee.holds_for(found.joint if guarantee.about == "joint" else found.channel)
+
+
+def test_a_prior_whose_sets_all_miss_the_mass_has_no_blend_but_a_design() -> None:
+    p = 1 + 1e-3 * np.random.default_rng(153).random(153)
+    found = dv.design(p / p.sum(), dv.PML(0.02), time_limit=2)
+    assert 0.019 < found.utility <= found.bound <= 0.02 * (1 + 1e-9)
+    assert dv.PML(0.02).holds_for(found.joint)
 
 
 @pytest.mark.parametrize("epsilon", [30, 36, 36.5, 40, 100, 1000])

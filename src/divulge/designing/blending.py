@@ -26,7 +26,7 @@ def blended(problem: Problem, effort: Effort) -> Mixture | None:
         return None
     near = Nearby(problem, effort, _SETS_EACH)
     vertices = max(_families(problem, near), key=lambda found: found[0])[1]
-    weights = positive(vertices.lifts(problem.classes))
+    weights = positive(vertices.lifts(problem.classes)) if len(vertices) else None
     if weights is None or effort.late():
         return None
     losses = -vertices.utility(problem.classes, problem.utility)

@@ -13,7 +13,7 @@ import numpy as np
 from divulge.designing.effort import Effort
 from divulge.designing.generation import LEAST, ceiling_of
 from divulge.designing.limits import Classes
-from divulge.designing.listing import BoxList, Halves, subsets, within
+from divulge.designing.listing import BoxList, Halves, within
 from divulge.designing.master import Dual
 from divulge.designing.pricing import Problem, box_prices, largest, pair_prices
 from divulge.designing.vertices import (
@@ -29,7 +29,7 @@ from divulge.designing.vertices import (
 )
 
 FEW, MANY, MANY_SETS, GROWTH = 4_000, 300_000, 150_000, 6
-_FREE = 22
+_FREE, _DRAWS = 44, 2_048
 
 
 def single(classes: Classes) -> Classes:
@@ -83,27 +83,27 @@ class Nearby:
         return (sets if light == target else ~sets), min(delta, room)
 
     def _sampled(self, target: float) -> np.ndarray:
-        """Return random sets with mass very near the target."""
-        size, found = len(self.p), []
+        """Return random sets with mass very near the target.
+
+        Of a set and its complement the lighter one is made: random subsets of most secrets, in two halves that meet in
+        the middle, and a random set of the others.
+        """
+        light, size, found = min(target, 1 - target), len(self.p), []
+        many = min(2 * size // 3, max(_FREE, math.ceil(_FREE / 4 / max(light, 1 / size))))
         for _ in range(max(8, self.sets_each * size // 48)):
             order = self.random.permutation(size)
-            free, others = order[:_FREE], order[_FREE:]
-            first, second = subsets(self.p[free[::2]]), subsets(self.p[free[1::2]])
-            assert first is not None
-            assert second is not None
-            (left, a), (right, b) = first, second
-            for _ in range(24):
-                self.random.shuffle(others)
-                mass = np.cumsum(self.p[others])
-                fixed = others[: int(np.searchsorted(mass, target * mass[-1]))]
-                i, j = nearest(a, b, target - float(self.p[fixed].sum()), 2)
+            first, second, others = order[:many:2], order[1:many:2], order[many:]
+            (left, a), (right, b) = (drawn(self.random, self.p[half], light, _DRAWS) for half in (first, second))
+            for fixed in drawn(self.random, self.p[others], light, 24)[0]:
+                i, j = nearest(a, b, light - float(self.p[others[fixed]].sum()), 2)
                 sets = np.zeros((len(i), size), dtype=bool)
-                sets[:, fixed] = True
-                sets[:, free[::2]], sets[:, free[1::2]] = left[i], right[j]
+                sets[:, others] = fixed
+                sets[:, first], sets[:, second] = left[i], right[j]
                 found.append(sets)
             if self.effort.late():
                 break
-        return np.concatenate(found)
+        sets = np.concatenate(found)
+        return sets if light == target else ~sets
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
         """Return the pools' best vertices and the largest excess of any; pools with no more to say grow."""
@@ -199,6 +199,18 @@ def pair_excess(problem: Problem, pair: Pair, dual: Dual, window: tuple[float, f
             break
         ends = np.sort(np.concatenate([ends, (ends[:-1] + ends[1:])[alive] / 2]))
     return best
+
+
+def drawn(random: np.random.Generator, p: np.ndarray, share: float, many: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (random subsets whose mean mass is a share of the whole, their masses), ascending."""
+    order = random.random((many, len(p))).argsort(axis=1)
+    steps = p[order]
+    sets = np.empty(order.shape, dtype=bool)
+    kept = np.cumsum(steps, axis=1) - random.random((many, 1)) * steps < share * float(p.sum())
+    np.put_along_axis(sets, order, kept, axis=1)
+    sums = sets @ p
+    order = np.argsort(sums, kind="stable")
+    return sets[order], sums[order]
 
 
 def nearest(left: np.ndarray, right: np.ndarray, target: float, most: int) -> tuple[np.ndarray, np.ndarray]:
