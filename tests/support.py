@@ -52,6 +52,15 @@ def dyadic_rows(rng: np.random.Generator, n: int, m: int, zeros: float) -> np.nd
     return out
 
 
+def close_rows(rng: np.random.Generator, n: int, m: int, shift: int) -> np.ndarray:
+    """Return n rows of whole numbers that sum to 2^52, each nearly the same: up to `shift` in 2^52 apart."""
+    rows = np.tile(dyadic_rows(rng, 1, m, 0.0)[0] // 2 + ONE // (2 * m), (n, 1))
+    for row in rows:
+        row[:-1] += [int(v) for v in rng.integers(-shift, shift + 1, size=m - 1)]
+        row[-1] = ONE - sum(row[:-1].tolist())
+    return rows
+
+
 def twins(rng: np.random.Generator, n: int, m: int, zeros: float) -> tuple[dv.Joint, dv.Joint]:
     """Return one joint twice, in floats and in fractions."""
     rows, prior = dyadic_rows(rng, n, m, zeros), dyadic_rows(rng, 1, n, zeros)[0]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import SURVEY_G, SURVEY_R, random_channel
 
 import divulge as dv
-from divulge.adversaries.linear import feasible
+from divulge.programs import cheapest
 
 
 def check(answer: dv.Refinement) -> None:
@@ -138,7 +138,7 @@ def test_exact_feasibility_has_a_solution_or_multipliers(seed: int) -> None:
         target = matrix @ np.array([F(int(v)) for v in rng.integers(0, 3, size=6)], dtype=object)
         flip = np.where(target < 0, -1, 1)
         matrix, target = matrix * flip[:, None], target * flip
-    z, y = feasible(matrix, target)
+    z, y = cheapest(matrix, target)
     if z is None:
         assert (y @ matrix <= 0).all()
         assert y @ target > 0

@@ -7,21 +7,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from mpmath import mp, mpf
-from support import ONE, dyadic_rows
+from support import ONE, close_rows, dyadic_rows
 
 import divulge as dv
 
 ORDERS = [0.05, 0.5, 1 - 1e-7, 1, 1 + 1e-7, 2, 7.5, 300]
 SHIFTS = [1, 1 << 12, 1 << 24, 1 << 36]
-
-
-def close_rows(rng: np.random.Generator, n: int, m: int, shift: int) -> np.ndarray:
-    """Return n rows of whole numbers that sum to 2^52, each nearly the same: up to `shift` in 2^52 apart."""
-    rows = np.tile(dyadic_rows(rng, 1, m, 0.0)[0] // 2 + ONE // (2 * m), (n, 1))
-    for row in rows:
-        row[:-1] += [int(v) for v in rng.integers(-shift, shift + 1, size=m - 1)]
-        row[-1] = ONE - sum(row[:-1].tolist())
-    return rows
 
 
 def seen_from_the_middle(rows: list[list[mpf]], r: list[mpf], order: float) -> tuple[mpf, list[mpf]]:

@@ -1,12 +1,13 @@
 """Sets of priors: closed forms, greedy against linear programs, and priors drawn from the sets."""
 
+import itertools
 import math
 from fractions import Fraction as F
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from support import random_channel, random_prior
+from support import ONE, close_rows, dyadic_rows, random_channel, random_prior
 
 import divulge as dv
 
@@ -111,6 +112,86 @@ def test_the_radius_from_samples_holds_with_its_confidence() -> None:
     assert dv.L1Ball.from_samples([30] * 200).radius < math.sqrt(2 * (200 * math.log(2) + math.log(20)) / 6000) * 0.99
     weissman = math.sqrt(2 * math.log((2**3 - 2) / 0.05) / 300)
     assert dv.L1Ball.from_samples([100] * 3).radius == pytest.approx(weissman, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_float_sets_against_the_same_sets_in_fractions(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, m = (int(v) for v in rng.integers(2, 7, size=2))
+    shift = 1 << int(rng.integers(5, 30))
+    rows = close_rows(rng, n, m, shift) if seed % 3 == 0 else dyadic_rows(rng, n, m, 0.3 * (seed % 2))
+    center = dyadic_rows(rng, 1, n, 0.2 * (seed % 2))[0] / ONE
+    floats, sharp = dv.Channel((rows / ONE).astype(float)), dv.Channel([[F(int(v), ONE) for v in row] for row in rows])
+    bound, radius = float(rng.choice([1e-12, 0.01, 0.5 / n, (1 - 1e-9) / n])), float(rng.choice([1e-9, 0.4, 1.3]))
+    a = rng.integers(-5, 6, size=(3, n))
+    b = (a @ center.astype(float) + rng.random(3) * rng.choice([1e-6, 0.1])).tolist()
+    pairs = [
+        (dv.LowerBounded(n, bound), dv.LowerBounded(n, F(bound))),
+        (dv.L1Ball(center.astype(float), radius), dv.L1Ball([F(p) for p in center.tolist()], F(radius))),
+        (dv.Polytope(a.astype(float), b), dv.Polytope(a, [F(v) for v in b])),
+    ]
+    for close, exact in pairs:
+        for name in ("pml", "pmc"):
+            found, truth = getattr(close, name)(floats), getattr(exact, name)(sharp)
+            assert found.values == pytest.approx(truth.values, rel=1e-12, abs=0)
+            assert found.secrets == truth.secrets
+        assert isinstance(exact.lift(sharp), F) or exact.lift(sharp) == math.inf
+        assert close.lift(floats) == pytest.approx(float(exact.lift(sharp)), rel=1e-12)
+        assert exact.lift(floats) == pytest.approx(float(exact.lift(sharp)), rel=1e-12)
+
+
+def _vertices(a: np.ndarray, b: np.ndarray) -> list[list[F]]:
+    """Return every vertex of A P <= b, P >= 0, sum P = 1, from all choices of two bounds that hold with equality."""
+    rows = [*zip(a.tolist(), b.tolist(), strict=True), *((row, F(0)) for row in (-np.eye(3, dtype=int)).tolist())]
+    out = []
+    for (u, s), (v, t) in itertools.combinations(rows, 2):
+        matrix, right = [u, v, [1, 1, 1]], [s, t, 1]
+
+        def determinant(of: list[list[F]]) -> F:
+            (p, q, r), (x, y, z), (i, j, k) = of
+            return p * (y * k - z * j) - q * (x * k - z * i) + r * (x * j - y * i)
+
+        whole = determinant(matrix)
+        if whole:
+            parts = [
+                [[*row[:j], value, *row[j + 1 :]] for row, value in zip(matrix, right, strict=True)] for j in range(3)
+            ]
+            point = [F(determinant(part)) / whole for part in parts]
+            if all(sum(c * p for c, p in zip(row, point, strict=True)) <= limit for row, limit in rows):
+                out.append(point)
+    return out
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_an_exact_polytope_against_all_its_vertices(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    channel, a = random_channel(rng, 3, 3, exact=True, zeros=0.2), rng.integers(-4, 5, size=(4, 3))
+    b = a @ random_prior(rng, 3, exact=True).probabilities + F(int(rng.integers(0, 3)), 20)
+    vertices, priors = _vertices(a, b), dv.Polytope(a, b)
+    if seed == 0:
+        vertices, priors = (
+            [[F(1, 2), F(1, 3), F(1, 6)]],
+            dv.Polytope([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]], ["1/2", "-1/2", "1/3", "-1/3"]),
+        )
+    assert vertices
+    possible = [x for x in range(3) if any(p[x] > 0 for p in vertices)]
+    lifts, leak, cost = [], priors.pml(channel), priors.pmc(channel)
+    for y, outcome in enumerate(channel.outcomes):
+        column = [channel.matrix[x, y] for x in possible]
+        means = [sum(p * c for p, c in zip(vertex, channel.matrix[:, y].tolist(), strict=True)) for vertex in vertices]
+        if max(column) > 0:
+            lifts.append(max(column) / min(means) if min(means) else math.inf)
+            assert leak.to_dict()[outcome] == pytest.approx(math.log(lifts[-1]), rel=1e-15)
+            price = math.log(max(means) / min(column)) if min(column) else math.inf
+            assert cost.to_dict()[outcome] == pytest.approx(price, rel=1e-15, abs=1e-16)
+    assert priors.lift(channel) == max(lifts)
+    assert priors.alip(channel) == dv.Alip(cost.max(), leak.max())
+    assert leak.prior.probabilities.tolist() in vertices
+
+
+def test_an_exact_empty_set_is_refused() -> None:
+    with pytest.raises(dv.DivulgeError, match="at least one prior"):
+        dv.Polytope([[1, 1]], ["1/2"])
 
 
 @pytest.mark.parametrize(

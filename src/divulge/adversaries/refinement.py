@@ -11,7 +11,7 @@ import numpy as np
 from divulge import exact
 from divulge.adversaries.adversary import Gain
 from divulge.adversaries.leakage import Case, before_and_after
-from divulge.adversaries.linear import feasible, nearest, supported
+from divulge.adversaries.linear import nearest, supported
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model import labels as _labels
@@ -20,6 +20,7 @@ from divulge.model.convert import as_channel
 from divulge.model.entries import TOLERANCE
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.programs import cheapest
 
 Order = Literal["average-case", "max-case"]
 
@@ -293,7 +294,7 @@ class _Proof:
         for candidate in _simple(prices):
             if _separates(candidate, self.parts, self.whole, self.axis):
                 return replace(found, prices=candidate)
-        z, multipliers = feasible(self.system, self.target)
+        z, multipliers = cheapest(self.system, self.target)
         if z is not None:
             return _Found(True, Fraction(0), z.reshape(found.z.shape))
         return replace(found, prices=multipliers[: self.whole.size].reshape(self.whole.shape))

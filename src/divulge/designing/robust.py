@@ -41,7 +41,13 @@ def _by_dual(priors: PriorSet, values: np.ndarray) -> Fraction:
 
     assert isinstance(priors, Polytope)
     a, b, scale = priors.matrix, priors.bounds, float(max(map(abs, values.tolist()))) or 1.0
-    found = linprog(values.astype(float) / scale, A_ub=a, b_ub=b, A_eq=np.ones((1, len(values))), b_eq=[1.0])
+    found = linprog(
+        values.astype(float) / scale,
+        A_ub=exact.as_floats(a),
+        b_ub=exact.as_floats(b),
+        A_eq=np.ones((1, len(values))),
+        b_eq=[1.0],
+    )
     dual = exact.as_fractions(np.maximum(-np.asarray(found.ineqlin.marginals), 0.0) * scale)
     reduced = values + exact.as_fractions(a).T @ dual
     return min(reduced.tolist()) - sum(exact.as_fractions(b) * dual)

@@ -8,6 +8,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.measures.columns import extremes
-from divulge.measures.density import Alip, log_ratio
+from divulge.measures.density import Alip, log_ratio, plain
 from divulge.model import labels as _labels
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
@@ -23,6 +25,7 @@ from divulge.model.entries import entries
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.record import Record
+from divulge.programs import cheapest, refined
 from divulge.units import Unit
 
 
@@ -81,7 +84,15 @@ class PriorSet(Record, ABC):
 
     def possible(self) -> np.ndarray:
         """Return which secrets some prior of the set allows, boolean of shape (N,)."""
-        return np.array([-float(self.least(-row) @ -row) > 0 for row in np.eye(len(self.secrets))])
+        return self._allowed(0.0)
+
+    def _allowed(self, least: float) -> np.ndarray:
+        """Return which secrets have more than `least` under some prior; what one prior shows is not asked again."""
+        known = np.zeros(len(self.secrets), dtype=bool)
+        for x, row in enumerate(np.eye(len(known))):
+            if not known[x]:
+                known |= (self.least(-row) > least).astype(bool)
+        return known
 
     def pml(self, channel: Any, unit: Unit = "nats") -> Robust:
         """Return sup over the set of max_x log C_xy / q_y for each outcome, in nats, in [0, +inf]."""
@@ -91,9 +102,10 @@ class PriorSet(Record, ABC):
         """Return sup over the set of max_x log q_y / C_xy for each outcome, in nats, in [0, +inf]."""
         return _worst("pmc", self, channel, unit, leaking=False)
 
-    def lift(self, channel: Any) -> float:
-        """Return sup over the set of the lift, a ratio."""
-        return math.exp(self.pml(channel).max())
+    def lift(self, channel: Any) -> Any:
+        """Return sup over the set of the lift, a ratio in [1, +inf]; a Fraction for an exact set and channel."""
+        worst = _extremes(self, channel, leaking=True)
+        return math.inf if (worst.below == 0).any() else plain((worst.above / worst.below).max())
 
     def alip(self, channel: Any, unit: Unit = "nats") -> Alip:
         """Return the least (lower, upper) with -lower <= i(x; y) <= upper under every prior of the set."""
@@ -105,28 +117,54 @@ class PriorSet(Record, ABC):
         return max(both.lower, both.upper)
 
 
-def _worst(name: str, priors: PriorSet, channel: Any, unit: Unit, *, leaking: bool) -> Robust:
+@dataclass(frozen=True, eq=False)
+class _Extremes:
+    """For each outcome that can occur the ratio above / below of the worst prior, and above - below, shape (M,)."""
+
+    channel: Channel
+    columns: list[int]
+    above: np.ndarray
+    below: np.ndarray
+    difference: np.ndarray
+    at: np.ndarray
+    priors: list[np.ndarray]
+
+
+def _extremes(priors: PriorSet, channel: Any, *, leaking: bool) -> _Extremes:
+    """Return max_x C_xy / least q_y for each y, or largest q_y / min_x C_xy; differences keep their digits."""
     channel = _matched(priors, channel)
-    possible = np.flatnonzero(priors.possible())
-    ends = extremes(channel.matrix, possible)
-    columns = np.flatnonzero(ends.top > 0)
+    ends = extremes(channel.matrix, np.flatnonzero(priors.possible()))
+    columns = np.flatnonzero(ends.top > 0).tolist()
     found: list[np.ndarray] = []
-    for j in columns.tolist():
+    means: list[Any] = []
+    gaps: list[Any] = []
+    for j in columns:
         values = channel.column(channel.outcomes[j])
-        found.append(priors.least(values if leaking else -values))
-    q = np.array([p @ channel.column(channel.outcomes[j]) for p, j in zip(found, columns.tolist(), strict=True)])
-    top, bottom = ends.top[columns], ends.bottom[columns]
-    q = q if q.dtype == object else np.clip(q.astype(float), bottom.astype(float), top.astype(float))
-    above, below = (top, q) if leaking else (q, bottom)
-    if not exact.is_exact(above, below):
-        above, below = exact.as_floats(above), exact.as_floats(below)
+        prior = priors.least(values if leaking else -values)
+        gap = ends.top[j] - values if leaking else values - ends.bottom[j]
+        if not (channel.exact and exact.is_exact(prior)):
+            values, gap = exact.as_floats(values), exact.as_floats(gap)
+        weights = prior if exact.is_exact(values) else exact.as_floats(prior)
+        found.append(prior)
+        means.append(weights @ values)
+        gaps.append(max(weights @ gap, 0))
+    q, end = np.array(means), (ends.top if leaking else ends.bottom)[columns]
+    if not exact.is_exact(q, end):
+        q, end = exact.as_floats(q), exact.as_floats(end)
+    above, below = (end, q) if leaking else (q, end)
     at = (ends.top_at if leaking else ends.bottom_at)[columns]
+    return _Extremes(channel, columns, above, below, np.array(gaps), at, found)
+
+
+def _worst(name: str, priors: PriorSet, channel: Any, unit: Unit, *, leaking: bool) -> Robust:
+    worst = _extremes(priors, channel, leaking=leaking)
+    secrets, outcomes = worst.channel.secrets, worst.channel.outcomes
     return Robust(
         name,
-        log_ratio(above, below, unit),
-        tuple(channel.outcomes[j] for j in columns.tolist()),
-        tuple(channel.secrets[i] for i in at.tolist()),
-        tuple(Prior(p, channel.secrets) for p in found),
+        log_ratio(worst.above, worst.below, unit, worst.difference),
+        tuple(outcomes[j] for j in worst.columns),
+        tuple(secrets[i] for i in worst.at.tolist()),
+        tuple(Prior(p, secrets) for p in worst.priors),
         unit,
     )
 
@@ -169,7 +207,7 @@ class LowerBounded(PriorSet):
         """Return the bound everywhere and what is left on the smallest value."""
         n, c = len(self.secrets), self.least_probability
         prior = np.full(n, c, dtype=float if isinstance(c, float) else object)
-        prior[int(np.argmin(values))] += 1 - n * c
+        prior[int(np.argmin(values))] = type(c)(max(Fraction(c), 1 - (n - 1) * Fraction(c)))
         return prior
 
 
@@ -228,32 +266,33 @@ class L1Ball(PriorSet):
 
     def least(self, values: np.ndarray) -> np.ndarray:
         """Return the center after radius/2 moved from the largest values to the smallest."""
-        arithmetic = object if self.center.exact and not isinstance(self.radius, float) else float
-        prior = np.array(self.center.probabilities, dtype=arithmetic)
+        prior, worth = exact.as_fractions(self.center.probabilities), values.tolist()
         lowest = int(np.argmin(values))
-        budget = min(self.radius / 2, 1 - prior[lowest])
+        budget = min(Fraction(self.radius) / 2, sum(prior) - prior[lowest])
         prior[lowest] += budget
-        for x in np.argsort(-values.astype(float), kind="stable").tolist():
+        for x in sorted(range(len(worth)), key=worth.__getitem__, reverse=True):
             if not budget > 0:
                 break
             if x != lowest:
                 moved = min(budget, prior[x])
                 prior[x] -= moved
                 budget -= moved
-        return prior
+        return prior if self.center.exact and not isinstance(self.radius, float) else exact.as_floats(prior)
 
 
 @dataclass(frozen=True, eq=False)
 class Polytope(PriorSet):
-    """All priors with A P <= b, where `matrix` A has shape (K, N) and `bounds` b shape (K,); solved by HiGHS.
+    """All priors with A P <= b, where `matrix` A has shape (K, N) and `bounds` b shape (K,).
 
-    An equality is a pair of opposite inequalities. An empty set is refused.
+    An equality is a pair of opposite inequalities. An empty set is refused. Fractions, ints and text such as "1/2" make
+    the set exact: the simplex method in fractions, for tens of secrets. Floats go to HiGHS, whose answers are refined;
+    a secret that no prior allows more than 1e-12 is then impossible.
 
     Examples
     --------
     >>> order = Polytope([[1, -1]], [0])  # P_0 <= P_1
-    >>> round(order.pml([[0.75, 0.25], [0.25, 0.75]]).max(), 6)  # at outcome 0, under P = (0, 1): log 3
-    1.098612
+    >>> order.lift([["3/4", "1/4"], ["1/4", "3/4"]])  # at outcome 0, under P = (0, 1): (3/4) / (1/4)
+    Fraction(3, 1)
     """
 
     matrix: Any
@@ -261,19 +300,13 @@ class Polytope(PriorSet):
     secrets: Any = None
 
     def __post_init__(self) -> None:
-        try:
-            a, b = np.array(self.matrix, dtype=float), np.array(self.bounds, dtype=float)
-        except (TypeError, ValueError):
-            raise DivulgeError.of("matrix", "be an array of numbers, like bounds", "one", "something else") from None
-        if (
-            a.ndim != 2
-            or a.shape[1] == 0
-            or b.shape != a.shape[:1]
-            or not (np.isfinite(a).all() and np.isfinite(b).all())
-        ):
+        a, b = _signed(self.matrix), _signed(self.bounds)
+        if a.ndim != 2 or a.shape[1] == 0 or b.shape != a.shape[:1]:
             raise DivulgeError.of(
                 "matrix", "have shape (K, N), bounds shape (K,), all finite", "what was given", f"{a.shape}, {b.shape}"
             )
+        if not exact.is_exact(a, b):
+            a, b = exact.as_floats(a), exact.as_floats(b)
         object.__setattr__(self, "matrix", a)
         object.__setattr__(self, "bounds", b)
         object.__setattr__(self, "secrets", _labels.alphabet(self.secrets, a.shape[1], "secrets"))
@@ -281,23 +314,47 @@ class Polytope(PriorSet):
         self.least(np.zeros(a.shape[1]))
 
     def least(self, values: np.ndarray) -> np.ndarray:
-        """Return a vertex with the least mean of `values`."""
-        from scipy.optimize import linprog
-
-        cost = np.asarray(values, dtype=float)
-        scale = float(np.abs(cost).max()) or 1.0
-        n = len(cost)
-        answer = linprog(cost / scale, A_ub=self.matrix, b_ub=self.bounds, A_eq=np.ones((1, n)), b_eq=[1.0])
-        if answer.status != 0:
+        """Return a prior of the set with the least mean of `values`, a vertex."""
+        n, sharp = len(self.secrets), exact.is_exact(self.matrix)
+        cost = exact.as_fractions(values)
+        cost = cost - min(cost.tolist())
+        cost = cost / (max(cost.tolist()) or 1)
+        rows, target = self._program
+        costs = np.concatenate([cost, exact.as_fractions([0] * (len(target) - 1))])
+        found = cheapest(rows, target, costs)[0] if sharp else refined(rows, target, costs)
+        if found is None:
             raise DivulgeError.of(
                 "matrix", "leave at least one prior", "the set", "empty", "check the signs of A P <= b."
             )
-        prior = np.maximum(answer.x, 0.0)
-        return prior / prior.sum()
+        return found[:n] if sharp else exact.as_floats(found[:n])
+
+    @cached_property
+    def _program(self) -> tuple[np.ndarray, np.ndarray]:
+        """Equations of P and of what each bound leaves, [A 1; 1 0] (P, s) = (b, 1), signed so that no b is negative."""
+        k, n = self.matrix.shape
+        last = exact.as_fractions([[1] * n + [0] * k])
+        rows = np.hstack([exact.as_fractions(self.matrix), exact.as_fractions(np.eye(k, dtype=int))])
+        signs = np.where(self.bounds < 0, -1, 1)
+        return np.vstack([rows * signs[:, None], last]), exact.as_fractions([*(self.bounds * signs).tolist(), 1])
 
     def possible(self) -> np.ndarray:
-        """Return which secrets some prior of the polytope allows, beyond the solver's tolerance."""
-        return np.array([float(self.least(-row)[x]) > 1e-9 for x, row in enumerate(np.eye(len(self.secrets)))])
+        """Return which secrets some prior of the polytope allows, beyond what rounding allows of a float one."""
+        return self._allowed(0.0 if exact.is_exact(self.matrix) else 1e-12)
+
+
+def _signed(values: Any) -> np.ndarray:
+    """Return finite numbers of any sign: a float array, or fractions when all are whole, fractions or text."""
+    try:
+        cells = np.array(values, dtype=object)
+        plain = [v.item() if isinstance(v, np.generic) else v for v in cells.ravel().tolist()]
+        numbers = [v if isinstance(v, float) else Fraction(v) for v in plain]
+    except (TypeError, ValueError, ZeroDivisionError):
+        numbers, cells = [math.nan], np.zeros(1)
+    if not all(math.isfinite(v) for v in numbers):
+        raise DivulgeError.of("matrix", "be an array of finite numbers, like bounds", "one", "something else")
+    out = np.empty(cells.shape, dtype=float if any(isinstance(v, float) for v in numbers) else object)
+    out.ravel()[:] = numbers
+    return out
 
 
 def _alphabet(secrets: int | Iterable[Hashable]) -> Labels:
