@@ -27,6 +27,8 @@ class Mixture:
     classes: Classes
     seen: Vertices | None = None
     """All columns that were tried, for another run to start from."""
+    dual: Dual | None = None
+    """The dual that the bound comes from, as far as the run knows."""
 
     def utility(self, problem: Problem) -> float:
         """Return the utility of the mixture."""
@@ -39,21 +41,22 @@ class Mixture:
     def or_better(self, other: "Mixture", problem: Problem) -> "Mixture":
         """Return the one with more utility, with the smaller bound and the columns of `other`, which ran later."""
         best = max(other, self, key=lambda found: found.utility(problem))
-        return replace(best, bound=min(self.bound, other.bound), seen=other.seen)
+        return replace(best, bound=min(self.bound, other.bound), seen=other.seen, dual=other.dual)
 
 
 def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices | None = None,
-             bound: float = math.inf) -> Mixture:  # fmt: skip
+             bound: float = math.inf, first: Dual | None = None) -> Mixture:  # fmt: skip
     """Return the best mixture that column generation finds, with a bound that holds whenever it stops.
 
-    It goes on from the columns and the bound of an earlier run, or starts from arcs and silence.
+    It goes on from the columns, the bound and the dual of an earlier run, or starts from arcs and silence.
     """
     ceiling = ceiling_of(problem)
     least, center = chord(problem)
+    center = first or center
     bound = min(bound, ceiling, least)
     master = Master(problem.classes, problem.utility, problem.limits.capacity, ceiling)
     master.add(simple_start(problem) if start is None else start)
-    rounds, best, stale, share = 0, 0.0, 0, _SHARE
+    rounds, best, stale, share = 0, 0.0, 0, _SHARE if first is None else 1.0
     effort.tell(best, bound, rounds)
     while True:
         solution = master.solve(effort.left)
@@ -76,7 +79,17 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices |
         share = _SHARE if moved and len(fresh) else 0.0
         master.add(fresh)
     weights, vertices = master.mixture() if rounds else (np.ones(1), silence(problem))
-    return Mixture(weights, vertices, bound, problem.classes, joined(master.parts))
+    return Mixture(weights, vertices, bound, problem.classes, joined(master.parts), center)
+
+
+def best_of(problem: Problem, vertices: Vertices, bound: float, effort: Effort) -> Mixture:
+    """Return the best mixture of given vertices, with a bound that is known."""
+    master = Master(problem.classes, problem.utility, problem.limits.capacity, ceiling_of(problem))
+    master.add(vertices)
+    solution = master.solve(effort.left)
+    if solution is None:
+        return Mixture(np.ones(1), silence(problem), bound, problem.classes, vertices)
+    return Mixture(*master.mixture(), bound, problem.classes, vertices)
 
 
 def chord(problem: Problem) -> tuple[float, Dual]:

@@ -9,6 +9,7 @@ from divulge.designing.blending import blended
 from divulge.designing.counting import Counting
 from divulge.designing.deviating import Deviating
 from divulge.designing.effort import Effort
+from divulge.designing.filling import filled
 from divulge.designing.generation import Mixture, generate
 from divulge.designing.gridded import Cascade, Gridded
 from divulge.designing.linear import Scoring, Solution, solved
@@ -73,6 +74,8 @@ def _searched(problem: Problem, effort: Effort) -> Mixture | None:
 
 def _columns(apart: Problem, effort: Effort) -> Mixture | None:
     found = blended(apart, effort)
+    if found is None or not found.settled(apart, ENOUGH):
+        found = filled(apart, effort, found, ENOUGH)
     for oracle in _oracles(apart, effort):
         if found is None:
             found = generate(apart, oracle, effort)

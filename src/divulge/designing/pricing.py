@@ -52,7 +52,7 @@ class Problem:
         peak = min(self.limits.high, self.limits.ratio, 1 / float(self.classes.probability.min()))
         chords = [abs(box.chord(self.utility)) for box in self.shape.boxes]
         scale = float(np.abs(dual.classes).sum()) * peak + dual.capacity * peak + sum(chords) + peak
-        return 8 * (self.secrets + 16) * _ULP * scale
+        return 8 * (len(self.classes.size) + 16) * _ULP * scale
 
 
 class Oracle(Protocol):

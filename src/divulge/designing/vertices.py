@@ -150,7 +150,8 @@ def shape_of(limits: Limits, p_min: float) -> Shape:
     """Return the families of vertices of tightened float limits.
 
     With a ratio that binds, the largest coordinate M and the smallest m of a vertex either have M = ratio m and nothing
-    between, or sit on one of the boxes [low, ratio low] and [high / ratio, high]. A ratio rules out a floor of 0.
+    between, or sit on one of the boxes [low, ratio low] and [high / ratio, high], where the ratio leaves sets that `low`
+    or `high` rules out. A ratio rules out a floor of 0.
     """
     low, high, ratio = limits.low, limits.high, limits.ratio
     boxes: tuple[Box, ...] = ()
@@ -158,10 +159,11 @@ def shape_of(limits: Limits, p_min: float) -> Shape:
     if ratio == math.inf:
         boxes = (Box(low, high),)
     else:
-        pairs = (ratio_pair(ratio, low, high),)
-        if low > 0 and ratio * low > 1:
+        pair = ratio_pair(ratio, low, high)
+        pairs = (pair,)
+        if low > 0 and pair.most < 1 - p_min:
             boxes += (Box(low, ratio * low),)
-        if high < ratio and high / ratio < 1:
+        if high < ratio and pair.least > p_min:
             boxes += (Box(high / ratio, high),)
     if limits.capacity < math.inf and low < 1 and (low > 0 or ratio == math.inf):
         pairs += (floor_pair(low, high, ratio),)

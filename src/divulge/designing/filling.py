@@ -1,0 +1,182 @@
+"""From a tail that can be divided to sets of secrets: the shares of a relaxed mixture, held high by random sets.
+
+Sets of nearly the mass that a relaxed vertex asks for lose next to nothing, and over many of them the linear program
+finds weights with which every secret averages to 1. So the divided problem shows both what can be reached and what not.
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from divulge.designing.divisible import Divisible, divided
+from divulge.designing.effort import Effort
+from divulge.designing.generation import LEAST, Mixture, ceiling_of, generate
+from divulge.designing.listing import subsets
+from divulge.designing.master import Dual
+from divulge.designing.nearby import nearest
+from divulge.designing.pricing import Problem, largest, silence
+from divulge.designing.vertices import Pair, Vertices, joined, pair_utility, pair_vertices
+
+_EACH, _FREE, _BLOCK, _PATIENCE = 16, 22, 24, 0.4
+_SHARES = (1, 3, 6, 12, 24, 48)
+"""The core are the secrets heavier than one part in so many of the mass that loses least."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Single secrets, heaviest first: the core, and the tail as one class of a divided problem."""
+
+    problem: Problem
+    part: Problem
+    core: np.ndarray
+    tail: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem, core: int) -> "Split":
+        """Return the split with so many secrets in the core."""
+        order = np.argsort(-problem.classes.probability, kind="stable")
+        return cls(problem, divided(problem, core), order[:core], order[core:])
+
+    @property
+    def p(self) -> np.ndarray:
+        """The probabilities of the tail."""
+        return self.problem.classes.probability[self.tail]
+
+    def dual(self, whole: Dual) -> Dual:
+        """Return a dual of all secrets as one of the divided problem."""
+        return Dual(np.append(whole.classes[self.core], whole.classes[self.tail].sum()), whole.capacity)
+
+    def whole(self, dual: Dual) -> Dual:
+        """Return a dual of the divided problem as one of all secrets: the tail pays by mass."""
+        classes = np.empty(len(self.core) + len(self.tail))
+        classes[self.core], classes[self.tail] = dual.classes[:-1], dual.classes[-1] * self.p / self.p.sum()
+        return Dual(classes, dual.capacity)
+
+    def merged(self, vertices: Vertices) -> Vertices:
+        """Return vertices of all secrets as vertices of the divided problem."""
+        share = vertices.counts[:, self.tail] @ self.p / self.part.classes.probability[-1]
+        return replace(vertices, counts=np.column_stack([vertices.counts[:, self.core], share]))
+
+
+class Filling:
+    """Finds sets for vertices of a divided problem: at random, the sooner a secret the more it is worth for its mass.
+
+    Nothing is known of other vertices.
+    """
+
+    def __init__(self, split: Split, vertices: Vertices, effort: Effort) -> None:
+        self.split, self.effort, self.random = split, effort, np.random.default_rng(0)
+        self.core = vertices.counts[:, :-1] > 0
+        self.share = vertices.counts[:, -1] / split.part.classes.size[-1]
+        self.divided = np.minimum(self.share, 1 - self.share) > 1e-9
+
+    def price(self, dual: Dual) -> tuple[Vertices, float]:
+        """Return the best vertices of fresh sets, and inf."""
+        problem = self.split.problem
+        fresh = self.vertices(_EACH // 4, -dual.classes[self.split.tail] / self.split.p)
+        gains = fresh.utility(problem.classes, problem.utility) - fresh.lifts(problem.classes) @ dual.classes
+        gains -= dual.capacity * fresh.peaks()
+        best, _ = largest(gains, 4 * problem.secrets, LEAST * ceiling_of(problem))
+        return fresh.take(best), math.inf
+
+    def vertices(self, each: int, worth: np.ndarray) -> Vertices:
+        """Return vertices of random sets, about so many for each secret, under what its mass in the tail is worth."""
+        split = self.split
+        copies = math.ceil(each * split.problem.secrets / max(1, int(self.divided.sum())))
+        parts = []
+        for core, share, some in zip(self.core, self.share.tolist(), self.divided.tolist(), strict=True):
+            tails = (
+                sampled(split.p, share, copies, worth, self.random) if some else np.full((1, len(worth)), share > 0.5)
+            )
+            sets = np.zeros((len(tails), split.problem.secrets), dtype=bool)
+            sets[:, split.core], sets[:, split.tail] = core, tails
+            parts.append(sets)
+            if self.effort.late():
+                break
+        return of_sets(split.problem, np.concatenate(parts))
+
+
+def sampled(p: np.ndarray, share: float, many: int, worth: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Return random sets whose mass is very near a share of all.
+
+    Each secret leads in as many as any other, where it fits; a few free ones bring the sum to its target.
+    """
+    if share > 0.5:
+        return ~sampled(p, 1 - share, many, -worth, random)
+    out = np.zeros((many, len(p)), dtype=bool)
+    target, spread = share * float(p.sum()), float(worth.std()) + 1e-300
+    for start in range(0, many, _BLOCK):
+        order = random.permutation(len(p))
+        free, others = order[:_FREE], order[_FREE:]
+        first, second = subsets(p[free[::2]]), subsets(p[free[1::2]])
+        assert first is not None
+        assert second is not None
+        (left, a), (right, b) = first, second
+        heat = spread * 10.0 ** random.uniform(-1, 1)
+        for row in range(start, min(start + _BLOCK, many)):
+            rest = others[np.argsort(random.gumbel(size=len(others)) - worth[others] / heat)]
+            if len(rest):
+                lead = others[row % len(others)]
+                rest = np.append(lead, rest[rest != lead])
+            mass = np.cumsum(p[rest])
+            fixed = rest[: max(int(np.searchsorted(mass, share * float(p[others].sum()))), 1)]
+            fixed = fixed[np.cumsum(p[fixed]) <= target]
+            i, j = nearest(a, b, target - float(p[fixed].sum()), 1 if len(rest) else many)
+            out[row, fixed] = True
+            out[row, free[::2]], out[row, free[1::2]] = left[i[row % len(i)]], right[j[row % len(i)]]
+    return out
+
+
+def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: float) -> Mixture | None:
+    """Return the best mixture of sets that divided problems with ever larger cores lead to, and their bound."""
+    if problem.shape.boxes:
+        return found
+    dual, alone = None, of_sets(problem, np.eye(problem.secrets, dtype=bool))
+    for core in _cores(problem):
+        split, known = Split.of(problem, core), [silence(problem), alone] if found is None else [found.vertices]
+        near = _hurried(effort, enough)
+        relaxed = generate(
+            split.part, Divisible(split.part, near), near, split.merged(joined(known)),
+            math.inf if found is None else found.bound, None if dual is None else split.dual(dual),
+        )  # fmt: skip
+        dual = None if relaxed.dual is None else split.whole(relaxed.dual)
+        near = _hurried(effort, enough)
+        filling = Filling(split, relaxed.vertices, near)
+        known += [silence(problem), alone, filling.vertices(_EACH // 2, np.zeros(len(split.tail)))]
+        more = generate(problem, filling, near, joined(known), relaxed.bound, dual)
+        found = more if found is None else found.or_better(more, problem)
+        if effort.late() or found.settled(problem, enough):
+            break
+    return found
+
+
+def _hurried(effort: Effort, enough: float) -> Effort:
+    return replace(effort, tolerance=enough / 10, deadline=time.monotonic() + _PATIENCE * effort.left)
+
+
+def _cores(problem: Problem) -> Iterator[int]:
+    """Yield how many secrets to tell apart, ever more."""
+    p, last = problem.classes.probability, 0
+    target = min(_best_mass(pair, problem) for pair in problem.shape.pairs)
+    for share in _SHARES:
+        core = min(max(4, int((p > target / share).sum())), len(p) - 1)
+        if core > last:
+            yield core
+        last = core
+
+
+def _best_mass(pair: Pair, problem: Problem) -> float:
+    pi = np.geomspace(pair.least, pair.most, 2049)
+    return float(pi[np.argmax(pair_utility(pair, problem.utility, pi))])
+
+
+def of_sets(problem: Problem, sets: np.ndarray) -> Vertices:
+    """Return the vertices with these sets at the upper level, of every family that has them."""
+    mass, parts = sets @ problem.classes.probability, []
+    for pair in problem.shape.pairs:
+        good = (mass >= pair.least) & (mass <= pair.most)
+        parts.append(pair_vertices(pair, problem.classes, sets[good].astype(np.int64)))
+    return joined(parts)

@@ -1,0 +1,146 @@
+"""Tails that can be divided: bounds against every set with any share of the tail, and the sets that fill shares."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import divulge as dv
+from divulge.designing.divisible import Divisible, Maxima, divided
+from divulge.designing.effort import Effort
+from divulge.designing.filling import filled, sampled
+from divulge.designing.generation import LEAST, ceiling_of, chord, generate
+from divulge.designing.limits import classes_of, limits_of
+from divulge.designing.master import Dual
+from divulge.designing.methods import mixture_of
+from divulge.designing.nearby import single
+from divulge.designing.pricing import Exhaustive, Problem, silence
+from divulge.designing.utilities import SUBCONVEX
+from divulge.designing.vertices import pair_utility
+
+KINDS: dict[str, Any] = {
+    "ldp": lambda a: [dv.LDP(a)],
+    "ldp+leakage": lambda a: [dv.LDP(a), dv.MaximalLeakage(a / 4)],
+}
+
+
+def problem_of(p: np.ndarray, guarantees: list[Any], utility: str = "mutual-information") -> Problem:
+    limits = limits_of(tuple(guarantees)).floats().tightened(float(p.min()), len(p))
+    return Problem.of(single(classes_of(p)), SUBCONVEX[utility], limits)
+
+
+def best_share(problem: Problem, dual: Dual, p: np.ndarray, tail: float) -> float:
+    """Return the largest excess of a set of the core with a share of the tail, from a dense grid of shares."""
+    (pair,) = problem.shape.pairs
+    best = -math.inf
+    for inside in itertools.product((0.0, 1.0), repeat=len(p)):
+        share = np.linspace(0, 1, 4001)
+        mass = np.array(inside) @ p + share * tail
+        share, mass = (a[(mass >= pair.least) & (mass <= pair.most)] for a in (share, mass))
+        if not len(mass):
+            continue
+        low, high = pair.levels(mass)
+        lifts = low[:, None] + (high - low)[:, None] * np.column_stack([np.tile(inside, (len(mass), 1)), share])
+        gains = pair_utility(pair, problem.utility, mass) - lifts @ dual.classes - dual.capacity * high
+        best = max(best, float(gains.max()))
+    return best
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_share_of_a_tail_gains_more_than_is_said(kind: str) -> None:
+    rng = np.random.default_rng(len(kind))
+    for trial in range(16):
+        p = np.sort(rng.dirichlet(np.full(12, rng.choice([0.3, 1.0]))) + 1e-4)[::-1]
+        problem = problem_of(
+            p / p.sum(), KINDS[kind](float(rng.uniform(0.3, 5))), ["mutual-information", "hellinger"][trial % 2]
+        )
+        part = divided(problem, 2 + trial % 4)
+        mass = part.classes.probability * part.classes.size
+        steep = chord(problem)[1].classes.sum() / mass.sum()
+        dual = Dual(mass * steep * rng.uniform(0.6, 1.1, len(mass)), 0.1 * steep if "leakage" in kind else 0.0)
+        best = best_share(part, dual, mass[:-1], float(mass[-1]))
+        fresh, excess = Divisible(part, Effort()).price(dual)
+        least = LEAST * ceiling_of(problem)
+        assert excess >= best - 1e-12
+        assert excess <= max(best, 2 * least) + 1e-6 * ceiling_of(problem)
+        if best > 2 * least:
+            gains = fresh.utility(part.classes, part.utility) - fresh.lifts(part.classes) @ dual.classes
+            assert (gains - dual.capacity * fresh.peaks()).max() >= best - 1e-12
+            assert fresh.lifts(part.classes) @ mass == pytest.approx(1.0, abs=1e-12)
+
+
+def test_few_kept_sets_leave_a_bound_that_holds() -> None:
+    p = np.random.default_rng(3).dirichlet(np.ones(10))
+    part = divided(problem_of(p, [dv.LDP(3)]), 8)
+    mass = part.classes.probability * part.classes.size
+    dual = Dual(mass * 0.7, 0.0)
+    exact = Divisible(part, Effort(), kept=10**6).price(dual)[1]
+    rough = Divisible(part, Effort(), kept=20, most=20).price(dual)[1]
+    assert exact <= rough < math.inf
+    assert exact == pytest.approx(best_share(part, dual, mass[:-1], float(mass[-1])), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("utility", ["mutual-information", "chi-squared", "total-variation", "lautum-information"])
+def test_larger_cores_bound_less_and_never_less_than_the_best_mechanism(kind: str, utility: str) -> None:
+    p = np.random.default_rng(7).dirichlet(np.full(9, 0.6))
+    problem = problem_of(p, KINDS[kind](1.7), utility)
+    best = generate(problem, Exhaustive(problem), Effort())
+    bounds = []
+    for core in (0, 2, 4, 8):
+        part = divided(problem, core)
+        bounds.append(generate(part, Divisible(part, Effort()), Effort(), silence(part)).bound)
+    assert bounds[-1] >= best.utility(problem) * (1 - 1e-12)
+    assert all(a >= b * (1 - 1e-9) for a, b in itertools.pairwise(bounds))
+    assert bounds[0] > bounds[-1]
+
+
+def test_sets_of_nearly_a_share_hold_every_secret_that_fits() -> None:
+    random = np.random.default_rng(0)
+    for p, share in (
+        (0.8 ** np.arange(60), 0.3),
+        (np.full(40, 1.0), 0.25),
+        (0.9 ** np.arange(90), 0.93),
+        (0.7 ** np.arange(9), 0.4),
+    ):
+        p = p / p.sum()
+        sets = sampled(p, share, 400, np.zeros(len(p)), random)
+        assert np.median(np.abs(sets @ p - share)) < p.min() + 1e-4
+        fits = p <= share if share < 0.5 else p <= 1 - share
+        assert (sets == (share < 0.5)).any(axis=0)[fits].all()
+
+
+def test_ranges_have_their_largest_entries() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=37)
+    maxima = Maxima(values)
+    first, last = rng.integers(0, 38, 300), rng.integers(0, 38, 300)
+    found = maxima.within(first, last)
+    for at, a, b in zip(found.tolist(), first.tolist(), last.tolist(), strict=True):
+        assert at == (-1 if a >= b else a + int(np.argmax(values[a:b])))
+
+
+@pytest.mark.parametrize(("n", "ratio", "epsilon"), [(50, 0.8, 8.0), (146, 0.6, 4.7), (60, 0.9, 4.7)])
+def test_geometric_priors_under_ldp_end_with_small_gaps(n: int, ratio: float, epsilon: float) -> None:
+    p = ratio ** np.arange(n)
+    best = dv.design(p / p.sum(), dv.LDP(epsilon), time_limit=20)
+    assert best.relative_gap < 1e-6
+
+
+def test_cores_and_single_prices_agree() -> None:
+    p = np.random.default_rng(11).dirichlet(np.full(20, 0.5))
+    problem = problem_of(p, [dv.LDP(2)])
+    found = filled(problem, Effort(), None, 1e-6)
+    _, other = mixture_of(problem, Effort(tolerance=1e-9))
+    assert found is not None
+    assert found.utility(problem) <= other.bound * (1 + 1e-12)
+    assert other.utility(problem) <= found.bound * (1 + 1e-12)
+    assert found.weights @ found.vertices.lifts(found.classes) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_bound_on_the_lift_that_the_ratio_implies_adds_no_vertices() -> None:
+    p = np.full(60, 1 / 60) * np.linspace(0.5, 1.5, 60)
+    assert not problem_of(p / p.sum(), [dv.LDP(8)]).shape.boxes
+    assert problem_of(p / p.sum(), [dv.LDP(3), dv.PML(1)]).shape.boxes
