@@ -37,15 +37,8 @@ def _labels(edges: np.ndarray) -> list[str]:
 
 def _mass(noise: Noise, low: Any, high: Any) -> np.ndarray:
     """Return P(low < Z <= high), taken on the side of the median where it is not a difference of numbers near 1."""
-    above = noise.frozen.sf if noise.frozen is not None else None
     with np.errstate(invalid="ignore"):
-        from_below = noise.cdf(high) - noise.cdf(low)
-        if above is not None:
-            from_above = above(low) - above(high)
-        elif noise.step is None:
-            from_above = noise.cdf(-low) - noise.cdf(-high)
-        else:
-            from_above = noise.cdf(-low - noise.step) - noise.cdf(-high - noise.step)
+        from_below, from_above = noise.cdf(high) - noise.cdf(low), noise.sf(low) - noise.sf(high)
     return np.maximum(np.where(np.asarray(low) + np.asarray(high) > 0, from_above, from_below), 0.0)
 
 

@@ -67,6 +67,15 @@ class Noise:
     log_ratio: Ratio | None = None
     """(y, x, c) -> log f(y - x) - log f(y - c) with all its digits however far y is; None: there is no such form."""
 
+    def sf(self, z: np.ndarray) -> np.ndarray:
+        """Return P(Z > z) without subtracting from 1."""
+        if self.frozen is not None:
+            return self.frozen.sf(z)
+        if self.step is None:  # symmetric
+            return self.cdf(-z)
+        with np.errstate(invalid="ignore"):
+            return self.cdf(-(np.floor(z / self.step + _ON_LATTICE) + 1) * self.step)
+
     def relative(self, y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
         """Return log f(y - x) less `reference(y, c)`."""
         return self.log_density(y - x) if self.log_ratio is None else self.log_ratio(y, x, c)
@@ -82,11 +91,25 @@ class Noise:
             return near
         return np.concatenate([near, self.jumps(min(reach, _LAST_JUMP * self.parameters["scale"]))])
 
+    @property
+    def far_marks(self) -> np.ndarray:
+        """Return `marks`, and some out to where heavy tails matter to the last digit."""
+        far = (
+            self.parameters.get("scale", 1.0) * np.geomspace(1e3, 1e18, 6)
+            if math.isfinite(self.fading)
+            else np.zeros(0)
+        )
+        return np.concatenate([self.marks(0.0), far, -far])
+
 
 _LAST_JUMP = 36.0
 """So many scales from 0, jumps are 1e-15 of the first: integrals need not be split there."""
 
 _SCALES = np.array([-60.0, -20.0, -8.0, -3.0, -1.0, 0.0, 1.0, 3.0, 8.0, 20.0, 60.0])
+
+
+_ON_LATTICE = 1e-9
+"""A z that is below a lattice point by no more than this share of a step counts as on it."""
 
 
 def _positive(value: Any, name: str) -> float:
@@ -191,14 +214,16 @@ def student_t(scale: float, df: float = 3.0) -> Noise:
         return 0.5 * (nu + 1) * math.log1p(d * (2 * z + d) / (nu * s * s + z * z))
 
     def log_ratio(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
-        near, far = nu + ((y - c) / s) ** 2, nu + ((y - x) / s) ** 2
-        excess = _nearer_squared(y, x, c, s) / far
-        return 0.5 * (nu + 1) * np.where(excess > -0.5, np.log1p(np.maximum(excess, -0.5)), np.log(near / far))
+        near, far = (np.hypot(math.sqrt(nu), (y - at) / s) for at in (c, x))  # hypot: squares overflow
+        with np.errstate(over="ignore"):
+            excess = ((x - c) / s / far) * ((y - c) / s / far + (y - x) / s / far)
+        alike = np.abs(excess) < 0.5
+        return 0.5 * (nu + 1) * np.where(alike, np.log1p(np.where(alike, excess, 0.0)), 2 * np.log(near / far))
 
     return Noise(
         "student-t",
         {"scale": s, "df": nu},
-        lambda z: log_norm - 0.5 * (nu + 1) * np.log1p((z / s) ** 2 / nu),
+        lambda z: log_norm - (nu + 1) * np.log(np.hypot(1.0, z / (s * math.sqrt(nu)))),
         frozen.cdf,
         False,
         lambda d: np.zeros_like(np.asarray(d, dtype=float)),
@@ -274,7 +299,7 @@ def discrete_laplace(scale: float, step: float = 1.0) -> Noise:
     log_norm = math.log(math.tanh(h / (2 * b)))
 
     def cdf(z: np.ndarray) -> np.ndarray:
-        k = np.floor(np.asarray(z, dtype=float) / h + 1e-9)
+        k = np.floor(np.asarray(z, dtype=float) / h + _ON_LATTICE)
         low = np.exp(-np.maximum(-k, 0) * h / b - math.log1p(math.exp(-h / b)))
         high = np.exp(-(np.maximum(k, 0) + 1) * h / b - math.log1p(math.exp(-h / b)))
         return np.where(k < 0, low, 1 - high)
@@ -302,7 +327,7 @@ def _narrow_lattice_cdf(masses: np.ndarray, reach: int, h: float) -> LogDensity:
     below = np.concatenate([[0.0], np.cumsum(masses)])
 
     def cdf(z: np.ndarray) -> np.ndarray:
-        k = np.floor(np.asarray(z, dtype=float) / h + 1e-9) + reach + 1
+        k = np.floor(np.asarray(z, dtype=float) / h + _ON_LATTICE) + reach + 1
         return np.minimum(below[np.clip(k, 0, 2 * reach + 1).astype(int)], 1.0)
 
     return cdf
@@ -313,7 +338,7 @@ def _wide_lattice_cdf(s: float, h: float) -> LogDensity:
     from scipy.special import ndtr
 
     def cdf(z: np.ndarray) -> np.ndarray:
-        x = np.clip((np.floor(np.asarray(z, dtype=float) / h + 1e-9) + 0.5) * (h / s), -40.0, 40.0)
+        x = np.clip((np.floor(np.asarray(z, dtype=float) / h + _ON_LATTICE) + 0.5) * (h / s), -40.0, 40.0)
         return ndtr(x) + (h / s) ** 2 * x * np.exp(-0.5 * x * x) / (24 * math.sqrt(2 * math.pi))
 
     return cdf

@@ -10,7 +10,7 @@ import numpy as np
 from divulge.noise.closed import CLOSED_FORMS
 from divulge.noise.families import FAMILIES, LAPLACE, Noise
 from divulge.noise.mixture import Mixture, logsumexp
-from divulge.noise.quadrature import log_local, log_mixture, log_steps, window
+from divulge.noise.quadrature import LogGiven, beyond, log_far, log_mixture, log_steps, window, window_matters
 from divulge.noise.secrets import Secret
 
 Side = Literal["pml", "pmc"]
@@ -362,23 +362,35 @@ class ContinuousLaw:
         if self.noise.jumps is not None:
             log_f, error = log_steps(self.secret, self.noise, self.noise.jumps, y)
         else:
-            log_f, error = log_mixture(
-                self.secret, self.noise, y, self.log_best(y)[0],
-                lambda x, row: self.noise.relative(y[row], x, center[row]),
-            )  # fmt: skip
-        far = np.abs(y) > _FAR * self.noise.parameters.get("scale", math.inf)
-        if far.any() and not (math.isfinite(self.low) or math.isfinite(self.high) or self.noise.jumps):
-            log_f[far], error[far] = log_local(self.secret, self.noise, y[far])
+            log_f, error = self._quadrature(y, center)
         for value, mass in self.secret.atoms:
             log_f = np.logaddexp(log_f, math.log(mass) + self.noise.relative(y, np.full(len(y), value), center))
         return log_f, error
 
+    def _quadrature(self, y: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (log f(y), its error); outcomes for which rare secrets count take more work."""
+        secret, noise, best = self.secret, self.noise, self.log_best(y)[0]
+        log_f, error = np.full((2, len(y)), -math.inf)
+
+        def given(rows: np.ndarray) -> LogGiven:
+            return lambda x, row: noise.relative(y[rows[row]], x, center[rows[row]])
+
+        far = beyond(secret, y) | (np.abs(y) > _FAR * noise.parameters.get("scale", math.inf))
+        near = np.flatnonzero(~far)
+        if len(near):
+            log_f[near], error[near] = log_mixture(secret, noise, y[near], best[near], given(near))
+        rest = np.flatnonzero(far | window_matters(secret, log_f, best))
+        if len(rest):
+            log_f[rest], error[rest] = log_far(secret, noise, y[rest], given(rest))
+        return log_f, error
+
 
 def tilted_ends(noise: Noise, secret: Secret, records: int) -> list[End]:
-    """Return the limits for a continuous secret, by its cumulant generating function k.
+    """Return the limits for a continuous secret, relative to noise at the nearer end as all logs are.
 
-    With exponential tails of slope 1/b, theta = 1/(n b): pml -> hi theta - k(theta), pmc -> k(theta) - lo theta, and
-    the mirror image at -inf. A ratio that tends to 0 singles out the end of the support, which has no mass.
+    With exponential tails of slope 1/b and theta = 1/(n b), noise at x far below y is e^{(x - hi) theta} of noise at
+    hi: each record but the one asked about adds log E e^{(X - hi) theta}; the mirror image at -inf. A ratio that tends
+    to 0 singles out the end of the support, which has no mass.
     """
     if noise.end_ratio is None:
         return []
@@ -387,9 +399,9 @@ def tilted_ends(noise: Noise, secret: Secret, records: int) -> list[End]:
         mass = dict(secret.atoms)
         rarity = [-math.log(mass[v]) if v in mass else math.inf for v in (secret.high, secret.low)]
         return [End(math.inf, rarity[0], 0.0, -math.inf), End(-math.inf, rarity[1], 0.0, -math.inf)]
-    theta = slope / records
-    (up, more), (down, less) = secret.cumulant_with_error(theta), secret.cumulant_with_error(-theta)
-    return [
-        End(math.inf, secret.high * theta, up, secret.low * theta, more),
-        End(-math.inf, -secret.low * theta, down, -secret.high * theta, less),
-    ]
+    theta, out = slope / records, list[End]()
+    for sign in (1.0, -1.0):
+        each, error = secret.log_tilted(sign * theta)
+        others, span = (records - 1) * each, secret.high - secret.low
+        out.append(End(sign * math.inf, others, others + each, others - span * theta, records * error))
+    return out

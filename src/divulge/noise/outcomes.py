@@ -197,12 +197,7 @@ def cdf(mechanism: "NoiseMechanism", y: Any) -> Any:
 def below(mechanism: "NoiseMechanism", y: np.ndarray, *, above: bool) -> np.ndarray:
     """Return P(Y <= y), or P(Y > y) without subtracting from 1."""
     noise, law = mechanism.noise, mechanism.law
-    if noise.step is not None:
-        side: Callable[[np.ndarray], np.ndarray] = (lambda z: 1 - noise.cdf(z)) if above else noise.cdf
-    elif noise.frozen is not None:
-        side = noise.frozen.sf if above else noise.frozen.cdf
-    else:
-        side = (lambda z: noise.cdf(-z)) if above else noise.cdf
+    side = noise.sf if above else noise.cdf
     if isinstance(law, (FiniteLaw, MeanLaw)):
         weights, places = np.exp(law.everyone.log_weights), law.everyone.places
         rows = max(1, 1_000_000 // len(places))

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.noise.secrets import SMALLEST
 
 if TYPE_CHECKING:
+    from divulge.noise.families import Noise
     from divulge.noise.secrets import Secret
 
 _LEVELS = np.array([1e-30, 1e-18, 1e-12, 1e-8, 1e-5, 1e-3, 0.03, 0.2])
@@ -22,6 +24,9 @@ _LAST_STEP = 700.0
 
 _HALVINGS, _MOST_ROUGH = 40, 32
 """Times that a rough panel is halved, and rough panels per integral beyond which none is halved further."""
+
+_MOST_MISSED = 1e-3
+"""A density whose integral is further than this from 1 is none."""
 
 NARROW = 1e-13
 """Panels shorter than this share of where they are have too few doubles inside for a rule."""
@@ -52,9 +57,10 @@ def quantile_marks(secret: "Secret") -> np.ndarray:
 
 
 def _slivers(secret: "Secret") -> tuple[list[tuple[float, float]], float]:
-    """Return (the panels too narrow for a rule, as pairs (place, mass), and the mass still missed); kept on the secret.
+    """Return (the panels too narrow for a rule, as pairs (place, mass), and the mass in doubt); kept on the secret.
 
-    Beside an end other than 0 that a density grows at without bound, doubles are too far apart to integrate it.
+    Beside an end other than 0 that a density grows at without bound, doubles are too far apart to integrate it: what
+    the other panels leave of the mass of 1 is there.
     """
     kept = secret.__dict__.get("_thin")
     if kept is None:
@@ -62,10 +68,17 @@ def _slivers(secret: "Secret") -> tuple[list[tuple[float, float]], float]:
         thin = np.diff(marks) <= NARROW * np.maximum(np.abs(marks[1:]), np.abs(marks[:-1]))
         pairs = [(float(a), float(b)) for a, b in zip(marks[:-1][thin], marks[1:][thin], strict=True)]
         middle = float(x.ppf(0.5))
-        found = [(a, float(x.cdf(b) - x.cdf(a) if a < middle else x.sf(a) - x.sf(b))) for a, b in pairs]
+        masses = [float(x.cdf(b) - x.cdf(a) if a < middle else x.sf(a) - x.sf(b)) for a, b in pairs]
         value, error = integral(secret.density, marks)
-        whole = math.fsum([value, *(p for _, p in found), *(p for _, p in secret.atoms)])
-        kept = secret.__dict__["_thin"] = found, abs(1 - whole) + error if found else 0.0
+        over = math.fsum([value, *masses, *(p for _, p in secret.atoms)]) - 1
+        if not abs(over) <= _MOST_MISSED:
+            raise DivulgeError.of(
+                "secret", "have a density with an integral of 1", "that integral", f"{1 + over:.6g}",
+                "some scipy.stats names are periodic (use vonmises_line); else give the secret as a sample.",
+            )  # fmt: skip
+        share = math.fsum(masses)
+        found = [(a, max(0.0, p * (1 - over / share))) for (a, _), p in zip(pairs, masses, strict=True) if share]
+        kept = secret.__dict__["_thin"] = found, abs(over) + error if found else 0.0
     return kept
 
 
@@ -90,52 +103,134 @@ def expectation(
     secret: "Secret", f: Callable[[np.ndarray], np.ndarray], marks: np.ndarray | None = None
 ) -> tuple[float, float]:
     """Return (E f(X), bound on its error) for a non-negative function of a continuous secret."""
-    edges = quantile_marks(secret)
+    edges, (thin, missed) = quantile_marks(secret), _slivers(secret)
     if marks is not None:
         edges = np.unique(np.concatenate([edges, np.clip(marks, edges[0], edges[-1])]))
-    return integral(lambda x: secret.density(x) * f(x), edges)
+    value, error = integral(lambda x: secret.density(x) * f(x), edges)
+    there = f(np.array([place for place, _ in thin]))
+    masses = np.array([mass for _, mass in thin])
+    return value + float(masses @ there), error + missed * float(there.max(initial=0.0))
+
+
+LogGiven = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def log_mixture(
-    secret: "Secret", noise: Any, y: np.ndarray, log_scale: np.ndarray, log_given: Callable[[Any, Any], np.ndarray]
+    secret: "Secret", noise: "Noise", y: np.ndarray, log_scale: np.ndarray, log_given: LogGiven
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (log E exp(g(X, i)), bound on its error) for each y_i; g(x, i) = `log_given` is about log f(y_i | x).
+    """Return (log E exp(g(X, i)), estimate of its error) for each y_i; g(x, i) = `log_given` is about log f(y_i | x).
 
     `log_scale` is about max_x g(x, i): it is taken out so that nothing underflows.
     """
-    fixed, (thin, missed) = quantile_marks(secret), _slivers(secret)
-    low, high = float(fixed[0]), float(fixed[-1])
+    fixed = quantile_marks(secret)
     out, err = np.empty(len(y)), np.empty(len(y))
     for start in range(0, len(y), _CHUNK):
-        part, top = y[start : start + _CHUNK], log_scale[start : start + _CHUNK]
-        near = part[:, None] + noise.marks(high - low)[None, :]
-        edges = np.sort(np.clip(np.hstack([np.broadcast_to(fixed, (len(part), len(fixed))), near]), low, high), axis=1)
+        part = slice(start, start + _CHUNK)
+        near = y[part, None] + noise.marks(float(fixed[-1] - fixed[0]))
+        edges = np.hstack([np.broadcast_to(fixed, (len(near), len(fixed))), near])
 
-        def integrand(x: np.ndarray, row: np.ndarray, start: int = start, top: np.ndarray = top) -> np.ndarray:
-            return secret.density(x) * np.exp(log_given(x, start + row) - top[row])
+        def given(x: np.ndarray, row: np.ndarray, start: int = start) -> np.ndarray:
+            return log_given(x, start + row)
 
-        value, error = integrals(integrand, edges)
-        for place, mass in thin:
-            row = np.arange(len(part))
-            there = np.exp(log_given(np.full(len(part), place), start + row) - top)
-            value, error = value + mass * there, error + missed * there
-        with np.errstate(divide="ignore", invalid="ignore"):
-            out[start : start + _CHUNK] = np.log(value) + top
-            err[start : start + _CHUNK] = np.where(value > 0, error / value, math.inf)
+        def integrand(x: np.ndarray, row: np.ndarray, start: int = start) -> np.ndarray:
+            return secret.density(x) * np.exp(log_given(x, start + row) - log_scale[start + row])
+
+        value, error = integrals(integrand, np.sort(np.clip(edges, fixed[0], fixed[-1]), axis=1))
+        out[part], err[part] = _log_with_slivers(secret, value, error, log_scale[part], given)
     return out, err
 
 
-def log_local(secret: "Secret", noise: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (log E f_X(y - Z) less log f_Z(0), bound on its error): an integral over the noise, not the secret.
-
-    Far out, doubles are too far apart to tell the secrets near y from each other, but not the values of the noise.
-    """
-    fixed, top = quantile_marks(secret), float(noise.log_density(np.zeros(1))[0])
-    near = np.broadcast_to(noise.marks(0.0), (len(y), len(noise.marks(0.0))))
-    edges = np.sort(np.hstack([near, y[:, None] - fixed]), axis=1)
-    value, error = integrals(lambda z, row: secret.density(y[row] - z) * np.exp(noise.log_density(z) - top), edges)
+def _log_with_slivers(
+    secret: "Secret", value: np.ndarray, error: np.ndarray, top: np.ndarray, log_given: LogGiven
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the log of (value + what the slivers add) e^top, and its error."""
+    (thin, missed), row = _slivers(secret), np.arange(len(top))
+    for place, mass in thin:
+        there = np.exp(log_given(np.full(len(top), place), row) - top)
+        value, error = value + mass * there, error + missed * there
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(value), np.where(value > 0, error / value, math.inf)
+        return np.log(value) + top, np.where(value > 0, error / value, math.inf)
+
+
+def beyond(secret: "Secret", y: np.ndarray) -> np.ndarray:
+    """Return whether y lies further out than all secrets but 1e-30 of them."""
+    outermost = secret.__dict__.get("_outermost")
+    if outermost is None:
+        x = secret.continuous
+        outermost = secret.__dict__["_outermost"] = float(x.ppf(_LEVELS[0])), float(x.isf(_LEVELS[0]))
+    return (y < outermost[0]) | (y > outermost[1])
+
+
+def window_matters(secret: "Secret", log_f: np.ndarray, log_best: np.ndarray) -> np.ndarray:
+    """Return whether what lies outside the window can be more than 1e-13 of f(y): 1e-30 of the mass on either side."""
+    return (log_best - log_f > math.log(1e-13 / _LEVELS[0])) & (not secret.bounded)
+
+
+def log_far(secret: "Secret", noise: "Noise", y: np.ndarray, log_given: LogGiven) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same as `log_mixture` for y far from nearly all secrets, where those that count may lie anywhere.
+
+    They are looked for first. Of secrets nearer to a possible y than to the median, the noise y - x is integrated over:
+    doubles are too far apart there to tell the secrets from each other.
+    """
+    fixed, middle = quantile_marks(secret), float(secret.continuous.ppf(0.5))
+    inside, right = (y > secret.low) & (y < secret.high), y > middle
+    half = np.where(inside, (y + middle) / 2, np.clip(y, fixed[0], fixed[-1]))
+
+    def log_at_secret(x: np.ndarray, row: np.ndarray) -> np.ndarray:
+        return secret.log_density(x) + log_given(x, row)
+
+    ends = np.where(right, np.minimum(fixed[0], half), half), np.where(right, half, np.maximum(fixed[-1], half))
+    edges, top, x = _peaks(log_at_secret, _between(np.broadcast_to(fixed, (len(y), len(fixed))), *ends))
+
+    at, v, h = np.flatnonzero(inside), y[inside], (y - half)[inside]
+    start = float(noise.log_density(np.zeros(1))[0]) if noise.log_ratio is not None else 0.0
+
+    def log_at_noise(z: np.ndarray, row: np.ndarray) -> np.ndarray:
+        return secret.log_density(v[row] - z) + noise.log_density(z) - start
+
+    z = np.hstack([np.broadcast_to(noise.far_marks, (len(at), len(noise.far_marks))), v[:, None] - fixed])
+    z = _between(z, np.where(h > 0, z.min(axis=1), h), np.where(h > 0, h, z.max(axis=1)))
+    near_edges, near_top, best = _peaks(log_at_noise, z)
+
+    x[at] = np.where(near_top > top[at], v - best, x[at])
+    if secret.ends_with_doubles and (secret.log_density(x) <= SMALLEST).any():
+        raise DivulgeError.of(
+            "y", "be an outcome near enough to the secrets", "the density of a secret", "below the smallest double",
+            "scipy.stats has no log density for this distribution: ask about outcomes less far out.",
+        )  # fmt: skip
+    top[at] = np.maximum(top[at], near_top)
+    value, error = integrals(lambda x, row: np.exp(log_at_secret(x, row) - top[row]), edges)
+    more = integrals(lambda z, row: np.exp(log_at_noise(z, row) - top[at][row]), near_edges, beside=value[at])
+    value[at], error[at] = value[at] + more[0], error[at] + more[1]
+    return _log_with_slivers(secret, value, error, top, log_given)
+
+
+def _between(edges: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the edges in [low, high] and these ends, in rising order along each row."""
+    return np.sort(np.clip(np.column_stack([low, edges, high]), low[:, None], high[:, None]), axis=1)
+
+
+_ZOOMS = 9
+
+
+def _peaks(log_f: LogGiven, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (edges and shorter and shorter panels around the peak of log f, log f there, where), each row on its own.
+
+    No panel is cut that is near too short for a rule.
+    """
+    rows, x, nested = np.arange(len(edges)), edges, [edges]
+    top, where = np.full(len(edges), -math.inf), edges[:, 0]
+    for _ in range(_ZOOMS):
+        found = log_f(x, rows[:, None])
+        found = np.where(np.isfinite(found), found, -math.inf)
+        at = found.argmax(axis=1)
+        higher = found[rows, at] > top
+        top, where = np.where(higher, found[rows, at], top), np.where(higher, x[rows, at], where)
+        low, high = x[rows, np.maximum(at - 1, 0)], x[rows, np.minimum(at + 1, x.shape[1] - 1)]
+        wide = high - low > 100 * NARROW * np.maximum(np.abs(low), np.abs(high))
+        x = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 17)
+        nested.append(np.where(wide[:, None], x[:, [0, 8, 16]], edges[:, :1]))
+    return np.sort(np.hstack(nested), axis=1), np.where(np.isfinite(top), top, 0.0), where
 
 
 def log_steps(
@@ -173,9 +268,14 @@ def integral(
 
 
 def integrals(
-    f: Callable[[np.ndarray, np.ndarray], np.ndarray], edges: np.ndarray, tolerance: float = _TOLERANCE
+    f: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    edges: np.ndarray,
+    tolerance: float = _TOLERANCE,
+    beside: np.ndarray | float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (integral, estimate of its error) for each row of panel edges, relative to the size of its row.
+
+    Where something is added to the row, `beside`, the size is that of the larger.
 
     f(x, row) gives the integrand of `row` at x. Panels are integrated by the Kronrod rule and halved where they are
     rough, up to a number of panels per row: what error is left then is returned. Halving again and again puts up with
@@ -194,7 +294,8 @@ def integrals(
         part, wrong = _panels(lambda x, rows=rows: finite(x, rows[:, None]), a, b)
         if not halving:
             rough = np.bincount(rows, part, len(edges))
-            size = np.where(rough > 0, rough, 1.0)
+            size = np.maximum(np.where(rough > 0, rough, 0.0), beside)
+            size = np.where(size > 0, size, 1.0)
         cut = (wrong > tolerance / 8 * size[rows]) & (b - a > NARROW * np.maximum(np.abs(a), np.abs(b)))
         if halving == _HALVINGS or cut.sum() > _MOST_ROUGH * len(edges):
             cut = np.zeros(len(rows), dtype=bool)

@@ -60,19 +60,19 @@ def between(law: Law, side: Side, left: Values, mid: Values, right: Values) -> R
     Several proofs may apply; the narrowest range counts.
     """
     ranges: list[Range] = []
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         for applies, way in WAYS:
             if applies(law):
                 halves = way(law, left, mid), way(law, mid, right)
                 ranges.append((np.minimum(halves[0][0], halves[1][0]), np.maximum(halves[0][1], halves[1][1])))
         if law.noise.bend is not None and (side == "pml" or law.worsts_are_all):
             ranges.append(_by_bend(law, left, mid, right))
-    if not ranges:
-        return None
-    error = np.maximum(np.maximum(left.error, right.error), mid.error)
-    least = np.fmax.reduce([np.full(len(error), -math.inf), *(low for low, _ in ranges)]) - 3 * error
-    most = np.fmin.reduce([np.full(len(error), math.inf), *(high for _, high in ranges)]) + 3 * error
-    return least, most
+        if not ranges:
+            return None
+        error = np.maximum(np.maximum(left.error, right.error), mid.error)
+        least = np.fmax.reduce([np.full(len(error), -math.inf), *(low for low, _ in ranges)]) - 3 * error
+        most = np.fmin.reduce([np.full(len(error), math.inf), *(high for _, high in ranges)]) + 3 * error
+    return np.where(np.isnan(least), -math.inf, least), np.where(np.isnan(most), math.inf, most)
 
 
 def _based(v: Values, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,6 +17,9 @@ _NEGLIGIBLE = 1e-300
 
 _MOST_VALUES = 1_000_000
 
+SMALLEST = -744.0
+"""About the log of the smallest double."""
+
 
 @dataclass(frozen=True, eq=False)
 class Secret:
@@ -66,42 +69,78 @@ class Secret:
         with np.errstate(all="ignore"):
             return np.exp(self.continuous.logpdf(x))
 
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """Return the log of `density`, where that itself is below the smallest double.
+
+        Where scipy has no log density, it ends there: see `ends_with_doubles`.
+        """
+        own = LOG_DENSITIES.get(self.continuous.dist.name)
+        if own is not None:
+            return own(self.continuous, x)
+        with np.errstate(all="ignore"):
+            found = self.continuous.logpdf(x)
+        if self.ends_with_doubles:
+            found = np.where((x > self.low) & (x < self.high), np.maximum(found, SMALLEST), found)
+        return found
+
+    @property
+    def ends_with_doubles(self) -> bool:
+        """Whether scipy takes the log of the density; one below the smallest double then counts as that."""
+        from scipy.stats import rv_continuous
+
+        family: Any = self.continuous.dist
+        home = next(c for c in type(family).__mro__ if "_logpdf" in vars(c))
+        return family.name not in LOG_DENSITIES and home is rv_continuous
+
     def cumulant(self, t: float) -> float:
         """Return k(t) = log E e^{tX}; +inf where the expectation diverges."""
-        return self.cumulant_with_error(t)[0]
+        end = self.high if t > 0 else self.low
+        return self.log_tilted(t)[0] + (t * end if math.isfinite(end) else 0.0)
 
-    def cumulant_with_error(self, t: float) -> tuple[float, float]:
-        """Return (k(t), an estimate of its error: 0 but for rounding where k is a sum or has a closed form)."""
+    def log_tilted(self, t: float) -> tuple[float, float]:
+        """Return (log E e^{t (X - end)}, an estimate of its error) for the `end` where e^{tX} is largest, or 0 if none.
+
+        The error is 0, but for rounding, where the expectation is a sum or has a closed form.
+        """
+        end = self.high if t > 0 else self.low
+        end = end if math.isfinite(end) else 0.0
         if self.values is not None and self.probabilities is not None:
             from scipy.special import logsumexp
 
-            total: Any = logsumexp(t * self.values, b=self.probabilities)
+            total: Any = logsumexp(t * (self.values - end), b=self.probabilities)
             return float(total), 0.0
-        closed = CUMULANTS.get(self.continuous.dist.name)
+        closed = LOG_TILTED.get(self.continuous.dist.name)
         if closed is not None and not self.atoms:
             return closed(self.continuous, t), 0.0
-        top = max(t * self.low, t * self.high) if self.bounded else 0.0
         from divulge.noise.quadrature import expectation
 
-        body, error = expectation(self, lambda x: np.exp(t * x - top))
-        total = body + math.fsum(p * math.exp(t * v - top) for v, p in self.atoms)
-        return top + math.log(total), error / total
+        body, error = expectation(self, lambda x: np.exp(t * (x - end)))
+        total = body + math.fsum(p * math.exp(t * (v - end)) for v, p in self.atoms)
+        return math.log(total), error / total
 
 
-def _normal_cumulant(x: Any, t: float) -> float:
+def _normal_tilted(x: Any, t: float) -> float:
     return t * float(x.mean()) + 0.5 * (t * float(x.std())) ** 2
 
 
-def _uniform_cumulant(x: Any, t: float) -> float:
-    """t (middle) + log(sinh(h) / h) for h = |t| (half the length)."""
+def _uniform_tilted(x: Any, t: float) -> float:
+    """log((1 - e^{-h}) / h) for h = |t| (high - low)."""
     low, high = (float(end) for end in x.support())
-    h = abs(t) * (high - low) / 2
-    spread = math.log(-math.expm1(-2 * h) / (2 * h)) + h if h > 1e-3 else h * h / 6 - h**4 / 180
-    return t * (low + high) / 2 + spread
+    h = abs(t) * (high - low)
+    return math.log(-math.expm1(-h) / h) if h else 0.0
 
 
-CUMULANTS: dict[str, Callable[[Any, float], float]] = {"norm": _normal_cumulant, "uniform": _uniform_cumulant}
-"""scipy name -> (frozen distribution, t) -> log E e^{tX} in closed form."""
+LOG_TILTED: dict[str, Callable[[Any, float], float]] = {"norm": _normal_tilted, "uniform": _uniform_tilted}
+"""scipy name -> (frozen distribution, t) -> `Secret.log_tilted` in closed form."""
+
+
+def _laplace_log_density(x: Any, at: np.ndarray) -> np.ndarray:
+    b = float(x.std()) / math.sqrt(2)
+    return -np.abs(at - float(x.mean())) / b - math.log(2 * b)
+
+
+LOG_DENSITIES: dict[str, Callable[[Any, np.ndarray], np.ndarray]] = {"laplace": _laplace_log_density}
+"""scipy name -> (frozen distribution, x) -> log density, where scipy's own ends with the smallest double."""
 
 
 def finite(values: Any, probabilities: Any, description: str | None = None) -> Secret:
@@ -151,6 +190,12 @@ def from_scipy(distribution: Any, description: str) -> Secret:
     if hasattr(distribution, "logpdf") and not hasattr(distribution.dist, "pmf"):
         if not low < high:
             raise DivulgeError.of("secret", "have a support of positive length", "it", f"[{low}, {high}]")
+        far = float(distribution.isf(1e-3))
+        if not distribution.cdf(far + 100 * (far - float(distribution.ppf(1e-3)))) <= 1:
+            raise DivulgeError.of(
+                "secret", "have a distribution function that ends at 1", description, "periodic",
+                "use scipy's vonmises_line in place of vonmises.",
+            )  # fmt: skip
         return Secret(description, low, high, continuous=distribution)
     first = low if math.isfinite(low) else -_last(lambda k: distribution.logcdf(-k), -float(distribution.ppf(0.5)))
     last = high if math.isfinite(high) else _last(distribution.logsf, float(distribution.ppf(0.5)))
@@ -300,7 +345,7 @@ def clipped(secret: Secret, low: float, high: float) -> Secret:
     if secret.values is not None and secret.probabilities is not None:
         return finite(np.clip(secret.values, low, high), secret.probabilities, text)
     below, above = float(secret.continuous.cdf(low)), float(secret.continuous.sf(high))
-    if below + above >= 1:
-        raise DivulgeError.of("clip", "meet the inside of the support", "it", f"({low}, {high})")
+    if below + above >= 1:  # no record lies inside
+        return finite([low, high], [below, above], text)
     atoms = tuple((v, p) for v, p in ((low, below), (high, above)) if p > 0)
     return Secret(text, max(low, secret.low), min(high, secret.high), continuous=secret.continuous, atoms=atoms)

@@ -1,0 +1,110 @@
+"""Outcomes far from nearly all secrets, intervals away from 0, cuts off the lattice, clipping to where nothing is."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.special import log_ndtr
+
+import divulge as dv
+from divulge.errors import DivulgeError
+
+
+def _expon_plus_gaussian(y: float, s: float) -> float:
+    return log_ndtr(y / s - s) - y + s * s / 2
+
+
+def _laplace_plus_gaussian(y: float, s: float) -> float:
+    return np.logaddexp(_expon_plus_gaussian(y, s), _expon_plus_gaussian(-y, s)) - math.log(2)
+
+
+def _laplace_plus_laplace(y: float, b: float) -> float:  # b = 1
+    return math.log1p(abs(y)) - abs(y) - math.log(4)
+
+
+@pytest.mark.parametrize(
+    ("secret", "noise", "exact"),
+    [
+        ("expon()", "gaussian", _expon_plus_gaussian),
+        ("laplace()", "gaussian", _laplace_plus_gaussian),
+        ("laplace()", "laplace", _laplace_plus_laplace),
+    ],
+)
+def test_outcomes_beyond_nearly_all_secrets(secret: str, noise: str, exact: Callable[[float, float], float]) -> None:
+    m = dv.NoiseMechanism(noise, secret, scale=1.0)
+    for y in (-60.0, 30.0, 66.0, 75.0, 200.0, 5e3, 3e5, 1e9):
+        log_f = exact(y, 1.0)
+        assert m.log_density(y) == pytest.approx(log_f, rel=1e-12, abs=1e-9)
+        if y > 0:  # the best secret is y itself
+            assert m.pml(y) == pytest.approx(m.noise.log_density(np.zeros(1))[0] - log_f, rel=1e-12, abs=1e-9)
+
+
+def test_between_a_light_tail_and_a_steep_noise() -> None:
+    m = dv.NoiseMechanism("laplace", "logistic(0, 0.01)", scale=1.0)  # near y the density of the secret is 0
+    moment = math.log(math.pi * 0.01 / math.sin(math.pi * 0.01))  # log E e^X
+    for y in (5.0, 60.0, 2e4):
+        assert m.log_density(y) == pytest.approx(moment - y - math.log(2), abs=1e-9)
+
+
+def test_a_density_that_scipy_cannot_tell_from_nothing_is_refused() -> None:
+    m = dv.NoiseMechanism("gaussian", "foldnorm(1)", scale=5.0)
+    assert math.isfinite(m.pml(20.0))
+    with pytest.raises(DivulgeError, match="below the smallest double"):
+        m.pml(1e4)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "logistic", "student-t"])
+def test_moving_the_data_changes_nothing(kind: str) -> None:
+    found = []
+    for low in (-0.25, 1.75, 40.0):
+        m = dv.NoiseMechanism(kind, f"triang(0.3, {low}, 0.5)", scale=0.2)
+        found.append([getattr(s, name) for s in (m.pml_supremum, m.pmc_supremum) for name in ("lower", "upper")])
+        assert m.pml_supremum.upper - m.pml_supremum.lower < 1e-3
+    assert found[1] == pytest.approx(found[0], abs=2e-5)
+    assert found[2] == pytest.approx(found[0], abs=2e-5)
+
+
+def test_limits_of_means_against_outcomes_far_out() -> None:
+    m = dv.NoiseMechanism("laplace", "uniform(5, 7)", scale=0.3, records=4)
+    for end in m.law.ends():
+        y = np.array([7.0 if end.at > 0 else 5.0])  # nothing changes beyond the data
+        error = float(m.law.error(y, "pml")[0])
+        assert abs(end.outcome - float(m.law.log_outcome(y)[0])) <= error
+        assert abs(end.pml - m.pml(y)[0]) <= error
+        assert abs(end.pmc - m.pmc(y)[0]) <= error
+
+
+@pytest.mark.parametrize("kind", ["discrete-laplace", "discrete-gaussian"])
+def test_bins_cut_off_the_lattice(kind: str) -> None:
+    m = dv.NoiseMechanism(kind, "binom(10, 0.3)", scale=0.7)
+    cuts = [0.63, 3.2, 5.0, 7.9]
+    y = np.arange(-60, 80)
+    given = np.exp(m.noise.log_density(y - m.secret.values[:, None]))
+    exact = np.stack([given[:, np.searchsorted(cuts, y) == i].sum(axis=1) for i in range(5)], axis=1)
+    assert m.binned(cuts).channel.floats == pytest.approx(exact, rel=1e-12)
+
+
+def test_singular_ends_keep_their_mass() -> None:
+    m = dv.NoiseMechanism("laplace", "beta(0.5, 0.5)", scale=1.0, clip=(-3, 5))
+    k = math.log(float(np.i0(0.5))) + 0.5  # log E e^X of the arcsine law, by its Bessel function
+    assert m.secret.cumulant(1.0) == pytest.approx(k, abs=1e-10)
+    assert dv.NoiseMechanism("logistic", "beta(1, 0.5)", scale=0.1).cdf(30.0) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_clipping_to_where_no_record_is() -> None:
+    m = dv.NoiseMechanism("laplace", "uniform(5, 6)", scale=1.0, clip=(0, 2))
+    assert m.secret.values.tolist() == [2.0]
+    assert m.pml_supremum.value == m.pmc_supremum.value == 0.0
+
+
+def test_a_periodic_density_is_refused() -> None:
+    with pytest.raises(DivulgeError, match="periodic"):
+        dv.NoiseMechanism("logistic", "vonmises(2)", scale=1.0).pml(0.3)
+
+
+def test_student_t_noise_a_long_way_out(recwarn: pytest.WarningsRecorder) -> None:
+    m = dv.NoiseMechanism("student-t", "bernoulli(0.3)", scale=1.0, df=1.0)
+    assert m.pml([1e5, -1e160, 1e200]) == pytest.approx([0.7 * 2e-5, 0, 0], abs=1e-9)  # c |x - E X| / y
+    assert m.tail(0.01).certified
+    assert not recwarn.list
