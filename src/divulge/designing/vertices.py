@@ -150,8 +150,8 @@ def shape_of(limits: Limits, p_min: float) -> Shape:
     """Return the families of vertices of tightened float limits.
 
     With a ratio that binds, the largest coordinate M and the smallest m of a vertex either have M = ratio m and nothing
-    between, or sit on one of the boxes [low, ratio low] and [high / ratio, high], where the ratio leaves sets that `low`
-    or `high` rules out. A ratio rules out a floor of 0.
+    between, or sit on one of the boxes [low, ratio low] and [high / ratio, high], each only where its bound rules out
+    sets that the ratio leaves. A ratio rules out a floor of 0.
     """
     low, high, ratio = limits.low, limits.high, limits.ratio
     boxes: tuple[Box, ...] = ()
