@@ -58,10 +58,12 @@ class Values:
 
     @classmethod
     def of(cls, problem: Problem, dual: Dual, factor: float) -> "Values":
-        """Return the values under a dual, times a factor."""
-        mass, parts = problem.classes.probability, float(problem.classes.size[-1])
+        """Return the values under a dual, times a factor; a last class of one part is a secret like the others."""
+        mass, value, parts = problem.classes.probability, -factor * dual.classes, float(problem.classes.size[-1])
+        if parts == 1:
+            return cls(mass, value, 0.0, 0.0)
         room = float(mass[-1]) * parts
-        return cls(mass[:-1], -factor * dual.classes[:-1], room, -factor * float(dual.classes[-1]) / room)
+        return cls(mass[:-1], value[:-1], room, float(value[-1]) / room)
 
     def beyond(self, prices: np.ndarray) -> np.ndarray:
         """Return what the secrets from each one on, and the tail, are worth beyond each price; shape (K + 1, Z)."""
@@ -162,6 +164,11 @@ class Levels:
     def best(self, nodes: Nodes, most: int) -> tuple[Vertices, float]:
         """Return (best vertices of these sets with any share of the tail, largest excess of any)."""
         room, slope, classes = self.values.room, self.values.slope, self.problem.classes
+        if not room:
+            inside = (nodes.mass >= self.pair.least) & (nodes.mass <= self.pair.most)
+            nodes = nodes.take(np.flatnonzero(inside))
+            chosen, worst = largest(self.gain(nodes.mass, nodes.value), most, self.least)
+            return pair_vertices(self.pair, classes, nodes.sets[chosen].astype(np.int64)), worst
         nodes = nodes.take(np.argsort(nodes.mass, kind="stable"))
         maxima = Maxima(nodes.value - slope * nodes.mass)
         ends, worst, tried = neighbors(self.ends), -math.inf, []

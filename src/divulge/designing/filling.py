@@ -21,8 +21,6 @@ from divulge.designing.pricing import Problem, largest, silence
 from divulge.designing.vertices import Pair, Vertices, joined, pair_utility, pair_vertices
 
 _EACH, _FREE, _BLOCK, _PATIENCE = 16, 22, 24, 0.4
-_SHARES = (1, 3, 6, 12, 24, 48)
-"""The core are the secrets heavier than one part in so many of the mass that loses least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,14 +156,13 @@ def _hurried(effort: Effort, enough: float) -> Effort:
 
 
 def _cores(problem: Problem) -> Iterator[int]:
-    """Yield how many secrets to tell apart, ever more."""
-    p, last = problem.classes.probability, 0
-    target = min(_best_mass(pair, problem) for pair in problem.shape.pairs)
-    for share in _SHARES:
-        core = min(max(4, int((p > target / share).sum())), len(p) - 1)
-        if core > last:
-            yield core
-        last = core
+    """Yield how many secrets to tell apart, ever more: at first those heavier than the mass that loses least."""
+    p = problem.classes.probability
+    core = int((p > min(_best_mass(pair, problem) for pair in problem.shape.pairs)).sum())
+    while core < len(p) - 1:
+        yield core
+        core += core // 2 + 4
+    yield len(p) - 1
 
 
 def _best_mass(pair: Pair, problem: Problem) -> float:
