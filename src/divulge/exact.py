@@ -7,6 +7,7 @@ evaluates them in ball arithmetic at a growing precision until every point of th
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
@@ -168,7 +169,31 @@ def total(values: Iterable[Fraction]) -> Fraction:
     while len(level) > 1:
         odd = level[len(level) // 2 * 2 :]
         level = [a + b for a, b in zip(level[::2], level[1::2], strict=False)] + odd
-    return Fraction(int(level[0].p), int(level[0].q))
+    return from_flint(level[0])
+
+
+@dataclass(frozen=True)
+class _Lowest:
+    """A rational in lowest terms: a Fraction made of one is not reduced again, which takes minutes for long ones."""
+
+    numerator: int
+    denominator: int
+
+
+Rational.register(_Lowest)
+
+
+def from_flint(value: Any) -> Fraction:
+    """Return a python-flint `fmpq` as a Fraction.
+
+    Examples
+    --------
+    >>> import flint
+    >>> from_flint(flint.fmpq(6, 8))
+    Fraction(3, 4)
+    """
+    lowest: Any = _Lowest(int(value.p), int(value.q))
+    return Fraction(lowest)
 
 
 def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -198,7 +223,7 @@ def fmpq_mat(matrix: np.ndarray) -> Any:
 def to_fractions(matrix: Any) -> np.ndarray:
     """Return a python-flint `fmpq_mat` as an object array of Fraction."""
     out = np.empty(matrix.nrows() * matrix.ncols(), dtype=object)
-    out[:] = [Fraction(int(v.p), int(v.q)) for v in matrix.entries()]
+    out[:] = [from_flint(v) for v in matrix.entries()]
     return out.reshape(matrix.nrows(), matrix.ncols())
 
 

@@ -122,5 +122,5 @@ def _rationals(values: np.ndarray) -> np.ndarray:
 
 def _fractions(values: Any) -> np.ndarray:
     out = np.empty(len(values), dtype=object)
-    out[:] = [Fraction(int(v.p), int(v.q)) for v in values.tolist()]
+    out[:] = [exact.from_flint(v) for v in values.tolist()]
     return out
