@@ -61,10 +61,13 @@ def close_rows(rng: np.random.Generator, n: int, m: int, shift: int) -> np.ndarr
     return rows
 
 
-def twins(rng: np.random.Generator, n: int, m: int, zeros: float) -> tuple[dv.Joint, dv.Joint]:
-    """Return one joint twice, in floats and in fractions."""
-    rows, prior = dyadic_rows(rng, n, m, zeros), dyadic_rows(rng, 1, n, zeros)[0]
-    exact = dv.Joint([Fraction(v, ONE) for v in prior], [[Fraction(v, ONE) for v in row] for row in rows])
+def twins(
+    rng: np.random.Generator, n: int, m: int, zeros: float, shift: int | None = None
+) -> tuple[dv.Joint, dv.Joint]:
+    """Return one joint twice, in floats and in fractions; its rows are at most `shift` / 2^52 apart where given."""
+    rows = dyadic_rows(rng, n, m, zeros) if shift is None else close_rows(rng, n, m, shift)
+    prior = dyadic_rows(rng, 1, n, zeros)[0]
+    exact = dv.Joint([Fraction(int(v), ONE) for v in prior], [[Fraction(int(v), ONE) for v in row] for row in rows])
     return dv.Joint((prior / ONE).astype(float), (rows / ONE).astype(float)), exact
 
 

@@ -201,6 +201,34 @@ def shifts(matrix: Any, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return base, shift
 
 
+def mean_distances(matrix: Any, p: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Return sum_x p_x |C_xy - level_y| for each column of a float matrix, shape (M,): a sum of one sign."""
+    if is_sparse(matrix):
+        column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+        stored = p[matrix.indices] * np.abs(matrix.data - level[column])
+        return np.bincount(column, stored, minlength=len(level)) + absent_mass(matrix, p) * level
+    return sum((p[rows] @ np.abs(matrix[rows] - level) for rows in panels(matrix)), start=np.zeros(len(level)))
+
+
+def absent_mass(c: Any, p: np.ndarray) -> np.ndarray:
+    """Return P(x: C_xy = 0) for each column of a float matrix, to full relative precision, and 0 where there is none.
+
+    In a sparse column it is the mass of all secrets from the likeliest absent one on, less that of those stored.
+    """
+    if not is_sparse(c):
+        return sum((p[rows] @ (c[rows] == 0) for rows in panels(c)), start=np.zeros(c.shape[1]))
+    falling = np.argsort(-p, kind="stable")
+    rank = np.empty_like(falling)
+    rank[falling] = np.arange(len(p))
+    column = np.repeat(np.arange(c.shape[1]), np.diff(c.indptr))
+    ranks = np.sort(column * len(p) + rank[c.indices]) - column * len(p)
+    in_place = ranks == np.arange(len(ranks)) - c.indptr[column]
+    first = np.bincount(column, in_place, minlength=c.shape[1]).astype(np.intp)
+    from_there = np.append(np.cumsum(p[falling][::-1])[::-1], 0.0)
+    stored = np.bincount(column, np.where(in_place, 0.0, p[falling[ranks]]), minlength=c.shape[1])
+    return np.maximum(from_there[first] - stored, 0.0)
+
+
 def _height(matrix: np.ndarray, size: int) -> int:
     """Return the number of rows in a panel of about `size` entries."""
     return min(len(matrix), max(1, size // max(matrix.shape[1], 1)))

@@ -5,11 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+
+_FEW = 1 << 15
+"""Up to this many entries that go with the side information, floats are conditioned as the fractions they are."""
 
 
 def conditioned(joint: Any, given: Hashable) -> Joint:
@@ -26,6 +30,16 @@ def conditioned(joint: Any, given: Hashable) -> Joint:
     >>> conditioned(Joint(["1/2", "1/2"], second.alongside(first)), given=0).prior.probabilities.tolist()
     [Fraction(2, 3), Fraction(1, 3)]
     """
+    return _known(joint, given, 0)
+
+
+def sharply_conditioned(joint: Any, given: Hashable) -> Joint:
+    """Return the same, of few floats in fractions: rounded rows would hide by how little they differ."""
+    return _known(joint, given, _FEW)
+
+
+def _known(joint: Any, given: Hashable, most: int) -> Joint:
+    """Return the joint given Z = z, in fractions if up to `most` entries go with z."""
     joint = as_joint(joint)
     if not all(isinstance(label, tuple) and len(label) == 2 for label in joint.outcomes):
         raise DivulgeError.of(
@@ -34,16 +48,16 @@ def conditioned(joint: Any, given: Hashable) -> Joint:
         )  # fmt: skip
     pairs: list[Any] = list(joint.outcomes)
     columns = [j for j, (_, z) in enumerate(pairs) if z == given]
-    weight = joint.outer[columns].sum() if columns else 0
+    part, p = joint.c[:, columns], joint.p
+    part = part.toarray() if is_sparse(part) else part
+    if part.size <= most:
+        part, p = exact.as_fractions(part), exact.as_fractions(p)
+    outer = exact.product(p, part) if columns and exact.is_exact(p, part) else p @ part
+    weight = outer.sum()
     if not weight > 0:
         raise DivulgeError.of("given", "occur with positive probability", repr(given), "never seen")
-    part = joint.c[:, columns]
-    part = part.toarray() if is_sparse(part) else part
     likelihood = part.sum(axis=1)
-    rows = np.where(
-        (likelihood > 0)[:, None],
-        part / np.where(likelihood > 0, likelihood, 1)[:, None],
-        joint.outer[columns] / weight,
+    rows = np.where((likelihood > 0)[:, None], part / np.where(likelihood > 0, likelihood, 1)[:, None], outer / weight)
+    return Joint(
+        Prior(p * likelihood / weight, joint.secrets), Channel(rows, joint.secrets, [pairs[j][0] for j in columns])
     )
-    prior = Prior(joint.p * likelihood / weight, joint.secrets)
-    return Joint(prior, Channel(rows, joint.secrets, [pairs[j][0] for j in columns]))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.measures.columns import Extremes, column_ends, extremes, shifts
-from divulge.measures.conditional import conditioned
+from divulge.measures.columns import Extremes, column_ends, extremes, mean_distances
+from divulge.measures.conditional import sharply_conditioned
 from divulge.measures.pointwise import Pointwise
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
@@ -53,14 +53,13 @@ def log_ratio(
     return np.where(np.abs(excess) < 0.5, near, far) / nats_per(unit) + 0.0
 
 
-def _to_mean(joint: Joint, q: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return ends - q for the columns that occur; where they nearly meet, from differences between rows."""
-    gap = ends - q
-    if q.dtype == object or not (np.abs(gap) < _CLOSE * q).any():
-        return gap
-    base, shift = (part[seen(joint)] for part in shifts(joint.c, joint.p))
-    sign = np.where(gap >= 0, 1.0, -1.0)
-    return np.where(gap == 0, 0.0, sign * np.maximum(sign * ((ends - base) - shift), 0.0))
+def _from_mean(joint: Joint, q: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return |ends - q| for the columns that occur; where they nearly meet, as a mean of distances."""
+    gap = np.abs(ends - q)
+    close = np.array([], int) if q.dtype == object else np.flatnonzero(gap < _CLOSE * q)
+    if len(close):
+        gap[close] = mean_distances(joint.c[:, seen(joint)[close]], joint.p, ends[close])
+    return gap
 
 
 def _pointwise(name: str, joint: Joint, values: np.ndarray, at: np.ndarray, unit: str) -> Pointwise:
@@ -72,13 +71,13 @@ def _pointwise(name: str, joint: Joint, values: np.ndarray, at: np.ndarray, unit
 
 def pml_of(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> Pointwise:
     """Return log max_x C_xy / q_y from the extremes of the columns that occur."""
-    return _pointwise("pml", joint, log_ratio(ends.top, q, unit, _to_mean(joint, q, ends.top)), ends.top_at, unit)
+    return _pointwise("pml", joint, log_ratio(ends.top, q, unit, _from_mean(joint, q, ends.top)), ends.top_at, unit)
 
 
 def pmc_of(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> Pointwise:
     """Return log q_y / min_x C_xy from the extremes of the columns that occur."""
     return _pointwise(
-        "pmc", joint, log_ratio(q, ends.bottom, unit, -_to_mean(joint, q, ends.bottom)), ends.bottom_at, unit
+        "pmc", joint, log_ratio(q, ends.bottom, unit, _from_mean(joint, q, ends.bottom)), ends.bottom_at, unit
     )
 
 
@@ -109,7 +108,7 @@ def pml(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
     >>> pml(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max()  # log 3/2
     0.4054651081081644
     """
-    joint = as_joint(joint) if given is None else conditioned(joint, given)
+    joint = as_joint(joint) if given is None else sharply_conditioned(joint, given)
     return pml_of(joint, *_seen(joint), unit)
 
 
@@ -136,7 +135,7 @@ def pmc(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
     >>> pmc(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max()  # log 2
     0.6931471805599453
     """
-    joint = as_joint(joint) if given is None else conditioned(joint, given)
+    joint = as_joint(joint) if given is None else sharply_conditioned(joint, given)
     return pmc_of(joint, *_seen(joint), unit)
 
 

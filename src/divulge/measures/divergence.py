@@ -8,7 +8,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.measures.columns import panels, shifts
+from divulge.measures.columns import absent_mass, panels, shifts
 from divulge.measures.convex import DIVERGENCES, Convex
 from divulge.measures.density import seen
 from divulge.measures.pointwise import Pointwise
@@ -141,22 +141,3 @@ def _sparse_means(
     if some.any():
         means[some] += absent[some] * float(term(np.full(1, -1.0), np.zeros(1))[0])
     return np.where(q > 0, means, 0.0)
-
-
-def absent_mass(c: Any, p: np.ndarray) -> np.ndarray:
-    """Return P(x: C_xy = 0) for each column of a float matrix, to full relative precision, and 0 where there is none.
-
-    In a sparse column it is the mass of all secrets from the likeliest absent one on, less that of those stored.
-    """
-    if not is_sparse(c):
-        return sum((p[rows] @ (c[rows] == 0) for rows in panels(c)), start=np.zeros(c.shape[1]))
-    falling = np.argsort(-p, kind="stable")
-    rank = np.empty_like(falling)
-    rank[falling] = np.arange(len(p))
-    column = np.repeat(np.arange(c.shape[1]), np.diff(c.indptr))
-    ranks = np.sort(column * len(p) + rank[c.indices]) - column * len(p)
-    in_place = ranks == np.arange(len(ranks)) - c.indptr[column]
-    first = np.bincount(column, in_place, minlength=c.shape[1]).astype(np.intp)
-    from_there = np.append(np.cumsum(p[falling][::-1])[::-1], 0.0)
-    stored = np.bincount(column, np.where(in_place, 0.0, p[falling[ranks]]), minlength=c.shape[1])
-    return np.maximum(from_there[first] - stored, 0.0)

@@ -166,12 +166,20 @@ class Joint(Tabled):
 
     @cached_property
     def information_density(self) -> np.ndarray:
-        """i(x; y) = log L_xy in nats, float64 of shape (N, M); -inf where C_xy = 0, NaN where y never occurs."""
+        """i(x; y) = log L_xy in nats, float64 of shape (N, M); -inf where C_xy = 0, NaN where y never occurs.
+
+        Of floats it is known to about 1e-15, absolutely; the leakages `pml` and `pmc` to as many digits of their own.
+        """
         if self.exact:
             logs = [v if v != v else exact.log(v) for v in self.lift.ravel().tolist()]
             return frozen(np.array(logs, dtype=np.float64).reshape(self.lift.shape))
-        with np.errstate(divide="ignore"):
-            return frozen(np.log(self.lift))
+        c, likeliest = self.c.toarray() if is_sparse(self.c) else self.c, int(np.argmax(self.p))
+        others = self.p.copy()
+        others[likeliest] = 0.0
+        offsets = c - c[likeliest]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            excess = (offsets - others @ offsets) / self.outer
+            return frozen(np.where(np.abs(excess) < 0.5, np.log1p(excess), np.log(self.lift)))
 
     def posterior(self, outcome: Hashable) -> Prior:
         """Return the adversary's knowledge after seeing `outcome`, as a Prior."""
