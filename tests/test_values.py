@@ -44,6 +44,8 @@ MADE: dict[str, Callable[[str], Any]] = {
     "Frontier": lambda p: dv.frontier(joint(p).prior, dv.LDP, [1.0], named=[]),
     "Growth": lambda p: dv.leakage_growth(joint(p).prior, ROWS, [1, 2]),
     "SampledLeakage": lambda p: dv.sampled_leakage(joint(p).prior, (ROWS, 3), samples=10, rng=1),
+    "Report": lambda p: dv.report(joint(p)),
+    "Report of rows": lambda p: dv.report(table(p)["data"], secret="a", released="b"),
     "Verdict": lambda p: dv.PML(1).holds_for(joint(p)),
 }
 

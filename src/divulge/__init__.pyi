@@ -214,3 +214,6 @@ from .releasing.estimate import estimate_frequencies as estimate_frequencies
 from .releasing.ledger import Ledger as Ledger
 from .releasing.receipt import Receipt as Receipt
 from .releasing.release import release as release
+from .reporting.report import Belief as Belief
+from .reporting.report import Report as Report
+from .reporting.report import report as report

@@ -1,5 +1,6 @@
 """A design beside the named mechanisms under the same guarantees: utility against every measure, in one table."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,10 +8,12 @@ from divulge.designing.design import Design
 from divulge.designing.named import FAMILIES, tuned
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.capacity import maximal_leakage
 from divulge.measures.density import ldp, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
+from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled
 
 
@@ -75,10 +78,20 @@ def best_of(design: Design, family: str) -> Alternative | None:
     """Return the best member of a family that keeps the guarantees of the design; None where none has a utility."""
     if design.priors is not None:
         raise DivulgeError.of("prior", "be one prior to compare with named mechanisms", "it", "a set of priors")
-    sign = -1.0 if design.minimized else 1.0
-    found = [(design.utility_of(n.channel), n) for n in tuned(FAMILIES[family], design.prior, design.guarantees)]
-    known = [(value, n) for value, n in found if value is not None]
+    return best_member(family, design.prior, design.guarantees, design.utility_of, -1.0 if design.minimized else 1.0)
+
+
+def best_member(
+    family: str,
+    prior: Prior,
+    guarantees: tuple[Guarantee, ...],
+    utility_of: Callable[[Channel], float | None],
+    sign: float = 1.0,
+) -> Alternative | None:
+    """Return the member of a family with the most (of a distortion, sign -1, the least) utility under guarantees."""
+    found = [(utility_of(named.channel), named) for named in tuned(FAMILIES[family], prior, guarantees)]
+    known = [(value, named) for value, named in found if value is not None]
     if not known:
         return None
     value, best = max(known, key=lambda pair: sign * pair[0])
-    return Alternative.of(family, Joint(design.prior, best.channel), value)
+    return Alternative.of(family, Joint(prior, best.channel), value)

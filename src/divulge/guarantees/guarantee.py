@@ -110,6 +110,11 @@ class Guarantee(ABC):
         return {name: getattr(self, name) for name in self.parameters()}
 
     @property
+    def logarithmic(self) -> tuple[str, ...]:
+        """The names of the parameters that are logarithms, and so have a unit."""
+        return tuple(name for name in self.parameters() if PARAMETERS[name].logarithmic)
+
+    @property
     def meaning(self) -> str:
         """What the guarantee promises, in one sentence with its numbers."""
         values = self.values()

@@ -13,6 +13,7 @@ from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import Guarantee, to_number
 from divulge.guarantees.kinds import LDP, PMC, PML
+from divulge.model.shown import at_least, at_most, in_so_many
 
 _PRECISION = 256
 
@@ -49,10 +50,8 @@ class PosteriorBounds:
     @property
     def words(self) -> str:
         """The range in words, in the same hundred, thousand, ... for all three numbers."""
-        base = 100
-        while self.before * base < 1 and base < 10**12:
-            base *= 10
-        before, low, high = (f"{p * base:.3g}" for p in (self.before, self.lower, self.upper))
+        base = in_so_many(self.before)
+        before, low, high = f"{self.before * base:.3g}", at_least(self.lower * base), at_most(self.upper * base)
         return f"before {before} in {base:,}, after at most {high} and at least {low} in {base:,}"
 
     def __repr__(self) -> str:

@@ -3,15 +3,20 @@
 import html
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from divulge import exact
+
 Table = tuple[Sequence[Any], Sequence[Any], Any]
 """Labels of the rows, labels of the columns, numbers."""
 
 _MOST_ROWS, _MOST_COLUMNS = 12, 10
+_DIGITS = 3
+_ROUNDING = 1e-12
 
 
 def printable(text: str) -> str:
@@ -31,6 +36,56 @@ def number(value: Any) -> str:
         text = str(value)
         return text if len(text) <= 14 else f"{float(value):.6g}"
     return f"{float(value):.6g}"
+
+
+def at_most(value: Any) -> str:
+    """Return a number with three digits, rounded up: what stands behind "at most".
+
+    A float is known to twelve digits at best, and its last ones do not make it larger.
+
+    Examples
+    --------
+    >>> at_most(2.7182), at_most(3.0000000000000004), at_most(0.0), at_most(12345.6), at_most(float("inf"))
+    ('2.72', '3', '0', '12,400', 'inf')
+    """
+    return _rounded(exact.as_float(value) * (1 - _ROUNDING), ROUND_CEILING)
+
+
+def at_least(value: Any) -> str:
+    """Return a number with three digits, rounded down: what stands behind "at least".
+
+    Examples
+    --------
+    >>> at_least(2.7182), at_least(2.9999999999999996)
+    ('2.71', '3')
+    """
+    return _rounded(exact.as_float(value) * (1 + _ROUNDING), ROUND_FLOOR)
+
+
+def _rounded(value: float, direction: str) -> str:
+    if value in (float("inf"), 0):
+        return "inf" if value else "0"
+    found = Context(prec=_DIGITS, rounding=direction).create_decimal_from_float(value)
+    if abs(found) < 1e-6:
+        return f"{found:.2e}"
+    text = f"{found:,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def in_so_many(probability: float) -> int:
+    """Return 100, 1,000, ..., the first of which the probability is at least one in; 100 for what never happens.
+
+    Examples
+    --------
+    >>> in_so_many(0.25), in_so_many(0.0113)
+    (100, 100)
+    >>> in_so_many(0.0013)
+    1000
+    """
+    base = 100
+    while 0 < probability * base < 1 and base < 10**12:
+        base *= 10
+    return base
 
 
 def _picked(size: int, most: int) -> list[int | None]:

@@ -1,0 +1,99 @@
+"""`divulge report`: what a release reveals, for people: one page, or text."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, note, one_of, say
+from divulge.errors import DivulgeError
+from divulge.files import read_channel, read_prior
+
+
+def command(
+    channel: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[CHANNEL]", help="A CSV, JSON, .npy, .npz, Parquet or Arrow file; - is standard input."
+        ),
+    ] = None,
+    prior: PriorOption = None,
+    receipt: Annotated[
+        str | None, typer.Option("--receipt", metavar="RECEIPT", help="The receipt of a release, in place of CHANNEL.")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", metavar="C", help="With --receipt: the column; several if released together."),
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option("--ledger", metavar="WHERE", help="With --receipt: the ledger, to add up all releases."),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="TABLE", help="A CSV, Parquet or Arrow table, in place of CHANNEL.")
+    ] = None,
+    secret: Annotated[
+        list[str] | None, typer.Option("--secret", metavar="COLUMN", help="The column to protect, with --data.")
+    ] = None,
+    released: Annotated[
+        list[str] | None, typer.Option("--released", metavar="COLUMN", help="The column made public, with --data.")
+    ] = None,
+    null_as: Annotated[
+        str | None, typer.Option("--null-as", metavar="LABEL", help="With --data: the label for a missing value.")
+    ] = None,
+    guarantees: Annotated[
+        list[str] | None,
+        typer.Option("--guarantee", metavar="KIND=VALUE", help="A promise to check, such as pml=0.5; may be repeated."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="PAGE", help="The page to write, such as report.html.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a page that exists.")] = False,
+    unit: UnitOption = "nats",
+    as_json: JsonOption = False,
+) -> None:
+    """Tell people what a release reveals: what each outcome gives away, who gains from it, and what is guaranteed.
+
+    With -o one page that holds all it needs, to read, print and send; without, the same as text, with no pictures.
+
+    The release is a mechanism with a prior, a receipt, or two columns of a table (and then all is an estimate).
+    """
+    import divulge as dv
+
+    given = one_of({"CHANNEL": channel, "--receipt": receipt, "--data": data})
+    asked: dict[str, Any] = {}
+    known = None
+    if given == "--data":
+        if not secret or not released:
+            raise DivulgeError("--data needs both columns. Hint: --secret COLUMN --released COLUMN.")
+        subject: Any = data
+        asked |= {"secret": tuple(secret), "released": tuple(released), "null_as": null_as}
+        asked |= {"about": f"{', '.join(released)} about {', '.join(secret)} in {data}"}
+    elif secret or released or null_as:
+        raise DivulgeError("--secret, --released and --null-as are about a table. Hint: give --data TABLE as well.")
+    elif given == "CHANNEL":
+        if prior is None:
+            raise DivulgeError.of("--prior", "be given with a CHANNEL", "it", "absent", "try --prior uniform.")
+        subject = known = read_channel(str(channel))
+        asked |= {"about": "the mechanism on standard input" if channel == "-" else channel}
+    else:
+        subject = dv.Receipt.read(str(receipt))
+        known = subject.mechanism_of(tuple(column) if column else subject.columns).channel.exact
+    if prior is not None:
+        asked |= {"prior": read_prior(prior, known)}
+        asked |= {"prior_source": "all equally likely" if prior == "uniform" else f"from {prior}"}
+    found = dv.report(
+        subject,
+        column=tuple(column) if column else None,
+        ledger=ledger,
+        guarantees=guarantees or (),
+        unit=unit,
+        **asked,
+    )
+    if out is not None:
+        found.save(out, force=force)
+        note(f"written to {out}")
+    if as_json:
+        emit(found.to_dict())
+    elif out is None:
+        say(found.text())

@@ -1,0 +1,189 @@
+"""A report as one HTML page that holds all it needs, in plain HTML and CSS: no script, nothing from the network."""
+
+import html
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from divulge.model.shown import printable
+from divulge.reporting.blocks import Block, Cards, Items, Picture, Rows, Section, Shade, Words
+from divulge.reporting.pictures import as_address
+
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+
+class Html(str):
+    """Text that is HTML already. All other text is escaped where it becomes part of a page."""
+
+    __slots__ = ()
+
+
+def tag(kind: str, /, *inside: str, **attributes: str) -> Html:
+    """Return an element with what is inside it; text and attributes are escaped.
+
+    Examples
+    --------
+    >>> tag("p", "1 < 2", tag("b", "&"), id='"x"')
+    '<p id="&quot;x&quot;">1 &lt; 2<b>&amp;</b></p>'
+    """
+    written = "".join(f' {key.strip("_")}="{_escaped(value)}"' for key, value in attributes.items())
+    if kind in ("meta", "img"):
+        return Html(f"<{kind}{written}>")
+    return Html(f"<{kind}{written}>{''.join(map(_escaped, inside))}</{kind}>")
+
+
+def _escaped(text: str) -> str:
+    return text if isinstance(text, Html) else html.escape(printable(text))
+
+
+def as_page(about: str, sections: Sequence[Section]) -> str:
+    """Return the page of a report on `about`."""
+    title = f"What {about} reveals"
+    links = [tag("li", tag("a", section.title, href=f"#{section.name}")) for section in sections]
+    page = tag(
+        "html",
+        tag(
+            "head",
+            tag("meta", charset="utf-8"),
+            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+            tag("title", title),
+            tag("style", Html(_STYLE)),
+        ),
+        tag(
+            "body",
+            tag("a", "Skip to the summary", href=f"#{sections[0].name}", class_="skip"),
+            tag("header", tag("p", "Privacy report", class_="kind"), tag("h1", title)),
+            tag("nav", tag("ol", *links), **{"aria-label": "Contents"}),
+            tag("main", *map(_section, sections)),
+            tag("footer", tag("p", "Made by Divulge. This page needs no network and runs no scripts.")),
+        ),
+        lang="en",
+    )
+    return f"<!doctype html>\n{page}\n"
+
+
+def as_frame(page: str) -> str:
+    """Return a page as a frame inside another one."""
+    return tag(
+        "iframe", srcdoc=Html(html.escape(page)), style="width:100%;height:80vh;border:0", title="Privacy report"
+    )
+
+
+def _section(section: Section) -> Html:
+    heading = tag("h2", section.title, id=f"{section.name}-title")
+    return tag(
+        "section",
+        heading,
+        *map(_block, section.blocks),
+        id=section.name,
+        **{"aria-labelledby": f"{section.name}-title"},
+    )
+
+
+def _block(block: Block) -> Html:
+    return _BLOCKS[type(block)](block)
+
+
+def _words(block: Words) -> Html:
+    return tag("p", block.text, class_=f"verdict {block.tone}") if block.tone else tag("p", block.text)
+
+
+def _items(block: Items) -> Html:
+    return tag("ol" if block.numbered else "ul", *(tag("li", text) for text in block.texts))
+
+
+def _cards(block: Cards) -> Html:
+    cards = [
+        tag("li", tag("p", card.title, class_="name"), tag("p", card.number, class_="number"), tag("p", card.text))
+        for card in block.cards
+    ]
+    return tag("ul", *cards, class_="cards")
+
+
+def _rows(block: Rows) -> Html:
+    def cell(place: int, value: str | Shade) -> Html:
+        kind = "text" if place in block.left else "number"
+        if isinstance(value, Shade):
+            side = "more" if value.level > 0 else "less"
+            return tag("td", value.text, class_=f"number {side}", style=f"--level:{abs(value.level):.3f}")
+        return tag("td", value, class_=kind) if place else tag("th", value, scope="row")
+
+    head = [
+        tag("th", name, scope="col", class_="text" if i in block.left else "number")
+        for i, name in enumerate(block.header)
+    ]
+    body = [tag("tr", *(cell(i, value) for i, value in enumerate(row))) for row in block.rows]
+    table = tag("table", tag("caption", block.caption), tag("thead", tag("tr", *head)), tag("tbody", *body))
+    return tag("div", table, class_="wide", tabindex="0", role="region", **{"aria-label": block.caption})
+
+
+def _picture(block: Picture) -> Html:
+    image = tag("img", src=as_address(block.draw, block.size), alt=block.alt)
+    return tag("figure", image, tag("figcaption", block.caption))
+
+
+_BLOCKS: dict[type, Callable[[Any], Html]] = {
+    Words: _words,
+    Items: _items,
+    Cards: _cards,
+    Rows: _rows,
+    Picture: _picture,
+}
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1d2a33; --soft: #51616d; --paper: #ffffff; --card: #f3f6f8; --line: #d5dde3;
+  --link: #0a5d8f; --good: #17704a; --bad: #b3261e; --more: 213 94 0; --less: 0 114 178; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8edf1; --soft: #a9b7c2; --paper: #12181d; --card: #1c252c;
+  --line: #36434d; --link: #7cc4f0; --good: #6fd3a3; --bad: #ff9a8f; }
+  figure img { filter: invert(1) hue-rotate(180deg); } }
+* { box-sizing: border-box; }
+html { scroll-behavior: smooth; }
+body { margin: 0 auto; max-width: 62rem; padding: 1.5rem 1.25rem 4rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif; }
+a { color: var(--link); }
+a:focus-visible, .wide:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+.skip { position: absolute; left: -100vw; }
+.skip:focus { left: 1rem; top: 1rem; background: var(--paper); padding: .5rem 1rem; }
+header { border-bottom: 4px solid var(--link); margin-bottom: 1rem; }
+.kind { color: var(--soft); letter-spacing: .08em; text-transform: uppercase; font-size: .8rem; margin: 0; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: .2rem 0 1rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.35rem; margin: 2.6rem 0 .6rem; padding-top: .8rem; border-top: 1px solid var(--line); }
+p, main ul, main ol { max-width: 46rem; overflow-wrap: anywhere; }
+nav ol { display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; margin: 0; padding: 0; list-style: none; font-size: .9rem; }
+main .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: .8rem; max-width: none;
+  padding: 0; list-style: none; }
+.cards li { background: var(--card); border-radius: .6rem; padding: .9rem 1rem; border-top: 4px solid var(--link);
+  break-inside: avoid; }
+.cards p { margin: 0; font-size: .92rem; }
+.cards .name { color: var(--soft); font-size: .82rem; }
+.cards .number { font-size: 2rem; font-weight: 650; line-height: 1.25; font-variant-numeric: tabular-nums; }
+.verdict { border-left: 5px solid var(--soft); background: var(--card); padding: .5rem .9rem; border-radius: .25rem; }
+.verdict.good { border-color: var(--good); }
+.verdict.bad { border-color: var(--bad); }
+.wide { overflow-x: auto; margin: 1.1rem 0; }
+table { min-width: min(46rem, 100%); border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; color: var(--soft); padding-bottom: .4rem; max-width: 46rem; }
+th, td { padding: .32rem .7rem; border-bottom: 1px solid var(--line); vertical-align: top;
+  overflow-wrap: break-word; }
+th { text-align: left; font-weight: 600; max-width: 16rem; }
+thead th { border-bottom: 2px solid var(--soft); vertical-align: bottom; }
+td.number, th.number { text-align: right; }
+td.number { white-space: nowrap; }
+td.more { background: rgb(var(--more) / calc(var(--level) * .62)); }
+td.less { background: rgb(var(--less) / calc(var(--level) * .5)); }
+figure { margin: 1.2rem 0; break-inside: avoid; }
+figure img { max-width: 100%; height: auto; display: block; }
+figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
+footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
+@media print { :root { color-scheme: light; --ink: #000; --soft: #444; --paper: #fff; --card: #f3f6f8; --line: #bbb;
+    --link: #0a5d8f; --good: #17704a; --bad: #b3261e; }
+  body { max-width: none; padding: 0; font-size: 10pt; }
+  nav, .skip { display: none; }
+  figure img { filter: none; }
+  h2 { break-after: avoid; }
+  tr { break-inside: avoid; }
+  thead { display: table-header-group; }
+  .wide { overflow: visible; }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+@page { margin: 18mm 16mm; }
+"""

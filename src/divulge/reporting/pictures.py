@@ -1,0 +1,69 @@
+"""Pictures of a report, drawn with matplotlib (extra: plot), the same bytes for the same input."""
+
+import base64
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from divulge.extras import require
+from divulge.measures.plots import pointwise
+from divulge.measures.pointwise import Pointwise
+
+GAIN, LOSS = "#D55E00", "#0072B2"
+
+_STYLE: dict[str, Any] = {
+    "svg.hashsalt": "divulge",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "legend.framealpha": 0.9,
+    "legend.edgecolor": "none",
+}
+
+
+def as_address(draw: Callable[[Any], Any], size: tuple[float, float]) -> str:
+    """Return what `draw` puts on axes as the address of an SVG image that holds all of it.
+
+    Examples
+    --------
+    >>> as_address(lambda ax: ax.plot([0, 1]), (2, 1))[:26]
+    'data:image/svg+xml;base64,'
+    """
+    style, figures = require("matplotlib.style", "plot"), require("matplotlib.figure", "plot")
+    buffer = io.BytesIO()
+    with style.context(["default", _STYLE]):
+        figure = figures.Figure(figsize=size, layout="constrained")
+        draw(figure.subplots())
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return f"data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+
+
+def tails(pml: Pointwise, pmc: Pointwise, envelope: Sequence[tuple[float, float]], ax: Any) -> None:
+    """Draw the chance of an outcome that reveals more than t, and the worst of it after merging outcomes."""
+    for variable, color, name in (
+        (pml, GAIN, "gain, pml"),
+        (pmc, LOSS, "loss, pmc"),
+    ):
+        pointwise(variable, ax)
+        ax.lines[-1].set(color=color, label=name)
+    if envelope:
+        ax.plot(*zip(*envelope, strict=True), color=GAIN, ls="--", lw=1, label="gain, however outcomes are merged")
+    ax.set_xlim(left=0)
+    ax.set_ylabel("chance of more than t")
+    ax.legend()
+
+
+def sensitivity(points: Sequence[tuple[float, float, float]], limit: float, unit: str, ax: Any) -> None:
+    """Draw (share of belief moved, pml, pmc), and the limit for every prior."""
+    moved, gains, losses = zip(*points, strict=True)
+    across = [100 * share for share in moved]
+    ax.plot(across, gains, color=GAIN, label="gain, pml")
+    ax.plot(across, losses, color=LOSS, ls="-.", label="loss, pmc")
+    ax.axhline(limit, color="0.4", ls=":", lw=1, label="every prior: ldp")
+    ax.set_xlabel("share of belief that may be moved [%]")
+    ax.set_ylabel(f"largest, over priors [{unit}]")
+    ax.set_xlim(0, 100)
+    ax.set_ylim(bottom=0)
+    ax.legend()

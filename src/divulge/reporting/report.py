@@ -1,0 +1,479 @@
+"""Everything a report tells about one release, as data; `content` puts it into words, `page` and `text` show it."""
+
+import math
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.adversaries.attack import Attack
+from divulge.auditing.audit import Audit, audit
+from divulge.designing.alternatives import Alternative, best_member
+from divulge.errors import DivulgeError
+from divulge.guarantees import kinds as k
+from divulge.guarantees.calculus import Unknown, consequences
+from divulge.guarantees.catalog import INFORMATION_DENSITY, as_guarantee
+from divulge.guarantees.context import Context
+from divulge.guarantees.guarantee import Guarantee, Verdict
+from divulge.guarantees.regions import Region, privacy_region
+from divulge.measures.entropy import entropy
+from divulge.measures.information import mutual_information
+from divulge.measures.profile import Profile, profile
+from divulge.measures.robust import L1Ball
+from divulge.measures.tails import tail_envelope
+from divulge.model import mechanisms
+from divulge.model.channel import Channel
+from divulge.model.convert import as_channel, as_joint, as_prior, is_pair
+from divulge.model.joint import Joint
+from divulge.model.prior import Prior
+from divulge.model.record import Record
+from divulge.releasing.ledger import Ledger
+from divulge.releasing.receipt import Mechanism, Receipt
+from divulge.releasing.sinks import publish, refuse_taken, staged
+from divulge.units import Unit, nats_per
+
+MOST_COMPARED = 64
+"""Up to so many secrets the named mechanisms are tuned for a comparison."""
+MOST_ENTRIES = 1 << 18
+"""Up to so many entries of the channel everything is computed that looks at it again and again."""
+MOVED = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Shares of the belief that may be moved when the prior is not quite what was assumed."""
+_THRESHOLDS = 24
+
+
+@dataclass(frozen=True)
+class Belief:
+    """How sure of one value of the secret an adversary is: before, and at most and at least after an outcome.
+
+    `often` is the probability of the outcome `up_at`, after which it is likeliest; `confirmed` says whether some
+    outcome leaves no other value.
+
+    Examples
+    --------
+    >>> report(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).beliefs[0].down
+    0.25
+    """
+
+    secret: Hashable
+    before: float
+    up: float
+    down: float
+    up_at: Hashable
+    down_at: Hashable
+    often: float
+    confirmed: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Record):
+    """What one release reveals, to whom, and what that means: prints as its summary, saves as a page.
+
+    Attributes
+    ----------
+    about : str
+        What is reported on, such as the names of the files.
+    joint : Joint
+        The prior and the mechanism; for data, their frequencies in the rows.
+    prior_source : str
+        Where the prior is from.
+    asked : tuple of Guarantee
+        The promises that are checked.
+    unit : "nats" or "bits"
+    receipt : Receipt or None
+    column : tuple of str
+        The columns of the receipt that are reported on.
+    audit : Audit or None
+        The counts and the bounds, when the report is made from data.
+    spent : dict or None
+        What all releases on record about the same columns guarantee together, in nats.
+
+    Examples
+    --------
+    >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["ill", "well"], ["yes", "no"])
+    >>> found = report(Joint(["1/10", "9/10"], coin))
+    >>> found.beliefs[0].before, round(found.beliefs[0].up, 4)  # P(ill | yes) = 3/40 / (3/40 + 9/40)
+    (0.1, 0.25)
+    >>> print(repr(found).splitlines()[6])
+    * Largest rise of a belief: × 2.5. After “yes” (30% of cases), “ill”: 10 → 25 in 100.
+    """
+
+    about: str
+    joint: Joint
+    prior_source: str
+    asked: tuple[Guarantee, ...] = ()
+    unit: Unit = "nats"
+    receipt: Receipt | None = None
+    column: tuple[str, ...] = ()
+    audit: Audit | None = None
+    spent: Mapping[str, float] | None = None
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the numbers are estimates from rows."""
+        return self.audit is not None
+
+    @property
+    def small(self) -> bool:
+        """Whether the channel is small enough for all that looks at it again and again."""
+        return len(self.joint.secrets) * len(self.joint.outcomes) <= MOST_ENTRIES
+
+    @cached_property
+    def profile(self) -> Profile:
+        """Every headline measure."""
+        return profile(self.joint, self.unit)
+
+    @cached_property
+    def beliefs(self) -> tuple[Belief, ...]:
+        """What happens to each possible value of the secret, the one that can gain most first."""
+        joint = self.joint
+        y, support = np.flatnonzero(joint.occurring), np.flatnonzero(joint.prior.support)
+        c, q = joint.channel.floats, exact.as_floats(joint.outer[y])
+        rows = c.tocsr() if joint.channel.sparse else c
+        lone = np.asarray((c[support] > 0).sum(axis=0)).ravel()[y] == 1
+        found = list[Belief]()
+        for i in support.tolist():
+            row = np.asarray(rows[[i]].todense() if joint.channel.sparse else rows[i]).ravel()[y]
+            lift, before = row / q, float(joint.prior.floats[i])
+            up, down = int(lift.argmax()), int(lift.argmin())
+            at_up, at_down = (joint.outcomes[int(y[j])] for j in (up, down))
+            high, low = (min(before * float(lift[j]), 1.0) for j in (up, down))
+            confirmed = bool((lone & (row > 0)).any())
+            found.append(Belief(joint.secrets[i], before, high, low, at_up, at_down, float(q[up]), confirmed))
+        return tuple(sorted(found, key=lambda belief: -belief.up / belief.before))
+
+    @cached_property
+    def adversaries(self) -> dict[str, Attack]:
+        """The adversaries who attain pml, pmc, one guess, one guess at the worst prior, and ldp, by kind."""
+        found = {kind.kind: self._verdict(self._kept(kind)).attack for kind in _ATTACKED}
+        return {kind: attack for kind, attack in found.items() if attack is not None}
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Whether each promise is kept; of data, nothing: rows only refute."""
+        return () if self.estimated else tuple(map(self._verdict, self.asked))
+
+    @cached_property
+    def refutations(self) -> tuple[Audit, ...]:
+        """What the rows say about each promise."""
+        if self.audit is None:
+            return ()
+        rows = self.audit
+        return tuple(
+            audit(rows.counts, secret=rows.secrets, released=rows.outcomes, claim=claim, confidence=rows.confidence)
+            for claim in self.asked
+        )
+
+    @cached_property
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """The promises that are kept; without any, what is finite of pml, pmc and ldp; of data, nothing."""
+        if self.estimated:
+            return ()
+        kept = tuple(verdict.guarantee for verdict in self.verdicts if verdict.holds)
+        return kept or tuple(filter(bounds_something, (self._kept(kind) for kind in (k.PML, k.PMC, k.LDP))))
+
+    @cached_property
+    def implied(self) -> tuple[Guarantee, ...]:
+        """What follows from the guarantees under this prior, kind by kind, with derivations."""
+        asked = [(kind, {}) for kind in INFORMATION_DENSITY if not kind.index]
+        found = consequences(self.guarantees, asked, Context.of(self.joint.prior)) if self.guarantees else []
+        return tuple(g for g in found if not isinstance(g, Unknown))
+
+    @cached_property
+    def measured(self) -> dict[str, Guarantee]:
+        """Kind -> the strongest guarantee of that kind that the release has, for each kind that is implied."""
+        return {g.kind: self._kept(type(g)) for g in self.implied}
+
+    @cached_property
+    def region(self) -> Region:
+        """How many values an outcome can rule out."""
+        return privacy_region(self.joint)
+
+    @cached_property
+    def told(self) -> float:
+        """The share of the uncertainty about the secret that the outcome resolves on average, in [0, 1]."""
+        uncertain = entropy(self.joint.prior, self.unit)
+        return min(float(self.profile.mutual_information or 0.0) / uncertain, 1.0) if uncertain > 0 else 0.0
+
+    @cached_property
+    def compared(self) -> tuple[Alternative, ...]:
+        """Named mechanisms that reveal no more than this one at any outcome, the most useful first; none of data."""
+        if self.estimated or not 1 < len(self.joint.secrets) <= MOST_COMPARED or not self.small:
+            return ()
+        likely = np.flatnonzero(self.joint.prior.support)
+        names = [self.joint.secrets[i] for i in likely.tolist()]
+        prior, level = Prior(self.joint.prior.floats[likely], names), self._kept(k.PML)
+
+        def told(channel: Channel) -> float:
+            return mutual_information(Joint(prior, channel.floats))
+
+        found = [best_member(name, prior, (level,), told) for name in _FAMILIES]
+        rows = sorted((row for row in found if row is not None), key=lambda row: -row.utility)
+        this, truth = self.joint, Joint(prior, mechanisms.identity(names))
+        return (
+            Alternative.of("this release", this, mutual_information(this)),
+            *rows,
+            Alternative.of("the secret itself", truth, entropy(prior)),
+        )
+
+    @cached_property
+    def envelope(self) -> tuple[tuple[float, float], ...]:
+        """(t, an upper bound on the chance that pml reaches t, however outcomes are merged)."""
+        pml = self.profile.pml
+        if pml is None or not self.small or not pml.max() > 0:
+            return ()
+        thresholds = np.linspace(pml.max() / _THRESHOLDS, pml.max(), _THRESHOLDS).tolist()
+        return tuple((t, tail_envelope(self.joint, t, self.unit).upper) for t in thresholds)
+
+    @cached_property
+    def sensitivity(self) -> tuple[tuple[float, float, float], ...]:
+        """(share of the belief that is moved, the largest pml and pmc over all such priors)."""
+        if not self.small:
+            return ()
+        channel, prior = self.joint.channel, self.joint.prior
+        plain = Channel(channel.floats, channel.secrets, channel.outcomes)
+        center = Prior(prior.floats, prior.secrets)
+        balls = [(share, L1Ball(center, 2 * share)) for share in MOVED]
+        return tuple((s, ball.pml(plain, self.unit).max(), ball.pmc(plain, self.unit).max()) for s, ball in balls)
+
+    def _kept(self, kind: type[Guarantee]) -> Guarantee:
+        """Return the strongest guarantee of a kind that the release has."""
+        return kind.of(self._subject(kind))
+
+    def _verdict(self, guarantee: Guarantee) -> Verdict:
+        return guarantee.holds_for(self._subject(type(guarantee)))
+
+    def _subject(self, kind: type[Guarantee]) -> Joint | Channel:
+        return self.joint if kind.about == "joint" else self.joint.channel
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data; logarithms in its unit.
+
+        Keys: those of `Profile.to_dict`, and about, prior, estimated, beliefs, adversaries, guarantees, implied,
+        compared, sensitivity, caveats, sources, receipt, audit, spent.
+        """
+        from divulge.reporting.promises import caveats, sources
+        from divulge.reporting.wording import in_unit
+
+        nats = nats_per(self.unit)
+        return {
+            "about": self.about,
+            "prior": {"source": self.prior_source, "probabilities": self.joint.prior.floats.tolist()},
+            "estimated": self.estimated,
+            **self.profile.to_dict(),
+            "beliefs": [vars(belief) for belief in self.beliefs],
+            "adversaries": [
+                {"kind": kind, "words": a.words, "before": a.before, "after": a.after, "factor": a.leakage}
+                for kind, a in self.adversaries.items()
+            ],
+            "guarantees": [
+                {"holds": v.holds, "guarantee": v.guarantee.to_dict(self.unit),
+                 "measured": in_unit(v.guarantee, v.levels, self.unit), "witness": v.witness.to_dict()}
+                for v in self.verdicts
+            ],
+            "implied": [
+                {**g.to_dict(self.unit), "measured": self.measured[g.kind].to_dict(self.unit),
+                 "derivation": [step.to_dict(self.unit) for step in g.derivation]}
+                for g in self.implied
+            ],
+            "region": self.region.words,
+            "compared": [
+                {"name": row.name, **{name: getattr(row, name) / nats for name in ("utility", "pml", "pmc", "ldp")}}
+                for row in self.compared
+            ],
+            "sensitivity": [{"moved": s, "pml": pml, "pmc": pmc} for s, pml, pmc in self.sensitivity],
+            "caveats": list(caveats(self)),
+            "sources": list(sources(self)),
+            "receipt": None if self.receipt is None else _head(self.receipt),
+            "audit": None if self.audit is None else self.audit.to_dict(self.unit),
+            "claims": [{"violated": a.violated, **a.claim.to_dict(self.unit)} for a in self.refutations if a.claim],
+            "spent": None if self.spent is None else {kind: v / nats for kind, v in self.spent.items()},
+        }  # fmt: skip
+
+    def text(self) -> str:
+        """Return the report as text, without its pictures."""
+        from divulge.reporting.content import contents
+        from divulge.reporting.text import as_text
+
+        return as_text(contents(self))
+
+    def html(self) -> str:
+        """Return the report as one HTML page that holds all it needs: style and pictures, no script (extra: plot)."""
+        from divulge.reporting.content import contents
+        from divulge.reporting.page import as_page
+
+        return as_page(self.about, contents(self))
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the page; it appears whole or not at all, and replaces another file only when forced."""
+        DivulgeError.unless(path, (str, os.PathLike), "path", "be the path of a file")
+        target = Path(path)
+        refuse_taken(target, force)
+        page = self.html().encode()
+        with staged(target) as temporary:
+            temporary.write_bytes(page)
+            publish(temporary, target, force)
+
+    def __repr__(self) -> str:
+        from divulge.reporting.content import contents
+        from divulge.reporting.text import as_text
+
+        return as_text(contents(self)[:1])
+
+    def _repr_html_(self) -> str:
+        from divulge.reporting.page import as_frame
+
+        return as_frame(self.html())
+
+
+_ATTACKED: tuple[type[Guarantee], ...] = (k.PML, k.PMC, k.MinEntropyLeakage, k.BayesCapacity, k.LDP)
+_FAMILIES = ("randomized response", "geometric", "subset selection", "unary encoding", "resample", "watchdog",
+             "subset merging")  # fmt: skip
+
+
+_PROMISED: dict[str, Callable[[Any], Guarantee]] = {"pml": k.PML, "pmc": k.PMC, "ldp": k.LDP}
+
+
+def bounds_something(guarantee: Guarantee) -> bool:
+    """Say whether a guarantee bounds something: an infinite one does not."""
+    return all(getattr(guarantee, name) != math.inf for name in guarantee.bounded())
+
+
+def _head(receipt: Receipt) -> dict[str, Any]:
+    return {key: value for key, value in receipt.to_dict().items() if key != "mechanisms"}
+
+
+def report(
+    subject: Any,
+    *,
+    prior: Any = None,
+    secret: Any = None,
+    released: Any = None,
+    guarantees: Sequence[Guarantee | str] = (),
+    column: str | Sequence[str] | None = None,
+    ledger: Any = None,
+    null_as: Hashable = None,
+    confidence: float = 0.95,
+    unit: Unit = "nats",
+    about: str | None = None,
+    prior_source: str = "given",
+) -> Report:
+    """Return a report on a mechanism, on a release by its receipt, or on two columns of a table.
+
+    Parameters
+    ----------
+    subject : Joint, (prior, channel), Channel with `prior`; Receipt or its path; table or its path
+        A table comes with `secret` and `released`, and is counted: everything is then an estimate.
+    prior : Prior or what converts to it, optional
+        Instead of the prior of a receipt; with a channel that has none.
+    secret, released : str, or tuples of str
+        Columns of a table, as for `audit`.
+    guarantees : sequence of Guarantee or text such as "pml=0.5"
+        Promises to check, in `unit`. Those of a receipt are checked anyway.
+    column : str or sequence of str, optional
+        Which columns of a receipt with several mechanisms.
+    ledger : Ledger, path or URL, optional
+        With a receipt: what all releases about the same columns add up to.
+    null_as, confidence
+        As for `audit`.
+    unit : "nats" or "bits"
+    about : str, optional
+        What the report calls its subject.
+    prior_source : str
+        Where the prior is from, in words.
+
+    Returns
+    -------
+    Report
+        `save` writes the page (extras: plot, science), `text` and `to_dict` the same without pictures.
+
+    Raises
+    ------
+    DivulgeError
+        Where no prior is known, or an option belongs to another kind of subject.
+
+    Examples
+    --------
+    >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+    >>> found = report(coin, prior=["1/10", "9/10"], guarantees=["ldp=1", "pml=1"])
+    >>> [verdict.holds for verdict in found.verdicts]  # ldp log 3 = 1.10, pml log 2.5 = 0.92
+    [False, True]
+    >>> found.to_dict()["guarantees"][1]["measured"]["epsilon"] == found.profile.pml.max()
+    True
+    """
+    nats_per(unit)
+    if isinstance(guarantees, (str, Guarantee)):
+        guarantees = (guarantees,)
+    asked = tuple(as_guarantee(g, "guarantees").read_in(unit, to_keep=True) for g in guarantees)
+    if (secret is None) != (released is None):
+        raise DivulgeError("a table needs both columns. Hint: secret=COLUMN, released=COLUMN.")
+    if secret is not None:
+        _refuse({"prior": prior, "column": column, "ledger": ledger}, "a channel or a receipt")
+        found = audit(subject, secret=secret, released=released, null_as=null_as, confidence=confidence)
+        joint = Joint.from_counts(found.counts.astype(float), found.secrets, found.outcomes)
+        name = " about ".join(part if isinstance(part, str) else ", ".join(part) for part in (released, secret))
+        return Report(about or name, joint, "counted in the rows", asked, unit, audit=found)
+    _refuse({"null_as": null_as}, "a table")
+    receipt = Receipt.of(subject)
+    if receipt is not None:
+        return _of_receipt(receipt, prior, asked, column, ledger, unit, about, prior_source)
+    _refuse({"column": column, "ledger": ledger}, "a receipt")
+    if isinstance(subject, Joint) or is_pair(subject):
+        _refuse({"prior": prior}, "a channel that has none yet")
+        joint = as_joint(subject)
+    else:
+        channel = as_channel(subject)
+        if prior is None:
+            raise DivulgeError.of("prior", "come with a channel", "it", "absent", "try Prior.uniform(N).")
+        joint = Joint(as_prior(prior), channel)
+    return Report(about or "a mechanism", joint, prior_source, asked, unit)
+
+
+def _refuse(given: Mapping[str, Any], home: str) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise DivulgeError.of(name, f"come with {home}", "it", "given with something else")
+
+
+def _of_receipt(
+    receipt: Receipt,
+    prior: Any,
+    asked: tuple[Guarantee, ...],
+    column: str | Sequence[str] | None,
+    ledger: Any,
+    unit: Unit,
+    about: str | None,
+    prior_source: str,
+) -> Report:
+    """Return the report on one mechanism of a receipt, with what the receipt promises of it."""
+    columns = receipt.columns if column is None else (column,) if isinstance(column, str) else tuple(column)
+    ran = receipt.mechanism_of(columns)
+    known = ran.prior if prior is None else as_prior(prior)
+    if known is None:
+        raise DivulgeError.of(
+            "prior", "be given for a receipt that has none", "it", "absent", "try --prior uniform, or TABLE:COLUMN."
+        )
+    promised = [kind(ran.guarantees[name]) for name, kind in _PROMISED.items() if name in ran.guarantees]
+    kept = [g for g in promised if bounds_something(g) and (g.about == "channel" or prior is None)]
+    return Report(
+        about or f"{', '.join(columns)} in {receipt.output or 'a table'}",
+        Joint(known, ran.channel.exact),
+        ran.prior_source if prior is None else prior_source,
+        (*kept, *asked),
+        unit,
+        receipt,
+        columns,
+        spent=None if ledger is None else _spent(receipt, ran, Ledger.of(ledger)),
+    )
+
+
+def _spent(receipt: Receipt, ran: Mechanism, ledger: Ledger) -> dict[str, float]:
+    """Return what all releases about the columns add up to, in the ledger that holds the release of the receipt."""
+    for entry in ledger.entries(columns=ran.columns):
+        if (entry.output, entry.rows, entry.mechanisms) == (receipt.output, receipt.rows, receipt.mechanisms):
+            return ledger.spent(entry.source, ran.columns, ran.prior)
+    raise DivulgeError.of("ledger", "hold the release of this receipt", "it", "without an entry like it")

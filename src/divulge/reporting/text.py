@@ -1,0 +1,59 @@
+"""A report as text for a terminal; pictures are left to the page."""
+
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from textwrap import fill, wrap
+from typing import Any
+
+from divulge.model.shown import printable
+from divulge.reporting.blocks import Cards, Items, Picture, Rows, Section, Words
+
+_WIDTH = 100
+_WIDEST = 32
+
+
+def as_text(sections: Sequence[Section]) -> str:
+    """Return sections as text, not wider than a terminal but for tables."""
+    parts: list[str] = []
+    for section in sections:
+        title = printable(section.title)
+        blocks = [shown for block in section.blocks if (shown := _BLOCKS[type(block)](block))]
+        parts += [f"{title}\n{'=' * len(title)}", *blocks]
+    return "\n\n".join(parts)
+
+
+def _wrapped(text: str, first: str = "", rest: str = "") -> str:
+    return fill(printable(text), _WIDTH, initial_indent=first, subsequent_indent=rest)
+
+
+def _cards(block: Cards) -> str:
+    return "\n".join(_wrapped(f"{card.title}: {card.number}. {card.text}", "* ", "  ") for card in block.cards)
+
+
+def _items(block: Items) -> str:
+    marks = [f"[{i}] " if block.numbered else "- " for i in range(1, len(block.texts) + 1)]
+    return "\n".join(_wrapped(text, m, " " * len(m)) for m, text in zip(marks, block.texts, strict=True))
+
+
+def _rows(block: Rows) -> str:
+    texts = [block.header, *(tuple(v if isinstance(v, str) else v.text for v in row) for row in block.rows)]
+    table = [[wrap(printable(text), _WIDEST) or [""] for text in line] for line in texts]
+    widths = [max(len(part) for cell in column for part in cell) for column in zip(*table, strict=True)]
+    lines: list[str] = []
+    for row in table:
+        for parts in zip_longest(*row, fillvalue=""):
+            placed = zip(parts, widths, strict=True)
+            cells = [text.ljust(n) if i in block.left else text.rjust(n) for i, (text, n) in enumerate(placed)]
+            lines.append("  ".join(cells).rstrip())
+        if len(lines) <= len(row[0]):
+            lines.append("-" * (sum(widths) + 2 * (len(widths) - 1)))
+    return "\n".join([_wrapped(block.caption), "", *lines])
+
+
+_BLOCKS: dict[type, Callable[[Any], str]] = {
+    Words: lambda block: _wrapped(block.text),
+    Items: _items,
+    Cards: _cards,
+    Rows: _rows,
+    Picture: lambda block: "",
+}

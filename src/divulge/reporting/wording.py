@@ -1,0 +1,106 @@
+"""How a report writes labels, numbers, chances and promises."""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+from divulge import exact
+from divulge.guarantees.guarantee import Guarantee
+from divulge.model.shown import at_least, at_most, in_so_many, printable
+from divulge.units import Unit, nats_per
+
+_LONGEST = 80
+
+
+def label(value: Hashable) -> str:
+    """Return a label as a report shows it: harmless to print, parts joined, not longer than a line.
+
+    Examples
+    --------
+    >>> label(("female", "rich")), label(""), label("a\\x07")
+    ('female, rich', '(empty)', 'a\\\\x07')
+    """
+    text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return shortened(printable(text)) or "(empty)"
+
+
+def shortened(text: str, most: int = _LONGEST) -> str:
+    """Return text with its middle left out where it is longer than `most` characters."""
+    half = most // 2 - 1
+    return text if len(text) <= most else f"{text[:half]} … {text[-half:]}"
+
+
+def near(value: Any) -> str:
+    """Return a number with four digits, rounded to the nearest.
+
+    Examples
+    --------
+    >>> near(0.98079), near(float("inf"))
+    ('0.9808', 'inf')
+    """
+    return f"{exact.as_float(value):.4g}"
+
+
+def share(value: Any) -> str:
+    """Return a probability in percent, to three digits.
+
+    Examples
+    --------
+    >>> share(0.0112819), share(1), share(1e-9)
+    ('1.13%', '100%', '1e-07%')
+    """
+    return f"{100 * exact.as_float(value):.3g}%"
+
+
+def quoted(value: Hashable) -> str:
+    return f"“{label(value)}”"
+
+
+def listed(values: Iterable[Hashable], most: int = 6) -> str:
+    names = [quoted(value) for value in values]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def factor(log: float, unit: Unit) -> float:
+    """Return the factor that a logarithm in `unit` stands for."""
+    return math.exp(min(log * nats_per(unit), 709.0)) if log < math.inf else math.inf
+
+
+def base_of(before: float) -> int:
+    """Return 100, 1,000, ...: of so many, some tens have the value before."""
+    return in_so_many(before / 10)
+
+
+def rise(before: float, after: float) -> str:
+    """Return how often among so many, before and at most after."""
+    base = base_of(before)
+    return f"{before * base:.3g} → {at_most(after * base)} in {base:,}"
+
+
+def fall(before: float, after: float) -> str:
+    """Return how often among so many, before and at least after."""
+    base = base_of(before)
+    return f"{before * base:.3g} → {at_least(after * base)} in {base:,}"
+
+
+def part(after: float, before: float, rounded: Callable[[float], str]) -> str:
+    """Return how likely something is afterwards, among as many as say well how likely it was before."""
+    base = base_of(before)
+    return f"{rounded(after * base)} in {base:,}"
+
+
+def written(guarantee: Guarantee, unit: Unit) -> str:
+    """Return a guarantee as the command line writes it, with three digits."""
+    return f"{guarantee.kind}={level(guarantee, unit)}"
+
+
+def level(guarantee: Guarantee, unit: Unit) -> str:
+    values = guarantee.to_dict(unit)
+    return ":".join(at_most(value) for name, value in values.items() if name != "kind")
+
+
+def in_unit(guarantee: Guarantee, levels: Mapping[str, Any], unit: Unit) -> dict[str, float]:
+    """Return measured levels, in nats, by parameter: logarithmic ones in `unit`."""
+    logarithmic, nats = guarantee.logarithmic, nats_per(unit)
+    return {name: exact.as_float(v) / (nats if name in logarithmic else 1.0) for name, v in levels.items()}

@@ -1,0 +1,305 @@
+"""The report: its numbers against the measures by other routes, its page as a reader and a browser meet it."""
+
+import math
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from support import joints
+
+import divulge as dv
+from divulge.reporting.page import tag
+
+COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["ill", "well"], ["yes", "no"])
+JOINT = dv.Joint(["1/10", "9/10"], COIN)
+HOSTILE = ['<script>alert("1")</script>', "\x1b[2J'\"&amp;", "$\\frac{1}$", "a\u202eb"]
+
+
+@cache
+def coin_page() -> str:
+    return dv.report(JOINT, about="the coin").html()
+
+
+class Page(HTMLParser):
+    """A page taken apart: which elements are open, what they say, and whether they close."""
+
+    void = ("meta", "img")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text: dict[str, list[str]] = {}
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in self.void:
+            self.open.append(tag)
+            self.text.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.text[self.open[-1]][-1] += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+@settings(max_examples=40, deadline=None)
+@given(joints())
+def test_beliefs_are_the_extreme_posteriors(joint: dv.Joint) -> None:
+    posteriors = np.asarray(joint.posteriors[:, np.asarray(joint.occurring)], dtype=float)
+    found = {belief.secret: belief for belief in dv.report(joint).beliefs}
+    held = [x for x, held in zip(joint.secrets, joint.prior.support, strict=True) if held]
+    assert held
+    assert set(found) == set(held)
+    for x in held:
+        row = posteriors[list(joint.secrets).index(x)]
+        assert found[x].up == pytest.approx(row.max(), rel=1e-12)
+        assert found[x].down == pytest.approx(row.min(), rel=1e-12)
+        assert float(joint.posterior(found[x].up_at)[x]) == pytest.approx(row.max(), rel=1e-12)
+        assert float(joint.posterior(found[x].down_at)[x]) == pytest.approx(row.min(), rel=1e-12)
+        others = np.delete(posteriors, list(joint.secrets).index(x), axis=0)
+        assert found[x].confirmed == bool((others == 0).all(axis=0).any())
+    assert max(b.up / b.before for b in found.values()) == pytest.approx(float(dv.lift(joint)), rel=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(joints())
+def test_every_attacker_attains_his_number(joint: dv.Joint) -> None:
+    found = dv.report(joint).adversaries
+    assert found["pml"].log() == pytest.approx(dv.pml(joint).max(), abs=1e-12)
+    assert found["pmc"].log() == pytest.approx(dv.pmc(joint).max(), abs=1e-12)
+    assert found["min-entropy-leakage"].log() == pytest.approx(dv.min_entropy_leakage(joint), abs=1e-12)
+    assert float(found["bayes-capacity"].leakage) == pytest.approx(float(dv.bayes_capacity(joint.channel)), rel=1e-12)
+    if dv.ldp(joint.channel) < math.inf:
+        assert found["ldp"].log() == pytest.approx(dv.ldp(joint.channel), abs=1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@given(joints())
+def test_what_follows_is_never_less_than_what_is_measured(joint: dv.Joint) -> None:
+    found = dv.report(joint)
+    assert {"pml", "alip", "bayes-capacity", "mutual-information"} <= set(found.measured)
+    for g in found.implied:
+        for name in g.bounded():
+            assert getattr(g, name) >= getattr(found.measured[g.kind], name) * (1 - 1e-9) - 1e-12
+
+
+@settings(max_examples=15, deadline=None)
+@given(joints(zeros=0.0))
+def test_other_priors_leak_from_the_measured_values_up_to_ldp(joint: dv.Joint) -> None:
+    found = dv.report(joint).sensitivity
+    moved, pml, pmc = (np.array(column) for column in zip(*found, strict=True))
+    assert (pml[0], pmc[0]) == pytest.approx((dv.pml(joint).max(), dv.pmc(joint).max()), abs=1e-9)
+    assert moved[-1] == 1
+    assert (pml[-1], pmc[-1]) == pytest.approx((dv.ldp(joint.channel),) * 2, abs=1e-9)
+    assert (np.diff(pml) >= -1e-12).all()
+    assert (np.diff(pmc) >= -1e-12).all()
+
+
+def test_other_mechanisms_gain_no_more_and_the_envelope_lies_above_the_tail() -> None:
+    prior = dv.Prior(["1/2", "1/4", "1/8", "1/8"])
+    channel = dv.mechanisms.randomized_response(4, 1.2)
+    found = dv.report((prior, channel))
+    names = [row.name for row in found.compared]
+    assert names[0] == "this release"
+    assert names[-1] == "the secret itself"
+    assert "randomized response" in names
+    for row in found.compared[:-1]:
+        assert row.pml <= dv.pml((prior, channel)).max() + 1e-12
+        assert row.utility == pytest.approx(dv.mutual_information((prior, row.channel)), abs=1e-9)
+    pml = dv.pml((prior, channel))
+    assert all(bound >= pml.tail(t) - 1e-9 for t, bound in found.envelope)
+
+
+def test_promises_are_decided_in_the_unit_that_is_asked() -> None:
+    found = dv.report(JOINT, guarantees=["ldp=1.1", "pml=1", "pmc=0.1"])
+    assert [v.holds for v in found.verdicts] == [True, True, False]
+    assert [g.kind for g in found.guarantees] == ["ldp", "pml"]
+    assert "pmc=0.1, is BROKEN" in found.text()
+    bits = dv.report(JOINT, guarantees=["ldp=1.1"], unit="bits")
+    assert [v.holds for v in bits.verdicts] == [False]
+    told = bits.to_dict()
+    assert told["guarantees"][0]["measured"]["epsilon"] == pytest.approx(math.log2(3))
+    assert told["joint"]["pml"] == pytest.approx(math.log2(2.5))
+    assert told["sensitivity"][-1]["pml"] == pytest.approx(math.log2(3))
+
+
+def test_the_page_says_what_was_measured() -> None:
+    page = Page(coin_page())
+    said = [" ".join(text.split()) for texts in page.text.values() for text in texts]
+    assert page.text["h1"] == ["What the coin reveals"]
+    for number in ("× 2.5", "÷ 2.8", "× 3"):  # posterior 1/4 of 1/10; 1/28 of 1/10; 3/4 against 1/4
+        assert number in page.text["p"]
+    assert "After “yes” (30% of cases), “ill”: 10 → 25 in 100." in said
+    assert "After “no” (70% of cases), “ill”: 10 → 3.57 in 100." in said
+    assert "No outcome rules a value out, and none makes one certain." in said
+    assert {"× 2.5", "÷ 1.2", "÷ 2.8", "× 1.07"} <= set(page.text["td"])  # 5/2, 5/6, 5/14, 15/14
+    assert all(term in page.text["h2"] for term in ("In short", "Who gains from it", "To keep in mind"))
+
+
+def test_the_page_needs_nothing_and_reads_aloud() -> None:
+    text = coin_page()
+    page = Page(text)
+    assert [name for name, _ in page.found if name in ("script", "link", "iframe", "object", "embed")] == []
+    assert all(str(a.get("src", "data:")).startswith("data:image/svg+xml;base64,") for a in page.all("img"))
+    assert all(str(a["href"]).startswith("#") for a in page.all("a"))
+    assert {str(a["href"])[1:] for a in page.all("a")} <= {a["id"] for _, a in page.found if "id" in a}
+    assert page.all("html") == [{"lang": "en"}]
+    assert page.all("img")
+    assert all(len(str(a["alt"])) > 30 for a in page.all("img"))
+    assert len(page.all("caption")) == len(page.all("table")) > 5
+    assert all(a.get("scope") in ("row", "col") for a in page.all("th"))
+    assert next(name for name, _ in page.found if name in ("h1", "h2", "h3")) == "h1"
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+    assert len({a["id"] for _, a in page.found if "id" in a}) == sum("id" in a for _, a in page.found)
+
+
+def test_hostile_labels_are_words() -> None:
+    channel = dv.Channel([["1/2", "1/2"], ["0", "1"]], HOSTILE[:2], HOSTILE[2:])
+    found = dv.report((dv.Prior.uniform(2).renamed(HOSTILE[:2]), channel), about="<b>it</b>", guarantees=["pml=0.1"])
+    text = found.html()
+    page = Page(text)
+    assert not page.all("script")
+    assert not page.all("b")
+    assert not {"\x1b", "\u202e"} & set(text + found.text())
+    assert HOSTILE[0] in page.text["th"]
+    assert page.text["h1"] == ["What <b>it</b> reveals"]
+    assert tag("p", "<", tag("b", "&"), title="'\"<") == '<p title="&#x27;&quot;&lt;">&lt;<b>&amp;</b></p>'
+
+
+def test_long_labels_are_shortened() -> None:
+    names = ["x" * 5000, "y" * 5000]
+    found = dv.report((dv.Prior(["1/3", "2/3"], names), dv.Channel([["1/2", "1/2"], ["0", "1"]], names)))
+    assert "x" * 200 not in found.html() + found.text()
+
+
+def test_the_same_input_makes_the_same_page() -> None:
+    assert coin_page() == dv.report(dv.Joint(["1/10", "9/10"], COIN), about="the coin").html()
+
+
+def test_a_page_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dv.Report, "html", lambda report: f"all about {report.about}")
+    found, path = dv.report(JOINT), tmp_path / "r.html"
+    found.save(path)
+    assert path.read_text() == found.html()
+    with pytest.raises(dv.DivulgeError, match="--force"):
+        dv.report(JOINT, about="another").save(path)
+    assert path.read_text() == found.html()
+    dv.report(JOINT, about="another").save(path, force=True)
+    assert "another" in path.read_text()
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(dv.DivulgeError, match="No space left"):
+        found.save(path, force=True)
+    with pytest.raises(dv.DivulgeError, match="No space left"):
+        found.save(tmp_path / "new.html")
+    assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
+    assert "another" in path.read_text()
+
+
+def rows(n: int = 900) -> pa.Table:
+    return pa.table({"ill": ["yes", "no", "no"] * n, "said": ["y", "n", "y", "n", "y", "n"] * (n // 2),
+                     "name": [f"row number {i}" for i in range(3 * n)]})  # fmt: skip
+
+
+def test_data_are_estimates_with_bounds() -> None:
+    found = dv.report(rows(), secret="ill", released="said", guarantees=["ldp=0.01", "pml=2"])
+    assert found.estimated
+    assert found.audit is not None
+    assert found.joint.prior.to_dict() == pytest.approx({"no": 2 / 3, "yes": 1 / 3})
+    assert [a.violated for a in found.refutations] == [False, False]
+    page = Page(found.html())
+    assert "How sure this is" in page.text["h2"]
+    assert "What is guaranteed" not in page.text["h2"]
+    text = found.text()
+    assert "Rows can refute a promise and never prove one" in text
+    assert "row number" not in found.html()
+    assert "no proof that it is kept" in text
+    strong = dv.report(pa.table({"x": [0, 1] * 500, "y": [0, 1] * 500}), secret="x", released="y", guarantees="ldp=1")
+    assert "The promise ldp=1 is broken: the rows refute it." in strong.text().replace("\n", " ")
+
+
+def test_a_receipt_brings_its_promises_and_what_it_adds_up_to(tmp_path: Path) -> None:
+    book = {"ledger": str(tmp_path / "l.sqlite"), "source_name": "people"}
+    channel = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+    prior = dv.Prior(["1/3", "2/3"], ["yes", "no"])
+    dv.release(rows(), tmp_path / "first.parquet", column="ill", mechanism=channel, prior=prior, **book)
+    receipt = dv.release(rows(), tmp_path / "out.parquet", column="ill", mechanism=channel, prior=prior, **book)
+    found = dv.report(tmp_path / "out.receipt.json", ledger=book["ledger"])
+    assert found == dv.report(receipt, ledger=book["ledger"])
+    assert {v.guarantee.kind for v in found.verdicts} == {"ldp", "pml", "pmc"}
+    assert all(v.holds and v.margin == 0 for v in found.verdicts)
+    assert found.spent is not None
+    assert found.spent["ldp"] == pytest.approx(2 * math.log(3))
+    two = Page(found.html())
+    assert receipt.digest in two.text["td"]
+    assert "all releases on record about these columns" in two.text["th"]
+    assert "2.2" in two.text["td"]  # 2 log 3 = 2.197..., rounded up
+    other = dv.report(receipt, prior=["1/2", "1/2"], prior_source="a guess")
+    assert [v.guarantee.kind for v in other.verdicts] == ["ldp"]
+    assert "Earlier and later releases" in other.text()
+    with pytest.raises(dv.DivulgeError, match="hold the release of this receipt"):
+        dv.report(receipt, ledger=str(tmp_path / "empty.sqlite"))
+
+
+def test_a_receipt_without_a_prior_or_with_several_columns_asks() -> None:
+    channel = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+    bare = dv.release(rows(), column="ill", mechanism=channel)
+    with pytest.raises(dv.DivulgeError, match="`prior` must be given for a receipt that has none"):
+        dv.report(bare)
+    assert dv.report(bare, prior=["1/3", "2/3"]).profile.ldp == pytest.approx(math.log(3))
+    both = dv.release(rows(), column=["ill", "said"], guarantee="ldp=1")
+    if len(both.mechanisms) > 1:
+        with pytest.raises(dv.DivulgeError, match="released together"):
+            dv.report(both)
+        assert "all of this release together" in dv.report(both, column="said").text()
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    for wrong in (
+        {"subject": COIN},
+        {"subject": JOINT, "prior": ["1/2", "1/2"]},
+        {"subject": JOINT, "ledger": "l.sqlite"},
+        {"subject": JOINT, "null_as": "none"},
+        {"subject": rows(), "secret": "ill"},
+        {"subject": rows(), "secret": "ill", "released": "said", "prior": ["1/2", "1/2"]},
+        {"subject": JOINT, "guarantees": ["nonsense"]},
+        {"subject": JOINT, "unit": "furlongs"},
+    ):
+        with pytest.raises(dv.DivulgeError):
+            dv.report(**wrong)
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [
+        dv.Joint(["1"], [["1/2", "1/2"]]),
+        dv.Joint(["1", "0"], [["1/2", "1/2"], ["0", "1"]]),
+        dv.Joint(dv.Prior.uniform(3), dv.mechanisms.constant(3)),
+        dv.Joint(dv.Prior.uniform(3), dv.mechanisms.identity(3)),
+        dv.Joint(["1/2", "1/2", "0"], [["1/2", "1/2", "0"], ["1/4", "3/4", "0"], ["0", "0", "1"]]),
+        dv.Joint([1e-12, 1 - 1e-12], [[0.9, 0.1], [0.1, 0.9]]),
+    ],
+)
+def test_extreme_mechanisms_are_told_too(joint: dv.Joint) -> None:
+    found = dv.report(joint)
+    Page(found.html())
+    assert not {"nan", "NaN"} & set(found.text().split())
+    assert len(repr(found)) < 1500
+    assert repr(found) in found.text()
