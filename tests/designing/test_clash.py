@@ -156,7 +156,6 @@ def test_a_utility_that_is_neither_found_nor_ruled_out_is_told_apart() -> None:
         ({"at_least": math.nan}, "`at_least` must be a finite number"),
         ({"utility": "lautum-information"}, "add a guarantee that forbids zeros"),
         ({"utility": [[0.0, 1], [-math.inf, -math.inf], [1, 0]]}, "every outcome is forbidden for 'b'"),
-        ({"outcomes": ["one"]}, "`outcomes` must name at least the 3 that the mechanism uses"),
     ],
 )
 def test_other_contradictions_say_what_is_wrong(options: dict[str, Any], words: str) -> None:

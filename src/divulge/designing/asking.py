@@ -10,19 +10,21 @@ from typing import Any, cast
 import numpy as np
 
 from divulge.designing import certify
-from divulge.designing.about import About, Informed, best_about
+from divulge.designing.about import About, Informed
+from divulge.designing.alphabet import Task, on_alphabet
 from divulge.designing.arrange import outcomes_of
 from divulge.designing.clash import Clashing, Wish, clashes
 from divulge.designing.design import Design
 from divulge.designing.effort import Effort, Progress
 from divulge.designing.limits import Classes, Limits, classes_of, limits_of
 from divulge.designing.linear import Infeasible
-from divulge.designing.methods import CLOSED, LISTED, mixture_of
+from divulge.designing.methods import CLOSED, mixture_of
 from divulge.designing.pricing import Problem
 from divulge.designing.robust import robust
 from divulge.designing.scored import scored, unforbidden
 from divulge.designing.scores import SCORES, Score, as_score
 from divulge.designing.utilities import SUBCONVEX, Function, SubConvex, custom
+from divulge.designing.within import best_within
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
@@ -43,6 +45,7 @@ def design(
     *guarantees: Any,
     utility: Any = "mutual-information",
     outcomes: Iterable[Hashable] | None = None,
+    forbidden: Iterable[tuple[Hashable, Hashable]] = (),
     method: str | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -66,8 +69,12 @@ def design(
         "mutual-information" (nats), "total-variation", "chi-squared", ...; linear ones are "hamming",
         "absolute-distance", ...: the mean score of releasing y when the secret is x, by one linear program.
     outcomes : labels, optional
-        0, 1, ... when not given; at least as many as the mechanism uses, the rest are dropped. For scores, the labels
-        that are scored: those of the secrets, or 0, 1, ... for a matrix, when not given.
+        0, 1, ... when not given. Those that are not used are dropped. Of fewer than an optimum uses the best that was
+        found comes back, with the bound for any number. For scores, the labels that are scored: those of the secrets,
+        or 0, 1, ... for a matrix, when not given.
+    forbidden : pairs (secret, outcome), optional
+        What must never be released: these entries of the channel are exactly 0. `outcomes` are those of the secrets
+        when not given; the bound holds for any number of outcomes of each kind.
     method : str, optional
         A method by name instead of the first that applies.
     time_limit : float, optional
@@ -117,7 +124,10 @@ def design(
         )
     names = None if outcomes is None else tuple(alphabet(outcomes, None, "outcomes"))
     goal = _utility(utility, prior) if score is None else score
-    request = _Request(prior, goal, names, method, bits)
+    pairs = tuple(_pairs(forbidden))
+    if pairs and names is None and score is None:
+        names = tuple(prior.secrets)
+    request = _Request(prior, goal, names, method, bits, pairs)
     wanted = _wanted(at_least, at_most, score is not None and score.least)
     try:
         found = request.under(promised, effort)
@@ -128,6 +138,14 @@ def design(
     if _reached(found.bound, wanted, found.minimized):
         raise _short(found, wanted, f"the best that was found has {found.utility:.9g}.")
     raise request.refusal(promised, time_limit, wanted) or _short(request.under((), effort), wanted)
+
+
+def _pairs(forbidden: Any) -> Iterable[tuple[Hashable, Hashable]]:
+    """Yield the pairs (secret, outcome)."""
+    for pair in forbidden:
+        if not (isinstance(pair, (tuple, list)) and len(cast(Any, pair)) == 2):
+            raise DivulgeError.of("forbidden", "be pairs (secret, outcome)", "one of them", repr(pair))
+        yield tuple(cast(Any, pair))
 
 
 def _prior(value: Any) -> Prior:
@@ -173,6 +191,7 @@ class _Request:
     outcomes: Labels | None
     method: str | None
     bits: int
+    forbidden: tuple[tuple[Hashable, Hashable], ...]
 
     def under(self, promised: tuple[Guarantee, ...], effort: Effort) -> Design:
         """Return the design under guarantees; raise Infeasible where there is none."""
@@ -217,29 +236,62 @@ class _Request:
         limits = exact_limits.floats().tightened(float(floats.min()), len(p))
         _check_finite(objective, limits)
         seen = replace(objective, given=objective.given[support]) if isinstance(objective, Informed) else objective
+        names = self.outcomes
+        allowed = self._allowed(prior.secrets, names or range(1))
+        task = Task(p, seen, exact_limits, limits, allowed[support])
         checker, integers = certify.Checker.of(p, exact_limits), np.eye(len(p), dtype=np.int64) * 2**bits
         if (
             self.method in (None, CLOSED)
+            and not self.forbidden
             and checker.keeps(integers).all()
             and checker.keeps_capacity(integers, 2**bits)
         ):
             name, blend = CLOSED, np.eye(len(p))
             bound = seen.of(floats, blend) * (1 + 2.0**-40)
         else:
-            name, weights, lifts, bound = _blend(classes, seen, limits, effort, self.method)
+            name, weights, lifts, bound = _blend(
+                classes, seen, limits, task.kinds if self.forbidden else None, effort, self.method
+            )
             blend = lifts * weights
-            integers = certify.certified(weights, lifts, checker, bits, objective.steep)
-        integers = _with_absent(integers, support, prior, bits, np.ones((len(prior), 1), dtype=bool), exact_limits)
+            if not self.forbidden:
+                integers = certify.certified(weights, lifts, checker, bits, objective.steep)
+        unrounded = seen.of(floats, blend)
+        if names is not None and (self.forbidden or integers.shape[1] > len(names)):
+            found = on_alphabet(task, blend, names, bits, effort)
+            integers, names, unrounded = found.integers, found.outcomes, found.unrounded
+            allowed = allowed[:, found.places]
+        else:
+            names, allowed = (names or range(integers.shape[1]))[: integers.shape[1]], allowed[:, : integers.shape[1]]
+        integers = _with_absent(integers, support, prior, bits, allowed, exact_limits)
         return Design(
-            prior, promised, objective.name, integers, bits, _labels(self.outcomes, integers.shape[1]),
+            prior, promised, objective.name, integers, bits, names,
             objective.of(prior.floats, integers / 2.0**bits), max(bound, 0.0), name,
-            time.monotonic() - effort.started, goal=objective, unrounded=seen.of(floats, blend),
+            time.monotonic() - effort.started, goal=objective, forbidden=self.forbidden,
+            unrounded=unrounded,
         )  # fmt: skip
+
+    def _allowed(self, secrets: Labels, outcomes: Labels) -> np.ndarray:
+        """Return where the channel may be positive, (N, M)."""
+        out = np.ones((len(secrets), len(outcomes)), dtype=bool)
+        rows, columns = ({label: k for k, label in enumerate(names)} for names in (secrets, outcomes))
+        for x, y in self.forbidden:
+            if x not in rows or y not in columns:
+                what = f"of the secret {x!r}" if x not in rows else f"and the outcome {y!r}"
+                raise DivulgeError.of("forbidden", "name secrets of the prior and outcomes", "a pair", what)
+            out[rows[x], columns[y]] = False
+        stuck = np.flatnonzero(~out.any(axis=1))
+        if len(stuck):
+            label = repr(secrets[int(stuck[0])])
+            raise DivulgeError.of(
+                "forbidden", "allow every secret some outcome", "every outcome", f"forbidden for {label}"
+            )
+        return out
 
     def _linear(self, prior: Prior, promised: tuple[Guarantee, ...], score: Score, effort: Effort) -> Design:
         support, bits = np.flatnonzero(prior.support), self.bits
         p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
         scores, names = score.table(prior.secrets, self.outcomes)
+        scores = np.where(self._allowed(prior.secrets, names), scores, -math.inf)
         stuck = np.flatnonzero(np.isneginf(scores).all(axis=1))
         if len(stuck):
             label = repr(prior.secrets[int(stuck[0])])
@@ -249,21 +301,23 @@ class _Request:
         limits = limits_of(promised)
         everywhere = unforbidden(scores, Limits(ratio=limits.ratio))
         found = scored(p, limits, score, everywhere[support], names, bits, effort, self.method)
-        place = {y: j for j, y in enumerate(names)}
-        kept = everywhere[:, [place[y] for y in found.outcomes]]
+        kept = everywhere[:, found.places]
         integers = _with_absent(found.integers, support, prior, bits, np.isfinite(kept), limits)
         return Design(
             prior, promised, score.name, integers, bits, found.outcomes,
             score.value(prior.floats, kept, integers / 2.0**bits), found.bound, found.method,
-            time.monotonic() - effort.started, score.least, score, names, unrounded=found.unrounded,
+            time.monotonic() - effort.started, score.least, score, names, forbidden=self.forbidden,
+            unrounded=found.unrounded,
         )  # fmt: skip
 
     def _robust(self, priors: PriorSet, promised: tuple[Guarantee, ...], score: Score, effort: Effort) -> Design:
         scores, names = score.table(priors.secrets, self.outcomes)
+        scores = np.where(self._allowed(priors.secrets, names), scores, -math.inf)
         found, worst, value = robust(priors, limits_of(promised), score, scores, names, self.bits, effort, self.method)
         return Design(
             Prior(worst, priors.secrets), promised, score.name, found.integers, self.bits, found.outcomes, value,
             found.bound, found.method, time.monotonic() - effort.started, score.least, score, names, priors,
+            self.forbidden,
         )  # fmt: skip
 
 
@@ -281,13 +335,12 @@ def _utility(value: Any, prior: Prior | PriorSet) -> SubConvex:
 
 
 def _blend(
-    classes: Classes, objective: SubConvex, limits: Limits, effort: Effort, method: str | None
+    classes: Classes, objective: SubConvex, limits: Limits, kinds: np.ndarray | None, effort: Effort, method: str | None
 ) -> tuple[str, np.ndarray, np.ndarray, float]:
-    """Return (method, weights (M,), lifts (N, M), bound) of the best blend of floats."""
-    if isinstance(objective, Informed):
-        if method not in (None, LISTED):
-            raise DivulgeError.of("method", f"be {LISTED} for a utility about another variable", "it", repr(method))
-        return LISTED, *best_about(classes.probability[classes.of_secret], objective, limits, effort)
+    """Return (method, weights (M,), lifts (N, M), bound) of the best blend of floats, of outcomes of some kinds."""
+    if kinds is not None or isinstance(objective, Informed):
+        every = np.ones((int(classes.size.sum()), 1), dtype=bool)
+        return best_within(classes, objective, limits, every if kinds is None else kinds, effort, method)
     name, found = mixture_of(Problem.of(classes, objective, limits), effort, method)
     return name, *outcomes_of(found.weights, found.vertices, found.classes), found.bound
 
@@ -318,14 +371,3 @@ def _with_absent(
     out = np.array(rows)
     out[support] = columns
     return out
-
-
-def _labels(outcomes: Labels | None, needed: int) -> Labels:
-    if outcomes is None:
-        return range(needed)
-    if len(outcomes) < needed:
-        raise DivulgeError.of(
-            "outcomes", f"name at least the {needed} that the mechanism uses", "their number", str(len(outcomes)),
-            "fewer outcomes can be asked for with a score, such as hamming.",
-        )  # fmt: skip
-    return outcomes[:needed]

@@ -1,5 +1,6 @@
 """The most useful mechanism under a guarantee, with a bound on every other and a channel that keeps its promise."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,8 @@ class Design(Tabled, Record):
     """The outcomes that have scores, of a linear utility."""
     priors: PriorSet | None = None
     """The set over which everything holds; `prior` is then the worst of it for the utility."""
+    forbidden: tuple[tuple[Hashable, Hashable], ...] = ()
+    """Pairs (secret, outcome) that never occur."""
     unrounded: float | None = field(default=None, compare=False)
     """The utility of the blend of floats that was rounded to the integers; None for a set of priors."""
 
@@ -127,14 +130,25 @@ class Design(Tabled, Record):
     def utility_of(self, channel: Any) -> float | None:
         """Return the utility of another channel on the same secrets, as the utility of this design is measured.
 
-        Where outcomes have scores, each outcome of the channel is read as the best of those; None where none fits.
+        Where outcomes have scores, each outcome of the channel is read as the best of those; None where none fits, or
+        where the channel may release what is forbidden.
         """
         other = as_channel(channel)
+        if self.forbidden and not self._allows(other):
+            return None
         if isinstance(self.goal, Score):
             return self.goal.decided(self.prior.floats, other, self.prior.secrets, self.scored)
         if self.goal is None:
             return None
         return self.goal.of(self.prior.floats, np.asarray(other.floats.toarray() if other.sparse else other.floats))
+
+    def _allows(self, channel: Channel) -> bool:
+        """Say whether a channel on outcomes of the same names has 0 where this one must."""
+        place = {y: j for j, y in enumerate(channel.outcomes)}
+        rows = {x: k for k, x in enumerate(channel.secrets)}
+        entries = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
+        known = set(channel.outcomes) <= {*self.outcomes, *(y for _, y in self.forbidden)}
+        return known and all(entries[rows[x], place[y]] == 0 for x, y in self.forbidden if y in place)
 
     def compare(self) -> "Alternatives":
         """Return this design beside the named mechanisms, each tuned until it just keeps the same guarantees.

@@ -22,7 +22,7 @@ LATER = ((20_000, 3e7), (500_000, 2.4e8))
 """(sets that may be listed, additions that a price on a grid may cost)."""
 ENOUGH = 1e-6
 """The relative gap at which no more is priced than was."""
-CLOSED, LISTED = "closed-form", "enumeration"
+CLOSED, LISTED, SEARCHED = "closed-form", "enumeration", "column-generation"
 
 
 _T = TypeVar("_T")
@@ -101,7 +101,7 @@ METHODS: dict[str, Method] = {
         Method(CLOSED, "a formula that is proved to be optimal", _closed, _scored),
         Method("counting", "column generation, priced by subset sums of the counts", _counted),
         Method(LISTED, "column generation over all vertices, listed once", _enumerated),
-        Method("column-generation", "column generation over sets whose mass nearly fits", _searched),
+        Method(SEARCHED, "column generation over sets whose mass nearly fits", _searched),
         Method("linear-program", "one sparse linear program over the entries of the channel", solution=solved),
     )
 }

@@ -120,7 +120,8 @@ def robust(
     worst = priors.least(each).astype(np.float64)
     value = float(each.min() if score.worst else least_mean(checker.priors, exact.as_fractions(each)))
     outside = 2.0**-44 * len(worst) * float(np.abs(scoring.finite).max())
-    found = Found(integers, [names[y] for y in kept.tolist()], score.sign * (solution.bound + outside) + 0.0, method)
+    labels = [names[y] for y in kept.tolist()]
+    found = Found(integers, labels, kept, score.sign * (solution.bound + outside) + 0.0, method)
     return found, worst, score.sign * value
 
 

@@ -18,13 +18,14 @@ _RARE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """An integer channel of shape (N, M'), the labels of its outcomes, the bound, and how it was found.
+    """An integer channel of shape (N, M'), its outcomes, the bound, and how it was found.
 
-    `unrounded` is the score of the floats that were rounded.
+    `places` are those of the outcomes among all that there could be, `unrounded` is the score before rounding.
     """
 
     integers: np.ndarray
     outcomes: Labels
+    places: np.ndarray
     bound: float
     method: str
     unrounded: float | None = None
@@ -65,7 +66,8 @@ def scored(
     ceiling = math.fsum(judges.mean(axis=0) * scores.max(axis=1)) if len(judges) == 1 else float(scores.max())
     bound = min(solution.bound, ceiling + 2.0**-50 * abs(ceiling))
     unrounded = score.value(floats, scores, solution.channel)
-    return Found(integers, [names[y] for y in kept.tolist()], score.sign * bound + 0.0, method, unrounded)
+    labels = [names[y] for y in kept.tolist()]
+    return Found(integers, labels, kept, score.sign * bound + 0.0, method, unrounded)
 
 
 def _silent(weights: np.ndarray, size: int, whole: int) -> np.ndarray:

@@ -11,6 +11,8 @@ from divulge.errors import DivulgeError
 
 Function = Callable[[np.ndarray], np.ndarray]
 
+_STEP = 1e-5
+
 
 @dataclass(frozen=True)
 class SubConvex:
@@ -38,6 +40,25 @@ class SubConvex:
         left, right = self.f(1 + np.array([-(2.0**-20), 2.0**-20])).tolist()
         tilted = self.f(lifts) - (right - left) * 2.0**19 * (lifts - 1)
         return max(0.0, math.fsum((prior[:, None] * q[seen] * tilted).ravel().tolist()))
+
+    def at(self, prior: np.ndarray, lifts: np.ndarray) -> np.ndarray:
+        """Return mu(v) = sum_x P_x f(v_x) of each row of lifts, shape (n,)."""
+        return self.f(lifts) @ prior
+
+    def slopes(self, prior: np.ndarray, channel: np.ndarray) -> np.ndarray:
+        """Return scores s (N, M) whose mean, linear in the channel, is the utility here and never more elsewhere.
+
+        At lifts below 2^-40 it is the tangent at 2^-40, and a little less than the utility.
+        """
+        q = prior @ channel
+        return self._tangent(prior, np.where(q > 0, channel / np.where(q > 0, q, 1.0), 1.0))
+
+    def _tangent(self, mass: np.ndarray, lifts: np.ndarray) -> np.ndarray:
+        """Return f'(v) + sum_z P_z (f(v_z) - v_z f'(v_z)) for v at least 2^-40."""
+        v = np.maximum(lifts, 2.0**-40)
+        values, step = self.f(v), _STEP * v
+        rise = (self.f(v + step) - self.f(v - step)) / (2 * step)
+        return rise + mass @ (values - v * rise)
 
 
 def _entropy(v: np.ndarray) -> np.ndarray:

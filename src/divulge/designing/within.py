@@ -1,0 +1,105 @@
+"""The best blend of outcomes of several kinds, each of which some secrets must never lead to.
+
+A kind is a face of the polytope of lift vectors: those that are 0 where it forbids. Its vertices are vertices of the
+polytope. Under a dual in which what a kind forbids is too dear to hold high, the prices of all vertices are those of
+the kind.
+"""
+
+import numpy as np
+
+from divulge.designing.about import MOST, Informed
+from divulge.designing.blends import Blend, Outcomes, Price, blend, listed
+from divulge.designing.counting import Counting
+from divulge.designing.deviating import Deviating
+from divulge.designing.effort import Effort
+from divulge.designing.generation import ceiling_of, chord
+from divulge.designing.gridded import Cascade, Gridded
+from divulge.designing.limits import Classes, Limits
+from divulge.designing.linear import Scoring, solved
+from divulge.designing.master import Dual, refined
+from divulge.designing.methods import CLOSED, LATER, LISTED, SEARCHED
+from divulge.designing.pricing import Exhaustive, Oracle, Problem
+from divulge.designing.utilities import SubConvex
+from divulge.errors import DivulgeError
+
+_DEAR = 64.0
+_RARE = 1e-12
+
+
+def best_within(
+    classes: Classes, utility: SubConvex, limits: Limits, kinds: np.ndarray, effort: Effort, method: str | None = None
+) -> tuple[str, np.ndarray, np.ndarray, float]:
+    """Return (method, weights (M,), lifts (N, M), bound) of the best blend of outcomes of the kinds.
+
+    The kinds are columns of a boolean (N, K): an outcome is 0 outside one of them. Raises Infeasible when none averages
+    to 1 under the tightened float limits.
+    """
+    of = classes.of_secret
+    p, size = classes.probability[of], len(of)
+    counts = None if classes.counts is None else classes.counts[of]
+    apart = Classes(p, np.ones(size, dtype=np.int64), tuple(np.arange(size)[:, None]), counts)
+    start = _some(p, limits, kinds)
+    if limits.trivial or size == 1:
+        return CLOSED, start.weights, start.lifts, 0.0
+    problem = Problem.of(apart, utility, limits)
+    if isinstance(utility, Informed) and not Exhaustive.fits(problem):
+        raise DivulgeError.of(
+            "utility", f"be about at most {MOST} secrets when it is an information about another variable",
+            "the secrets that occur", str(size), "merge secrets, or score decisions by Score(..., about=...).",
+        )  # fmt: skip
+    name = LISTED if Exhaustive.fits(problem) else SEARCHED
+    if method not in (None, name):
+        raise DivulgeError.of("method", f"be {name} for such a utility and alphabet", "it", repr(method))
+    price = _of_all(problem, kinds) if name == LISTED else _of_kinds(problem, kinds, effort)
+    least, center = chord(problem)
+    known = min(least, ceiling_of(problem))
+    found = blend(_valued(start.lifts.T, p, utility), price, limits.capacity, known, center.classes, effort)
+    return name, found.weights, found.lifts, found.bound
+
+
+def _of_all(problem: Problem, kinds: np.ndarray) -> Price:
+    """Return the price of all vertices of the kinds, listed."""
+    vertices, p = Exhaustive(problem).listed(), problem.classes.probability
+    lifts, peaks = vertices.lifts(problem.classes), vertices.peaks()
+    inside = ((lifts > 0) @ ~kinds == 0).any(axis=1)
+    known = Outcomes(lifts[inside], problem.utility.at(p, lifts[inside]), peaks[inside])
+    return listed(known, lambda dual, dear: problem.rounding(Dual(dual, dear)))
+
+
+def _some(p: np.ndarray, limits: Limits, kinds: np.ndarray) -> Blend:
+    """Return any blend of the kinds: silence where one forbids nothing."""
+    if kinds.all(axis=0).any():
+        return Blend(np.ones(1), np.ones((len(p), 1)), 0.0)
+    found = solved(Scoring(np.where(kinds, 0.0, -np.inf), limits, p[None, :], p[None, :])).channel
+    weights = p @ found
+    used = np.flatnonzero(weights > _RARE)
+    lifts = np.where(kinds, found, 0.0)[:, used] / weights[used]
+    return Blend(refined(weights[used], lifts.T), lifts, 0.0)
+
+
+def _of_kinds(problem: Problem, kinds: np.ndarray, effort: Effort) -> Price:
+    """Return the price of all vertices of the kinds."""
+    p, ceiling = problem.classes.probability, ceiling_of(problem)
+    oracle: Oracle = (
+        Counting(problem, effort)
+        if Counting.fits(problem.classes)
+        else Cascade(
+            *(o for most, work in LATER for o in (Deviating(problem, effort, most), Gridded(problem, work, effort)))
+        )
+    )
+
+    def price(dual: np.ndarray, dear: float) -> tuple[Outcomes, float]:
+        dearest = p * (float((dual / p).max()) + _DEAR * ceiling)
+        found, worst = [np.zeros((0, len(p)))], -np.inf
+        for kind in kinds.T:
+            fresh, excess = oracle.price(Dual(np.where(kind, dual, dearest), dear))
+            lifts = fresh.lifts(problem.classes)
+            found.append(lifts[(lifts[:, ~kind] == 0).all(axis=1)])
+            worst = max(worst, excess)
+        return _valued(np.unique(np.concatenate(found), axis=0), p, problem.utility), worst
+
+    return price
+
+
+def _valued(lifts: np.ndarray, p: np.ndarray, utility: SubConvex) -> Outcomes:
+    return Outcomes(lifts, utility.at(p, lifts), lifts.max(axis=1))

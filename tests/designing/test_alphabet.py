@@ -1,0 +1,146 @@
+"""Designs on a given alphabet: against all vertices of the channels, or of the outcomes of each kind."""
+
+import itertools
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import divulge as dv
+from divulge.designing.pricing import Exhaustive
+from divulge.designing.utilities import SUBCONVEX
+
+sys.path.insert(0, str(Path(__file__).parent))
+from test_optimal import KINDS, holds, limits_as_arguments, random_prior
+from vertices import optimum, vertices
+
+
+def best_of_two_outcomes(p: np.ndarray, name: str, low: float, high: float, ratio: float) -> float:
+    """Return the largest utility of a channel with two outcomes: it is convex, so at a vertex of their polytope."""
+    n = len(p)
+    rows, bounds = [*np.eye(n), *-np.eye(n)], [1.0] * n + [0.0] * n
+    for x, z in itertools.product(range(n), repeat=2):
+        own, other = np.eye(n)[x], np.eye(n)[z]
+        if x == z and high < math.inf:  # c <= high q and 1 - c <= high (1 - q)
+            rows, bounds = [*rows, own - high * p, high * p - own], [*bounds, 0.0, high - 1]
+        if x == z and low > 0:
+            rows, bounds = [*rows, low * p - own, own - low * p], [*bounds, 0.0, 1 - low]
+        if x != z and ratio < math.inf:
+            rows, bounds = [*rows, own - ratio * other, ratio * other - own], [*bounds, 0.0, ratio - 1]
+    a, b = np.array(rows), np.array(bounds)
+    best = 0.0
+    for some in itertools.combinations(range(len(a)), n):
+        if abs(np.linalg.det(a[list(some)])) > 1e-9:
+            c = np.linalg.solve(a[list(some)], b[list(some)])
+            if (a @ c <= b + 1e-9).all():
+                best = max(best, SUBCONVEX[name].of(p, np.column_stack([c, 1 - c]).clip(0, 1)))
+    return best
+
+
+@pytest.mark.parametrize("kind", ["pml", "alip", "ldp", "pmc"])
+def test_two_outcomes_are_the_best_two_and_the_bound_is_that_of_any_number(kind: str) -> None:
+    rng = np.random.default_rng(sum(map(ord, kind)))
+    for trial, n in enumerate([2, 3, 3]):
+        p, name = random_prior(rng, n), ["mutual-information", "chi-squared", "total-variation"][trial % 3]
+        guarantees, limits = KINDS[kind](*rng.exponential(0.8, 3) + 0.05)
+        low, high, ratio = limits_as_arguments(limits)
+        found = dv.design(p, *guarantees, utility=name, outcomes=["no", "yes"])
+        free = dv.design(p, *guarantees, utility=name)
+        best = best_of_two_outcomes(p, name, low, high, ratio)
+        assert found.utility == pytest.approx(best, rel=1e-6), (p, guarantees, name)
+        assert found.bound == pytest.approx(free.bound, rel=1e-12)
+        assert set(found.outcomes) <= {"no", "yes"}
+        assert holds(found)
+
+
+@pytest.mark.parametrize("utility", ["mutual-information", "chi-squared", "about"])
+def test_forbidden_outcomes_equal_the_best_mixture_of_the_vertices_that_have_their_zeros(utility: str) -> None:
+    rng = np.random.default_rng(len(utility))
+    for n in (3, 4):
+        p, high = random_prior(rng, n), math.exp(rng.uniform(0.3, 1.5))
+        given = rng.dirichlet(np.ones(2), n)
+        goal: Any = dv.About(given) if utility == "about" else utility
+        banned = [{x} for x in range(n - 1)]
+        names = [(k, copy) for k in range(len(banned)) for copy in range(n)]
+        forbidden = [(x, (k, copy)) for k, copy in names for x in banned[k]]
+        points = vertices(p, 0.0, high, math.inf)
+        points = points[[any(all(v[x] < 1e-9 for x in some) for some in banned) for v in points]]
+        f = SUBCONVEX["mutual-information" if utility == "about" else utility].f
+        if utility == "about":
+            w = p @ given
+            back = (p[:, None] * given / w).T
+            values = iter((f(points[:, :-1] @ back.T) * w).sum(axis=1).tolist())
+            best = _best(p, points, values)
+        else:
+            best = _best(p, points, iter((f(np.maximum(points[:, :-1], 0)) * p).sum(axis=1).tolist()))
+        if best is None:
+            with pytest.raises(dv.DivulgeError, match="never releases what is forbidden"):
+                dv.design(p, dv.PML(math.log(high)), utility=goal, outcomes=names, forbidden=forbidden)
+            continue
+        found = dv.design(p, dv.PML(math.log(high)), utility=goal, outcomes=names, forbidden=forbidden)
+        assert found.utility == pytest.approx(best, rel=1e-8, abs=1e-11)
+        assert found.bound == pytest.approx(best, rel=1e-8, abs=1e-11)
+        assert found.bound >= found.utility
+        assert holds(found)
+        place = {y: j for j, y in enumerate(found.outcomes)}
+        assert all(found.integers[x, place[y]] == 0 for x, y in forbidden if y in place)
+
+
+def _best(p: np.ndarray, points: np.ndarray, values: Any) -> float | None:
+    try:
+        return optimum(p, lambda lifts: np.array([np.full(len(p), next(values)) for _ in lifts]), points, math.inf)
+    except TypeError:  # the linear program has no solution
+        return None
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_prices_of_kinds_agree_with_the_list_of_their_vertices(counts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    prior: Any = dv.Prior.from_counts(rng.integers(1, 60, 9).tolist()) if counts else rng.dirichlet(np.ones(9))
+    forbidden = [(x, (x + 1) % 9) for x in range(9)] + [(x, (x + 4) % 9) for x in range(0, 9, 2)]
+    for guarantees in ([dv.PML(0.8)], [dv.PML(1.2), dv.MaximalLeakage(0.6)]):
+        known = dv.design(prior, *guarantees, forbidden=forbidden)
+        with monkeypatch.context() as patch:
+            patch.setattr(Exhaustive, "fits", classmethod(lambda *_: False))
+            found = dv.design(prior, *guarantees, forbidden=forbidden, time_limit=2)
+        assert (known.method, found.method) == ("enumeration", "column-generation")
+        assert found.bound == pytest.approx(known.bound, rel=1e-8 if counts else 0.05)
+        assert found.utility == pytest.approx(known.utility, rel=1e-3 if counts else 0.05)
+        assert max(found.utility, known.utility) <= min(found.bound, known.bound)
+
+
+def test_scores_and_informations_take_the_same_pairs() -> None:
+    prior, pairs = dv.Prior({"a": "1/2", "b": "1/4", "c": "1/4"}), [("a", "b"), ("c", "a")]
+    for utility in ("hamming", "mutual-information", dv.About([[1, 0], [0, 1], [1, 0]])):
+        found = dv.design(prior, dv.PML(0.4), utility=utility, forbidden=pairs)
+        place = {y: j for j, y in enumerate(found.outcomes)}
+        rows = {x: k for k, x in enumerate("abc")}
+        assert all(y not in place or found.integers[rows[x], place[y]] == 0 for x, y in pairs)
+        assert found.bound >= found.utility
+        assert found.forbidden == tuple(pairs)
+        for row in found.compare().rows[1:]:
+            assert all(row.channel.matrix[rows[x], list(row.channel.outcomes).index(y)] == 0
+                       for x, y in pairs if y in row.channel.outcomes)  # fmt: skip
+    absent = dv.design(dv.Prior(["1/2", "0", "1/2"]), dv.PML(0.5), forbidden=[(1, 0), (0, 2)])
+    assert all(absent.integers[x, absent.outcomes.index(y)] == 0 for x, y in [(1, 0), (0, 2)] if y in absent.outcomes)
+
+
+def test_what_cannot_be_is_refused() -> None:
+    prior = ["1/2", "1/4", "1/4"]
+    for options, words in (
+        ({"forbidden": [(0, 1), (0, 2), (0, 0)]}, "every outcome is forbidden for 0"),
+        ({"forbidden": [(7, 1)]}, "a pair is of the secret 7"),
+        ({"forbidden": [(0, "x")]}, "a pair is and the outcome 'x'"),
+        ({"forbidden": [3]}, "be pairs"),
+        ({"forbidden": [(0, 1), (1, 2), (2, 0)], "method": "counting"}, "`method` must be enumeration"),
+    ):
+        with pytest.raises(dv.DivulgeError, match=words):
+            dv.design(prior, dv.PML(0.5), **options)
+    with pytest.raises(dv.DivulgeError, match="never releases what is forbidden; ldp=1 rules it out at every level"):
+        dv.design(prior, dv.LDP(1), forbidden=[(0, 1), (1, 2), (2, 0)])
+    only = dv.design(prior, dv.PML(0.5), outcomes=["only"])
+    assert (only.channel.shape, list(only.outcomes)) == ((3, 1), ["only"])
+    assert only.utility < 1e-15 < only.gap
