@@ -144,6 +144,9 @@ def test_growth_samples_where_types_are_too_many() -> None:
 
 def test_refuses() -> None:
     channel = dv.Channel([[0.5, 0.5], [0.4, 0.6]])
+    for bad in (3, [], None, "ab", [[1]], [0], [1.5], [True]):
+        with pytest.raises(dv.DivulgeError, match="count"):
+            dv.leakage_growth([0.5, 0.5], channel, bad)
     rng = np.random.default_rng(0)
     for bad in ((channel, 0), (channel, 1.5), (channel, True)):
         with pytest.raises(dv.DivulgeError):

@@ -321,3 +321,13 @@ def test_abs_chi_of_entries_near_the_smallest_doubles_is_finite() -> None:
     rare = dv.Channel([[1e-300, 1.0], [1.0, 1e-300]])
     assert dv.abs_chi(rare, 2).value == pytest.approx(1e150, rel=1e-12)
     assert dv.abs_chi(rare, 1).value == pytest.approx(2.0, rel=1e-12)
+
+
+def test_ternary_chi_of_powers_beyond_doubles_is_finite() -> None:
+    """(E_R |(P - Q) / R|^50)^(1/50) with R = 1e-300 has terms of 1e14700, and is 1e294 / 2 itself."""
+    rare = dv.Channel([[1e-300, 1.0], [0.5, 0.5]])
+    assert dv.ternary_abs_chi(rare, 50).value == pytest.approx(0.5e294, rel=1e-12)
+    assert dv.ternary_abs_chi([[0.5, 0.5], [0.4, 0.6]], 2000).value == pytest.approx(
+        0.25 * 0.4 ** (1 / 2000), rel=1e-12
+    )
+    assert dv.ternary_abs_chi([[0.5, 0.5], [0.0, 1.0]], 2).value == math.inf

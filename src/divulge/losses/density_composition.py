@@ -211,7 +211,7 @@ def leakage_bounds(prior: Any, *releases: Any, unit: Unit = "nats") -> LeakageBo
         later = [each[0][0]]
     ways = {
         "pml of one release, ldp of the others": min(later),
-        "ldp of all releases": -math.log(p + (1.0 - p) * math.exp(-total)) + 0.0,
+        "ldp of all releases": -math.log1p((1.0 - p) * math.expm1(-total)) + 0.0 if p < 1 else 0.0,
         "the rarest secret": -math.log(p) + 0.0,
     }
     leakages = math.fsum(count * maximal_leakage(channel) for channel, count in given.named)
@@ -440,8 +440,8 @@ def leakage_growth(
     """
     rows: list[np.ndarray] = []
     listed: list[bool] = []
-    if not len(counts):
-        raise DivulgeError.of("counts", "name at least one number of releases", "it", "empty")
+    if not np.ndim(counts) == 1 or not len(counts):
+        raise DivulgeError.of("counts", "be a list of at least one number of releases", "it", repr(counts))
     given = _releases(prior, [channel])
     for count in counts:
         repeated = _releases(prior, [(channel, count)])

@@ -190,16 +190,17 @@ def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
     pairs = ordered_pairs(channel.secrets, neighbors)
     adjacent = np.eye(len(rows), dtype=bool)
     adjacent[tuple(pairs.T)] = True
-    best, triple = -1.0, (0, 0, 0)
-    for i, j in pairs[pairs[:, 0] <= pairs[:, 1]].tolist():
-        third = np.flatnonzero(adjacent[i] & adjacent[j])
-        gap = np.abs(rows[i] - rows[j])
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            terms = np.where(gap > 0, gap**alpha * rows[third] ** (1.0 - alpha), 0.0)
-        values = terms.sum(axis=1)
-        if values.max() > best:
-            best, triple = float(values.max()), (i, j, int(third[values.argmax()]))
-    return Worst(best ** (1 / alpha), tuple(channel.secrets[k] for k in triple))
+    best, triple = -math.inf, (0, 0, 0)
+    with np.errstate(divide="ignore", over="ignore"):
+        logs = np.log(rows)
+        shares = (1.0 - alpha) * logs if alpha > 1 else np.zeros_like(logs)
+        for i, j in pairs[pairs[:, 0] <= pairs[:, 1]].tolist():
+            third, apart = np.flatnonzero(adjacent[i] & adjacent[j]), np.flatnonzero(rows[i] != rows[j])
+            gaps = alpha * np.log(np.abs(rows[i] - rows[j])[apart])
+            values = np.logaddexp.reduce(gaps + shares[np.ix_(third, apart)], axis=1)
+            if values.max() > best:
+                best, triple = float(values.max()), (i, j, int(third[values.argmax()]))
+        return Worst(float(np.exp(best / alpha)), tuple(channel.secrets[k] for k in triple))
 
 
 def total_variation(subject: Any, neighbors: Any = None) -> Worst:
