@@ -34,6 +34,65 @@ def test_qif_agrees_on_hundreds_of_channels() -> None:
             assert ours == pytest.approx(theirs, abs=1e-9)
 
 
+def test_qif_agrees_on_gains_losses_and_properties() -> None:
+    import qif
+    from qif import measure
+
+    qif.set_default_type(qif.double)
+    rng = np.random.default_rng(10)
+    for _ in range(200):
+        n, m, actions = (int(v) for v in rng.integers(2, 7, size=3))
+        joint = random_joint(rng, n, m, zeros=float(rng.choice([0.0, 0.3])))
+        p, c, payoffs = joint.prior.floats.copy(), joint.channel.floats.copy(), rng.random((actions, n)) + 0.01
+        group = rng.integers(2, size=n)
+        group[0], group[-1] = 0, 1
+        member = np.array([group == 0, group == 1]).astype(float)
+        gain, cost, side = dv.Gain(payoffs), dv.Cost(payoffs), dv.Gain(member)  # which group the secret is in
+        before, after = dv.before_and_after(joint, gain)
+        risk_before, risk_after = dv.before_and_after(joint, cost)
+        wrong, right = dv.Cost.zero_one(n), dv.Gain.identity(n)
+        guesses = dv.guesswork(joint.prior), dv.guesswork_after(joint).mean()
+        uncertain = dv.entropy(joint.prior, unit="bits"), dv.mutual_information(joint, unit="bits")
+        pairs = [
+            (before, measure.g_vuln.prior(payoffs, p)),
+            (after, measure.g_vuln.posterior(payoffs, p, c)),
+            (dv.additive_leakage(joint, gain), measure.g_vuln.add_leakage(payoffs, p, c)),
+            (dv.leakage(joint, gain), measure.g_vuln.mult_leakage(payoffs, p, c)),
+            (risk_before, measure.l_risk.prior(payoffs, p)),
+            (risk_after, measure.l_risk.posterior(payoffs, p, c)),
+            (dv.additive_leakage(joint, cost), measure.l_risk.add_leakage(payoffs, p, c)),
+            (dv.leakage(joint, cost), measure.l_risk.mult_leakage(payoffs, p, c)),
+            (dv.before_and_after(joint, side)[1], measure.g_vuln.posterior(member, p, c)),
+            (dv.leakage(joint, side), measure.g_vuln.mult_leakage(member, p, c)),
+            (dv.vulnerability(joint.prior, right), measure.bayes_vuln.prior(p)),
+            (dv.leakage(joint, right), measure.bayes_vuln.mult_leakage(p, c)),
+            (dv.additive_leakage(joint, right), measure.bayes_vuln.add_leakage(p, c)),
+            (dv.uncertainty(joint.prior, wrong), measure.bayes_risk.prior(p)),
+            (dv.before_and_after(joint, wrong)[1], measure.bayes_risk.posterior(p, c)),
+            (dv.additive_leakage(joint, wrong), measure.bayes_risk.add_leakage(p, c)),
+            (guesses[0] - guesses[1], measure.guessing.add_leakage(p, c)),
+            (dv.leakage(joint, dv.Cost.guesswork(n)), measure.guessing.mult_leakage(p, c)),
+            (uncertain[0] - uncertain[1], measure.shannon.posterior(p, c)),
+        ]
+        for k, (ours, theirs) in enumerate(pairs):
+            assert ours == pytest.approx(theirs, abs=1e-9), k
+
+
+def test_qif_agrees_in_fractions() -> None:
+    import qif
+    from qif import measure
+
+    rng = np.random.default_rng(11)
+    for _ in range(100):
+        joint = random_joint(rng, 4, 3, exact=True, zeros=0.2)
+        p, c = np.array(joint.p), np.array(joint.c)
+        assert dv.bayes_capacity(joint) == measure.bayes_vuln.mult_capacity(c)
+        assert dv.bayes_vulnerability(joint) == measure.bayes_vuln.posterior(p, c)
+        assert dv.guesswork(joint.prior) == measure.guessing.prior(p)
+        after = measure.g_vuln.posterior(measure.g_vuln.G_id(4, qif.rat), p, c)
+        assert dv.before_and_after(joint, dv.Gain.identity(4))[1] == after
+
+
 def test_qif_agrees_on_capacity_and_ldp() -> None:
     import qif
     from qif import measure
@@ -52,7 +111,7 @@ def test_dit_agrees_on_hundreds_of_joints() -> None:
     import dit
 
     rng = np.random.default_rng(2)
-    for _ in range(200):
+    for _ in range(120):
         n, m = (int(v) for v in rng.integers(2, 5, size=2))
         joint = random_joint(rng, n, m)
         cells = [(f"{x}{y}", joint.matrix[x, y]) for x in range(n) for y in range(m)]
@@ -67,6 +126,50 @@ def test_dit_agrees_on_hundreds_of_joints() -> None:
             ours = dv.renyi_divergence(p, q, order, unit="bits")
             powers = math.fsum((p.floats**order * q.floats ** (1 - order)).tolist())
             assert ours == pytest.approx(math.log2(powers) / (order - 1), abs=1e-9)
+
+
+def test_dit_agrees_on_orders_divergences_and_capacity() -> None:
+    import dit
+
+    def of(probabilities: np.ndarray) -> dit.Distribution:
+        return dit.Distribution([str(i) for i in range(len(probabilities))], probabilities.tolist())
+
+    rng = np.random.default_rng(12)
+    for i in range(120):
+        n, m = (int(v) for v in rng.integers(2, 5, size=2))
+        joint = random_joint(rng, n, m)
+        matrix = joint.matrix
+        both = dit.Distribution([f"{x}{y}" for x in range(n) for y in range(m)], matrix.ravel().tolist())
+        apart = dit.Distribution(both.outcomes, np.outer(joint.prior.floats, joint.outer).ravel().tolist())
+        before, y = of(joint.prior.floats), int(rng.integers(m))
+        behind = of(joint.posteriors[:, y])
+        for order in (0.4, 2, 5):
+            theirs = dit.other.sibson_mutual_information(both, [0], [1], order)
+            assert dv.sibson(joint, order, unit="bits") == pytest.approx(theirs, abs=1e-9)
+        renyi = dit.divergences.renyi_divergence(behind, before, 3)
+        joined = dit.divergences.jensen_shannon_divergence([both, apart])
+        pairs = [
+            (dv.maximal_leakage(joint, unit="bits"), dit.other.maximal_leakage(both, [0], [1])),
+            (dv.renyi_divergence(joint.posterior(y), joint.prior, 3, unit="bits"), renyi),
+            (
+                dv.posterior_divergence(joint, unit="bits")[y],
+                dit.divergences.kullback_leibler_divergence(behind, before),
+            ),
+            (
+                dv.posterior_divergence(joint, "total-variation")[y],
+                dit.divergences.variational_distance(behind, before),
+            ),
+            (dv.f_information(joint, "total-variation"), dit.divergences.variational_distance(both, apart)),
+            (dv.f_information(joint, "hellinger"), 2 * dit.divergences.hellinger_distance(both, apart) ** 2),
+            (dv.f_information(joint, "jensen-shannon", unit="bits"), joined),
+            (dv.f_information(joint, "reverse-kl", unit="bits"), dit.other.lautum_information(both, [[0], [1]])),
+            (2 ** dv.entropy(joint.prior, unit="bits"), dit.other.perplexity(both, [0])),
+        ]
+        for k, (ours, theirs) in enumerate(pairs):
+            assert ours == pytest.approx(float(theirs), abs=1e-9), k
+        if i % 50 == 0:
+            theirs = dit.algorithms.channel_capacity_joint(both, [0], [1])
+            assert dv.capacity(joint, unit="bits").value == pytest.approx(theirs, abs=1e-5)
 
 
 def _reference(joint: dv.Joint, order: float) -> tuple[mpf, mpf]:
