@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -108,3 +109,39 @@ def test_student_t_noise_a_long_way_out(recwarn: pytest.WarningsRecorder) -> Non
     assert m.pml([1e5, -1e160, 1e200]) == pytest.approx([0.7 * 2e-5, 0, 0], abs=1e-9)  # c |x - E X| / y
     assert m.tail(0.01).certified
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("b", [0.01, 30.0])
+def test_cauchy_secrets_and_noise_in_closed_form(b: float) -> None:
+    """The outcome is (1 + b) C for a Cauchy C: pml = log((1 + b)/b) + log(1 + C^2), and E log(1 + C^2) = log 4."""
+    m = dv.NoiseMechanism("student-t", "cauchy()", scale=b, df=1.0)
+    least = math.log((1 + b) / b)
+    mean, information = m.mean_pml(), m.mutual_information()
+    assert abs(mean.value - least - math.log(4)) <= mean.error <= 1e-9
+    assert abs(information.value - least) <= information.error <= 1e-9
+    for threshold in (least + 0.01, least + 7.0):
+        delta = 1 - 2 / math.pi * math.atan(math.sqrt(math.expm1(threshold - least)))
+        found = m.tail(threshold)
+        assert abs(found.value - delta) <= found.error <= 1e-9
+    v = least + math.log1p(math.tan(math.pi / 2 * 0.95) ** 2)
+    found = m.quantile(0.95)
+    assert abs(found.value - v) <= found.error <= 1e-8
+
+
+def test_mean_under_heavy_noise_over_a_light_secret() -> None:
+    m = dv.NoiseMechanism("student-t", "laplace()", scale=100.0, df=1.0)
+    assert m.mean_pml().error < 1e-8
+    assert m.mean_pml().value == pytest.approx(math.log(4), abs=1e-3)  # the noise alone: log(1 + C^2)
+
+
+def test_mean_where_the_best_secret_changes_between_values() -> None:
+    m = dv.NoiseMechanism("laplace", "values(0:0.2, 1:0.5, 2.7182818:0.3)", scale=0.4)
+    x, cuts = m.secret.values, [-30.0, 0.0, 0.5, 1.0, 1.8591409, 2.7182818, 35.0]
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    total = 0.0
+    for a, b in pairwise(cuts):
+        y = (a + b) / 2 + (b - a) / 2 * nodes
+        given = np.exp(-np.abs(y[:, None] - x) / 0.4) / 0.8
+        f = given @ m.secret.probabilities
+        total += (b - a) / 2 * float(weights @ (f * np.log(given.max(axis=1) / f)))
+    assert abs(m.mean_pml().value - total) <= m.mean_pml().error + 1e-12

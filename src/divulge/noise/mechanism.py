@@ -138,7 +138,8 @@ class NoiseMechanism:
         inside = (at >= self.secret.low) & (at <= self.secret.high)
         safe = np.where(inside, at, law.center(point))
         log_ratio = law.log_given(np.broadcast_to(point, safe.shape), safe) - law.log_outcome(point)[0]
-        value = np.where(inside, self.secret.density(at) * np.exp(log_ratio), 0.0)
+        before = self.secret.density(at)
+        value = np.where(inside & (before > 0), np.exp(log_ratio + np.log(np.where(before > 0, before, 1.0))), 0.0)
         return float(value[0]) if np.ndim(x) == 0 else value.reshape(np.shape(x))
 
     def posterior_atoms(self, y: float) -> dict[float, float]:

@@ -85,7 +85,10 @@ def points(mechanism: "NoiseMechanism") -> np.ndarray:
             )  # fmt: skip
         steps = math.ceil((law.low - first) / noise.step)
         return law.low + noise.step * np.arange(-steps, math.ceil((last - law.low) / noise.step) + 1)
-    low, high = max(law.low, first), min(law.high, last)
+    if math.isfinite(law.low) and math.isfinite(law.high):
+        low, high = law.low, law.high
+    else:
+        low, high = (float(v) for v in mechanism.secret.continuous.ppf([0.01, 0.99]))
     scale = min(noise.parameters.get("scale", 1.0), last - first)
     coarse = 1 if isinstance(law, FiniteLaw) or getattr(law, "closed", None) else 4  # else costly: be sparing
     above, below = (np.geomspace(0.05 * scale, max(far, scale), 48 // coarse) for far in (last - high, low - first))
@@ -97,6 +100,7 @@ def points(mechanism: "NoiseMechanism") -> np.ndarray:
         jumps = np.zeros(1) if noise.jumps is None else noise.jumps(last - first)
         if len(law.locations) * len(jumps) <= _MOST_MARKS:
             parts.append((law.locations[:, None] + jumps[None, :]).ravel())
+            parts.append((law.locations[1:] + law.locations[:-1]) / 2)  # where the best secret changes
     y = np.unique(np.concatenate(parts))
     return y[(y >= first) & (y <= last)]
 
@@ -117,20 +121,22 @@ def mean(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray]) -> 
         p = np.exp(law.log_density(y))
         value = f(y)
         return Estimate(math.fsum((p * value).tolist()), 1e-15 * len(y) * max(1.0, float(np.abs(value).max())))
-    largest = 0.0
+    largest, middle = 0.0, (y[0] + y[-1]) / 2
+    scale = min(mechanism.noise.parameters.get("scale", 1.0), float(np.ptp(y)))
 
-    def integrand(at: np.ndarray) -> np.ndarray:
+    def integrand(u: np.ndarray) -> np.ndarray:  # over u, y = middle + scale sinh(u): heavy tails are short in u
         nonlocal largest
-        p = np.exp(law.log_density(at.ravel()))
+        at, stretch = middle + scale * np.sinh(u.ravel()), scale * np.cosh(u.ravel())
+        p = np.exp(law.log_density(at))
         with np.errstate(invalid="ignore"):
-            value = np.where(p > 0, f(at.ravel()), 0.0)
+            value = np.where(p > 0, f(at), 0.0)
         largest = max(largest, float(np.abs(value).max(initial=0.0)))
-        return np.stack([p, p * value]).reshape(2, *at.shape)
+        return (np.stack([p, p * value]) * stretch).reshape(2, *u.shape)
 
     # The density is integrated along with the rest: the mass that is missed, where peaks are narrower than the
     # distance between doubles, can hold at most the largest value that was met.
     inner = 0.0 if isinstance(law, FiniteLaw) else _mean_error(law, y)
-    value, error = quadrature.adaptive(integrand, y, max(1e-11, inner), allowance(law))
+    value, error = quadrature.adaptive(integrand, np.arcsinh((y - middle) / scale), max(1e-11, inner), allowance(law))
     missed = abs(1.0 - float(value[0])) + float(error[0])
     return Estimate(float(value[1]), float(error[1]) + missed * largest + 2 * inner + 1e-14 * max(1.0, largest))
 
