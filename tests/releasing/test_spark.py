@@ -122,6 +122,20 @@ def test_moments_are_the_same_in_any_zone(spark: Any, tmp_path: Path) -> None:
     assert dv.estimate_frequencies(receipt.table, receipt).rows == 4
 
 
+def test_moments_keep_their_zone(spark: Any, tmp_path: Path) -> None:
+    moments = pa.array([0, 3_600_000_000, 0, 0], pa.timestamp("us", tz="Asia/Tokyo"))
+    table = pa.table({"x": ["a", "b", "a", "b"], "then": moments, "clock": moments.cast(pa.timestamp("us"))})
+    pq.write_table(table, tmp_path / "table.parquet")
+    coin, name = dv.mechanisms.randomized_response(["a", "b"], 1.0), "spark.sql.parquet.outputTimestampType"
+    before = spark.conf.get(name)
+    dv.release(tmp_path / "table.parquet", tmp_path / "out", column="x", mechanism=coin, engine="spark")
+    out = pq.read_table(tmp_path / "out")
+    assert spark.conf.get(name) == before
+    for column in ("then", "clock"):
+        assert str(out.schema.field(column).type).partition("tz")[1] == ("tz" if column == "then" else "")
+        assert sorted(out[column].to_pylist()) == sorted(table[column].to_pylist())
+
+
 def test_the_command_line_with_spark(spark: Any, folder: Path, mechanism: dv.Channel, tmp_path: Path) -> None:
     dv.write_channel(mechanism, tmp_path / "mechanism.json")
     known = ("--mechanism", str(tmp_path / "mechanism.json"))

@@ -140,6 +140,18 @@ def engine(table: Any) -> "Engine":
     return Engine(source, run, frame, reread)
 
 
+@contextmanager
+def _zones_kept(session: Any) -> Generator[None]:
+    """Let the session write moments as moments: its default, INT96, is read back as a time of day in no zone."""
+    name = "spark.sql.parquet.outputTimestampType"
+    before = session.conf.get(name)
+    session.conf.set(name, "TIMESTAMP_MICROS")
+    try:
+        yield
+    finally:
+        session.conf.set(name, before)
+
+
 def _write(frame: Any, plan: Plan, temporary: Path) -> None:
     """Write the released rows as a folder of Parquet files, in one pass over the frame."""
     types = require("pyspark.sql.pandas.types", "spark")
@@ -156,7 +168,8 @@ def _write(frame: Any, plan: Plan, temporary: Path) -> None:
 
     picked = frame.select(*(quoted(name) for name in wanted))
     try:
-        picked.mapInArrow(released, types.from_arrow_schema(schema)).write.parquet(temporary.as_uri())
+        with _zones_kept(frame.sparkSession):
+            picked.mapInArrow(released, types.from_arrow_schema(schema)).write.parquet(temporary.as_uri())
     except Exception as error:  # whatever Spark raises, the rows without a secret are the likeliest cause: count them
         with _working(NAME):
             _faults(frame, plan).refuse()
