@@ -229,6 +229,14 @@ def test_dp_accounting_agrees_pair_by_pair():
             assert ours.delta(epsilon) == pytest.approx(theirs.get_delta_for_epsilon(epsilon), abs=2e-5)
 
 
+def test_both_parts_of_a_pair_have_the_unit() -> None:
+    c = channel(2)
+    for variant, parts in ((dv.mean_concentrated, ("mu", "tau", "tau_lower")), (dv.truncated_cdp, ("xi", "rho"))):
+        nats, bits = variant(c), variant(c, unit="bits")
+        for part in parts:
+            assert getattr(bits, part) * math.log(2) == pytest.approx(getattr(nats, part), rel=1e-15)
+
+
 @pytest.mark.parametrize("unit", ["nats", "bits"])
 def test_units(unit):
     c, scale = channel(1), {"nats": 1.0, "bits": math.log(2)}[unit]

@@ -84,7 +84,8 @@ def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
     Returns
     -------
     Worst
-        In [0, +inf], an upper bound, and `.lower` one from below. Between two atoms the trade-off is linear and the
+        In [0, +inf], a distance between normal distributions and so without a unit; an upper bound, and `.lower` one
+        from below. Between two atoms the trade-off is linear and the
         Gaussian one convex, so atoms decide and the two are equal. A bounded continuous loss lies between its own tests
         at 20001 thresholds and the atoms that no pair with the same cells is harder to tell apart than; a sampled
         mechanism is also below the one that it samples. A `DistributionPair` without largest loss has no upper bound

@@ -238,7 +238,7 @@ def f_divergence(
 class MeanConcentrated:
     """(mu, tau): the mean loss is at most mu, and the loss minus its mean is tau-sub-Gaussian; the pairs of either.
 
-    No tau below `tau_lower` does.
+    No tau below `tau_lower` does. Both are in [0, +inf], and in the unit of the loss.
 
     Examples
     --------
@@ -254,7 +254,7 @@ class MeanConcentrated:
     tau_lower: float
 
 
-def mean_concentrated(subject: Any, neighbors: Any = None) -> MeanConcentrated:
+def mean_concentrated(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> MeanConcentrated:
     """Return mean-concentrated DP: the largest mean, in nats, and the least tau, from above, with a bound from below.
 
     tau^2 = sup over l != 0 of 2 log E_P[e^(l (L - E L))] / l^2, between bounds about 1e-9 apart, relatively, for
@@ -272,8 +272,8 @@ def mean_concentrated(subject: Any, neighbors: Any = None) -> MeanConcentrated:
     >>> found.mu, found.tau
     (0.125, 0.5)
     """
-    mean = worst(subject, lambda loss: loss.mean(), neighbors)
-    tau = worst_bracket(subject, sub_gaussian, neighbors)
+    mean = _in(unit, worst(subject, lambda loss: loss.mean(), neighbors))
+    tau = _in(unit, worst_bracket(subject, sub_gaussian, neighbors))
     return MeanConcentrated(mean.value, tau.value, mean.pair, tau.pair, tau.lower)
 
 
@@ -356,8 +356,13 @@ class CappedCurve:
     rho_pair: Any
 
 
-def truncated_cdp(subject: Any, neighbors: Any = None) -> CappedCurve:
+def truncated_cdp(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> CappedCurve:
     """Return truncated CDP in the sense of Colisson: the least (xi, rho), in nats; xi is pure DP, rho that of zCDP.
+
+    Returns
+    -------
+    CappedCurve
+        xi and rho in [0, +inf]; rho is an upper bound, as in `zcdp_rho`.
 
     Examples
     --------
@@ -365,7 +370,7 @@ def truncated_cdp(subject: Any, neighbors: Any = None) -> CappedCurve:
     >>> truncated_cdp(RandomizedResponse(epsilon=1.0)).xi
     1.0
     """
-    pure, rho = worst(subject, lambda loss: loss.renyi(math.inf), neighbors), zcdp_rho(subject, 0.0, neighbors)
+    pure, rho = renyi_dp(subject, math.inf, neighbors, unit), zcdp_rho(subject, 0.0, neighbors, unit=unit)
     return CappedCurve(max(0.0, pure.value), rho.value, pure.pair, rho.pair)
 
 
