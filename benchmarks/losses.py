@@ -3,26 +3,15 @@
 Run `python benchmarks/losses.py`. Both sides get the same rows in one run; the ratio is their time over ours.
 """
 
-import math
-import time
 from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as peer
+from timing import timed
 
 import divulge as dv
-
-
-def timed(run: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Return (least seconds of a run, its answer)."""
-    best, answer = math.inf, None
-    for _ in range(repeats):
-        start = time.perf_counter()
-        answer = run()
-        best = min(best, time.perf_counter() - start)
-    return best, answer
 
 
 def random_rows(n: int, m: int, seed: int = 0) -> np.ndarray:

@@ -4,28 +4,17 @@ Run `python benchmarks/noise.py`. The peers evaluate the definition; the ratio i
 """
 
 import math
-import time
 from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import mpmath as mp
 import numpy as np
 from scipy import integrate, stats
+from timing import timed
 
 import divulge as dv
 
 VALUES, WEIGHTS, SCALE = (0.0, 0.5, 1.0), (0.495, 0.01, 0.495), 0.3
-
-
-def timed(run: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Return (least seconds of a run, its answer)."""
-    best, answer = math.inf, None
-    for _ in range(repeats):
-        start = time.perf_counter()
-        answer = run()
-        best = min(best, time.perf_counter() - start)
-    return best, answer
 
 
 def mechanism(records: int = 1) -> dv.NoiseMechanism:
