@@ -70,6 +70,13 @@ def test_what_is_shown_fits_a_screen_and_holds_no_addresses(name: str) -> None:
     assert html.count("<t") == html.count("</t")
 
 
+@pytest.mark.parametrize("name", ["Audit", "Comparison", "Report"])
+def test_what_has_a_table_shows_it_in_a_notebook(name: str) -> None:
+    shown = MADE[name]("1/2")._repr_html_()
+    numbers = {"Audit": "<td>inf</td>", "Comparison": "<td>12/7</td>", "Report": "srcdoc="}
+    assert numbers[name] in shown
+
+
 def test_the_name_of_an_adversary_cannot_be_changed() -> None:
     for one in (dv.Gain.identity(2), dv.Cost.guesswork(2)):
         with pytest.raises(AttributeError):

@@ -1,5 +1,6 @@
 """Two mechanisms side by side: who is safer against whom."""
 
+import html
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.joint import Joint
 from divulge.model.record import Record
-from divulge.model.shown import number, text_table
+from divulge.model.shown import Table, html_table, number, printable_lines, text_table
 from divulge.units import Unit
 
 CHANNEL_MEASURES: dict[str, Any] = {
@@ -99,12 +100,22 @@ class Comparison(Record):
         }
 
     def __repr__(self) -> str:
+        return "\n".join([*self._verdicts(), text_table(*self._table())])
+
+    def _repr_html_(self) -> str:
+        verdicts = html.escape(printable_lines("\n".join(self._verdicts())))
+        return f"<pre>{verdicts}</pre>{html_table(*self._table())}"
+
+    def _verdicts(self) -> list[str]:
+        """Return what stands above the table of measures."""
         lines: list[str] = []
         for name, pair in (("average_case", self.average_case), ("max_case", self.max_case)):
             lines.append(f"{name.replace('_', '-')} adversaries: {_VERDICTS[self.safer(name)]}")
             lines += [_sentence(one, *names) for one, names in _failed(pair)]
-        lines.append(f"measures (logarithms in {self.unit}; smaller is safer):")
-        return "\n".join([*lines, text_table(list(self.measures), "AB", list(self.measures.values()))])
+        return [*lines, f"measures (logarithms in {self.unit}; smaller is safer):"]
+
+    def _table(self) -> Table:
+        return list(self.measures), "AB", list(self.measures.values())
 
 
 def _failed(pair: tuple[Refinement, Refinement]) -> list[tuple[Refinement, tuple[str, str]]]:

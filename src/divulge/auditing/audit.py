@@ -1,5 +1,6 @@
 """Does a release keep what it claims? Bounds from the data alone, or a test of the data against a known mechanism."""
 
+import html
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from divulge.model.convert import as_channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.record import Record
+from divulge.model.shown import html_table, printable
 from divulge.releasing.counting import EngineName, contingency
 from divulge.releasing.receipt import Receipt
 from divulge.units import Unit, nats_per
@@ -190,10 +192,26 @@ class Audit(Record):
 
     def __repr__(self) -> str:
         lines = [
-            f"audit of {self.rows:,} rows, all bounds at {self.confidence:.0%} confidence (nats; ratios for lifts)"
+            f"{name:>16}  {b.lower:.4g} <= . <= {b.upper:.4g}   (plug-in estimate {b.estimate:.4g})"
+            for name, b in self.measures.items()
         ]
-        for name, b in self.measures.items():
-            lines.append(f"{name:>16}  {b.lower:.4g} <= . <= {b.upper:.4g}   (plug-in estimate {b.estimate:.4g})")
+        return "\n".join([self._head, *lines, *self._verdicts])
+
+    def _repr_html_(self) -> str:
+        bounds = [[b.lower, b.upper, b.estimate] for b in self.measures.values()]
+        table = html_table(list(self.measures), ["at least", "at most", "plug-in (biased up)"], bounds)
+        return "".join(
+            [f"<p>{self._head}</p>{table}", *(f"<p>{html.escape(printable(line))}</p>" for line in self._verdicts)]
+        )
+
+    @property
+    def _head(self) -> str:
+        return f"audit of {self.rows:,} rows, all bounds at {self.confidence:.0%} confidence (nats; ratios for lifts)"
+
+    @property
+    def _verdicts(self) -> list[str]:
+        """What stands below the table of measures."""
+        lines: list[str] = []
         if self.claim is not None:
             lines.append(f"claim {self.claim}: {'VIOLATED' if self.violated else 'not refuted'}")
         if self.known is not None:
@@ -201,7 +219,7 @@ class Audit(Record):
             lines.append(
                 f"rows {'conform' if fit.conforms else 'DO NOT conform'} to the mechanism: p = {fit.p_value:.4g}"
             )
-        return "\n".join(lines + [f"note: {note}" for note in self.notes])
+        return lines + [f"note: {note}" for note in self.notes]
 
 
 def audit(

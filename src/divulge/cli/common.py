@@ -13,7 +13,7 @@ import typer
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.model.shown import printable
+from divulge.model.shown import printable, printable_lines
 from divulge.units import Unit
 
 UnitOption = Annotated[Unit, typer.Option("--unit", help="Unit of everything logarithmic.")]
@@ -61,16 +61,12 @@ def emit(found: Any) -> None:
 
 def say(message: str) -> None:
     """Print lines for people on standard output; labels come from data, so control characters are written out."""
-    print(_harmless(message))
+    print(printable_lines(message))
 
 
 def note(message: str) -> None:
     """Print a message for people on standard error."""
-    print(_harmless(message), file=sys.stderr)
-
-
-def _harmless(message: str) -> str:
-    return "\n".join(map(printable, message.split("\n")))
+    print(printable_lines(message), file=sys.stderr)
 
 
 def number(value: Any, digits: int = 4) -> str:

@@ -41,6 +41,8 @@ class Score:
     >>> close = dv.Score(lambda x, y: abs(x - y) <= 1, name="within one")  # 1 covers 0, 1, 2 and 3 covers 2, 3, 4
     >>> round(dv.design(dv.Prior.uniform(5), dv.LDP(1), utility=close).utility, 6)  # (1 + 4 e / (1 + e)) / 5
     0.784847
+    >>> close
+    Score 'within one' by a function: the most on average
     """
 
     of: Any
@@ -48,6 +50,12 @@ class Score:
     worst: bool = False
     about: Any = None
     name: str = "score"
+
+    def __repr__(self) -> str:
+        of = "a function" if callable(self.of) else "a table"
+        whose = "for the worst secret" if self.worst else "on average"
+        about = "" if self.about is None else ", about another variable"
+        return f"Score {self.name!r} by {of}: the {'least' if self.least else 'most'} {whose}{about}"
 
     @property
     def sign(self) -> float:

@@ -30,6 +30,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def printable_lines(text: str) -> str:
+    """Return `printable` text that keeps its ends of lines."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def number(value: Any) -> str:
     """Return a number as people write it: fractions as they are while short, floats with 6 digits."""
     if isinstance(value, Fraction):
