@@ -134,7 +134,7 @@ CHANNELS: dict[str, tuple[str, bytes, str]] = {
     "no suffix": ("channel", b"x,a\np,1\n", ".csv"),
 }
 
-PRIORS: dict[str, tuple[str, bytes, str]] = {
+PRIORS: dict[str, tuple[str, bytes | None, str]] = {
     "off 1": ("p.csv", b"x,p\np,0.5\nq,0.4\n", "0.9"),
     "three columns": ("p.csv", b"x,p,n\np,0.5,1\nq,0.5,1\n", "two columns"),
     "other secrets": ("p.csv", b"x,p\np,0.5\nz,0.5\n", "'q'"),
@@ -146,10 +146,37 @@ PRIORS: dict[str, tuple[str, bytes, str]] = {
     "empty object": ("p.json", b"{}", "at least one"),
     "archive": ("p.npz", npz(matrix=[1.0]), "archive"),
     "deep": ("p.json", b'{"p": ' + b"[" * 100_000, "deep"),
-    "missing column": ("p.parquet:none", b"", "'none'"),
-    "other values": ("p.parquet:x", b"", "secrets of the channel"),
-    "missing table": ("none.parquet:x", b"", "no such file"),
-    "missing file": ("none.csv", b"", "no such file"),
+    "nan": ("p.csv", b"x,p\np,nan\nq,1\n", "is nan"),
+    "infinite": ("p.csv", b"x,p\np,inf\nq,1\n", "is inf"),
+    "word": ("p.csv", b"x,p\np,half\nq,0.5\n", "no number"),
+    "boolean word": ("p.csv", b"x,p\np,True\nq,False\n", "no number"),
+    "division by zero": ("p.csv", b"x,p\np,1/0\nq,1\n", "denominator 0"),
+    "ragged": ("p.csv", b"x,p\np,0.5\nq\n", "line 3"),
+    "empty": ("p.csv", b"", "empty"),
+    "header alone": ("p.csv", b"x,p\n", "p.csv"),
+    "undecodable": ("p.csv", b"x,p\np,\xff\nq,1\n", "UTF-8"),
+    "rubbish csv": ("p.csv", RUBBISH, "p.csv"),
+    "long number": ("p.csv", b"x,p\np,1/" + b"9" * 5000 + b"\nq,0\n", "5002 characters"),
+    "not json": ("p.json", b"{'p': 1}", "line 1, column 2"),
+    "json null": ("p.json", b"null", "null"),
+    "json boolean": ("p.json", b'{"p": true, "q": false}', "boolean"),
+    "json NaN": ("p.json", b'{"p": NaN, "q": 1}', "NaN"),
+    "json duplicate key": ("p.json", b'{"p": 0.5, "p": 0.5}', "twice"),
+    "json huge integer": ("p.json", b'{"p": 1' + b"0" * 100_000 + b', "q": 0}', "characters"),
+    "rubbish json": ("p.json", RUBBISH, "p.json"),
+    "rubbish npy": ("p.npy", RUBBISH, "p.npy"),
+    "pickled npy": ("p.npy", npy([0.5, 0.5], pickled=True), "pickle"),
+    "a pickle": ("p.npy", pickle.dumps([0.5, 0.5]), "pickle"),
+    "matrix npy": ("p.npy", npy(np.eye(2)), "axes"),
+    "boolean npy": ("p.npy", npy([True, False]), "bool"),
+    "rubbish parquet": ("p.parquet", RUBBISH, "p.parquet"),
+    "null parquet": ("p.parquet", table({"x": ["p", "q"], "p": [1.0, None]}), "p.parquet"),
+    "rubbish arrow": ("p.arrow", RUBBISH, "p.arrow"),
+    "unknown suffix": ("p.xlsx", RUBBISH, ".csv"),
+    "missing column": ("p.parquet:none", None, "'none'"),
+    "other values": ("p.parquet:x", None, "secrets of the channel"),
+    "missing table": ("none.parquet:x", None, "no such file"),
+    "missing file": ("none.csv", None, "no such file"),
 }
 
 
@@ -186,9 +213,11 @@ def test_a_bad_prior_is_refused(case: str, tmp_path: Path) -> None:
     channel = tmp_path / "c.csv"
     channel.write_text("x,a,b\np,0.5,0.5\nq,0.25,0.75\n")
     (tmp_path / "p.parquet").write_bytes(table({"x": ["other", "p"], "n": [1, 2]}))
-    if content:
+    if content is not None:
         (tmp_path / name).write_bytes(content)
     assert_refused(["measure", str(channel), "--prior", str(tmp_path / name)], name.partition(":")[0], words)
+    with pytest.raises(dv.DivulgeError):
+        dv.Joint(dv.read_prior(str(tmp_path / name)), dv.read_channel(channel))
 
 
 TABLES: dict[str, tuple[str, bytes, str]] = {
@@ -205,6 +234,11 @@ TABLES: dict[str, tuple[str, bytes, str]] = {
     "parquet without rows": ("t.parquet", table({"secret": [], "released": []}), "no rows"),
     "rubbish parquet": ("t.parquet", RUBBISH, "t.parquet"),
     "json": ("t.json", b"{}", "CSV"),
+    "ragged": ("t.csv", b"secret,released\n1,2\n3\n", "line 3"),
+    "rubbish csv": ("t.csv", RUBBISH, "t.csv"),
+    "cut parquet": ("t.parquet", table({"secret": [1], "released": [1]})[:40], "t.parquet"),
+    "rubbish arrow": ("t.arrow", RUBBISH, "t.arrow"),
+    "unknown suffix": ("t.xlsx", RUBBISH, "t.xlsx"),
 }
 
 
@@ -223,7 +257,12 @@ def test_a_bad_table_is_refused(case: str, tmp_path: Path) -> None:
 def test_a_path_without_a_file_is_refused(make: Callable[[Path], None], suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"c{suffix}"
     make(path)
-    assert_refused(["measure", str(path)], path.name, "folder" if path.exists() else "no such file")
+    words = "folder" if path.exists() else "no such file"
+    assert_refused(["measure", str(path)], path.name, words)
+    (tmp_path / "good.json").write_bytes(matrix([[1.0]]))
+    assert_refused(["measure", str(tmp_path / "good.json"), "--prior", str(path)], path.name, words)
+    if suffix in (".csv", ".parquet", ".arrow"):
+        assert_refused(["measure", "--data", str(path), "--secret", "a", "--released", "b"], path.name, words)
 
 
 @pytest.mark.parametrize(
