@@ -159,3 +159,20 @@ def test_each_measure_answers_in_bits() -> None:
         assert measure(joint, unit="bits") == pytest.approx(measure(joint) / math.log(2), rel=1e-14)
     for family in (dv.sibson, dv.arimoto, dv.alpha_leakage, dv.maximal_alpha_leakage):
         assert family(joint, 2, unit="bits") == pytest.approx(family(joint, 2) / math.log(2), rel=1e-13)
+
+
+@FEW
+@given(joints())
+def test_pairs_of_epsilon_and_delta_are_the_tail(joint: dv.Joint) -> None:
+    for variable in (dv.pml(joint), dv.pmc(joint)):
+        pairs = variable.pairs()
+        assert (np.diff(pairs[:, 0]) > 0).all()
+        assert pairs[-1].tolist() == [variable.max(), 0.0]
+        for epsilon, delta in pairs.tolist():
+            assert delta == pytest.approx(variable.tail(epsilon), abs=1e-15)
+            assert variable.epsilon(min(delta * (1 + 1e-12), 1.0)) <= max(epsilon, 0.0)
+        for delta in (0.0, 1e-20, 0.1, 0.5, 1.0):
+            assert variable.tail(variable.epsilon(delta)) <= delta
+        assert variable.epsilon(0) == variable.max()
+        with pytest.raises(dv.DivulgeError, match="delta"):
+            variable.epsilon(math.nan)

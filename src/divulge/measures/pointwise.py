@@ -36,8 +36,8 @@ class Pointwise(Tabled, Record):
     >>> cost = Pointwise("pmc", np.array([0.5, 2.0]), np.array([0.75, 0.25]), ("low", "high"))
     >>> cost.max(), cost.argmax(), cost.mean(), cost.tail(1.0)
     (2.0, 'high', 0.875, 0.25)
-    >>> cost.quantile(0.75), cost["high"]
-    (0.5, 2.0)
+    >>> cost.quantile(0.75), cost["high"], cost.epsilon(0.25), cost.pairs().tolist()
+    (0.5, 2.0, 0.5, [[0.5, 0.25], [2.0, 0.0]])
     """
 
     name: str
@@ -89,6 +89,24 @@ class Pointwise(Tabled, Record):
         if not threshold == threshold:
             raise DivulgeError.of("threshold", "be a number", "it", "NaN")
         return float(min(1.0, math.fsum(self.probabilities[self.values <= threshold].tolist())))
+
+    def pairs(self) -> np.ndarray:
+        """Return (epsilon, delta) for each value, rising, shape (K, 2): value <= epsilon but with probability delta.
+
+        The raw tail: `tail_envelope` is what survives post-processing.
+        """
+        taken, at = np.unique(self.values, return_inverse=True)
+        masses = np.bincount(at, self.probabilities, minlength=len(taken))
+        above = np.append(np.cumsum(masses[:0:-1])[::-1], 0.0)
+        return np.column_stack([taken, np.minimum(above, 1.0)])
+
+    def epsilon(self, delta: float) -> float:
+        """Return the least epsilon >= 0 with P(value > epsilon) <= delta, for delta in [0, 1]: the twin of `tail`."""
+        if not 0 <= delta <= 1:
+            raise DivulgeError.of("delta", "be in [0, 1]", "it", str(delta))
+        taken, above = self.pairs().T
+        enough = [0.0, *taken[above <= delta * (1 + 1e-12)].tolist()]
+        return next(v for v in enough if self.tail(v) <= delta)
 
     def quantile(self, p: float) -> float:
         """Return the smallest v with P(value <= v) >= p, for p in [0, 1]."""
