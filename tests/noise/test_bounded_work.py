@@ -35,7 +35,8 @@ def test_far_out_a_heavy_tailed_secret_keeps_its_density(y: float) -> None:
 @pytest.mark.parametrize("secret", ["uniform(-1, 1)", "normal(0, 1)", "gamma(0.3)", "cauchy()"])
 def test_staircase_noise_is_a_sum_of_masses(secret: str) -> None:
     m = NoiseMechanism("staircase", secret, scale=0.5)
-    x, z = m.secret.continuous, m.noise.jumps(400.0)  # type: ignore[misc]
+    x, r = m.secret.continuous, m.noise.radii(400.0)  # type: ignore[misc]
+    z = np.concatenate([-r[::-1], r])
     level = np.exp(m.noise.log_density((z[1:] + z[:-1]) / 2))
     for y in (-30.0, -1.5, 0.3, 2.7):
         mass = x.cdf(y - z[:-1]) - x.cdf(y - z[1:])

@@ -9,7 +9,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.noise.law import FiniteLaw
 from divulge.noise.laws import AnyLaw
-from divulge.noise.outcomes import Estimate, allowance, below, points
+from divulge.noise.outcomes import Estimate, allowance, below, pieces, points
 from divulge.noise.ranges import Range, Side, Values, between, leakage, values
 from divulge.noise.several import MeanLaw
 
@@ -68,21 +68,22 @@ class Cells:
 def certified(mechanism: "NoiseMechanism") -> bool:
     """Whether the ranges of all cells are proved and their masses are sums: no integral and no grid is relied on."""
     law, noise = mechanism.law, mechanism.noise
-    known = noise.step is not None or noise.jumps is not None or _has_ranges(mechanism)
+    known = noise.step is not None or _has_ranges(mechanism)
     return isinstance(law, FiniteLaw) and law.bounded and known
 
 
 def _has_ranges(mechanism: "NoiseMechanism") -> bool:
     """Whether proofs bound the leakage between outcomes well; of unbounded secrets they know too little."""
     noise, law = mechanism.noise, mechanism.law
-    return law.bounded and (noise.log_concave or math.isfinite(noise.steepest))
+    return law.bounded and (noise.log_concave or math.isfinite(noise.steepest) or noise.radii is not None)
 
 
 def _mass_error(mechanism: "NoiseMechanism") -> float:
     """Return how far off the mass of any set of few cells may be."""
     law = mechanism.law
     if isinstance(law, FiniteLaw):
-        return 0.0
+        sure = pieces(law)
+        return 0.0 if sure is None else float(sure[2].sum()) + abs(1 - math.fsum(sure[1].tolist()))
     return law.mass_error() if isinstance(law, MeanLaw) else 1e-11
 
 
@@ -130,27 +131,29 @@ def _seen(left: Values, mid: Values, right: Values) -> Range:
         return np.nan_to_num(seen.min(axis=0) - off), np.nan_to_num(seen.max(axis=0) + off, nan=math.inf)
 
 
-def _single(mechanism: "NoiseMechanism", side: Side) -> Cells:
-    """Each lattice outcome, or each piece between two jumps, is a cell of one leakage."""
-    y, law = points(mechanism), mechanism.law
+def _single(mechanism: "NoiseMechanism", side: Side) -> Cells | None:
+    """Each lattice outcome, or each piece between two jumps, is a cell of one leakage; None where there are no such."""
+    law = mechanism.law
     if mechanism.noise.step is not None:
-        p = np.exp(law.log_density(y))
-        at, masses = y, np.stack([np.stack([0 * p, p]), np.zeros((2, len(p)))])
+        y = points(mechanism)
+        mass = np.exp(law.log_density(y))
+    elif (sure := pieces(law)) is not None:
+        y, mass, _ = sure
     else:
-        at, every = (y[1:] + y[:-1]) / 2, _masses(mechanism, y)
-        masses = np.stack([every[:, :-1], every[:, 1:]], axis=1)
-    found, nothing = leakage(law, side, at), np.zeros(len(at))
-    where = Values(at, nothing, nothing[:, None], nothing, nothing)
-    return Cells(where, where, where, masses[0], masses[1], found, found, np.ones(len(at), dtype=bool))
+        return None
+    found, nothing = leakage(law, side, y), np.zeros(len(y))
+    where = Values(y, nothing, nothing[:, None], nothing, nothing)
+    ends = np.stack([nothing, mass])
+    return Cells(where, where, where, ends, 0 * ends, found, found, np.ones(len(y), dtype=bool))
 
 
 def _first_cells(mechanism: "NoiseMechanism", side: Side) -> Cells:
     """Return the cells every question begins with; kept on the mechanism."""
     kept: dict[str, Cells] = mechanism.__dict__.setdefault("_cells", {})
     if side not in kept:
-        noise = mechanism.noise
-        if noise.step is not None or (noise.jumps is not None and isinstance(mechanism.law, FiniteLaw)):
-            kept[side] = _single(mechanism, side)
+        single = _single(mechanism, side)
+        if single is not None:
+            kept[side] = single
         else:
             y = _nodes(mechanism)
             at, every = values(mechanism.law, side, y), _masses(mechanism, y)

@@ -62,8 +62,11 @@ class Noise:
     """r with (log f)'' >= -r^2 away from kinks; None when there is none or none is known."""
     fading: float = math.inf
     """c with |(log f)'(z)| <= c / |z|, for heavy tails; +inf when there is none or none is known."""
-    jumps: Callable[[float], np.ndarray] | None = None
-    """All z in [-reach, reach] at which the density jumps, given the reach; None: it is continuous."""
+    radii: Callable[[float], np.ndarray] | None = None
+    """All z in [0, reach] at which the density falls, and some more, given the reach; None: it is continuous.
+
+    Between them it is constant, so f = sum_k c_k 1{|z| < r_k}: see `falls`.
+    """
     log_ratio: Ratio | None = None
     """(y, x, c) -> log f(y - x) - log f(y - c) with all its digits however far y is; None: there is no such form."""
 
@@ -87,9 +90,24 @@ class Noise:
     def marks(self, reach: float) -> np.ndarray:
         """Return the z at which an integral against the density is split: its scales, and its jumps within reach."""
         near = self.parameters.get("scale", 1.0) * _SCALES
-        if self.jumps is None:
+        if self.radii is None:
             return near
-        return np.concatenate([near, self.jumps(min(reach, _LAST_JUMP * self.parameters["scale"]))])
+        r = self.radii(min(reach, _LAST_JUMP * self.parameters["scale"]))
+        return np.concatenate([near, r, -r])
+
+    def falls(self, reach: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return (r_k, log c_k) with f(z) = sum_k c_k 1{|z| < r_k} for all |z| < reach: positive terms only."""
+        assert self.radii is not None
+        r = self.radii(reach)
+        level = self.log_density((np.concatenate([[0.0], r[:-1]]) + r) / 2)
+        with np.errstate(divide="ignore"):
+            less = np.log(-np.expm1(np.diff(level)))
+        return r, np.concatenate([level[:-1] + less, level[-1:]])
+
+    def period(self) -> tuple[float, float]:
+        """Return (D, epsilon) with f(z + D) = e^-epsilon f(z) for z >= 0, of noise in steps."""
+        width = self.parameters["sensitivity"]
+        return width, width / self.parameters["scale"]
 
     @property
     def far_marks(self) -> np.ndarray:
@@ -272,13 +290,12 @@ def staircase(scale: float, sensitivity: float = 1.0, gamma: float | None = None
         mass = 0.5 * -np.expm1(-epsilon * k) + np.exp(log_norm - epsilon * k) * inside
         return np.where(np.asarray(z) >= 0, 0.5 + mass, 0.5 - mass)
 
-    def jumps(reach: float) -> np.ndarray:
+    def radii(reach: float) -> np.ndarray:
         if not reach / width <= 100 * _MOST_STEPS:
             raise DivulgeError.of(
                 "sensitivity", f"go into the range at most {100 * _MOST_STEPS:g} times", "it", f"{width:g}"
             )
-        steps = np.arange(math.ceil(reach / width) + 1)[:, None] * width + np.array([0.0, share * width])
-        return np.unique(np.concatenate([steps.ravel(), -steps.ravel()]))
+        return (share + np.arange(math.ceil(reach / width) + 2)) * width
 
     return Noise(
         "staircase",
@@ -289,7 +306,7 @@ def staircase(scale: float, sensitivity: float = 1.0, gamma: float | None = None
         None,
         math.inf,
         lambda d: epsilon * math.ceil(d / width - 1e-12),
-        jumps=jumps,
+        radii=radii,
     )
 
 

@@ -10,10 +10,12 @@ import numpy as np
 from divulge.noise.closed import CLOSED_FORMS
 from divulge.noise.families import FAMILIES, LAPLACE, Noise
 from divulge.noise.mixture import Mixture, logsumexp
-from divulge.noise.quadrature import LogGiven, beyond, log_far, log_mixture, log_steps, window, window_matters
+from divulge.noise.quadrature import LogGiven, beyond, log_far, log_mixture, window, window_matters
 from divulge.noise.secrets import Secret
+from divulge.noise.steps import cover, log_cover
 
 Side = Literal["pml", "pmc"]
+Range = tuple[np.ndarray, np.ndarray]
 
 _SAME = 1e-12
 """Locations that differ by less than this share of their span are one."""
@@ -154,7 +156,7 @@ class FiniteLaw:
     @cached_property
     def finer_than_noise(self) -> bool:
         """Whether neighboring locations are too near, and the noise too smooth, to matter one by one."""
-        smooth = self.noise.jumps is None and self.noise.kind not in LAPLACE and self.noise.kind in FAMILIES
+        smooth = self.noise.radii is None and self.noise.kind not in LAPLACE and self.noise.kind in FAMILIES
         return smooth and self.high - self.low < 0.25 * len(self.locations) * self.noise.parameters["scale"]
 
     def log_given(self, y: np.ndarray) -> np.ndarray:
@@ -245,6 +247,30 @@ class FiniteLaw:
             out.append(End(sign * math.inf, float(given.max()), outcome, float(given.min())))
         return out
 
+    @property
+    def one_peak(self) -> bool:
+        """Whether f(y) is known to rise to one peak and to fall from there."""
+        return False
+
+    def between(self, left: np.ndarray, right: np.ndarray) -> tuple[Range, Range, Range]:
+        """Return the ranges of the best and of the worst log f(y | x), and of log f(y), for y from left to right.
+
+        For noise in steps.
+        """
+        outcome = cover(self.noise, self.everyone.mass, self.low, self.high, left, right)
+        if self._falls_with_distance:
+            first, last = (np.abs(y - self.center(y)) for y in (left, right))
+            x = self.locations
+            met = np.searchsorted(x, left) < np.searchsorted(x, right, side="right")
+            near = np.where(met, 0.0, np.minimum(first, last)), (first + last + right - left) / 2
+            return by_distance(self.noise, near), by_distance(self.noise, farthest(self, left, right)), outcome
+        least, most = np.empty((2, len(self.values), len(left)))
+        for i, share in enumerate(self.shares):
+            x = self.others
+            low, high = float(x.places[0]), float(x.places[-1])
+            least[i], most[i] = cover(self.noise, x.mass, low, high, left - share, right - share)
+        return (least.max(axis=0), most.max(axis=0)), (least.min(axis=0), most.min(axis=0)), outcome
+
     def error(self, y: np.ndarray, side: Side) -> np.ndarray:
         return np.zeros(np.asarray(y).size)
 
@@ -252,6 +278,17 @@ class FiniteLaw:
         x = self.locations
         inside = np.searchsorted(x, left, side="right") < np.searchsorted(x, right, side="left")
         return np.where(inside, math.inf, 0.0)
+
+
+def farthest(law: Law, left: np.ndarray, right: np.ndarray) -> Range:
+    """Return the range of the distance to the farther end of the data, for y from left to right."""
+    least = np.maximum.reduce([left - law.low, law.high - right, np.full(len(left), (law.high - law.low) / 2)])
+    return least, np.maximum(right - law.low, law.high - left)
+
+
+def by_distance(noise: Noise, distance: Range) -> Range:
+    """Return the range of the log density at these distances, of noise that falls on either side of 0."""
+    return noise.log_density(distance[1]), noise.log_density(distance[0])
 
 
 def nearest(places: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -332,16 +369,41 @@ class ContinuousLaw:
     def log_outcome(self, y: np.ndarray) -> np.ndarray:
         return self._outcome(np.asarray(y, dtype=np.float64).ravel())[0]
 
-    def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def mass(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (P(left < X < right), bound on its error), from the side where it is no difference of large masses."""
         x = self.secret.continuous
-        inner = np.clip(left, self.low, self.high), np.clip(right, self.low, self.high)
-        mass = np.maximum(x.cdf(inner[1]) - x.cdf(inner[0]), 0.0) + 1e-15 * (inner[1] > inner[0])
+        u, v = np.clip(left, self.low, self.high), np.clip(right, self.low, self.high)
+        upper = u >= x.ppf(0.5)
+        near, far = np.where(upper, x.sf(u), x.cdf(v)), np.where(upper, x.sf(v), x.cdf(u))
+        mass, error = np.where(u < v, np.maximum(near - far, 0.0), 0.0), np.where(u < v, 1e-15 * near, 0.0)
         for value, p in self.secret.atoms:
             mass = mass + p * ((left < value) & (value < right))
-        return mass
+        return mass, error
+
+    def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        mass, error = self.mass(left, right)
+        return mass + error
 
     def error(self, y: np.ndarray, side: Side) -> np.ndarray:
         return self._outcome(np.asarray(y, dtype=np.float64).ravel())[1]
+
+    @property
+    def one_peak(self) -> bool:
+        """A log-concave density keeps one peak when noise of one peak is added (Ibragimov 1956)."""
+        return self.secret.log_concave and self.noise.unimodal
+
+    def between(self, left: np.ndarray, right: np.ndarray) -> tuple[Range, Range, Range]:
+        """Return the ranges of the best and of the worst log f(y | x), and of log f(y), for y from left to right.
+
+        For noise in steps.
+        """
+        near = [np.maximum.reduce([self.low - y, z - self.high, 0 * y]) for y, z in ((right, left), (left, right))]
+        outcome = cover(self.noise, self.mass, *window(self.secret), left, right)
+        return (
+            by_distance(self.noise, (near[0], near[1])),
+            by_distance(self.noise, farthest(self, left, right)),
+            outcome,
+        )
 
     @property
     def closed(self) -> Any:
@@ -359,10 +421,9 @@ class ContinuousLaw:
         if self.closed is not None:
             return self.closed(self.secret.continuous, self.noise, y), np.zeros(len(y))
         center = self.center(y)
-        if self.noise.jumps is not None:
-            log_f, error = log_steps(self.secret, self.noise, self.noise.jumps, y)
-        else:
-            log_f, error = self._quadrature(y, center)
+        if self.noise.radii is not None:
+            return log_cover(self.noise, self.mass, *window(self.secret), y, y)
+        log_f, error = self._quadrature(y, center)
         for value, mass in self.secret.atoms:
             log_f = np.logaddexp(log_f, math.log(mass) + self.noise.relative(y, np.full(len(y), value), center))
         return log_f, error

@@ -7,12 +7,19 @@ from functools import cached_property
 import numpy as np
 
 from divulge.noise.families import LAPLACE, Noise
+from divulge.noise.steps import Grid, grid, log_cover, log_sums
 
 _CHUNK = 2_000_000
 """So many numbers are held at a time."""
 
 _FEW = 48
 """Up to so many places all of them are summed."""
+
+_STEP_COST = 15.0
+"""About as long as the terms of so many places takes one step of the noise."""
+
+_MOST_PIECES = 1_000_000
+"""Pieces between jumps of noise in steps for which sums are kept."""
 
 _NEGLIGIBLE = 42.0
 """Blocks of places that hold less than e^-42 of a sum, all together, are left out: nothing in double precision."""
@@ -44,6 +51,10 @@ class Mixture:
             way, width = self._all_terms, len(self.places)
         elif self.noise.kind in LAPLACE:
             way, width = self._one_sided_sums, 1
+        elif self.steps is not None:
+            way, width = self._looked_up, 1
+        elif self.noise.radii is not None and _STEP_COST * self._periods < len(self.places):
+            way, width = self._covered, 1
         else:
             way, width = self._blocks_that_matter, len(self._blocks[0])
         rows, flat = max(1, _CHUNK // width), (y.ravel(), shift.ravel(), center.ravel())
@@ -61,6 +72,60 @@ class Mixture:
         i, j = np.searchsorted(self.places, left), np.searchsorted(self.places, right, side="right")
         below, above = self._cumulated
         return np.maximum(np.where(below[i] < above[j], below[j] - below[i], above[i] - above[j]), 0.0)
+
+    @cached_property
+    def _doubled(self) -> list[np.ndarray]:
+        """The weights of 1, 2, 4, ... places from each place on."""
+        sums, count = [np.exp(self.log_weights.astype(np.longdouble))], 1
+        while len(sums[-1]) > count:
+            sums.append(sums[-1][:-count] + sums[-1][count:])
+            count *= 2
+        return sums
+
+    def log_mass(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return the log weight of the places inside (left, right): sums of positive terms only, all digits kept."""
+        at = np.searchsorted(self.places, left, side="right")
+        count = np.maximum(np.searchsorted(self.places, right, side="left") - at, 0)
+        total = np.zeros(at.shape, dtype=np.longdouble)
+        for bit, sums in enumerate(self._doubled):
+            has = np.flatnonzero((count >> bit) & 1)
+            total.flat[has] += sums[at.flat[has]]
+            at.flat[has] += 1 << bit
+        with np.errstate(divide="ignore"):
+            return np.log(total).astype(np.float64)
+
+    def mass(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (the weight of the places inside (left, right), a bound on its error)."""
+        mass = np.exp(self.log_mass(left, right))
+        return mass, 1e-14 * mass
+
+    @cached_property
+    def steps(self) -> tuple[Grid, np.ndarray] | None:
+        """The pieces on which the sum is constant, and its log there; None for other noise, or for too many pieces."""
+        if self.noise.radii is None:
+            return None
+        pieces = grid(self.noise, self.places, _MOST_PIECES)
+        return None if pieces is None else (pieces, log_sums(self.noise, pieces, self.log_mass).ravel())
+
+    def _looked_up(self, y: np.ndarray, shift: np.ndarray, center: np.ndarray) -> np.ndarray:
+        assert self.steps is not None
+        pieces, sums = self.steps
+        at, beyond, unsure = pieces.at(y - shift)
+        logs = sums[at] - beyond * self.noise.period()[1]
+        if unsure.any():  # which side of a jump it is shall be the same for each secret and for all of them
+            logs[unsure] = self._blocks_that_matter(y[unsure], shift[unsure], center[unsure])
+        return logs
+
+    @property
+    def _periods(self) -> float:
+        return float(self.places[-1] - self.places[0]) / self.noise.period()[0]
+
+    def _covered(self, y: np.ndarray, shift: np.ndarray, center: np.ndarray) -> np.ndarray:
+        first, last = float(self.places[0]), float(self.places[-1])
+        logs = log_cover(self.noise, self.mass, first, last, y - shift, y - shift)[0]
+        lost = logs == -math.inf  # in a gap between places so wide that doubles underflow
+        logs[lost] = self._blocks_that_matter(y[lost], shift[lost], center[lost]) if lost.any() else 0.0
+        return logs
 
     def _all_terms(self, y: np.ndarray, shift: np.ndarray, center: np.ndarray) -> np.ndarray:
         given = self.noise.relative(y[:, None], shift[:, None] + self.places, center[:, None])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.noise import quadrature
+from divulge.noise import quadrature, steps
 from divulge.noise.families import LAPLACE
 from divulge.noise.law import ContinuousLaw, FiniteLaw, Law
 from divulge.noise.laws import AnyLaw
@@ -23,6 +23,11 @@ _LEVELS = np.geomspace(_FAR, 0.5, 24)
 """How rare the values of a secret are around which outcomes are taken: those of heavy tails are far apart."""
 
 _MOST_MARKS = 40_000
+"""Places that integrals are split at."""
+
+_MOST_GIVEN = 10_000_000
+"""Densities of outcomes given a secret that are looked up, for means of records under noise in steps."""
+
 _MOST_STEPS = 2_000_000
 
 
@@ -96,13 +101,43 @@ def points(mechanism: "NoiseMechanism") -> np.ndarray:
     if isinstance(law, ContinuousLaw) and not law.bounded:
         parts.append(law.secret.continuous.ppf(_LEVELS))
         parts.append(law.secret.continuous.isf(_LEVELS))
-    if isinstance(law, FiniteLaw) and not law.finer_than_noise:
-        jumps = np.zeros(1) if noise.jumps is None else noise.jumps(last - first)
-        if len(law.locations) * len(jumps) <= _MOST_MARKS:
-            parts.append((law.locations[:, None] + jumps[None, :]).ravel())
-            parts.append((law.locations[1:] + law.locations[:-1]) / 2)  # where the best secret changes
+    if isinstance(law, FiniteLaw) and not law.finer_than_noise and len(law.locations) <= _MOST_MARKS:
+        parts.append(law.locations)
+        parts.append((law.locations[1:] + law.locations[:-1]) / 2)  # where the best secret changes
+    if _repeats(law):
+        parts.append(edges(law))
     y = np.unique(np.concatenate(parts))
     return y[(y >= first) & (y <= last)]
+
+
+def edges(law: Law) -> np.ndarray:
+    """Return where the best and the worst f(y|x) jump under noise in steps, up to a period beyond the data.
+
+    Only the ends of that range where the secret has no density on an interval, or where jumps are too many.
+    """
+    assert law.noise.radii is not None
+    some = steps.grid(law.noise, np.array([law.low, law.high]), _MOST_MARKS) if isinstance(law, ContinuousLaw) else None
+    width = law.noise.period()[0]
+    return np.array([law.low - width, law.high + width]) if some is None else some.edges
+
+
+def pieces(law: Law) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return (outcomes, their mass, bounds on its error), where that is all there is of outcomes.
+
+    Noise in steps on finitely many secrets: everything is constant between jumps, and repeats beyond the data.
+    """
+    if not (isinstance(law, FiniteLaw) and law.everyone.steps is not None):
+        return None
+    jumps, log_f = law.everyone.steps
+    if len(law.others.places) > 1 and log_f.size * len(law.values) > _MOST_GIVEN:
+        return None
+    y, length = jumps.middles.ravel(), jumps.lengths.ravel()
+    blur = steps.ROUNDING * (law.high - law.low + np.abs(y))
+    matter = (length > 4 * blur) & (y < law.high + jumps.width)
+    y, length, blur, log_f = (a[matter] for a in (y, length, blur, log_f))
+    density = np.exp(log_f) * steps.copies(law.noise, law.low, law.high, y)[0]
+    mass = density * length
+    return y, mass, 2 * density * blur + 1e-15 * mass
 
 
 def allowance(law: AnyLaw) -> int:
@@ -110,24 +145,37 @@ def allowance(law: AnyLaw) -> int:
     if isinstance(law, MeanLaw):  # a search over the record for each
         return 6_000 if law.noise.kind in LAPLACE else 1_500 if law.noise.log_concave else 600
     if not isinstance(law, FiniteLaw):
-        return 6_000
+        periods = (law.high - law.low) / law.noise.period()[0] if _repeats(law) else 0.0
+        return int(max(600, 6_000 / (1 + periods / 20)))
     return 400_000 if len(law.others.places) == 1 else int(max(10_000, 1_000_000 // len(law.values)))
 
 
 def mean(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
-    """Return E f(Y), by a sum for lattice noise and else by quadrature."""
-    y, law = points(mechanism), mechanism.law
+    """Return E f(Y), by a sum for lattice noise and noise in steps, and else by quadrature.
+
+    For noise in steps and a bounded secret f counts at outcomes a period beyond the data at most, for all others.
+    """
+    law = mechanism.law
+    if (sure := pieces(law)) is not None:
+        y, p, wrong = sure
+        value, missed = f(y), abs(1 - math.fsum(p.tolist()))
+        error = float(wrong @ np.abs(value)) + missed * float(np.abs(value).max()) + 1e-14
+        return Estimate(math.fsum((p * value).tolist()), error, True)
+    y = points(mechanism)
     if mechanism.noise.step is not None:
         p = np.exp(law.log_density(y))
         value = f(y)
         return Estimate(math.fsum((p * value).tolist()), 1e-15 * len(y) * max(1.0, float(np.abs(value).max())))
+    if _repeats(law):
+        width = law.noise.period()[0]
+        y = np.unique(np.clip(y, law.low - width, law.high + width))
     largest, middle = 0.0, (y[0] + y[-1]) / 2
     scale = min(mechanism.noise.parameters.get("scale", 1.0), float(np.ptp(y)))
 
     def integrand(u: np.ndarray) -> np.ndarray:  # over u, y = middle + scale sinh(u): heavy tails are short in u
         nonlocal largest
         at, stretch = middle + scale * np.sinh(u.ravel()), scale * np.cosh(u.ravel())
-        p = np.exp(law.log_density(at))
+        p = np.exp(law.log_density(at)) * _copies(law, at)[0]
         with np.errstate(invalid="ignore"):
             value = np.where(p > 0, f(at), 0.0)
         largest = max(largest, float(np.abs(value).max(initial=0.0)))
@@ -139,6 +187,16 @@ def mean(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray]) -> 
     value, error = quadrature.adaptive(integrand, np.arcsinh((y - middle) / scale), max(1e-11, inner), allowance(law))
     missed = abs(1.0 - float(value[0])) + float(error[0])
     return Estimate(float(value[1]), float(error[1]) + missed * largest + 2 * inner + 1e-14 * max(1.0, largest))
+
+
+def _repeats(law: AnyLaw) -> bool:
+    """Whether what an outcome beyond the data leaks is the same a period further on."""
+    return law.noise.radii is not None and math.isfinite(law.high - law.low)
+
+
+def _copies(law: AnyLaw, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many outcomes each y stands for, in units of its density, and how far -log f rises on their mean."""
+    return steps.copies(law.noise, law.low, law.high, y) if _repeats(law) else (np.ones(len(y)), np.zeros(len(y)))
 
 
 def _mean_error(law: Law, y: np.ndarray) -> float:
@@ -160,8 +218,8 @@ def mutual_information(mechanism: "NoiseMechanism") -> Estimate:
                 return np.sum(np.where(weight > 0, weight * ratio, 0.0), axis=1)
 
         found = mean(mechanism, density)
-        return Estimate(max(found.value, 0.0), found.error)
-    outcome = mean(mechanism, lambda y: -law.log_density(y))
+        return Estimate(max(found.value, 0.0), found.error, found.certified)
+    outcome = mean(mechanism, lambda y: _copies(law, y)[1] - law.log_density(y))
     given = _entropy_given(mechanism)
     return Estimate(max(outcome.value - given.value, 0.0), outcome.error + given.error)
 
@@ -184,10 +242,10 @@ def _entropy_given(mechanism: "NoiseMechanism") -> Estimate:
         half = math.ceil(45 * scale / noise.step)
         g = noise.log_density(noise.step * np.arange(-half, half + 1))
         return Estimate(-math.fsum((np.exp(g) * g).tolist()), 1e-12)
-    if noise.jumps is not None:
-        z = noise.jumps(45 * scale)
+    if noise.radii is not None:
+        z = np.concatenate([[0.0], noise.radii(45 * scale)])
         g = noise.log_density((z[1:] + z[:-1]) / 2)
-        return Estimate(-math.fsum((np.exp(g) * g * np.diff(z)).tolist()), 1e-12)
+        return Estimate(-2 * math.fsum((np.exp(g) * g * np.diff(z)).tolist()), 1e-12)
     return Estimate(float(noise.frozen.entropy()), 1e-12)
 
 

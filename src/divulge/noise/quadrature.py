@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +18,6 @@ _LEVELS = np.array([1e-30, 1e-18, 1e-12, 1e-8, 1e-5, 1e-3, 0.03, 0.2])
 
 _TOLERANCE = 1e-12
 _CHUNK = 256
-
-_LAST_STEP = 700.0
-"""So many scales on from the nearest secret, steps are 1e-300 of the first: none beyond counts."""
 
 _HALVINGS, _MOST_ROUGH = 40, 32
 """Times that a rough panel is halved, and rough panels per integral beyond which none is halved further."""
@@ -231,32 +228,6 @@ def _peaks(log_f: LogGiven, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
         x = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 17)
         nested.append(np.where(wide[:, None], x[:, [0, 8, 16]], edges[:, :1]))
     return np.sort(np.hstack(nested), axis=1), np.where(np.isfinite(top), top, 0.0), where
-
-
-def log_steps(
-    secret: "Secret", noise: Any, jumps: Callable[[float], np.ndarray], y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return (log E f(y - X), bound on its error) for noise constant between jumps: levels times masses of X.
-
-    Of a secret that was clipped, only what lies inside the interval counts.
-    """
-    low, high = window(secret)
-    beyond = max(low - float(y.min(initial=low)), float(y.max(initial=high)) - high)
-    z = jumps(beyond + min(high - low, _LAST_STEP * noise.parameters["scale"]) + noise.parameters["sensitivity"])
-    level, x, middle = noise.log_density((z[1:] + z[:-1]) / 2), secret.continuous, secret.continuous.ppf(0.5)
-    out, err, rows = np.empty(len(y)), np.empty(len(y)), max(1, _CHUNK * _CHUNK // len(z))
-    for start in range(0, len(y), rows):
-        edges = np.clip(y[start : start + rows, None] - z, secret.low, secret.high)
-        below, above = x.cdf(edges), x.sf(edges)
-        right = edges[:, 1:] >= middle
-        mass = np.maximum(np.where(right, above[:, 1:] - above[:, :-1], below[:, :-1] - below[:, 1:]), 0.0)
-        most = np.where(right, above[:, 1:], below[:, :-1]) * (edges[:, :-1] > edges[:, 1:])
-        weight = np.exp(level - level.max())
-        value = mass @ weight
-        with np.errstate(divide="ignore", invalid="ignore"):
-            out[start : start + rows] = np.log(value) + level.max()
-            err[start : start + rows] = np.where(value > 0, 1e-15 * (most @ weight) / value, math.inf)
-    return out, err
 
 
 def integral(

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from divulge.noise.families import LAPLACE
-from divulge.noise.law import Law, Side
-
-Range = tuple[np.ndarray, np.ndarray]
+from divulge.noise.law import ContinuousLaw, FiniteLaw, Law, Range, Side
+from divulge.noise.steps import inside
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,9 @@ def between(law: Law, side: Side, left: Values, mid: Values, right: Values) -> R
                 ranges.append((np.minimum(halves[0][0], halves[1][0]), np.maximum(halves[0][1], halves[1][1])))
         if law.noise.bend is not None and (side == "pml" or law.worsts_are_all):
             ranges.append(_by_bend(law, left, mid, right))
+        if law.noise.radii is not None and isinstance(law, (FiniteLaw, ContinuousLaw)) and law.bounded:
+            halves = _by_steps(law, side, left, mid, right), _by_steps(law, side, right, mid, left)
+            ranges.append((np.minimum(halves[0][0], halves[1][0]), np.maximum(halves[0][1], halves[1][1])))
         if not ranges:
             return None
         error = np.maximum(np.maximum(left.error, right.error), mid.error)
@@ -144,6 +146,23 @@ def _kinks(law: Law, left: Values, mid: Values, right: Values) -> np.ndarray:
     with np.errstate(over="ignore", divide="ignore"):
         share = np.exp(np.log(-np.expm1(-length / b) * mass) - least + length / b)
     return np.where(mass > 0, np.nan_to_num(share, nan=math.inf, posinf=math.inf), 0.0)
+
+
+def _by_steps(law: FiniteLaw | ContinuousLaw, side: Side, one: Values, mid: Values, other: Values) -> Range:
+    """Noise in steps, for y from `one` to `mid`: P(|y - X| < r) is bounded by masses of X; `other` is beyond `mid`.
+
+    A density with one peak is least at an end, and most at `mid` if it is larger still at `other`.
+    """
+    ends = np.minimum(one.y, mid.y), np.maximum(one.y, mid.y)
+    best, worst, (least, most) = law.between(*inside(law.low, law.high, *ends))
+    if law.one_peak:
+        first, last, beyond = (v.below[:, 0] if side == "pml" else v.above for v in (one, mid, other))
+        error = 4e-15 + np.maximum.reduce([one.error, mid.error, other.error])
+        least = np.maximum(least, np.minimum(first, last))
+        most = np.where(beyond > last + 2 * error, np.minimum(most, last), most)
+    if side == "pml":
+        return best[0] - most, best[1] - least
+    return least - worst[1], most - worst[0]
 
 
 def _height(law: Law, v: Values) -> np.ndarray:

@@ -13,8 +13,9 @@ import numpy as np
 from divulge.noise.families import LAPLACE
 from divulge.noise.law import FiniteLaw, Law
 from divulge.noise.laws import AnyLaw
-from divulge.noise.outcomes import allowance
+from divulge.noise.outcomes import allowance, edges, pieces
 from divulge.noise.ranges import Side, Values, between, leakage, values
+from divulge.noise.steps import ROUNDING
 
 _TOLERANCE = {True: 1e-11, False: 1e-5}
 """Width of the bracket for finitely many secrets, and for those that take an integral per outcome."""
@@ -107,16 +108,10 @@ def _breakpoints(law: FiniteLaw, side: Side) -> Supremum:
 
 
 def _pieces(law: FiniteLaw, side: Side) -> Supremum:
-    """Noise whose density is constant between jumps: one point a piece, up to a period beyond the data."""
-    assert law.noise.jumps is not None
-    period = law.noise.parameters["sensitivity"]
-    reach = law.high - law.low + 2 * period
-    jumps = law.noise.jumps(reach)
-    edges = np.unique((law.locations[:, None] + jumps[None, :]).ravel())
-    edges = edges[(edges >= law.low - 2 * period) & (edges <= law.high + 2 * period)]
-    wide = np.diff(edges) > 1e-9 * period
-    middle = ((edges[1:] + edges[:-1]) / 2)[wide]
-    found = zip(leakage(law, side, middle).tolist(), middle.tolist(), strict=True)
+    """Noise in steps: the leakage is constant between jumps, and repeats a period beyond the data."""
+    sure = pieces(law)
+    assert sure is not None
+    found = zip(leakage(law, side, sure[0]).tolist(), sure[0].tolist(), strict=True)
     return _best_of(list(found), "closed form on the pieces")
 
 
@@ -155,6 +150,8 @@ def _far(law: Law) -> float:
     """Return a distance beyond the data at which nothing larger than the supremum can be found."""
     span = law.high - law.low
     scale = law.noise.parameters["scale"]
+    if law.noise.radii is not None:
+        return law.noise.period()[0]
     if math.isfinite(law.noise.fading):
         probe = np.linspace(law.low - 3 * scale, law.high + 3 * scale, 257)
         least = min(float(leakage(law, side, probe).max()) for side in ("pml", "pmc"))
@@ -166,6 +163,10 @@ def _far(law: Law) -> float:
 
 def _start(law: Law, reach: float) -> np.ndarray:
     """Return outcomes to begin with: dense over the data, sparser and sparser far from it."""
+    if law.noise.radii is not None:
+        jumps = edges(law)
+        away = _gap(law) / 2
+        return np.concatenate([jumps[:1], (jumps[1:-1, None] + np.array([-away, away])).ravel(), jumps[-1:]])
     scale = law.noise.parameters["scale"]
     inner = np.linspace(law.low - 3 * scale, law.high + 3 * scale, 513)
     outer = np.geomspace(3 * scale, max(reach, 6 * scale), 65)
@@ -178,6 +179,13 @@ def _start(law: Law, reach: float) -> np.ndarray:
     return y if law.noise.step is None else np.unique(_on_lattice(law, y))
 
 
+def _gap(law: Law) -> float:
+    """Return the length of intervals around jumps that are left out, as jumps are only known up to rounding."""
+    if law.noise.radii is None:
+        return 0.0
+    return 8 * ROUNDING * (law.high - law.low + max(abs(law.low), abs(law.high)))
+
+
 def _branch_and_bound(law: AnyLaw, side: Side, reach: float) -> Supremum:
     limits = ends(law, side)
     exact = isinstance(law, FiniteLaw)
@@ -185,7 +193,8 @@ def _branch_and_bound(law: AnyLaw, side: Side, reach: float) -> Supremum:
     smallest = 1.5 * (law.noise.step or 0.0)
     y = _start(law, reach)
     at = values(law, side, y)
-    left, right = at[:-1], at[1:]
+    apart = np.diff(y) > 2 * _gap(law)
+    left, right = at[:-1][apart], at[1:][apart]
     best, where = max([*limits, _largest(at)])
     upper, spent = best, len(y)
     while len(left.y):
@@ -278,8 +287,11 @@ WAYS: tuple[tuple[Callable[[Law, Side], bool], Callable[..., Supremum]], ...] = 
     (lambda law, side: any(math.isinf(limit) for limit, _ in ends(law, side)), _unbounded_end),
     (lambda law, side: law.noise.kind in LAPLACE and side == "pmc", _at_the_ends),
     (lambda law, side: isinstance(law, FiniteLaw) and law.noise.kind in LAPLACE, _breakpoints),
-    (lambda law, side: isinstance(law, FiniteLaw) and law.noise.jumps is not None, _pieces),
-    (lambda law, side: law.noise.log_concave or math.isfinite(law.noise.steepest), _bracketed),
+    (lambda law, side: pieces(law) is not None, _pieces),
+    (
+        lambda law, side: law.noise.log_concave or math.isfinite(law.noise.steepest) or law.noise.radii is not None,
+        _bracketed,
+    ),
     (lambda law, side: True, _searched),
 )
 """(when it applies, how it is found), in order."""

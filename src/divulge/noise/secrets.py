@@ -52,6 +52,13 @@ class Secret:
         """Whether the support is bounded on both sides."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
+    @property
+    def log_concave(self) -> bool:
+        """Whether the secret is known to have a log-concave density."""
+        if self.continuous is None or self.atoms:
+            return False
+        return LOG_CONCAVE.get(self.continuous.dist.name, lambda x: False)(self.continuous)
+
     def mean(self) -> float:
         """Return E X; NaN where it does not exist."""
         if self.values is not None and self.probabilities is not None:
@@ -141,6 +148,13 @@ def _laplace_log_density(x: Any, at: np.ndarray) -> np.ndarray:
 
 LOG_DENSITIES: dict[str, Callable[[Any, np.ndarray], np.ndarray]] = {"laplace": _laplace_log_density}
 """scipy name -> (frozen distribution, x) -> log density, where scipy's own ends with the smallest double."""
+
+
+LOG_CONCAVE: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("uniform", "norm", "truncnorm", "triang", "truncexpon", "semicircular"), lambda x: True),
+    "beta": lambda x: len(x.args) >= 2 and min(x.args[:2]) >= 1,
+}
+"""scipy name -> whether this distribution has a log-concave density; others are taken to have none."""
 
 
 def finite(values: Any, probabilities: Any, description: str | None = None) -> Secret:

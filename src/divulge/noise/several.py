@@ -1,10 +1,8 @@
 """The mean of several records with a density: f(y | x) = G(y - x/n), G the density of the other records plus noise."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -24,12 +22,6 @@ _LOST = 1e-290
 
 _ZOOMS = 8
 """Times that the search for the best secret is repeated on a third of the interval before."""
-
-LOG_CONCAVE: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("uniform", "norm", "truncnorm", "triang", "truncexpon", "semicircular"), lambda x: True),
-    "beta": lambda x: len(x.args) >= 2 and min(x.args[:2]) >= 1,
-}
-"""scipy name -> whether this distribution has a log-concave density; others are taken to have none."""
 
 
 def rounded(secret: Secret, edges: np.ndarray, low: float, step: float, cells: int) -> tuple[np.ndarray, float]:
@@ -185,8 +177,7 @@ class MeanLaw:
     @cached_property
     def log_concave(self) -> bool:
         """Whether f(y | x) is known to be log-concave in x: largest in one place, least at an end."""
-        known = LOG_CONCAVE.get(self.secret.continuous.dist.name, lambda x: False)
-        return self.noise.log_concave and not self.secret.atoms and known(self.secret.continuous)
+        return self.noise.log_concave and self.secret.log_concave
 
     @cached_property
     def _grid(self) -> np.ndarray:
