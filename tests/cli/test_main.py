@@ -51,6 +51,17 @@ def test_the_exit_code_tells_though_the_reader_has_gone(failing: list[str], json
     assert (found.returncode, found.stderr) == (1, b"")
 
 
+def test_the_exit_code_tells_though_nobody_reads_the_messages(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("x,y\na,b\nb,a\n")
+    asked = ["audit", "--data", str(table), "--secret", "x", "--released", "y"]
+    read, write = os.pipe()
+    os.close(read)
+    found = subprocess.run([sys.executable, "-m", "divulge", *asked], stdout=write, stderr=write, check=False)
+    os.close(write)
+    assert found.returncode == 0
+
+
 def test_results_that_cannot_be_written_are_exit_2(failing: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         found = subprocess.run(failing, stdout=full, stderr=subprocess.PIPE, check=False)

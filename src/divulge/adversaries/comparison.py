@@ -10,8 +10,9 @@ from divulge.adversaries.refinement import Refinement, max_case_refinement, refi
 from divulge.measures.capacity import bayes_capacity, maximal_cost_leakage
 from divulge.measures.density import ldp, lift, lift_capacity, pmc, pml
 from divulge.model.channel import Channel
-from divulge.model.convert import as_prior
+from divulge.model.convert import as_channel, as_prior
 from divulge.model.joint import Joint
+from divulge.model.labels import alignment
 from divulge.model.record import Record
 from divulge.model.shown import Table, html_table, number, printable_lines, text_table
 from divulge.units import Unit
@@ -171,6 +172,8 @@ def compare(a: Any, b: Any, prior: Any = None, *, unit: Unit = "nats", tolerance
     >>> comparison.safer("average_case"), comparison.safer("max_case"), comparison.safer("ldp")
     ('B', 'B', 'B')
     """
+    a, b = as_channel(a), as_channel(b)
+    alignment(a.secrets, b.secrets, "b", "the secrets of a")
     forward, backward = refinement(a, b, tolerance), refinement(b, a, tolerance)
     average = (forward, backward)
     largest = (max_case_refinement(a, b, tolerance), max_case_refinement(b, a, tolerance))

@@ -29,9 +29,11 @@ PriorOption = Annotated[
         help="What the adversary knows before: a CSV, Parquet or JSON file, the word uniform, or TABLE:COLUMN.",
     ),
 ]
-ChannelArgument = Annotated[
-    str, typer.Argument(metavar="CHANNEL", help="A CSV, JSON, .npy, .npz, Parquet or Arrow file; - is standard input.")
-]
+_CHANNEL: Any = typer.Argument(
+    metavar="CHANNEL", help="A CSV, JSON, .npy, .npz, Parquet or Arrow file; - is standard input."
+)
+ChannelArgument = Annotated[str, _CHANNEL]
+OptionalChannel = Annotated[str | None, _CHANNEL]
 
 
 def plain(value: Any) -> Any:

@@ -44,6 +44,17 @@ class Output(io.FileIO):
             return len(data)
 
 
+class Messages(Output):
+    """Standard error. What nobody can read changes nothing."""
+
+    def write(self, data: Any, /) -> int:
+        """Write to the reader while there is one."""
+        try:
+            return super().write(data)
+        except DivulgeError:
+            return len(data)
+
+
 class LazyGroup(TyperGroup):
     """A typer group whose commands are imported when they are called, so that `--version` and `--help` start fast."""
 
@@ -96,14 +107,19 @@ def main() -> None:
     """Run the command line: exit 0 done, 1 a guarantee does not hold, 2 bad input, 130 interrupted."""
     out, err = sys.stdout, sys.stderr
     if isinstance(err, io.TextIOWrapper):
-        err.reconfigure(errors="backslashreplace")
+        sys.stderr = _through(Messages, err, line_buffering=True)
     if isinstance(out, io.TextIOWrapper):
-        buffer = io.BufferedWriter(Output(out.fileno(), "w", closefd=False))
-        sys.stdout = io.TextIOWrapper(buffer, out.encoding, "backslashreplace", line_buffering=out.isatty())
+        sys.stdout = _through(Output, out, line_buffering=out.isatty())
     try:
         app(prog_name="divulge")
     finally:
         _finish()
+
+
+def _through(kind: type[Output], stream: io.TextIOWrapper, line_buffering: bool) -> io.TextIOWrapper:
+    """Return a stream of text to the same place, which goes on when its reader has gone."""
+    buffer = io.BufferedWriter(kind(stream.fileno(), "w", closefd=False))
+    return io.TextIOWrapper(buffer, stream.encoding, "backslashreplace", line_buffering=line_buffering)
 
 
 def _finish() -> None:

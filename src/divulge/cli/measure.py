@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, note, one_of, print_table
+from divulge.cli.common import JsonOption, OptionalChannel, PriorOption, UnitOption, emit, note, one_of, print_table
 from divulge.errors import DivulgeError
 
 _MEANING: dict[str, str] = {
@@ -33,12 +33,7 @@ _MOST_OUTCOMES = 60
 
 
 def command(
-    channel: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[CHANNEL]", help="A CSV, JSON, .npy, .npz, Parquet or Arrow file; - is standard input."
-        ),
-    ] = None,
+    channel: OptionalChannel = None,
     prior: PriorOption = None,
     data: Annotated[
         str | None, typer.Option("--data", metavar="TABLE", help="A CSV, Parquet or Arrow table, in place of CHANNEL.")

@@ -5,18 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, note, one_of, say
+from divulge.cli.common import JsonOption, OptionalChannel, PriorOption, UnitOption, emit, note, one_of, say
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 
 
 def command(
-    channel: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[CHANNEL]", help="A CSV, JSON, .npy, .npz, Parquet or Arrow file; - is standard input."
-        ),
-    ] = None,
+    channel: OptionalChannel = None,
     prior: PriorOption = None,
     receipt: Annotated[
         str | None, typer.Option("--receipt", metavar="RECEIPT", help="The receipt of a release, in place of CHANNEL.")
