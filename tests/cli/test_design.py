@@ -37,6 +37,32 @@ def told(*arguments: Any) -> Any:
     return result
 
 
+def test_what_is_told_of_another_column_or_of_the_outcomes_of_a_channel_file(table: Path, tmp_path: Path) -> None:
+    prior = read_prior(f"{table}:color")
+    joint = {("red", 30): 9, ("green", 30): 5, ("blue", 40): 3, ("blue", 70): 2}
+    given = [[joint.get((x, w), 0) / prior.to_dict()[x] / 19 for w in (30, 40, 70)] for x in prior.secrets]
+    expected = dv.design(prior, dv.PML(0.5), utility=dv.About(dv.Channel([[float(g) for g in row] for row in given])))
+    written = tmp_path / "age.csv"
+    written.write_text("color,young,middle,old\nred,1,0,0\ngreen,1,0,0\nblue,0,3/5,2/5\n")
+    for about in (f"{table}:age", written):
+        found = json.loads(
+            told("--prior", f"{table}:color", "--guarantee", "pml=0.5", "--about", about, "--json").stdout
+        )
+        assert found["utility"]["name"] == "mutual-information about another variable"
+        assert found["utility"]["value"] == pytest.approx(expected.utility, rel=1e-9)
+    bits = ["--prior", f"{table}:color", "--guarantee", "ldp=1", "--about", written, "--unit", "bits", "--json"]
+    nats = ["--prior", f"{table}:color", "--guarantee", f"ldp={math.log(2)}", "--about", written, "--json"]
+    found, same = (json.loads(told(*asked).stdout)["utility"]["value"] for asked in (bits, nats))
+    assert found * math.log(2) == pytest.approx(same, rel=1e-9)
+    scored = json.loads(told("--prior", f"{table}:color", "--guarantee", "pml=0.5", "--utility", "hamming",
+                             "--about", written, "--json").stdout)  # fmt: skip
+    assert set(scored["outcomes"]) <= {"young", "middle", "old"}
+    for bad in (f"{tmp_path / 'other.csv'}:age", f"{table}:absent", tmp_path / "absent.csv"):
+        refused = run(app, ["design", "--prior", f"{table}:color", "--guarantee", "pml=1", "--about", str(bad)])
+        assert refused.exit_code == 2
+        assert "Traceback" not in refused.output
+
+
 def test_the_help_names_all_there_is() -> None:
     text = told("--help").output
     words = text.replace("-\n", "-").replace("\n", " ")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import divulge as dv
+from divulge.designing.pricing import Exhaustive
 from divulge.designing.utilities import SUBCONVEX
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -101,10 +102,42 @@ def test_a_level_that_reaches_a_utility_about_another_variable_is_found() -> Non
         dv.design(prior, dv.LDP(0.1), utility=about, at_least=0.05)
 
 
-def test_refusals_say_what_is_wrong_and_name_the_limit() -> None:
-    p = np.random.default_rng(0).dirichlet(np.ones(15))
-    with pytest.raises(dv.DivulgeError, match=r"at most 14 secrets .* 15.*Score"):
-        dv.design(p, dv.PML(0.5), utility=dv.About(np.eye(15)))
+@pytest.mark.parametrize("kind", ["pml", "pmc", "alip", "ldp", "alip+ldp", "maximal-leakage"])
+def test_cells_find_what_the_list_of_all_vertices_finds(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Exhaustive, "fits", classmethod(lambda *_: False))
+    rng = np.random.default_rng(sum(map(ord, kind)))
+    for trial, n in enumerate([3, 6, 7]):
+        p, given = random_prior(rng, n), rng.dirichlet(np.full(2 + trial % 2, 0.7), n)
+        guarantees, limits = KINDS[kind](*rng.exponential(0.8, 3) + 0.1)
+        name = ["mutual-information", "total-variation", "chi-squared"][trial]
+        points = (vertices if n < 5 else level_points)(p, *limits_as_arguments(limits))
+        best = best_of_all(p, given, name, points, limits.get("capacity", math.inf))
+        found = dv.design(p, *guarantees, utility=dv.About(given, name), time_limit=20)
+        assert found.method == "column-generation"
+        assert found.utility == pytest.approx(best, rel=1e-6, abs=1e-11), (p, guarantees, name)
+        assert found.bound >= best * (1 - 1e-10) - 1e-12
+        assert found.bound == pytest.approx(best, rel=1e-5, abs=1e-9)
+        assert holds(found)
+
+
+def test_more_secrets_than_can_be_listed_have_small_gaps_and_many_values_honest_ones() -> None:
+    rng = np.random.default_rng(5)
+    p, given = rng.dirichlet(np.ones(30)), rng.dirichlet(np.ones(2), 30)
+    for guarantee in (dv.PML(0.7), dv.LDP(1)):
+        found = dv.design(p, guarantee, utility=dv.About(given), time_limit=20)
+        assert found.relative_gap < 1e-6
+        assert holds(found)
+        told_by_other = told(p, given, "mutual-information", dv.design(p, guarantee, time_limit=2).channel.floats)
+        assert found.utility > told_by_other
+    two = dv.design(p, dv.PML(0.7), utility=dv.About(given), outcomes=["no", "yes"])
+    assert len(two.outcomes) == 2
+    many = dv.design(p, dv.PML(0.7), utility=dv.About(rng.dirichlet(np.ones(9), 30)), time_limit=1)
+    assert many.utility <= many.bound <= dv.design(p, dv.PML(0.7), time_limit=1).bound
+    at_once = dv.design(p, dv.PML(0.7), utility=dv.About(given), time_limit=0)
+    assert at_once.bound >= found.utility
+
+
+def test_refusals_say_what_is_wrong() -> None:
     with pytest.raises(dv.DivulgeError, match="`method` must be enumeration"):
         dv.design([0.5, 0.5], dv.PML(0.3), utility=dv.About(np.eye(2)), method="counting")
     with pytest.raises(dv.DivulgeError, match="about"):

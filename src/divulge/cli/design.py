@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ import typer
 
 from divulge.cli.common import JsonOption, UnitOption, draw, emit, keep_apart, number, print_table, say
 from divulge.errors import DivulgeError
-from divulge.files import column_names, read_prior, write_channel
+from divulge.files import column_names, read_channel, read_joint, read_prior, write_channel
 from divulge.model.shown import printable
 from divulge.units import Unit, nats_per
 
@@ -53,6 +53,14 @@ def command(
             "absolute-distance, squared-distance, worst-absolute-distance.",
         ),
     ] = "mutual-information",
+    about: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHANNEL",
+            help="Keep what the release tells of another variable instead: a channel file with P(w | secret), or "
+            "TABLE:COLUMN, another column of the table of the prior. Of a score, the releases are scored against w.",
+        ),
+    ] = None,
     at_least: Annotated[
         float | None,
         typer.Option(metavar="U", help="The utility wanted: with KIND alone, the least level that reaches it."),
@@ -101,6 +109,8 @@ def command(
 
     divulge design --prior people.csv:race --guarantee pml=0.5 -o race.csv
 
+    divulge design --prior people.csv:race --guarantee pml=0.5 --about people.csv:income
+
     divulge design --prior people.csv:race --guarantee pml --at-least 0.1
 
     divulge design --prior people.csv:race --guarantee pml --frontier 0.1:3:20 --plot race.png
@@ -113,12 +123,17 @@ def command(
         raise DivulgeError("`--output` must come without --frontier; it writes one mechanism.")
     if output is not None:
         for name in names:
-            keep_apart(_place(output, name, len(names)), *priors)
+            keep_apart(_place(output, name, len(names)), *priors, about)
     named = not as_json if compare is None else compare
     for name in names:
         prior = read_prior(name)
         with _watched(name) as progress, _said_in(unit):
-            options = {"utility": utility, "method": method, "time_limit": time_limit, "progress": progress}
+            options = {
+                "utility": _goal(utility, about, name),
+                "method": method,
+                "time_limit": time_limit,
+                "progress": progress,
+            }
             if frontier is None:
                 found, lower = asked.best(prior, at_least, at_most, options)
                 shown = _Shown(found, asked, lower, found.compare() if named else None, name)
@@ -211,6 +226,26 @@ class _Asked:
         looked_for = len(found.guarantees) - len(self.written)
         texts = [g.text(self.unit) if k < looked_for else str(g) for k, g in enumerate(self.shown(found))]
         return (", ".join(texts) or "no guarantee") + ("" if self.unit == "nats" else f" ({self.unit})")
+
+
+def _goal(utility: str, about: str | None, prior: str) -> Any:
+    """Return the utility, about the other variable when there is one."""
+    if about is None:
+        return utility
+    from divulge.designing.about import About
+    from divulge.designing.scores import SCORES
+
+    table, _, column = about.rpartition(":")
+    ours, _, secret = prior.rpartition(":")
+    if table and not Path(about).exists():
+        if table != ours:
+            raise DivulgeError.of(
+                "--about", "be another column of the table of --prior", "its table", f"not that of {prior}"
+            )
+        channel = read_joint(table, secret, column).channel
+    else:
+        channel = read_channel(about)
+    return replace(SCORES[utility](), about=channel) if utility in SCORES else About(channel, utility)
 
 
 def _expanded(spec: str) -> list[str]:

@@ -10,9 +10,6 @@ from divulge.designing.utilities import SubConvex
 from divulge.model.labels import Labels
 from divulge.model.record import Record
 
-MOST = 14
-"""How many secrets may occur: all vertices are listed."""
-_FRESH = 256
 _CHUNK = 4096
 
 
@@ -33,7 +30,7 @@ class About:
     Raises
     ------
     DivulgeError
-        By `design`: when a row is missing, or more than 14 secrets occur.
+        By `design`: when a row is missing.
 
     Examples
     --------

@@ -6,14 +6,16 @@ same, so that each has a row of the linear program of its own.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from divulge.designing.effort import Effort
-from divulge.designing.master import refined
-from divulge.errors import DivulgeError
+from divulge.designing.generation import ceiling_of, chord
+from divulge.designing.master import Dual, Master, refined
+from divulge.designing.pricing import Problem
+from divulge.designing.vertices import Vertices
 
 _FRESH = 256
 _STALE = 20
@@ -27,6 +29,10 @@ class Outcomes:
     lifts: np.ndarray
     values: np.ndarray
     peaks: np.ndarray
+
+    def excess(self, dual: Dual) -> np.ndarray:
+        """Return how much each has above its price."""
+        return self.values - self.lifts @ dual.classes - dual.capacity * self.peaks
 
     def take(self, which: np.ndarray) -> "Outcomes":
         """Return those at these positions."""
@@ -47,62 +53,79 @@ class Blend:
     bound: float
 
 
-Price = Callable[[np.ndarray, float], tuple[Outcomes, float]]
-"""Takes multipliers of the secrets and of the capacity, gives outcomes that exceed them, and a bound of all excesses.
+Price = Callable[[Dual], tuple[Outcomes, float]]
+"""Takes multipliers, gives outcomes that exceed them, and a bound of all excesses.
 
 The excess of an outcome is its utility less its lifts times the multipliers less its peak times that of the capacity.
 """
 
 
-def blend(
-    start: Outcomes, price: Price, capacity: float, known_bound: float, center: np.ndarray, effort: Effort
-) -> Blend:
-    """Return the best blend of `start`, of which some blend averages to 1, and of what `price` adds.
+def blend(problem: Problem, first: Blend, start: Outcomes, price: Price, effort: Effort) -> Blend:
+    """Return the best blend of `start`, which holds the lifts of `first`, and of what `price` adds.
 
-    What is priced lies halfway toward the multipliers with the best bound, at first `center`.
+    The classes of the problem are single secrets. What is priced lies halfway toward the multipliers with the best
+    bound, at first those of the chord, while the end is far.
     """
-    from scipy.optimize import linprog
-
-    size, scale = start.lifts.shape[1], max(known_bound, 1e-300)
-    limited: dict[str, Any] = {"b_ub": [capacity]} if capacity < math.inf else {}
-    tight: dict[str, Any] = {"dual_feasibility_tolerance": 1e-10, "primal_feasibility_tolerance": 1e-10}
-    best, bound, reached, stale, share, rounds = np.append(center, 0.0), known_bound, -math.inf, 0, _SHARE, 0
-    known, weights = start, np.zeros(0)
+    capacity, (bound, best), ceiling = problem.limits.capacity, chord(problem), ceiling_of(problem)
+    master = Master(problem.classes, problem.utility, capacity, ceiling)
+    bound, known, fresh, weights = min(bound, ceiling), start, start, np.zeros(0)
+    reached, stale, share, rounds = -math.inf, 0, _SHARE, 0
     while True:
-        if limited:
-            limited["A_ub"] = known.peaks[None, :]
-        found: Any = linprog(-known.values / scale, A_eq=known.lifts.T, b_eq=np.ones(size), options=tight, **limited)
-        if found.x is None:
+        master.add(cast(Vertices, _Columns(fresh)))
+        solution = master.solve(effort.left)
+        if solution is None:
             break
-        weights, utility = found.x, -float(found.fun) * scale
-        dear = max(0.0, -float(found.ineqlin.marginals[0])) if limited else 0.0
-        dual = np.append(-found.eqlin.marginals, dear) * scale
-        tried = dual + share * (best - dual)
-        fresh, excess = price(tried[:-1], float(tried[-1]))
-        total = math.fsum(tried[:-1].tolist()) + (tried[-1] * capacity if limited else 0.0) + excess
+        weights, (utility, dual) = master.weights, solution
+        tried = dual.toward(best, share)
+        fresh, excess = price(tried)
+        total = tried.value(capacity) + excess
         moved = total < bound - 1e-14 * abs(bound) or utility > reached + 1e-14 * abs(reached)
         best, bound = (tried, total) if total < bound else (best, bound)
         reached, rounds, stale = max(reached, utility), rounds + 1, 0 if moved else stale + 1
         effort.tell(reached, bound, rounds)
         done = bound - reached <= effort.tolerance * abs(bound) or not (len(fresh.values) or share)
-        if done or stale > _STALE or effort.late():
+        if done or stale > _STALE + problem.secrets or effort.late():
             break
         share = _SHARE if moved and len(fresh.values) and bound - reached > _FAR * abs(bound) else 0.0
         known = known.and_also(fresh)
     if not len(weights):
-        raise DivulgeError.of("guarantee", "leave a mechanism", "the linear program", "without a solution")
+        return replace(first, bound=bound)
     used = np.flatnonzero(weights > 1e-15)
     lifts = known.lifts[used]
     return Blend(refined(weights[used], lifts), lifts.T, bound)
 
 
-def listed(all_of_them: Outcomes, rounding: Callable[[np.ndarray, float], float]) -> Price:
-    """Return the price of outcomes that are all known."""
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Outcomes, as the linear program asks for them."""
 
-    def price(dual: np.ndarray, dear: float) -> tuple[Outcomes, float]:
-        excess = all_of_them.values - all_of_them.lifts @ dual - dear * all_of_them.peaks
+    outcomes: Outcomes
+
+    def __len__(self) -> int:
+        return len(self.outcomes.values)
+
+    def lifts(self, _: object) -> np.ndarray:
+        return self.outcomes.lifts
+
+    def utility(self, *_: object) -> np.ndarray:
+        return self.outcomes.values
+
+    def peaks(self) -> np.ndarray:
+        return self.outcomes.peaks
+
+
+def listed(all_of_them: Outcomes, rounding: Callable[[Dual], float]) -> Price:
+    """Return the price of outcomes that are all known."""
+    least = 1e-12 * max(float(np.abs(all_of_them.values).max()), 1e-300)
+
+    def price(dual: Dual) -> tuple[Outcomes, float]:
+        excess = all_of_them.excess(dual)
         order = np.argsort(-excess)[:_FRESH]
-        least = 1e-12 * max(float(np.abs(all_of_them.values).max()), 1e-300)
-        return all_of_them.take(order[excess[order] > least]), float(excess.max()) + rounding(dual, dear)
+        return all_of_them.take(order[excess[order] > least]), float(excess.max()) + rounding(dual)
 
     return price
+
+
+def inside_any(lifts: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+    """Say of each of the lift vectors (n, N) whether it is 0 outside one of the kinds."""
+    return ((lifts > 0).astype(float) @ ~kinds == 0).any(axis=1)

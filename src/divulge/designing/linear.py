@@ -256,7 +256,7 @@ def bound_of(scoring: Scoring, dual: Dual) -> float:
         slope = slope - limits.low * (scoring.guards.T @ dual.low)
     tops, bottoms = dual.high.sum(axis=0) + dual.capacity, dual.low.sum(axis=0)
     usable = scoring.allowed.any(axis=0)
-    best = _best_columns(
+    best = best_columns(
         slope[:, usable], scoring.allowed[:, usable], tops[usable], bottoms[usable], reference,
         limits.tightened(float(reference.min()), len(reference)),
     )  # fmt: skip
@@ -265,7 +265,7 @@ def bound_of(scoring: Scoring, dual: Dual) -> float:
     return total + 2.0**-49 * math.fsum(map(abs, fixed))
 
 
-def _best_columns(
+def best_columns(
     slope: np.ndarray, allowed: np.ndarray, tops: np.ndarray, bottoms: np.ndarray, p: np.ndarray, limits: Limits
 ) -> np.ndarray:
     """Return for each column an upper bound of slope . v - tops max v + bottoms min v over lift vectors v, rounded up.

@@ -7,18 +7,19 @@ the kind.
 
 import numpy as np
 
-from divulge.designing.about import MOST, Informed
-from divulge.designing.blends import Blend, Outcomes, Price, blend, listed
+from divulge.designing.about import Informed
+from divulge.designing.blends import Blend, Outcomes, Price, blend, inside_any, listed
+from divulge.designing.cells import told
 from divulge.designing.counting import Counting
 from divulge.designing.deviating import Deviating
 from divulge.designing.effort import Effort
-from divulge.designing.generation import ceiling_of, chord
+from divulge.designing.generation import ceiling_of
 from divulge.designing.gridded import Cascade, Gridded
 from divulge.designing.limits import Classes, Limits
 from divulge.designing.linear import Scoring, solved
 from divulge.designing.master import Dual, refined
 from divulge.designing.methods import CLOSED, LATER, LISTED, SEARCHED
-from divulge.designing.pricing import Exhaustive, Oracle, Problem
+from divulge.designing.pricing import Exhaustive, Oracle, Problem, simple_start
 from divulge.designing.utilities import SubConvex
 from divulge.errors import DivulgeError
 
@@ -42,18 +43,16 @@ def best_within(
     if limits.trivial or size == 1:
         return CLOSED, start.weights, start.lifts, 0.0
     problem = Problem.of(apart, utility, limits)
-    if isinstance(utility, Informed) and not Exhaustive.fits(problem):
-        raise DivulgeError.of(
-            "utility", f"be about at most {MOST} secrets when it is an information about another variable",
-            "the secrets that occur", str(size), "merge secrets, or score decisions by Score(..., about=...).",
-        )  # fmt: skip
     name = LISTED if Exhaustive.fits(problem) else SEARCHED
     if method not in (None, name):
         raise DivulgeError.of("method", f"be {name} for such a utility and alphabet", "it", repr(method))
-    price = _of_all(problem, kinds) if name == LISTED else _of_kinds(problem, kinds, effort)
-    least, center = chord(problem)
-    known = min(least, ceiling_of(problem))
-    found = blend(_valued(start.lifts.T, p, utility), price, limits.capacity, known, center.classes, effort)
+    if name == LISTED:
+        price = _of_all(problem, kinds)
+    else:
+        price = (told if isinstance(utility, Informed) else _of_kinds)(problem, kinds, effort)
+    lifts = simple_start(problem).lifts(apart)
+    lifts = np.concatenate([start.lifts.T, lifts[inside_any(lifts, kinds)]])
+    found = blend(problem, start, _valued(lifts, p, utility), price, effort)
     return name, found.weights, found.lifts, found.bound
 
 
@@ -61,9 +60,9 @@ def _of_all(problem: Problem, kinds: np.ndarray) -> Price:
     """Return the price of all vertices of the kinds, listed."""
     vertices, p = Exhaustive(problem).listed(), problem.classes.probability
     lifts, peaks = vertices.lifts(problem.classes), vertices.peaks()
-    inside = ((lifts > 0) @ ~kinds == 0).any(axis=1)
+    inside = inside_any(lifts, kinds)
     known = Outcomes(lifts[inside], problem.utility.at(p, lifts[inside]), peaks[inside])
-    return listed(known, lambda dual, dear: problem.rounding(Dual(dual, dear)))
+    return listed(known, problem.rounding)
 
 
 def _some(p: np.ndarray, limits: Limits, kinds: np.ndarray) -> Blend:
@@ -88,11 +87,11 @@ def _of_kinds(problem: Problem, kinds: np.ndarray, effort: Effort) -> Price:
         )
     )
 
-    def price(dual: np.ndarray, dear: float) -> tuple[Outcomes, float]:
-        dearest = p * (float((dual / p).max()) + _DEAR * ceiling)
+    def price(dual: Dual) -> tuple[Outcomes, float]:
+        dearest = p * (float((dual.classes / p).max()) + _DEAR * ceiling)
         found, worst = [np.zeros((0, len(p)))], -np.inf
         for kind in kinds.T:
-            fresh, excess = oracle.price(Dual(np.where(kind, dual, dearest), dear))
+            fresh, excess = oracle.price(Dual(np.where(kind, dual.classes, dearest), dual.capacity))
             lifts = fresh.lifts(problem.classes)
             found.append(lifts[(lifts[:, ~kind] == 0).all(axis=1)])
             worst = max(worst, excess)
