@@ -112,6 +112,16 @@ def test_prices_of_kinds_agree_with_the_list_of_their_vertices(counts: bool, mon
         assert max(found.utility, known.utility) <= min(found.bound, known.bound)
 
 
+def test_a_time_that_is_over_leaves_a_channel_with_its_zeros_and_an_honest_bound() -> None:
+    p, forbidden = np.random.default_rng(2).dirichlet(np.ones(20)), [(x, (x + 1) % 20) for x in range(20)]
+    for options in ({"forbidden": forbidden}, {"outcomes": ["a", "b", "c"]}):
+        late = dv.design(p, dv.PML(0.8), time_limit=0, **options)
+        assert holds(late)
+        assert late.utility <= late.bound
+        assert late.bound >= dv.design(p, dv.PML(0.8), outcomes=["a", "b"]).utility
+    assert all(late.integers[x, late.outcomes.index(y)] == 0 for x, y in late.forbidden if y in late.outcomes)
+
+
 def test_scores_and_informations_take_the_same_pairs() -> None:
     prior, pairs = dv.Prior({"a": "1/2", "b": "1/4", "c": "1/4"}), [("a", "b"), ("c", "a")]
     for utility in ("hamming", "mutual-information", dv.About([[1, 0], [0, 1], [1, 0]])):

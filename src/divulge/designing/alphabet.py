@@ -60,20 +60,20 @@ class Task:
 
 def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effort: Effort) -> Found:
     """Return a certified channel on the alphabet from the columns of a good blend; its bound is of one score only."""
-    quiet, until = replace(effort, progress=None), time.monotonic() + _SECONDS
+    until = min(effort.deadline, time.monotonic() + _SECONDS)
     random, best, most = np.random.default_rng(0), None, -np.inf
     for start in range(_STARTS):
         order = np.argsort(-task.value(columns)) if not start else random.permutation(columns.shape[1])
         channel, whole = _placed(task, columns[:, order])
-        channel = channel if whole else _climbed(task, channel, quiet)
+        channel = channel if whole else _climbed(task, channel, until)
         value = float(task.value(channel).sum())
         best, most = (channel, value) if best is None or value > most else (best, most)
-        if whole or effort.late() or time.monotonic() > until:
+        if whole or time.monotonic() >= until:
             break
     assert best is not None
     scores = np.where(task.allowed, task.utility.slopes(task.floats, best), -np.inf)
     score = Score(None, name=task.utility.name)
-    found = scored(task.p, task.limits, score, scores, names, bits, quiet, "linear-program")
+    found = scored(task.p, task.limits, score, scores, names, bits, Effort(), "linear-program")
     return replace(found, unrounded=task.utility.of(task.floats, best))
 
 
@@ -97,15 +97,17 @@ def _placed(task: Task, columns: np.ndarray) -> tuple[np.ndarray, bool]:
     return channel, bool((own >= 0).all())
 
 
-def _climbed(task: Task, channel: np.ndarray, effort: Effort) -> np.ndarray:
-    """Return a channel that no score which touches the utility there improves much."""
+def _climbed(task: Task, channel: np.ndarray, until: float) -> np.ndarray:
+    """Return a channel that no score which touches the utility there improves much, or the last one in time."""
     value = float(task.value(channel).sum())
     for _ in range(_STEPS):
+        if time.monotonic() >= until:
+            break
         scores = np.where(task.allowed, task.utility.slopes(task.floats, channel), -np.inf)
         scoring = Scoring(unforbidden(scores, task.loose), task.loose, task.floats[None, :], task.floats[None, :])
-        trial = np.where(task.allowed, np.maximum(solved(scoring, effort).channel, 0.0), 0.0)
+        trial = np.where(task.allowed, np.maximum(solved(scoring).channel, 0.0), 0.0)
         reached = float(task.value(trial).sum())
-        if effort.late() or not reached > value + _SETTLED * abs(value):
-            return channel
+        if not reached > value + _SETTLED * abs(value):
+            break
         channel, value = trial, reached
     return channel
