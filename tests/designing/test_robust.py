@@ -62,6 +62,51 @@ def test_a_robust_design_is_the_best_for_all_corners(priors: Any) -> None:
             assert p @ each >= found.utility - 1e-12
 
 
+def read_best(priors: np.ndarray, channel: np.ndarray, scores: np.ndarray) -> float:
+    """Return the largest least mean score over priors of a reading of the outcomes, random where that helps."""
+    reading = cp.Variable((channel.shape[1], scores.shape[1]), nonneg=True)
+    means = priors @ cp.sum(cp.multiply(scores, channel @ reading), axis=1)
+    problem = cp.Problem(cp.Maximize(cp.min(means)), [cp.sum(reading, axis=1) == 1])
+    problem.solve(solver=cp.CLARABEL)
+    return float(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("priors", "guarantee"), [(FLOOR, dv.PML(0.5)), (BALL, dv.ALIP(0.6, 0.5)), (ORDERED, dv.MaximalLeakage(0.4))],
+    ids=["floor", "ball", "polytope"],
+)  # fmt: skip
+def test_named_mechanisms_keep_the_guarantee_at_every_corner_and_are_read_as_well_as_can_be(
+    priors: Any, guarantee: dv.Guarantee
+) -> None:
+    found = dv.design(priors, guarantee, utility="hamming")
+    table = [row for row in found.compare().rows if row.channel.shape[1] < 30]
+    assert {"design", "randomized response", "resample"} <= {row.name for row in table}
+    for row in table:
+        entries = np.array(row.channel.matrix, dtype=object)
+        for p in corners(priors):
+            joint = dv.Joint(p / p.sum(), entries.astype(float))
+            kept = type(guarantee).of(joint if guarantee.about == "joint" else joint.channel)
+            assert all(getattr(kept, n) <= float(getattr(guarantee, n)) + 1e-12 for n in guarantee.bounded())
+            assert dv.pml(joint).max() <= row.pml + 1e-12
+        expected = read_best(corners(priors), entries.astype(float), np.eye(SIZE))
+        assert row.utility == pytest.approx(expected, abs=1e-6)
+        assert row.utility <= found.bound + 1e-12
+    (response,) = [row for row in table if row.name == "randomized response"]
+    measured = response.pml if guarantee.kind != "maximal-leakage" else response.maximal_leakage
+    level = float(getattr(guarantee, guarantee.bounded()[-1]))
+    assert level - 1e-9 <= measured <= level + 1e-12
+
+
+def test_the_frontier_of_a_set_has_named_mechanisms_under_their_worst_prior() -> None:
+    curve = dv.frontier(BALL, dv.PML, [0.3, 0.6], utility="hamming", named=["randomized response", "resample"])
+    assert set(curve.named) == {"randomized response", "resample"}
+    for rows in curve.named.values():
+        for row, level, bound in zip(rows, curve.epsilons, curve.bounds, strict=True):
+            assert BALL.pml(row.channel).max() == pytest.approx(level, abs=1e-9)
+            assert row.utility <= bound
+    assert curve.plot().get_lines()
+
+
 def test_a_ball_of_radius_zero_is_its_center() -> None:
     point = dv.L1Ball(["1/2", "1/4", "1/4"], 0)
     alone = dv.design(["1/2", "1/4", "1/4"], dv.PML(0.5), utility="hamming")

@@ -6,11 +6,11 @@ from typing import Any
 
 from divulge.designing.design import Design
 from divulge.designing.named import FAMILIES, tuned
-from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.capacity import maximal_leakage
 from divulge.measures.density import ldp, pmc, pml
+from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -30,10 +30,11 @@ class Alternative:
     maximal_leakage: float
 
     @classmethod
-    def of(cls, name: str, joint: Joint, utility: float) -> "Alternative":
-        """Return the row of a mechanism."""
+    def of(cls, name: str, joint: Joint, utility: float, priors: PriorSet | None = None) -> "Alternative":
+        """Return the row of a mechanism, measured under its prior or under the worst of a set."""
         channel = joint.channel
-        return cls(name, channel, utility, pml(joint).max(), pmc(joint).max(), ldp(channel), maximal_leakage(channel))
+        two = (pml(joint), pmc(joint)) if priors is None else (priors.pml(channel), priors.pmc(channel))
+        return cls(name, channel, utility, two[0].max(), two[1].max(), ldp(channel), maximal_leakage(channel))
 
 
 MEASURED = ("pml", "pmc", "ldp", "maximal_leakage")
@@ -70,15 +71,14 @@ def alternatives(design: Design) -> Alternatives:
     """Return the design and the best member of each named family that keeps its guarantees."""
     rows = [found for name in FAMILIES if (found := best_of(design, name)) is not None]
     rows.sort(key=lambda row: row.utility, reverse=not design.minimized)
-    first = Alternative.of("design", design.joint, design.utility)
+    first = Alternative.of("design", design.joint, design.utility, design.priors)
     return Alternatives((first, *rows), design.objective, design.bound)
 
 
 def best_of(design: Design, family: str) -> Alternative | None:
     """Return the best member of a family that keeps the guarantees of the design; None where none has a utility."""
-    if design.priors is not None:
-        raise DivulgeError.of("prior", "be one prior to compare with named mechanisms", "it", "a set of priors")
-    return best_member(family, design.prior, design.guarantees, design.utility_of, -1.0 if design.minimized else 1.0)
+    sign = -1.0 if design.minimized else 1.0
+    return best_member(family, design.prior, design.guarantees, design.utility_of, sign, design.priors)
 
 
 def best_member(
@@ -87,11 +87,15 @@ def best_member(
     guarantees: tuple[Guarantee, ...],
     utility_of: Callable[[Channel], float | None],
     sign: float = 1.0,
+    priors: PriorSet | None = None,
 ) -> Alternative | None:
-    """Return the member of a family with the most (of a distortion, sign -1, the least) utility under guarantees."""
-    found = [(utility_of(named.channel), named) for named in tuned(FAMILIES[family], prior, guarantees)]
+    """Return the member of a family with the most (of a distortion, sign -1, the least) utility under guarantees.
+
+    With a set of priors these are kept, and the leakage is measured, under each of them.
+    """
+    found = [(utility_of(named.channel), named) for named in tuned(FAMILIES[family], prior, guarantees, priors)]
     known = [(value, named) for value, named in found if value is not None]
     if not known:
         return None
     value, best = max(known, key=lambda pair: sign * pair[0])
-    return Alternative.of(family, Joint(prior, best.channel), value)
+    return Alternative.of(family, Joint(prior, best.channel), value, priors)

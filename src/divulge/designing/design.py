@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from divulge.designing.robust import measured
+from divulge.designing.robust import decided, measured
 from divulge.designing.scores import Score
 from divulge.designing.utilities import SubConvex
 from divulge.guarantees.guarantee import Guarantee
@@ -131,11 +131,13 @@ class Design(Tabled, Record):
         """Return the utility of another channel on the same secrets, as the utility of this design is measured.
 
         Where outcomes have scores, each outcome of the channel is read as the best of those; None where none fits, or
-        where the channel may release what is forbidden.
+        where the channel may release what is forbidden. Over a set of priors it is that under the worst of them.
         """
         other = as_channel(channel)
         if self.forbidden and not self._allows(other):
             return None
+        if isinstance(self.goal, Score) and self.priors is not None:
+            return decided(self.priors, self.goal, self.scored, other)
         if isinstance(self.goal, Score):
             return self.goal.decided(self.prior.floats, other, self.prior.secrets, self.scored)
         if self.goal is None:

@@ -13,10 +13,10 @@ from divulge.designing.alternatives import Alternative, best_of
 from divulge.designing.asking import design
 from divulge.designing.design import Design
 from divulge.designing.named import FAMILIES
+from divulge.designing.robust import measured
 from divulge.errors import DivulgeError
 from divulge.extras import drawable, require
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee
-from divulge.measures.robust import PriorSet
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 
@@ -222,6 +222,8 @@ class Frontier(Tabled, Record):
 
 
 def _measured(kind: type[Guarantee], design: Design, row: Alternative) -> float:
+    if design.priors is not None:
+        return float(getattr(measured(design.guarantees[0], design.priors, row.channel), _level(kind)))
     subject = (design.prior, row.channel) if kind.about == "joint" else row.channel
     return float(getattr(kind.of(subject), _level(kind)))
 
@@ -262,8 +264,7 @@ def frontier(
         raise DivulgeError.of("epsilons", "be a sequence of numbers", "it", repr(epsilons)) from None
     if not len(levels):
         raise DivulgeError.of("epsilons", "hold at least one level", "it", "empty")
-    every = () if isinstance(prior, PriorSet) else tuple(FAMILIES)
-    names = every if named is None else tuple(named)
+    names = tuple(FAMILIES) if named is None else tuple(named)
     for name in names:
         if name not in FAMILIES:
             raise DivulgeError.of("named", f"be among {', '.join(FAMILIES)}", "a name", repr(name))

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from divulge.designing.limits import Limits, limits_of
+from divulge.designing.robust import RobustChecker
 from divulge.guarantees.guarantee import Guarantee
+from divulge.measures.robust import PriorSet
 from divulge.model import mechanisms
 from divulge.model.channel import Channel
 from divulge.model.integer import IntegerChannel
@@ -207,42 +209,75 @@ class Named:
     strength: float
 
 
-def tuned(family: Family, prior: Prior, guarantees: tuple[Guarantee, ...]) -> list[Named]:
-    """Return, for each variant of the family, the member that says most of those that keep the guarantees."""
-    limits = limits_of(guarantees).floats()
-    return [_tuned(family, k, prior, guarantees, limits) for k in range(len(list(family.members(prior, 1.0))))]
+def tuned(
+    family: Family, prior: Prior, guarantees: tuple[Guarantee, ...], priors: PriorSet | None = None
+) -> list[Named]:
+    """Return, for each variant of the family, the member that says most of those that keep the guarantees.
+
+    With a set of priors they are kept under each of them; the members are those of `prior`.
+    """
+    task = _Task(prior, guarantees, limits_of(guarantees), priors)
+    return [_tuned(family, k, task) for k in range(len(list(family.members(prior, 1.0))))]
 
 
-def _tuned(family: Family, k: int, prior: Prior, guarantees: tuple[Guarantee, ...], limits: Limits) -> Named:
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is to be kept, under one prior or under every one of a set."""
+
+    prior: Prior
+    guarantees: tuple[Guarantee, ...]
+    limits: Limits
+    priors: PriorSet | None
+
+    def keeps(self, channel: IntegerChannel) -> bool:
+        """Say whether the integers keep the guarantees, exactly."""
+        if self.priors is not None:
+            checker = RobustChecker.over(self.priors, self.prior.floats, self.limits)
+            return bool(checker.keeps(channel.weights).all()) and checker.keeps_capacity(channel.weights, 2**_BITS)
+        found = channel.exact
+        return all(g.holds_for(Joint(self.prior, found) if g.about == "joint" else found) for g in self.guarantees)
+
+    def means(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest mean of each column."""
+        if self.priors is None:
+            mean = self.prior.floats @ columns
+            return mean, mean
+        ends = [[sign * float(self.priors.least(sign * c) @ c) for c in columns.T] for sign in (1.0, -1.0)]
+        return np.array(ends[0]), -np.array(ends[1])
+
+    def nearly(self, channel: Channel, margin: float) -> bool:
+        """Say whether a float channel keeps the limits with a little room."""
+        limits, c = self.limits.floats(), np.asarray(channel.floats)
+        inside = c if self.priors is not None else c[self.prior.support]
+        everywhere, nowhere = c.max(axis=0), c.min(axis=0)
+        allowed = math.inf if limits.ratio == math.inf else nowhere * limits.ratio * (1 - margin)
+        if not ((everywhere <= allowed).all() and everywhere.sum() <= limits.capacity * (1 - margin)):
+            return False
+        if limits.high == math.inf and limits.low == 0:
+            return True
+        least, most = self.means(c)
+        seen = most > 0
+        top, bottom = inside[:, seen].max(axis=0), inside[:, seen].min(axis=0)
+        return bool(
+            (top <= least[seen] * limits.high * (1 - margin)).all()
+            and (bottom >= most[seen] * limits.low * (1 + margin)).all()
+        )
+
+
+def _tuned(family: Family, k: int, task: _Task) -> Named:
     def member(s: float) -> Channel:
-        return list(family.members(prior, s))[k]
+        return list(family.members(task.prior, s))[k]
 
     for margin in (1e-13, 1e-11, 1e-9, 1e-6):
         low, high = 0.0, math.log(_STRONGEST)
-        if _fits(member(_STRONGEST), prior, limits, margin):
+        if task.nearly(member(_STRONGEST), margin):
             low = high
         for _ in range(52):
             if low == high:
                 break
             middle = (low + high) / 2
-            low, high = (middle, high) if _fits(member(math.exp(middle)), prior, limits, margin) else (low, middle)
-        found = IntegerChannel.of(member(math.exp(low)), _BITS, raise_small=True).exact
-        if all(g.holds_for(Joint(prior, found) if g.about == "joint" else found) for g in guarantees):
-            return Named(family.name, found, math.exp(low))
-    return Named(family.name, mechanisms.constant(prior.secrets), 1.0)
-
-
-def _fits(channel: Channel, prior: Prior, limits: Limits, margin: float) -> bool:
-    """Say whether a float channel keeps the limits with a little room."""
-    c, p = np.asarray(channel.floats), prior.floats
-    q, inside = p @ c, c[prior.support]
-    seen = q > 0
-    top, bottom = inside[:, seen].max(axis=0) / q[seen], inside[:, seen].min(axis=0) / q[seen]
-    everywhere, nowhere = c.max(axis=0), c.min(axis=0)
-    allowed = math.inf if limits.ratio == math.inf else nowhere * limits.ratio * (1 - margin)
-    return bool(
-        (top <= limits.high * (1 - margin)).all()
-        and (bottom >= limits.low * (1 + margin)).all()
-        and (everywhere <= allowed).all()
-        and everywhere.sum() <= limits.capacity * (1 - margin)
-    )
+            low, high = (middle, high) if task.nearly(member(math.exp(middle)), margin) else (low, middle)
+        found = IntegerChannel.of(member(math.exp(low)), _BITS, raise_small=True)
+        if task.keeps(found):
+            return Named(family.name, found.exact, math.exp(low))
+    return Named(family.name, mechanisms.constant(task.prior.secrets), 1.0)

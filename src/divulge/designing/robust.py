@@ -73,6 +73,13 @@ class RobustChecker(certify.Checker):
     priors: PriorSet
     least_mean: Callable[[PriorSet, np.ndarray], Fraction]
 
+    @classmethod
+    def over(cls, priors: PriorSet, inside: np.ndarray, limits: Limits) -> "RobustChecker":
+        """Return the checker over a set, of which `inside` is one prior, and exact limits."""
+        exactly, least_mean = LEAST_MEAN[type(priors)]
+        base = certify.Checker.of(inside, limits)
+        return cls(base.prior, base.limits, exactly(priors), least_mean)
+
     def keeps(self, columns: np.ndarray) -> np.ndarray:
         """Say for each column whether it keeps low, high and ratio under every prior; shape (M,)."""
         good = super().keeps(columns)
@@ -109,16 +116,14 @@ def robust(
     kept = used_outcomes(solution.channel, scoring.reference)
     if np.isneginf(scoring.scores[:, kept]).any():
         raise DivulgeError.of("utility", "allow every outcome for a set of priors", "one", "forbidden for some secret")
-    inside, least_mean = LEAST_MEAN[type(priors)]
-    base = certify.Checker.of(scoring.reference, limits)
-    checker = RobustChecker(base.prior, base.limits, inside(priors), least_mean)
+    checker = RobustChecker.over(priors, scoring.reference, limits)
     weights = scoring.reference @ solution.channel[:, kept]
     integers = certify.certified(weights, np.maximum(solution.channel[:, kept], 0.0) / weights, checker, bits)
     if integers.shape[1] < len(kept):
         kept = np.array([int(np.argmax((scoring.judges @ scoring.scores).min(axis=0)))])
     each = (integers / 2.0**bits * scoring.scores[:, kept]).sum(axis=1)
     worst = priors.least(each).astype(np.float64)
-    value = float(each.min() if score.worst else least_mean(checker.priors, exact.as_fractions(each)))
+    value = float(each.min() if score.worst else checker.least_mean(checker.priors, exact.as_fractions(each)))
     outside = 2.0**-44 * len(worst) * float(np.abs(scoring.finite).max())
     labels = [names[y] for y in kept.tolist()]
     found = Found(integers, labels, kept, score.sign * (solution.bound + outside) + 0.0, method)
@@ -169,6 +174,38 @@ def _worse_guards(priors: PriorSet, limits: Limits, channel: np.ndarray) -> list
         if column.min() < limits.low * (high @ column) * (1 - _NEAR):
             found.append(high)
     return found
+
+
+def decided(priors: PriorSet, score: Score, outcomes: Labels | None, channel: Channel) -> float | None:
+    """Return the utility of a channel under the worst prior of a set, its outcomes read as those that are scored.
+
+    The best reading, which may be random, is that of a linear program to which the worst priors join; None where every
+    reading may be forbidden. Under `worst` the outcomes must bear the names of those that are scored.
+    """
+    from scipy.optimize import linprog
+
+    if score.worst:
+        return score.decided(np.ones(len(priors.secrets)), channel, priors.secrets, outcomes)
+    scores, names = score.table(priors.secrets, outcomes)
+    entries = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
+    (n, m), many = entries.shape, len(names)
+    gains = entries[:, :, None] * np.where(np.isfinite(scores), scores, 0.0)[:, None, :]
+    may = (entries > 0).T.astype(float) @ np.isneginf(scores) == 0
+    if not may.any(axis=1).all():
+        return None
+    judges, rows = [priors.least(row).astype(np.float64) for row in np.eye(n)], np.kron(np.eye(m), np.ones(many))
+    limits = [*((0.0, float(one)) for one in may.ravel().tolist()), (None, None)]
+    while True:
+        above = np.column_stack([-(np.array(judges) @ gains.reshape(n, -1)), np.ones(len(judges))])
+        found = linprog(
+            np.append(np.zeros(m * many), -1.0), A_ub=above, b_ub=np.zeros(len(judges)),
+            A_eq=np.column_stack([rows, np.zeros(m)]), b_eq=np.ones(m), bounds=limits,
+        )  # fmt: skip
+        each = gains.reshape(n, -1) @ found.x[:-1]
+        worst = priors.least(each).astype(np.float64)
+        if worst @ each >= found.x[-1] - _NEAR * np.abs(each).max() or len(judges) > _ROUNDS + n:
+            return score.sign * float(worst @ each)
+        judges.append(worst)
 
 
 def _distinct(rows: list[np.ndarray]) -> np.ndarray:
