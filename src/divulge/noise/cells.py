@@ -68,7 +68,7 @@ class Cells:
 def certified(mechanism: "NoiseMechanism") -> bool:
     """Whether the ranges of all cells are proved and their masses are sums: no integral and no grid is relied on."""
     law, noise = mechanism.law, mechanism.noise
-    known = noise.step is not None or _has_ranges(mechanism)
+    known = not noise.read_off and (noise.step is not None or _has_ranges(mechanism))
     return isinstance(law, FiniteLaw) and law.bounded and known
 
 
@@ -94,11 +94,12 @@ def _nodes(mechanism: "NoiseMechanism") -> np.ndarray:
         y = np.unique(np.concatenate([(y[:-1, None] + np.diff(y)[:, None] * (np.arange(8) / 8)).ravel(), y[-1:]]))
     if noise.frozen is None or not law.bounded:
         return y
-    far = float(noise.frozen.isf(1e-300))
-    if not math.isfinite(far):
-        return y
-    outer = np.geomspace(y[-1] - law.high, max(far, 2 * (y[-1] - law.high)), 24)
-    return np.unique(np.concatenate([y, law.high + outer, law.low - outer]))
+    parts, (left, right) = [y], noise.spread(1e-300)
+    for sign, end, last, far in ((1.0, law.high, y[-1], right), (-1.0, law.low, y[0], left)):
+        first = sign * (last - end)
+        if first > 0:
+            parts.append(end + sign * np.geomspace(first, max(sign * far, 2 * first), 24))
+    return np.unique(np.concatenate(parts))
 
 
 def _masses(mechanism: "NoiseMechanism", y: np.ndarray) -> np.ndarray:
@@ -128,7 +129,8 @@ def _seen(left: Values, mid: Values, right: Values) -> Range:
     seen = np.stack([left.leakage, mid.leakage, right.leakage])
     with np.errstate(invalid="ignore"):
         off = np.abs(seen[1] - (seen[0] + seen[2]) / 2)
-        return np.nan_to_num(seen.min(axis=0) - off), np.nan_to_num(seen.max(axis=0) + off, nan=math.inf)
+        least, most = seen.min(axis=0) - off, seen.max(axis=0) + off
+    return np.where(np.isnan(least), 0.0, least), np.where(np.isnan(most), math.inf, most)
 
 
 def _single(mechanism: "NoiseMechanism", side: Side) -> Cells | None:

@@ -33,14 +33,14 @@ class Noise:
         For what needs more (sampling, entropy); None for lattice noise.
     log_concave : bool
         Then likelihood ratios are monotone in y, and the search over y is certified.
-    end_ratio : function of d >= 0, or None
-        lim_{y -> inf} log f(y + d) - log f(y), the same on the other side by symmetry; None: there is no limit.
+    slopes : (left, right), or None
+        How fast the log density falls in the end as z -> -inf and z -> +inf, in [0, +inf]; None: there is no limit.
     steepest : float
         sup |(log f)'|: a Lipschitz constant; +inf when unbounded or unknown.
     shift_loss : function of d >= 0
         sup_z log f(z) - log f(z + d): the local-DP epsilon of two secrets a distance d apart.
     unimodal : bool
-        Density falls on either side of 0: the nearest secret is the likeliest.
+        Symmetric, and falls on either side of 0: the nearest secret is the likeliest.
     step : float or None
         Lattice step of discrete noise.
     """
@@ -50,7 +50,7 @@ class Noise:
     log_density: LogDensity
     cdf: LogDensity
     log_concave: bool
-    end_ratio: LogDensity | None
+    slopes: tuple[float, float] | None
     steepest: float
     shift_loss: Callable[[float], float]
     unimodal: bool = True
@@ -67,8 +67,37 @@ class Noise:
 
     Between them it is constant, so f = sum_k c_k 1{|z| < r_k}: see `falls`.
     """
+    mode: float | None = 0.0
+    """The density falls on either side of it; None: there are several peaks, or none is known."""
+    read_off: bool = False
+    """Whether these facts are read off a density, rather than proved."""
     log_ratio: Ratio | None = None
     """(y, x, c) -> log f(y - x) - log f(y - c) with all its digits however far y is; None: there is no such form."""
+
+    @property
+    def scale(self) -> float:
+        """Return its scale: a parameter of the families; of other noise, half the distance between its quartiles."""
+        if self.kind in FAMILIES:
+            return self.parameters["scale"]
+        return float(self.frozen.ppf(0.75) - self.frozen.ppf(0.25)) / 2
+
+    def spread(self, rare: float) -> tuple[float, float]:
+        """Return the quantiles with this mass on either side, or about as rare ones where scipy finds them infinite."""
+        if self.frozen is None:
+            far = 45.0 * self.scale if self.kind != "discrete-gaussian" else 12.0 * self.scale + (self.step or 0.0)
+            return -far, far
+        levels = np.geomspace(rare, 1e-10, 16)
+        with np.errstate(all="ignore"):
+            ends = self.frozen.ppf(levels), self.frozen.isf(levels)
+        left, right = (float(end[np.isfinite(end)][0]) for end in ends)
+        return left, right
+
+    def end_ratio(self, d: np.ndarray, sign: float) -> np.ndarray:
+        """Return lim log f(z + sign d) - log f(z) for z -> sign inf and d >= 0."""
+        assert self.slopes is not None
+        slope = self.slopes[1 if sign > 0 else 0]
+        with np.errstate(invalid="ignore"):
+            return np.where(np.asarray(d) > 0, -slope * np.asarray(d, dtype=float), 0.0)
 
     def sf(self, z: np.ndarray) -> np.ndarray:
         """Return P(Z > z) without subtracting from 1."""
@@ -87,9 +116,16 @@ class Noise:
         """Return log f(y - c), or 0 for noise without `log_ratio`."""
         return np.zeros(np.shape(y)) if self.log_ratio is None else self.log_density(y - c)
 
+    @property
+    def _quantiles(self) -> np.ndarray:
+        levels = np.array([0.0, 1e-12, 1e-8, 1e-5, 1e-3, 0.03, 0.2])
+        with np.errstate(all="ignore"):
+            z = np.concatenate([self.frozen.ppf([*levels, 0.5]), self.frozen.isf(levels), [self.mode or 0.0]])
+        return np.unique([*z[np.isfinite(z)], *self.spread(1e-17)])
+
     def marks(self, reach: float) -> np.ndarray:
         """Return the z at which an integral against the density is split: its scales, and its jumps within reach."""
-        near = self.parameters.get("scale", 1.0) * _SCALES
+        near = self.scale * _SCALES if self.kind in FAMILIES else self._quantiles
         if self.radii is None:
             return near
         r = self.radii(min(reach, _LAST_JUMP * self.parameters["scale"]))
@@ -112,11 +148,7 @@ class Noise:
     @property
     def far_marks(self) -> np.ndarray:
         """Return `marks`, and some out to where heavy tails matter to the last digit."""
-        far = (
-            self.parameters.get("scale", 1.0) * np.geomspace(1e3, 1e18, 6)
-            if math.isfinite(self.fading)
-            else np.zeros(0)
-        )
+        far = self.scale * np.geomspace(1e3, 1e18, 6) if math.isfinite(self.fading) else np.zeros(0)
         return np.concatenate([self.marks(0.0), far, -far])
 
 
@@ -136,10 +168,6 @@ def _positive(value: Any, name: str) -> float:
     return float(value)
 
 
-def _slope(scale: float) -> LogDensity:
-    return lambda d: -np.asarray(d, dtype=float) / scale
-
-
 def _nearer(scale: float) -> Ratio:
     """(|y - c| - |y - x|) / scale; outside the interval between x and c that is the same as at its end."""
 
@@ -155,10 +183,6 @@ def _nearer_squared(y: np.ndarray, x: np.ndarray, c: np.ndarray, scale: float) -
     return ((x - c) / scale) * ((y - c) / scale + (y - x) / scale)
 
 
-def _only_zero(d: np.ndarray) -> np.ndarray:
-    return np.where(np.asarray(d) > 0, -math.inf, 0.0)
-
-
 def laplace(scale: float) -> Noise:
     """Laplace noise of scale b: density exp(-|z|/b) / 2b."""
     b = _positive(scale, "scale")
@@ -169,7 +193,7 @@ def laplace(scale: float) -> Noise:
         lambda z: -np.abs(z) / b - math.log(2 * b),
         stats.laplace(scale=b).cdf,
         True,
-        _slope(b),
+        (1 / b, 1 / b),
         1 / b,
         lambda d: d / b,
         frozen=stats.laplace(scale=b),
@@ -189,7 +213,7 @@ def gaussian(scale: float) -> Noise:
         lambda z: -0.5 * (z / s) ** 2 - math.log(s) - 0.5 * math.log(2 * math.pi),
         stats.norm(scale=s).cdf,
         True,
-        _only_zero,
+        (math.inf, math.inf),
         math.inf,
         lambda d: math.inf if d > 0 else 0.0,
         frozen=stats.norm(scale=s),
@@ -208,7 +232,7 @@ def logistic(scale: float) -> Noise:
         lambda z: -np.abs(z) / s - math.log(s) - 2 * np.log1p(np.exp(-np.abs(z) / s)),
         stats.logistic(scale=s).cdf,
         True,
-        _slope(s),
+        (1 / s, 1 / s),
         1 / s,
         lambda d: d / s,
         frozen=stats.logistic(scale=s),
@@ -244,7 +268,7 @@ def student_t(scale: float, df: float = 3.0) -> Noise:
         lambda z: log_norm - (nu + 1) * np.log(np.hypot(1.0, z / (s * math.sqrt(nu)))),
         frozen.cdf,
         False,
-        lambda d: np.zeros_like(np.asarray(d, dtype=float)),
+        (0.0, 0.0),
         (nu + 1) / (2 * math.sqrt(nu) * s),
         shift_loss,
         frozen=frozen,
@@ -327,7 +351,7 @@ def discrete_laplace(scale: float, step: float = 1.0) -> Noise:
         lambda z: log_norm - np.abs(z) / b,
         cdf,
         True,
-        _slope(b),
+        (1 / b, 1 / b),
         1 / b,
         lambda d: d / b,
         step=h,
@@ -378,35 +402,12 @@ def discrete_gaussian(scale: float, step: float = 1.0) -> Noise:
         lambda z: log_norm - 0.5 * (z / s) ** 2,
         below,
         True,
-        _only_zero,
+        (math.inf, math.inf),
         math.inf,
         lambda d: math.inf if d > 0 else 0.0,
         step=h,
         bend=1 / s,
         log_ratio=lambda y, x, c: _nearer_squared(y, x, c, s) / 2,
-    )
-
-
-def from_scipy(distribution: Any) -> Noise:
-    """Return any frozen continuous scipy.stats distribution as noise; its shape is unknown, so nothing is certified."""
-    if not (hasattr(distribution, "logpdf") and hasattr(distribution, "dist")):
-        raise DivulgeError.of(
-            "noise",
-            "be a family name or a frozen continuous scipy.stats distribution",
-            "it",
-            type(distribution).__name__,
-        )
-    return Noise(
-        f"scipy.stats.{distribution.dist.name}",
-        {**{f"argument {i}": float(v) for i, v in enumerate(distribution.args)}, **distribution.kwds},
-        distribution.logpdf,
-        distribution.cdf,
-        False,
-        None,
-        math.inf,
-        lambda d: math.inf if d > 0 else 0.0,
-        unimodal=False,
-        frozen=distribution,
     )
 
 
@@ -436,6 +437,8 @@ def as_noise(noise: Any, **parameters: float) -> Noise:
     if not isinstance(noise, str):
         if parameters:
             raise DivulgeError.of("noise", "carry its own parameters", "it", f"given with {sorted(parameters)}")
+        from divulge.noise.foreign import from_scipy
+
         return noise if isinstance(noise, Noise) else from_scipy(noise)
     if noise not in FAMILIES:
         raise DivulgeError.of("noise", f"be one of {', '.join(FAMILIES)}", "it", repr(noise))

@@ -157,7 +157,7 @@ class FiniteLaw:
     def finer_than_noise(self) -> bool:
         """Whether neighboring locations are too near, and the noise too smooth, to matter one by one."""
         smooth = self.noise.radii is None and self.noise.kind not in LAPLACE and self.noise.kind in FAMILIES
-        return smooth and self.high - self.low < 0.25 * len(self.locations) * self.noise.parameters["scale"]
+        return smooth and self.high - self.low < 0.25 * len(self.locations) * self.noise.scale
 
     def log_given(self, y: np.ndarray) -> np.ndarray:
         """Return log f(y | x_i), shape (len(y), K)."""
@@ -224,8 +224,7 @@ class FiniteLaw:
         return self.log_outcome(y) + self.log_reference(y)
 
     def ends(self) -> list[End]:
-        tilt = self.noise.end_ratio
-        if tilt is None:
+        if self.noise.slopes is None:
             return []
         if not self.bounded:
             return [End(sign * math.inf, math.inf, 0.0, -math.inf) for sign in (1.0, -1.0)]
@@ -235,9 +234,9 @@ class FiniteLaw:
             top = shares.max() + others.max()
             same = _SAME * (self.high - self.low)
 
-            def limit(location: np.ndarray, top: float = top, same: float = same) -> np.ndarray:
+            def limit(location: np.ndarray, sign: float = sign, top: float = top, same: float = same) -> np.ndarray:
                 distance = top - location
-                return tilt(np.where(distance > same, distance, 0.0))
+                return self.noise.end_ratio(np.where(distance > same, distance, 0.0), sign)
 
             if len(others) == 1:
                 given = limit(shares + others[0])
@@ -334,7 +333,8 @@ class ContinuousLaw:
 
     def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         y = np.asarray(y, dtype=np.float64).ravel()
-        x = self.center(y) if self.noise.unimodal else self._searched(y, np.argmax)
+        mode = self.noise.mode
+        x = self._searched(y, np.argmax) if mode is None else np.clip(y - mode, self.low, self.high)
         return self.noise.relative(y, x, self.center(y)), x
 
     def log_worst(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -342,15 +342,16 @@ class ContinuousLaw:
         if not self.secret.bounded:
             far = np.where(math.isfinite(self.low), math.inf, -math.inf) * np.ones(len(y))
             return np.full(len(y), -math.inf), far
-        if not self.noise.unimodal:
+        if self.noise.mode is None:
             x = self._searched(y, np.argmin)
         else:
-            x = np.where(y - self.low > self.high - y, self.low, self.high)
+            at_low, at_high = self.log_worsts(y).T
+            x = np.where(at_low < at_high, self.low, self.high)
         return self.noise.relative(y, x, self.center(y)), x
 
     @property
     def worsts_are_all(self) -> bool:
-        return self.bounded and self.noise.unimodal
+        return self.bounded and self.noise.mode is not None
 
     def log_worsts(self, y: np.ndarray) -> np.ndarray:
         if not self.worsts_are_all:
@@ -436,7 +437,7 @@ class ContinuousLaw:
         def given(rows: np.ndarray) -> LogGiven:
             return lambda x, row: noise.relative(y[rows[row]], x, center[rows[row]])
 
-        far = beyond(secret, y) | (np.abs(y) > _FAR * noise.parameters.get("scale", math.inf))
+        far = beyond(secret, y) | (np.abs(y) > _FAR * noise.scale)
         near = np.flatnonzero(~far)
         if len(near):
             log_f[near], error[near] = log_mixture(secret, noise, y[near], best[near], given(near))
@@ -453,16 +454,14 @@ def tilted_ends(noise: Noise, secret: Secret, records: int) -> list[End]:
     hi: each record but the one asked about adds log E e^{(X - hi) theta}; the mirror image at -inf. A ratio that tends
     to 0 singles out the end of the support, which has no mass.
     """
-    if noise.end_ratio is None:
+    if noise.slopes is None:
         return []
-    slope = -float(noise.end_ratio(np.array([1.0]))[0])
-    if not secret.bounded or slope == math.inf:
-        mass = dict(secret.atoms)
-        rarity = [-math.log(mass[v]) if v in mass else math.inf for v in (secret.high, secret.low)]
-        return [End(math.inf, rarity[0], 0.0, -math.inf), End(-math.inf, rarity[1], 0.0, -math.inf)]
-    theta, out = slope / records, list[End]()
-    for sign in (1.0, -1.0):
-        each, error = secret.log_tilted(sign * theta)
-        others, span = (records - 1) * each, secret.high - secret.low
-        out.append(End(sign * math.inf, others, others + each, others - span * theta, records * error))
+    mass, out = dict(secret.atoms), list[End]()
+    for sign, slope, end in ((1.0, noise.slopes[1], secret.high), (-1.0, noise.slopes[0], secret.low)):
+        if not secret.bounded or slope == math.inf:
+            out.append(End(sign * math.inf, -math.log(mass[end]) if end in mass else math.inf, 0.0, -math.inf))
+            continue
+        each, error = secret.log_tilted(sign * slope / records)
+        others, span = (records - 1) * each, (secret.high - secret.low) * slope / records
+        out.append(End(sign * math.inf, others, others + each, others - span, records * error))
     return out

@@ -69,13 +69,11 @@ class Estimate:
 def reach(mechanism: "NoiseMechanism") -> tuple[float, float]:
     """Return an interval that holds the outcome but for about 1e-17 of its mass."""
     noise, law, secret = mechanism.noise, mechanism.law, mechanism.secret
-    out = float(noise.frozen.isf(_FAR)) if noise.frozen is not None else 45.0 * noise.parameters["scale"]
-    if noise.kind == "discrete-gaussian":
-        out = 12.0 * noise.parameters["scale"] + noise.parameters["step"]
+    left, right = noise.spread(_FAR)
     low, high = law.low, law.high
     if not (math.isfinite(low) and math.isfinite(high)):
         low, high = float(secret.continuous.ppf(_FAR)), float(secret.continuous.isf(_FAR))
-    return low - out, high + out
+    return low + left, high + right
 
 
 def points(mechanism: "NoiseMechanism") -> np.ndarray:
@@ -94,7 +92,8 @@ def points(mechanism: "NoiseMechanism") -> np.ndarray:
         low, high = law.low, law.high
     else:
         low, high = (float(v) for v in mechanism.secret.continuous.ppf([0.01, 0.99]))
-    scale = min(noise.parameters.get("scale", 1.0), last - first)
+    low, high = (max(first, min(end + (noise.mode or 0.0), last)) for end in (low, high))
+    scale = min(noise.scale, last - first)
     coarse = 1 if isinstance(law, FiniteLaw) or getattr(law, "closed", None) else 4  # else costly: be sparing
     above, below = (np.geomspace(0.05 * scale, max(far, scale), 48 // coarse) for far in (last - high, low - first))
     parts = [np.linspace(low, high, 64 // coarse + 1), high + above, low - below]
@@ -170,7 +169,7 @@ def mean(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray]) -> 
         width = law.noise.period()[0]
         y = np.unique(np.clip(y, law.low - width, law.high + width))
     largest, middle = 0.0, (y[0] + y[-1]) / 2
-    scale = min(mechanism.noise.parameters.get("scale", 1.0), float(np.ptp(y)))
+    scale = min(mechanism.noise.scale, float(np.ptp(y)))
 
     def integrand(u: np.ndarray) -> np.ndarray:  # over u, y = middle + scale sinh(u): heavy tails are short in u
         nonlocal largest
@@ -227,7 +226,7 @@ def mutual_information(mechanism: "NoiseMechanism") -> Estimate:
 def _entropy_given(mechanism: "NoiseMechanism") -> Estimate:
     """Return h(Y | X), that of the noise, and of the other records' mean where there are others."""
     noise, law = mechanism.noise, mechanism.law
-    scale = noise.parameters.get("scale", 1.0)
+    scale = noise.scale
     if isinstance(law, MeanLaw):
         middle = (law.low + law.high) / 2
 

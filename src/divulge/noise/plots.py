@@ -11,17 +11,26 @@ from divulge.noise import outcomes
 if TYPE_CHECKING:
     from divulge.noise.mechanism import NoiseMechanism
 
+_WIDEST = 4.0
+"""So many times the interval with 9/10 of the mass is drawn on either side of the middle at most."""
+
 _COLORS = {"pml": "#b2182b", "pmc": "#2166ac", "density": "#d9d9d9"}
 
 
 def span(mechanism: "NoiseMechanism") -> tuple[float, float]:
-    """Return an interval of outcomes that holds all but about 1e-4 of the mass, for drawing."""
-    noise = mechanism.noise
-    out = float(noise.frozen.isf(5e-5)) if noise.frozen is not None else 10 * noise.parameters["scale"]
-    low, high = mechanism.law.low, mechanism.law.high
-    if not (math.isfinite(low) and math.isfinite(high)):
-        low, high = (float(v) for v in mechanism.secret.continuous.ppf([5e-5, 1 - 5e-5]))
-    return low - out, high + out
+    """Return an interval of outcomes for drawing: all but 1e-4 of the mass, or of heavy tails what shows the middle."""
+    law, noise = mechanism.law, mechanism.noise
+    left, right = _shown(noise.frozen) if noise.frozen is not None else (-10 * noise.scale, 10 * noise.scale)
+    low, high = law.low, law.high
+    if not law.bounded and mechanism.secret.continuous is not None:
+        low, high = _shown(mechanism.secret.continuous)
+    return low + left, high + right
+
+
+def _shown(distribution: Any) -> tuple[float, float]:
+    middle, *ends = (float(v) for v in distribution.ppf([0.5, 5e-5, 0.05, 0.95, 1 - 5e-5]))
+    far = _WIDEST * (ends[2] - ends[1])
+    return max(ends[0], middle - far), min(ends[3], middle + far)
 
 
 def plot(mechanism: "NoiseMechanism", y: Any = None, ax: Any = None) -> Any:

@@ -160,7 +160,8 @@ def beyond(secret: "Secret", y: np.ndarray) -> np.ndarray:
 
 def window_matters(secret: "Secret", log_f: np.ndarray, log_best: np.ndarray) -> np.ndarray:
     """Return whether what lies outside the window can be more than 1e-13 of f(y): 1e-30 of the mass on either side."""
-    return (log_best - log_f > math.log(1e-13 / _LEVELS[0])) & (not secret.bounded)
+    with np.errstate(invalid="ignore"):  # an outcome that cannot occur
+        return (log_best - log_f > math.log(1e-13 / _LEVELS[0])) & (not secret.bounded)
 
 
 def log_far(secret: "Secret", noise: "Noise", y: np.ndarray, log_given: LogGiven) -> tuple[np.ndarray, np.ndarray]:

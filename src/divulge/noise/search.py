@@ -47,11 +47,17 @@ class Supremum:
     reason: str = ""
 
 
+_READ_OFF = "search, the noise's shape read off its density"
+_NO_PROOF = "the bracket holds if the density of the noise is shaped as it shows at some thousand places"
+
+
 def supremum(law: Law, side: Side) -> Supremum:
     """Return the supremum of pml(y) or pmc(y) over all outcomes."""
     for applies, find in WAYS:
         if applies(law, side):
             found = find(law, side)
+            if law.noise.read_off and law.bounded and find not in (_constant, _searched):
+                found = replace(found, method=_READ_OFF, reason=found.reason or _NO_PROOF)
             if side == "pml" and isinstance(law, FiniteLaw) and law.bounded:  # pml(y) <= -log P(x)
                 rarest = -float(law.log_prior.min()) * (1 + 1e-15)
                 return replace(found, upper=max(found.value, min(found.upper, rarest)))
@@ -75,7 +81,8 @@ def _unbounded_secret(law: Law, side: Side) -> Supremum:
 
 def _unbounded_ratio(law: Law, side: Side) -> Supremum:
     reason = f"the likelihood ratio of {law.noise.kind} noise is unbounded: no finite epsilon holds for PMC or LDP"
-    return Supremum(math.inf, math.inf, math.inf, math.inf, "closed form", reason)
+    at = math.inf if law.noise.slopes is None or law.noise.slopes[1] == math.inf else -math.inf
+    return Supremum(math.inf, math.inf, math.inf, at, "closed form", reason)
 
 
 def ends(law: Law, side: Side) -> list[tuple[float, float]]:
@@ -118,7 +125,7 @@ def _pieces(law: FiniteLaw, side: Side) -> Supremum:
 def _gaussian_reach(law: Law) -> float:
     """Return how far beyond the data every location but the outermost has weight below rounding."""
     assert isinstance(law, FiniteLaw)
-    s = law.noise.parameters["scale"]
+    s = law.noise.scale
     gaps = np.diff(law.locations)
     rarest = -float(law.everyone.log_weights.min())
     return min(s * s * (40.0 + rarest) / float(gaps.min()), 1e7 * s) + float(np.ptp(law.locations))
@@ -140,8 +147,10 @@ def _beyond(law: Law, side: Side, reach: float) -> float:
     """
     bounds: list[float] = []
     for end in law.ends():
-        y = np.array([law.high + reach if end.at > 0 else law.low - reach])
+        nearer = np.array([law.high if end.at > 0 else law.low])
+        y = nearer + (law.noise.mode or 0.0) + (reach if end.at > 0 else -reach)
         value = law.log_best(y)[0] - end.outcome if side == "pml" else law.log_outcome(y) - end.worst
+        value = value - law.noise.relative(y, nearer, nearer)
         bounds.append(float(value[0] + law.error(y, side)[0]) + end.error)
     return max(bounds, default=0.0)
 
@@ -149,7 +158,7 @@ def _beyond(law: Law, side: Side, reach: float) -> float:
 def _far(law: Law) -> float:
     """Return a distance beyond the data at which nothing larger than the supremum can be found."""
     span = law.high - law.low
-    scale = law.noise.parameters["scale"]
+    scale = law.noise.scale
     if law.noise.radii is not None:
         return law.noise.period()[0]
     if math.isfinite(law.noise.fading):
@@ -167,14 +176,15 @@ def _start(law: Law, reach: float) -> np.ndarray:
         jumps = edges(law)
         away = _gap(law) / 2
         return np.concatenate([jumps[:1], (jumps[1:-1, None] + np.array([-away, away])).ravel(), jumps[-1:]])
-    scale = law.noise.parameters["scale"]
-    inner = np.linspace(law.low - 3 * scale, law.high + 3 * scale, 513)
+    scale = law.noise.scale
+    low, high = law.low + (law.noise.mode or 0.0), law.high + (law.noise.mode or 0.0)
+    inner = np.linspace(low - 3 * scale, high + 3 * scale, 513)
     outer = np.geomspace(3 * scale, max(reach, 6 * scale), 65)
     if not isinstance(law, FiniteLaw):  # an integral each: be sparing
         inner, outer = inner[::4], outer[::2]
-    parts = [inner, law.high + outer, law.low - outer, np.array([law.low, law.high])]
+    parts = [inner, high + outer, low - outer, np.array([low, high])]
     if isinstance(law, FiniteLaw) and len(law.locations) <= 4096 and not law.finer_than_noise:
-        parts.append(law.locations)
+        parts.append(law.locations + (law.noise.mode or 0.0))
     y = np.unique(np.concatenate(parts))
     return y if law.noise.step is None else np.unique(_on_lattice(law, y))
 
@@ -243,7 +253,7 @@ def _refined(law: Law, side: Side, best: float, where: float) -> tuple[float, fl
     from scipy.optimize import minimize_scalar
 
     if math.isfinite(where) and law.noise.step is None:
-        step = 0.02 * law.noise.parameters["scale"]
+        step = 0.02 * law.noise.scale
         found: Any = minimize_scalar(
             lambda u: -float(leakage(law, side, np.array([where + u * step]))[0]),
             bounds=(-1.0, 1.0),
@@ -258,21 +268,22 @@ def _refined(law: Law, side: Side, best: float, where: float) -> tuple[float, fl
 
 def _searched(law: Law, side: Side) -> Supremum:
     """Nothing is known of the shape: a dense search gives a lower bound; what an outcome leaks at most, the upper."""
-    scale = law.noise.parameters.get("scale", float(law.noise.frozen.std()) if law.noise.frozen is not None else 1.0)
-    scale = scale if math.isfinite(scale) and scale > 0 else 1.0
-    span = law.high - law.low
-    y = np.linspace(
-        law.low - span - 12 * scale, law.high + span + 12 * scale, 8193 if isinstance(law, FiniteLaw) else 1025
-    )
-    with np.errstate(invalid="ignore"):
-        values = leakage(law, side, y)
-    values = np.where(np.isnan(values), 0.0, values)
-    best = float(values.max())
-    cap = law.noise.shift_loss(span)
+    noise, exact = law.noise, isinstance(law, FiniteLaw)
+    z = noise.marks(0.0)
+    y = np.linspace(law.low + z[0], law.high + z[-1], 8193 if exact else 1025)
+    if isinstance(law, FiniteLaw) and len(law.locations) <= 4096:
+        y = np.concatenate([y, (law.locations[:, None] + z).ravel()])
+    found = leakage(law, side, y)
+    found = np.where(np.isnan(found), 0.0, found)  # of outcomes that cannot occur
+    best = float(found.max())
+    cap = noise.shift_loss(law.high - law.low)
     if side == "pml" and isinstance(law, FiniteLaw):
         cap = min(cap, -float(law.log_prior.min()))
+    if math.isinf(best):
+        reason = "some outcome rules a secret out" if side == "pmc" else "some outcome singles out a secret"
+        return Supremum(best, best, best, float(y[int(found.argmax())]), "search on a grid", reason)
     return Supremum(
-        best, best, max(best, cap), float(y[int(values.argmax())]), "search on a grid",
+        best, best, max(best, cap), float(y[int(found.argmax())]), "search on a grid",
         "the shape of this noise is not known: the value is a lower bound, the upper one holds for any outcome",
     )  # fmt: skip
 
@@ -280,10 +291,7 @@ def _searched(law: Law, side: Side) -> Supremum:
 WAYS: tuple[tuple[Callable[[Law, Side], bool], Callable[..., Supremum]], ...] = (
     (lambda law, side: law.low == law.high, _constant),
     (lambda law, side: not law.bounded, _unbounded_secret),
-    (
-        lambda law, side: side == "pmc" and law.noise.unimodal and math.isinf(law.noise.shift_loss(1.0)),
-        _unbounded_ratio,
-    ),
+    (lambda law, side: side == "pmc" and math.inf in (law.noise.slopes or ()), _unbounded_ratio),
     (lambda law, side: any(math.isinf(limit) for limit, _ in ends(law, side)), _unbounded_end),
     (lambda law, side: law.noise.kind in LAPLACE and side == "pmc", _at_the_ends),
     (lambda law, side: isinstance(law, FiniteLaw) and law.noise.kind in LAPLACE, _breakpoints),

@@ -1,0 +1,164 @@
+"""scipy.stats distributions as noise: some are a family; of others the shape is read off their log density."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.noise.families import Noise, gaussian, laplace, logistic, student_t
+
+SAME: dict[str, Callable[..., Noise]] = {
+    "norm": gaussian,
+    "laplace": laplace,
+    "logistic": logistic,
+    "t": student_t,
+    "cauchy": lambda scale: student_t(scale, 1.0),
+}
+"""scipy name -> the family it is when centered at 0, by its parameters."""
+
+_POINTS = 2000
+"""So many places on either side of its median a density is looked at."""
+
+_DOUBLINGS = 60
+"""Times that a distance is doubled in search of the slope that a log density ends with."""
+
+
+def from_scipy(distribution: Any) -> Noise:
+    """Return a frozen continuous scipy.stats distribution as noise.
+
+    One that is a family, centered at 0, is that family. Of any other the shape is read off its log density: whether it
+    is log-concave, where its mode is, how steep it is and with what slopes it ends. That is no proof, and so marked.
+
+    Raises
+    ------
+    DivulgeError
+        If `distribution` is not a frozen continuous scipy.stats distribution.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> from_scipy(stats.norm(scale=2)).kind
+    'gaussian'
+    >>> gumbel = from_scipy(stats.gumbel_r())
+    >>> gumbel.log_concave, [round(slope, 6) for slope in gumbel.slopes]
+    (True, [inf, 1.0])
+    """
+    if not (hasattr(distribution, "logpdf") and hasattr(distribution, "dist")):
+        raise DivulgeError.of(
+            "noise", "be a family name or a frozen continuous scipy.stats distribution", "it",
+            type(distribution).__name__,
+        )  # fmt: skip
+    family, named = distribution.dist, _parameters(distribution)
+    if family.name in SAME and named.get("loc", 0.0) == 0:
+        return SAME[family.name](**{"scale": 1.0, **{k: v for k, v in named.items() if k != "loc"}})
+    logpdf = _quiet(distribution.logpdf)
+    shape = _shape(distribution, logpdf)
+    steepest = max(shape.slopes or (math.inf,)) if shape.log_concave else shape.steepest
+    return Noise(
+        f"scipy.stats.{family.name}",
+        named,
+        logpdf,
+        _quiet(distribution.cdf),
+        shape.log_concave,
+        shape.slopes,
+        steepest,
+        lambda d: steepest * d if d > 0 else 0.0,
+        unimodal=False,
+        frozen=distribution,
+        fading=shape.fading,
+        mode=shape.mode,
+        read_off=True,
+    )
+
+
+def _parameters(distribution: Any) -> dict[str, float]:
+    """Return the parameters of a frozen distribution by name."""
+    names = [*(name.strip() for name in (distribution.dist.shapes or "").split(",")), "loc", "scale"]
+    by_place = dict(zip((name for name in names if name), distribution.args, strict=False))
+    return {name: float(value) for name, value in {**by_place, **distribution.kwds}.items()}
+
+
+def _quiet(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return f without the warnings that scipy gives where it overflows."""
+
+    def quiet(z: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return f(z)
+
+    return quiet
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a log density g shows of itself; fields as in `Noise`, `mode` None where it has several."""
+
+    mode: float | None
+    log_concave: bool
+    steepest: float
+    fading: float
+    slopes: tuple[float, float] | None
+
+
+def _shape(distribution: Any, logpdf: Callable[[Any], Any]) -> Shape:
+    z = _places(distribution, logpdf)
+    steep, coarse = (np.diff(logpdf(at)) / np.diff(at) for at in (z, z[::2]))
+    g, middle = logpdf(z), (z[1:] + z[:-1]) / 2
+    rounding = 1e-15 * (1 + np.abs(g)) / np.minimum(np.diff(z, prepend=-math.inf), np.diff(z, append=math.inf))
+    allowed = 1e-9 * np.abs(steep) + rounding[1:] + rounding[:-1]
+    top = int(g.argmax())
+    one_peak = bool((steep[:top] >= -allowed[:top]).all() and (steep[top:] <= allowed[top:]).all())
+    low, high = (float(end) for end in distribution.support())
+    mode = _climbed(logpdf, z, top) if one_peak else None
+    slopes = None
+    if mode is not None:
+        scale = float(distribution.ppf(0.75) - distribution.ppf(0.25))
+        found = [
+            math.inf if math.isfinite(end) else _last_slope(logpdf, mode, sign * scale)
+            for end, sign in ((low, -1.0), (high, 1.0))
+        ]
+        slopes = None if None in found else (float(found[0] or 0.0), float(found[1] or 0.0))
+    everywhere = math.isinf(low) and math.isinf(high)
+    concave = bool((np.diff(steep) <= allowed[1:] + allowed[:-1]).all()) and slopes is not None and everywhere
+    steepest, fading = float(np.abs(steep).max()), math.inf
+    if slopes == (0.0, 0.0) and steepest <= 1.01 * float(np.abs(coarse).max()):
+        fading = 1.02 * float(np.abs(steep * middle).max())
+    else:  # a kink, a jump or no limit: no constant bounds the slope for sure
+        steepest = math.inf
+    return Shape(mode, concave, 1.02 * steepest, fading, slopes)
+
+
+def _places(distribution: Any, logpdf: Callable[[Any], Any]) -> np.ndarray:
+    """Return places between the quantiles at 1e-15 on either side."""
+    levels = np.geomspace(1e-15, 0.5, _POINTS)
+    z = np.unique(np.concatenate([distribution.ppf(levels), distribution.isf(levels)]))
+    z = z[np.isfinite(z) & np.isfinite(logpdf(z))]
+    width = float(distribution.ppf(0.75) - distribution.ppf(0.25))
+    return z[np.diff(z, prepend=-math.inf) > 1e-12 * np.maximum(np.abs(z), width)]
+
+
+def _climbed(logpdf: Callable[[Any], Any], z: np.ndarray, top: int) -> float:
+    """Return the mode, near the place with the largest log density."""
+    from scipy.optimize import minimize_scalar
+
+    low, high = float(z[max(top - 1, 0)]), float(z[min(top + 1, len(z) - 1)])
+    found: Any = minimize_scalar(lambda v: -float(logpdf(v)), bounds=(low, high), method="bounded")
+    return float(found.x) if -found.fun > float(logpdf(z[top])) else float(z[top])
+
+
+def _last_slope(logpdf: Callable[[Any], Any], mode: float, step: float) -> float | None:
+    """Return how fast the log density falls in the end, from its slopes over doubled distances; None: not settled."""
+    z = mode + step * 2.0 ** np.arange(-4, _DOUBLINGS)
+    g = logpdf(z)
+    seen = int(np.argmin(np.append(np.isfinite(g), False)))
+    if seen < 4:
+        return None
+    slope = -np.diff(g[:seen]) / np.abs(np.diff(z[:seen]))
+    before, last = float(slope[-2]), float(slope[-1])
+    if last > 1.05 * before:
+        return math.inf
+    if last < 0.95 * before:
+        return 0.0
+    return last if abs(last - before) <= 1e-6 * last else None

@@ -1,0 +1,88 @@
+"""scipy.stats distributions as noise: recognized families, and shapes read off a density against known twins."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import divulge as dv
+from divulge.noise.foreign import from_scipy
+
+TRAP = "values(0:0.495, 0.5:0.01, 1:0.495)"
+
+
+@pytest.mark.parametrize(
+    ("distribution", "kind", "parameters"),
+    [
+        (stats.norm(scale=2), "gaussian", {"scale": 2.0}),
+        (stats.laplace(0, 0.5), "laplace", {"scale": 0.5}),
+        (stats.logistic(), "logistic", {"scale": 1.0}),
+        (stats.t(4, 0, 3), "student-t", {"scale": 3.0, "df": 4.0}),
+        (stats.cauchy(scale=0.1), "student-t", {"scale": 0.1, "df": 1.0}),
+    ],
+)
+def test_families_are_recognized(distribution: Any, kind: str, parameters: dict[str, float]) -> None:
+    noise = from_scipy(distribution)
+    assert (noise.kind, noise.parameters, noise.read_off) == (kind, parameters, False)
+    z = np.linspace(-7, 7, 29)
+    assert noise.log_density(z) == pytest.approx(distribution.logpdf(z), rel=1e-12)
+
+
+@pytest.mark.parametrize("secret", [TRAP, "uniform(0, 1)"])
+@pytest.mark.parametrize(
+    ("twin", "family"),
+    [
+        (stats.genlogistic(1, loc=2, scale=0.3), ("logistic", {"scale": 0.3})),
+        (stats.gennorm(1, loc=2, scale=0.3), ("laplace", {"scale": 0.3})),
+        (stats.gennorm(2, loc=2, scale=0.3), ("gaussian", {"scale": 0.3 / math.sqrt(2)})),
+        (stats.t(3, loc=2, scale=0.3), ("student-t", {"scale": 0.3, "df": 3.0})),
+    ],
+)
+def test_a_twin_under_another_name_leaks_the_same(twin: Any, family: tuple[str, dict[str, float]], secret: str) -> None:
+    ours, theirs = dv.NoiseMechanism(family[0], secret, **family[1]), dv.NoiseMechanism(twin, secret)
+    for one, other in ((ours.pml_supremum, theirs.pml_supremum), (ours.pmc_supremum, theirs.pmc_supremum)):
+        assert "read off" in other.method
+        if math.isinf(one.value):
+            assert other.value == math.inf
+            continue
+        assert other.lower <= one.upper + 1e-9
+        assert one.lower <= other.upper + 1e-9
+        assert other.upper - other.lower < 1e-3
+    assert theirs.mean_pml().value == pytest.approx(ours.mean_pml().value, abs=1e-8)
+    v, w = ours.quantile(0.4), theirs.quantile(0.4)
+    assert abs(v.value - w.value) <= v.error + w.error
+    assert not w.certified
+    y = np.linspace(-3, 4, 29)
+    assert theirs.pml(y + 2) == pytest.approx(ours.pml(y), abs=1e-9)
+    assert theirs.pmc(y + 2) == pytest.approx(ours.pmc(y), abs=1e-9)
+
+
+def test_one_sided_tails() -> None:
+    m = dv.NoiseMechanism(stats.gumbel_r(scale=0.3), TRAP)
+    assert m.pmc_supremum.value == math.inf
+    assert m.pmc_supremum.at == -math.inf  # where the density falls doubly exponentially
+    assert "unbounded" in m.pmc_supremum.reason
+    y = np.linspace(-3, 12, 40_001)
+    assert m.pml_supremum.lower - 1e-6 <= m.pml(y).max() <= m.pml_supremum.upper
+    right = -math.log(np.exp(-np.array([1.0, 0.5, 0.0]) / 0.3) @ np.array([0.495, 0.01, 0.495]))
+    assert m.law.ends()[0].pml == pytest.approx(right, rel=1e-12)
+
+
+def test_kinks_and_several_peaks_get_a_lower_bound_only() -> None:
+    for distribution in (stats.gennorm(0.5), stats.dweibull(2)):
+        found = dv.NoiseMechanism(distribution, TRAP).pml_supremum
+        assert found.method == "search on a grid"
+        assert found.upper == pytest.approx(-math.log(0.01))
+    assert dv.NoiseMechanism(stats.uniform(-0.1, 0.2), TRAP).pml_supremum.value == pytest.approx(-math.log(0.01))
+
+
+def test_outcomes_that_cannot_occur(recwarn: pytest.WarningsRecorder) -> None:
+    m = dv.NoiseMechanism(stats.expon(), "bernoulli(0.3)")
+    assert math.isnan(m.pml(-1.0))
+    assert m.density(-1.0) == 0.0
+    assert m.pml(0.5) == pytest.approx(-math.log(0.7))
+    assert m.pmc(0.5) == math.inf
+    assert m.tail(0.4).value == pytest.approx(0.3 + 0.7 * math.exp(-1), abs=1e-9)
+    assert not recwarn.list
