@@ -82,6 +82,23 @@ def test_subset_selection() -> None:
         mechanisms.subset_selection(60, 1.0, size=30)
 
 
+@pytest.mark.parametrize("epsilon", [1e-6, 30.0, 350.0, 707.0, 745.2, 1e4])
+def test_a_large_epsilon_is_kept_or_refused(epsilon: float) -> None:
+    """Entries that vanish would turn a finite epsilon into an infinite one."""
+    named = {
+        mechanisms.randomized_response: 1,
+        mechanisms.subset_selection: 1,
+        mechanisms.geometric: 2,
+        lambda _, epsilon: mechanisms.exponential(np.eye(3), epsilon): 0.5,
+    }
+    for make, factor in named.items():
+        if epsilon * factor < 708:
+            assert dv.ldp(make(3, epsilon)) == pytest.approx(epsilon * factor, rel=1e-9)
+        elif epsilon * factor > 709:
+            with pytest.raises(dv.DivulgeError, match="epsilon"):
+                make(3, epsilon)
+
+
 def test_the_plain_ones() -> None:
     prior = dv.Prior(["1/4", "3/4"])
     assert dv.Joint(prior, mechanisms.resample(prior, "1/3")).outer.tolist() == prior.probabilities.tolist()

@@ -41,15 +41,13 @@ def _randomized_response(prior: Prior, s: float) -> Iterator[Channel]:
 
 
 def _geometric(prior: Prior, s: float) -> Iterator[Channel]:
-    yield mechanisms.geometric(prior.secrets, math.log(s))
+    yield Channel(mechanisms.geometric_rows(len(prior), 1 / s), prior.secrets, prior.secrets)
 
 
 def _exponential(prior: Prior, s: float) -> Iterator[Channel]:
     place = np.arange(len(prior))
-    scores = -np.abs(place[:, None] - place)
-    yield mechanisms.exponential(
-        scores, math.log(s), sensitivity=1, secrets=prior.secrets, outcomes=prior.secrets
-    )  # fmt: skip
+    weights = mechanisms.exponential_weights(np.abs(place[:, None] - place) / 2, math.log(s))
+    yield Channel(weights / weights.sum(axis=1)[:, None], prior.secrets, prior.secrets)
 
 
 def _subset_selection(prior: Prior, s: float) -> Iterator[Channel]:

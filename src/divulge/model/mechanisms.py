@@ -51,7 +51,7 @@ def randomized_response(secrets: Secrets, epsilon: float | None = None, *, ratio
     """
     letters, a = _letters(secrets), _inverse_ratio(epsilon, ratio)
     n = len(letters)
-    return Channel(_filled(n, n, a, 1) / (1 + (n - 1) * a), letters, letters)
+    return Channel(_without_loss(_filled(n, n, a, 1) / (1 + (n - 1) * a), epsilon), letters, letters)
 
 
 def geometric(secrets: Secrets, epsilon: float | None = None, *, ratio: Any = None) -> Channel:
@@ -76,12 +76,21 @@ def geometric(secrets: Secrets, epsilon: float | None = None, *, ratio: Any = No
     [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
     """
     letters, a = _letters(secrets), _inverse_ratio(epsilon, ratio)
-    n = len(letters)
-    if n == 1:
-        return identity(letters)
-    powers = [a**k for k in range(n)]
-    rows = [[powers[abs(x - y)] * (1 if y in (0, n - 1) else 1 - a) / (1 + a) for y in range(n)] for x in range(n)]
-    return Channel(rows, letters, letters)
+    return Channel(_without_loss(geometric_rows(len(letters), a), epsilon), letters, letters)
+
+
+def geometric_rows(n: int, a: Any) -> np.ndarray:
+    """Return the matrix of the truncated geometric mechanism with ratio a <= 1, shape (N, N); far entries may vanish.
+
+    Examples
+    --------
+    >>> geometric_rows(3, 0.5)[0].tolist()
+    [0.6666666666666666, 0.16666666666666666, 0.16666666666666666]
+    """
+    ends = np.array([1 if y in (0, n - 1) else 1 - a for y in range(n)])
+    powers = np.array([a**k for k in range(n)])
+    rows = powers[np.abs(np.subtract.outer(np.arange(n), np.arange(n)))] * ends
+    return rows / (1 + a) if n > 1 else rows
 
 
 def exponential(
@@ -126,8 +135,20 @@ def exponential(
     if isinstance(a, Fraction):
         weights = np.array([[_power(a, step) for step in row] for row in steps.tolist()], dtype=object)
     else:
-        weights = a ** exact.as_floats(steps)
-    return Channel(weights / weights.sum(axis=1)[:, None], secrets, outcomes)
+        weights = exponential_weights(exact.as_floats(steps), -math.log(a) if epsilon is None else float(epsilon))
+    return Channel(_without_loss(weights / weights.sum(axis=1)[:, None], epsilon), secrets, outcomes)
+
+
+def exponential_weights(steps: np.ndarray, rate: float) -> np.ndarray:
+    """Return exp(-rate steps) for steps >= 0; an infinite rate leaves those of step 0.
+
+    Examples
+    --------
+    >>> exponential_weights(np.array([0.0, 1.0]), math.inf).tolist()
+    [1.0, 0.0]
+    """
+    with np.errstate(invalid="ignore"):
+        return np.where(steps > 0, np.exp(-rate * steps), 1.0)
 
 
 def subset_selection(
@@ -160,7 +181,9 @@ def subset_selection(
     rows = _filled(n, len(subsets), a, None)
     for j, subset in enumerate(subsets):
         rows[list(subset), j] = 1
-    return Channel(rows / total, letters, [tuple(letters[i] for i in subset) for subset in subsets])
+    return Channel(
+        _without_loss(rows / total, epsilon), letters, [tuple(letters[i] for i in subset) for subset in subsets]
+    )
 
 
 def extremal(prior: Any, epsilon: float | None = None, *, ratio: Any = None) -> Channel:
@@ -333,6 +356,16 @@ def _share(value: Any, argument: str) -> Any:
     if not number <= 1:
         raise DivulgeError.of(argument, "be in [0, 1]", "it", str(number))
     return number
+
+
+def _without_loss(rows: np.ndarray, epsilon: float | None) -> np.ndarray:
+    """Return the rows; refuse those in which some entries of a column vanish, though epsilon is finite."""
+    if epsilon is not None and epsilon < math.inf:
+        top, bottom = rows.max(axis=0), rows.min(axis=0)
+        if not (bottom >= np.minimum(top, np.finfo(np.float64).tiny)).all():
+            hint = "give `ratio` for fractions, or math.inf."
+            raise DivulgeError.of("epsilon", "leave every entry above 2.2e-308", "it", f"{epsilon:g}", hint)
+    return rows
 
 
 def _filled(rows: int, columns: int, value: Any, diagonal: Any) -> np.ndarray:
