@@ -1,7 +1,9 @@
 """Relations that hold for every mechanism, on random joints with zeros, float and exact."""
 
+import inspect
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,12 +155,44 @@ def test_orders_rise_and_meet_their_limits(joint: dv.Joint) -> None:
 
 
 def test_each_measure_answers_in_bits() -> None:
+    """Every public function of the measures that has a unit, found by its signature."""
     joint = random_joint(np.random.default_rng(8), 4, 5)
-    for measure in (dv.lip, dv.ldp, dv.maximal_leakage, dv.maximal_cost_leakage, dv.mutual_information,
-                    dv.min_entropy_leakage, dv.maximal_realizable_cost):  # fmt: skip
-        assert measure(joint, unit="bits") == pytest.approx(measure(joint) / math.log(2), rel=1e-14)
-    for family in (dv.sibson, dv.arimoto, dv.alpha_leakage, dv.maximal_alpha_leakage):
-        assert family(joint, 2, unit="bits") == pytest.approx(family(joint, 2) / math.log(2), rel=1e-13)
+    given = {
+        "joint": joint, "channel": joint.channel, "prior": joint.prior, "mechanism": joint,
+        "p": joint.prior, "q": dv.Prior.uniform(4), "order": 2.0,
+    }  # fmt: skip
+    asked = 0
+    for name in dv.__all__:
+        function = getattr(dv, name)
+        if not getattr(function, "__module__", "").startswith("divulge.measures") or not inspect.isfunction(function):
+            continue
+        parameters = inspect.signature(function).parameters
+        if "unit" not in parameters or name == "tail_envelope":
+            continue
+        wanted = {key: given[key] for key, found in parameters.items() if found.default is found.empty}
+        nats, bits = (function(**wanted, unit=unit) for unit in ("nats", "bits"))
+        for ours, theirs in zip(_numbers(nats), _numbers(bits), strict=True):
+            assert theirs == pytest.approx(ours / math.log(2), rel=1e-13), name
+        asked += 1
+    assert asked >= 20
+    threshold = 0.25
+    bits = dv.tail_envelope(joint, threshold / math.log(2), unit="bits")
+    assert bits.upper == pytest.approx(dv.tail_envelope(joint, threshold).upper, abs=1e-9)
+
+
+def _numbers(found: Any) -> list[float]:
+    """Return the logarithmic numbers of a result."""
+    if isinstance(found, dv.Pointwise):
+        return found.values.tolist()
+    if isinstance(found, dv.Alip):
+        return [found.lower, found.upper]
+    if isinstance(found, dv.Capacity):
+        return [found.value, found.lower, found.upper]
+    if isinstance(found, dv.Profile):
+        names = ("ldp", "maximal_leakage", "maximal_cost_leakage", "lip", "mean_pml", "mean_pmc", "mutual_information",
+                 "min_entropy_leakage", "maximal_realizable_cost")  # fmt: skip
+        return [getattr(found, name) for name in names] + _numbers(found.capacity)
+    return [found]
 
 
 @FEW

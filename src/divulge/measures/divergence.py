@@ -58,7 +58,8 @@ def f_information(joint: Any, f: str | Callable[[np.ndarray], np.ndarray] = "kl"
     r"""Return the f-information sum_y q_y D_f(P_{X|y} || P_X), the f-divergence of the joint from independence.
 
     A Fraction for exact joints with f = "chi-squared", "total-variation" or "le-cam", correctly rounded for the other
-    names; "kl" is mutual information.
+    names; "kl" is mutual information. The fraction of "le-cam" has up to N M unrelated denominators: 20 million binary
+    digits, and ten seconds, at 100 x 100.
 
     Examples
     --------
