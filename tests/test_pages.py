@@ -8,6 +8,7 @@ from types import ModuleType, SimpleNamespace
 import matplotlib as mpl
 import pytest
 
+import divulge as dv
 from divulge.guarantees.catalog import KINDS
 from divulge.guarantees.theorems import FAMILIES, THEOREMS
 
@@ -48,10 +49,18 @@ def test_every_picture_has_a_place_and_every_place_its_picture() -> None:
     mpl.use("Agg")
     made = hook("_pictures")
     marks = {mark for text in SOURCES.values() for mark in re.findall(r"<!-- (\w+) -->", text)}
-    assert marks == {*made.PICTURES, *hook("_guarantees").PARTS}
+    assert marks == {*made.PICTURES, *hook("_guarantees").PARTS, "report"}
     text = made.on_page_markdown("before <!-- plane --> after")
     assert text.startswith("before ![The plane of bounds")
     assert text.endswith(") after")
+
+
+def test_the_report_is_shown_in_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = hook("_report")
+    monkeypatch.setattr(dv.Report, "html", lambda report: f"<p>{report.about}</p>")
+    shown = made.on_page_markdown("before <!-- report --> after")
+    assert shown.startswith('before <iframe srcdoc="&lt;p&gt;race')
+    assert made.on_page_markdown("nothing") == "nothing"
 
 
 @pytest.mark.parametrize("name", SOURCES)

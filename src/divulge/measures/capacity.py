@@ -18,6 +18,15 @@ def bayes_capacity(channel: Any) -> Any:
     The supremum over priors and non-negative gains of average-case multiplicative g-leakage; the uniform prior and the
     identity gain reach it.
 
+    Parameters
+    ----------
+    channel : Channel, or array_like of shape (N, M)
+
+    References
+    ----------
+    Alvim, Chatzikokolakis, McIver, Morgan, Palamidessi, Smith, "The Science of Quantitative Information Flow", 2020,
+    chapter 7 (the miracle theorem).
+
     Examples
     --------
     >>> bayes_capacity([["3/4", "1/4"], ["1/4", "3/4"]])
@@ -29,6 +38,10 @@ def bayes_capacity(channel: Any) -> Any:
 
 def maximal_leakage(channel: Any, unit: Unit = "nats") -> float:
     """Return log bayes_capacity, Sibson's mutual information of order infinity, in nats, in [0, log min(N, M)].
+
+    Parameters
+    ----------
+    channel : Channel, or array_like of shape (N, M)
 
     References
     ----------
@@ -45,6 +58,14 @@ def maximal_leakage(channel: Any, unit: Unit = "nats") -> float:
 
 def maximal_cost_leakage(channel: Any, unit: Unit = "nats") -> float:
     """Return -log sum_y min_x C_xy, in nats, in [0, +inf]; at most the mean pmc, under any prior of full support.
+
+    Parameters
+    ----------
+    channel : Channel, or array_like of shape (N, M)
+
+    References
+    ----------
+    Issa, Wagner, Kamath, "An operational approach to information leakage", 2020, arXiv:1807.07878.
 
     Examples
     --------

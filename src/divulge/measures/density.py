@@ -129,6 +129,10 @@ def pmc(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
     Pointwise
         Values in [0, +inf], one per outcome with q_y > 0.
 
+    References
+    ----------
+    Saeidian, Grosse, Skoglund, Oechtering, "Information Density Bounds for Privacy", Theorem 1.
+
     Examples
     --------
     >>> from divulge import Joint
@@ -142,6 +146,15 @@ def pmc(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
 def lift(joint: Any) -> Any:
     """Return the lift max_{x,y} C_xy / q_y = exp(max pml), a ratio in [1, 1/p_min]; a Fraction for exact joints.
 
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+
+    References
+    ----------
+    Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
+    information flow", Theorem 2.
+
     Examples
     --------
     >>> from divulge import Joint
@@ -154,6 +167,14 @@ def lift(joint: Any) -> Any:
 
 def lip(joint: Any, unit: Unit = "nats") -> float:
     """Return the local information privacy max_{x,y} |i(x; y)|, in nats, in [0, +inf].
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+
+    References
+    ----------
+    Jiang et al., "Context-Aware Local Information Privacy".
 
     Examples
     --------
@@ -183,6 +204,19 @@ class Alip:
 def alip(joint: Any, unit: Unit = "nats") -> Alip:
     """Return the least (lower, upper) with -lower <= i(x; y) <= upper for all x, y, in nats.
 
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+
+    Returns
+    -------
+    Alip
+        Both bounds in [0, +inf]; `lower` is +inf where an outcome rules a secret out.
+
+    References
+    ----------
+    Zarrabian et al., "Asymmetric Local Information Privacy and the Watchdog Mechanism".
+
     Examples
     --------
     >>> from divulge import Joint
@@ -198,6 +232,14 @@ def ldp(channel: Any, unit: Unit = "nats") -> float:
 
     All rows count; columns that are entirely zero do not.
 
+    Parameters
+    ----------
+    channel : Channel, or array_like of shape (N, M)
+
+    References
+    ----------
+    Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith, "What Can We Learn Privately?", 2011, arXiv:0803.0924.
+
     Examples
     --------
     >>> ldp([["3/4", "1/4"], ["1/4", "3/4"]])  # log 3
@@ -208,6 +250,15 @@ def ldp(channel: Any, unit: Unit = "nats") -> float:
 
 def lift_capacity(channel: Any) -> Any:
     """Return sup over full-support priors of the lift, e^ldp, a ratio in [1, +inf]; a Fraction for exact channels.
+
+    Parameters
+    ----------
+    channel : Channel, or array_like of shape (N, M)
+
+    References
+    ----------
+    Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
+    information flow", Theorem 3.
 
     Examples
     --------
@@ -251,6 +302,10 @@ def lift_capacity_of(ends: tuple[np.ndarray, np.ndarray]) -> Any:
 
 def maximal_realizable_cost(joint: Any, unit: Unit = "nats") -> float:
     """Return max_y pmc(y), the maximal realizable cost, in nats, in [0, +inf].
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
 
     Examples
     --------
