@@ -196,3 +196,35 @@ def test_progress_is_shown_on_a_terminal_and_nowhere_else(tmp_path: Path) -> Non
     assert b"Traceback" not in shown
     quiet = subprocess.run(command, capture_output=True, env=environment, check=True)
     assert quiet.stderr == b""
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_design(table: Path, tmp_path: Path) -> None:
+    asked = ["design", "--prior", f"{table}:color", "--guarantee", "pml=0.5", "-o"]
+    for place, words in ((tmp_path / "no" / "c.csv", "must be in a folder that exists"),
+                         (tmp_path / "c.txt", "must have a name that ends in .csv")):  # fmt: skip
+        refused = run(app, [*asked, str(place)])
+        assert refused.exit_code == 2
+        assert words in refused.output
+    for levels in ("0.1:1:1", "0.1:1:0", "0.1:1:x"):
+        refused = run(app, ["design", "--prior", f"{table}:color", "--guarantee", "pml", "--frontier", levels])
+        assert refused.exit_code == 2
+        assert "FIRST:LAST:HOWMANY" in refused.output
+
+
+def test_outcomes_and_what_must_never_be_released(table: Path) -> None:
+    two = json.loads(
+        told("--prior", f"{table}:color", "--guarantee", "pml=0.5", "--outcomes", "no,yes", "--json").stdout
+    )
+    assert set(two["outcomes"]) <= {"no", "yes"}
+    assert two["gap"] > 0
+    for column, pairs in (("color", ["red:green", "blue:red"]), ("age", ["30:40", "40:30"])):
+        asked = [part for pair in pairs for part in ("--forbid", pair)]
+        found = json.loads(told("--prior", f"{table}:{column}", "--guarantee", "pml=1", *asked, "--json").stdout)
+        rows = {str(x): row for x, row in zip(found["secrets"], found["matrix"], strict=True)}
+        for x, y in (pair.split(":") for pair in pairs):
+            place = list(map(str, found["outcomes"])).index(y) if y in map(str, found["outcomes"]) else None
+            assert place is None or rows[x][place] == "0"
+    for bad in (["--forbid", "red"], ["--forbid", "pink:red"], ["--forbid", "red:nothing"], ["--outcomes", "a,a"]):
+        refused = run(app, ["design", "--prior", f"{table}:color", "--guarantee", "pml=1", *bad])
+        assert refused.exit_code == 2
+        assert "Traceback" not in refused.output

@@ -10,7 +10,7 @@ import typer
 
 from divulge.cli.common import JsonOption, UnitOption, draw, emit, keep_apart, number, print_table, say
 from divulge.errors import DivulgeError
-from divulge.files import column_names, read_channel, read_joint, read_prior, write_channel
+from divulge.files import column_names, read_channel, read_joint, read_prior, writable, write_channel
 from divulge.model.shown import printable
 from divulge.units import Unit, nats_per
 
@@ -59,6 +59,17 @@ def command(
             metavar="CHANNEL",
             help="Keep what the release tells of another variable instead: a channel file with P(w | secret), or "
             "TABLE:COLUMN, another column of the table of the prior. Of a score, the releases are scored against w.",
+        ),
+    ] = None,
+    outcomes: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="What may be released, also less than the best mechanism needs."),
+    ] = None,
+    forbid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SECRET:OUTCOME",
+            help="What must never be released, repeated; without --outcomes they bear the names of the secrets.",
         ),
     ] = None,
     at_least: Annotated[
@@ -123,7 +134,9 @@ def command(
         raise DivulgeError("`--output` must come without --frontier; it writes one mechanism.")
     if output is not None:
         for name in names:
-            keep_apart(_place(output, name, len(names)), *priors, about)
+            place = _place(output, name, len(names))
+            keep_apart(place, *priors, about)
+            writable(place)
     named = not as_json if compare is None else compare
     for name in names:
         prior = read_prior(name)
@@ -133,6 +146,7 @@ def command(
                 "method": method,
                 "time_limit": time_limit,
                 "progress": progress,
+                **_alphabet(prior, outcomes, forbid or []),
             }
             if frontier is None:
                 found, lower = asked.best(prior, at_least, at_most, options)
@@ -248,6 +262,17 @@ def _goal(utility: str, about: str | None, prior: str) -> Any:
     return replace(SCORES[utility](), about=channel) if utility in SCORES else About(channel, utility)
 
 
+def _alphabet(prior: "Prior", outcomes: str | None, forbid: Sequence[str]) -> dict[str, Any]:
+    """Return the outcomes and the pairs that never occur, both read as secrets where they are the text of one."""
+    by_text = {str(secret): secret for secret in prior.secrets}
+    named = None if outcomes is None else [by_text.get(name, name) for name in outcomes.split(",")]
+    pairs = [text.rpartition(":")[::2] for text in forbid]
+    for text, (secret, _) in zip(forbid, pairs, strict=True):
+        if secret not in by_text:
+            raise DivulgeError.of("--forbid", "be SECRET:OUTCOME, for a secret of the prior", "it", repr(text))
+    return {"outcomes": named, "forbidden": [(by_text[x], by_text.get(y, y)) for x, y in pairs]}
+
+
 def _expanded(spec: str) -> list[str]:
     """Return TABLE:COLUMN for each column of TABLE:*."""
     table, _, column = spec.rpartition(":")
@@ -260,7 +285,9 @@ def _levels(text: str) -> list[float]:
         if ":" not in text:
             return [float(level) for level in text.split(",")]
         first, last, many = text.split(":")
-        steps = range(max(int(many), 2))
+        steps = range(int(many))
+        if len(steps) < 2:
+            raise ValueError(many)
         return [float(first) + (float(last) - float(first)) * step / (len(steps) - 1) for step in steps]
     except ValueError:
         raise DivulgeError.of("--frontier", "be written 0.1,0.5,1 or FIRST:LAST:HOWMANY", "it", repr(text)) from None

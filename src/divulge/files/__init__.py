@@ -110,9 +110,17 @@ def write_channel(channel: Channel, path: PathLike) -> None:
     >>> folder.cleanup()
     """
     DivulgeError.unless(channel, Channel, "channel", "be a Channel")
-    chosen = _by_suffix(name_of(path))
+    chosen = writable(path)
     with replacing(path) as stream:
         chosen.write(channel, stream)
+
+
+def writable(path: PathLike) -> Format:
+    """Return the format of a channel file to be written; refuse a name without one and a folder that is not there."""
+    chosen = _by_suffix(name_of(path))
+    if not Path(path).parent.is_dir():
+        raise InputFileError(f"{name_of(path)}: must be in a folder that exists.")
+    return chosen
 
 
 def read_prior(spec: PathLike, channel: Channel | None = None) -> Prior:
