@@ -65,7 +65,7 @@ def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effor
     for start in range(_STARTS):
         order = np.argsort(-task.value(columns)) if not start else random.permutation(columns.shape[1])
         channel, whole = _placed(task, columns[:, order])
-        channel = channel if whole else _climbed(task, channel, until)
+        channel = channel if whole else climbed(task, channel, until)
         value = float(task.value(channel).sum())
         best, most = (channel, value) if best is None or value > most else (best, most)
         if whole or time.monotonic() >= until:
@@ -97,7 +97,7 @@ def _placed(task: Task, columns: np.ndarray) -> tuple[np.ndarray, bool]:
     return channel, bool((own >= 0).all())
 
 
-def _climbed(task: Task, channel: np.ndarray, until: float) -> np.ndarray:
+def climbed(task: Task, channel: np.ndarray, until: float) -> np.ndarray:
     """Return a channel that no score which touches the utility there improves much, or the last one in time."""
     value = float(task.value(channel).sum())
     for _ in range(_STEPS):

@@ -52,6 +52,10 @@ class Blend:
     lifts: np.ndarray
     bound: float
 
+    def utility(self, problem: Problem) -> float:
+        """Return the utility under the prior of a problem of single secrets."""
+        return float(self.weights @ problem.utility.at(problem.classes.probability, self.lifts.T))
+
 
 Price = Callable[[Dual], tuple[Outcomes, float]]
 """Takes multipliers, gives outcomes that exceed them, and a bound of all excesses.

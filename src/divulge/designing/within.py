@@ -5,9 +5,13 @@ polytope. Under a dual in which what a kind forbids is too dear to hold high, th
 the kind.
 """
 
+import time
+from dataclasses import replace
+
 import numpy as np
 
 from divulge.designing.about import Informed
+from divulge.designing.alphabet import Task, climbed
 from divulge.designing.blends import Blend, Outcomes, Price, blend, inside_any, listed
 from divulge.designing.cells import told
 from divulge.designing.counting import Counting
@@ -18,13 +22,14 @@ from divulge.designing.gridded import Cascade, Gridded
 from divulge.designing.limits import Classes, Limits
 from divulge.designing.linear import Scoring, solved
 from divulge.designing.master import Dual, refined
-from divulge.designing.methods import CLOSED, LATER, LISTED, SEARCHED
+from divulge.designing.methods import CLOSED, ENOUGH, LATER, LISTED, SEARCHED
 from divulge.designing.pricing import Exhaustive, Oracle, Problem, simple_start
 from divulge.designing.utilities import SubConvex
 from divulge.errors import DivulgeError
 
 _DEAR = 64.0
 _RARE = 1e-12
+_SECONDS = 4.0
 
 
 def best_within(
@@ -52,8 +57,25 @@ def best_within(
         price = (told if isinstance(utility, Informed) else _of_kinds)(problem, kinds, effort)
     lifts = simple_start(problem).lifts(apart)
     lifts = np.concatenate([start.lifts.T, lifts[inside_any(lifts, kinds)]])
-    found = blend(problem, start, _valued(lifts, p, utility), price, effort)
+    climbing = min(_SECONDS, effort.left / 4)
+    found = blend(
+        problem, start, _valued(lifts, p, utility), price, replace(effort, deadline=effort.deadline - climbing)
+    )
+    if name == SEARCHED and found.bound - found.utility(problem) > ENOUGH * found.bound:
+        found = max(found, _higher(problem, kinds, found, climbing), key=lambda one: one.utility(problem))
     return name, found.weights, found.lifts, found.bound
+
+
+def _higher(problem: Problem, kinds: np.ndarray, found: Blend, seconds: float) -> Blend:
+    """Return the blend that climbs from another for so long, each outcome within its kind."""
+    p, columns = problem.classes.probability, found.lifts * found.weights
+    kind = ((columns > 0).T.astype(float) @ ~kinds == 0).argmax(axis=1)
+    task = Task(p, problem.utility, problem.limits, problem.limits, kinds[:, kind])
+    channel = climbed(task, columns, time.monotonic() + seconds)
+    weights = p @ channel
+    used = np.flatnonzero(weights > _RARE)
+    lifts = channel[:, used] / weights[used]
+    return Blend(refined(weights[used], lifts.T), lifts, found.bound)
 
 
 def _of_all(problem: Problem, kinds: np.ndarray) -> Price:
