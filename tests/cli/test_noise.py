@@ -26,8 +26,31 @@ def test_json_keeps_the_contract() -> None:
     assert found["pmc"]["value"] == pytest.approx(0.5 + math.log(math.cosh(0.5)))
     assert found["pmc"]["at"] in ("inf", "-inf")
     assert set(found) >= {"noise", "secret", "pml", "pmc", "ldp", "mean_pml", "mutual_information", "points", "tail"}
-    assert [set(point) for point in found["points"]] == [{"y", "pml", "pmc", "density"}] * 2
-    assert found["tail"][1] == {"epsilon": 0.9, "delta": 0.0}
+    assert [set(point) for point in found["points"]] == [{"y", "pml", "pmc", "density", "pml_error", "pmc_error"}] * 2
+    assert {**found["tail"][1], "error": 0} == {"epsilon": 0.9, "delta": 0.0, "error": 0, "certified": True}
+    assert found["pml"]["certified"]
+    assert not found["mean_pml_certified"]
+
+
+def test_estimates_are_marked_as_such() -> None:
+    code, out, _ = run("gaussian", "--scale", "1", "--secret", "beta(2, 3)", "--epsilon", "0.2,1", "--at", "0.5")
+    assert code == 0
+    assert "(estimated)" in out.split("Tail")[1]
+    _, text, _ = run("logistic", "--scale", "1", "--secret", "beta(2, 3)")
+    assert "pml: the bracket rests on estimated errors of integrals over the secret." in text
+    _, proved, _ = run("logistic", "--scale", "1", "--secret", "bernoulli(0.3)", "--epsilon", "0.2")
+    assert "estimated errors" not in proved
+    assert "(estimated)" not in proved.split("Tail")[1]
+
+
+def test_every_number_is_in_the_unit_asked_for(tmp_path: Path) -> None:
+    common = ("laplace", "--scale", "1", "--secret", "bernoulli(0.3)", "--unit", "bits")
+    _, out, _ = run(*common)
+    assert "1.4427-LDP holds [bits]" in out
+    assert "1-LDP" not in out
+    code, _, _ = run(*common, "--plot", str(tmp_path / "noise.svg"))
+    assert code == 0
+    assert "leakage [bits]" in (tmp_path / "noise.svg").read_text()  # named in a comment beside its outlines
 
 
 def test_bits_and_infinity() -> None:

@@ -10,6 +10,7 @@ from scipy.special import log_ndtr
 
 import divulge as dv
 from divulge.errors import DivulgeError
+from divulge.noise.families import staircase
 
 
 def _expon_plus_gaussian(y: float, s: float) -> float:
@@ -145,3 +146,19 @@ def test_mean_where_the_best_secret_changes_between_values() -> None:
         f = given @ m.secret.probabilities
         total += (b - a) / 2 * float(weights @ (f * np.log(given.max(axis=1) / f)))
     assert abs(m.mean_pml().value - total) <= m.mean_pml().error + 1e-12
+
+
+def test_staircase_tails_keep_their_digits() -> None:
+    noise = staircase(0.05, sensitivity=1.0)  # epsilon = 20
+    step = 1e-3
+    z = step * (np.arange(6000) + 0.5)  # no jump inside a cell: they are at multiples of 1 and gamma more
+    edges = np.concatenate([z - step / 2, [6.0]])
+    gamma = noise.parameters["gamma"]
+    edges = np.union1d(edges, np.arange(6) + gamma)
+    mass = np.exp(noise.log_density((edges[1:] + edges[:-1]) / 2)) * np.diff(edges)
+    beyond = np.append(np.cumsum(mass[::-1])[::-1], 0.0)  # up to 6: all but e^-120
+    assert noise.sf(edges[:-500]) == pytest.approx(beyond[:-500], rel=1e-9)
+    assert noise.cdf(-edges[:-500]) == pytest.approx(beyond[:-500], rel=1e-9)
+    assert noise.cdf(np.array([-math.inf, 0.0, math.inf])) == pytest.approx([0.0, 0.5, 1.0], abs=1e-14)
+    m = dv.NoiseMechanism("staircase", "bernoulli(0.000001)", records=100, scale=0.01)
+    assert dv.pml(m.binned(np.linspace(-0.03, 1.03, 9))).max() <= m.pml_supremum.upper * (1 + 1e-9)

@@ -103,11 +103,11 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     console.print(table)
 
 
-def draw(subject: Any, path: Path) -> None:
-    """Draw what `subject.plot()` shows to a file."""
+def draw(subject: Any, path: Path, **options: Any) -> None:
+    """Draw what `subject.plot(**options)` shows to a file."""
     require("matplotlib", "plot").use("Agg")
     try:
-        subject.plot().figure.savefig(path, dpi=150)
+        subject.plot(**options).figure.savefig(path, dpi=150)
     except (OSError, ValueError) as error:
         raise DivulgeError(f"cannot draw to {path}: {error}.") from None
     note(f"drawn to {path}")

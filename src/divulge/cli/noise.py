@@ -55,7 +55,7 @@ def command(
     )
     found = mechanism.to_dict(_numbers(at, "--at"), _numbers(epsilon, "--epsilon"), unit)
     if plot is not None:
-        draw(mechanism, plot)
+        draw(mechanism, plot, unit=unit)
     if as_json:
         emit(found)
     else:
@@ -104,16 +104,26 @@ def _print(found: dict[str, Any], ldp_exact: bool) -> None:
         ["measure", "value", "error"],
         [
             [f"ldp{kind}", found["ldp"], ""],
-            ["mean pml", found["mean_pml"], f"{found['mean_pml_error']:.1g}"],
-            ["mutual information", found["mutual_information"], f"{found['mutual_information_error']:.1g}"],
+            ["mean pml", found["mean_pml"], _error(found["mean_pml_error"], found["mean_pml_certified"])],
+            [
+                "mutual information",
+                found["mutual_information"],
+                _error(found["mutual_information_error"], found["mutual_information_certified"]),
+            ],
         ],
     )
     for verdict in found["theorems"]:
         say(verdict["words"] + ".")
     if "points" in found:
-        print_table("By outcome", ["y", "pml", "pmc", "density"], [list(p.values()) for p in found["points"]], left=())
+        rows = [list(p.values())[:4] for p in found["points"]]
+        print_table("By outcome", ["y", "pml", "pmc", "density"], rows, left=())
     if "tail" in found:
-        print_table("Tail", ["epsilon", "P(pml > epsilon)"], [list(p.values()) for p in found["tail"]], left=())
+        rows = [[p["epsilon"], p["delta"], _error(p["error"], p["certified"])] for p in found["tail"]]
+        print_table("Tail", ["epsilon", "P(pml > epsilon)", "error"], rows, left=())
+
+
+def _error(error: float, certified: bool) -> str:
+    return f"{error:.1g}" + ("" if certified else " (estimated)")
 
 
 def _place(at: float) -> str:

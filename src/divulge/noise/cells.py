@@ -129,6 +129,7 @@ def _seen(left: Values, mid: Values, right: Values) -> Range:
     seen = np.stack([left.leakage, mid.leakage, right.leakage])
     with np.errstate(invalid="ignore"):
         off = np.abs(seen[1] - (seen[0] + seen[2]) / 2)
+        off = np.where(seen.min(axis=0) == math.inf, 0.0, off)
         least, most = seen.min(axis=0) - off, seen.max(axis=0) + off
     return np.where(np.isnan(least), 0.0, least), np.where(np.isnan(most), math.inf, most)
 

@@ -73,6 +73,11 @@ class Law(Protocol):
         """Whether the secret is bounded on both sides."""
         ...
 
+    @property
+    def exact(self) -> bool:
+        """Whether all logs are exact but for rounding: sums or closed forms, no integral over the secret."""
+        ...
+
     def center(self, y: np.ndarray) -> np.ndarray:
         """Return where the noise is centered that all logs are relative to; outside the data, their nearer end."""
         ...
@@ -134,6 +139,10 @@ class FiniteLaw:
     everyone: Mixture
     secret: Secret
     """What the values are the distribution of; it is unbounded when far values were left out."""
+
+    @property
+    def exact(self) -> bool:
+        return True
 
     @property
     def bounded(self) -> bool:
@@ -308,6 +317,10 @@ class ContinuousLaw:
     @property
     def bounded(self) -> bool:
         return self.secret.bounded
+
+    @property
+    def exact(self) -> bool:
+        return self.closed is not None
 
     def log_reference(self, y: np.ndarray) -> np.ndarray:
         y = np.asarray(y, dtype=np.float64).ravel()

@@ -7,6 +7,7 @@ import numpy as np
 
 from divulge.extras import drawable
 from divulge.noise import outcomes
+from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
     from divulge.noise.mechanism import NoiseMechanism
@@ -33,7 +34,7 @@ def _shown(distribution: Any) -> tuple[float, float]:
     return max(ends[0], middle - far), min(ends[3], middle + far)
 
 
-def plot(mechanism: "NoiseMechanism", y: Any = None, ax: Any = None) -> Any:
+def plot(mechanism: "NoiseMechanism", y: Any = None, ax: Any = None, unit: Unit = "nats") -> Any:
     """Draw the mechanism on matplotlib axes and return them."""
     ax = drawable(ax, (7, 4.2))
     lattice = mechanism.noise.step is not None
@@ -53,11 +54,13 @@ def plot(mechanism: "NoiseMechanism", y: Any = None, ax: Any = None) -> Any:
     under.tick_params(axis="y", colors="#767676")
     style: dict[str, Any] = {"marker": "o", "markersize": 3, "linestyle": "none"} if lattice else {"linewidth": 1.8}
     for side, found in (("pml", mechanism.pml_supremum), ("pmc", mechanism.pmc_supremum)):
-        value = mechanism.pml(y) if side == "pml" else mechanism.pmc(y)
+        value = mechanism.pml(y, unit) if side == "pml" else mechanism.pmc(y, unit)
         if np.isfinite(value).any():
             ax.plot(y, np.where(np.isfinite(value), value, np.nan), color=_COLORS[side], label=f"{side}(y)", **style)
         if math.isfinite(found.value):
-            ax.axhline(found.value, color=_COLORS[side], linestyle=":", linewidth=1, label=f"largest {side}")
+            ax.axhline(
+                found.value / nats_per(unit), color=_COLORS[side], linestyle=":", linewidth=1, label=f"largest {side}"
+            )
         elif not np.isfinite(value).any():
             ax.plot([], [], color=_COLORS[side], label=f"{side} is infinite everywhere")
     ax.set_zorder(under.get_zorder() + 1)
@@ -65,7 +68,7 @@ def plot(mechanism: "NoiseMechanism", y: Any = None, ax: Any = None) -> Any:
     ax.set_ylim(bottom=0)
     ax.margins(x=0)
     ax.set_xlabel("outcome y")
-    ax.set_ylabel("leakage [nats]")
+    ax.set_ylabel(f"leakage [{unit}]")
     ax.set_title(_title(mechanism), fontsize=10)
     ax.legend(loc="best", fontsize=8, framealpha=0.9)
     return ax

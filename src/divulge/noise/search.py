@@ -37,6 +37,9 @@ class Supremum:
         How it was found.
     reason : str
         Why it is infinite, or what limits the bracket; "" when there is nothing to add.
+    certified : bool
+        Whether the bracket is proved, up to rounding; else it rests on estimated errors of integrals over the secret,
+        or on the shape of a density as it shows.
     """
 
     value: float
@@ -45,9 +48,11 @@ class Supremum:
     at: float
     method: str
     reason: str = ""
+    certified: bool = True
 
 
 _READ_OFF = "search, the noise's shape read off its density"
+_ESTIMATED = "the bracket rests on estimated errors of integrals over the secret"
 _NO_PROOF = "the bracket holds if the density of the noise is shaped as it shows at some thousand places"
 
 
@@ -57,7 +62,9 @@ def supremum(law: Law, side: Side) -> Supremum:
         if applies(law, side):
             found = find(law, side)
             if law.noise.read_off and law.bounded and find not in (_constant, _searched):
-                found = replace(found, method=_READ_OFF, reason=found.reason or _NO_PROOF)
+                found = replace(found, method=_READ_OFF, reason=found.reason or _NO_PROOF, certified=False)
+            if not (law.exact or math.isinf(found.value) or find is _constant):
+                found = replace(found, reason=found.reason or _ESTIMATED, certified=False)
             if side == "pml" and isinstance(law, FiniteLaw) and law.bounded:  # pml(y) <= -log P(x)
                 rarest = -float(law.log_prior.min()) * (1 + 1e-15)
                 return replace(found, upper=max(found.value, min(found.upper, rarest)))

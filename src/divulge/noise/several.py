@@ -71,6 +71,10 @@ class NormalLaw:
     high: float = math.inf
     bounded: bool = False
 
+    @property
+    def exact(self) -> bool:
+        return True
+
     def center(self, y: np.ndarray) -> np.ndarray:
         return np.asarray(y, dtype=np.float64).ravel()
 
@@ -145,6 +149,10 @@ class MeanLaw:
     skew: float
     """How far the mean of a cell may be off, as a share of the cell."""
     bounded: bool = True
+
+    @property
+    def exact(self) -> bool:
+        return False
 
     @property
     def low(self) -> float:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from divulge.noise.search import Supremum
+from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
     from divulge.noise.mechanism import NoiseMechanism
@@ -37,11 +38,19 @@ class Verdict:
 
     @property
     def words(self) -> str:
+        """Return the verdict as a sentence, epsilon in nats."""
+        return self.sentence()
+
+    def sentence(self, unit: Unit = "nats") -> str:
         """Return the verdict as a sentence."""
         verdict = {True: "holds", False: "is contradicted", None: "cannot be told"}[self.holds]
         if "LDP" not in self.claim:
             return f"{self.theorem} ({self.claim}) {verdict}: PMC is {_WORDS[self.pmc]}, PML {_WORDS[self.pml]}"
-        ldp = f"{self.ldp:.6g}-LDP holds" if math.isfinite(self.ldp) else "no finite epsilon-LDP is known"
+        ldp = (
+            f"{self.ldp / nats_per(unit):.6g}-LDP holds [{unit}]"
+            if math.isfinite(self.ldp)
+            else "no finite epsilon-LDP is known"
+        )
         return f"{self.theorem} ({self.claim}) {verdict}: PMC is {_WORDS[self.pmc]}, {ldp}"
 
 
