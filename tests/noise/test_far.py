@@ -162,3 +162,11 @@ def test_staircase_tails_keep_their_digits() -> None:
     assert noise.cdf(np.array([-math.inf, 0.0, math.inf])) == pytest.approx([0.0, 0.5, 1.0], abs=1e-14)
     m = dv.NoiseMechanism("staircase", "bernoulli(0.000001)", records=100, scale=0.01)
     assert dv.pml(m.binned(np.linspace(-0.03, 1.03, 9))).max() <= m.pml_supremum.upper * (1 + 1e-9)
+
+
+def test_steps_narrower_than_doubles_are_not_passed_over() -> None:
+    m = dv.NoiseMechanism("staircase", "values(0.25:0.495, 0.5:0.01, 0.75:0.495)", records=2, scale=0.01)  # width e^-50
+    found = m.pml_supremum
+    assert found.upper >= dv.pml(m.binned(np.linspace(0.2, 0.8, 9))).max() * (1 - 1e-9)
+    assert found.upper == pytest.approx(-math.log(0.01))
+    assert "narrower" in found.reason

@@ -309,9 +309,10 @@ def _panels(f: Callable[[np.ndarray], np.ndarray], a: np.ndarray, b: np.ndarray)
     """Return (integrals over the panels [a, b], their distances to those by the 7-point rule or to rounding)."""
     half = (b - a) / 2
     at = f((a + b)[:, None] / 2 + half[:, None] * _X)
-    value = at @ _WEIGHTS * half
-    rounding = 4e-16 * (np.abs(at) @ _WEIGHTS) * half
-    return value, np.maximum(np.abs(value - at @ _COARSE * half), rounding)
+    with np.errstate(over="ignore", invalid="ignore"):  # an integral that is not finite is refused
+        value = at @ _WEIGHTS * half
+        rounding = 4e-16 * (np.abs(at) @ _WEIGHTS) * half
+        return value, np.maximum(np.abs(value - at @ _COARSE * half), rounding)
 
 
 def adaptive(
