@@ -15,17 +15,19 @@ from divulge.designing.effort import Effort
 from divulge.designing.generation import LEAST, ceiling_of
 from divulge.designing.limits import Classes
 from divulge.designing.master import Dual
-from divulge.designing.pricing import Problem, largest, pair_prices
+from divulge.designing.pricing import Problem, box_prices, largest, pair_prices
 from divulge.designing.vertices import (
+    Box,
     Pair,
     Vertices,
+    box_vertices,
     cell_bounds,
     joined,
     neighbors,
     pair_vertices,
 )
 
-_CELLS, _PRICES, _ROUNDS = 192, 8, 50
+_CELLS, _PRICES, _ROUNDS, _SLACK = 192, 8, 50, 1e-14
 
 
 def divided(problem: Problem, core: int) -> Problem:
@@ -201,6 +203,65 @@ class Levels:
         ), worst
 
 
+class Bounds:
+    """Vertices of a box: sets and one secret in between, of mass t in all."""
+
+    between = True
+
+    def __init__(self, problem: Problem, box: Box, dual: Dual) -> None:
+        self.problem, self.box = problem, box
+        self.base = float(box_prices(problem, box, dual).base[0])
+        self.values = Values.of(problem, dual, box.high - box.low)
+        self.least = LEAST * ceiling_of(problem)
+        worth = np.sort(self.values.value / self.values.mass)
+        steps = (
+            np.linspace(0, len(worth) - 1, 2 * _PRICES).astype(np.intp) if len(worth) else np.zeros(0, dtype=np.intp)
+        )
+        self.prices = np.unique(np.append(worth[steps], self.values.slope))
+
+    def _lost(self, secret: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return self.values.mass[secret] * self.box.penalty(self.problem.utility, x)
+
+    def bounds(self, nodes: Nodes, beyond: np.ndarray, left: float) -> np.ndarray:
+        """Return an upper bound of the excess of all vertices that complete each node.
+
+        In the share of the secret in between the excess is convex: one end of what is possible is best.
+        """
+        lacks, some = self.box.t - nodes.mass, np.flatnonzero(nodes.between >= 0)
+        secret = nodes.between[some]
+        own, value = np.zeros(len(lacks)), self.values.value[secret]
+        own[some] = self.values.mass[secret]
+        ends = np.clip(np.stack([lacks[some] - left, lacks[some]]) / own[some], 0.0, 1.0)
+        gains = value * ends - np.stack([self._lost(secret, x) for x in ends])
+        out = np.full(len(lacks), math.inf)
+        for z, price in enumerate(self.prices.tolist()):
+            gain = nodes.value + price * lacks + beyond[z]
+            gain[some] += (gains - price * own[some] * ends).max(axis=0)
+            out = np.minimum(out, gain)
+        return np.where((lacks < -_SLACK) | (lacks > left + own + _SLACK), -math.inf, self.base + out)
+
+    def best(self, nodes: Nodes, most: int) -> tuple[Vertices, float]:
+        """Return (best vertices of these sets with any share of the tail, largest excess of any)."""
+        room, slope, classes = self.values.room, self.values.slope, self.problem.classes
+        lacks, base = self.box.t - nodes.mass, self.base + nodes.value
+        some = np.flatnonzero((nodes.between < 0) & (lacks >= 0) & (lacks <= room))
+        parts = [(some, lacks[some], base[some] + slope * lacks[some])]
+        for tail in {0.0, room}:
+            some = np.flatnonzero(nodes.between >= 0)
+            x = (lacks[some] - tail) / self.values.mass[nodes.between[some]]
+            good = (x >= -_SLACK) & (x <= 1 + _SLACK)
+            some, x = some[good], np.clip(x[good], 0.0, 1.0)
+            secret = nodes.between[some]
+            gain = base[some] + slope * tail + self.values.value[secret] * x - self._lost(secret, x)
+            parts.append((some, np.full(len(some), tail), gain))
+        at, tail, gain = (np.concatenate(a) for a in zip(*parts, strict=True))
+        chosen, worst = largest(gain, most, self.least)
+        at, counts = at[chosen], nodes.sets[at[chosen]].astype(np.int64)
+        if room:
+            counts = np.column_stack([counts, tail[chosen] / room * classes.size[-1]])
+        return box_vertices(self.box, classes, counts, nodes.between[at]), worst
+
+
 class Maxima:
     """The largest entry of any range of an array, and where it is."""
 
@@ -221,7 +282,7 @@ class Maxima:
         return out
 
 
-def search(family: Levels, most: int) -> tuple[Nodes, float]:
+def search(family: Levels | Bounds, most: int) -> tuple[Nodes, float]:
     """Return (nodes, bound): all sets of the core but those whose vertices gain no more than the bound."""
     values, limit = family.values, family.least
     beyond, left = values.beyond(family.prices), values.left
@@ -244,7 +305,8 @@ class Divisible:
     def price(self, dual: Dual) -> tuple[Vertices, float]:
         """Return the best vertices and a bound on the excess of all."""
         problem, many = self.problem, 4 * len(dual.classes) + 8
-        families = [Levels(problem, pair, dual) for pair in problem.shape.pairs]
+        families = [Bounds(problem, box, dual) for box in problem.shape.boxes]
+        families += [Levels(problem, pair, dual) for pair in problem.shape.pairs]
         while True:
             parts = []
             for family in families:

@@ -16,8 +16,8 @@ from divulge.designing.effort import Effort
 from divulge.designing.generation import LEAST, Mixture, ceiling_of, generate
 from divulge.designing.listing import subsets
 from divulge.designing.master import Dual
-from divulge.designing.nearby import nearest
-from divulge.designing.pricing import Problem, largest, silence
+from divulge.designing.nearby import BoxPool, nearest
+from divulge.designing.pricing import Problem, largest, simple_start
 from divulge.designing.vertices import Pair, Vertices, joined, pair_utility, pair_vertices
 
 _EACH, _FREE, _BLOCK, _PATIENCE = 16, 22, 24, 0.4
@@ -54,9 +54,20 @@ class Split:
         return Dual(classes, dual.capacity)
 
     def merged(self, vertices: Vertices) -> Vertices:
-        """Return vertices of all secrets as vertices of the divided problem."""
-        share = vertices.counts[:, self.tail] @ self.p / self.part.classes.probability[-1]
-        return replace(vertices, counts=np.column_stack([vertices.counts[:, self.core], share]))
+        """Return those vertices that have no secret of the tail in between as vertices of the divided problem."""
+        place = np.full(self.problem.secrets + 1, -2)
+        place[self.core], place[-1] = np.arange(len(self.core)), -1
+        kept = vertices.take(np.flatnonzero(place[vertices.between] > -2))
+        share = kept.counts[:, self.tail] @ self.p / self.part.classes.probability[-1]
+        return replace(kept, counts=np.column_stack([kept.counts[:, self.core], share]), between=place[kept.between])
+
+    def parted(self, vertices: Vertices) -> Vertices:
+        """Return vertices of the divided problem that hold all of the tail or nothing, as vertices of all secrets."""
+        counts = np.empty((len(vertices), self.problem.secrets), dtype=np.int64)
+        counts[:, self.core] = vertices.counts[:, :-1]
+        counts[:, self.tail] = vertices.counts[:, -1:] > 0
+        between = np.append(self.core, -1)[vertices.between]
+        return replace(vertices, counts=counts, between=between)
 
 
 class Filling:
@@ -67,9 +78,10 @@ class Filling:
 
     def __init__(self, split: Split, vertices: Vertices, effort: Effort) -> None:
         self.split, self.effort, self.random = split, effort, np.random.default_rng(0)
-        self.core = vertices.counts[:, :-1] > 0
-        self.share = vertices.counts[:, -1] / split.part.classes.size[-1]
-        self.divided = np.minimum(self.share, 1 - self.share) > 1e-9
+        share = vertices.counts[:, -1] / split.part.classes.size[-1]
+        divided = np.minimum(share, 1 - share) > 1e-9
+        self.whole = split.parted(vertices.take(np.flatnonzero(~divided)))
+        self.core, self.share = vertices.counts[divided, :-1] > 0, share[divided]
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
         """Return the best vertices of fresh sets, and inf."""
@@ -82,19 +94,16 @@ class Filling:
 
     def vertices(self, each: int, worth: np.ndarray) -> Vertices:
         """Return vertices of random sets, about so many for each secret, under what its mass in the tail is worth."""
-        split = self.split
-        copies = math.ceil(each * split.problem.secrets / max(1, int(self.divided.sum())))
-        parts = []
-        for core, share, some in zip(self.core, self.share.tolist(), self.divided.tolist(), strict=True):
-            tails = (
-                sampled(split.p, share, copies, worth, self.random) if some else np.full((1, len(worth)), share > 0.5)
-            )
+        split, parts = self.split, [np.zeros((0, self.split.problem.secrets), dtype=bool)]
+        copies = math.ceil(each * split.problem.secrets / max(1, len(self.share)))
+        for core, share in zip(self.core, self.share.tolist(), strict=True):
+            tails = sampled(split.p, share, copies, worth, self.random)
             sets = np.zeros((len(tails), split.problem.secrets), dtype=bool)
             sets[:, split.core], sets[:, split.tail] = core, tails
             parts.append(sets)
             if self.effort.late():
                 break
-        return of_sets(split.problem, np.concatenate(parts))
+        return joined([self.whole, *of_sets(split.problem, np.concatenate(parts))])
 
 
 def sampled(p: np.ndarray, share: float, many: int, worth: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -130,11 +139,9 @@ def sampled(p: np.ndarray, share: float, many: int, worth: np.ndarray, random: n
 
 def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: float) -> Mixture | None:
     """Return the best mixture of sets that divided problems with ever larger cores lead to, and their bound."""
-    if problem.shape.boxes:
-        return found
-    dual, alone = None, of_sets(problem, np.eye(problem.secrets, dtype=bool))
+    dual, start = None, simple_start(problem)
     for core in _cores(problem):
-        split, known = Split.of(problem, core), [silence(problem), alone] if found is None else [found.vertices]
+        split, known = Split.of(problem, core), [start] if found is None else [start, found.vertices]
         near = _hurried(effort, enough)
         relaxed = generate(
             split.part, Divisible(split.part, near), near, split.merged(joined(known)),
@@ -143,7 +150,7 @@ def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: floa
         dual = None if relaxed.dual is None else split.whole(relaxed.dual)
         near = _hurried(effort, enough)
         filling = Filling(split, relaxed.vertices, near)
-        known += [silence(problem), alone, filling.vertices(_EACH // 2, np.zeros(len(split.tail)))]
+        known += [filling.vertices(_EACH // 2, np.zeros(len(split.tail)))]
         more = generate(problem, filling, near, joined(known), relaxed.bound, dual)
         found = more if found is None else found.or_better(more, problem)
         if effort.late() or found.settled(problem, enough):
@@ -158,7 +165,9 @@ def _hurried(effort: Effort, enough: float) -> Effort:
 def _cores(problem: Problem) -> Iterator[int]:
     """Yield how many secrets to tell apart, ever more: at first those heavier than the mass that loses least."""
     p = problem.classes.probability
-    core = int((p > min(_best_mass(pair, problem) for pair in problem.shape.pairs)).sum())
+    shape = problem.shape
+    masses = [min(box.t, 1 - box.t) for box in shape.boxes] + [_best_mass(pair, problem) for pair in shape.pairs]
+    core = int((p > min(masses)).sum())
     while core < len(p) - 1:
         yield core
         core += core // 2 + 4
@@ -170,10 +179,14 @@ def _best_mass(pair: Pair, problem: Problem) -> float:
     return float(pi[np.argmax(pair_utility(pair, problem.utility, pi))])
 
 
-def of_sets(problem: Problem, sets: np.ndarray) -> Vertices:
-    """Return the vertices with these sets at the upper level, of every family that has them."""
-    mass, parts = sets @ problem.classes.probability, []
+def of_sets(problem: Problem, sets: np.ndarray) -> list[Vertices]:
+    """Return the vertices with these sets at the upper level, of every family that has them.
+
+    Of a box those that lose least, where a secret in between makes up for what a set lacks or has too much.
+    """
+    mass = sets @ problem.classes.probability
+    parts = [BoxPool(problem, box, sets).cheapest() for box in problem.shape.boxes]
     for pair in problem.shape.pairs:
         good = (mass >= pair.least) & (mass <= pair.most)
         parts.append(pair_vertices(pair, problem.classes, sets[good].astype(np.int64)))
-    return joined(parts)
+    return parts
