@@ -14,7 +14,6 @@ from divulge.designing.filling import filled, sampled
 from divulge.designing.generation import LEAST, ceiling_of, chord, generate
 from divulge.designing.limits import classes_of, limits_of
 from divulge.designing.master import Dual
-from divulge.designing.methods import mixture_of
 from divulge.designing.nearby import single
 from divulge.designing.pricing import Exhaustive, Problem, silence
 from divulge.designing.utilities import SUBCONVEX
@@ -146,15 +145,18 @@ def test_geometric_priors_under_ldp_end_with_small_gaps(n: int, ratio: float, ep
     assert best.relative_gap < 1e-6
 
 
-def test_cores_and_single_prices_agree() -> None:
-    p = np.random.default_rng(11).dirichlet(np.full(20, 0.5))
-    problem = problem_of(p, [dv.LDP(2)])
-    found = filled(problem, Effort(), None, 1e-6)
-    _, other = mixture_of(problem, Effort(tolerance=1e-9))
+@pytest.mark.parametrize("kind", KINDS)
+def test_filled_tails_are_mechanisms_and_agree_with_all_vertices(kind: str) -> None:
+    p = np.random.default_rng(11).dirichlet(np.full(10, 0.5))
+    problem = problem_of(p, KINDS[kind](2.0))
+    best = generate(problem, Exhaustive(problem), Effort())
+    found = filled(problem, Effort(), None, 1e-9)
     assert found is not None
-    assert found.utility(problem) <= other.bound * (1 + 1e-12)
-    assert other.utility(problem) <= found.bound * (1 + 1e-12)
-    assert found.weights @ found.vertices.lifts(found.classes) == pytest.approx(1.0, abs=1e-9)
+    assert found.seen is not None
+    assert found.seen.lifts(problem.classes) @ problem.classes.probability == pytest.approx(1.0, abs=1e-9)
+    assert found.weights @ found.vertices.lifts(problem.classes) == pytest.approx(1.0, abs=1e-9)
+    assert best.utility(problem) * (1 - 1e-9) <= found.bound
+    assert found.utility(problem) == pytest.approx(best.utility(problem), rel=1e-7)
 
 
 def test_a_bound_on_the_lift_that_the_ratio_implies_adds_no_vertices() -> None:

@@ -56,7 +56,8 @@ class Split:
     def merged(self, vertices: Vertices) -> Vertices:
         """Return those vertices that have no secret of the tail in between as vertices of the divided problem."""
         place = np.full(self.problem.secrets + 1, -2)
-        place[self.core], place[-1] = np.arange(len(self.core)), -1
+        alone = np.append(self.core, self.tail[: len(self.tail) == 1])
+        place[alone], place[-1] = np.arange(len(alone)), -1
         kept = vertices.take(np.flatnonzero(place[vertices.between] > -2))
         share = kept.counts[:, self.tail] @ self.p / self.part.classes.probability[-1]
         return replace(kept, counts=np.column_stack([kept.counts[:, self.core], share]), between=place[kept.between])
@@ -66,7 +67,7 @@ class Split:
         counts = np.empty((len(vertices), self.problem.secrets), dtype=np.int64)
         counts[:, self.core] = vertices.counts[:, :-1]
         counts[:, self.tail] = vertices.counts[:, -1:] > 0
-        between = np.append(self.core, -1)[vertices.between]
+        between = np.concatenate([self.core, self.tail[:1], [-1]])[vertices.between]
         return replace(vertices, counts=counts, between=between)
 
 
