@@ -166,8 +166,9 @@ def _hurried(effort: Effort, enough: float) -> Effort:
 def _cores(problem: Problem) -> Iterator[int]:
     """Yield how many secrets to tell apart, ever more: at first those heavier than the mass that loses least."""
     p = problem.classes.probability
-    shape = problem.shape
-    masses = [min(box.t, 1 - box.t) for box in shape.boxes] + [_best_mass(pair, problem) for pair in shape.pairs]
+    shape, capacity = problem.shape, problem.limits.capacity
+    masses = [min(box.t, 1 - box.t) for box in shape.boxes]
+    masses += [_best_mass(pair, problem) for pair in shape.pairs] if capacity == math.inf else [1 / capacity]
     core = int((p > min(masses)).sum())
     while core < len(p) - 1:
         yield core

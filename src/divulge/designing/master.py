@@ -42,7 +42,8 @@ class Dual:
 class Master:
     """Columns w_y with utility mu_y; rows: one a class, and sum_y w_y max_x v_xy <= capacity when it is finite.
 
-    Costs are the losses against `ceiling`, an upper bound of mu, over `scale`: small numbers keep their digits.
+    Costs are the losses against `ceiling`, an upper bound of mu, over `scale`: small numbers keep their digits. The
+    variables are w_y times the largest entry of the column, so that no entry exceeds 1.
     """
 
     def __init__(self, classes: Classes, utility: SubConvex, capacity: float, ceiling: float) -> None:
@@ -50,7 +51,7 @@ class Master:
         self.classes, self.utility, self.capacity, self.ceiling = classes, utility, capacity, ceiling
         self.scale = 0.0
         self.parts: list[Vertices] = []
-        self.weights = np.zeros(0)
+        self.weights, self.tops = np.zeros(0), np.zeros(0)
         self.model = highspy.Highs()
         for option, value in (
             ("output_flag", False), ("threads", 1), ("solver", "simplex"), ("presolve", "off"),
@@ -78,12 +79,14 @@ class Master:
         if self.capacity < math.inf:
             matrix = np.column_stack([matrix, vertices.peaks()])
         size, width = matrix.shape
+        tops = matrix.max(axis=1)
         starts = np.arange(0, size * width, width, dtype=np.int32)
         index = np.tile(np.arange(width, dtype=np.int32), size)
         self.model.addCols(
-            size, losses / self.scale, np.zeros(size), np.full(size, math.inf), size * width, starts, index,
-            matrix.ravel(),
+            size, losses / (self.scale * tops), np.zeros(size), np.full(size, math.inf), size * width, starts, index,
+            (matrix / tops[:, None]).ravel(),
         )  # fmt: skip
+        self.tops = np.append(self.tops, tops)
         self.parts.append(vertices)
 
     def solve(self, seconds: float = math.inf) -> tuple[float, Dual] | None:
@@ -101,7 +104,7 @@ class Master:
         else:
             raise DivulgeError.of("guarantee", "leave a mechanism", "the linear program", "without a solution")
         solution = self.model.getSolution()
-        self.weights = np.array(solution.col_value)
+        self.weights = np.array(solution.col_value) / self.tops
         y = np.array(solution.row_dual) * -self.scale
         size = len(self.classes.size)
         dual = self.ceiling * self.classes.probability * self.classes.size + y[:size]
@@ -110,7 +113,7 @@ class Master:
 
     def mixture(self) -> tuple[np.ndarray, Vertices]:
         """Return (weights, vertices) of the last solution, positive weights only, once more in full precision."""
-        used = np.flatnonzero(self.weights > 1e-15)
+        used = np.flatnonzero(self.weights * self.tops > 1e-15)
         vertices = joined(self.parts).take(used)
         return refined(self.weights[used], vertices.lifts(self.classes)), vertices
 

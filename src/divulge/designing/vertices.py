@@ -151,7 +151,8 @@ def shape_of(limits: Limits, p_min: float) -> Shape:
 
     With a ratio that binds, the largest coordinate M and the smallest m of a vertex either have M = ratio m and nothing
     between, or sit on one of the boxes [low, ratio low] and [high / ratio, high], each only where its bound rules out
-    sets that the ratio leaves. A ratio rules out a floor of 0.
+    sets that the ratio leaves. A ratio rules out a floor of 0. Single secrets as high as their probability leaves are
+    vertices above a floor, too.
     """
     low, high, ratio = limits.low, limits.high, limits.ratio
     boxes: tuple[Box, ...] = ()
@@ -167,6 +168,7 @@ def shape_of(limits: Limits, p_min: float) -> Shape:
             boxes += (Box(high / ratio, high),)
     if limits.capacity < math.inf and low < 1 and (low > 0 or ratio == math.inf):
         pairs += (floor_pair(low, high, ratio),)
+        boxes = tuple(box for box in boxes if box.low > low or box.t > p_min * (1 + 1e-13))
     ranges = ((pair, max(pair.least, p_min), min(pair.most, 1 - p_min)) for pair in pairs)
     return Shape(boxes, tuple(replace(pair, least=a, most=b) for pair, a, b in ranges if a <= b))
 
