@@ -51,7 +51,7 @@ class Master:
         self.classes, self.utility, self.capacity, self.ceiling = classes, utility, capacity, ceiling
         self.scale = 0.0
         self.parts: list[Vertices] = []
-        self.weights, self.tops = np.zeros(0), np.zeros(0)
+        self.weights, self.used, self.tops = np.zeros(0), np.zeros(0, dtype=np.intp), np.zeros(0)
         self.model = highspy.Highs()
         for option, value in (
             ("output_flag", False), ("threads", 1), ("solver", "simplex"), ("presolve", "off"),
@@ -104,7 +104,8 @@ class Master:
         else:
             raise DivulgeError.of("guarantee", "leave a mechanism", "the linear program", "without a solution")
         solution = self.model.getSolution()
-        self.weights = np.array(solution.col_value) / self.tops
+        shares = np.array(solution.col_value)
+        self.weights, self.used = shares / self.tops, np.flatnonzero(shares > 1e-15)
         y = np.array(solution.row_dual) * -self.scale
         size = len(self.classes.size)
         dual = self.ceiling * self.classes.probability * self.classes.size + y[:size]
@@ -113,9 +114,8 @@ class Master:
 
     def mixture(self) -> tuple[np.ndarray, Vertices]:
         """Return (weights, vertices) of the last solution, positive weights only, once more in full precision."""
-        used = np.flatnonzero(self.weights * self.tops > 1e-15)
-        vertices = joined(self.parts).take(used)
-        return refined(self.weights[used], vertices.lifts(self.classes)), vertices
+        vertices = joined(self.parts).take(self.used)
+        return refined(self.weights[self.used], vertices.lifts(self.classes)), vertices
 
 
 def refined(weights: np.ndarray, lifts: np.ndarray) -> np.ndarray:

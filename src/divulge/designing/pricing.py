@@ -48,8 +48,12 @@ class Problem:
         return int(self.classes.size.sum())
 
     def rounding(self, dual: Dual) -> float:
-        """Return how far floating point may have moved the excess of a vertex under this dual."""
-        peak = min(self.limits.high, self.limits.ratio, 1 / float(self.classes.probability.min()))
+        """Return how far floating point may have moved the excess of the vertices of a mixture under this dual.
+
+        That of one vertex may be off by its largest lift, which is at most `peak`, on average at most the capacity.
+        """
+        limits = self.limits
+        peak = min(limits.high, limits.ratio, limits.capacity, 1 / float(self.classes.probability.min()))
         chords = [abs(box.chord(self.utility)) for box in self.shape.boxes]
         scale = float(np.abs(dual.classes).sum()) * peak + dual.capacity * peak + sum(chords) + peak
         return 8 * (len(self.classes.size) + 16) * _ULP * scale
