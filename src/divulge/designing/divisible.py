@@ -299,7 +299,7 @@ def search(family: Levels | Bounds, most: int) -> tuple[Nodes, float]:
 class Divisible:
     """Prices all vertices of a divided problem; when nothing gains, more sets are kept."""
 
-    def __init__(self, problem: Problem, effort: Effort, kept: int = 2_000, most: int = 50_000) -> None:
+    def __init__(self, problem: Problem, effort: Effort, kept: int = 2_000, most: int = 10_000) -> None:
         self.problem, self.effort, self.kept, self.most = problem, effort, kept, most
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:

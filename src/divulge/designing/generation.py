@@ -66,7 +66,8 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices |
         tried = dual.toward(center, share)
         fresh, excess = oracle.price(tried)
         reached = math.nextafter(tried.value(problem.limits.capacity) + max(excess, tried.silent), math.inf)
-        moved = utility > best + 1e-14 * abs(bound) or reached < bound - 1e-14 * abs(bound)
+        little = 1e-2 * effort.tolerance * abs(bound)
+        moved = utility > best + little or reached < bound - little
         center, bound = (tried, reached) if reached < bound else (center, bound)
         rounds += 1
         stale = 0 if moved else stale + 1
