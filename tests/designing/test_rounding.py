@@ -48,5 +48,19 @@ def test_the_loss_is_what_lacks_to_the_blend_and_shrinks_with_the_grid(utility: 
     assert coarse.rounding_loss > MOST
 
 
-def test_a_set_of_priors_has_no_single_blend() -> None:
-    assert dv.design(dv.L1Ball([0.5, 0.5], "1/10"), dv.PML(0.5), utility="hamming").rounding_loss is None
+@pytest.mark.parametrize("utility", ["hamming", "absolute-distance"])
+def test_a_set_of_priors_loses_little_of_its_worst_case(utility: str) -> None:
+    found = dv.design(dv.L1Ball([0.5, 0.3, 0.2], "1/10"), dv.PML(0.5), utility=utility)
+    coarse = dv.design(dv.L1Ball([0.5, 0.3, 0.2], "1/10"), dv.PML(0.5), utility=utility, bits=24)
+    assert found.rounding_loss is not None
+    assert coarse.rounding_loss is not None
+    assert found.rounding_loss <= MOST
+    assert coarse.unrounded == pytest.approx(found.unrounded, rel=1e-12)
+    assert coarse.rounding_loss == pytest.approx(abs(coarse.utility - found.utility) / abs(found.bound), abs=1e-10)
+    assert coarse.rounding_loss > found.rounding_loss
+
+
+@pytest.mark.parametrize("method", ["enumeration", "column-generation"])
+def test_a_function_of_the_secret_stays_one(method: str) -> None:
+    found = dv.design([0.5, 0.3, 0.2], dv.PML(3), method=method)
+    assert sorted(set(found.integers.ravel().tolist())) == [0, 2**53]

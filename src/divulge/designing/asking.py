@@ -317,7 +317,7 @@ class _Request:
         return Design(
             Prior(worst, priors.secrets), promised, score.name, found.integers, self.bits, found.outcomes, value,
             found.bound, found.method, time.monotonic() - effort.started, score.least, score, names, priors,
-            self.forbidden,
+            self.forbidden, unrounded=found.unrounded,
         )  # fmt: skip
 
 

@@ -76,7 +76,7 @@ class Design(Tabled, Record):
     forbidden: tuple[tuple[Hashable, Hashable], ...] = ()
     """Pairs (secret, outcome) that never occur."""
     unrounded: float | None = field(default=None, compare=False)
-    """The utility of the blend of floats that was rounded to the integers; None for a set of priors."""
+    """The utility of the blend of floats that was rounded to the integers."""
 
     @property
     def logarithmic(self) -> bool:
@@ -97,8 +97,8 @@ class Design(Tabled, Record):
     def rounding_loss(self) -> float | None:
         """The utility lost between the blend of floats and the integers that keep the guarantees exactly, at least 0.
 
-        Relative to the bound. The blend itself may break the guarantees by the tolerance of a solver; None for a set of
-        priors, which has no single blend.
+        Relative to the bound; for a set of priors that of the worst one. The blend itself may break the guarantees by
+        the tolerance of a solver; None where it is not known.
         """
         if self.unrounded is None:
             return None

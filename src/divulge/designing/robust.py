@@ -126,7 +126,10 @@ def robust(
     value = float(each.min() if score.worst else checker.least_mean(checker.priors, exact.as_fractions(each)))
     outside = 2.0**-44 * len(worst) * float(np.abs(scoring.finite).max())
     labels = [names[y] for y in kept.tolist()]
-    found = Found(integers, labels, kept, score.sign * (solution.bound + outside) + 0.0, method)
+    blend = (solution.channel * scoring.finite).sum(axis=1)
+    unrounded = float(blend.min() if score.worst else priors.least(blend).astype(np.float64) @ blend)
+    bound = score.sign * (solution.bound + outside) + 0.0
+    found = Found(integers, labels, kept, bound, method, score.sign * unrounded)
     return found, worst, score.sign * value
 
 
