@@ -48,6 +48,15 @@ def test_the_loss_is_what_lacks_to_the_blend_and_shrinks_with_the_grid(utility: 
     assert coarse.rounding_loss > MOST
 
 
+@pytest.mark.parametrize(("ratio", "size", "epsilon"), [(0.5, 40, 0.3), (0.7, 40, 1.6), (0.3, 18, 0.8)])
+def test_rare_secrets_lose_no_more_of_a_utility_that_is_steep_at_zero(ratio: float, size: int, epsilon: float) -> None:
+    p = ratio ** np.arange(size)
+    found = dv.design(p / p.sum(), dv.PML(epsilon), utility="hellinger", time_limit=5)
+    assert found.rounding_loss is not None
+    assert found.rounding_loss <= 1e-10
+    assert dv.PML(epsilon).holds_for(found.joint)
+
+
 @pytest.mark.parametrize("utility", ["hamming", "absolute-distance"])
 def test_a_set_of_priors_loses_little_of_its_worst_case(utility: str) -> None:
     found = dv.design(dv.L1Ball([0.5, 0.3, 0.2], "1/10"), dv.PML(0.5), utility=utility)

@@ -14,6 +14,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.designing.limits import Limits
+from divulge.designing.master import refined
 from divulge.errors import DivulgeError
 
 _WHOLE = 1e-12
@@ -89,6 +90,8 @@ def certified(weights: np.ndarray, lifts: np.ndarray, checker: Checker, bits: in
         if checker.keeps(told).all() and checker.keeps_capacity(told, whole):
             return told
     limits = checker.limits
+    if apart and limits.low == 0 and limits.high != math.inf:
+        weights, lifts = leveled(weights, lifts, checker)
     around = (limits.low, limits.high, limits.ratio, limits.capacity)
     room = min(1.0, *(exact.as_float(abs(v - 1)) for v in around))
     keep = weights * whole >= 1
@@ -103,6 +106,24 @@ def certified(weights: np.ndarray, lifts: np.ndarray, checker: Checker, bits: in
                 return full
         spare *= 4
     return np.full((len(lifts), 1), whole, dtype=np.int64)
+
+
+def leveled(weights: np.ndarray, lifts: np.ndarray, checker: Checker) -> tuple[np.ndarray, np.ndarray]:
+    """Return (weights, lifts) whose columns with zeros keep these and an upper bound exactly, and still average to 1.
+
+    What is between 0 and the largest lift makes up for what the others lack of the mean of 1: with rare secrets there,
+    the last digit of the bound matters.
+    """
+    n, high = int(checker.prior.sum()), checker.limits.high
+    out = lifts.copy()
+    for y in range(lifts.shape[1]):
+        top = lifts[:, y] >= lifts[:, y].max() * (1 - 1e-12)
+        between = ~top & (lifts[:, y] > 0)
+        if between.any() and not (top | between).all():
+            level = (n / high - int(checker.prior[top].sum())) / int(checker.prior[between].sum())
+            if 0 <= level <= 1:
+                out[top, y], out[between, y] = float(high), float(level * high)
+    return refined(weights, out.T), out
 
 
 def _columns(weights: np.ndarray, lifts: np.ndarray, checker: Checker, whole: int, apart: bool) -> np.ndarray:
