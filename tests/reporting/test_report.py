@@ -233,6 +233,8 @@ def test_data_are_estimates_with_bounds() -> None:
     assert "no proof that it is kept" in text
     strong = dv.report(pa.table({"x": [0, 1] * 500, "y": [0, 1] * 500}), secret="x", released="y", guarantees="ldp=1")
     assert "The promise ldp=1 is broken: the rows refute it." in strong.text().replace("\n", " ")
+    assert "50 → 100 in 100 [500]" in strong.text()
+    assert "50 → 0 in 100 [0]" in strong.text()
 
 
 def test_a_receipt_brings_its_promises_and_what_it_adds_up_to(tmp_path: Path) -> None:

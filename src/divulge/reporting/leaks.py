@@ -164,8 +164,10 @@ def outcomes(report: Report) -> Section:
         outcome, up, down = pml.outcomes[j], pml.secrets[j], pmc.secrets[j]
         rows.append((
             label(outcome), share(pml.probabilities[j]),
-            label(up), rise(*before_and_after(report, outcome, up)), near(pml.values[j]),
-            label(down), fall(*before_and_after(report, outcome, down)), near(pmc.values[j]),
+            label(up), rise(*before_and_after(report, outcome, up)) + _rows_behind(report, outcome, up),
+            near(pml.values[j]),
+            label(down), fall(*before_and_after(report, outcome, down)) + _rows_behind(report, outcome, down),
+            near(pmc.values[j]),
         ))  # fmt: skip
     left_out = len(order) - len(shown)
     more = f" The {left_out:,} outcomes that reveal less are left out." if left_out else ""
@@ -173,8 +175,18 @@ def outcomes(report: Report) -> Section:
         "outcome", "how often", "rises most", "before → at most", f"gain, pml [{report.unit}]",
         "falls most", "before → at least", f"loss, pmc [{report.unit}]",
     )  # fmt: skip
+    if report.estimated:
+        more += " In brackets: the rows with this value and this outcome; what rests on few of them is mostly chance."
     table = Rows(f"Outcomes, the one that reveals most first.{more}", header, tuple(rows), (0, 2, 5))
     return Section("outcomes", "What each outcome reveals", (table, *_heat(report), *_tails(report)))
+
+
+def _rows_behind(report: Report, outcome: Hashable, secret: Hashable) -> str:
+    """Return how many rows have the value and the outcome, where the report is made from rows."""
+    if report.audit is None:
+        return ""
+    found = report.audit
+    return f" [{found.counts[found.secrets.index(secret), found.outcomes.index(outcome)]:,}]"
 
 
 def _heat(report: Report) -> tuple[Block, ...]:
