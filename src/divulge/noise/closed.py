@@ -26,13 +26,21 @@ def _uniform_plus_laplace(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
 
 
 def _normal_plus_laplace(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:
-    """Split at x = y and complete the square on either side; the reference is 1/2b."""
-    from scipy.special import log_ndtr
+    """Split at x = y and complete the square on either side; the reference is 1/2b.
+
+    With r = sd/b, e^{r^2/2 - zr} P(N < z - r) = e^{-z^2/2} erfcx((r - z)/sqrt 2) / 2, which keeps its digits for z < r.
+    """
+    from scipy.special import erfcx, log_ndtr
 
     mean, sd, b = float(x.mean()), float(x.std()), noise.parameters["scale"]
     z, r = (y - mean) / sd, sd / b
-    left, right = r * r / 2 - z * r + log_ndtr(z - r), r * r / 2 + z * r + log_ndtr(-z - r)
-    return np.logaddexp(left, right)
+
+    def below(z: np.ndarray) -> np.ndarray:
+        near = np.log(erfcx(np.maximum(r - z, 0.0) / math.sqrt(2)) / 2) - z * z / 2
+        with np.errstate(over="ignore"):
+            return np.where(z < r, near, r * (r / 2 - np.maximum(z, r)) + log_ndtr(np.maximum(z - r, 0.0)))
+
+    return np.logaddexp(below(z), below(-z))
 
 
 CLOSED_FORMS: dict[tuple[str, str], Any] = {

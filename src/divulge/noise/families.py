@@ -109,6 +109,14 @@ class Noise:
         with np.errstate(invalid="ignore"):
             return self.cdf(-(np.floor(z / self.step + _ON_LATTICE) + 1) * self.step)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the noise was built from: its family and parameters, or the scipy.stats distribution."""
+        if self.kind in FAMILIES:
+            return _rebuilt, (self.kind, self.parameters)
+        if self.frozen is None:
+            raise DivulgeError.of("noise", "be a family or a scipy.stats distribution to be pickled", "it", self.kind)
+        return as_noise, (self.frozen,)
+
     def relative(self, y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
         """Return log f(y - x) less `reference(y, c)`."""
         return self.log_density(y - x) if self.log_ratio is None else self.log_ratio(y, x, c)
@@ -149,7 +157,9 @@ class Noise:
     @property
     def far_marks(self) -> np.ndarray:
         """Return `marks`, and some out to where heavy tails matter to the last digit."""
-        far = self.scale * np.geomspace(1e3, 1e18, 6) if math.isfinite(self.fading) else np.zeros(0)
+        if math.isinf(self.fading):
+            return self.marks(0.0)
+        far = self.scale * np.minimum(np.geomspace(1e3, 1e18, 6), 1e300 / self.scale)
         return np.concatenate([self.marks(0.0), far, -far])
 
 
@@ -169,9 +179,14 @@ def _positive(value: Any, name: str) -> float:
     return float(value)
 
 
+_quiet = np.errstate(over="ignore", divide="ignore")
+"""What overflows in a log density is infinite, and so the density 0."""
+
+
 def _nearer(scale: float) -> Ratio:
     """(|y - c| - |y - x|) / scale; outside the interval between x and c that is the same as at its end."""
 
+    @_quiet
     def ratio(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
         inside = np.clip(y, np.minimum(x, c), np.maximum(x, c))
         return (np.abs(inside - c) - np.abs(inside - x)) / scale
@@ -179,6 +194,7 @@ def _nearer(scale: float) -> Ratio:
     return ratio
 
 
+@_quiet
 def _nearer_squared(y: np.ndarray, x: np.ndarray, c: np.ndarray, scale: float) -> np.ndarray:
     """((y - c)^2 - (y - x)^2) / scale^2."""
     return ((x - c) / scale) * ((y - c) / scale + (y - x) / scale)
@@ -201,7 +217,7 @@ def laplace(scale: float) -> Noise:
     return Noise(
         "laplace",
         {"scale": b},
-        lambda z: -np.abs(z) / b - math.log(2 * b),
+        _quiet(lambda z: -np.abs(z) / b - math.log(2 * b)),
         stats.laplace(scale=b).cdf,
         True,
         (1 / b, 1 / b),
@@ -227,7 +243,7 @@ def gaussian(scale: float) -> Noise:
     return Noise(
         "gaussian",
         {"scale": s},
-        lambda z: -0.5 * (z / s) ** 2 - math.log(s) - 0.5 * math.log(2 * math.pi),
+        _quiet(lambda z: -0.5 * (z / s) ** 2 - math.log(s) - 0.5 * math.log(2 * math.pi)),
         stats.norm(scale=s).cdf,
         True,
         (math.inf, math.inf),
@@ -252,7 +268,7 @@ def logistic(scale: float) -> Noise:
     return Noise(
         "logistic",
         {"scale": s},
-        lambda z: -np.abs(z) / s - math.log(s) - 2 * np.log1p(np.exp(-np.abs(z) / s)),
+        _quiet(lambda z: -np.abs(z) / s - math.log(s) - 2 * np.log1p(np.exp(-np.abs(z) / s))),
         stats.logistic(scale=s).cdf,
         True,
         (1 / s, 1 / s),
@@ -261,8 +277,10 @@ def logistic(scale: float) -> Noise:
         frozen=stats.logistic(scale=s),
         curvature=1 / s,
         bend=math.sqrt(0.5) / s,
-        log_ratio=lambda y, x, c: (
-            _nearer(s)(y, x, c) - 2 * (np.log1p(np.exp(-np.abs(y - x) / s)) - np.log1p(np.exp(-np.abs(y - c) / s)))
+        log_ratio=_quiet(
+            lambda y, x, c: (
+                _nearer(s)(y, x, c) - 2 * (np.log1p(np.exp(-np.abs(y - x) / s)) - np.log1p(np.exp(-np.abs(y - c) / s)))
+            )
         ),
     )
 
@@ -282,20 +300,22 @@ def student_t(scale: float, df: float = 3.0) -> Noise:
     log_norm = math.lgamma((nu + 1) / 2) - math.lgamma(nu / 2) - 0.5 * math.log(nu * math.pi) - math.log(s)
 
     def shift_loss(d: float) -> float:
-        z = (-d + math.hypot(d, 2 * s * math.sqrt(nu))) / 2
-        return 0.5 * (nu + 1) * math.log1p(d * (2 * z + d) / (nu * s * s + z * z))
+        d = d / s
+        z = 2 * nu / (d + math.hypot(d, 2 * math.sqrt(nu)))
+        ratio = d * ((2 * z + d) / (nu + z * z))
+        return 0.5 * (nu + 1) * (math.log1p(ratio) if ratio < math.inf else 2 * math.log(d) - math.log(nu))
 
+    @_quiet
     def log_ratio(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
         near, far = (np.hypot(math.sqrt(nu), (y - at) / s) for at in (c, x))  # hypot: squares overflow
-        with np.errstate(over="ignore"):
-            excess = ((x - c) / s / far) * ((y - c) / s / far + (y - x) / s / far)
+        excess = ((x - c) / s / far) * ((y - c) / s / far + (y - x) / s / far)
         alike = np.abs(excess) < 0.5
         return 0.5 * (nu + 1) * np.where(alike, np.log1p(np.where(alike, excess, 0.0)), 2 * np.log(near / far))
 
     return Noise(
         "student-t",
         {"scale": s, "df": nu},
-        lambda z: log_norm - (nu + 1) * np.log(np.hypot(1.0, z / (s * math.sqrt(nu)))),
+        _quiet(lambda z: log_norm - (nu + 1) * np.log(np.hypot(1.0, z / (s * math.sqrt(nu))))),
         frozen.cdf,
         False,
         (0.0, 0.0),
@@ -484,6 +504,10 @@ FAMILIES: dict[str, Callable[..., Noise]] = {
 
 LAPLACE = ("laplace", "discrete-laplace")
 """Noise with exponential sides: log densities are linear in the distance, and nothing changes beyond the data."""
+
+
+def _rebuilt(kind: str, parameters: dict[str, float]) -> Noise:
+    return FAMILIES[kind](**parameters)
 
 
 def as_noise(noise: Any, **parameters: float) -> Noise:

@@ -85,6 +85,13 @@ class NoiseMechanism:
         self.records = int(records)
         self.law: AnyLaw = law_of(self.noise, self.secret, self.records)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("noise", "secret", "records")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.law = law_of(self.noise, self.secret, self.records)
+
     def pml(self, y: Any, unit: Unit = "nats") -> Any:
         """Return pml(y) = log sup_x f(y | x) / f(y) for each outcome, in nats.
 

@@ -161,9 +161,11 @@ def _beyond(law: Law, side: Side, reach: float) -> float:
     for end in law.ends():
         nearer = np.array([law.high if end.at > 0 else law.low])
         y = nearer + (law.noise.mode or 0.0) + (reach if end.at > 0 else -reach)
-        value = law.log_best(y)[0] - end.outcome if side == "pml" else law.log_outcome(y) - end.worst
-        value = value - law.noise.relative(y, nearer, nearer)
-        bounds.append(float(value[0] + law.error(y, side)[0]) + end.error)
+        with np.errstate(invalid="ignore"):
+            value = law.log_best(y)[0] - end.outcome if side == "pml" else law.log_outcome(y) - end.worst
+            value = value - law.noise.relative(y, nearer, nearer)
+            bound = float((value + law.error(y, side) + end.error)[0])
+        bounds.append(math.inf if math.isnan(bound) else bound)
     return max(bounds, default=0.0)
 
 

@@ -123,6 +123,11 @@ class Secret:
 
         body, error = expectation(self, lambda x: np.exp(t * (x - end)))
         total = body + math.fsum(p * math.exp(t * (v - end)) for v, p in self.atoms)
+        if not total > 0:
+            raise DivulgeError.of(
+                "scale", "be wide enough for the secret's exponential moment to be a double", "E e^(tX) at t",
+                f"{t:.3g}", "measure the secret and the noise in another unit, or use wider noise.",
+            )  # fmt: skip
         return math.log(total), error / total
 
 

@@ -250,7 +250,8 @@ class MeanLaw:
         apart = float(self._grid[1] - self._grid[0]) / self.records
         between = slopes[0] * apart / 2
         if side == "pml" and self.noise.kind not in LAPLACE and self.noise.bend is not None:
-            between = np.minimum(between, (self.noise.bend * apart) ** 2 / 8)  # log f + (r y)^2/2 lies below its chords
+            bend = self.noise.bend * apart
+            between = np.minimum(between, bend * bend / 8)  # log f + (r y)^2/2 lies below its chords
         return everyone + others + between
 
     def _rounding(
@@ -262,8 +263,9 @@ class MeanLaw:
         in the cell that holds it: then the sum of all moved records is within count + 1 cells of it.
         """
         steepest, curvature = slopes
-        rise = np.expm1(np.minimum(steepest * self.step, 600.0))
-        each = (self.step * curvature) ** 2 / 8 * (1 + rise) + self.skew * rise
+        with np.errstate(over="ignore"):
+            rise = np.expm1(np.minimum(steepest * self.step, 600.0))
+            each = (self.step * curvature) ** 2 / 8 * (1 + rise) + self.skew * rise
         smooth = np.where(each < 0.5, -count * np.log1p(-np.minimum(each, 0.5)), math.inf)
         absolute = _LOST
         if self.noise.kind in LAPLACE:

@@ -125,7 +125,7 @@ def grid(noise: Noise, places: np.ndarray, most: int) -> Grid | None:
     rest = np.sort(np.concatenate([np.mod(rest + z, width) for z in (0.0, first, -first)]))  # 0 is the first place
     rest = rest[(np.diff(rest, prepend=-math.inf) > same) & (width - rest > same)]
     periods = math.ceil((high - low) / width * (1 - ROUNDING)) + 1
-    return Grid(low, width, np.append(rest, width), periods) if len(rest) * periods <= most else None
+    return Grid(low, width, np.append(rest, width), periods) if max(len(rest), 1) * periods <= most else None
 
 
 def log_sums(noise: Noise, grid: Grid, log_mass: LogMass) -> np.ndarray:
