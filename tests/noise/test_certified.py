@@ -273,3 +273,40 @@ def test_upper_ends_stay_above_at_extreme_scales(kind: str, scale: float) -> Non
     assert m.pml_supremum.value == pytest.approx(plain.pml_supremum.value, rel=1e-9)
     y = scale * np.linspace(-4, 6, 201)
     assert float(m.pml(y).max()) <= m.pml_supremum.upper
+
+
+@pytest.mark.parametrize(("kind", "secret", "most"), [
+    ("laplace", "uniform(0, 1)", 1e-3), ("laplace", "beta(0.5, 0.5)", 0.03),
+    ("gaussian", "uniform(0, 1)", 0.01), ("gaussian", "beta(0.5, 0.5)", 0.05),
+])  # fmt: skip
+def test_three_records_under_narrow_noise_are_within_a_narrow_error(kind: str, secret: str, most: float) -> None:
+    """Against Gauss-Jacobi sums over the two other records."""
+    m = dv.NoiseMechanism(kind, secret, scale=0.03, records=3)
+    a = 1.0 if secret == "uniform(0, 1)" else 0.5
+    nodes, weights = special.roots_jacobi(160, a - 1, a - 1)
+    nodes, weights = (1 + nodes) / 2, weights / weights.sum()
+    pairs, pair_weights = np.add.outer(nodes, nodes).ravel() / 3, np.outer(weights, weights).ravel()
+    for y in (0.12, 0.45, 0.8, 1.01):
+
+        def given_x(v: np.ndarray, y: float = y) -> np.ndarray:
+            return np.exp(m.noise.log_density(y - v[:, None] / 3 - pairs)) @ pair_weights
+
+        q, grid = float(given_x(nodes) @ weights), given_x(np.linspace(0, 1, 101))
+        error = float(m.law.error(np.array([y]), "pml")[0])  # type: ignore[arg-type]
+        assert abs(m.pml(y) - math.log(grid.max() / q)) <= error + (2e-3 if kind == "laplace" else 1e-4)
+    assert m.mean_pml().error <= most
+
+
+def test_sums_of_all_records_and_of_all_but_one() -> None:
+    from divulge.noise.sums import sums
+
+    x, p = np.array([0.0, 1.0, 2.0, 5.0]), np.array([0.4, 0.3, 0.2, 0.1])
+    for values in (x, np.array([0.0, 1.0, math.sqrt(2), math.pi])):
+        for n in (2, 3, 6, 7):
+            for found, count in zip(sums(values, p, n, False), (n - 1, n), strict=True):
+                exact: dict[float, float] = {}
+                for t in product(range(4), repeat=count):
+                    key = round(math.fsum(values[i] for i in t), 9)
+                    exact[key] = exact.get(key, 0.0) + math.prod(p[i] for i in t)
+                assert np.round(found[0], 9) == pytest.approx(sorted(exact), abs=1e-8)
+                assert np.exp(found[1]) == pytest.approx([exact[k] for k in sorted(exact)], rel=1e-12)

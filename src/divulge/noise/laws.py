@@ -36,7 +36,7 @@ def _finite_law(noise: Noise, secret: Secret, values: np.ndarray, probabilities:
     else:
         others, everyone = (
             Mixture(noise, places / records, log_p)
-            for places, log_p in (sums(values, probabilities, count, False) for count in (records - 1, records))
+            for places, log_p in sums(values, probabilities, records, on_lattice=False)
         )
     law = FiniteLaw(noise, values, log_prior, values / records, others, everyone, secret)
     if noise.step is not None:

@@ -20,6 +20,9 @@ _MOST_PLACES, _FADING_PLACES = {True: 16_384, False: 2_048}, 512
 _LOST = 1e-290
 """More than the mass of all sums too rare for a double."""
 
+_REACHES = np.array([3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 18.0])
+"""Distances in scales within which Gaussian noise is taken to be as steep as it is there."""
+
 _ZOOMS = 8
 """Times that the search for the best secret is repeated on a third of the interval before."""
 
@@ -189,7 +192,9 @@ class MeanLaw:
 
     @cached_property
     def _grid(self) -> np.ndarray:
-        return np.linspace(self.low, self.high, 17 if self.log_concave else 65)
+        if self.log_concave:
+            return np.linspace(self.low, self.high, 17)
+        return np.linspace(self.low, self.high, 1025 if self.noise.kind in LAPLACE else 65)
 
     def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self._searched(np.asarray(y, dtype=np.float64).ravel())[:2]
@@ -257,26 +262,40 @@ class MeanLaw:
     def _rounding(
         self, t: np.ndarray, mixture: Mixture, log_f: np.ndarray, count: int, slopes: tuple[np.ndarray, np.ndarray]
     ) -> np.ndarray:
-        """Return what moving `count` records to the lattice changes log E f(t - mean) by: the smaller of two bounds.
+        """Return what moving `count` records to the lattice changes log E f(t - mean) by: the smallest of some bounds.
 
         Each record moves by a cell at most; or, means kept, by second-order terms. A kink matters where a record can be
-        in the cell that holds it: then the sum of all moved records is within count + 1 cells of it.
+        in the cell that holds it: then the sum of all moved records is within count + 1 cells of it. Gaussian noise is
+        steep where it is rare: as steep as within R scales, and what lies beyond counts as it is.
         """
-        steepest, curvature = slopes
-        with np.errstate(over="ignore"):
-            rise = np.expm1(np.minimum(steepest * self.step, 600.0))
-            each = (self.step * curvature) ** 2 / 8 * (1 + rise) + self.skew * rise
-        smooth = np.where(each < 0.5, -count * np.log1p(-np.minimum(each, 0.5)), math.inf)
-        absolute = _LOST
+        absolute = np.full(len(t), _LOST)
         if self.noise.kind in LAPLACE:
             reach = (count + 1) * self.step
             near = np.minimum(mixture.mass_between(t - reach, t + reach), self.heaviest)
             absolute = absolute + count * near * self.step / (2 * self.noise.parameters["scale"])
-        top = float(self.noise.log_density(np.zeros(1))[0])
+        log_share = log_f - float(self.noise.log_density(np.zeros(1))[0])
+        bounds = [count * slopes[0] * self.step + _LOST, self._second(log_share, count, *slopes, absolute)]
+        if self.noise.kind == "gaussian":
+            s = self.noise.parameters["scale"]
+            for r in _REACHES[2 * self.step / s + 2 < _REACHES]:
+                beyond = r - self.step / s  # a record may be moved from here
+                part = np.minimum(slopes[0], (r + self.step / s) / s), np.minimum(slopes[1], (r + self.step / s) / s)
+                rare = (beyond**2 * (self.step / s) ** 2 / 8 + beyond * self.skew * self.step / s) * math.exp(
+                    -(beyond**2) / 2
+                )
+                bounds.append(self._second(log_share, count, *part, absolute + count * rare))
+        return np.minimum.reduce(bounds)
+
+    def _second(
+        self, log_share: np.ndarray, count: int, steepest: np.ndarray, curvature: np.ndarray, absolute: np.ndarray
+    ) -> np.ndarray:
+        """Return the second-order bound; `absolute` is what comes on top, and e^log_share f, as shares of the peak."""
         with np.errstate(over="ignore", invalid="ignore"):
-            kink = np.expm1(np.minimum(smooth, 600.0)) + absolute * np.exp(top - log_f + smooth)
-        second = np.where(kink < 0.5, -np.log1p(-np.minimum(kink, 0.5)), math.inf)
-        return np.minimum(second, count * steepest * self.step + _LOST)
+            rise = np.expm1(np.minimum(steepest * self.step, 600.0))
+            each = (self.step * curvature) ** 2 / 8 * (1 + rise) + self.skew * rise
+            smooth = np.where(each < 0.5, -count * np.log1p(-np.minimum(each, 0.5)), math.inf)
+            kink = np.expm1(np.minimum(smooth, 600.0)) + absolute * np.exp(smooth - log_share)
+        return np.where(kink < 0.5, -np.log1p(-np.minimum(kink, 0.5)), math.inf)
 
     def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the most that `others` have in any interval as long as each; `everyone` has no more."""
@@ -319,8 +338,7 @@ def mean_law(noise: Noise, secret: Secret, records: int) -> MeanLaw:
     lattice = secret.low + step * np.arange(cells + 1)
     keep = np.flatnonzero(weights[0])
     others, everyone = (
-        Mixture(noise, places / records, log_p)
-        for places, log_p in (sums(lattice, weights[0], count, True) for count in (records - 1, records))
+        Mixture(noise, places / records, log_p) for places, log_p in sums(lattice, weights[0], records, on_lattice=True)
     )
     heaviest = float((weights[0][:-1] + weights[0][1:]).max()) if len(keep) > 1 else 1.0
     return MeanLaw(noise, secret, records, others, everyone, step / records, heaviest, skew)

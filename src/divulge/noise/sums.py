@@ -26,18 +26,19 @@ def _lattice_step(values: np.ndarray) -> float | None:
     return span * (numerator / denominator)
 
 
-def sums(values: np.ndarray, probabilities: np.ndarray, count: int, on_lattice: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return (values, log probabilities) of the sum of `count` independent records."""
-    if len(values) == 1:
-        return values * count, np.zeros(1)
-    if len(values) == 2:
-        from scipy.stats import binom
+Sum = tuple[np.ndarray, np.ndarray]
+"""Values and their log probabilities."""
 
-        k = np.arange(count + 1)
-        return values[0] * count + k * (values[1] - values[0]), binom.logpmf(k, count, probabilities[1])
+
+def sums(values: np.ndarray, probabilities: np.ndarray, records: int, on_lattice: bool) -> tuple[Sum, Sum]:
+    """Return the sum of all independent records but one, and the sum of all."""
+    if len(values) == 1:
+        return (values * (records - 1), np.zeros(1)), (values * records, np.zeros(1))
+    if len(values) == 2:
+        return _of_two(values, probabilities, records - 1), _of_two(values, probabilities, records)
     step = values[1] - values[0] if on_lattice else _lattice_step(values)
-    if step is not None and (values[-1] - values[0]) / step * count <= _MOST_SUMS:
-        if not on_lattice and count * math.log(min(probabilities[0], probabilities[-1])) < _LEAST_LOG:
+    if step is not None and (values[-1] - values[0]) / step * records <= _MOST_SUMS:
+        if not on_lattice and records * math.log(min(probabilities[0], probabilities[-1])) < _LEAST_LOG:
             raise DivulgeError.of(
                 "records", "leave every sum a probability above 1e-4900", "the rarest sum", "rarer",
                 "use fewer records, or merge rare values at the ends.",
@@ -45,10 +46,24 @@ def sums(values: np.ndarray, probabilities: np.ndarray, count: int, on_lattice: 
         where = np.round((values - values[0]) / step).astype(int)
         base = np.zeros(where[-1] + 1, dtype=np.float64 if on_lattice else np.longdouble)
         base[where] = probabilities
-        pmf = _power(base, count)
-        keep = pmf > 0
-        return (values[0] * count + np.arange(len(pmf)) * step)[keep], np.log(pmf[keep]).astype(np.float64)
-    return _enumerated(values, probabilities, count)
+        others = _power(base, records - 1)
+        first, second = (
+            _kept(values[0] * count + np.arange(len(pmf)) * step, pmf)
+            for count, pmf in ((records - 1, others), (records, np.convolve(others, base)))
+        )
+        return first, second
+    return _enumerated(values, probabilities, records)
+
+
+def _of_two(values: np.ndarray, probabilities: np.ndarray, count: int) -> Sum:
+    from scipy.stats import binom
+
+    k = np.arange(count + 1)
+    return values[0] * count + k * (values[1] - values[0]), binom.logpmf(k, count, probabilities[1])
+
+
+def _kept(places: np.ndarray, p: np.ndarray) -> Sum:
+    return places[p > 0], np.log(p[p > 0]).astype(np.float64)
 
 
 def _too_many(what: str, found: str) -> DivulgeError:
@@ -58,11 +73,20 @@ def _too_many(what: str, found: str) -> DivulgeError:
     )  # fmt: skip
 
 
-def _enumerated(values: np.ndarray, probabilities: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (values, log probabilities) of the sum of records on no lattice, or one too fine, a record at a time."""
+def _enumerated(values: np.ndarray, probabilities: np.ndarray, records: int) -> tuple[Sum, Sum]:
+    """Return the same for records on no lattice, or one too fine, a record at a time.
+
+    Sums of n records are n (K - 1) + 1 at least, for K values: where those are too many, none are added up.
+    """
+    more = len(values) - 1
+    if records * more + 1 > _MOST_SUMS:
+        raise _too_many("their number", f"over {_MOST_SUMS:,}")
+    if (more * records * (records - 1) / 2 + records) * len(values) > _MOST_TERMS:
+        raise _too_many("the number of terms to add", f"over {_MOST_TERMS:,}")
     unit, terms = float(values[-1] - values[0]) * 1e-13, 0
-    places, p = np.zeros(1), np.ones(1)
-    for _ in range(count):
+    places, p, before = np.zeros(1), np.ones(1), (np.zeros(1), np.zeros(1))
+    for _ in range(records):
+        before = _kept(places, p)
         terms += len(places) * len(values)
         if terms > _MOST_TERMS:
             raise _too_many("the number of terms to add", f"over {_MOST_TERMS:,}")
@@ -70,17 +94,13 @@ def _enumerated(values: np.ndarray, probabilities: np.ndarray, count: int) -> tu
         places, p = keys * unit, np.bincount(where, (p[:, None] * probabilities).ravel())
         if len(places) > _MOST_SUMS:
             raise _too_many("their number", f"over {_MOST_SUMS:,}")
-    return places[p > 0], np.log(p[p > 0])
+    return before, _kept(places, p)
 
 
 def _power(base: np.ndarray, count: int) -> np.ndarray:
-    """Return the count-fold convolution of a distribution by repeated squaring (sums of positive terms only)."""
-    result: np.ndarray | None = None
-    while True:
-        if count & 1:
-            result = base if result is None else np.convolve(result, base)
-        count >>= 1
-        if not count:
-            assert result is not None
-            return result
-        base = np.convolve(base, base)
+    """Return the count-fold convolution of a distribution, of halves that are squared (sums of positive terms only)."""
+    if count == 1:
+        return base
+    half = _power(base, count // 2)
+    square = np.convolve(half, half)
+    return np.convolve(square, base) if count % 2 else square
