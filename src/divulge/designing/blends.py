@@ -12,8 +12,8 @@ from typing import cast
 import numpy as np
 
 from divulge.designing.effort import Effort
-from divulge.designing.generation import ceiling_of, chord
-from divulge.designing.master import Dual, Master, refined
+from divulge.designing.generation import ceiling_of, chord, master_of
+from divulge.designing.master import Dual, refined
 from divulge.designing.pricing import Problem
 from divulge.designing.vertices import Vertices
 
@@ -71,7 +71,7 @@ def blend(problem: Problem, first: Blend, start: Outcomes, price: Price, effort:
     bound, at first those of the chord, while the end is far.
     """
     capacity, (bound, best), ceiling = problem.limits.capacity, chord(problem), ceiling_of(problem)
-    master = Master(problem.classes, problem.utility, capacity, ceiling)
+    master = master_of(problem)
     bound, known, fresh, weights = min(bound, ceiling), start, start, np.zeros(0)
     reached, stale, share, rounds = -math.inf, 0, _SHARE, 0
     while True:

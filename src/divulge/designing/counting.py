@@ -69,6 +69,20 @@ class Tables:
             after = step.before
         return out
 
+    def drawn(self, k: np.ndarray, slack: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """Return random sets with the sums k whose values are at most `slack` below the best; single secrets only."""
+        out = np.zeros((len(k), len(self.counts)), dtype=bool)
+        k, slack, after = k.copy(), slack.copy(), self.best
+        for step in reversed(self.steps):
+            left, value = k - self.counts[step.of], self.values[step.of]
+            skipped = after[k] - step.before[k]
+            taken = np.where(left >= 0, after[k] - (step.before[np.maximum(left, 0)] + value), math.inf)
+            take = np.where(random.random(len(k)) < 0.5, taken <= slack, skipped > slack)
+            slack -= np.where(take, taken, skipped)
+            out[:, step.of] = take
+            k, after = np.where(take, left, k), step.before
+        return out
+
 
 class Counting:
     """Prices all vertices of a prior of counts exactly."""

@@ -255,7 +255,8 @@ class Deviating:
             parts = [Side.of(self.problem, box, dual).vertices(least, self.listed) for box in self.problem.shape.boxes]
             parts += [self._pair(pair, dual, least) for pair in self.problem.shape.pairs]
             fresh, worst = joined([v for v, _ in parts]), max(top for _, top in parts)
-            if len(fresh) or worst <= least or self.listed >= self.most or self.effort.late():
+            settled = worst <= least or self.problem.explains(fresh, worst, dual)
+            if settled or self.listed >= self.most or self.effort.late():
                 return fresh, worst + self.problem.rounding(dual)
             self.listed *= 5
 

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,10 @@ class Effort:
     def left(self) -> float:
         """Seconds until the deadline, at least 0."""
         return max(0.0, self.deadline - time.monotonic())
+
+    def some(self, share: float) -> "Effort":
+        """Return the effort that has a share of the time left."""
+        return self if self.deadline == math.inf else replace(self, deadline=time.monotonic() + share * self.left)
 
     def late(self) -> bool:
         """Whether the time is up."""

@@ -88,9 +88,7 @@ class Filling:
         """Return the best vertices of fresh sets, and inf."""
         problem = self.split.problem
         fresh = self.vertices(_EACH // 4, -dual.classes[self.split.tail] / self.split.p)
-        gains = fresh.utility(problem.classes, problem.utility) - fresh.lifts(problem.classes) @ dual.classes
-        gains -= dual.capacity * fresh.peaks()
-        best, _ = largest(gains, 4 * problem.secrets, LEAST * ceiling_of(problem))
+        best, _ = largest(problem.gains(fresh, dual), 4 * problem.secrets, LEAST * ceiling_of(problem))
         return fresh.take(best), math.inf
 
     def vertices(self, each: int, worth: np.ndarray) -> Vertices:

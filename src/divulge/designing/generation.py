@@ -15,6 +15,8 @@ LEAST = 1e-10
 """The share of the largest utility that a vertex must gain to be a new column."""
 _SHARE = 0.5
 """How far the dual that is priced lies toward the one with the best bound: duals of the master alone swing."""
+_COLUMNS = 12
+"""How many columns a row of a master starts with at most; more make it slow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +52,29 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices |
 
     It goes on from the columns, the bound and the dual of an earlier run, or starts from arcs and silence.
     """
-    ceiling = ceiling_of(problem)
+    master = master_of(problem)
+    master.add(simple_start(problem) if start is None else start)
+    dual, bound, rounds = search(problem, master, oracle, effort, bound, first)
+    weights, vertices = master.mixture() if rounds else (np.ones(1), silence(problem))
+    return Mixture(weights, vertices, bound, problem.classes, joined(master.parts), dual)
+
+
+def master_of(problem: Problem, offset: np.ndarray | None = None, basis: np.ndarray | None = None) -> Master:
+    """Return the master of all duals, or of those that differ from an offset by a combination of the basis."""
+    if offset is None:
+        offset = ceiling_of(problem) * problem.classes.probability * problem.classes.size
+    return Master(problem.classes, problem.utility, problem.limits.capacity, offset, basis)
+
+
+def search(problem: Problem, master: Master, oracle: Oracle, effort: Effort, bound: float = math.inf,
+           first: Dual | None = None, most: float = math.inf) -> tuple[Dual, float, int]:  # fmt: skip
+    """Return (the dual with the best bound, that bound, how often the master was solved)."""
     least, center = chord(problem)
     center = first or center
-    bound = min(bound, ceiling, least)
-    master = Master(problem.classes, problem.utility, problem.limits.capacity, ceiling)
-    master.add(simple_start(problem) if start is None else start)
+    bound = min(bound, ceiling_of(problem), least)
     rounds, best, stale, share = 0, 0.0, 0, _SHARE if first is None else 1.0
     effort.tell(best, bound, rounds)
-    while True:
+    while rounds < most:
         solution = master.solve(effort.left)
         if solution is None:
             break
@@ -79,13 +95,21 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices |
             break
         share = _SHARE if moved and len(fresh) else 0.0
         master.add(fresh)
-    weights, vertices = master.mixture() if rounds else (np.ones(1), silence(problem))
-    return Mixture(weights, vertices, bound, problem.classes, joined(master.parts), center)
+    return center, bound, rounds
+
+
+def start_of(problem: Problem, found: Mixture) -> Vertices:
+    """Return arcs and silence, a mixture, and those of its columns that gain most under its dual."""
+    parts = [simple_start(problem), found.vertices]
+    if found.seen is not None:
+        gains = problem.gains(found.seen, found.dual or chord(problem)[1])
+        parts.append(found.seen.take(np.argsort(-gains, kind="stable")[: _COLUMNS * len(problem.classes.size)]))
+    return joined(parts)
 
 
 def best_of(problem: Problem, vertices: Vertices, bound: float, effort: Effort) -> Mixture:
     """Return the best mixture of given vertices, with a bound that is known."""
-    master = Master(problem.classes, problem.utility, problem.limits.capacity, ceiling_of(problem))
+    master = master_of(problem)
     master.add(vertices)
     solution = master.solve(effort.left)
     if solution is None:

@@ -12,10 +12,13 @@ import numpy as np
 from divulge.designing.counting import Tables, leaving_one
 from divulge.designing.effort import Effort
 from divulge.designing.generation import LEAST, ceiling_of
+from divulge.designing.listing import knapsack
 from divulge.designing.master import Dual
 from divulge.designing.nearby import BoxPool
 from divulge.designing.pricing import Oracle, Problem, box_prices, pair_prices
 from divulge.designing.vertices import Box, Pair, Vertices, cell_bounds, joined, pair_vertices
+
+_DRAWS, _TRIES = 256, 12
 
 
 class Gridded:
@@ -23,17 +26,22 @@ class Gridded:
 
     def __init__(self, problem: Problem, work: float, effort: Effort) -> None:
         self.problem, self.effort, self.p = problem, effort, problem.classes.probability
-        masses = [box.t for box in problem.shape.boxes] + [pair.most for pair in problem.shape.pairs]
+        masses = [min(box.t, 1 - box.t) for box in problem.shape.boxes] + [pair.most for pair in problem.shape.pairs]
         share = min(1.0, max(masses))
         offers = len(self.p) * (1 + math.log2(len(self.p)))
-        largest = int(min(2**20, max(2**10, work / offers / share)))
+        largest = int(max(2**10, min(2**19, work / offers) / share))
         tries = np.unique(np.random.default_rng(0).integers(largest // 2, largest + 1, 256))
+        self.random = np.random.default_rng(0)
         self.least = LEAST * ceiling_of(problem)
         self.n = int(min(tries, key=lambda n: np.abs(self.p - np.rint(self.p * n) / n).sum()))
         self.counts = np.rint(self.p * self.n).astype(np.int64)
         self.error = self.p - self.counts / self.n
-        self.under, self.over = (float(np.maximum(sign * self.error, 0).sum()) + 1e-15 for sign in (-1, 1))
+        self.under, self.over = (self._error(sign * self.error, share) for sign in (-1, 1))
         self.most = min(int(self.counts.sum()), math.ceil((share + self.under) * self.n) + 1)
+
+    def _error(self, error: np.ndarray, share: float) -> float:
+        """Return how far the sets of a mass up to `share` may be off in all."""
+        return min(1.0, knapsack(np.append(self.p, 1.0), np.append(np.maximum(error, 0.0), 0.0), share)) + 1e-15
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
         """Return the vertices of the best sets on the grid, and a bound of the excess of all vertices."""
@@ -43,32 +51,38 @@ class Gridded:
 
     def _box(self, box: Box, dual: Dual) -> tuple[Vertices, float]:
         prices = box_prices(self.problem, box, dual)
-        slope = -_threshold(self.p, prices.value, box.t)
-        tables = Tables(self.counts, prices.value + slope * self.error, self.most)
+        flipped, light = box.t > 0.5, min(box.t, 1 - box.t)
+        value = -prices.value if flipped else prices.value
+        start = float(prices.base[0]) + (float(prices.value.sum()) if flipped else 0.0)
+        slope = -_slope(self.p, value, light)
+        tables = Tables(self.counts, value + slope * self.error, self.most)
         worst, sets = -math.inf, []
         for c in leaving_one(tables, [1] * len(self.p), 0, len(self.p)):
             if self.effort.late():
                 worst = math.inf
                 break
             p = self.p[c]
-            first = max(0, math.floor((box.t - p - self.over) * self.n))
-            k = np.arange(first, min(self.most, math.ceil((box.t + self.under) * self.n)) + 1)
-            left = box.t - k / self.n
+            first = max(0, math.floor((light - p - self.over) * self.n))
+            k = np.arange(first, min(self.most, math.ceil((light + self.under) * self.n)) + 1)
+            left = light - k / self.n
             low, high = np.maximum(left - self.over, 0.0), np.minimum(left + self.under, p)
             ends = []
             for rest in (low, high):
                 x = np.clip(rest / p, 0.0, 1.0)
-                loss = p * box.penalty(self.problem.utility, x)
-                ends.append(prices.value[c] * x - loss - slope * (left - rest))
-            excess = np.where(low <= high, prices.base[0] + tables.best[k] + np.maximum(*ends), -math.inf)
-            best = np.argsort(-excess)[:3]
-            worst = max(worst, float(excess[best[0]]))
-            for at in best[excess[best] > 0]:
-                taken = tables.taken(int(k[at])) > 0
-                sets += [taken, taken | (np.arange(len(self.p)) == c)]
-        if not sets:
-            sets = [np.zeros(len(self.p), dtype=bool)]
-        pool = BoxPool(self.problem, box, np.unique(np.array(sets), axis=0))
+                loss = p * box.penalty(self.problem.utility, 1 - x if flipped else x)
+                ends.append(value[c] * x - loss - slope * (left - rest))
+            excess = np.where(low <= high, start + tables.best[k] + np.maximum(*ends), -math.inf)
+            at = int(np.argmax(excess))
+            worst = max(worst, float(excess[at]))
+            gaining = np.flatnonzero(excess > 0)
+            if not len(gaining):
+                continue
+            sets.append(tables.taken(int(k[at]))[None, :] > 0)
+            if self.random.random() < _TRIES / len(self.p):
+                some = self.random.choice(gaining, _DRAWS)
+                sets.append(tables.drawn(k[some], excess[some], self.random))
+        sets = different(np.concatenate(sets)) if sets else np.zeros((1, len(self.p)), dtype=bool)
+        pool = BoxPool(self.problem, box, ~sets if flipped else sets)
         return pool.price(dual, 4 * len(self.p), self.least)[0], worst
 
     def _pair(self, pair: Pair, dual: Dual) -> tuple[Vertices, float]:
@@ -108,24 +122,32 @@ class Gridded:
         return float(-(level[2] - level[0]) / (pi[at + 1] - pi[at - 1]))
 
 
-def _threshold(p: np.ndarray, value: np.ndarray, t: float) -> float:
-    """Return the value per mass at which a knapsack of mass t is full."""
-    order = np.argsort(-value / p)
-    return float((value / p)[order][min(int(np.searchsorted(np.cumsum(p[order]), t)), len(p) - 1)])
+def _slope(p: np.ndarray, value: np.ndarray, most: float) -> float:
+    """Return what the value of a secret gains per mass among those up to `most`: what swapping them pays."""
+    fits = p <= most
+    off = p[fits] - p[fits].mean() if fits.any() else np.zeros(0)
+    return float(off @ value[fits] / max(off @ off, 1e-300))
+
+
+def different(sets: np.ndarray) -> np.ndarray:
+    """Return each set once."""
+    return sets[np.unique(np.packbits(sets, axis=1), axis=0, return_index=True)[1]]
 
 
 class Cascade:
-    """Oracles from cheap to dear: the next one is asked when the ones before it find nothing."""
+    """Oracles from cheap to dear: the next one is asked when those before find little of what they cannot rule out."""
 
-    def __init__(self, *oracles: Oracle) -> None:
-        self.oracles = oracles
+    def __init__(self, problem: Problem, *oracles: Oracle) -> None:
+        self.problem, self.oracles, self.least = problem, oracles, LEAST * ceiling_of(problem)
 
     def price(self, dual: Dual) -> tuple[Vertices, float]:
-        """Return what the first that finds something found, and the smallest excess of those asked."""
-        fresh, least = self.oracles[0].price(dual)
-        for oracle in self.oracles[1:]:
-            if len(fresh):
-                break
+        """Return what those that were asked found, and the smallest of their excesses."""
+        found, least = [], math.inf
+        for oracle in self.oracles:
             fresh, excess = oracle.price(dual)
+            found.append(fresh)
             least = min(least, excess)
-        return fresh, least
+            settled = least <= self.least + self.problem.rounding(dual)
+            if settled or self.problem.explains(joined(found), least, dual):
+                break
+        return joined(found), least

@@ -40,15 +40,18 @@ class Dual:
 
 
 class Master:
-    """Columns w_y with utility mu_y; rows: one a class, and sum_y w_y max_x v_xy <= capacity when it is finite.
+    """Columns w_y with utility mu_y; rows: basis @ sum_y w_y v_y = basis @ 1, and sum_y w_y max_x v_xy <= capacity.
 
-    Costs are the losses against `ceiling`, an upper bound of mu, over `scale`: small numbers keep their digits. The
-    variables are w_y times the largest entry of the column, so that no entry exceeds 1.
+    Its duals are `offset` + basis^T y: all of them when the basis is the identity. Fewer rows bound what more reach.
+    Costs are the losses <offset, v> - mu over `scale`: small numbers keep their digits. The variables are w_y times the
+    largest entry of the column, so that no entry exceeds 1.
     """
 
-    def __init__(self, classes: Classes, utility: SubConvex, capacity: float, ceiling: float) -> None:
+    def __init__(self, classes: Classes, utility: SubConvex, capacity: float, offset: np.ndarray,
+                 basis: np.ndarray | None = None) -> None:  # fmt: skip
         highspy = require("highspy", "science")
-        self.classes, self.utility, self.capacity, self.ceiling = classes, utility, capacity, ceiling
+        self.classes, self.utility, self.capacity, self.offset = classes, utility, capacity, offset
+        self.basis = np.eye(len(offset)) if basis is None else basis
         self.scale = 0.0
         self.parts: list[Vertices] = []
         self.weights, self.used, self.tops = np.zeros(0), np.zeros(0, dtype=np.intp), np.zeros(0)
@@ -59,8 +62,7 @@ class Master:
             ("dual_feasibility_tolerance", 1e-10), ("primal_feasibility_tolerance", 1e-10),
         ):  # fmt: skip
             self.model.setOptionValue(option, value)
-        size = len(classes.size)
-        lower, upper = np.ones(size), np.ones(size)
+        lower = upper = self.basis.sum(axis=1)
         if capacity < math.inf:
             lower, upper = np.append(lower, -math.inf), np.append(upper, capacity)
         self.rows = len(lower)
@@ -72,10 +74,11 @@ class Master:
         """Add columns."""
         if not len(vertices):
             return
-        losses = np.maximum(self.ceiling - vertices.utility(self.classes, self.utility), 0.0)
+        lifts = vertices.lifts(self.classes)
+        losses = lifts @ self.offset - vertices.utility(self.classes, self.utility)
         if not self.scale:
             self.scale = max(float(losses.max()), 1e-300)
-        matrix = vertices.lifts(self.classes)
+        matrix = lifts @ self.basis.T
         if self.capacity < math.inf:
             matrix = np.column_stack([matrix, vertices.peaks()])
         size, width = matrix.shape
@@ -107,10 +110,10 @@ class Master:
         shares = np.array(solution.col_value)
         self.weights, self.used = shares / self.tops, np.flatnonzero(shares > 1e-15)
         y = np.array(solution.row_dual) * -self.scale
-        size = len(self.classes.size)
-        dual = self.ceiling * self.classes.probability * self.classes.size + y[:size]
+        size = len(self.basis)
         loss = self.model.getInfo().objective_function_value * self.scale
-        return self.ceiling - loss, Dual(dual, max(0.0, float(y[size])) if self.rows > size else 0.0)
+        capacity = max(0.0, float(y[size])) if self.rows > size else 0.0
+        return math.fsum(self.offset.tolist()) - loss, Dual(self.offset + self.basis.T @ y[:size], capacity)
 
     def mixture(self) -> tuple[np.ndarray, Vertices]:
         """Return (weights, vertices) of the last solution, positive weights only, once more in full precision."""

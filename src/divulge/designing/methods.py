@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from divulge.designing import closed
 from divulge.designing.blending import blended
+from divulge.designing.coarse import coarsened
 from divulge.designing.counting import Counting
 from divulge.designing.deviating import Deviating
 from divulge.designing.effort import Effort
@@ -20,8 +21,12 @@ from divulge.errors import DivulgeError
 
 LATER = ((20_000, 3e7), (500_000, 2.4e8))
 """(sets that may be listed, additions that a price on a grid may cost)."""
+COARSE = (3e6, 3e7)
+"""Additions that a price on a grid may cost where duals bend little."""
 ENOUGH = 1e-6
 """The relative gap at which no more is priced than was."""
+_SHARE = 0.3
+"""The share of the time left that duals of few parameters may take."""
 CLOSED, LISTED, SEARCHED = "closed-form", "enumeration", "column-generation"
 
 
@@ -76,23 +81,29 @@ def _columns(apart: Problem, effort: Effort) -> Mixture | None:
     found = blended(apart, effort)
     if found is None or not found.settled(apart, ENOUGH):
         found = filled(apart, effort, found, ENOUGH)
-    for oracle in _oracles(apart, effort):
-        if found is None:
-            found = generate(apart, oracle, effort)
-        elif effort.late() or found.settled(apart, ENOUGH):
-            break
-        else:
-            more = generate(apart, oracle, replace(effort, tolerance=ENOUGH / 10), found.seen, found.bound)
-            found = found.or_better(more, apart)
-    return found
+    near = Nearby(apart, effort)
+    found = _further(apart, near, effort, found) if found is None or near.lists else found
+    if apart.shape.boxes and not found.settled(apart, ENOUGH):
+        grids = Cascade(apart, *(Gridded(apart, work, effort) for work in COARSE))
+        found = coarsened(apart, grids, replace(effort, tolerance=ENOUGH / 10).some(_SHARE), found)
+    return _further(apart, Cascade(apart, *_oracles(apart, effort)), effort, found)
+
+
+def _further(problem: Problem, oracle: Oracle, effort: Effort, found: Mixture | None) -> Mixture:
+    """Return what column generation makes of what was found, when there is time and a gap."""
+    if found is None:
+        return generate(problem, oracle, effort)
+    if effort.late() or found.settled(problem, ENOUGH):
+        return found
+    more = replace(effort, tolerance=ENOUGH / 10)
+    return found.or_better(generate(problem, oracle, more, found.seen, found.bound, found.dual), problem)
 
 
 def _oracles(problem: Problem, effort: Effort) -> Iterator[Oracle]:
-    """Yield oracles that price ever more, for as long as the gap asks for it."""
-    yield Nearby(problem, effort)
-    yield Cascade(*(
-        oracle for most, work in LATER for oracle in (Deviating(problem, effort, most), Gridded(problem, work, effort))
-    ))  # fmt: skip
+    """Yield oracles that price ever more."""
+    for most, work in LATER:
+        yield Deviating(problem, effort, most)
+        yield Gridded(problem, work, effort)
 
 
 METHODS: dict[str, Method] = {

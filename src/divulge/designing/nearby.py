@@ -51,6 +51,11 @@ class Nearby:
         self.took = 0.0
         self._fill(FEW)
 
+    @property
+    def lists(self) -> bool:
+        """Whether the sets of boxes are listed, not sampled: then it bounds all of them."""
+        return all(halves is not None for halves in self.halves)
+
     def _fill(self, most: int) -> None:
         """Make the pools from at most so many listed sets for each target, or from a sample where there is no list."""
         self.most, started = most, time.monotonic()
@@ -133,14 +138,21 @@ class BoxPool:
 
     def cheapest(self) -> Vertices:
         """Return for each set of the pool the vertex that loses least."""
-        order = np.lexsort((self.loss, self.row))
-        return self._vertices(order[np.unique(self.row[order], return_index=True)[1]])
+        return self._vertices(self._each(self.loss))
 
     def price(self, dual: Dual, most: int, least: float = 0.0) -> tuple[Vertices, float]:
-        """Return (best vertices, inf)."""
+        """Return (the best vertices, of different sets, inf)."""
         prices = box_prices(self.problem, self.box, dual)
         excess = prices.base[0] + (self.sets @ prices.value)[self.row] + prices.value[self.c] * self.move - self.loss
-        return self._vertices(largest(excess, most, least)[0]), math.inf
+        each = self._each(-excess)
+        return self._vertices(each[largest(excess[each], most, least)[0]]), math.inf
+
+    def _each(self, cost: np.ndarray) -> np.ndarray:
+        """Return for each set of the pool the position of its cheapest vertex."""
+        first = np.flatnonzero(np.diff(self.row, prepend=-1))
+        least = np.minimum.reduceat(cost, first) if len(first) else cost
+        hits = np.flatnonzero(cost == np.repeat(least, np.diff(first, append=len(cost))))
+        return hits[np.flatnonzero(np.diff(self.row[hits], prepend=-1))]
 
     def _vertices(self, which: np.ndarray) -> Vertices:
         sets = self.sets[self.row[which]].astype(np.int64)

@@ -26,6 +26,7 @@ from divulge.designing.vertices import (
 
 _ULP = 2.0**-52
 _ORDERS = 4
+_FAIR = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,16 @@ class Problem:
     def secrets(self) -> int:
         """N."""
         return int(self.classes.size.sum())
+
+    def gains(self, vertices: Vertices, dual: Dual) -> np.ndarray:
+        """Return mu(v) - <dual, v> of each vertex."""
+        paid = vertices.lifts(self.classes) @ dual.classes + dual.capacity * vertices.peaks()
+        return vertices.utility(self.classes, self.utility) - paid
+
+    def explains(self, fresh: Vertices, excess: float, dual: Dual) -> bool:
+        """Whether the best of these vertices gains a fair share of the excess, so that closer prices can wait."""
+        best = float(self.gains(fresh, dual).max(initial=0.0))
+        return best > 0 and best >= _FAIR * excess
 
     def rounding(self, dual: Dual) -> float:
         """Return how far floating point may have moved the excess of the vertices of a mixture under this dual.

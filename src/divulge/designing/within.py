@@ -105,7 +105,8 @@ def _of_kinds(problem: Problem, kinds: np.ndarray, effort: Effort) -> Price:
         Counting(problem, effort)
         if Counting.fits(problem.classes)
         else Cascade(
-            *(o for most, work in LATER for o in (Deviating(problem, effort, most), Gridded(problem, work, effort)))
+            problem,
+            *(o for most, work in LATER for o in (Deviating(problem, effort, most), Gridded(problem, work, effort))),
         )
     )
 
