@@ -301,12 +301,12 @@ def test_sums_of_all_records_and_of_all_but_one() -> None:
     from divulge.noise.sums import sums
 
     x, p = np.array([0.0, 1.0, 2.0, 5.0]), np.array([0.4, 0.3, 0.2, 0.1])
-    for values in (x, np.array([0.0, 1.0, math.sqrt(2), math.pi])):
+    for places in (x, np.array([0.0, 1.0, math.sqrt(2), math.pi])):
         for n in (2, 3, 6, 7):
-            for found, count in zip(sums(values, p, n, False), (n - 1, n), strict=True):
+            for found, count in zip(sums(places, p, n, False), (n - 1, n), strict=True):
                 exact: dict[float, float] = {}
                 for t in product(range(4), repeat=count):
-                    key = round(math.fsum(values[i] for i in t), 9)
+                    key = round(math.fsum(places[i] for i in t), 9)
                     exact[key] = exact.get(key, 0.0) + math.prod(p[i] for i in t)
                 assert np.round(found[0], 9) == pytest.approx(sorted(exact), abs=1e-8)
                 assert np.exp(found[1]) == pytest.approx([exact[k] for k in sorted(exact)], rel=1e-12)
