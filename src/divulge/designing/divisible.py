@@ -147,11 +147,12 @@ class Levels:
         ends = neighbors(self.ends)
         rise = pair_prices(self.problem, self.pair, self.dual, ends[1]).rise
         line = neighbors(level - price * self.ends).min(axis=0)
-        for _ in range(4):
+        grain = 1e-16 * (np.abs(line) + np.abs(price) * ends[1])
+        for rounds in range(20):
             over = self.cells(ends, line + price * ends) - self.least
             if not (over > 0).any():
                 return line
-            line = np.where(over > 0, line - 1.5 * over / rise, line)
+            line = np.where(over > 0, line - 1.5 * over / rise - 2**rounds * grain, line)
         return np.full_like(line, -math.inf)
 
     def bounds(self, nodes: Nodes, beyond: np.ndarray, left: float) -> np.ndarray:
