@@ -138,7 +138,9 @@ def test_ranges_have_their_largest_entries() -> None:
         assert at == (-1 if a >= b else a + int(np.argmax(values[a:b])))
 
 
-@pytest.mark.parametrize(("n", "ratio", "epsilon"), [(50, 0.8, 8.0), (146, 0.6, 4.7), (60, 0.9, 4.7), (146, 0.8, 4.709)])
+@pytest.mark.parametrize(
+    ("n", "ratio", "epsilon"), [(50, 0.8, 8.0), (146, 0.6, 4.7), (60, 0.9, 4.7), (146, 0.8, 4.709)]
+)
 def test_geometric_priors_under_ldp_end_with_small_gaps(n: int, ratio: float, epsilon: float) -> None:
     p = ratio ** np.arange(n)
     best = dv.design(p / p.sum(), dv.LDP(epsilon), time_limit=20)
