@@ -6,6 +6,7 @@ over the interval is lost, not its slope.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from divulge.designing.nearby import BoxPool
 from divulge.designing.pricing import Oracle, Problem, box_prices, pair_prices
 from divulge.designing.vertices import Box, Pair, Vertices, cell_bounds, joined, pair_vertices
 
-_DRAWS, _TRIES = 256, 12
+_DRAWS, _TRIES, _TILTS, _ALIKE = 256, 12, 8, 1e-6
 
 
 class Gridded:
@@ -86,40 +87,55 @@ class Gridded:
         return pool.price(dual, 4 * len(self.p), self.least)[0], worst
 
     def _pair(self, pair: Pair, dual: Dual) -> tuple[Vertices, float]:
-        slope = self._slope(pair, dual)
-        tables = Tables(self.counts, -dual.classes + slope * self.error, self.most)
-        for c in range(len(self.p)):
-            tables.offer(c, 1)
-        k = np.flatnonzero(np.isfinite(tables.best))
-        middle = k / self.n
+        """Return vertices and a bound; each slope bounds every sum, and the next one fits where the bounds are worst."""
+        slope = self._hardest(pair, dual)
+        ends, cells, found = np.zeros((2, 0)), np.zeros(0), []
+        for tilts in range(_TILTS):
+            tables = Tables(self.counts, -dual.classes + slope * self.error, self.most)
+            for c in range(len(self.p)):
+                tables.offer(c, 1)
+            k = np.flatnonzero(np.isfinite(tables.best))
+            ends, over = self._cells(pair, dual, k / self.n, tables.best[k], slope)
+            cells = np.minimum(cells, over) if tilts else over
+            best = np.argsort(-cells)[: 4 * len(self.p)]
+            found += [tables.taken(int(k[at])) for at in best[cells[best] > 0]]
+            worst = int(np.argmax(cells))
+            before, slope = slope, self._slope_at(pair, dual, ends[:, worst])
+            if cells[worst] <= self.least or self.effort.late() or abs(slope - before) <= _ALIKE * abs(slope):
+                break
+        sets = different(np.array(found, dtype=bool).reshape(-1, len(self.p)))
+        mass = sets @ self.p
+        sets = sets[(mass >= pair.least) & (mass <= pair.most)]
+        prices = pair_prices(self.problem, pair, dual, sets @ self.p)
+        sets = sets[prices.base + prices.rise * (sets @ prices.value) > self.least]
+        return pair_vertices(pair, self.problem.classes, sets.astype(np.int64)), float(cells.max())
+
+    def _cells(self, pair: Pair, dual: Dual, middle: np.ndarray, best: np.ndarray, slope: float) -> Any:
+        """Return (masses that sets of each sum may have, shape (2, K); bounds of their excess, shape (K,))."""
         ends = np.stack([np.clip(middle - self.under, pair.least, pair.most),
                          np.clip(middle + self.over, pair.least, pair.most)])  # fmt: skip
         inside = (middle + self.over >= pair.least) & (middle - self.under <= pair.most)
-        value = tables.best[k] - slope * (ends - middle)
-        excess = np.empty_like(ends)
-        for row in range(2):
-            prices = pair_prices(self.problem, pair, dual, ends[row])
-            excess[row] = prices.base + prices.rise * value[row]
+        value = best - slope * (ends - middle)
+        prices = [pair_prices(self.problem, pair, dual, pi) for pi in ends]
+        excess = np.stack([p.base + p.rise * v for p, v in zip(prices, value, strict=True)])
         cells = cell_bounds(pair, self.problem.utility, ends, excess, value, dual.capacity)
-        cells = np.where(inside, cells, -math.inf)
-        best = np.argsort(-cells)[: 4 * len(self.p)]
-        sets = np.array([tables.taken(int(k[at])) for at in best[cells[best] > 0]]).reshape(-1, len(self.p))
-        mass = sets @ self.p
-        sets = np.unique(sets[(mass >= pair.least) & (mass <= pair.most)], axis=0)
-        prices = pair_prices(self.problem, pair, dual, sets @ self.p)
-        sets = sets[prices.base + prices.rise * (sets @ prices.value) > self.least]
-        return pair_vertices(pair, self.problem.classes, sets), float(cells.max())
+        return ends, np.where(inside, cells, -math.inf)
 
-    def _slope(self, pair: Pair, dual: Dual) -> float:
-        """Return minus the slope in pi of the value at which a set has no excess, where that is hardest to reach."""
+    def _hardest(self, pair: Pair, dual: Dual) -> float:
+        """Return the slope to tilt by where sets that could be divided would gain most."""
         pi = np.linspace(pair.least, pair.most, 4097)
         prices = pair_prices(self.problem, pair, dual, pi)
         order = np.argsort(dual.classes / self.p)
         mass, worth = np.cumsum(self.p[order]), np.cumsum(-dual.classes[order])
         best = prices.base + prices.rise * np.interp(pi, np.append(0.0, mass), np.append(0.0, worth))
         at = min(max(1, int(np.argmax(best))), len(pi) - 2)
-        level = -prices.base[at - 1 : at + 2] / prices.rise[at - 1 : at + 2]
-        return float(-(level[2] - level[0]) / (pi[at + 1] - pi[at - 1]))
+        return self._slope_at(pair, dual, pi[[at - 1, at + 1]])
+
+    def _slope_at(self, pair: Pair, dual: Dual, pi: np.ndarray) -> float:
+        """Return minus the slope, between two masses, of the value at which a set has no excess."""
+        prices = pair_prices(self.problem, pair, dual, pi)
+        level = -prices.base / prices.rise
+        return float(-(level[1] - level[0]) / (pi[1] - pi[0]))
 
 
 def _slope(p: np.ndarray, value: np.ndarray, most: float) -> float:
