@@ -125,10 +125,6 @@ def test_what_is_no_frontier_or_comparison() -> None:
     for levels in (1.0, ["a"], [math.nan], []):
         with pytest.raises(dv.DivulgeError, match="epsilon"):
             dv.frontier(P, dv.PML, levels)
-    ball = dv.L1Ball([0.5, 0.5], 0.1)
-    with pytest.raises(dv.DivulgeError, match="one prior"):
-        dv.design(ball, dv.PML(1), utility="hamming").compare()
-    assert dv.frontier(ball, dv.PML, [0.1, 0.2], utility="hamming").named == {}
     assert dv.frontier(P, dv.PML, [1, math.inf]).utilities[1] == pytest.approx(ENTROPY, rel=1e-9)
     for kind in (dv.PML, dv.LDP):
         for at_least in ("0.1", math.nan):

@@ -72,7 +72,7 @@ def search(problem: Problem, master: Master, oracle: Oracle, effort: Effort, bou
     least, center = chord(problem)
     center = first or center
     bound = min(bound, ceiling_of(problem), least)
-    rounds, best, stale, share = 0, 0.0, 0, _SHARE if first is None else 1.0
+    rounds, best, stale, idle, share = 0, 0.0, 0, 0, _SHARE if first is None else 1.0
     effort.tell(best, bound, rounds)
     while rounds < most:
         solution = master.solve(effort.left)
@@ -83,17 +83,17 @@ def search(problem: Problem, master: Master, oracle: Oracle, effort: Effort, bou
         fresh, excess = oracle.price(tried)
         reached = math.nextafter(tried.value(problem.limits.capacity) + max(excess, tried.silent), math.inf)
         little = 1e-2 * effort.tolerance * abs(bound)
-        moved = utility > best + little or reached < bound - little
+        rose = utility > best + little
+        moved = rose or reached < bound - little
         center, bound = (tried, reached) if reached < bound else (center, bound)
         rounds += 1
         stale = 0 if moved else stale + 1
+        idle = 0 if moved or len(fresh) else idle + 1
         best = max(best, utility)
         effort.tell(utility, bound, rounds)
-        if bound - utility <= effort.tolerance * abs(bound) or stale > 20 or effort.late():
+        if bound - utility <= effort.tolerance * abs(bound) or stale > 20 or idle > 1 or effort.late():
             break
-        if not len(fresh) and not share:
-            break
-        share = _SHARE if moved and len(fresh) else 0.0
+        share = _SHARE if (rose if len(fresh) else moved or not share) else 0.0
         master.add(fresh)
     return center, bound, rounds
 

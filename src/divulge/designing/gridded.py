@@ -19,7 +19,7 @@ from divulge.designing.nearby import BoxPool
 from divulge.designing.pricing import Oracle, Problem, box_prices, pair_prices
 from divulge.designing.vertices import Box, Pair, Vertices, cell_bounds, joined, pair_vertices
 
-_DRAWS, _TRIES, _TILTS, _ALIKE = 256, 12, 8, 1e-6
+_DRAWS, _TRIES, _TILTS, _ALIKE = 256, 12, 24, 1e-6
 
 
 class Gridded:
