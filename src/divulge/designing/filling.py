@@ -158,7 +158,7 @@ def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: floa
 
 
 def _hurried(effort: Effort, enough: float) -> Effort:
-    return replace(effort, tolerance=enough / 10, deadline=time.monotonic() + _PATIENCE * effort.left)
+    return replace(effort, tolerance=enough / 100, deadline=time.monotonic() + _PATIENCE * effort.left)
 
 
 def _cores(problem: Problem) -> Iterator[int]:

@@ -85,7 +85,7 @@ def _columns(apart: Problem, effort: Effort) -> Mixture | None:
     found = _further(apart, near, effort, found) if found is None or near.lists else found
     if apart.shape.boxes and not found.settled(apart, ENOUGH):
         grids = Cascade(apart, *(Gridded(apart, work, effort) for work in COARSE))
-        found = coarsened(apart, grids, replace(effort, tolerance=ENOUGH / 10).some(_SHARE), found)
+        found = coarsened(apart, grids, replace(effort, tolerance=ENOUGH / 100).some(_SHARE), found)
     return _further(apart, Cascade(apart, *_oracles(apart, effort)), effort, found)
 
 
@@ -95,7 +95,7 @@ def _further(problem: Problem, oracle: Oracle, effort: Effort, found: Mixture | 
         return generate(problem, oracle, effort)
     if effort.late() or found.settled(problem, ENOUGH):
         return found
-    more = replace(effort, tolerance=ENOUGH / 10)
+    more = replace(effort, tolerance=ENOUGH / 100)
     return found.or_better(generate(problem, oracle, more, found.seen, found.bound, found.dual), problem)
 
 
