@@ -78,12 +78,13 @@ def _searched(problem: Problem, effort: Effort) -> Mixture | None:
 
 
 def _columns(apart: Problem, effort: Effort) -> Mixture | None:
-    found = blended(apart, effort)
+    found, near = blended(apart, effort), Nearby(apart, effort)
+    boxes = bool(apart.shape.boxes)
+    found = _further(apart, near, effort, found) if boxes and near.lists else found
     if found is None or not found.settled(apart, ENOUGH):
         found = filled(apart, effort, found, ENOUGH)
-    near = Nearby(apart, effort)
-    found = _further(apart, near, effort, found) if found is None or near.lists else found
-    if apart.shape.boxes and not found.settled(apart, ENOUGH):
+    found = found if boxes else _further(apart, near, effort, found)
+    if boxes and not found.settled(apart, ENOUGH):
         grids = Cascade(apart, *(Gridded(apart, work, effort) for work in COARSE))
         found = coarsened(apart, grids, replace(effort, tolerance=ENOUGH / 100).some(_SHARE), found)
     return _further(apart, Cascade(apart, *_oracles(apart, effort)), effort, found)
