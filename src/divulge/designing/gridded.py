@@ -87,7 +87,7 @@ class Gridded:
         return pool.price(dual, 4 * len(self.p), self.least)[0], worst
 
     def _pair(self, pair: Pair, dual: Dual) -> tuple[Vertices, float]:
-        """Return vertices and a bound; each slope bounds every sum, and the next one fits where the bounds are worst."""
+        """Return vertices and a bound; each slope bounds all sums, and the next one fits where bounds are worst."""
         slope = self._hardest(pair, dual)
         ends, cells, found = np.zeros((2, 0)), np.zeros(0), []
         for tilts in range(_TILTS):
