@@ -136,7 +136,7 @@ def sampled(p: np.ndarray, share: float, many: int, worth: np.ndarray, random: n
     return out
 
 
-def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: float) -> Mixture | None:
+def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: float) -> Mixture:
     """Return the best mixture of sets that divided problems with ever larger cores lead to, and their bound."""
     dual, start = None, simple_start(problem)
     for core in _cores(problem):
@@ -154,6 +154,7 @@ def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: floa
         found = more if found is None else found.or_better(more, problem)
         if effort.late() or found.settled(problem, enough):
             break
+    assert found is not None  # there is a core at least
     return found
 
 
