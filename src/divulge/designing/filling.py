@@ -20,7 +20,7 @@ from divulge.designing.nearby import BoxPool, nearest
 from divulge.designing.pricing import Problem, largest, simple_start
 from divulge.designing.vertices import Pair, Vertices, joined, pair_utility, pair_vertices
 
-_EACH, _FREE, _BLOCK, _PATIENCE = 16, 22, 24, 0.4
+_EACH, _FREE, _BLOCK, _PATIENCE, _STUCK = 16, 22, 24, 0.4, 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ def sampled(p: np.ndarray, share: float, many: int, worth: np.ndarray, random: n
 
 
 def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: float) -> Mixture:
-    """Return the best mixture of sets that divided problems with ever larger cores lead to, and their bound."""
+    """Return the best mixture of sets that divided problems with ever larger cores lead to, while these help."""
     dual, start = None, simple_start(problem)
     for core in _cores(problem):
         split, known = Split.of(problem, core), [start] if found is None else [start, found.vertices]
@@ -151,8 +151,10 @@ def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: floa
         filling = Filling(split, relaxed.vertices, near)
         known += [filling.vertices(_EACH // 2, np.zeros(len(split.tail)))]
         more = generate(problem, filling, near, joined(known), relaxed.bound, dual)
+        before = found
         found = more if found is None else found.or_better(more, problem)
-        if effort.late() or found.settled(problem, enough):
+        stuck = before is not None and found.gap(problem) > _STUCK * before.gap(problem)
+        if stuck or effort.late() or found.settled(problem, enough):
             break
     assert found is not None  # there is a core at least
     return found

@@ -36,9 +36,13 @@ class Mixture:
         """Return the utility of the mixture."""
         return math.fsum((self.weights * self.vertices.utility(problem.classes, problem.utility)).tolist())
 
+    def gap(self, problem: Problem) -> float:
+        """Return how far the bound lies above the utility of the mixture."""
+        return self.bound - self.utility(problem)
+
     def settled(self, problem: Problem, enough: float) -> bool:
         """Whether the relative gap is small enough."""
-        return self.bound - self.utility(problem) <= enough * self.bound
+        return self.gap(problem) <= enough * self.bound
 
     def or_better(self, other: "Mixture", problem: Problem) -> "Mixture":
         """Return the one with more utility, with the smaller bound and the columns of `other`, which ran later."""
