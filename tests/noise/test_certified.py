@@ -180,16 +180,41 @@ def test_binning_several_records_agrees_with_draws(kind: str, secret: str) -> No
         assert dv.pmc(joint).max() <= m.pmc_supremum.upper + 1e-6
 
 
-def test_draws_by_the_million_agree_with_tails() -> None:
+def _drawn(kind: str, scale: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return draws of a noise from its definition: sums and differences of simple ones, or its masses."""
+    if kind == "discrete-laplace":
+        first, second = rng.geometric(-math.expm1(-1 / scale), (2, n))
+        return (first - second).astype(float)
+    if kind == "discrete-gaussian":
+        k = np.arange(-60, 61)
+        weights = np.exp(-(k**2) / (2 * scale**2))
+        return rng.choice(k, p=weights / weights.sum(), size=n).astype(float)
+    if kind == "staircase":
+        gamma = 1 / (1 + math.exp(0.5 / scale))
+        steps = rng.geometric(-math.expm1(-1 / scale), n) - 1
+        inner = rng.random(n) < gamma / (gamma + math.exp(-1 / scale) * (1 - gamma))
+        within = np.where(inner, gamma * rng.random(n), gamma + (1 - gamma) * rng.random(n))
+        return rng.choice([-1.0, 1.0], n) * (steps + within)
+    kinds = {
+        "laplace": stats.laplace(),
+        "gaussian": stats.norm(),
+        "logistic": stats.logistic(),
+        "student-t": stats.t(3),
+    }
+    return scale * kinds[kind].rvs(size=n, random_state=rng)
+
+
+@pytest.mark.parametrize("kind", [*BROAD, "staircase"])
+def test_draws_by_the_million_agree_with_tails(kind: str) -> None:
     rng, n = np.random.default_rng(8), 1_000_000
-    for kind in ("laplace", "gaussian", "student-t"):
-        m = dv.NoiseMechanism(kind, "values(0:0.495, 0.5:0.01, 1:0.495)", scale=0.3)
-        y = rng.choice([0.0, 0.5, 1.0], p=[0.495, 0.01, 0.495], size=n) + m.noise.frozen.rvs(size=n, random_state=rng)
-        for side in ("pml", "pmc"):
-            leak = getattr(m, side)(y)
-            for t in (0.2, 0.6, 1.5):
-                delta = m.tail(t, side).value
-                assert abs(float(np.mean(leak > t)) - delta) <= 5 * math.sqrt(max(delta * (1 - delta), 1e-6) / n)
+    x, p, scale = np.array([0.0, 1.0, 2.0]), [0.495, 0.01, 0.495], 0.6
+    m = dv.NoiseMechanism(kind, dv.Prior(p, x.tolist()), scale=scale)
+    y = rng.choice(x, p=p, size=n) + _drawn(kind, scale, n, rng)
+    for side in ("pml", "pmc"):
+        leak = getattr(m, side)(y)
+        for t in (0.2, 0.6, 1.5):
+            delta = m.tail(t, side).value
+            assert abs(float(np.mean(leak > t)) - delta) <= 5 * math.sqrt(max(delta * (1 - delta), 1e-6) / n)
 
 
 def test_random_priors_never_beat_the_supremum_on_a_fine_grid() -> None:
