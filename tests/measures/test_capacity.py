@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction as F
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,3 +115,17 @@ def test_many_secrets_get_an_honest_bracket() -> None:
         assert found.lower <= found.value <= found.upper
         assert fewer.lower <= found.upper
         assert dv.mutual_information((dv.Prior.uniform(300).floats, matrix)) <= found.upper
+
+
+@pytest.mark.parametrize("tolerance", [math.nan, -1e-9, math.inf, "1e-9", True])
+def test_a_tolerance_is_a_number_from_zero_on(tolerance: Any) -> None:
+    rows = [[0.5, 0.5], [0.2, 0.8]]
+    for search in (dv.capacity, lambda c, tolerance: dv.sibson_capacity(c, 2, tolerance=tolerance)):
+        with pytest.raises(dv.DivulgeError, match="tolerance"):
+            search(rows, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("steps", [0, -1, 1.5, math.nan, True])
+def test_steps_are_a_whole_number_from_one_on(steps: Any) -> None:
+    with pytest.raises(dv.DivulgeError, match="steps"):
+        dv.capacity([[0.5, 0.5], [0.2, 0.8]], steps=steps)

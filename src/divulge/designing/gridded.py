@@ -6,7 +6,6 @@ over the interval is lost, not its slope.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -110,7 +109,8 @@ class Gridded:
         sets = sets[prices.base + prices.rise * (sets @ prices.value) > self.least]
         return pair_vertices(pair, self.problem.classes, sets.astype(np.int64)), float(cells.max())
 
-    def _cells(self, pair: Pair, dual: Dual, middle: np.ndarray, best: np.ndarray, slope: float) -> Any:
+    def _cells(self, pair: Pair, dual: Dual, middle: np.ndarray, best: np.ndarray,
+               slope: float) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Return (masses that sets of each sum may have, shape (2, K); bounds of their excess, shape (K,))."""
         ends = np.stack([np.clip(middle - self.under, pair.least, pair.most),
                          np.clip(middle + self.over, pair.least, pair.most)])  # fmt: skip

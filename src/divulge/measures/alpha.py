@@ -18,7 +18,7 @@ from divulge.measures.guessing import min_entropy_leakage
 from divulge.measures.information import mutual_information
 from divulge.measures.radius import Rows, allowance, of_order
 from divulge.measures.shannon import Capacity, bracketed, capacity
-from divulge.measures.simplex import maximize
+from divulge.measures.simplex import checked_tolerance, maximize
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
@@ -163,7 +163,7 @@ def sibson_capacity(channel: Any, order: float, unit: Unit = "nats", *, toleranc
     >>> sibson_capacity([["3/4", "1/4"], ["1/4", "3/4"]], 1).value == capacity([["3/4", "1/4"], ["1/4", "3/4"]]).value
     True
     """
-    channel, a = as_channel(channel), checked_order(order)
+    channel, a, tolerance = as_channel(channel), checked_order(order), checked_tolerance(tolerance)
     if a == 1:
         return capacity(channel, unit, tolerance=tolerance)
     if not 0 < a < math.inf:

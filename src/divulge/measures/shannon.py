@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from divulge.errors import DivulgeError
 from divulge.measures.columns import TINY, in_parts, panels, sums_of_c_log_c
 from divulge.measures.radius import Rows, allowance, of_order_one
-from divulge.measures.simplex import Local, Maximum, maximize
+from divulge.measures.simplex import Local, Maximum, checked_tolerance, maximize
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel
 from divulge.model.prior import Prior
@@ -92,7 +93,9 @@ def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 5e-13, ste
     >>> noiseless.value, noiseless.upper
     (1.0, 1.0)
     """
-    channel = as_channel(channel)
+    channel, tolerance = as_channel(channel), checked_tolerance(tolerance)
+    if steps is not None and (type(steps) is not int or steps < 1):
+        raise DivulgeError.of("steps", "be a whole number that is at least 1", "it", repr(steps))
     return capacity_from(channel, sums_of_c_log_c(channel.floats), unit, tolerance, steps)
 
 

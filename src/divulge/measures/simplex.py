@@ -1,9 +1,13 @@
 """The distribution of the secret from which the rows of a channel look farthest away: a concave maximum, bracketed."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from divulge.errors import DivulgeError
 
 _SHRINK, _INSIDE = 0.1, 0.995
 
@@ -31,6 +35,17 @@ class Maximum:
     point: np.ndarray
     lower: float
     upper: float
+
+
+def checked_tolerance(tolerance: Any) -> float:
+    """Return the share that bounds may be apart, a number from 0 on."""
+    if (
+        isinstance(tolerance, bool)
+        or not isinstance(tolerance, (int, float, np.number))
+        or not 0 <= tolerance < math.inf
+    ):
+        raise DivulgeError.of("tolerance", "be a finite number that is at least 0", "it", repr(tolerance))
+    return float(tolerance)
 
 
 def maximize(local: Callable[[np.ndarray], Local], size: int, tolerance: float, most: int = 120) -> Maximum:
