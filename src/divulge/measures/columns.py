@@ -14,13 +14,10 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.model.channel import is_sparse
+from divulge.model.channel import SMALL, is_small, is_sparse
 
 _PANEL = 1 << 17
 """Entries in a panel: a megabyte of float64."""
-
-_SMALL = 1 << 16
-"""Entries in a panel that is worked on with as much space beside it."""
 
 _THREADED = 1 << 21
 """From this many entries on, two threads share the rows."""
@@ -135,11 +132,6 @@ def _exact_end(part: np.ndarray, floats: np.ndarray, sign: float) -> tuple[np.nd
     return part[at, columns], at
 
 
-def is_small(matrix: Any) -> bool:
-    """Say whether `matrix` is a dense float one with so few entries that another of its size may be kept."""
-    return matrix.dtype == np.float64 and isinstance(matrix, np.ndarray) and matrix.size <= _SMALL
-
-
 def column_tops(matrix: np.ndarray) -> np.ndarray:
     """Return the largest entry of each column of a float matrix without negative entries or NaN.
 
@@ -163,8 +155,8 @@ def largest_joint(matrix: Any, weights: np.ndarray) -> np.ndarray:
         return column_tops(matrix * weights[:, None])
 
     def part(first: int, last: int) -> np.ndarray:
-        top, space = np.zeros(matrix.shape[1]), np.empty((_height(matrix, _SMALL), matrix.shape[1]))
-        for rows in panels(matrix, first, last, _SMALL):
+        top, space = np.zeros(matrix.shape[1]), np.empty((_height(matrix, SMALL), matrix.shape[1]))
+        for rows in panels(matrix, first, last, SMALL):
             scaled = np.multiply(matrix[rows], weights[rows, None], out=space[: rows.stop - rows.start])
             np.maximum(top, np.maximum.reduce(scaled, axis=0), out=top)
         return top

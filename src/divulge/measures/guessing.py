@@ -7,9 +7,10 @@ import numpy as np
 
 from divulge import exact
 from divulge.measures.capacity import dense_row, log_of_excess, total
-from divulge.measures.columns import column_tops, is_small, largest_joint
+from divulge.measures.columns import column_tops, largest_joint
 from divulge.measures.density import pmc
 from divulge.measures.pointwise import Pointwise
+from divulge.model.channel import is_small
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per

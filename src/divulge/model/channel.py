@@ -18,6 +18,15 @@ from divulge.model.tables import is_table, labelled_frame, labelled_matrix
 _HINT = "rows are secrets, columns are outcomes; for counts use Joint.from_counts."
 
 
+SMALL = 1 << 16
+"""Entries of a matrix beside which another of its size may be kept: half a megabyte of float64."""
+
+
+def is_small(matrix: Any) -> bool:
+    """Say whether `matrix` is a dense float one with so few entries that another of its size may be kept."""
+    return matrix.dtype == np.float64 and isinstance(matrix, np.ndarray) and matrix.size <= SMALL
+
+
 def is_sparse(matrix: Any) -> bool:
     """Say whether `matrix` is a scipy.sparse matrix or array (without importing scipy)."""
     return type(matrix).__module__.startswith("scipy.sparse")

@@ -8,7 +8,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.model.channel import Channel, is_sparse
+from divulge.model.channel import Channel, is_small, is_sparse
 from divulge.model.entries import TOLERANCE, entries, frozen
 from divulge.model.labels import Labels, alignment, is_default, position, same_letters
 from divulge.model.prior import Prior
@@ -44,6 +44,8 @@ class Joint(Tabled):
             channel = Channel(channel.matrix, prior.secrets, channel.outcomes)
         object.__setattr__(self, "prior", prior.aligned(channel.secrets))
         object.__setattr__(self, "channel", channel)
+        if is_small(self.c):
+            vars(self)["matrix"] = frozen(self.p[:, None] * self.c)
 
     @classmethod
     def from_matrix(
@@ -133,7 +135,7 @@ class Joint(Tabled):
 
     @cached_property
     def matrix(self) -> Any:
-        """P(x, y), shape (N, M)."""
+        """P(x, y), shape (N, M). Formed with the joint when it is small, else when it is first asked for."""
         if is_sparse(self.c):
             return self.c.multiply(self.p[:, None]).tocsc()
         return frozen(self.p[:, None] * self.c)

@@ -54,9 +54,18 @@ def is_default(labels: Labels) -> bool:
     return isinstance(labels, range)
 
 
+def same(first: Labels, second: Labels) -> bool:
+    """Say whether two alphabets hold the same labels in the same order."""
+    return first == second or tuple(first) == tuple(second)
+
+
 def same_letters(first: Labels, second: Labels) -> bool:
     """Say whether two alphabets hold the same labels, in any order, as they are or as text."""
-    return set(first) == set(second) or {str(label) for label in first} == {str(label) for label in second}
+    return (
+        first == second
+        or set(first) == set(second)
+        or {str(label) for label in first} == {str(label) for label in second}
+    )
 
 
 def position(labels: Labels, label: Hashable, argument: str) -> int:
@@ -79,7 +88,7 @@ def alignment(wanted: Labels, given: Labels, argument: str, other: str) -> list[
     """
     if len(wanted) != len(given):
         raise LabelError.of(argument, f"have as many labels as {other}: {len(wanted)}", "its length", str(len(given)))
-    if tuple(wanted) == tuple(given):
+    if same(wanted, given):
         return None
     for key in (lambda label: label, str):
         where = {key(label): i for i, label in enumerate(given)}

@@ -165,7 +165,7 @@ class Prior(Tabled):
         order = _labels.alignment(secrets, self.secrets, "prior", other)
         if order is not None:
             return Prior(self.probabilities[order], secrets)
-        return self if tuple(self.secrets) == tuple(secrets) else self.renamed(secrets)
+        return self if _labels.same(self.secrets, secrets) else self.renamed(secrets)
 
     def renamed(self, secrets: Iterable[Hashable]) -> "Prior":
         """Return the same probabilities under other labels."""
@@ -177,7 +177,7 @@ class Prior(Tabled):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Prior):
             return NotImplemented
-        same = len(self) == len(other) and tuple(self.secrets) == tuple(other.secrets)
+        same = len(self) == len(other) and _labels.same(self.secrets, other.secrets)
         return same and bool((self.probabilities == other.probabilities).all())
 
     def __hash__(self) -> int:
