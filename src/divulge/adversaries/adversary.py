@@ -237,7 +237,7 @@ class Gain(Adversary):
         References
         ----------
         Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
-        information flow", Theorem 1.
+        information flow", Theorem 1, arXiv:2210.12916.
 
         Examples
         --------

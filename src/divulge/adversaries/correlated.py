@@ -98,7 +98,7 @@ def dalenius(correlation: Any, channel: Any) -> Dalenius:
     References
     ----------
     Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
-    information flow", Lemma 2 and Corollary 3.
+    information flow", Lemma 2 and Corollary 3, arXiv:2210.12916.
 
     Examples
     --------

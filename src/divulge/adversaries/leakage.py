@@ -181,7 +181,7 @@ def leakage(joint: Any, adversary: Any, case: Case = "average", *, outcome: Hash
     References
     ----------
     Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
-    information flow", equations (10) and (15).
+    information flow", equations (10) and (15), arXiv:2210.12916.
 
     Examples
     --------

@@ -42,7 +42,8 @@ def matching_function(joint: Any, cost: Any, outcome: Hashable) -> RandomizedFun
 
     References
     ----------
-    Saeidian, Grosse, Skoglund, Oechtering, "Information Density Bounds for Privacy", Theorem 2.
+    Saeidian, Grosse, Sadeghi, Skoglund, Oechtering, "Information Density Bounds for Privacy", Theorem 2,
+    arXiv:2407.01167.
 
     Examples
     --------

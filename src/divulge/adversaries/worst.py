@@ -49,7 +49,7 @@ def worst_gain(joint: Any, outcome: Hashable = None) -> Attack:
     References
     ----------
     Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
-    information flow", Theorems 1 and 2.
+    information flow", Theorems 1 and 2, arXiv:2210.12916.
 
     Examples
     --------
@@ -93,7 +93,8 @@ def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -
 
     References
     ----------
-    Saeidian, Grosse, Skoglund, Oechtering, "Information Density Bounds for Privacy", Theorem 1.
+    Saeidian, Grosse, Sadeghi, Skoglund, Oechtering, "Information Density Bounds for Privacy", Theorem 1,
+    arXiv:2407.01167.
 
     Examples
     --------
@@ -232,7 +233,7 @@ def worst_priors(channel: Any) -> PriorSequence:
     References
     ----------
     Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
-    information flow", Theorem 3 and its proof.
+    information flow", Theorem 3 and its proof, arXiv:2210.12916.
 
     Examples
     --------

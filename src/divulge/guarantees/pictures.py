@@ -31,7 +31,8 @@ def plot_alip_plane(*points: Any, ax: Any = None, labels: Sequence[str] = (), **
 
     References
     ----------
-    "Information Density Bounds for Privacy", Figure 1; "Quantifying Privacy via Information Density", Figure 1.
+    "Information Density Bounds for Privacy", Figure 1, arXiv:2407.01167; "Quantifying Privacy via Information
+    Density", Figure 1, arXiv:2402.12967.
 
     Examples
     --------

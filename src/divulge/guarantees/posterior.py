@@ -80,7 +80,8 @@ def posterior_bounds(given: Guarantee | Sequence[Guarantee], before: Any, **cont
 
     References
     ----------
-    Saeidian, Cervia, Oechtering, Skoglund, "Rethinking Disclosure Prevention with Pointwise Maximal Leakage".
+    Saeidian, Cervia, Oechtering, Skoglund, "Rethinking Disclosure Prevention with Pointwise Maximal Leakage",
+    arXiv:2303.07782.
 
     Examples
     --------

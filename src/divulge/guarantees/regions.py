@@ -159,7 +159,8 @@ def decisive_bound(alip: ALIP, **context: Any) -> str:
 
     References
     ----------
-    "Information Density Bounds for Privacy", Figure 1; "Quantifying Privacy via Information Density", Figure 1.
+    "Information Density Bounds for Privacy", Figure 1, arXiv:2407.01167; "Quantifying Privacy via Information
+    Density", Figure 1, arXiv:2402.12967.
 
     Examples
     --------

@@ -44,6 +44,12 @@ def sibson(joint: Any, order: float, unit: Unit = "nats") -> float:
     float
         In [0, log min(N, M)], rising with the order. Correctly rounded for exact joints.
 
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), `unit` is unknown, or `order`
+        is negative.
+
     References
     ----------
     Sibson, "Information radius", 1969; Verdu, "Alpha-mutual information", 2015.
@@ -72,6 +78,22 @@ def arimoto(joint: Any, order: float, unit: Unit = "nats") -> float:
     Equal to Sibson's under the tilted prior P_x^a / sum_x P_x^a. Order 1 is mutual information, +inf the min-entropy
     leakage. Correctly rounded for exact joints.
 
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+    order : float in [0, +inf]
+
+    Returns
+    -------
+    float
+        In [0, log min(N, M)].
+
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), `unit` is unknown, or `order`
+        is negative.
+
     References
     ----------
     Arimoto, "Information measures and capacity of order alpha for discrete memoryless channels", 1977.
@@ -98,6 +120,22 @@ def alpha_leakage(joint: Any, order: float, unit: Unit = "nats") -> float:
 
     It equals Arimoto's mutual information of order a; 1 is mutual information, +inf min-entropy leakage.
 
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+    order : float in [1, +inf]
+
+    Returns
+    -------
+    float
+        In [0, log min(N, M)]. Correctly rounded for exact joints.
+
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), `unit` is unknown, or `order`
+        is below 1.
+
     References
     ----------
     Liao, Kosut, Sankar, Calmon, "Tunable measures for information leakage", 2019, Theorem 1, arXiv:1809.09231.
@@ -117,6 +155,22 @@ def maximal_alpha_leakage(joint: Any, order: float, unit: Unit = "nats") -> floa
 
     For a > 1 the supremum over priors of Sibson's mutual information, so that a channel is enough; for a = 1 mutual
     information at the given prior; for +inf maximal leakage. The value is reached; `sibson_capacity` bounds it above.
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M); for orders above 1 also a Channel
+    order : float in [1, +inf]
+
+    Returns
+    -------
+    float
+        In [0, log min(N, M)].
+
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), `unit` is unknown, or `order`
+        is below 1.
 
     References
     ----------
@@ -153,6 +207,12 @@ def sibson_capacity(channel: Any, order: float, unit: Unit = "nats", *, toleranc
     -------
     Capacity
         `.value`, `.lower`, `.upper` and the `.prior` that reaches the value; in [0, log min(N, M)].
+
+    Raises
+    ------
+    DivulgeError
+        When `channel` is no channel (entries at least 0, rows of sum 1 within 1e-9), or `unit` is unknown, `order` is
+        not positive, or `tolerance` is negative.
 
     References
     ----------

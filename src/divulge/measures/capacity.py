@@ -22,6 +22,16 @@ def bayes_capacity(channel: Any) -> Any:
     ----------
     channel : Channel, or array_like of shape (N, M)
 
+    Returns
+    -------
+    Fraction or float
+        In [1, min(N, M)], without a unit.
+
+    Raises
+    ------
+    DivulgeError
+        When `channel` is no channel (entries at least 0, rows of sum 1 within 1e-9).
+
     References
     ----------
     Alvim, Chatzikokolakis, McIver, Morgan, Palamidessi, Smith, "The Science of Quantitative Information Flow", 2020,
@@ -43,9 +53,19 @@ def maximal_leakage(channel: Any, unit: Unit = "nats") -> float:
     ----------
     channel : Channel, or array_like of shape (N, M)
 
+    Returns
+    -------
+    float
+        In [0, log min(N, M)].
+
+    Raises
+    ------
+    DivulgeError
+        When `channel` is no channel (entries at least 0, rows of sum 1 within 1e-9), or `unit` is unknown.
+
     References
     ----------
-    Issa, Wagner, Kamath, "An operational approach to information leakage", 2020, arXiv:1807.07878.
+    Issa, Wagner, Kamath, "An operational approach to information leakage", 2020, Theorem 1, arXiv:1807.07878.
 
     Examples
     --------
@@ -63,9 +83,19 @@ def maximal_cost_leakage(channel: Any, unit: Unit = "nats") -> float:
     ----------
     channel : Channel, or array_like of shape (N, M)
 
+    Returns
+    -------
+    float
+        In [0, +inf]; +inf where every column has a zero.
+
+    Raises
+    ------
+    DivulgeError
+        When `channel` is no channel (entries at least 0, rows of sum 1 within 1e-9), or `unit` is unknown.
+
     References
     ----------
-    Issa, Wagner, Kamath, "An operational approach to information leakage", 2020, arXiv:1807.07878.
+    Issa, Wagner, Kamath, "An operational approach to information leakage", 2020, Theorem 15, arXiv:1807.07878.
 
     Examples
     --------

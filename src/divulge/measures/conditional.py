@@ -22,6 +22,28 @@ def conditioned(joint: Any, given: Hashable) -> Joint:
     Prior P(x | z), channel P(y | x, z). Releases side by side, `channel_of_y.alongside(channel_of_z)`, have such pairs.
     A secret that z rules out keeps a row, the distribution of y given z, and probability 0.
 
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+        Its outcomes are pairs (y, z).
+    given : label
+        The z that is known.
+
+    Returns
+    -------
+    Joint
+        Exact for an exact joint.
+
+    Raises
+    ------
+    DivulgeError
+        When outcomes are no pairs, or `given` never occurs.
+
+    References
+    ----------
+    Saeidian, Grosse, Sadeghi, Skoglund, Oechtering, "Information Density Bounds for Privacy", Corollary 2,
+    arXiv:2407.01167.
+
     Examples
     --------
     >>> from divulge import Channel, Joint

@@ -98,6 +98,12 @@ def pml(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
     Pointwise
         Values in [0, log 1/p_min], one per outcome with q_y > 0. Exact up to one rounding for exact joints.
 
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), `unit` is unknown, or `given` is
+        no side information of the outcomes.
+
     References
     ----------
     Saeidian, Cervia, Oechtering, Skoglund, "Pointwise Maximal Leakage", Theorem 1, arXiv:2205.04935.
@@ -129,9 +135,16 @@ def pmc(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
     Pointwise
         Values in [0, +inf], one per outcome with q_y > 0.
 
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), `unit` is unknown, or `given` is
+        no side information of the outcomes.
+
     References
     ----------
-    Saeidian, Grosse, Skoglund, Oechtering, "Information Density Bounds for Privacy", Theorem 1.
+    Saeidian, Grosse, Sadeghi, Skoglund, Oechtering, "Information Density Bounds for Privacy", Theorem 1,
+    arXiv:2407.01167.
 
     Examples
     --------
@@ -150,10 +163,20 @@ def lift(joint: Any) -> Any:
     ----------
     joint : Joint, (prior, channel), or array_like of shape (N, M)
 
+    Returns
+    -------
+    Fraction or float
+        In [1, 1/p_min], without a unit.
+
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9).
+
     References
     ----------
     Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
-    information flow", Theorem 2.
+    information flow", Theorem 2, arXiv:2210.12916.
 
     Examples
     --------
@@ -171,6 +194,16 @@ def lip(joint: Any, unit: Unit = "nats") -> float:
     Parameters
     ----------
     joint : Joint, (prior, channel), or array_like of shape (N, M)
+
+    Returns
+    -------
+    float
+        In [0, +inf]; +inf where an outcome rules a secret out.
+
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), or `unit` is unknown.
 
     References
     ----------
@@ -213,9 +246,14 @@ def alip(joint: Any, unit: Unit = "nats") -> Alip:
     Alip
         Both bounds in [0, +inf]; `lower` is +inf where an outcome rules a secret out.
 
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), or `unit` is unknown.
+
     References
     ----------
-    Zarrabian et al., "Asymmetric Local Information Privacy and the Watchdog Mechanism".
+    Zarrabian et al., "Asymmetric Local Information Privacy and the Watchdog Mechanism", arXiv:2205.14549.
 
     Examples
     --------
@@ -236,6 +274,16 @@ def ldp(channel: Any, unit: Unit = "nats") -> float:
     ----------
     channel : Channel, or array_like of shape (N, M)
 
+    Returns
+    -------
+    float
+        In [0, +inf]; +inf where a column has a zero beside a positive entry.
+
+    Raises
+    ------
+    DivulgeError
+        When `channel` is no channel (entries at least 0, rows of sum 1 within 1e-9), or `unit` is unknown.
+
     References
     ----------
     Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith, "What Can We Learn Privately?", 2011, arXiv:0803.0924.
@@ -255,10 +303,20 @@ def lift_capacity(channel: Any) -> Any:
     ----------
     channel : Channel, or array_like of shape (N, M)
 
+    Returns
+    -------
+    Fraction or float
+        In [1, +inf], without a unit; +inf where a column has a zero beside a positive entry.
+
+    Raises
+    ------
+    DivulgeError
+        When `channel` is no channel (entries at least 0, rows of sum 1 within 1e-9).
+
     References
     ----------
     Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
-    information flow", Theorem 3.
+    information flow", Theorem 3, arXiv:2210.12916.
 
     Examples
     --------
@@ -306,6 +364,22 @@ def maximal_realizable_cost(joint: Any, unit: Unit = "nats") -> float:
     Parameters
     ----------
     joint : Joint, (prior, channel), or array_like of shape (N, M)
+
+    Returns
+    -------
+    float
+        In [0, +inf]; +inf where an outcome rules a secret out.
+
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), or `unit` is unknown.
+
+    References
+    ----------
+    Issa, Wagner, Kamath, "An operational approach to information leakage", 2020, Theorem 16, arXiv:1807.07878;
+    Saeidian, Grosse, Sadeghi, Skoglund, Oechtering, "Information Density Bounds for Privacy", Section III-C,
+    arXiv:2407.01167.
 
     Examples
     --------

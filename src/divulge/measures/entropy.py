@@ -32,6 +32,24 @@ def exact_order(order: Any) -> Fraction:
 def entropy(prior: Any, unit: Unit = "nats") -> float:
     """Return the Shannon entropy -sum_x P_x log P_x, in nats, in [0, log N].
 
+    Parameters
+    ----------
+    prior : Prior, mapping, or array_like of shape (N,)
+
+    Returns
+    -------
+    float
+        In [0, log N]. Correctly rounded for an exact prior.
+
+    Raises
+    ------
+    DivulgeError
+        When `prior` is no distribution (entries at least 0, sum 1 within 1e-9), or `unit` is unknown.
+
+    References
+    ----------
+    Shannon, "A mathematical theory of communication", 1948.
+
     Examples
     --------
     >>> entropy(["1/2", "1/4", "1/4"], unit="bits")
@@ -42,6 +60,24 @@ def entropy(prior: Any, unit: Unit = "nats") -> float:
 
 def min_entropy(prior: Any, unit: Unit = "nats") -> float:
     """Return the min-entropy -log max_x P_x, in nats, in [0, log N].
+
+    Parameters
+    ----------
+    prior : Prior, mapping, or array_like of shape (N,)
+
+    Returns
+    -------
+    float
+        In [0, log N]. Correctly rounded for an exact prior.
+
+    Raises
+    ------
+    DivulgeError
+        When `prior` is no distribution (entries at least 0, sum 1 within 1e-9), or `unit` is unknown.
+
+    References
+    ----------
+    Renyi, "On measures of entropy and information", 1961 (order +inf).
 
     Examples
     --------
@@ -56,6 +92,26 @@ def renyi_entropy(prior: Any, order: float, unit: Unit = "nats") -> float:
 
     Order 0 is the log of the number of possible secrets, 1 Shannon entropy, +inf min-entropy. Correctly rounded for
     an exact prior.
+
+    Parameters
+    ----------
+    prior : Prior, mapping, or array_like of shape (N,)
+    order : float in [0, +inf]
+
+    Returns
+    -------
+    float
+        In [0, log N], falling with the order.
+
+    Raises
+    ------
+    DivulgeError
+        When `prior` is no distribution (entries at least 0, sum 1 within 1e-9), `unit` is unknown, or `order` is
+        negative.
+
+    References
+    ----------
+    Renyi, "On measures of entropy and information", 1961.
 
     Examples
     --------
@@ -104,6 +160,20 @@ def guesswork(prior: Any) -> Any:
 
     A Fraction for an exact prior.
 
+    Parameters
+    ----------
+    prior : Prior, mapping, or array_like of shape (N,)
+
+    Returns
+    -------
+    Fraction or float
+        In [1, (N + 1) / 2], a number of guesses.
+
+    Raises
+    ------
+    DivulgeError
+        When `prior` is no distribution (entries at least 0, sum 1 within 1e-9).
+
     References
     ----------
     Massey, "Guessing and entropy", 1994.
@@ -120,6 +190,24 @@ def guesswork(prior: Any) -> Any:
 
 def guesswork_after(joint: Any) -> Pointwise:
     """Return the expected number of guesses after each outcome; its mean is at most `guesswork(joint.prior)`.
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+
+    Returns
+    -------
+    Pointwise
+        Values in [1, (N + 1) / 2], one per outcome with q_y > 0.
+
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9).
+
+    References
+    ----------
+    Arikan, "An inequality on guessing and its application to sequential decoding", 1996.
 
     Examples
     --------
@@ -149,6 +237,21 @@ def renyi_divergence(p: Any, q: Any, order: float, unit: Unit = "nats") -> float
 
     Order 0 is -log q(p > 0), 1 the Kullback-Leibler divergence, +inf log max p/q. +inf where p and q are disjoint, and
     from order 1 on where q rules out what p allows. Correctly rounded for exact p and q.
+
+    Parameters
+    ----------
+    p, q : Prior, mapping, or array_like of shape (N,)
+    order : float in [0, +inf]
+
+    Returns
+    -------
+    float
+        In [0, +inf], rising with the order.
+
+    Raises
+    ------
+    DivulgeError
+        When `p` or `q` is no distribution, they are over different labels, `order` is negative, or `unit` is unknown.
 
     References
     ----------

@@ -21,6 +21,24 @@ def bayes_vulnerability(joint: Any) -> Any:
 
     A Fraction for exact joints.
 
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+
+    Returns
+    -------
+    Fraction or float
+        In [max_x P_x, 1], a probability.
+
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9).
+
+    References
+    ----------
+    Smith, "On the foundations of quantitative information flow", 2009.
+
     Examples
     --------
     >>> from divulge import Joint
@@ -39,6 +57,20 @@ def min_entropy_leakage(joint: Any, unit: Unit = "nats") -> float:
     r"""Return log(sum_y max_x P_x C_xy / max_x P_x): multiplicative Bayes leakage, in nats, in [0, log min(N, M)].
 
     By how much one guess at the secret gains from seeing the outcome.
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+
+    Returns
+    -------
+    float
+        In [0, log min(N, M)]. Correctly rounded for exact joints.
+
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), or `unit` is unknown.
 
     References
     ----------
@@ -68,6 +100,20 @@ def pointwise_maximal_guesswork_leakage(joint: Any, unit: Unit = "nats") -> Poin
     """Return the pointwise maximal guesswork leakage of each outcome, in nats: equal to `pmc`.
 
     By how much, at most over randomized functions of the secret, the expected number of guesses falls on seeing y.
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+
+    Returns
+    -------
+    Pointwise
+        Values in [0, +inf], one per outcome with q_y > 0.
+
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), or `unit` is unknown.
 
     References
     ----------

@@ -31,6 +31,15 @@ def mutual_information(joint: Any, unit: Unit = "nats") -> float:
         In [0, log min(N, M)], exactly 0 under independence. Correctly rounded for exact joints; relative error about
         1e-13 for floats, near independence too.
 
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), or `unit` is unknown.
+
+    References
+    ----------
+    Shannon, "A mathematical theory of communication", 1948.
+
     Examples
     --------
     >>> from divulge import Joint

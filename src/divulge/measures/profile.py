@@ -160,6 +160,11 @@ def profile(mechanism: Any, unit: Unit = "nats") -> Profile:
     Profile
         Values equal those of the functions of the same names. Memory beside the matrix grows with N + M only.
 
+    Raises
+    ------
+    DivulgeError
+        When `mechanism` is neither a joint nor a channel, or `unit` is unknown.
+
     Examples
     --------
     >>> from divulge import Joint

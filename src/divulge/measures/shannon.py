@@ -83,6 +83,12 @@ def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 5e-13, ste
         `.value`, `.lower`, `.upper`, and the `.prior` that reaches the value; in [0, log min(N, M)]. Beyond 256
         secrets the bounds are at least about 1e-14 nats apart.
 
+    Raises
+    ------
+    DivulgeError
+        When `channel` is no channel (entries at least 0, rows of sum 1 within 1e-9), `unit` is unknown, or
+        `tolerance` or `steps` are out of range.
+
     References
     ----------
     Blahut, "Computation of channel capacity and rate-distortion functions", 1972; Arimoto, 1972.

@@ -51,6 +51,12 @@ def tail_envelope(joint: Any, threshold: float, unit: Unit = "nats") -> TailEnve
     TailEnvelope
         With (threshold, upper) the statement "pml <= threshold except with probability upper" survives post-processing.
 
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), `unit` is unknown, or
+        `threshold` is negative.
+
     Examples
     --------
     >>> from divulge import Joint

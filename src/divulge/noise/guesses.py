@@ -50,7 +50,7 @@ def power_cost(mechanism: "NoiseMechanism", y: float, p: float) -> Guess:
 
     References
     ----------
-    "Information Density Bounds for Privacy", Theorem 1: no cost function leaks more than pmc(y).
+    "Information Density Bounds for Privacy", Theorem 3, arXiv:2407.01167: no cost function leaks more.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def alpha_loss(mechanism: "NoiseMechanism", y: float, alpha: float) -> Guess:
 
     References
     ----------
-    "Information Density Bounds for Privacy", Theorem 1: no cost function leaks more than pmc(y).
+    "Information Density Bounds for Privacy", Theorem 3, arXiv:2407.01167: no cost function leaks more.
 
     Examples
     --------

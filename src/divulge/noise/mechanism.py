@@ -58,7 +58,7 @@ class NoiseMechanism:
     References
     ----------
     Saeidian, Cervia, Oechtering, Skoglund, "Pointwise Maximal Leakage on General Alphabets", arXiv:2304.07722.
-    Saeidian, Grosse, Skoglund, Oechtering, "Information Density Bounds for Privacy".
+    Saeidian, Grosse, Sadeghi, Skoglund, Oechtering, "Information Density Bounds for Privacy", arXiv:2407.01167.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class NoiseMechanism:
 
         References
         ----------
-        "Information Density Bounds for Privacy", Definition of pointwise maximal cost.
+        "Information Density Bounds for Privacy", Definition 11 and Theorem 3, arXiv:2407.01167.
 
         Examples
         --------
