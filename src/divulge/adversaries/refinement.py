@@ -14,7 +14,6 @@ from divulge.adversaries.leakage import Case, before_and_after
 from divulge.adversaries.linear import nearest, supported
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.model import labels as _labels
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.entries import TOLERANCE
@@ -176,16 +175,14 @@ def _uniform(channel: Channel) -> Prior:
 
 def _pair(riskier: Any, safer: Any, tolerance: Any) -> tuple[Channel, Channel, Any]:
     """Return two dense channels over one order of secrets, and the tolerance."""
-    a, b = as_channel(riskier), as_channel(safer)
-    order = _labels.alignment(a.secrets, b.secrets, "safer", "the riskier channel's secrets")
+    a = as_channel(riskier)
+    b = as_channel(safer).aligned(a.secrets, "safer", "the riskier channel's secrets")
     both = a.exact and b.exact
     left, right = (np.asarray(c) if both else exact.as_floats(np.asarray(c)) for c in (a, b))
-    secrets = b.secrets if _labels.is_default(a.secrets) else a.secrets
     tolerance = (0 if both else TOLERANCE) if tolerance is None else tolerance
     if not tolerance >= 0:
         raise DivulgeError.of("tolerance", "be at least 0", "it", str(tolerance))
-    right = right if order is None else right[order]
-    return Channel(left, secrets, a.outcomes), Channel(right, secrets, b.outcomes), tolerance
+    return Channel(left, b.secrets, a.outcomes), Channel(right, b.secrets, b.outcomes), tolerance
 
 
 @dataclass(frozen=True, eq=False)

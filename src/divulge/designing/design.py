@@ -133,7 +133,7 @@ class Design(Tabled, Record):
         Where outcomes have scores, each outcome of the channel is read as the best of those; None where none fits, or
         where the channel may release what is forbidden. Over a set of priors it is that under the worst of them.
         """
-        other = as_channel(channel)
+        other = as_channel(channel).aligned(self.prior.secrets)
         if self.forbidden and not self._allows(other):
             return None
         if isinstance(self.goal, Score) and self.priors is not None:

@@ -122,10 +122,8 @@ class Score:
 
 def given_secret(about: Any, secrets: Labels) -> np.ndarray:
     """Return P(w | x) of shape (N, W) of a channel, its rows in the order of the secrets."""
-    channel = as_channel(about)
-    order = _labels.alignment(secrets, channel.secrets, "about", "the prior")
-    given = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
-    return given if order is None else given[order]
+    channel = as_channel(about).aligned(secrets, "about")
+    return np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
 
 
 def _mixed(given: np.ndarray, scores: np.ndarray) -> np.ndarray:

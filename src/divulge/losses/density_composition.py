@@ -22,7 +22,6 @@ from divulge.measures.density import ldp, pmc, pml
 from divulge.measures.pointwise import Pointwise
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, as_prior
-from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
@@ -66,20 +65,20 @@ class Releases:
 
 def _releases(prior: Any, releases: Sequence[Any]) -> Releases:
     known = as_prior(prior)
-    named = tuple((as_channel(channel), count) for channel, count in map(counted, releases))
-    if not named:
+    if not releases:
         raise DivulgeError.of("releases", "name at least one release", "it", "empty")
     seen = np.flatnonzero(known.support)
+    secrets = known.secrets
+    named: list[Counted] = []
     matrices: list[tuple[np.ndarray, int]] = []
-    for channel, count in named:
-        joint = Joint(known, channel)
-        matrix = joint.channel.floats
-        dense = matrix.toarray() if joint.channel.sparse else matrix
-        rows = dense[np.flatnonzero(joint.prior.support)]
+    for release, count in map(counted, releases):
+        channel = as_channel(release).aligned(secrets, "releases")
+        rows = (channel.floats.toarray() if channel.sparse else channel.floats)[seen]
+        secrets = channel.secrets
+        named.append((channel, count))
         matrices.append((rows[:, (rows > 0).any(axis=0)], count))
-    first = Joint(known, named[0][0])
-    secrets = tuple(first.secrets[int(i)] for i in np.flatnonzero(first.prior.support))
-    return Releases(first.prior.floats[seen], secrets, tuple(matrices), named, known)
+    possible = tuple(secrets[int(i)] for i in seen)
+    return Releases(known.floats[seen], possible, tuple(matrices), tuple(named), known)
 
 
 def _log_likelihoods(counts: np.ndarray, matrix: np.ndarray) -> np.ndarray:
@@ -346,7 +345,7 @@ def adaptively(first: Any, later: Mapping[Any, Any]) -> Channel:
     columns: list[np.ndarray] = []
     outcomes: list[Hashable] = []
     for y in start.outcomes:
-        after = Joint(Prior.uniform(start.secrets), later[y]).channel
+        after = as_channel(later[y]).aligned(start.secrets, "later", "the first release")
         second = after.matrix.toarray() if after.sparse else after.matrix
         weights = start.column(y)
         if exact.is_exact(weights) != exact.is_exact(second):

@@ -112,7 +112,7 @@ DIVERGENCES: dict[str, Divergence] = {
 """Name -> divergence, in the order of how convex each is in the square of (p - q) / (p + q); see `theorems`."""
 
 
-def divergence_named(name: Any) -> Divergence:
+def divergence_named(name: Any, argument: str = "f") -> Divergence:
     """Return the divergence with this name.
 
     Examples
@@ -121,5 +121,5 @@ def divergence_named(name: Any) -> Divergence:
     2.0
     """
     if not isinstance(name, str) or name not in DIVERGENCES:
-        raise DivulgeError.of("f", f"be one of {', '.join(DIVERGENCES)}", "it", repr(name)[:60])
+        raise DivulgeError.of(argument, f"be one of {', '.join(DIVERGENCES)}", "it", repr(name)[:60])
     return DIVERGENCES[name]

@@ -56,10 +56,10 @@ def like(values: np.ndarray, given: np.ndarray) -> Any:
     return float(values) if given.ndim == 0 else values
 
 
-def order(value: float) -> float:
+def order(value: float, argument: str = "alpha") -> float:
     """Return a Renyi order; it must be at least 1 (+inf included)."""
     if not value >= 1:
-        raise DivulgeError.of("order", "be at least 1", "it", str(value))
+        raise DivulgeError.of(argument, "be at least 1", "it", str(value))
     return float(value)
 
 

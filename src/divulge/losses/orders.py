@@ -119,7 +119,7 @@ def between(curve: Curve, score: Score, up_to: float = math.inf) -> Bracket:
 
     Over no order at all, up_to = 1, it is -inf.
     """
-    if order(up_to) == 1:
+    if order(up_to, "up_to") == 1:
         return Bracket(-math.inf, -math.inf)
     cap = score.capped(curve.rate, up_to)
     at = {a: curve.renyi(a) for a in [1.0, *(1.0 + np.geomspace(1e-6, min(up_to - 1.0, 15.0), 24)).tolist()]}

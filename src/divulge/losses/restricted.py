@@ -77,7 +77,7 @@ def capacity_bounded(
     >>> round(found.value, 9), round(found.upper, 9)
     (0.333333333, 0.333333333)
     """
-    f = divergence_named(divergence)
+    f = divergence_named(divergence, "divergence")
     if not radius > 0:
         raise DivulgeError.of("radius", "be positive", "it", str(radius))
     channel = as_channel(channel)

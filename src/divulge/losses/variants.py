@@ -316,6 +316,8 @@ def zcdp_xi(subject: Any, rho: float, neighbors: Any = None, *, up_to: float = m
     >>> zcdp_xi(LaplaceMechanism(scale=1.0), rho=0.0).value  # pure DP
     1.0
     """
+    if not rho < math.inf:
+        raise DivulgeError.of("rho", "be a number below +inf", "it", str(rho))
     score = beyond(_nats(rho, "rho", unit))
     return _in(unit, worst_bracket(subject, lambda loss: between(curve_of(loss), score, up_to), neighbors))
 

@@ -171,11 +171,7 @@ def _worst(name: str, priors: PriorSet, channel: Any, unit: Unit, *, leaking: bo
 
 def _matched(priors: PriorSet, channel: Any) -> Channel:
     """Return the channel with its rows in the order of the set's secrets."""
-    given = as_channel(channel)
-    order = _labels.alignment(priors.secrets, given.secrets, "channel", "the set of priors")
-    matrix = given.matrix if order is None else given.matrix[order]
-    named = given.secrets if _labels.is_default(priors.secrets) else priors.secrets
-    return Channel(matrix, named, given.outcomes)
+    return as_channel(channel).aligned(priors.secrets, "channel", "the set of priors")
 
 
 @dataclass(frozen=True, eq=False)

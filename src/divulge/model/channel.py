@@ -139,6 +139,31 @@ class Channel(Tabled):
         i = _labels.position(self.secrets, secret, "secret")
         return self.matrix[[i]].toarray().ravel() if self.sparse else self.matrix[i]
 
+    def aligned(self, secrets: Labels, argument: str = "channel", other: str = "the prior") -> "Channel":
+        """Return this channel with its rows in the order of `secrets`, under their names.
+
+        Default names 0, 1, ... give way to those of this channel.
+
+        Raises
+        ------
+        LabelError
+            When the secrets are others.
+
+        Examples
+        --------
+        >>> Channel([["3/4", "1/4"], ["0", "1"]], ["a", "b"]).aligned(["b", "a"])
+        exact Channel, 2 secrets x 2 outcomes
+             0    1
+        b    0    1
+        a  3/4  1/4
+        """
+        order = _labels.alignment(secrets, self.secrets, argument, other)
+        own = self.secrets if order is None else [self.secrets[i] for i in order]
+        named = own if _labels.is_default(secrets) else secrets
+        if order is None and tuple(named) == tuple(self.secrets):
+            return self
+        return Channel(self.matrix if order is None else self.matrix[order], named, self.outcomes)
+
     def then(self, post: Any) -> "Channel":
         """Return this channel followed by `post`, a channel from its outcomes (post-processing): the product C R."""
         after = post if isinstance(post, Channel) else Channel(post)
@@ -156,11 +181,10 @@ class Channel(Tabled):
     def alongside(self, other: Any) -> "Channel":
         """Return both releases about one secret, drawn independently: outcomes are pairs, P(y, z | x) = C_xy D_xz."""
         second = other if isinstance(other, Channel) else Channel(other)
-        order = _labels.alignment(self.secrets, second.secrets, "other", "this channel's secrets")
+        second = second.aligned(self.secrets, "other", "this channel's secrets")
         left, right = _dense(self.matrix), _dense(second.matrix)
-        right = right if order is None else right[order]
         pairs = (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
-        return Channel(pairs, _named(self.secrets, second.secrets), _pairs(self.outcomes, second.outcomes))
+        return Channel(pairs, second.secrets, _pairs(self.outcomes, second.outcomes))
 
     def product(self, other: Any) -> "Channel":
         """Return the two mechanisms on two independent secrets: secrets and outcomes are pairs (Kronecker product)."""
@@ -285,10 +309,6 @@ def _product(left: Any, right: Any) -> Any:
     if exact.is_exact(left, right):
         return exact.product(left, right)
     return exact.as_floats(left) @ exact.as_floats(right)
-
-
-def _named(first: Labels, second: Labels) -> Labels:
-    return second if _labels.is_default(first) else first
 
 
 def _pairs(first: Labels, second: Labels) -> tuple[tuple[Hashable, Hashable], ...]:
