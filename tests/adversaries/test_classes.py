@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,3 +87,11 @@ def test_worst_priors_that_are_known() -> None:
     assert blind.upper <= dv.lift_capacity([[1.0, 0.0], [0.5, 0.5]]) == math.inf
     with pytest.raises(dv.DivulgeError):
         dv.worst_prior(c, dv.Gain.identity(4), "worst")
+
+
+@pytest.mark.parametrize(
+    "options", [{"steps": 0}, {"steps": 1.5}, {"steps": math.nan}, {"tolerance": -1}, {"tolerance": math.nan}]
+)
+def test_a_search_without_an_end_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(dv.DivulgeError, match=next(iter(options))):
+        dv.worst_prior([[0.75, 0.25], [0.25, 0.75]], dv.Gain.identity(2), **options)

@@ -182,7 +182,7 @@ def test_the_game_where_nothing_is_lost() -> None:
     assert constant.leakage.covers(1.0)
 
 
-@pytest.mark.parametrize("n", [0, -1, math.nan])
+@pytest.mark.parametrize("n", [0, -1, 1.5, math.nan, math.inf])
 def test_no_game_without_rounds(n: float) -> None:
     with pytest.raises(dv.DivulgeError):
         dv.worst_average([[1.0]]).simulate(n)

@@ -205,3 +205,15 @@ def test_pictures_are_drawn_from_the_table() -> None:
     drawn = "\n".join(text.get_text() for text in everything.texts)
     assert all(row.implies.kind in drawn for row in THEOREMS)
     pyplot.close("all")
+
+
+@pytest.mark.parametrize("ask", [dv.decisive_bound, dv.plot_alip_plane])
+@pytest.mark.parametrize(("given", "context"), [(3, {"p_min": 0.1}), (dv.ALIP(1, 1), {}), (None, {"p_min": 0.1})])
+def test_what_is_no_alip_or_has_no_p_min_is_refused(ask: Any, given: Any, context: Any) -> None:
+    with pytest.raises(dv.DivulgeError):
+        ask(given, **context)
+
+
+def test_one_secret_has_no_plane() -> None:
+    with pytest.raises(dv.DivulgeError, match="p_min"):
+        dv.plot_alip_plane(dv.Joint([1.0], [[0.5, 0.5]]))

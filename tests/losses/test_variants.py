@@ -2,6 +2,7 @@
 
 import math
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -339,3 +340,15 @@ def test_ternary_chi_of_powers_beyond_doubles_is_finite() -> None:
         0.25 * 0.4 ** (1 / 2000), rel=1e-12
     )
     assert dv.ternary_abs_chi([[0.5, 0.5], [0.0, 1.0]], 2).value == math.inf
+
+
+@pytest.mark.parametrize("ask", [dv.renyi_dp, dv.abs_chi, dv.ternary_abs_chi])
+def test_an_order_is_refused_by_its_name(ask: Any) -> None:
+    with pytest.raises(dv.DivulgeError, match="alpha"):
+        ask([[0.75, 0.25], [0.25, 0.75]], 0.5)
+
+
+@pytest.mark.parametrize("rho", [math.inf, math.nan])
+def test_an_infinite_rho_has_no_xi(rho: float) -> None:
+    with pytest.raises(dv.DivulgeError, match="rho"):
+        dv.zcdp_xi([[1.0, 0.0], [0.0, 1.0]], rho)

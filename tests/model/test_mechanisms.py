@@ -106,10 +106,10 @@ def test_the_plain_ones() -> None:
     assert dv.bayes_capacity(mechanisms.symmetric(4, "3/4")) == 1
     assert dv.bayes_capacity(mechanisms.identity(6)) == 6
     assert dv.profile(dv.Joint(prior, mechanisms.constant(2))).lip == 0
-    drawn = mechanisms.random(4, 5, seed=3)
-    assert drawn == mechanisms.random(4, 5, seed=3)
+    drawn = mechanisms.random(4, 5, rng=3)
+    assert drawn == mechanisms.random(4, 5, rng=3)
     assert drawn.floats.sum(axis=1) == pytest.approx(np.ones(4))
-    assert mechanisms.random(50, 3, concentration=1e-4, seed=1).floats.sum(axis=1) == pytest.approx(np.ones(50))
+    assert mechanisms.random(50, 3, concentration=1e-4, rng=1).floats.sum(axis=1) == pytest.approx(np.ones(50))
 
 
 @pytest.mark.parametrize(

@@ -118,15 +118,15 @@ class Attack:
         """Return the logarithm of the leakage, in nats."""
         return log_of(self.leakage, unit)
 
-    def simulate(self, n: int = 10_000, *, confidence: float = 0.999, rng: Any = None) -> Simulation:
+    def simulate(self, samples: int = 10_000, *, confidence: float = 0.999, rng: Any = None) -> Simulation:
         """Play the game with random draws and estimate what the adversary gets without and with the release.
 
-        Without it: n secrets from the prior, always his best action. With it: n rounds of secret and outcome, his best
-        action for each outcome; at one outcome, n rounds in which that outcome was seen.
+        Without it: secrets from the prior, always his best action. With it: rounds of secret and outcome, his best
+        action for each outcome; at one outcome, rounds in which that outcome was seen.
 
         Parameters
         ----------
-        n : int
+        samples : int
             Rounds on each side, at least 1.
         confidence : float in (0, 1)
             The intervals hold together with at least this probability (Chernoff bounds).
@@ -139,16 +139,16 @@ class Attack:
         >>> witness.simulate(10_000, rng=1).leakage.covers(1.5)
         True
         """
-        if not n >= 1:
-            raise DivulgeError.of("n", "be at least 1", "it", str(n))
+        if not (1 <= samples < math.inf and samples == int(samples)):
+            raise DivulgeError.of("samples", "be a whole number of at least 1", "it", str(samples))
         if not 0 < confidence < 1:
             raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
         rng = np.random.default_rng(rng)
         risk = (1 - confidence) / 4
-        before = _mean(*_rounds(self, self.adversary.weights(self.joint.prior), n, rng), risk)
-        after = _mean(*_rounds(self, self._seen(), n, rng), risk)
+        before = _mean(*_rounds(self, self.adversary.weights(self.joint.prior), int(samples), rng), risk)
+        after = _mean(*_rounds(self, self._seen(), int(samples), rng), risk)
         over, under = (after, before) if isinstance(self.adversary, Gain) else (before, after)
-        return Simulation(n, confidence, before, after, _ratio(over, under))
+        return Simulation(int(samples), confidence, before, after, _ratio(over, under))
 
     def _seen(self) -> np.ndarray:
         """Return the beliefs after the release as columns, weighted by how often they arise."""

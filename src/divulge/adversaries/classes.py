@@ -16,6 +16,7 @@ from divulge.adversaries.linear import optimum
 from divulge.errors import DivulgeError
 from divulge.measures.capacity import bayes_capacity
 from divulge.measures.density import lift_capacity
+from divulge.measures.simplex import checked_tolerance
 from divulge.model import labels as _labels
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
@@ -129,6 +130,9 @@ def worst_prior(
     ([0.5, 0.5], 1.5)
     """
     channel, gain = as_channel(channel), as_kind(Gain, gain, "gain")
+    tolerance = checked_tolerance(tolerance)
+    if not (type(steps) is int and steps >= 1):
+        raise DivulgeError.of("steps", "be a whole number that is at least 1", "it", repr(steps))
     if case not in _SEARCHES:
         raise DivulgeError.of("case", 'be "average" or "max"', "it", repr(case))
     order = _labels.alignment(channel.secrets, gain.secrets, "gain", "the channel's secrets")

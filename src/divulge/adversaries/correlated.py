@@ -108,7 +108,7 @@ def dalenius(correlation: Any, channel: Any) -> Dalenius:
     (Fraction(5, 4), Fraction(3, 2), Fraction(3, 2))
     """
     about = as_joint(correlation)
-    release: Channel = as_channel(channel)
+    release: Channel = as_channel(channel).aligned(about.outcomes, "channel", "what the secret becomes")
     combined = about.channel.then(release)
     middle = Prior(about.outer, about.outcomes)
     return Dalenius(Joint(about.prior, combined), about, Joint(middle, release))

@@ -75,7 +75,7 @@ def least_epsilon(
     at_least: float | None = None,
     at_most: float | None = None,
     utility: Any = "mutual-information",
-    relative: float = 1e-7,
+    tolerance: float = 1e-7,
     **options: Any,
 ) -> LeastEpsilon:
     """Return the least level of `kind` at which a mechanism reaches a utility: the twin of `design`.
@@ -90,8 +90,8 @@ def least_epsilon(
     at_most : float
         For a distortion: the distortion wanted.
     utility : as in `design`
-    relative : float
-        Relative width at which the search stops.
+    tolerance : float
+        The search ends when the bounds are this close, as a share of the upper one.
     **options : as in `design`
 
     Returns
@@ -136,7 +136,7 @@ def least_epsilon(
     for value in (lambda d: sign * d.utility, lambda d: sign * d.bound):
         for step in range(_ROUNDS):
             low, high = _bracket(tried, value, sign * wanted)
-            if high - low <= relative * high:
+            if high - low <= tolerance * high:
                 break
             middle = _between(low, high, least, value(tried[low]), value(tried[high]), sign * wanted, step)
             tried[middle] = at(middle)

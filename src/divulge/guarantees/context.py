@@ -82,6 +82,13 @@ class Context:
         return cls(prior, Fraction(prior.p_min), len(prior), same, full)
 
     @property
+    def known_p_min(self) -> Fraction:
+        """The probability of the least likely secret, which must be known."""
+        if self.p_min is None:
+            raise DivulgeError.of("p_min", "be known, or the prior", "it", "absent")
+        return self.p_min
+
+    @property
     def n_max(self) -> int | None:
         """The largest number of secrets there can be: n, or the most that p_min leaves room for."""
         if self.n is not None:

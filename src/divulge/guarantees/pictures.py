@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from divulge.errors import DivulgeError
 from divulge.extras import drawable
 from divulge.guarantees.context import Context
-from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import ALIP
 from divulge.guarantees.theorem import CONDITIONS, Theorem
 from divulge.guarantees.theorems import THEOREMS
+from divulge.model.convert import as_joint
+from divulge.model.joint import Joint
 
 _PML_COLOR, _PMC_COLOR, _BOTH_COLOR = "#0072B2", "#D55E00", "#56B4E9"
 
@@ -40,9 +42,12 @@ def plot_alip_plane(*points: Any, ax: Any = None, labels: Sequence[str] = (), **
     >>> ax.get_xlabel()
     'bound on PML, upper (nats)'
     """
-    known = context or {"prior": next((p.prior for p in points if not isinstance(p, Guarantee)), None)}
-    p = float(Context.of(**known).p_min or 0)
-    pairs = [point if isinstance(point, ALIP) else ALIP.of(point) for point in points]
+    placed = [point if isinstance(point, ALIP) else as_joint(point) for point in points]
+    known = context or {"prior": next((p.prior for p in placed if isinstance(p, Joint)), None)}
+    p = float(Context.of(**known).known_p_min)
+    if p == 1:
+        raise DivulgeError.of("p_min", "be at most 1/2: one secret has nothing to tell", "it", "1")
+    pairs = [point if isinstance(point, ALIP) else ALIP.of(point) for point in placed]
     ax = drawable(ax, (5.4, 4.6))
     finite = [(float(a.upper), float(a.lower)) for a in pairs if a.lower != math.inf and a.upper != math.inf]
     edge = -math.log1p(-p)
@@ -73,7 +78,7 @@ def plot_alip_plane(*points: Any, ax: Any = None, labels: Sequence[str] = (), **
     return ax
 
 
-def plot_implications(ax: Any = None, theorems: Sequence[Theorem] = THEOREMS, **context: Any) -> Any:
+def plot_implications(ax: Any = None, theorems: Sequence[Theorem] | None = None, **context: Any) -> Any:
     """Draw the map of implications, one arrow a theorem, and return the matplotlib axes.
 
     The more follows from a kind, the higher it stands; kinds whose measured values determine each other share a box.
@@ -92,7 +97,9 @@ def plot_implications(ax: Any = None, theorems: Sequence[Theorem] = THEOREMS, **
     True
     """
     known = Context.of(**context) if context else None
-    rows = [t for t in theorems if t.given and (known is None or all(CONDITIONS[n][1](known) for n in t.needs))]
+    rows = [
+        t for t in theorems or THEOREMS if t.given and (known is None or all(CONDITIONS[n][1](known) for n in t.needs))
+    ]
     group = _groups(rows)
     places = _places(rows, group)
     width = max(x for x, _ in places.values())

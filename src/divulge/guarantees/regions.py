@@ -167,9 +167,8 @@ def decisive_bound(alip: ALIP, **context: Any) -> str:
     >>> decisive_bound(ALIP(lower=1, upper=1), p_min="1/4"), decisive_bound(ALIP(lower=1, upper="0.1"), p_min="1/4")
     ('both', 'pml')
     """
-    p = Context.of(**context).p_min
-    if p is None:
-        raise DivulgeError.of("p_min", "be known, or the prior", "it", "absent")
+    DivulgeError.unless(alip, ALIP, "alip", "be a guarantee ALIP(lower, upper)")
+    p = Context.of(**context).known_p_min
     by_pml = exact.at_most(lambda: pmc_of_pml(exact.ball(alip.upper), exact.arb(p)), alip.lower)
     by_pmc = exact.at_most(lambda: pml_of_pmc(exact.ball(alip.lower), exact.arb(p)), alip.upper)
     return _DECIDES[by_pml, by_pmc]

@@ -301,6 +301,11 @@ def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:
     tolerance : float
         The width of the bracket on epsilon that is aimed at, in nats, where there is no exact way.
 
+    Returns
+    -------
+    Composition
+        `delta`, `epsilon`, `renyi`, `zcdp`, `pure_epsilon` of all releases together.
+
     Raises
     ------
     DivulgeError

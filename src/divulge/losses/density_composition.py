@@ -135,7 +135,13 @@ def joint_pml(prior: Any, *releases: Any, unit: Unit = "nats") -> Pointwise:
     Raises
     ------
     DivulgeError
-        Too many types to list: see `sampled_leakage` and `leakage_bounds`.
+        When there are too many types to list (see `sampled_leakage` and `leakage_bounds`), a release is no channel over
+        the secrets of the prior, or a count is no whole number of at least 1.
+
+    References
+    ----------
+    Saeidian, Cervia, Oechtering, Skoglund, "Pointwise Maximal Leakage", arXiv:2205.04935, Theorem 1, at the outcome
+    y_1..y_k.
 
     Examples
     --------
@@ -150,7 +156,26 @@ def joint_pml(prior: Any, *releases: Any, unit: Unit = "nats") -> Pointwise:
 def joint_pmc(prior: Any, *releases: Any, unit: Unit = "nats") -> Pointwise:
     """Return the pointwise maximal cost of several releases about one secret together, in nats, by type.
 
-    Lambda(X -> y_1..y_k) = max_x log q(y_1..y_k) / P(y_1..y_k | x), in [0, +inf]. Parameters as in `joint_pml`.
+    Lambda(X -> y_1..y_k) = max_x log q(y_1..y_k) / P(y_1..y_k | x), in [0, +inf].
+
+    Parameters
+    ----------
+    prior, releases : as in `joint_pml`
+
+    Returns
+    -------
+    Pointwise
+        Outcomes as for `joint_pml`. Values in [0, +inf], exact up to rounding.
+
+    Raises
+    ------
+    DivulgeError
+        As for `joint_pml`.
+
+    References
+    ----------
+    Saeidian, Grosse, Sadeghi, Skoglund, Oechtering, "Information Density Bounds for Privacy", Theorem 1,
+    arXiv:2407.01167, at the outcome y_1..y_k.
 
     Examples
     --------
@@ -192,6 +217,22 @@ def leakage_bounds(prior: Any, *releases: Any, unit: Unit = "nats") -> LeakageBo
     Sound whatever the releases are: pml of one release plus ldp of all later ones (in any order: the best is taken);
     -log(p_min + (1 - p_min) e^-ldp) with the ldp of all; log 1/p_min. The pml of single releases is never added up:
     two deterministic bits with pml log 1/0.49 each can together tell a secret of probability 0.02.
+
+    Parameters
+    ----------
+    prior : Prior or what converts to one
+    releases : each a channel, or a pair (channel, count); independent given the secret
+
+    Returns
+    -------
+    LeakageBounds
+        Upper bounds, but for rounding: `max_pml` in [0, log 1/p_min], `maximal_leakage` and `ldp` in [0, +inf].
+
+    Raises
+    ------
+    DivulgeError
+        When a release is no channel over the secrets of the prior, a count is no whole number of at least 1, or `unit`
+        is unknown.
 
     Examples
     --------
@@ -295,6 +336,21 @@ def sampled_leakage(
     prior, releases : as in `joint_pml`, any number of them
     rng : numpy Generator or seed, optional (an experiment, not a release: it needs no secure randomness)
     leakage : "pml" or "pmc"
+    samples : int
+        Draws, at least 2.
+    confidence : float in (0, 1)
+        Of the bounds.
+
+    Returns
+    -------
+    SampledLeakage
+        An estimate: `mean()` and `tail(t)` with their confidence bounds, in `unit`.
+
+    Raises
+    ------
+    DivulgeError
+        When a release is no channel over the secrets of the prior, a count is no whole number of at least 1, `unit`
+        is unknown, or `leakage`, `samples` or `confidence` are out of range.
 
     Examples
     --------
@@ -330,6 +386,21 @@ def adaptively(first: Any, later: Mapping[Any, Any]) -> Channel:
 
     P(y, z | x) = C_xy D^y_xz, with `later[y]` the channel D^y used after outcome y.
 
+    Parameters
+    ----------
+    first : Channel, or array_like of shape (N, M)
+    later : mapping from outcome of `first` to Channel (or array_like) of N rows
+
+    Returns
+    -------
+    Channel
+        Outcomes are pairs (y, z); exact when all entries are.
+
+    Raises
+    ------
+    DivulgeError
+        When an outcome has no channel in `later`, or a channel is over other secrets.
+
     Examples
     --------
     >>> keep, drop = [["1", "0"], ["0", "1"]], [["1"], ["1"]]
@@ -362,6 +433,26 @@ def pml_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") 
 
     l(X -> (y, z)) <= l(X -> y) + l(X -> z | y): leakages add in this way and in no other.
 
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M), of the earlier release
+    outcome : label, what it showed
+    channel : Channel, or array_like of shape (N, K), of the later release
+
+    Returns
+    -------
+    Pointwise
+        Values in [0, +inf), one per outcome of the later release that can occur.
+
+    Raises
+    ------
+    DivulgeError
+        When `outcome` never occurs, or the releases are over different secrets.
+
+    References
+    ----------
+    Saeidian, Cervia, Oechtering, Skoglund, "Pointwise Maximal Leakage", arXiv:2205.04935 (composition).
+
     Examples
     --------
     >>> from divulge import Joint
@@ -374,6 +465,25 @@ def pml_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") 
 
 def pmc_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") -> Pointwise:
     """Return the pmc of a later release given what an earlier one showed, in nats; adds to that of the earlier one.
+
+    Parameters
+    ----------
+    joint, outcome, channel : as in `pml_given`
+
+    Returns
+    -------
+    Pointwise
+        Values in [0, +inf], one per outcome of the later release that can occur.
+
+    Raises
+    ------
+    DivulgeError
+        As for `pml_given`.
+
+    References
+    ----------
+    Saeidian, Grosse, Sadeghi, Skoglund, Oechtering, "Information Density Bounds for Privacy", Corollary 2 and Lemma
+    1.7, arXiv:2407.01167.
 
     Examples
     --------
@@ -430,6 +540,26 @@ def leakage_growth(
     """Return how the expected pml grows towards -log P_x as the same release is made again and again.
 
     Exact while all types can be listed, sampled beyond that (which needs `rng`).
+
+    Parameters
+    ----------
+    prior : Prior or what converts to one, of N secrets
+    channel : Channel, or array_like of shape (N, M)
+    counts : K numbers of releases
+    rng : numpy Generator, optional
+        For counts with too many types to list.
+    samples : int
+        Draws for each such count.
+
+    Returns
+    -------
+    Growth
+        `by_secret` of shape (K, N), in nats; `limits` of shape (N,).
+
+    Raises
+    ------
+    DivulgeError
+        When a count is no whole number of at least 1, or one needs draws and there is no `rng`.
 
     Examples
     --------

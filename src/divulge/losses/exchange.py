@@ -22,10 +22,23 @@ def from_dp_accounting(distribution: Any) -> tuple[PrivacyLoss, PrivacyLoss]:
 
     A pessimistic distribution gives upper bounds, an optimistic one lower bounds, as it does there.
 
+    Parameters
+    ----------
+    distribution : dp_accounting.pld.PrivacyLossDistribution
+
+    Returns
+    -------
+    pair of PrivacyLoss
+        In nats. Epsilons and deltas are those of the distribution.
+
     Raises
     ------
     DivulgeError
         The masses are no pair of distributions: they do not sum to 1, or those under Q to more than 1.
+
+    References
+    ----------
+    Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the Dots", arXiv:2207.04380.
 
     Examples
     --------
@@ -62,6 +75,26 @@ def to_dp_accounting(subject: Any, step: float = 1e-4) -> Any:
     """Return a pessimistic `PrivacyLossDistribution` of dp-accounting for a mechanism or loss, on a grid of `step`.
 
     Its delta is nowhere below that of the mechanism, but for epsilons below nearly all losses.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    step : float > 0
+        Width of the grid of losses, in nats.
+
+    Returns
+    -------
+    dp_accounting.pld.PrivacyLossDistribution
+        Needs dp-accounting (extra: accounting).
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` is no mechanism or loss with one pair of neighbors, or `step` is not positive.
+
+    References
+    ----------
+    Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the Dots", arXiv:2207.04380.
 
     Examples
     --------

@@ -41,6 +41,11 @@ def mutual_information_dp(subject: Any, neighbors: Any = None, unit: Unit = "nat
     Capacity
         In [0, log N]; `.prior` is that of the worst neighborhood, which it names.
 
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, `neighbors` is no relation between its secrets, or `unit` is unknown.
+
     References
     ----------
     Cuff, Yu, "Differential Privacy as a Mutual Information Constraint", arXiv:1608.03677.

@@ -183,9 +183,9 @@ class PrivacyLoss(ABC):
         """Return E_P[L] = KL(P || Q) in nats, in [0, +inf]."""
         return math.inf if self.infinite > 0 else max(0.0, self.expect(lambda t: t))
 
-    def moment(self, k: int) -> float:
-        """Return E_P[L^k]; +inf when L is infinite with positive probability."""
-        return math.inf if self.infinite > 0 and k > 0 else self.expect(lambda t: t**k)
+    def moment(self, order: int) -> float:
+        """Return E_P[L^order]; +inf when L is infinite with positive probability."""
+        return math.inf if self.infinite > 0 and order > 0 else self.expect(lambda t: t**order)
 
     def variance(self) -> float:
         """Return the variance of L under P; +inf when L is infinite with positive probability."""

@@ -30,6 +30,16 @@ def quantum_renyi(rho: Any, sigma: Any, alpha: float, unit: Unit = "nats") -> fl
     rho, sigma : density matrices of shape (d, d)
     alpha : order, at least 1
 
+    Returns
+    -------
+    float
+        In [0, +inf], rising with alpha.
+
+    Raises
+    ------
+    DivulgeError
+        When `rho` or `sigma` is no density matrix, `alpha` is below 1, or `unit` is unknown.
+
     References
     ----------
     Müller-Lennert, Dupuis, Szehr, Fehr, Tomamichel, "On quantum Rényi entropies", arXiv:1306.3142.
@@ -67,6 +77,28 @@ def quantum_dp(states: Any, alpha: float, neighbors: Any = None, unit: Unit = "n
     """Return quantum Renyi DP: the largest sandwiched divergence of order alpha over ordered pairs of states, in nats.
 
     `states` is a mapping {secret: density matrix} or a sequence of density matrices.
+
+    Parameters
+    ----------
+    states : mapping {secret: density matrix of shape (d, d)}, or sequence of density matrices
+    alpha : float in [1, +inf], the order
+    neighbors : which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `states` are no density matrices of one size, `alpha` is below 1, `neighbors` is no relation between
+        secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Müller-Lennert, Dupuis, Szehr, Fehr, Tomamichel, "On quantum Rényi entropies", arXiv:1306.3142; Desfontaines,
+    "Lowering the cost of anonymization", 2020, Section 2.2.2 (QDP).
 
     Examples
     --------

@@ -67,6 +67,12 @@ def capacity_bounded(
         `value` is reached by `weights`; `upper` is a dual bound, +inf when none was found. With all indicators as
         features the value is the divergence itself.
 
+    Raises
+    ------
+    DivulgeError
+        When `channel` is no channel, `features` has no row for each outcome, `divergence` is unknown, `radius` is not
+        positive, or `neighbors` is no relation between its secrets.
+
     References
     ----------
     Chaudhuri, Imola, Machanavajjhala, "Capacity Bounded Differential Privacy", arXiv:1907.02159.

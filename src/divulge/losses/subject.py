@@ -22,6 +22,20 @@ def privacy_losses(subject: Any, neighbors: Any = None) -> tuple[PrivacyLoss, ..
     neighbors : None, boolean matrix (N, N), pairs of labels, graph, or function of two labels
         For channels; all pairs when not given.
 
+    Returns
+    -------
+    tuple of PrivacyLoss
+        One for each ordered pair, named by `.pair`; in nats.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, or `neighbors` is given for a mechanism or is no relation between secrets.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Definition 13.
+
     Examples
     --------
     >>> [loss.pair for loss in privacy_losses([["3/4", "1/4"], ["1/4", "3/4"]])]

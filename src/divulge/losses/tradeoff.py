@@ -63,6 +63,22 @@ def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
     tests of 20001 thresholds (up to about 1e-6 below the curve), of 41 for a `DistributionPair` with tails to
     search for (up to about 1e-3).
 
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    TradeOff
+        Points (alpha, beta), both in [0, 1], of a convex falling curve: the least error of the second kind beta of a
+        test with error of the first kind alpha.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, or `neighbors` is no relation between its secrets.
+
     References
     ----------
     Dong, Roth, Su, "Gaussian Differential Privacy", Definition 2.3, arXiv:1905.02383.
@@ -81,6 +97,11 @@ def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
 def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
     """Return the least mu for which a mechanism is mu-Gaussian DP: no pair is told apart better than N(0,1), N(mu,1).
 
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
     Returns
     -------
     Worst
@@ -90,6 +111,11 @@ def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
         at 20001 thresholds and the atoms that no pair with the same cells is harder to tell apart than; a sampled
         mechanism is also below the one that it samples. A `DistributionPair` without largest loss has no upper bound
         but +inf: tails beyond 1e-290 decide.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, or `neighbors` is no relation between its secrets.
 
     References
     ----------

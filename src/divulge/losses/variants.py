@@ -36,6 +36,16 @@ def delta_from_epsilon(subject: Any, epsilon: Any, neighbors: Any = None, unit: 
         A value in [0, 1] (an array for an array) and the ordered pair that reaches it. Nearest double for exact
         channels; a relative 1e-13 otherwise, down to 1e-300.
 
+    Raises
+    ------
+    DivulgeError
+        When `epsilon` is no number, `subject` has no privacy losses, `neighbors` is no relation between its secrets, or
+        `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Proposition 8; Balle, Wang, arXiv:1805.06530, Theorem 5.
+
     Examples
     --------
     >>> delta_from_epsilon([["3/4", "1/4"], ["1/4", "3/4"]], 0.0)
@@ -46,6 +56,28 @@ def delta_from_epsilon(subject: Any, epsilon: Any, neighbors: Any = None, unit: 
 
 def epsilon_from_delta(subject: Any, delta: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
     """Return the least epsilon >= 0 of (epsilon, delta)-DP, rounded up; at delta = 0 that of pure DP; may be +inf.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    delta : float in [0, 1]
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], an upper bound, in `unit`, and the ordered pair that reaches it. The twin of
+        `delta_from_epsilon`.
+
+    Raises
+    ------
+    DivulgeError
+        When `delta` is not in [0, 1], `subject` has no privacy losses, `neighbors` is no relation between its secrets,
+        or `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Proposition 8.
 
     Examples
     --------
@@ -59,6 +91,27 @@ def epsilon_from_delta(subject: Any, delta: float, neighbors: Any = None, unit: 
 def tail_from_epsilon(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
     """Return the least delta of (epsilon, delta)-probabilistic DP: max over pairs of P(L > epsilon).
 
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    epsilon : number, in `unit`
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, 1], and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `epsilon` is no number, `subject` has no privacy losses, `neighbors` is no relation between its secrets, or
+        `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Definition 15 and Proposition 8.
+
     Examples
     --------
     >>> tail_from_epsilon([["3/4", "1/4"], ["1/4", "3/4"]], 1.0).value
@@ -70,6 +123,28 @@ def tail_from_epsilon(subject: Any, epsilon: float, neighbors: Any = None, unit:
 
 def epsilon_from_tail(subject: Any, delta: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
     """Return the least epsilon >= 0 of (epsilon, delta)-probabilistic DP, rounded up; may be +inf.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    delta : float in [0, 1]
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], an upper bound, in `unit`, and the ordered pair that reaches it. The twin of
+        `tail_from_epsilon`.
+
+    Raises
+    ------
+    DivulgeError
+        When `delta` is not in [0, 1], `subject` has no privacy losses, `neighbors` is no relation between its secrets,
+        or `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Definition 15 and Proposition 8.
 
     Examples
     --------
@@ -85,6 +160,28 @@ def relaxed_delta(subject: Any, epsilon: float, outside: float, neighbors: Any =
     (epsilon, delta_a)-DP outside a set of probability delta_p, the outcomes of largest loss; an outcome may be set
     aside in part. With outside = 0 it is delta_from_epsilon; it is 0 once outside reaches tail_from_epsilon.
 
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    epsilon : number, in `unit`
+    outside : float in [0, 1], delta_p
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, 1], and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `epsilon` is no number, `outside` is not in [0, 1], `subject` has no privacy losses, `neighbors` is no
+        relation between its secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Section 2.2.2 (RelDP).
+
     Examples
     --------
     >>> relaxed_delta([["3/4", "1/4"], ["1/4", "3/4"]], 0.0, outside=0.75).value
@@ -97,6 +194,26 @@ def relaxed_delta(subject: Any, epsilon: float, outside: float, neighbors: Any =
 def kl_privacy(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> Worst:
     """Return the KL privacy max over pairs of E_P[L] = KL(P || Q), in nats, in [0, +inf].
 
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, `neighbors` is no relation between its secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Definition 16; Cuff, Yu, "Differential Privacy as a Mutual
+    Information Constraint", arXiv:1608.03677.
+
     Examples
     --------
     >>> round(kl_privacy([["3/4", "1/4"], ["1/4", "3/4"]]).value, 12)  # log(3) / 2
@@ -107,6 +224,23 @@ def kl_privacy(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> Wors
 
 def renyi_dp(subject: Any, alpha: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
     """Return the Renyi DP of order alpha, max over pairs of D_alpha(P || Q) in nats; 1 is KL, +inf is pure DP.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    alpha : float in [1, +inf], the order
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], rising with alpha, and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `alpha` is below 1, `subject` has no privacy losses, `neighbors` is no relation between its secrets, or
+        `unit` is unknown.
 
     References
     ----------
@@ -125,6 +259,27 @@ def renyi_order(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit 
     """Return the largest order alpha >= 1 with D_alpha <= epsilon for all pairs, rounded down; 0 when there is none.
 
     The twin of `renyi_dp`.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    epsilon : number, in `unit`
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        0, or an order in [1, +inf], a lower bound, and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `epsilon` is no number, `subject` has no privacy losses, `neighbors` is no relation between its secrets, or
+        `unit` is unknown.
+
+    References
+    ----------
+    Mironov, "Renyi Differential Privacy", Definition 4, arXiv:1702.07476.
 
     Examples
     --------
@@ -151,6 +306,22 @@ def _largest_order(loss: PrivacyLoss, epsilon: float) -> float:
 
 def abs_chi(subject: Any, alpha: float, neighbors: Any = None) -> Worst:
     """Return binary abs-chi^alpha privacy, max over pairs of (E_Q |P/Q - 1|^alpha)^(1/alpha), in [0, +inf].
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    alpha : float in [1, +inf], the order
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], without a unit, and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `alpha` is below 1, `subject` has no privacy losses, or `neighbors` is no relation between its secrets.
 
     References
     ----------
@@ -179,6 +350,15 @@ def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
     Worst
         In [0, +inf]; `.pair` is the triple of secrets.
 
+    Raises
+    ------
+    DivulgeError
+        When `alpha` is below 1, `channel` is no channel, or `neighbors` is no relation between its secrets.
+
+    References
+    ----------
+    Wang, Balle, Kasiviswanathan, "Subsampled Renyi Differential Privacy", arXiv:1808.00087.
+
     Examples
     --------
     >>> ternary_abs_chi([["3/4", "1/4"], ["1/4", "3/4"]], 1).value
@@ -206,6 +386,25 @@ def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
 def total_variation(subject: Any, neighbors: Any = None) -> Worst:
     """Return total variation privacy, max over pairs of TV(P, Q) = delta(0), in [0, 1].
 
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, 1], without a unit, and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, or `neighbors` is no relation between its secrets.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Section 2.2.2 (TVPr).
+
     Examples
     --------
     >>> total_variation([["3/4", "1/4"], ["1/4", "3/4"]]).value
@@ -221,8 +420,24 @@ def f_divergence(
 
     Parameters
     ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
     f : vectorized convex function on [0, inf) with f(1) = 0
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
     slope : the limit of f(r) / r for large r; what outcomes that only P shows are charged
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], without a unit, and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When f(1) is not 0, `subject` has no privacy losses, or `neighbors` is no relation between its secrets.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Definition 19, read with the expectation under Q.
 
     Examples
     --------
@@ -261,6 +476,21 @@ def mean_concentrated(subject: Any, neighbors: Any = None, unit: Unit = "nats") 
     bounded losses (1e-4 for discrete Gaussians); for sampled Gaussians the lower one is far below. +inf where nothing
     bounds the tails of a `DistributionPair`.
 
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    MeanConcentrated
+        mu and tau in [0, +inf]; tau is an upper bound, `tau_lower` a lower one.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, `neighbors` is no relation between its secrets, or `unit` is unknown.
+
     References
     ----------
     Dwork, Rothblum, "Concentrated Differential Privacy", arXiv:1603.01887.
@@ -284,11 +514,24 @@ def zcdp_rho(
 
     (xi, rho)-zCDP; with `up_to` = m bounded CDP, with xi = 0 and `up_to` = omega truncated CDP (Bun et al.).
 
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    xi : number, in `unit`
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+    up_to : float above 1, the largest order
+
     Returns
     -------
     Worst
         In [0, +inf], an upper bound; `.lower` is a lower one, within 1e-12 of it, or 1e-6 where D_alpha / alpha is
         nearly constant; further below for sampled Gaussian mechanisms, whose orders are not followed to the end.
+
+    Raises
+    ------
+    DivulgeError
+        When `xi` is no number, `subject` has no privacy losses, `neighbors` is no relation between its secrets, or
+        `unit` is unknown.
 
     References
     ----------
@@ -310,6 +553,28 @@ def zcdp_xi(subject: Any, rho: float, neighbors: Any = None, *, up_to: float = m
 
     The twin of `zcdp_rho`.
 
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    rho : number, in `unit`
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+    up_to : float above 1, the largest order
+
+    Returns
+    -------
+    Worst
+        An upper bound in [-inf, +inf], and the ordered pair that reaches it; `.lower` is a lower bound.
+
+    Raises
+    ------
+    DivulgeError
+        When `rho` is no number below +inf, `subject` has no privacy losses, `neighbors` is no relation between its
+        secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Bun, Steinke, "Concentrated Differential Privacy", arXiv:1605.02065.
+
     Examples
     --------
     >>> from divulge import LaplaceMechanism
@@ -329,6 +594,28 @@ def approximate_zcdp_rho(
 
     The best pair left after removing events of probability delta from P and from Q has its losses clipped to two
     levels, whatever the order alpha, so one search over orders decides.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    delta : float in [0, 1)
+    xi : number, in `unit`
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        An upper bound in [0, +inf], and the ordered pair that reaches it; `.lower` is a lower bound.
+
+    Raises
+    ------
+    DivulgeError
+        When `delta` is not in [0, 1), `xi` is no number, `subject` has no privacy losses, `neighbors` is no relation
+        between its secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Bun, Steinke, "Concentrated Differential Privacy", Section 8, arXiv:1605.02065.
 
     Examples
     --------
@@ -361,10 +648,24 @@ class CappedCurve:
 def truncated_cdp(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> CappedCurve:
     """Return truncated CDP in the sense of Colisson: the least (xi, rho), in nats; xi is pure DP, rho that of zCDP.
 
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
     Returns
     -------
     CappedCurve
         xi and rho in [0, +inf]; rho is an upper bound, as in `zcdp_rho`.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, `neighbors` is no relation between its secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Section 2.2.2 (tCoDP of Colisson).
 
     Examples
     --------

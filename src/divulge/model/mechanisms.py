@@ -25,6 +25,20 @@ _MOST_SUBSETS = 1_000_000
 
 Secrets = int | Iterable[Hashable] | Prior
 
+__all__ = [
+    "constant",
+    "erasure",
+    "exponential",
+    "extremal",
+    "geometric",
+    "identity",
+    "random",
+    "randomized_response",
+    "resample",
+    "subset_selection",
+    "symmetric",
+]
+
 
 def randomized_response(secrets: Secrets, epsilon: float | None = None, *, ratio: Any = None) -> Channel:
     r"""Return generalized randomized response: the truth with odds e^epsilon to 1 against each other value.
@@ -291,20 +305,21 @@ def random(
     outcomes: int | Iterable[Hashable],
     *,
     concentration: float = 1.0,
-    seed: int | np.random.Generator | None = None,
+    rng: Any = None,
 ) -> Channel:
     """Return a random channel: rows are independent Dirichlet draws (1: uniform on the simplex), shape (N, M).
 
     Examples
     --------
-    >>> random(3, 4, seed=0).shape
+    >>> random(3, 4, rng=0).shape
     (3, 4)
     """
     rows, columns = _letters(secrets), _letters(outcomes)
     weight = float(_positive(concentration, "concentration"))
-    weights = np.random.default_rng(seed).gamma(weight, size=(len(rows), len(columns)))
+    rng = np.random.default_rng(rng)
+    weights = rng.gamma(weight, size=(len(rows), len(columns)))
     empty = weights.sum(axis=1) == 0
-    weights[empty] = np.eye(len(columns))[np.random.default_rng(seed).integers(len(columns), size=int(empty.sum()))]
+    weights[empty] = np.eye(len(columns))[rng.integers(len(columns), size=int(empty.sum()))]
     return Channel(weights / weights.sum(axis=1, keepdims=True), rows, columns)
 
 

@@ -499,10 +499,10 @@ def exponential_mechanism(
     >>> round(float(c.matrix[0, 0]), 6)
     0.731059
     """
-    if not (0 <= epsilon < math.inf and 0 < sensitivity < math.inf):
-        raise DivulgeError.of(
-            "epsilon", "be finite and at least 0, with a positive sensitivity", "they are", f"{epsilon}, {sensitivity}"
-        )
+    if not 0 <= epsilon < math.inf:
+        raise DivulgeError.of("epsilon", "be finite and at least 0", "it", str(epsilon))
+    if not 0 < sensitivity < math.inf:
+        raise DivulgeError.of("sensitivity", "be finite and positive", "it", str(sensitivity))
     u = np.array([[float(score(x, y)) for y in candidates] for x in secrets])
     if not u.size:
         raise DivulgeError.of("candidates", "be at least one, for at least one secret", "their table", "empty")
