@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import divulge as dv
-from divulge.designing.pricing import Exhaustive
+from divulge.designing.exhaustive import Exhaustive
 from divulge.designing.utilities import SUBCONVEX
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -21,7 +21,7 @@ def test_turns_give_equal_secrets_one_mean_on_the_levels_of_the_vertices_in_few_
         counts, between = rng.integers(0, size + 1, (many, len(size))), rng.integers(-1, len(size), many)
         between[counts[np.arange(many), between] == size[between]] = -1
         vertices = Vertices(counts, between, *np.sort(rng.random((3, many)) * 2, axis=0))
-        weights = rng.dirichlet(np.ones(many))
+        weights = np.sort(rng.dirichlet(np.ones(many)))  # outcomes come in this order
         lengths, lifts = outcomes_of(weights, vertices, classes)
         mean = (weights @ vertices.lifts(classes))[classes.of_secret]
         assert lifts @ lengths == pytest.approx(mean, abs=1e-12)

@@ -10,12 +10,13 @@ import pytest
 import divulge as dv
 from divulge.designing.divisible import Divisible, Maxima, divided
 from divulge.designing.effort import Effort
+from divulge.designing.exhaustive import Exhaustive
 from divulge.designing.filling import filled, sampled
 from divulge.designing.generation import LEAST, ceiling_of, chord, generate
 from divulge.designing.limits import classes_of, limits_of
 from divulge.designing.master import Dual
 from divulge.designing.nearby import single
-from divulge.designing.pricing import Exhaustive, Problem, silence
+from divulge.designing.pricing import Problem, silence
 from divulge.designing.utilities import SUBCONVEX
 from divulge.designing.vertices import pair_utility
 

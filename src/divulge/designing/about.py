@@ -1,7 +1,7 @@
 """What a release tells of another variable that the secret is correlated with: the best mixture of all vertices."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +9,10 @@ from divulge.designing.scores import given_secret
 from divulge.designing.utilities import SubConvex
 from divulge.model.labels import Labels
 from divulge.model.record import Record
+
+if TYPE_CHECKING:
+    from divulge.designing.limits import Classes
+    from divulge.designing.vertices import Vertices
 
 _CHUNK = 4096
 
@@ -74,6 +78,19 @@ class Informed(Record, SubConvex):
         mass, back = self.seen_from(prior)
         starts = range(0, len(lifts), _CHUNK)
         return np.concatenate([super(Informed, self).at(mass, lifts[k : k + _CHUNK] @ back) for k in starts])
+
+    def of_vertices(self, vertices: "Vertices", classes: "Classes") -> np.ndarray:
+        """Return mu(v) of each vertex, shape (n,)."""
+        return self.at(classes.probability, vertices.lifts(classes))
+
+    def doubt(self, vertices: "Vertices", classes: "Classes", unit: float) -> np.ndarray:
+        """Return how far mu(v) of each vertex may be off, shape (n,), for a unit of rounding."""
+        mass, back = self.seen_from(classes.probability)
+        lifts, off = vertices.lifts(classes), np.zeros((len(vertices), len(classes.size)))
+        off[np.arange(len(off)), vertices.between] = vertices.loose(classes)
+        parts = (slice(k, k + _CHUNK) for k in range(0, len(lifts), _CHUNK))
+        seen = ((lifts[some] @ back, unit * off[some] @ back, vertices.low[some, None]) for some in parts)
+        return np.concatenate([self.slack(*each, unit) @ mass for each in seen])
 
     def slopes(self, prior: np.ndarray, channel: np.ndarray) -> np.ndarray:
         """Return scores of the secrets whose mean touches the utility from below."""

@@ -1,9 +1,10 @@
 """From vertices up to permutations of equal secrets to outcomes: every secret of a class gets its share in turn.
 
-The vertices stand one after another round a circle, each as long as its weight. Within a class a secret takes the
-largest lift that is left on an arc, and the least elsewhere; its arc starts where the one before it ended, and is as
-long as gives the secret the mean lift of its class. So m equal secrets cut the circle in m - 1 more places, and the
-mixture of as many vertices as there are classes becomes at most N outcomes.
+The vertices stand one after another round a circle, each as long as its weight; the short ones come first, where
+rounding is small beside them. Within a class a secret takes the largest lift that is left on an arc, and the least
+elsewhere; its arc starts where the one before it ended, and is as long as gives the secret the mean lift of its class.
+So m equal secrets cut the circle in m - 1 more places, and the mixture of as many vertices as there are classes becomes
+at most N outcomes.
 """
 
 from dataclasses import dataclass, replace
@@ -14,18 +15,20 @@ from divulge.designing.limits import Classes
 from divulge.designing.vertices import Vertices
 
 _NARROW = 2.0**-48
-"""Cuts nearer to each other than this share of the circle are one."""
+"""Cuts nearer to each other than this share of the way to them are one."""
 
 
 def outcomes_of(weights: np.ndarray, vertices: Vertices, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
     """Return (weights of shape (M,), lifts of shape (N, M)) of a mixture of vertices."""
     if (classes.size == 1).all():
         return weights, vertices.lifts(classes).T[classes.of_secret]
-    starts = np.cumsum(weights) - weights
+    order = np.argsort(weights, kind="stable")
+    weights, vertices = weights[order], vertices.take(order)
+    starts = np.append(0.0, np.cumsum(weights)[:-1])
     turns = [_turns(_Arcs.of(starts, weights, vertices, c, int(m)), int(m)) for c, m in enumerate(classes.size)]
     end = starts[-1] + weights[-1]
     edges = np.sort(np.concatenate([starts, [end], *(arcs.start for rows in turns for arcs, _ in rows)]))
-    edges = np.append(edges[:-1][np.diff(edges) > _NARROW], end)
+    edges = np.append(edges[:-1][np.diff(edges) > _NARROW * edges[1:]], end)
     lengths, middles = np.diff(edges), (edges[1:] + edges[:-1]) / 2
     lifts = np.empty((int(classes.size.sum()), len(lengths)))
     for members, rows in zip(classes.members, turns, strict=True):

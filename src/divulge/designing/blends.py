@@ -118,18 +118,6 @@ class _Columns:
         return self.outcomes.peaks
 
 
-def listed(all_of_them: Outcomes, rounding: Callable[[Dual], float]) -> Price:
-    """Return the price of outcomes that are all known."""
-    least = 1e-12 * max(float(np.abs(all_of_them.values).max()), 1e-300)
-
-    def price(dual: Dual) -> tuple[Outcomes, float]:
-        excess = all_of_them.excess(dual)
-        order = np.argsort(-excess)[:_FRESH]
-        return all_of_them.take(order[excess[order] > least]), float(excess.max()) + rounding(dual)
-
-    return price
-
-
 def inside_any(lifts: np.ndarray, kinds: np.ndarray) -> np.ndarray:
     """Say of each of the lift vectors (n, N) whether it is 0 outside one of the kinds."""
     return ((lifts > 0).astype(float) @ ~kinds == 0).any(axis=1)

@@ -158,7 +158,7 @@ def _raised(columns: np.ndarray, checker: Checker, apart: bool) -> np.ndarray:
             if not apart and _RARE * checker.prior[between].sum() < checker.prior[below].sum():
                 between[int(np.argmax(np.where(below, checker.prior, 0)))] = True
             lacking = math.ceil(Fraction(top * n) / high) - mass
-            raise_by = -(-lacking // int(checker.prior[between].sum()))
+            raise_by = min(max(0, -(-lacking // int(checker.prior[between].sum()))), top)
             out[between, y] = np.minimum(out[between, y] + raise_by, top)
     return out
 

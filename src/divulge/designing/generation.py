@@ -66,7 +66,10 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices |
 def master_of(problem: Problem, offset: np.ndarray | None = None, basis: np.ndarray | None = None) -> Master:
     """Return the master of all duals, or of those that differ from an offset by a combination of the basis."""
     if offset is None:
-        offset = ceiling_of(problem) * problem.classes.probability * problem.classes.size
+        bound, dual = chord(problem)
+        ceiling = ceiling_of(problem)
+        mass = problem.classes.probability * problem.classes.size
+        offset = dual.classes if bound < ceiling else ceiling * mass
     return Master(problem.classes, problem.utility, problem.limits.capacity, offset, basis)
 
 
@@ -143,23 +146,24 @@ def chords(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         high = np.minimum(high, limits.ratio / (1 - p + limits.ratio * p))
         low = np.maximum(low, 1 / (p + limits.ratio * (1 - p)))
     apart = np.maximum(high - low, 1e-300)
-    below, above = problem.utility.f(low), problem.utility.f(high)
+    utility = problem.utility.raised
+    below, above = utility.f(low), utility.f(high)
     return ((high - 1) * below + (1 - low) * above) / apart, (above - below) / apart
 
 
 def ceiling_of(problem: Problem) -> float:
     """Return an upper bound of mu(v) over all vertices: the chord of a box, the largest value of a pair of levels."""
-    values = [box.chord(problem.utility) for box in problem.shape.boxes]
+    values = [box.chord(problem.utility.raised) * (1 + 1e-14) for box in problem.shape.boxes]
     values += [pair_ceiling(problem, pair) for pair in problem.shape.pairs]
     return max(values)
 
 
 def pair_ceiling(problem: Problem, pair: Pair) -> float:
     """Return an upper bound of pi f(high) + (1 - pi) f(low) over the range of pi, by cells that shrink."""
-    ends, bound = np.linspace(pair.least, pair.most, 1025), math.inf
+    ends, bound, utility = np.linspace(pair.least, pair.most, 1025), math.inf, problem.utility.raised
     for _ in range(40):
-        values = pair_utility(pair, problem.utility, ends)
-        cells = cell_bounds(pair, problem.utility, *(neighbors(a) for a in (ends, values, 0 * ends)), 0.0)
+        values = pair_utility(pair, utility, ends)
+        cells = cell_bounds(pair, utility, *(neighbors(a) for a in (ends, values, 0 * ends)), 0.0)
         bound, reached = float(cells.max()), float(values.max())
         if bound <= reached + 1e-13 * abs(reached) or len(ends) > 200_000:
             break

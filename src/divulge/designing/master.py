@@ -15,6 +15,10 @@ _PRIMAL = 4
 """The simplex method that goes on from a basis which stays feasible when columns are added."""
 
 
+_FINEST = 1e-4
+"""The least scale, as a share of the largest loss."""
+
+
 @dataclass(frozen=True, eq=False)
 class Dual:
     """One multiplier a class (of sum_y w_y v_yc = 1), and one of the capacity (0 when there is none)."""
@@ -44,7 +48,8 @@ class Master:
 
     Its duals are `offset` + basis^T y: all of them when the basis is the identity. Fewer rows bound what more reach.
     Costs are the losses <offset, v> - mu over `scale`: small numbers keep their digits. The variables are w_y times the
-    largest entry of the column, so that no entry exceeds 1.
+    largest entry of the column, so that no entry exceeds 1. Tolerances are absolute, so that the scale follows the
+    utility where that is far smaller than losses.
     """
 
     def __init__(self, classes: Classes, utility: SubConvex, capacity: float, offset: np.ndarray,
@@ -52,7 +57,7 @@ class Master:
         highspy = require("highspy", "science")
         self.classes, self.utility, self.capacity, self.offset = classes, utility, capacity, offset
         self.basis = np.eye(len(offset)) if basis is None else basis
-        self.scale = 0.0
+        self.scale, self.losses = 0.0, np.zeros(0)
         self.parts: list[Vertices] = []
         self.weights, self.used, self.tops = np.zeros(0), np.zeros(0, dtype=np.intp), np.zeros(0)
         self.model = highspy.Highs()
@@ -75,25 +80,41 @@ class Master:
         if not len(vertices):
             return
         lifts = vertices.lifts(self.classes)
-        losses = lifts @ self.offset - vertices.utility(self.classes, self.utility)
-        if not self.scale:
-            self.scale = max(float(losses.max()), 1e-300)
         matrix = lifts @ self.basis.T
         if self.capacity < math.inf:
             matrix = np.column_stack([matrix, vertices.peaks()])
         size, width = matrix.shape
         tops = matrix.max(axis=1)
+        losses = (lifts @ self.offset - vertices.utility(self.classes, self.utility)) / tops
+        if not self.scale:
+            self.scale = max(float(losses.max()), 1e-300)
         starts = np.arange(0, size * width, width, dtype=np.int32)
         index = np.tile(np.arange(width, dtype=np.int32), size)
         self.model.addCols(
-            size, losses / (self.scale * tops), np.zeros(size), np.full(size, math.inf), size * width, starts, index,
+            size, losses / self.scale, np.zeros(size), np.full(size, math.inf), size * width, starts, index,
             (matrix / tops[:, None]).ravel(),
         )  # fmt: skip
-        self.tops = np.append(self.tops, tops)
+        self.tops, self.losses = np.append(self.tops, tops), np.append(self.losses, losses)
         self.parts.append(vertices)
 
     def solve(self, seconds: float = math.inf) -> tuple[float, Dual] | None:
         """Return (utility of the best mixture of the columns, its dual); None when the seconds are over before."""
+        found = self._solve(seconds)
+        if found is None or not self._sharpened(found[0]):
+            return found
+        return self._solve(seconds)
+
+    def _sharpened(self, utility: float) -> bool:
+        """Say whether the scale was much too coarse for the utility; it no longer is."""
+        fine = max(utility, _FINEST * float(self.losses.max()))
+        if not 0 < fine < self.scale / 8:
+            return False
+        self.scale = fine
+        every = np.arange(len(self.losses), dtype=np.int32)
+        self.model.changeColsCost(len(every), every, self.losses / self.scale)
+        return True
+
+    def _solve(self, seconds: float) -> tuple[float, Dual] | None:
         for again in (False, True):
             if again:
                 self.model.clearSolver()

@@ -10,12 +10,13 @@ from divulge.designing.coarse import coarsened
 from divulge.designing.counting import Counting
 from divulge.designing.deviating import Deviating
 from divulge.designing.effort import Effort
+from divulge.designing.exhaustive import Exhaustive
 from divulge.designing.filling import filled
 from divulge.designing.generation import Mixture, generate
 from divulge.designing.gridded import Cascade, Gridded
 from divulge.designing.linear import Scoring, Solution, solved
 from divulge.designing.nearby import Nearby, single
-from divulge.designing.pricing import Exhaustive, Oracle, Problem
+from divulge.designing.pricing import Oracle, Problem
 from divulge.designing.tail import lumped, without_tail
 from divulge.errors import DivulgeError
 

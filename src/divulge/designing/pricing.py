@@ -58,6 +58,11 @@ class Problem:
         best = float(self.gains(fresh, dual).max(initial=0.0))
         return best > 0 and best >= _FAIR * excess
 
+    @property
+    def unit(self) -> float:
+        """How far floating point moves a sum of terms of the classes, as a share of the sum of their sizes."""
+        return (len(self.classes.size) + 16) * _ULP
+
     def rounding(self, dual: Dual) -> float:
         """Return how far floating point may have moved the excess of the vertices of a mixture under this dual.
 
@@ -66,8 +71,7 @@ class Problem:
         limits = self.limits
         peak = min(limits.high, limits.ratio, limits.capacity, 1 / float(self.classes.probability.min()))
         chords = [abs(box.chord(self.utility)) for box in self.shape.boxes]
-        scale = float(np.abs(dual.classes).sum()) * peak + dual.capacity * peak + sum(chords) + peak
-        return 8 * (len(self.classes.size) + 16) * _ULP * scale
+        return 8 * self.unit * (float(np.abs(dual.classes).sum()) * peak + dual.capacity * peak + sum(chords) + peak)
 
 
 class Oracle(Protocol):
@@ -148,69 +152,6 @@ def _arcs(classes: Classes, t: float, order: np.ndarray) -> tuple[np.ndarray, np
                 between[start] = c
                 break
     return counts, between
-
-
-class Exhaustive:
-    """All sets of secrets (up to permutations of equals), listed once: exact prices by one product."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        sizes = problem.classes.size
-        grids = np.indices(tuple(int(m) + 1 for m in sizes), dtype=np.int16)
-        self.counts = grids.reshape(len(sizes), -1).T.astype(np.float64)
-        self.mass = self.counts @ problem.classes.probability
-        self.boxes = [self._betweens(box) for box in problem.shape.boxes]
-
-    @classmethod
-    def fits(cls, problem: Problem) -> bool:
-        """Whether the sets are few: tiny priors, and somewhat larger ones where a capacity rules other ways out."""
-        most = 14 if problem.limits.capacity == np.inf else 17
-        return bool(np.log2(problem.classes.size + 1.0).sum() <= most)
-
-    def _betweens(self, box: Box) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return (row of the set, class in between, x, loss) of all vertices of a box."""
-        left = box.t - self.mass
-        rows, between = [], []
-        for c, (p, m) in enumerate(zip(self.problem.classes.probability, self.problem.classes.size, strict=True)):
-            some = np.flatnonzero((left >= -1e-15) & (left <= p * (1 + 1e-15)) & (self.counts[:, c] < m))
-            rows.append(some)
-            between.append(np.full(len(some), c))
-        row, c = np.concatenate(rows), np.concatenate(between)
-        p = self.problem.classes.probability[c]
-        x = np.clip(left[row] / p, 0.0, 1.0)
-        return row, c, x, p * box.penalty(self.problem.utility, x)
-
-    def price(self, dual: Dual) -> tuple[Vertices, float]:
-        """Return the vertices with the largest excess, and the largest excess."""
-        problem, found, worst = self.problem, [], -np.inf
-        most = 4 * len(problem.classes.size) + 8
-        for box, (row, c, x, loss) in zip(problem.shape.boxes, self.boxes, strict=True):
-            prices = box_prices(problem, box, dual)
-            excess = prices.base + (self.counts @ prices.value)[row] + prices.value[c] * x - loss
-            best, top = largest(excess, most)
-            worst = max(worst, top)
-            found.append(box_vertices(box, problem.classes, self.counts[row[best]].astype(np.int64), c[best]))
-        inner = (self.mass > 0) & (self.mass < 1 - 1e-15)
-        for pair in problem.shape.pairs:
-            counts = self.counts[inner]
-            prices = pair_prices(problem, pair, dual, self.mass[inner])
-            excess = prices.base + prices.rise * (counts @ prices.value)
-            best, top = largest(excess, most)
-            worst = max(worst, top)
-            found.append(pair_vertices(pair, problem.classes, counts[best].astype(np.int64)))
-        return joined(found), worst + problem.rounding(dual)
-
-    def listed(self) -> Vertices:
-        """Return all vertices."""
-        classes, counts = self.problem.classes, self.counts.astype(np.int64)
-        found = [
-            box_vertices(box, classes, counts[row], c)
-            for box, (row, c, _, _) in zip(self.problem.shape.boxes, self.boxes, strict=True)
-        ]
-        for pair in self.problem.shape.pairs:
-            inside = (self.mass >= pair.least - 1e-15) & (self.mass <= pair.most + 1e-15)
-            found.append(pair_vertices(pair, classes, counts[inside & (self.mass > 0) & (self.mass < 1 - 1e-15)]))
-        return joined(found)
 
 
 def largest(excess: np.ndarray, most: int, least: float = 0.0) -> tuple[np.ndarray, float]:

@@ -2,25 +2,37 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from divulge.errors import DivulgeError
 
+if TYPE_CHECKING:
+    from divulge.designing.limits import Classes
+    from divulge.designing.vertices import Vertices
+
 Function = Callable[[np.ndarray], np.ndarray]
 
+UNIT = 2.0**-50
+"""How far floating point moves the value of a function, as a share of its terms."""
 _STEP = 1e-5
 
 
 @dataclass(frozen=True)
 class SubConvex:
-    """U = sum_y q_y sum_x P_x f(v_xy) for a convex f of the lift v = P(y | x) / q_y, shifted so that f(1) = 0."""
+    """U = sum_y q_y sum_x P_x f(v_xy) for a convex f of the lift v = P(y | x) / q_y with f(1) = 0, flat at 1.
+
+    Lifts average to 1, so that f may be tilted by any line through f(1) = 0: flat there, it keeps the digits of
+    mechanisms that say little.
+    """
 
     name: str
     f: Function
     logarithmic: bool = False
+    terms: tuple[float, float] = (0.0, 0.0)
+    """How large the terms are, beside f itself, that f(v) is a sum of: at v = 1, and more per |v - 1|."""
 
     @property
     def steep(self) -> bool:
@@ -29,21 +41,39 @@ class SubConvex:
         return bool(at_zero - near > 2.0**-34)
 
     def of(self, prior: np.ndarray, channel: np.ndarray) -> float:
-        """Return the utility of a float channel of shape (N, M).
-
-        Lifts average to 1, so that f may be tilted by any line through f(1) = 0: flat there, it keeps the digits of
-        mechanisms that say little.
-        """
+        """Return the utility of a float channel of shape (N, M)."""
         q = prior @ channel
         seen = q > 0
         lifts = channel[:, seen] / q[seen]
-        left, right = self.f(1 + np.array([-(2.0**-20), 2.0**-20])).tolist()
-        tilted = self.f(lifts) - (right - left) * 2.0**19 * (lifts - 1)
-        return max(0.0, math.fsum((prior[:, None] * q[seen] * tilted).ravel().tolist()))
+        return max(0.0, math.fsum((prior[:, None] * q[seen] * self.f(lifts)).ravel().tolist()))
 
     def at(self, prior: np.ndarray, lifts: np.ndarray) -> np.ndarray:
         """Return mu(v) = sum_x P_x f(v_x) of each row of lifts, shape (n,)."""
         return self.f(lifts) @ prior
+
+    def of_vertices(self, vertices: "Vertices", classes: "Classes") -> np.ndarray:
+        """Return mu(v) of each vertex, shape (n,)."""
+        levels, masses = vertices.levels(classes)
+        return (self.f(levels) * masses).sum(axis=1)
+
+    def doubt(self, vertices: "Vertices", classes: "Classes", unit: float) -> np.ndarray:
+        """Return how far mu(v) of each vertex may be off, shape (n,), for a unit of rounding."""
+        levels, masses = vertices.levels(classes)
+        off = np.zeros_like(levels)
+        off[:, 1] = unit * vertices.loose(classes)
+        slack = self.slack(levels, off, levels[:, :1], unit)
+        return (slack * masses).sum(axis=1) + unit * np.abs(self.f(vertices.low))
+
+    def slack(self, lifts: np.ndarray, off: Any = 0.0, least: Any = 0.0, unit: float = UNIT) -> np.ndarray:
+        """Return how far f may be off at lifts, at least `least`, that are off by a unit of rounding and by `off`."""
+        values, off = self.f(lifts), off + unit * lifts
+        moved = np.maximum(self.f(lifts + off), self.f(np.maximum(lifts - off, least))) - values
+        return unit * (np.abs(values) + self.terms[0] + self.terms[1] * np.abs(lifts - 1)) + np.maximum(moved, 0.0)
+
+    @property
+    def raised(self) -> "SubConvex":
+        """The utility of an f that is surely no smaller, in spite of floating point."""
+        return replace(self, f=lambda v: self.f(v) + self.slack(v))
 
     def slopes(self, prior: np.ndarray, channel: np.ndarray) -> np.ndarray:
         """Return scores s (N, M) whose mean, linear in the channel, is the utility here and never more elsewhere.
@@ -62,22 +92,22 @@ class SubConvex:
 
 
 def _entropy(v: np.ndarray) -> np.ndarray:
-    return v * np.log(np.where(v > 0, v, 1.0))
+    return v * np.log(np.where(v > 0, v, 1.0)) - (v - 1)
 
 
 def _burg(v: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
-        return -np.log(v)
+        return (v - 1) - np.log(v)
 
 
 SUBCONVEX: dict[str, SubConvex] = {
     u.name: u
     for u in (
-        SubConvex("mutual-information", _entropy, logarithmic=True),
+        SubConvex("mutual-information", _entropy, True, (0.0, 1.0)),
         SubConvex("total-variation", lambda v: np.abs(v - 1) / 2),
         SubConvex("chi-squared", lambda v: (v - 1) ** 2),
         SubConvex("hellinger", lambda v: (np.sqrt(v) - 1) ** 2),
-        SubConvex("lautum-information", _burg, logarithmic=True),
+        SubConvex("lautum-information", _burg, True, (0.0, 1.0)),
         SubConvex("le-cam", lambda v: (v - 1) ** 2 / (2 * (v + 1))),
     )
 }
@@ -102,9 +132,10 @@ def custom(function: Function) -> SubConvex:
             "utility", "be a convex function of the lift", f"it near {at:g}", "above its chord",
             "only convex functions of P(y | x) / P(y) lose by post-processing.",
         )  # fmt: skip
-    at_one = float(f(np.array([1.0]))[0])
+    left, at_one, right = f(1 + np.array([-(2.0**-20), 0.0, 2.0**-20])).tolist()
+    slope = (right - left) * 2.0**19
     name = getattr(function, "__name__", "custom").strip("<>")
-    return SubConvex(name, lambda v: f(v) - at_one)
+    return SubConvex(name, lambda v: f(v) - at_one - slope * (v - 1), terms=(2 * abs(at_one), 2 * abs(slope)))
 
 
 def _of_arrays(function: Function, grid: np.ndarray) -> tuple[Function, np.ndarray]:

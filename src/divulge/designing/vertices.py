@@ -203,19 +203,23 @@ class Vertices:
         return out
 
     def utility(self, classes: Classes, utility: SubConvex) -> np.ndarray:
-        """Return mu(v) = sum_x P_x f(v_x) of each vertex, shape (n,)."""
+        """Return mu(v) of each vertex, shape (n,)."""
+        return utility.of_vertices(self, classes)
+
+    def levels(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
+        """Return (low, middle and high of each vertex, the mass of the secrets there), both of shape (n, 3)."""
         above = self.counts @ classes.probability
         aside = np.where(self.between >= 0, classes.probability[self.between], 0.0)
         below = np.maximum(1 - above - aside, 0.0)
-        return above * _at(utility, self.high) + aside * _at(utility, self.middle) + below * _at(utility, self.low)
+        return np.stack([self.low, self.middle, self.high], axis=1), np.stack([below, aside, above], axis=1)
+
+    def loose(self, classes: Classes) -> np.ndarray:
+        """Return by how many units of rounding the secret in between is off, which makes up for all others."""
+        return np.where(self.between >= 0, (1 - self.low) / classes.probability[self.between], 0.0)
 
     def peaks(self) -> np.ndarray:
         """Return the largest lift of each vertex, shape (n,)."""
         return np.where(self.counts.any(axis=1), self.high, np.maximum(self.middle, self.low))
-
-
-def _at(utility: SubConvex, lifts: np.ndarray) -> np.ndarray:
-    return np.asarray(utility.f(lifts), dtype=np.float64)
 
 
 def joined(parts: list[Vertices]) -> Vertices:

@@ -12,18 +12,19 @@ import numpy as np
 
 from divulge.designing.about import Informed
 from divulge.designing.alphabet import Task, climbed
-from divulge.designing.blends import Blend, Outcomes, Price, blend, inside_any, listed
+from divulge.designing.blends import Blend, Outcomes, Price, blend, inside_any
 from divulge.designing.cells import told
 from divulge.designing.counting import Counting
 from divulge.designing.deviating import Deviating
 from divulge.designing.effort import Effort
+from divulge.designing.exhaustive import Exhaustive, Listing, every_vertex, most_gaining
 from divulge.designing.generation import ceiling_of
 from divulge.designing.gridded import Cascade, Gridded
 from divulge.designing.limits import Classes, Limits
 from divulge.designing.linear import Scoring, solved
 from divulge.designing.master import Dual, refined
 from divulge.designing.methods import CLOSED, ENOUGH, LATER, LISTED, SEARCHED
-from divulge.designing.pricing import Exhaustive, Oracle, Problem, simple_start
+from divulge.designing.pricing import Oracle, Problem, simple_start
 from divulge.designing.utilities import SubConvex
 from divulge.errors import DivulgeError
 
@@ -80,11 +81,15 @@ def _higher(problem: Problem, kinds: np.ndarray, found: Blend, seconds: float) -
 
 def _of_all(problem: Problem, kinds: np.ndarray) -> Price:
     """Return the price of all vertices of the kinds, listed."""
-    vertices, p = Exhaustive(problem).listed(), problem.classes.probability
-    lifts, peaks = vertices.lifts(problem.classes), vertices.peaks()
-    inside = inside_any(lifts, kinds)
-    known = Outcomes(lifts[inside], problem.utility.at(p, lifts[inside]), peaks[inside])
-    return listed(known, problem.rounding)
+    vertices = every_vertex(problem)
+    listing = Listing(problem, vertices.take(np.flatnonzero(inside_any(vertices.lifts(problem.classes), kinds))))
+
+    def price(dual: Dual) -> tuple[Outcomes, float]:
+        excess, cost = listing.price(dual)
+        which = most_gaining(excess, listing.peaks, problem.secrets)
+        return Outcomes(listing.lifts[which], listing.values[which], listing.peaks[which]), cost
+
+    return price
 
 
 def _some(p: np.ndarray, limits: Limits, kinds: np.ndarray) -> Blend:
