@@ -14,7 +14,6 @@ from divulge.guarantees.dp_kinds import LossGuarantee, level_of, levels_of
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.levels import Level
 from divulge.losses import variants
-from divulge.losses.divergences import DIVERGENCES
 from divulge.losses.quantum import quantum_dp, states_of
 from divulge.losses.restricted import capacity_bounded
 from divulge.model.channel import Channel
@@ -41,8 +40,7 @@ class FDivergence(LossGuarantee):
     index = ("f",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        f = DIVERGENCES[self.f]
-        return levels_of(variants.f_divergence(subject, f.f, slope=f.slope), "The divergence")
+        return levels_of(variants.f_divergence(subject, self.f), "The divergence")
 
 
 @dataclass(frozen=True, repr=False)

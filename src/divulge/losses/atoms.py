@@ -184,20 +184,12 @@ class AtomicLoss(Tabled, PrivacyLoss):
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         return math.fsum((exact.as_floats(self.p) * f(self.losses)).tolist())
 
-    def divergence(self, f: LossFunction, slope: float = math.inf) -> float:
-        shown = (self.q > 0).astype(bool)
-        q, ratios = exact.as_floats(self.q[shown]), exact.as_floats(self.p[shown] / self.q[shown])
-        terms = (q * f(ratios)).tolist()
-        if self.q_only > 0:
-            terms.append(float(self.q_only) * float(f(np.zeros(1))[0]))
-        return math.fsum([*terms, self.infinite * slope if self.infinite > 0 else 0.0])
-
     def mean(self) -> float:
         if self.infinite > 0:
             return math.inf
         if self.exact:
             return exact.weighted_log_sum((a, a / b) for a, b in zip(self.p.tolist(), self.q.tolist(), strict=True))
-        return max(0.0, self.expect(lambda t: t))
+        return super().mean()
 
     def _renyi(self, alpha: float) -> float:
         if not self.exact:

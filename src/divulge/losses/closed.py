@@ -9,6 +9,7 @@ import numpy as np
 
 from divulge.extras import require
 from divulge.losses.loss import LossFunction, PrivacyLoss, integral, like, numbers
+from divulge.measures.convex import exp_term
 
 _TWO_DATA_SETS: tuple[Hashable, Hashable] = ("D", "D'")
 
@@ -96,6 +97,9 @@ class GaussianLoss(_Mirrored):
     def _renyi(self, alpha: float) -> float:
         return alpha * self.mu**2 / 2
 
+    def curvature(self, alpha: float) -> float:
+        return self.mu**2
+
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.normal(self.mu**2 / 2, self.mu, size)
 
@@ -140,14 +144,14 @@ class LaplaceLoss(_Ranged):
         return atoms + integral(lambda t: f(t) * np.exp((t - self.top) / 2) / 4, -self.top, self.top, kinks)
 
     def mean(self) -> float:
-        return _positive_sum(self.top)
+        return _exp_term(-self.top)
 
     def _renyi(self, alpha: float) -> float:
+        """Return log((a e^(h e) + h e^(-a e)) / (2 a - 1)) / h with h = a - 1; near 0 by what the sum exceeds 1."""
         e, h = self.top, alpha - 1.0
-        left, right = math.log(alpha / (2 * alpha - 1)) + h * e, -alpha * e
-        if h < 1e-5 or h * e < 1e-5:
-            return math.log1p((alpha * math.expm1(h * e) + h * math.expm1(-alpha * e)) / (2 * alpha - 1)) / h
-        return (left + math.log1p(h / alpha * math.exp(right - h * e))) / h
+        if h * e < 1:
+            return math.log1p((alpha * _exp_term(h * e) + h * _exp_term(-alpha * e)) / (2 * alpha - 1)) / h
+        return e + math.log(alpha / (2 * alpha - 1)) / h + math.log1p(h / alpha * math.exp(-(alpha + h) * e)) / h
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         x = rng.laplace(0.0, 1.0, size)
@@ -193,31 +197,44 @@ class ExponentialLoss(_Ranged):
 
     def mean(self) -> float:
         """Return max_t of the mean loss t - e (e^t - 1) / (e^e - 1), at t = log((e^e - 1) / e)."""
-        t = math.log(math.expm1(self.top) / self.top)
-        return max(0.0, t - self.top * math.expm1(t) / math.expm1(self.top))
+        e = self.top
+        return self._two_way(1.0, math.log1p(_exp_term(e) / e) if e < 1 else e + math.log(-math.expm1(-e) / e))
 
     def _renyi(self, alpha: float) -> float:
-        """Return the largest over t of the two-way divergence, at e^t = a h / (b alpha) cut to [1, e^e]."""
+        """Return the largest over t of the two-way divergence, at e^(t - e) = r cut to [e^-e, 1].
+
+        r = h (1 - e^(-a e)) / (a (1 - e^(-h e))) with h = a - 1, near 1 from the difference of its two sides.
+        """
         e, h = self.top, alpha - 1.0
-        a, b = 1.0, -math.expm1(-h * e) / -math.expm1(-alpha * e)
-        t = min(max(math.log(a * h / (b * alpha)) + e, 0.0), e)
-        share = math.expm1(t - e) / math.expm1(-e)
-        return math.log1p(share * math.expm1(h * t) + (1 - share) * math.expm1(h * (t - e))) / h
+        below = alpha * -math.expm1(-h * e)
+        if alpha * e < 1:
+            t = e + math.log1p((alpha * _exp_term(-h * e) - h * _exp_term(-alpha * e)) / below)
+        else:
+            t = e + math.log(h * -math.expm1(-alpha * e) / below)
+        return self._two_way(alpha, min(max(t, 0.0), e))
+
+    def _two_way(self, alpha: float, t: float) -> float:
+        """Return D_alpha for losses t and t - e: log E[e^(h L)] / h, where E[e^(-L)] = 1."""
+        e, h = self.top, alpha - 1.0
+        share, rest = math.expm1(t - e) / math.expm1(-e), math.exp(t - e) * math.expm1(-t) / math.expm1(-e)
+        mean = share * _exp_term(-t) + rest * _exp_term(e - t)
+        if h == 0:
+            return mean
+        if h * t < 1:
+            return math.log1p(share * _exp_term(h * t) + rest * _exp_term(h * (t - e)) + h * mean) / h
+        return t + math.log(share + rest * math.exp(-h * e)) / h
+
+    def curvature(self, alpha: float) -> float:
+        """Return 0: the divergences are not those of one pair of distributions."""
+        return 0.0
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         return self.top + 2 * np.log1p(rng.random(size) * math.expm1(-self.top))
 
 
-def _positive_sum(e: float) -> float:
-    """Return e + e^-e - 1 without cancellation for small e."""
-    if e > 0.5:
-        return e + math.expm1(-e)
-    term, total, k = e * e / 2, 0.0, 2
-    while abs(term) > 1e-18 * abs(total):
-        total += term
-        k += 1
-        term *= -e / k
-    return total
+def _exp_term(s: float) -> float:
+    """Return e^s - 1 - s."""
+    return float(exp_term(np.array(s)))
 
 
 def _ndtr(x: Any) -> Any:

@@ -232,7 +232,13 @@ class Composition:
         bounded = tuple((loss, n) for loss, n in parts if _is_bounded(loss))
         rate, all_rate = (math.fsum(n * loss.rate for loss, n in some) for some in (bounded, parts))
         others = math.fsum(n * loss.rate for loss, n in parts if not _is_bounded(loss))
-        curve = Curve(lambda alpha: math.fsum(n * loss.renyi(alpha) for loss, n in bounded), _highest(bounded), rate)
+        curve = Curve(
+            lambda alpha: math.fsum(n * loss.renyi(alpha) for loss, n in bounded),
+            _highest(bounded),
+            rate,
+            lambda alpha: math.fsum(n * loss.curvature(alpha) for loss, n in bounded),
+            max((loss.highest - loss.lowest for loss, _ in bounded), default=0.0),
+        )
         return min(all_rate, supremum(curve, per_order(0.0)) + others)
 
     def mean(self, unit: Unit = "nats") -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.measures import convex
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -22,7 +23,7 @@ class Divergence:
     Attributes
     ----------
     title : in words
-    f : on arrays of r >= 0
+    term : f(r) on arrays of r - 1 and of r >= 0, to as many digits as these have
     ball : the same on a ball r > 0
     zero, slope : f(0), what outcomes that only Q shows are charged, and lim f(r) / r for those that only P shows
     conjugate, conjugate_slope, conjugate_curvature : f* and its first two derivatives; f* is +inf beyond `slope`
@@ -31,7 +32,7 @@ class Divergence:
     """
 
     title: str
-    f: Function
+    term: Callable[[np.ndarray, np.ndarray], np.ndarray]
     ball: Callable[[Any], Any]
     zero: float
     slope: float
@@ -41,14 +42,14 @@ class Divergence:
     gaussian: Callable[[Any], Any] | None = None
     symmetric: bool = True
 
+    def f(self, r: np.ndarray) -> np.ndarray:
+        """Return f(r)."""
+        return self.term(r - 1.0, r)
+
     @property
     def largest(self) -> float:
         """The divergence of two distributions that have no outcome in common, f(0) + slope."""
         return self.zero + self.slope
-
-
-def _r_log_r(r: np.ndarray) -> np.ndarray:
-    return r * np.log(np.where(r > 0, r, 1.0))
 
 
 def _below(limit: float, function: Function) -> Function:
@@ -65,7 +66,7 @@ _HALF_LOG_2 = math.log(2.0) / 2
 DIVERGENCES: dict[str, Divergence] = {
     "js": Divergence(
         "Jensen-Shannon divergence, the mean of KL(P || M) and KL(Q || M) with M = (P + Q) / 2, in nats",
-        lambda r: (_r_log_r(r) - (1.0 + r) * np.log((1.0 + r) / 2)) / 2,
+        convex.DIVERGENCES["jensen-shannon"].term,
         lambda r: (r * r.log() - (1 + r) * ((1 + r) / 2).log()) / 2,
         _HALF_LOG_2,
         _HALF_LOG_2,
@@ -75,7 +76,7 @@ DIVERGENCES: dict[str, Divergence] = {
     ),
     "hellinger": Divergence(
         "squared Hellinger distance, sum (sqrt p - sqrt q)^2",
-        lambda r: (np.sqrt(r) - 1.0) ** 2,
+        convex.DIVERGENCES["hellinger"].term,
         lambda r: (r.sqrt() - 1) ** 2,
         1.0,
         1.0,
@@ -86,7 +87,7 @@ DIVERGENCES: dict[str, Divergence] = {
     ),
     "kl": Divergence(
         "Kullback-Leibler divergence, sum p log p/q, in nats",
-        lambda r: _r_log_r(r) - r + 1.0,
+        convex.DIVERGENCES["kl"].term,
         lambda r: r * r.log() - r + 1,
         1.0,
         math.inf,
@@ -98,7 +99,7 @@ DIVERGENCES: dict[str, Divergence] = {
     ),
     "chi2": Divergence(
         "chi^2 divergence, sum (p - q)^2 / q",
-        lambda r: (r - 1.0) ** 2,
+        convex.DIVERGENCES["chi-squared"].term,
         lambda r: (r - 1) ** 2,
         1.0,
         math.inf,

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from divulge.errors import DivulgeError
 from divulge.losses.loss import PrivacyLoss
 from divulge.losses.neighbors import ordered_pairs
 from divulge.losses.subject import as_subject
+from divulge.losses.subsampling import sampled
 from divulge.measures.shannon import Capacity, capacity
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
@@ -19,7 +18,7 @@ from divulge.units import Unit, nats_per
 _MOST_NEIGHBORHOODS = 10_000
 
 _ROUNDING = 1e-12
-"""Relative and absolute error of the quadratures of continuous losses, allowed for in the bounds."""
+"""Relative error of the quadratures of continuous losses, allowed for in the bounds."""
 
 
 def mutual_information_dp(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> Capacity:
@@ -115,17 +114,12 @@ def _of_pair(loss: PrivacyLoss, unit: Unit) -> Capacity:
         if largest - mean <= 1e-15 * largest:
             break
         low, high = (w, high) if first > second else (low, w)
-    slack = 0.0 if largest == 0 else _ROUNDING * (largest + math.sqrt(largest) * 1e-3)
+    slack = _ROUNDING * largest
     scale, limit = nats_per(unit), math.log(2)
     value, lower, upper = (min(v, limit) / scale for v in (mean, max(0.0, mean - slack), largest + slack))
     return Capacity(value, lower, upper, Prior([w, 1.0 - w], loss.pair), unit)
 
 
 def _from_mixture(loss: PrivacyLoss, w: float) -> float:
-    """Return D(P || w P + (1 - w) Q) = -E_P[log(w + (1 - w) e^-L)]."""
-
-    def surprise(t: np.ndarray) -> np.ndarray:
-        near = -np.log1p((1.0 - w) * np.expm1(-np.maximum(t, -30.0)))
-        return np.where(t > -30.0, near, -np.logaddexp(math.log(w), math.log1p(-w) - t))
-
-    return max(0.0, loss.expect(surprise) - loss.infinite * math.log(w))
+    """Return D(P || w P + (1 - w) Q)."""
+    return sampled(loss.reverse(), 1.0 - w).reverse().mean()

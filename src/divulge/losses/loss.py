@@ -13,11 +13,19 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.losses.divergences import divergence_named
+from divulge.measures.convex import exp_term
 
 LossFunction = Callable[[np.ndarray], np.ndarray]
 
-SMALLEST_ORDER_GAP = 1e-5
-"""Closer to order 1 than this, log E exp((a - 1) L) is computed from E expm1 instead."""
+ROUNDING = 1e-13
+"""More than the relative rounding error of an expectation of terms of one sign."""
+
+_MOST_TILTED = 100.0
+"""Up to this exponent e^(h L) is smooth on the panels of a quadrature."""
+
+_LARGEST = 1e300
+"""Beyond this E exp((a - 1) L) is computed with the largest loss factored out."""
 
 
 @dataclass(frozen=True)
@@ -180,12 +188,22 @@ class PrivacyLoss(ABC):
         return least(lambda e: self.tail(e) <= delta, self.highest)
 
     def mean(self) -> float:
-        """Return E_P[L] = KL(P || Q) in nats, in [0, +inf]."""
-        return math.inf if self.infinite > 0 else max(0.0, self.expect(lambda t: t))
+        """Return E_P[L] = KL(P || Q) in nats, in [0, +inf].
+
+        Since E_P[1 - e^-L] = P(L < inf) - Q(L > -inf), it is E_P[L + e^-L - 1] + Q(L = -inf), terms of one sign, so
+        that no digit cancels where P and Q are nearly alike. e^-L is kept in [1/e, e], and what that leaves out of Q is
+        delta(1) of the reverse pair less delta(1) / e.
+        """
+        if self.infinite > 0:
+            return math.inf
+        inside = self.expect(_above_tangent, (-1.0, 1.0))
+        return max(0.0, inside + self.reverse().delta(1.0) - self.delta(1.0) / math.e)
 
     def moment(self, order: int) -> float:
         """Return E_P[L^order]; +inf when L is infinite with positive probability."""
-        return math.inf if self.infinite > 0 and order > 0 else self.expect(lambda t: t**order)
+        if self.infinite > 0 and order > 0:
+            return math.inf
+        return self.mean() if order == 1 else self.expect(lambda t: t**order)
 
     def variance(self) -> float:
         """Return the variance of L under P; +inf when L is infinite with positive probability."""
@@ -205,15 +223,40 @@ class PrivacyLoss(ABC):
         if alpha == 1:
             return self.mean()
         if alpha == math.inf:
-            return self.highest
+            return max(0.0, self.highest)
         return max(0.0, self._renyi(alpha))
 
     def _renyi(self, alpha: float) -> float:
+        """Return log(1 + growth) / h with h = alpha - 1 and growth = E[e^(h L) - 1 - h L] + h E[L]."""
         h = alpha - 1.0
-        if h < SMALLEST_ORDER_GAP:
-            return math.log1p(self.expect(lambda t: np.expm1(h * t))) / h
+        growth = self.expect(lambda t: exp_term(h * t)) + h * self.mean()
+        if growth < _LARGEST:
+            return math.log1p(growth) / h
         shift = self.highest if self.highest < math.inf else 0.0
         return shift + math.log(self.expect(lambda t: np.exp(h * (t - shift)))) / h
+
+    def tilted_variance(self, h: float) -> float:
+        """Return the variance of the finite losses under P tilted by e^(h L), from below; 0 where they have no end.
+
+        It is the second derivative of log E_P[e^(h L)], and its logarithm changes by at most highest - lowest as h does
+        by 1.
+        """
+        end = self.highest if h > 0 else self.lowest
+        if math.isinf(end):
+            return 0.0
+
+        def tilted(f: LossFunction) -> float:
+            return self.expect(lambda t: np.exp(h * (t - end)) * f(t))
+
+        whole = tilted(np.ones_like)
+        mean = tilted(lambda t: t) / whole
+        first, second = (tilted(lambda t, k=k: (t - mean) ** k) / whole for k in (1, 2))
+        return max(second * (1 - ROUNDING) - first * first, 0.0)
+
+    def curvature(self, alpha: float) -> float:
+        """Return a bound from below on the second derivative of (alpha - 1) D_alpha; 0 where none is known."""
+        h = alpha - 1.0
+        return self.tilted_variance(h) if h * (self.highest - self.lowest) < _MOST_TILTED else 0.0
 
     def relaxed(self, epsilon: float, outside: float) -> float:
         """Return the least delta of (epsilon, delta)-DP once a part of probability `outside` is set aside.
@@ -229,19 +272,34 @@ class PrivacyLoss(ABC):
         beyond = shrink * self.delta(t) if t < math.inf else 0.0
         return max(0.0, self.delta(epsilon) - beyond - outside * (1.0 - shrink))
 
-    def divergence(self, f: LossFunction, slope: float = math.inf) -> float:
-        """Return D_f(P || Q) = E_Q[f(P/Q)] for a convex f with f(1) = 0 and slope = lim f(r) / r as r -> inf."""
+    def divergence(self, f: str | LossFunction, slope: float = math.inf) -> float:
+        """Return D_f(P || Q) = E_Q[f(P/Q)] for a name, or a convex f with f(1) = 0 and slope = lim_r->inf f(r) / r.
+
+        Of a named f (`divergences`) it has all its digits where P and Q are nearly alike; of another those of f(r).
+        """
+        if isinstance(f, str):
+            named = divergence_named(f)
+            return self._divergence(named.term, lambda: named.zero, named.slope)
+        return self._divergence(lambda _, r: f(r), lambda: float(f(np.zeros(1))[0]), slope)
+
+    def _divergence(
+        self, term: Callable[[np.ndarray, np.ndarray], np.ndarray], zero: Callable[[], float], slope: float
+    ) -> float:
+        """Return E_Q[term(P/Q - 1, P/Q)], `zero` for what only Q shows and `slope` for what only P does."""
         back = self.reverse()
-        lost = back.infinite * float(f(np.zeros(1))[0]) if back.infinite > 0 else 0.0
+        lost = back.infinite * zero() if back.infinite > 0 else 0.0
         gained = self.infinite * slope if self.infinite > 0 else 0.0
-        return back.expect(lambda t: f(np.exp(-t))) + lost + gained
+        return back.expect(lambda t: term(np.expm1(-t), np.exp(-t))) + lost + gained
 
     def abs_chi(self, alpha: float) -> float:
         """Return (E_Q |P/Q - 1|^alpha)^(1/alpha), alpha >= 1; 2 TV at order 1, sqrt(chi^2) at 2."""
         alpha = order(alpha)
-        far = max(1.0, math.expm1(min(self.highest, 700.0)) if self.highest < math.inf else 1.0)
+        far = max(math.expm1(min(self.highest, 700.0)), -math.expm1(self.lowest), float(self.reverse().infinite > 0))
+        if self.highest == math.inf or far == 0:
+            far = 1.0
         slope = 1.0 / far if alpha == 1 else math.inf
-        return far * self.divergence(lambda r: (np.abs(r - 1.0) / far) ** alpha, slope) ** (1.0 / alpha)
+        powers = self._divergence(lambda t, _: (np.abs(t) / far) ** alpha, lambda: far**-alpha, slope)
+        return far * powers ** (1.0 / alpha)
 
     def total_variation(self) -> float:
         """Return TV(P, Q) = delta(0), in [0, 1]."""
@@ -252,6 +310,12 @@ class PrivacyLoss(ABC):
         from divulge.losses.plots import curves
 
         return curves(self, ax)
+
+
+def _above_tangent(t: np.ndarray) -> np.ndarray:
+    """Return t + e^-t - 1, with e^-t kept in [1/e, e]."""
+    near = np.clip(t, -1.0, 1.0)
+    return exp_term(-near) + (t - near)
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)

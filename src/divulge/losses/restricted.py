@@ -195,5 +195,5 @@ def _dual(r: np.ndarray, p: np.ndarray, q: np.ndarray, phi: np.ndarray, f: Diver
         return math.inf
     shown = q > 0
     beyond = float(r[~shown].sum())
-    spent = q[shown] @ f.f(r[shown] / q[shown])
+    spent = q[shown] @ f.term((r[shown] - q[shown]) / q[shown], r[shown] / q[shown])
     return float(spent) + (beyond * f.slope if beyond > 0 else 0.0) + radius * missed

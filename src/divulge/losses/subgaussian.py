@@ -9,6 +9,7 @@ import numpy as np
 
 from divulge.losses.closed import ExponentialLoss, GaussianLoss
 from divulge.losses.loss import Bracket, PrivacyLoss
+from divulge.measures.convex import exp_term
 
 _TOLERANCE = 1e-9
 _MOST_INTERVALS, _FEW_INTERVALS = 400, 60
@@ -63,17 +64,9 @@ class _Side:
             shift = l * self.top
             grown = shift + math.log(self.loss.expect(lambda t: np.exp(l * self.sign * (t - self.mean) - shift)))
         else:
-            grown = math.log1p(self.loss.expect(lambda t: _beyond_line(l * self.sign * (t - self.mean))))
-        self.at[l] = grown, self._curvature(l, grown) if self.spread < math.inf else 0.0
+            grown = math.log1p(self.loss.expect(lambda t: exp_term(l * self.sign * (t - self.mean))))
+        self.at[l] = grown, self.loss.tilted_variance(self.sign * l) if self.spread < math.inf else 0.0
         return 2 * grown / (l * l)
-
-    def _curvature(self, l: float, grown: float) -> float:
-        """Return the second derivative of K, the variance of the loss tilted by e^(l L), from below."""
-        first, second = (
-            self.loss.expect(lambda t, k=k: np.exp(l * self.sign * (t - self.mean) - grown) * (t - self.mean) ** k)
-            for k in (1, 2)
-        )
-        return max(second * (1 - _ROUNDING) - first * first, 0.0)
 
     @cached_property
     def _slopes(self) -> tuple[float, ...]:
@@ -97,7 +90,7 @@ class _Side:
 
         def weight(t: np.ndarray) -> np.ndarray:
             x = self.sign * (t - self.mean)
-            return np.maximum(2 * _beyond_line(a * x) / (a * a), x * x)
+            return np.maximum(2 * exp_term(a * x) / (a * a), x * x)
 
         return self.loss.expect(weight)
 
@@ -137,10 +130,3 @@ class _Side:
             heapreplace(heap, (-left, a, middle))
             heappush(heap, (-self._under_chord(middle, b), middle, b))
         return Bracket(best, max(best, -heap[0][0], far))
-
-
-def _beyond_line(u: np.ndarray) -> np.ndarray:
-    """Return e^u - 1 - u without cancellation."""
-    with np.errstate(over="ignore"):
-        near = u * u * (0.5 + u * (1 / 6 + u * (1 / 24 + u * (1 / 120 + u / 720))))
-        return np.where(np.abs(u) < 1e-2, near, np.expm1(u) - u)

@@ -283,8 +283,7 @@ def _fixed(removed: PrivacyLoss, added: PrivacyLoss) -> PrivacyLoss:
     middle = int(np.count_nonzero(down))
     p[middle] = q[middle] = max(0.0, 1.0 - float(removed.p_only) - math.fsum(p.tolist()))
     keep = p > 0
-    q_only = max(0.0, 1.0 - math.fsum(q.tolist()))
-    return FixedSizeAtoms(losses[keep], p[keep], q[keep], removed.p_only, q_only, removed.pair, removed=removed)
+    return FixedSizeAtoms(losses[keep], p[keep], q[keep], removed.p_only, added.q_only, removed.pair, removed=removed)
 
 
 @dataclass(frozen=True)

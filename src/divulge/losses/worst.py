@@ -12,8 +12,8 @@ from divulge.losses.neighbors import ordered_pairs
 from divulge.losses.subject import as_subject, privacy_losses
 from divulge.model.channel import Channel
 
-_CLOSE = 1e-12
-"""Pairs whose excess, from plain sums, is this close to the largest are computed again without cancellation."""
+_CLOSE, _ROUNDING = 1e-12, 2e-15
+"""Pairs whose excess, from plain sums, is this close to the largest, as a share or as a number, are computed again."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _worst_rows(channel: Channel, neighbors: Any) -> Callable[[float], Worst]:
         scaled = np.exp(min(epsilon, 700.0)) * floats
         excess = np.concatenate([_excess(floats[i], scaled, others) for i, others in groups])
         largest = float(excess.max())
-        near = np.flatnonzero(excess >= (largest * (1 - _CLOSE) if largest > _CLOSE else 0.0))
+        near = np.flatnonzero(excess >= largest * (1 - _CLOSE) - _ROUNDING)
         return max((full(int(i), int(j), epsilon) for i, j in pairs[near]), key=float)
 
     return find

@@ -35,6 +35,15 @@ def kl_term(t: np.ndarray, u: np.ndarray) -> np.ndarray:
     return out
 
 
+def exp_term(s: np.ndarray) -> np.ndarray:
+    """Return e^s - 1 - s."""
+    series = np.ones_like(s)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k in range(14, 2, -1):
+            series = 1 + s / k * series
+        return np.where(np.abs(s) < 2 * _NEAR, s * s / 2 * series, np.expm1(s) - s)
+
+
 def power_term(t: np.ndarray, u: np.ndarray, a: float) -> np.ndarray:
     """Return u^a - 1 - a t for u = 1 + t >= 0 and a > 0: at least 0 for a > 1, at most 0 for a < 1."""
     logs = log_near(t, u)
