@@ -9,7 +9,7 @@ import flint
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from support import RUNNING_CHANNEL, RUNNING_PRIOR, joints
+from support import RUNNING_CHANNEL, RUNNING_PRIOR, joints, twins
 
 import divulge as dv
 from divulge import exact
@@ -210,3 +210,17 @@ def test_rounding_goes_outward() -> None:
         assert exact.round_up(flint.arb(2) ** 2000) == math.inf
         assert exact.round_down(flint.arb(2) ** 2000) == pytest.approx(1.7976931348623157e308)
         assert exact.round_up(flint.arb(2) ** -2000) == 5e-324
+
+
+NEAR = (dv.PML, dv.PMC, dv.ALIP, dv.LIP, dv.LDP, dv.MaximalLeakage, dv.MaximalCostLeakage, dv.MinEntropyLeakage,
+        dv.MeanPML, dv.MeanPMC, dv.MutualInformation)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NEAR)
+def test_floats_of_rows_nearly_alike_are_measured_like_fractions(kind: Any) -> None:
+    """A logarithm of a ratio near 1 would have three digits here, and could come out below the truth."""
+    for seed in range(6):
+        approximate, exact = twins(np.random.default_rng(seed), 3, 4, 0.0, shift=1 << 8 * (1 + seed % 3))
+        found, wanted = kind.of(approximate), kind.of(exact)
+        for name in kind.bounded():
+            assert float(getattr(found, name)) == pytest.approx(float(getattr(wanted, name)), rel=1e-12, abs=0)

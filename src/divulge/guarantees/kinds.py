@@ -1,5 +1,6 @@
 """The guarantees built on information density and on capacities: what each means and how to measure it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -9,7 +10,11 @@ import numpy as np
 from divulge.guarantees import levels as at
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.levels import Level, Peaks, Witness, rounding
+from divulge.measures.capacity import maximal_cost_leakage, maximal_leakage
 from divulge.measures.columns import extremes
+from divulge.measures.density import ldp, pmc, pml
+from divulge.measures.guessing import min_entropy_leakage
+from divulge.measures.information import mutual_information
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 
@@ -35,7 +40,8 @@ class PML(Guarantee):
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         peaks = at.upper_peaks(subject)
-        return (at.log_of(peaks.ratios[peaks.top()], rounding(*subject.channel.shape), _gain(subject, peaks)),)
+        margin, witness = rounding(*subject.channel.shape), _gain(subject, peaks)
+        return (at.log_of(peaks.ratios[peaks.top()], margin, witness, lambda: pml(subject).max()),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,7 +65,8 @@ class PMC(Guarantee):
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         peaks = at.lower_peaks(subject)
-        return (at.log_of(peaks.ratios[peaks.top()], rounding(*subject.channel.shape), _cost(subject, peaks)),)
+        margin, witness = rounding(*subject.channel.shape), _cost(subject, peaks)
+        return (at.log_of(peaks.ratios[peaks.top()], margin, witness, lambda: pmc(subject).max()),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,7 +137,8 @@ class LDP(Guarantee):
 
     def levels(self, subject: Channel) -> tuple[Level, ...]:
         peaks = at.row_peaks(subject)
-        return (at.log_of(peaks.ratios[peaks.top()], rounding(*subject.shape), _pair(peaks)),)
+        margin, witness = rounding(*subject.shape), _pair(peaks)
+        return (at.log_of(peaks.ratios[peaks.top()], margin, witness, lambda: ldp(subject)),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -292,7 +300,8 @@ class MaximalLeakage(Guarantee):
 
     def levels(self, subject: Channel) -> tuple[Level, ...]:
         ratio = at.total(extremes(subject.matrix).top)
-        return (at.log_of(ratio, rounding(*subject.shape), Witness(adversary=_ONE_TRY)),)
+        witness = Witness(adversary=_ONE_TRY)
+        return (at.log_of(ratio, rounding(*subject.shape), witness, lambda: maximal_leakage(subject)),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -317,7 +326,7 @@ class MaximalCostLeakage(Guarantee):
     def levels(self, subject: Channel) -> tuple[Level, ...]:
         kept = at.total(extremes(subject.matrix).bottom)
         ratio = at.ratios(np.array([1 if isinstance(kept, Fraction) else 1.0], dtype=object), np.array([kept]))[0]
-        return (at.log_of(ratio, rounding(*subject.shape), Witness(adversary="")),)
+        return (at.log_of(ratio, rounding(*subject.shape), Witness(), lambda: maximal_cost_leakage(subject)),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -338,7 +347,8 @@ class MinEntropyLeakage(Guarantee):
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         ratio = at.total(extremes(subject.matrix).top) / subject.p.max()
-        return (at.log_of(ratio, rounding(*subject.channel.shape), Witness(adversary="One guess of the secret.")),)
+        margin, witness = rounding(*subject.channel.shape), Witness(adversary="One guess of the secret.")
+        return (at.log_of(ratio, margin, witness, lambda: min_entropy_leakage(subject)),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -358,7 +368,7 @@ class MeanPML(Guarantee):
     sentence = "The pointwise maximal leakage is at most {epsilon} nats on average over outcomes."
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        return (_mean(subject, at.upper_peaks(subject)),)
+        return (_mean(subject, at.upper_peaks(subject), lambda: pml(subject).mean()),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -378,7 +388,7 @@ class MeanPMC(Guarantee):
     sentence = "The pointwise maximal cost is at most {epsilon} nats on average over outcomes."
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        return (_mean(subject, at.lower_peaks(subject)),)
+        return (_mean(subject, at.lower_peaks(subject), lambda: pmc(subject).mean()),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -400,7 +410,8 @@ class MutualInformation(Guarantee):
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         x, y = np.nonzero((_dense(subject.matrix) > 0).astype(bool))
         weights, lift = _dense(subject.matrix)[x, y].tolist(), subject.lift[x, y].tolist()
-        return (at.mean_of(zip(weights, lift, strict=True), rounding(*subject.channel.shape), Witness()),)
+        terms, margin = zip(weights, lift, strict=True), rounding(*subject.channel.shape)
+        return (at.mean_of(terms, margin, Witness(), lambda: mutual_information(subject)),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -491,11 +502,11 @@ def _pair(peaks: Peaks) -> Witness:
     return Witness(outcome=y, secret=x, other=other, adversary=text)
 
 
-def _mean(joint: Joint, peaks: Peaks) -> Level:
+def _mean(joint: Joint, peaks: Peaks, nats: Callable[[], float]) -> Level:
     i = peaks.top()
     q = joint.outer[joint.occurring].tolist()
     witness = Witness(outcome=peaks.outcomes[i])
-    return at.mean_of(zip(q, peaks.ratios, strict=True), rounding(*joint.channel.shape), witness)
+    return at.mean_of(zip(q, peaks.ratios, strict=True), rounding(*joint.channel.shape), witness, nats)
 
 
 def _tail(joint: Joint, peaks: Peaks, epsilon: Any) -> Level:

@@ -117,13 +117,16 @@ def _in_unit(ball: Callable[[], Any], unit: Unit) -> Any:
     return ball() / LOGARITHMS[unit]()
 
 
-def log_of(ratio: Any, margin: float, witness: Witness) -> Level:
-    """Return the level log `ratio`, for an exact or float ratio; log inf is inf."""
+def log_of(ratio: Any, margin: float, witness: Witness, nats: Callable[[], float] | None = None) -> Level:
+    """Return the level log `ratio`, for an exact or float ratio; log inf is inf.
+
+    The logarithm of a float near 1 has few digits: `nats` measures it with all.
+    """
     if ratio == math.inf:
         return Level(math.inf, None, 0.0, witness)
     if isinstance(ratio, Rational):
         return Level(exact.log(ratio), partial(_log, ratio), 0.0, witness)
-    return Level(max(0.0, math.log(ratio)), None, margin, witness)
+    return Level(max(0.0, math.log(ratio) if nats is None else nats()), None, margin, witness)
 
 
 def ratio_of(ratio: Any, margin: float, witness: Witness) -> Level:
@@ -133,8 +136,11 @@ def ratio_of(ratio: Any, margin: float, witness: Witness) -> Level:
     return Level(float(ratio), None, margin * float(ratio), witness)
 
 
-def mean_of(terms: Iterable[tuple[Any, Any]], margin: float, witness: Witness) -> Level:
-    """Return the level sum of w log r over pairs (w, r), exact or float, w > 0; an infinite r makes it infinite."""
+def mean_of(terms: Iterable[tuple[Any, Any]], margin: float, witness: Witness, nats: Callable[[], float]) -> Level:
+    """Return the level sum of w log r over pairs (w, r), w > 0; an infinite r makes it infinite.
+
+    Of floats `nats` measures it.
+    """
     pairs = [(w, r) for w, r in terms if w != 0]
     if any(r == math.inf for _, r in pairs):
         return Level(math.inf, None, 0.0, witness)
@@ -145,7 +151,7 @@ def mean_of(terms: Iterable[tuple[Any, Any]], margin: float, witness: Witness) -
             return sum((exact.arb(w) * exact.arb(r).log() for w, r in logs), start=exact.arb(0))
 
         return Level(exact.weighted_log_sum(logs), ball, 0.0, witness)
-    return Level(max(0.0, math.fsum(w * math.log(r) for w, r in pairs)), None, margin, witness)
+    return Level(max(0.0, nats()), None, margin, witness)
 
 
 @dataclass(frozen=True)
