@@ -175,3 +175,42 @@ def test_a_guarantee_refuses_what_is_no_level(name: str) -> None:
 def test_the_garbage_test_finds_what_accepts_garbage() -> None:
     assert len(list(cases())) > 100
     assert {"pml", "ldp", "design", "profile"} <= {name for name, _ in cases()}
+
+
+def methods() -> Iterator[tuple[str, Any]]:
+    """Yield every public method of a public class; what is inherited is named by where it is defined."""
+    seen: set[Any] = set()
+    for name in NAMES:
+        thing = getattr(dv, name)
+        for kind in thing.__mro__ if inspect.isclass(thing) else ():
+            for method_name, method in vars(kind).items():
+                callable_ = method.__func__ if isinstance(method, (classmethod, staticmethod)) else method
+                ours = kind.__module__.startswith("divulge") and not method_name.startswith("_")
+                if ours and inspect.isfunction(callable_) and callable_ not in seen:
+                    seen.add(callable_)
+                    yield f"{kind.__name__}.{method_name}", getattr(thing, method_name)
+
+
+def undocumented(function: Any, sections: list[str]) -> list[str]:
+    """Return the sections that the docstring of a function lacks."""
+    text = inspect.getdoc(function) or ""
+    return [section for section in sections if f"{section}\n{'-' * len(section)}\n" not in text]
+
+
+MODULES = {f"mechanisms.{name}": getattr(dv.mechanisms, name) for name in dv.mechanisms.__all__}
+FULL = {name: getattr(dv, name) for name in NAMES if inspect.isfunction(getattr(dv, name))} | MODULES
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_a_function_says_what_goes_in_what_comes_out_and_what_is_refused(name: str) -> None:
+    assert not undocumented(FULL[name], ["Parameters", "Returns", "Raises", "Examples"])
+    told = inspect.getdoc(FULL[name]) or ""
+    described = told.split("Parameters\n----------")[1].split("\nReturns\n-------")[0]
+    names = [p for p in inspect.signature(FULL[name]).parameters if p not in ("unit", "tolerance")]
+    missing = [p for p in names if p not in described]
+    assert not missing, f"the docstring of {name} says nothing of {missing}"
+
+
+@pytest.mark.parametrize(("name", "method"), list(methods()), ids=lambda value: value if isinstance(value, str) else "")
+def test_a_method_is_documented_with_an_example(name: str, method: Any) -> None:
+    assert not undocumented(method, ["Examples"]), f"{name} has no example"

@@ -13,13 +13,24 @@ class DivulgeError(ValueError):
 
     @classmethod
     def of(cls, argument: str, condition: str, where: str, found: str, hint: str = "") -> "DivulgeError":
-        """Build the message "`argument` must {condition}; {where} is {found}." with an optional hint."""
+        """Build the message "`argument` must {condition}; {where} is {found}." with an optional hint.
+
+        Examples
+        --------
+        >>> print(DivulgeError.of("p", "be in [0, 1]", "it", "2", "probabilities are shares."))
+        `p` must be in [0, 1]; it is 2. Hint: probabilities are shares.
+        """
         message = f"`{argument}` must {condition}; {where} is {found}."
         return cls(f"{message} Hint: {hint}" if hint else message)
 
     @classmethod
     def unless(cls, value: object, kinds: type | tuple[type, ...], argument: str, condition: str) -> None:
-        """Raise "`argument` must {condition}; it is a {type}." unless the value is of one of the kinds."""
+        """Raise "`argument` must {condition}; it is a {type}." unless the value is of one of the kinds.
+
+        Examples
+        --------
+        >>> DivulgeError.unless(3, int, "n", "be a whole number")
+        """
         if not isinstance(value, kinds):
             raise cls.of(argument, condition, "it", f"a {type(value).__name__}")
 

@@ -4,6 +4,7 @@ import math
 from itertools import combinations, permutations
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -352,3 +353,35 @@ def test_an_order_is_refused_by_its_name(ask: Any) -> None:
 def test_an_infinite_rho_has_no_xi(rho: float) -> None:
     with pytest.raises(dv.DivulgeError, match="rho"):
         dv.zcdp_xi([[1.0, 0.0], [0.0, 1.0]], rho)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.5, 7.0, 300.0, 1e4, math.inf])
+@pytest.mark.parametrize("seed", range(6))
+def test_abs_chi_of_any_order_meets_its_definition(alpha: float, seed: int) -> None:
+    rows = random_channel(np.random.default_rng(seed), 3, 4).floats.copy()
+    if seed % 2:
+        rows[seed % 3, 0] = 0.0
+        rows /= rows.sum(axis=1, keepdims=True)
+
+    def norm(p: np.ndarray, q: np.ndarray, r: np.ndarray) -> float:
+        if alpha > 1 and ((r == 0) & (p != q)).any():
+            return math.inf
+        seen = [(abs(mp.mpf(a) - mp.mpf(b)), mp.mpf(c)) for a, b, c in zip(p, q, r, strict=True) if a != b]
+        if alpha == math.inf:
+            return float(max(gap / c for gap, c in seen))
+        return float(
+            mp.fsum(gap**alpha * c ** (1 - mp.mpf(alpha)) if c else gap for gap, c in seen) ** (1 / mp.mpf(alpha))
+        )
+
+    pairs = list(permutations(range(3), 2))
+    assert dv.abs_chi(rows, alpha).value == pytest.approx(
+        max(norm(rows[i], rows[j], rows[j]) for i, j in pairs), rel=1e-9
+    )
+    triples = [norm(rows[i], rows[j], rows[k]) for i, j in pairs for k in range(3)]
+    assert dv.ternary_abs_chi(rows, alpha).value == pytest.approx(max(triples), rel=1e-9)
+
+
+def test_abs_chi_of_infinite_order_is_the_largest_distance_of_the_ratio_from_1() -> None:
+    assert dv.abs_chi(dv.GaussianMechanism(1.0), math.inf).value == math.inf
+    assert dv.abs_chi(dv.LaplaceMechanism(1.0), math.inf).value == pytest.approx(math.e - 1)
+    assert dv.abs_chi([[0.5, 0.5], [0.5, 0.5]], math.inf).value == 0.0

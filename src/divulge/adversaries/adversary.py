@@ -107,7 +107,13 @@ class Adversary(Record):
         return self.named(self.rule.action(self.weights(as_prior(prior))[:, 0]))
 
     def named(self, action: Any) -> Any:
-        """Return an action of the rule in terms of labels."""
+        """Return an action of the rule in terms of labels.
+
+        Examples
+        --------
+        >>> Cost.guesswork(["a", "b", "c"]).named((2, 0, 1))
+        ('c', 'a', 'b')
+        """
         if self.actions is not None:
             return self.actions[action]
         if isinstance(self.rule, (Tries, Guesswork)):
@@ -115,7 +121,14 @@ class Adversary(Record):
         return action if isinstance(action, tuple) else plain(action)
 
     def weights(self, prior: Prior) -> np.ndarray:
-        """Return the prior as a column in the order of this adversary's secrets, in the arithmetic of both."""
+        """Return the prior as a column in the order of this adversary's secrets, in the arithmetic of both.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> Cost.zero_one(["b", "a"]).weights(dv.Prior(["1/4", "3/4"], ["a", "b"])).tolist()
+        [[Fraction(3, 4)], [Fraction(1, 4)]]
+        """
         order = _labels.alignment(self.secrets, prior.secrets, "prior", f"the {self._payoff}'s secrets")
         p = prior.probabilities if self.rule.exact else prior.floats
         return (p if order is None else p[order]).reshape(-1, 1)
@@ -209,7 +222,14 @@ class Gain(Adversary):
 
     @classmethod
     def identity(cls, secrets: Any) -> "Gain":
-        """Return the gain of guessing the secret in one try. `secrets`: labels, their number, or a Prior."""
+        """Return the gain of guessing the secret in one try. `secrets`: labels, their number, or a Prior.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.vulnerability(["1/2", "1/3", "1/6"], Gain.identity(3))
+        Fraction(1, 2)
+        """
         letters = _alphabet(secrets)
         return cls._family("identity", letters, letters, Diagonal(exact.as_fractions([1] * len(letters))))
 
@@ -264,7 +284,13 @@ class Gain(Adversary):
 
     @classmethod
     def membership(cls, secrets: Any, members: Iterable[Hashable]) -> "Gain":
-        """Return the gain of telling whether the secret is one of `members`; the actions are True and False."""
+        """Return the gain of telling whether the secret is one of `members`; the actions are True and False.
+
+        Examples
+        --------
+        >>> Gain.membership(["a", "b", "c"], ["a", "b"]).matrix.astype(int).tolist()
+        [[1, 1, 0], [0, 0, 1]]
+        """
         letters, inside = _alphabet(secrets), set(members)
         for member in inside:
             _labels.position(letters, member, "members")
@@ -286,7 +312,13 @@ class Gain(Adversary):
 
     @classmethod
     def threshold(cls, secrets: Any, within: Any, metric: Metric | None = None) -> "Gain":
-        """Return the gain of a guess that counts as right when d(w, x) <= `within`; d is |w - x| by default."""
+        """Return the gain of a guess that counts as right when d(w, x) <= `within`; d is |w - x| by default.
+
+        Examples
+        --------
+        >>> Gain.threshold([0, 1, 4], within=1).matrix.astype(int).tolist()
+        [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+        """
         letters = _alphabet(secrets)
         d = _metric(letters, metric)
         if not within >= 0:
@@ -339,7 +371,14 @@ class Cost(Adversary):
 
     @classmethod
     def zero_one(cls, secrets: Any) -> "Cost":
-        """Return the cost of a wrong guess of the secret: U_c(P) = 1 - max_x P_x."""
+        """Return the cost of a wrong guess of the secret: U_c(P) = 1 - max_x P_x.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.uncertainty(["1/2", "1/3", "1/6"], Cost.zero_one(3))
+        Fraction(1, 2)
+        """
         letters = _alphabet(secrets)
         return cls._family("zero-one", letters, letters, ZeroOne(len(letters)))
 

@@ -115,7 +115,15 @@ class Attack:
         return factor(self.adversary, self.before, self.after)
 
     def log(self, unit: Unit = "nats") -> float:
-        """Return the logarithm of the leakage, in nats."""
+        """Return the logarithm of the leakage, in nats.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> joint = dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> dv.worst_gain(joint).log()  # log 3/2
+        0.4054651081081644
+        """
         return log_of(self.leakage, unit)
 
     def simulate(self, samples: int = 10_000, *, confidence: float = 0.999, rng: Any = None) -> Simulation:

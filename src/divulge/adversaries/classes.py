@@ -35,6 +35,16 @@ def worst_adversary(joint: Any, adversaries: Any, case: Case = "average", *, out
     adversaries : sequence of Gain and Cost, or mapping from name to adversary
     case, outcome : as in `leakage`
 
+    Returns
+    -------
+    Attack
+        Its `leakage` is the largest factor, in [1, +inf] for `case` "average" and "max".
+
+    Raises
+    ------
+    DivulgeError
+        When no adversary is given, or as for `leakage`.
+
     Examples
     --------
     >>> from divulge import Joint
@@ -122,6 +132,12 @@ def worst_prior(
     -------
     WorstPrior
         `leakage` is reached by `prior`, `upper` is never below the supremum. Needs SciPy (extra: science).
+
+    Raises
+    ------
+    DivulgeError
+        When the gain has no matrix over the secrets of the channel, `case` is unknown, or `tolerance` or `steps` are
+        out of range.
 
     Examples
     --------

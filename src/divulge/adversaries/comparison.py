@@ -77,7 +77,15 @@ class Comparison(Record):
     unit: Unit
 
     def safer(self, order: str) -> str:
-        """Return "A", "B", "both" or "neither" for the order "average_case", "max_case", or a measure by name."""
+        """Return "A", "B", "both" or "neither" for the order "average_case", "max_case", or a measure by name.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> found = dv.compare([["1", "0"], ["0", "1"]], [["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> found.safer("bayes_capacity")
+        'B'
+        """
         if order in self.measures:
             left, right = self.measures[order]
             return SAFER[bool(right <= left), bool(left <= right)]
@@ -85,7 +93,15 @@ class Comparison(Record):
         return SAFER[forward.holds, backward.holds]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return verdicts, adversaries and measures as plain data."""
+        """Return verdicts, adversaries and measures as plain data.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> found = dv.compare([["1", "0"], ["0", "1"]], [["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> found.to_dict()["measures"]["bayes_capacity"]
+        {'A': Fraction(2, 1), 'B': Fraction(3, 2), 'safer': 'B'}
+        """
         orders = {"average_case": self.average_case, "max_case": self.max_case}
         return {
             "unit": self.unit,
@@ -165,6 +181,16 @@ def compare(a: Any, b: Any, prior: Any = None, *, unit: Unit = "nats", tolerance
     -------
     Comparison
         Prints as text. Needs SciPy (extra: science).
+
+    Raises
+    ------
+    DivulgeError
+        When a channel is none, the secrets differ, or `tolerance` is negative.
+
+    References
+    ----------
+    Alvim et al., "The Science of Quantitative Information Flow", 2020, chapter 9; Chatzikokolakis, Fernandes,
+    Palamidessi, "Comparing systems: Max-case refinement orders and application to differential privacy", CSF 2019.
 
     Examples
     --------

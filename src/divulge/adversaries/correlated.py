@@ -95,6 +95,11 @@ def dalenius(correlation: Any, channel: Any) -> Dalenius:
     -------
     Dalenius
 
+    Raises
+    ------
+    DivulgeError
+        When `correlation` is no joint distribution, or its outcomes are not the secrets of `channel`.
+
     References
     ----------
     Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative

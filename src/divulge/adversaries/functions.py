@@ -44,6 +44,11 @@ class RandomizedFunction:
         """Return U that is the symbol k with probability 1 - misses_x, else one of 0, ..., k-1, evenly.
 
         A guesser who says k is wrong with probability E[misses(X)].
+
+        Examples
+        --------
+        >>> RandomizedFunction.spread(["1/2", "0"], k=2).kernel.matrix.tolist()[0]
+        [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
         """
         misses = entries(misses, "misses", 1, lambda index: f"entry {index[0]}")
         if k not in range(1, MOST_ENTRIES + 1):

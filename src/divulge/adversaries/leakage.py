@@ -69,6 +69,11 @@ def vulnerability(prior: Any, gain: Any) -> Any:
     DivulgeError
         For a Cost (use `uncertainty`), and when the secrets are not those of the prior.
 
+    References
+    ----------
+    Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
+    information flow", equation (6), arXiv:2210.12916.
+
     Examples
     --------
     >>> vulnerability(["1/4", "1/2", "1/4"], Gain.identity(3))
@@ -84,6 +89,16 @@ def uncertainty(prior: Any, cost: Any) -> Any:
     ----------
     prior : Prior, mapping, or array_like of shape (N,)
     cost : Cost, or matrix of shape (W, N)
+
+    Returns
+    -------
+    Fraction or float
+        At least 0; +inf where every action costs an infinity.
+
+    Raises
+    ------
+    DivulgeError
+        For a Gain (use `vulnerability`), and when the secrets are not those of the prior.
 
     Examples
     --------
@@ -132,6 +147,25 @@ def before_and_after(joint: Any, adversary: Any, case: Case = "average", outcome
 
     After it: on average over the outcome, at the outcome that serves him best (`case="max"`), or at `outcome`.
 
+    Parameters
+    ----------
+    joint, adversary, case, outcome : as in `leakage`
+
+    Returns
+    -------
+    pair of Fractions or floats
+        At least 0, in the unit of the gain or cost.
+
+    Raises
+    ------
+    DivulgeError
+        As for `leakage`.
+
+    References
+    ----------
+    Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
+    information flow", equations (6), (10) and (15), arXiv:2210.12916.
+
     Examples
     --------
     >>> before_and_after([["3/8", "1/8"], ["1/8", "3/8"]], Gain.identity(2))
@@ -178,6 +212,11 @@ def leakage(joint: Any, adversary: Any, case: Case = "average", *, outcome: Hash
         At least 1 for `case` "average" and "max", up to +inf; any number in [0, +inf] at one outcome. 0/0 is 1, a/0
         is +inf.
 
+    Raises
+    ------
+    DivulgeError
+        When the adversary is no Gain or Cost over the secrets of `joint`, `case` is unknown, or `outcome` never occurs.
+
     References
     ----------
     Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
@@ -197,7 +236,24 @@ def leakage(joint: Any, adversary: Any, case: Case = "average", *, outcome: Hash
 def additive_leakage(joint: Any, adversary: Any, case: Case = "average", *, outcome: Hashable = None) -> Any:
     """Return what the release adds to the expected gain, or takes off the expected cost; a Fraction when all is exact.
 
-    The arguments are those of `leakage`.
+    Parameters
+    ----------
+    joint, adversary, case, outcome : as in `leakage`
+
+    Returns
+    -------
+    Fraction or float
+        In the unit of the gain or cost; at least 0 for `case` "average" and "max", of either sign at one outcome.
+
+    Raises
+    ------
+    DivulgeError
+        As for `leakage`.
+
+    References
+    ----------
+    Alvim, Chatzikokolakis, McIver, Morgan, Palamidessi, Smith, "The Science of Quantitative Information Flow", 2020,
+    chapter 5.
 
     Examples
     --------
@@ -214,6 +270,26 @@ def log_leakage(
     joint: Any, adversary: Any, case: Case = "average", *, outcome: Hashable = None, unit: Unit = "nats"
 ) -> float:
     """Return the logarithm of `leakage`, in nats; correctly rounded when all is exact.
+
+    Parameters
+    ----------
+    joint, adversary, case, outcome : as in `leakage`
+    unit : "nats" or "bits"
+
+    Returns
+    -------
+    float
+        In [0, +inf] for `case` "average" and "max"; in [-inf, +inf] at one outcome.
+
+    Raises
+    ------
+    DivulgeError
+        As for `leakage`, or when `unit` is unknown.
+
+    References
+    ----------
+    Fernandes, McIver, Sadeghi, "Explaining epsilon in local differential privacy through the lens of quantitative
+    information flow", equations (10) and (15), arXiv:2210.12916.
 
     Examples
     --------
@@ -245,6 +321,16 @@ def pointwise_leakage(joint: Any, adversary: Any, unit: Unit = "nats") -> Pointw
     -------
     Pointwise
         Values in [-inf, +inf]: an outcome may leave the adversary worse off.
+
+    Raises
+    ------
+    DivulgeError
+        When the adversary is no Gain or Cost over the secrets of `joint`, or `unit` is unknown.
+
+    References
+    ----------
+    Saeidian, Grosse, Sadeghi, Skoglund, Oechtering, "Information Density Bounds for Privacy", Definition 2 and
+    Corollary 1, arXiv:2407.01167.
 
     Examples
     --------

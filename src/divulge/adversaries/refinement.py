@@ -90,6 +90,11 @@ def refinement(riskier: Any, safer: Any, tolerance: float | None = None) -> Refi
     Refinement
         True or false, with the certificate R or the adversary. Needs SciPy (extra: science).
 
+    Raises
+    ------
+    DivulgeError
+        When a channel is none, the secrets differ, or `tolerance` is negative.
+
     References
     ----------
     Alvim, Chatzikokolakis, McIver, Morgan, Palamidessi, Smith, "The Science of Quantitative Information Flow", 2020,
@@ -127,6 +132,11 @@ def max_case_refinement(riskier: Any, safer: Any, tolerance: float | None = None
     Returns
     -------
     Refinement
+
+    Raises
+    ------
+    DivulgeError
+        When a channel is none, the secrets differ, or `tolerance` is negative.
 
     References
     ----------

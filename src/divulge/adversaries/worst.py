@@ -91,6 +91,11 @@ def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -
         `function` is W, `adversary` the cost of guessing it wrong; log(before / after) = pmc(outcome), exactly for an
         exact joint, also when it is infinite.
 
+    Raises
+    ------
+    DivulgeError
+        For an outcome that never occurs, or k below 1.
+
     References
     ----------
     Saeidian, Grosse, Sadeghi, Skoglund, Oechtering, "Information Density Bounds for Privacy", Theorem 1,
@@ -149,6 +154,20 @@ def worst_average(channel: Any) -> Attack:
 
     No average-case adversary, whatever his prior and his gains, gets more out of the channel.
 
+    Parameters
+    ----------
+    channel : Channel, or array_like of shape (N, M)
+
+    Returns
+    -------
+    Attack
+        Its `leakage` is the Bayes capacity, in [1, min(N, M)]; exact for an exact channel.
+
+    Raises
+    ------
+    DivulgeError
+        When `channel` is no channel.
+
     References
     ----------
     Alvim, Chatzikokolakis, McIver, Morgan, Palamidessi, Smith, "The Science of Quantitative Information Flow", 2020,
@@ -200,7 +219,14 @@ class PriorSequence:
         )
 
     def prior(self, n: Any) -> Prior:
-        """Return pi^n, exact for an exact n; n > 1."""
+        """Return pi^n, exact for an exact n; n > 1.
+
+        Examples
+        --------
+        >>> priors = worst_priors([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> priors.prior(100).probabilities.tolist()
+        [Fraction(1, 100), Fraction(99, 100)]
+        """
         size = len(self.channel.secrets)
         if not (n > 1 and n < math.inf):
             raise DivulgeError.of("n", "be greater than 1 and finite", "it", str(n))
@@ -211,11 +237,25 @@ class PriorSequence:
         return Prior([1 - small if x == self.unlikely else others for x in self.channel.secrets], self.channel.secrets)
 
     def leakage(self, n: Any) -> Any:
-        """Return the leakage at `outcome` to the worst gain under pi^n: C_xy / q_y, at most `limit`."""
+        """Return the leakage at `outcome` to the worst gain under pi^n: C_xy / q_y, at most `limit`.
+
+        Examples
+        --------
+        >>> priors = worst_priors([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> priors.leakage(100), priors.limit
+        (Fraction(50, 17), Fraction(3, 1))
+        """
         return self.witness(n).leakage
 
     def witness(self, n: Any) -> Attack:
-        """Return the adversary who attains `leakage(n)`."""
+        """Return the adversary who attains `leakage(n)`.
+
+        Examples
+        --------
+        >>> priors = worst_priors([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> priors.witness(100).leakage
+        Fraction(50, 17)
+        """
         return worst_gain(Joint(self.prior(n), self.channel), self.outcome)
 
 
@@ -229,6 +269,11 @@ def worst_priors(channel: Any) -> PriorSequence:
     Returns
     -------
     PriorSequence
+
+    Raises
+    ------
+    DivulgeError
+        When `channel` is no channel.
 
     References
     ----------

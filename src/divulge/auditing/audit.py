@@ -170,7 +170,15 @@ class Audit(Record):
         return tuple(found)
 
     def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
-        """Return {"rows", "confidence", "measures", "claim", "violated", "witness", ...}; logarithms in `unit`."""
+        """Return {"rows", "confidence", "measures", "claim", "violated", "witness", ...}; logarithms in `unit`.
+
+        Examples
+        --------
+        >>> from divulge import audit
+        >>> found = audit([[900, 100], [100, 900]], secret=None, released=None).to_dict()
+        >>> found['rows'], round(found['measures']['bayes_capacity']['estimate'], 9)
+        (2000, 1.8)
+        """
         scales = {name: nats_per(unit) if found.logarithmic else 1.0 for name, found in self.measures.items()}
 
         def numbers(name: str) -> dict[str, float]:

@@ -89,6 +89,13 @@ def guessability(
     method : "nearest" (majority of the nearest neighbors) or "frequentist" (for outcomes that repeat)
     neighbors : int, optional
         From 1 to the number of training rows; log2 of it when not given.
+    confidence : float in (0, 1)
+        Of the lower bound.
+
+    Returns
+    -------
+    Guessability
+        Probabilities in [0, 1]: an estimate of the accuracy, biased downward, and a lower bound on the best one.
 
     Raises
     ------

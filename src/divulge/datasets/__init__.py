@@ -16,6 +16,23 @@ _SPLITS = ("train", "test")
 def census_path(split: str = "train") -> Path:
     """Return the path of the census table, a Parquet file of 199,523 rows ("train") or 99,762 rows ("test").
 
+    Parameters
+    ----------
+    split : "train" or "test"
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    DivulgeError
+        For a split that does not exist.
+
+    References
+    ----------
+    Census-Income (KDD), UCI Machine Learning Repository.
+
     Examples
     --------
     >>> census_path().name
@@ -36,10 +53,19 @@ def census(columns: str | Sequence[str] | None = None, split: str = "train") -> 
         sex, citizenship, income; all of them when not given. One name gives that column, not a table.
     split : "train" (199,523 rows) or "test" (99,762 rows)
 
+    Returns
+    -------
+    pyarrow Table, or ChunkedArray for one name
+        Needs pyarrow (extra: tables).
+
     Raises
     ------
     DivulgeError
         For a column or split that does not exist.
+
+    References
+    ----------
+    Census-Income (KDD), UCI Machine Learning Repository.
 
     Examples
     --------

@@ -99,6 +99,11 @@ def design(
         channel that gives 0 to what the scores forbid, or that reaches the utility asked for: the message names the
         fewest guarantees that clash, and the least level at which each would do.
 
+    References
+    ----------
+    Grosse, Saeidian, Oechtering, "Extremal Mechanisms for Pointwise Maximal Leakage", arXiv:2310.07381 (closed forms);
+    Kairouz, Oh, Viswanath, "Extremal Mechanisms for Local Differential Privacy", arXiv:1407.1338 (columns at corners).
+
     Examples
     --------
     >>> import divulge as dv

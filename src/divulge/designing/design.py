@@ -132,6 +132,13 @@ class Design(Tabled, Record):
 
         Where outcomes have scores, each outcome of the channel is read as the best of those; None where none fits, or
         where the channel may release what is forbidden. Over a set of priors it is that under the worst of them.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> best = dv.design(["1/2", "1/2"], dv.LDP(1))
+        >>> round(best.utility, 6), best.utility_of([["1/2", "1/2"], ["1/2", "1/2"]])
+        (0.110944, 0.0)
         """
         other = as_channel(channel).aligned(self.prior.secrets)
         if self.forbidden and not self._allows(other):

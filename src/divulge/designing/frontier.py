@@ -195,11 +195,26 @@ class Frontier(Tabled, Record):
         return np.array([d.bound for d in self.designs])
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame: levels down; utility, bound and the utility of each named family across."""
+        """Return a pandas DataFrame: levels down; utility, bound and the utility of each named family across.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> curve = dv.frontier(["1/2", "1/2"], dv.LDP, [1, 2], named=["randomized response"])
+        >>> curve.to_frame().round(4).iloc[0].tolist()
+        [0.1109, 0.1109, 0.1109]
+        """
         return require("pandas", "frames").DataFrame(self._curves(), index=self.epsilons)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the curve, with named mechanisms as points at the level they are measured at; return the axes."""
+        """Draw the curve, with named mechanisms as points at the level they are measured at; return the axes.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.frontier(["1/2", "1/2"], dv.LDP, [1, 2], named=[]).plot().get_xlabel()
+        'local differential privacy (nats)'
+        """
         ax = drawable(ax)
         ax.plot(self.epsilons, self.utilities, color="black", lw=2, label="design (nothing is better)")
         for (name, rows), color, mark in zip(self.named.items(), itertools.cycle(_COLORS), itertools.cycle(_MARKS)):
@@ -249,6 +264,16 @@ def frontier(
     named : names of families, all when not given: "randomized response", "geometric", "exponential",
         "subset selection", "unary encoding", "resample", "optimal disclosure", "watchdog", "subset merging"
     **options : as in `design`
+
+    Returns
+    -------
+    Frontier
+        A Design for each level, and the named mechanisms beside it.
+
+    Raises
+    ------
+    DivulgeError
+        When `kind` has not one parameter, a level is none, or as for `design`.
 
     Examples
     --------

@@ -63,7 +63,14 @@ class Score:
         return -1.0 if self.least else 1.0
 
     def table(self, secrets: Labels, outcomes: Labels | None) -> tuple[np.ndarray, Labels]:
-        """Return (scores to be large, of shape (N, M), labels of the outcomes)."""
+        """Return (scores to be large, of shape (N, M), labels of the outcomes).
+
+        Examples
+        --------
+        >>> hit = Score(lambda secret, outcome: float(secret == outcome), name="hit")
+        >>> hit.table(["a", "b"], None)[0].tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+        """
         if self.about is None:
             return self._entries(secrets, outcomes)
         channel = as_channel(self.about)
@@ -98,7 +105,15 @@ class Score:
         return signed
 
     def value(self, prior: np.ndarray, scores: np.ndarray, channel: np.ndarray) -> float:
-        """Return the utility of a float channel of shape (N, M), from signed scores of the same shape."""
+        """Return the utility of a float channel of shape (N, M), from signed scores of the same shape.
+
+        Examples
+        --------
+        >>> hit = Score(lambda secret, outcome: float(secret == outcome), name="hit")
+        >>> scores, _ = hit.table(["a", "b"], None)
+        >>> hit.value(np.array([0.5, 0.5]), scores, np.array([[0.75, 0.25], [0.25, 0.75]]))
+        0.75
+        """
         each = np.array([math.fsum(row) for row in np.where(channel > 0, scores, 0.0) * channel])
         seen = prior > 0
         return self.sign * (float(each[seen].min()) if self.worst else math.fsum((prior * each)[seen].tolist()))
@@ -107,6 +122,12 @@ class Score:
         """Return the utility of another channel: each of its outcomes is read as the best one; None when it has none.
 
         Under `worst` the outcomes must bear the names of those that are scored.
+
+        Examples
+        --------
+        >>> hit = Score(lambda secret, outcome: float(secret == outcome), name="hit")
+        >>> hit.decided(np.array([0.5, 0.5]), Channel([[0.1, 0.9], [0.9, 0.1]]), ["a", "b"], None)  # 1 is read as a
+        0.9
         """
         scores, names = self.table(secrets, outcomes)
         matrix = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)

@@ -72,6 +72,15 @@ def read_channel(path: PathLike) -> Channel:
     In CSV, Parquet and Arrow the first column holds the secrets and the header the outcomes. JSON is an object with the
     keys "secrets", "outcomes", "matrix". Fractions such as "3/4" make the channel exact.
 
+    Parameters
+    ----------
+    path : str or path, or "-" for standard input
+
+    Returns
+    -------
+    Channel
+        Of shape (N, M).
+
     Raises
     ------
     InputFileError
@@ -98,6 +107,21 @@ def write_channel(channel: Channel, path: PathLike) -> None:
     """Write a channel in the format that the suffix of `path` names; the file appears whole or not at all.
 
     Fractions stay exact in every format. A `.npy` file has no place for labels.
+
+    Parameters
+    ----------
+    channel : Channel
+    path : str or path
+        Its suffix: .csv, .json, .npy, .npz, .parquet or .arrow.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    InputFileError
+        When the suffix is none of these, the place cannot be written, or the format cannot hold the labels.
 
     Examples
     --------
@@ -132,6 +156,11 @@ def read_prior(spec: PathLike, channel: Channel | None = None) -> Prior:
         CSV, Parquet and Arrow files have two columns, secret and probability; JSON is an object from secrets to
         probabilities. "uniform" needs the channel. TABLE:COLUMN counts the values of a column; a secret of the channel
         that never occurs there has probability 0.
+
+    Returns
+    -------
+    Prior
+        Of shape (N,).
 
     Raises
     ------
@@ -175,6 +204,17 @@ def read_joint(path: PathLike, secret: str, released: str) -> Joint:
     """Return the empirical joint of two columns of a table: an estimate (plug-in) from its rows, exact as counts.
 
     The table is a CSV, Parquet or Arrow file and is read row by row. Labels come in their order.
+
+    Parameters
+    ----------
+    path : str or path of a CSV, Parquet or Arrow file
+    secret, released : str
+        Names of two columns.
+
+    Returns
+    -------
+    Joint
+        Of shape (N, M).
 
     Raises
     ------

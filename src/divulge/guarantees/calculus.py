@@ -38,7 +38,14 @@ class Step:
     gives: Guarantee
 
     def to_dict(self, unit: Unit = "nats") -> dict[str, str]:
-        """Return {"theorem", "from", "to", "source"} as text, with logarithmic parameters in `unit`."""
+        """Return {"theorem", "from", "to", "source"} as text, with logarithmic parameters in `unit`.
+
+        Examples
+        --------
+        >>> from divulge import LDP, PML
+        >>> [step.to_dict()["theorem"] for step in LDP(1).implies(PML, p_min="1/2").derivation]
+        ['LDP bounds leakage']
+        """
         given = " and ".join(g.text(unit) for g in self.given) or "the context"
         return {
             "theorem": self.theorem.name,

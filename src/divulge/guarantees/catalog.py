@@ -56,6 +56,21 @@ def kind_named(name: Any) -> type[Guarantee]:
 def parse(text: str) -> Guarantee:
     """Return the guarantee written as kind=value, with `:` between several values; numbers are taken exactly.
 
+    Parameters
+    ----------
+    text : str
+        Such as "pml=0.5"; the names of the kinds and of their parameters are those of `divulge convert --help`.
+
+    Returns
+    -------
+    Guarantee
+        Logarithmic parameters in nats.
+
+    Raises
+    ------
+    DivulgeError
+        When the kind is unknown, or a number is missing, too many, or out of range.
+
     Examples
     --------
     >>> parse("pml=0.5"), parse("alip=0.3:1/2")

@@ -152,7 +152,14 @@ class QuantumRDP(Guarantee):
 
     @classmethod
     def subject(cls, released: Any) -> Any:
-        """Return the states of the secrets."""
+        """Return the states of the secrets.
+
+        Examples
+        --------
+        >>> found = QuantumRDP.subject({"a": [[1.0, 0.0], [0.0, 0.0]], "b": [[0.5, 0.0], [0.0, 0.5]]})
+        >>> list(found)
+        ['a', 'b']
+        """
         return states_of(released)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:

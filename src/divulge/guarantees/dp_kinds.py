@@ -28,7 +28,14 @@ class LossGuarantee(Guarantee):
 
     @classmethod
     def subject(cls, released: Any) -> Any:
-        """Return a channel, or the losses of a named mechanism."""
+        """Return a channel, or the losses of a named mechanism.
+
+        Examples
+        --------
+        >>> from divulge import ADP, LaplaceMechanism
+        >>> [loss.highest for loss in ADP.subject(LaplaceMechanism(2.0))]
+        [0.5]
+        """
         return as_subject(as_joint(released).channel if is_pair(released) else released)
 
 

@@ -97,16 +97,37 @@ class Guarantee(ABC):
 
     @classmethod
     def parameters(cls) -> tuple[str, ...]:
-        """Return the names of the parameters, in order."""
+        """Return the names of the parameters, in order.
+
+        Examples
+        --------
+        >>> from divulge import ALIP
+        >>> ALIP.parameters()
+        ('lower', 'upper')
+        """
         return tuple(f.name for f in fields(cls) if f.name != "derivation")
 
     @classmethod
     def bounded(cls) -> tuple[str, ...]:
-        """Return the names of the parameters that bound something: all but the index."""
+        """Return the names of the parameters that bound something: all but the index.
+
+        Examples
+        --------
+        >>> from divulge import TailPML
+        >>> TailPML.parameters(), TailPML.bounded()  # the threshold epsilon is chosen
+        (('epsilon', 'delta'), ('delta',))
+        """
         return tuple(name for name in cls.parameters() if name not in cls.index)
 
     def values(self) -> dict[str, Any]:
-        """Return {parameter: value}, as given (float or Fraction)."""
+        """Return {parameter: value}, as given (float or Fraction).
+
+        Examples
+        --------
+        >>> from divulge import PML
+        >>> PML("1/4").values(), PML(0.25).values()
+        ({'epsilon': Fraction(1, 4)}, {'epsilon': 0.25})
+        """
         return {name: getattr(self, name) for name in self.parameters()}
 
     @property
@@ -124,11 +145,26 @@ class Guarantee(ABC):
 
     @abstractmethod
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        """Return how much there is of each bounded parameter in a Joint or Channel, in the order of `bounded`."""
+        """Return how much there is of each bounded parameter in a Joint or Channel, in the order of `bounded`.
+
+        Examples
+        --------
+        >>> from divulge import PML
+        >>> joint = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> [round(level.value, 6) for level in PML(1).levels(joint)]  # log 3/2
+        [0.405465]
+        """
 
     @classmethod
     def subject(cls, released: Any) -> Joint | Channel:
-        """Return `released` as the object the kind is a property of."""
+        """Return `released` as the object the kind is a property of.
+
+        Examples
+        --------
+        >>> from divulge import LDP
+        >>> LDP.subject([["3/4", "1/4"], ["1/4", "3/4"]]).shape
+        (2, 2)
+        """
         if cls.about == "joint":
             return as_joint(released)
         return as_channel(as_joint(released) if is_pair(released) else released)
@@ -229,6 +265,12 @@ class Guarantee(ABC):
         """Return the guarantee in nats whose parameters, in `unit`, are these.
 
         Where they are irrational they are rounded up, as for a guarantee that is given, or down for one `to_keep`.
+
+        Examples
+        --------
+        >>> from divulge import PML
+        >>> PML(1).read_in("bits").epsilon  # log 2, rounded up
+        0.6931471805599454
         """
         return self._read_in(unit, self.parameters(), to_keep)
 
@@ -241,7 +283,14 @@ class Guarantee(ABC):
         return [(name, getattr(self, name)) for name in names if PARAMETERS[name].logarithmic]
 
     def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
-        """Return {"kind", parameters as floats}; logarithmic ones in `unit`, rounded up."""
+        """Return {"kind", parameters as floats}; logarithmic ones in `unit`, rounded up.
+
+        Examples
+        --------
+        >>> from divulge import ALIP
+        >>> ALIP(1, "1/2").to_dict()
+        {'kind': 'alip', 'lower': 1.0, 'upper': 0.5}
+        """
         nats_per(unit)
         logarithms = {name: _times(value, unit, -1) for name, value in self._logarithmic(self.parameters())}
         values = {**self.values(), **logarithms}
@@ -251,7 +300,14 @@ class Guarantee(ABC):
         return self.text()
 
     def text(self, unit: Unit = "nats") -> str:
-        """Return the guarantee as it is written on the command line, its logarithmic parameters in `unit`."""
+        """Return the guarantee as it is written on the command line, its logarithmic parameters in `unit`.
+
+        Examples
+        --------
+        >>> from divulge import PML
+        >>> PML("1/4").text(), PML(1).text("bits")
+        ('pml=0.25', 'pml=1.4426950408889636')
+        """
         if unit != "nats":
             return replace(self, **{k: v for k, v in self.to_dict(unit).items() if k != "kind"}).text()
         values = self.values()
@@ -338,7 +394,15 @@ class Verdict:
         return self.level.margin
 
     def to_dict(self) -> dict[str, Any]:
-        """Return {"holds", "guarantee", "measured", "slack", "margin", "witness"} with floats."""
+        """Return {"holds", "guarantee", "measured", "slack", "margin", "witness"} with floats.
+
+        Examples
+        --------
+        >>> from divulge import LDP
+        >>> verdict = LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> verdict.to_dict()["holds"], verdict.to_dict()["measured"]
+        (False, 1.0986122886681098)
+        """
         levels = {name: float(value) for name, value in self.levels.items()}
         return {
             "holds": self.holds,

@@ -46,7 +46,15 @@ class Witness:
     adversary: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the parts that are there, by name."""
+        """Return the parts that are there, by name.
+
+        Examples
+        --------
+        >>> from divulge import LDP
+        >>> verdict = LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> verdict.witness.to_dict()["outcome"]
+        0
+        """
         return {name: value for name, value in vars(self).items() if value is not None}
 
 

@@ -31,6 +31,16 @@ def plot_alip_plane(*points: Any, ax: Any = None, labels: Sequence[str] = (), **
     labels : names of the points
     **context : `prior`, `p_min`, or `n` with `uniform`; taken from the first Joint when absent
 
+    Returns
+    -------
+    matplotlib axes
+        Both in nats. Needs matplotlib (extra: plot).
+
+    Raises
+    ------
+    DivulgeError
+        When a point is neither, or the context has no p_min.
+
     References
     ----------
     "Information Density Bounds for Privacy", Figure 1, arXiv:2407.01167; "Quantifying Privacy via Information
@@ -89,6 +99,16 @@ def plot_implications(ax: Any = None, theorems: Sequence[Theorem] | None = None,
     ax : matplotlib axes, optional
     theorems : rows of the table, all when not given
     **context : `prior`, `p_min`, `n`, `uniform`; all theorems are drawn when it is absent
+
+    Returns
+    -------
+    matplotlib axes
+        Needs matplotlib (extra: plot).
+
+    Raises
+    ------
+    DivulgeError
+        When the context contradicts itself.
 
     Examples
     --------

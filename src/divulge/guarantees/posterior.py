@@ -78,6 +78,11 @@ def posterior_bounds(given: Guarantee | Sequence[Guarantee], before: Any, **cont
     PosteriorBounds
         Rounded outward.
 
+    Raises
+    ------
+    DivulgeError
+        When `before` is not in [0, 1], or nothing follows from the guarantees about PML, PMC or LDP.
+
     References
     ----------
     Saeidian, Cervia, Oechtering, Skoglund, "Rethinking Disclosure Prevention with Pointwise Maximal Leakage",
@@ -143,6 +148,16 @@ def guarantee_for_posterior(kind: Any, before: Any, after: Any) -> Guarantee:
         Its epsilon is rounded down, so that the cap is kept. A cap of 1 and a floor of 0 ask for nothing:
         epsilon is +inf. `posterior_bounds` is the inverse.
 
+    Raises
+    ------
+    DivulgeError
+        When `before` is not in (0, 1), `after` not in [0, 1], the two are equal, or `kind` is none of the three.
+
+    References
+    ----------
+    Saeidian, Cervia, Oechtering, Skoglund, "Rethinking Disclosure Prevention with Pointwise Maximal Leakage",
+    arXiv:2303.07782.
+
     Examples
     --------
     >>> from divulge import LDP, PML
@@ -182,6 +197,20 @@ def can_rule_out(guarantee: Guarantee, probability: Any) -> bool:
     ----------
     guarantee : Guarantee from which a bound on PML or PMC follows without knowledge of the prior
     probability : number in (0, 1]
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    DivulgeError
+        When `probability` is not in (0, 1], or nothing follows from the guarantee about PML or PMC.
+
+    References
+    ----------
+    Saeidian, Cervia, Oechtering, Skoglund, "Rethinking Disclosure Prevention with Pointwise Maximal Leakage",
+    arXiv:2303.07782.
 
     Examples
     --------

@@ -78,6 +78,11 @@ def region_boundaries(prior: Any) -> np.ndarray:
     -------
     float64 array of shape (N,), in nats, rising from 0 to log 1/p_max
 
+    Raises
+    ------
+    DivulgeError
+        When `prior` is no distribution.
+
     References
     ----------
     Grosse, Saeidian, Oechtering, "Extremal Mechanisms for Pointwise Maximal Leakage", Lemma 2, arXiv:2310.07381.
@@ -109,6 +114,15 @@ def privacy_region(of: Any, prior: Any = None) -> Region:
     Region
         Boundaries are compared exactly with the bound on PML that the guarantee implies. A guarantee with a finite
         bound on PMC lies in region 0.
+
+    Raises
+    ------
+    DivulgeError
+        When `of` is neither, a guarantee comes without a prior, or none follows from it about PML.
+
+    References
+    ----------
+    Grosse, Saeidian, Oechtering, "Extremal Mechanisms for Pointwise Maximal Leakage", arXiv:2310.07381.
 
     Examples
     --------
@@ -156,6 +170,15 @@ def decisive_bound(alip: ALIP, **context: Any) -> str:
     ----------
     alip : ALIP
     **context : `prior`, `p_min`, or `n` with `uniform`
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    DivulgeError
+        When `alip` is no ALIP guarantee, or the context has no p_min.
 
     References
     ----------

@@ -135,7 +135,15 @@ class Composition:
         return Bracket(found.lower / nats_per(unit), found.upper / nats_per(unit))
 
     def worst_pair(self, delta: float) -> tuple[Hashable, Hashable]:
-        """Return the ordered pair of neighbors with the largest epsilon at `delta`."""
+        """Return the ordered pair of neighbors with the largest epsilon at `delta`.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> rows = [["1/2", "1/2"], ["1/2", "1/2"], ["1/10", "9/10"]]
+        >>> dv.compose((rows, 2)).worst_pair(0.0)
+        (0, 2)
+        """
         return self.directions[self._epsilon_and_pair(delta)[1]].pair
 
     def _epsilon_and_pair(self, delta: float) -> tuple[Bracket, int]:
@@ -242,7 +250,14 @@ class Composition:
         return min(all_rate, supremum(curve, per_order(0.0)) + others)
 
     def mean(self, unit: Unit = "nats") -> float:
-        """Return the expected privacy loss, KL(P || Q) of the composition: the sum over the releases."""
+        """Return the expected privacy loss, KL(P || Q) of the composition: the sum over the releases.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.compose((dv.GaussianMechanism(2.0), 100)).mean()  # k / (2 sigma^2)
+        12.5
+        """
         return self.renyi(1.0, unit)
 
     @property
@@ -256,15 +271,36 @@ class Composition:
         return max(_infinite(direction.parts).upper for direction in self.directions)
 
     def roughly(self, tolerance: float) -> "Composition":
-        """Return the same composition with another width to aim at."""
+        """Return the same composition with another width to aim at.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.compose(dv.LaplaceMechanism(1.0)).roughly(1e-3).tolerance
+        0.001
+        """
         return replace(self, tolerance=tolerance)
 
     def then(self, *releases: Any) -> "Composition":
-        """Return the composition of these releases with more."""
+        """Return the composition of these releases with more.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.compose(dv.LaplaceMechanism(1.0)).then((dv.LaplaceMechanism(2.0), 2)).pure_epsilon
+        2.0
+        """
         return compose(*self.releases, *releases, tolerance=self.tolerance)
 
     def times(self, count: int) -> "Composition":
-        """Return the composition of `count` copies of these releases."""
+        """Return the composition of `count` copies of these releases.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.compose(dv.LaplaceMechanism(1.0)).times(10).pure_epsilon
+        10.0
+        """
         return compose(*((subject, count * each) for subject, each in self.releases), tolerance=self.tolerance)
 
     def group(self, size: int) -> "Composition":
@@ -285,7 +321,14 @@ class Composition:
         return compose(*scaled, tolerance=self.tolerance)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the bracket on delta(epsilon) over epsilon and return the matplotlib axes (extra: plot)."""
+        """Draw the bracket on delta(epsilon) over epsilon and return the matplotlib axes (extra: plot).
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.compose((dv.GaussianMechanism(10.0), 100)).plot().get_xlabel()
+        'epsilon [nats]'
+        """
         from divulge.losses.plots import composed
 
         return composed(self, ax)

@@ -294,11 +294,27 @@ class SampledLeakage(Record):
         )
 
     def mean(self) -> float:
-        """Return the estimate of the expected leakage."""
+        """Return the estimate of the expected leakage.
+
+        Examples
+        --------
+        >>> coin = [[0.75, 0.25], [0.25, 0.75]]
+        >>> found = sampled_leakage([0.5, 0.5], (coin, 20), rng=0, samples=1000)
+        >>> 0 <= found.mean() <= math.log(2)
+        True
+        """
         return float(self.values.mean())
 
     def mean_bounds(self) -> Bracket:
-        """Return confidence bounds on the expected leakage (empirical Bernstein, Maurer and Pontil)."""
+        """Return confidence bounds on the expected leakage (empirical Bernstein, Maurer and Pontil).
+
+        Examples
+        --------
+        >>> coin = [[0.75, 0.25], [0.25, 0.75]]
+        >>> found = sampled_leakage([0.5, 0.5], (coin, 20), rng=0, samples=1000)
+        >>> found.mean_bounds().lower <= found.mean() <= found.mean_bounds().upper
+        True
+        """
         n, log = len(self.values), math.log(4 / (1 - self.confidence))
         if math.isinf(self.top):
             return Bracket(0.0, math.inf)
@@ -306,11 +322,27 @@ class SampledLeakage(Record):
         return Bracket(max(0.0, self.mean() - spread), min(self.top, self.mean() + spread))
 
     def tail(self, threshold: float) -> float:
-        """Return the estimate of P(leakage > threshold)."""
+        """Return the estimate of P(leakage > threshold).
+
+        Examples
+        --------
+        >>> coin = [[0.75, 0.25], [0.25, 0.75]]
+        >>> found = sampled_leakage([0.5, 0.5], (coin, 20), rng=0, samples=1000)
+        >>> found.tail(math.log(2))  # the largest value there can be
+        0.0
+        """
         return float((self.values > threshold).mean())
 
     def tail_bounds(self, threshold: float) -> Bracket:
-        """Return exact binomial confidence bounds on P(leakage > threshold) (Clopper and Pearson)."""
+        """Return exact binomial confidence bounds on P(leakage > threshold) (Clopper and Pearson).
+
+        Examples
+        --------
+        >>> coin = [[0.75, 0.25], [0.25, 0.75]]
+        >>> found = sampled_leakage([0.5, 0.5], (coin, 20), rng=0, samples=1000)
+        >>> found.tail_bounds(math.log(2)).upper < 0.01
+        True
+        """
         from scipy.stats import beta
 
         if not threshold == threshold:
@@ -524,11 +556,25 @@ class Growth(Tabled, Record):
         return "E[pml | X = x] in nats after so many releases", (self.counts.tolist(), self.secrets, self.by_secret)
 
     def mean(self) -> np.ndarray:
-        """Return E[pml] for every count, shape (K,); its limit is the entropy of the secret when all rows differ."""
+        """Return E[pml] for every count, shape (K,); its limit is the entropy of the secret when all rows differ.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.leakage_growth(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]], [1, 10]).mean().round(6).tolist()
+        [0.405465, 0.632051]
+        """
         return self.by_secret @ self.probabilities
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw E[pml | X = x] over the number of releases, with -log P_x, and return the axes (extra: plot)."""
+        """Draw E[pml | X = x] over the number of releases, with -log P_x, and return the axes (extra: plot).
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.leakage_growth(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]], [1, 10]).plot().get_xlabel()
+        'releases about the same secret'
+        """
         from divulge.losses.plots import growth
 
         return growth(self, ax)

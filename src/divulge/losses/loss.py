@@ -108,27 +108,69 @@ class PrivacyLoss(ABC):
 
     @abstractmethod
     def reverse(self) -> "PrivacyLoss":
-        """Return the loss of the pair (Q, P)."""
+        """Return the loss of the pair (Q, P).
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.reverse().pair
+        (1, 0)
+        """
 
     @abstractmethod
     def tail(self, threshold: Any) -> Any:
-        """Return P(L > threshold) under P, infinite losses included; the shape of `threshold`."""
+        """Return P(L > threshold) under P, infinite losses included; the shape of `threshold`.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.tail(0.0), loss.tail([-2.0, 2.0]).tolist()
+        (0.75, [1.0, 0.0])
+        """
 
     @abstractmethod
     def tail_under_q(self, threshold: Any) -> Any:
-        """Return Q(L > threshold), the same event under Q."""
+        """Return Q(L > threshold), the same event under Q.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.tail_under_q(0.0)
+        0.25
+        """
 
     @abstractmethod
     def delta(self, epsilon: Any) -> Any:
-        """Return delta(epsilon) = sup_S P(S) - e^epsilon Q(S) = E_P[(1 - e^(epsilon - L))_+], for any real epsilon."""
+        """Return delta(epsilon) = sup_S P(S) - e^epsilon Q(S) = E_P[(1 - e^(epsilon - L))_+], for any real epsilon.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.delta(0.0), loss.delta(2.0)
+        (0.5, 0.0)
+        """
 
     @abstractmethod
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
-        """Return E_P[f(L); L < inf] for a vectorized f, smooth except at `kinks` and 0."""
+        """Return E_P[f(L); L < inf] for a vectorized f, smooth except at `kinks` and 0.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.expect(np.exp), 12)  # 3/4 times 3 + 1/4 times 1/3
+        2.333333333333
+        """
 
     @abstractmethod
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Return `size` draws of L under P (for experiments; not for releasing anything)."""
+        """Return `size` draws of L under P (for experiments; not for releasing anything).
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> bool((abs(loss.sample(5, np.random.default_rng(0))) == loss.highest).all())
+        True
+        """
 
     @property
     def attained(self) -> "PrivacyLoss":
@@ -154,7 +196,14 @@ class PrivacyLoss(ABC):
         return AtomicLoss.of_rows(first, second, pair)
 
     def cdf(self, threshold: Any) -> Any:
-        """Return P(L <= threshold) under P."""
+        """Return P(L <= threshold) under P.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.cdf(0.0)
+        0.25
+        """
         t = numbers(threshold, "threshold")
         return like(1.0 - np.asarray(self.tail(t)), t)
 
@@ -162,6 +211,12 @@ class PrivacyLoss(ABC):
         """Return the least epsilon >= 0 with delta(epsilon) <= delta, rounded up; +inf when there is none.
 
         The twin of `delta`: `delta(epsilon(d)) <= d` always holds.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.epsilon(0.0), loss.epsilon(0.5)
+        (1.0986122886681098, 0.0)
         """
         d = probabilities(delta, "delta")
         found = [self._epsilon(float(v)) for v in d.ravel()]
@@ -175,7 +230,14 @@ class PrivacyLoss(ABC):
         return least(lambda e: self.delta(e) <= delta, self.highest)
 
     def quantile(self, delta: Any) -> Any:
-        """Return the least epsilon >= 0 with P(L > epsilon) <= delta, rounded up; the twin of `tail`."""
+        """Return the least epsilon >= 0 with P(L > epsilon) <= delta, rounded up; the twin of `tail`.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.quantile(0.0), loss.quantile(0.75)
+        (1.0986122886681098, 0.0)
+        """
         d = probabilities(delta, "delta")
         found = [self._quantile(float(v)) for v in d.ravel()]
         return like(np.array(found).reshape(d.shape), d)
@@ -193,6 +255,12 @@ class PrivacyLoss(ABC):
         Since E_P[1 - e^-L] = P(L < inf) - Q(L > -inf), it is E_P[L + e^-L - 1] + Q(L = -inf), terms of one sign, so
         that no digit cancels where P and Q are nearly alike. e^-L is kept in [1/e, e], and what that leaves out of Q is
         delta(1) of the reverse pair less delta(1) / e.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.mean(), 12)  # log(3) / 2
+        0.549306144334
         """
         if self.infinite > 0:
             return math.inf
@@ -200,13 +268,27 @@ class PrivacyLoss(ABC):
         return max(0.0, inside + self.reverse().delta(1.0) - self.delta(1.0) / math.e)
 
     def moment(self, order: int) -> float:
-        """Return E_P[L^order]; +inf when L is infinite with positive probability."""
+        """Return E_P[L^order]; +inf when L is infinite with positive probability.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.moment(2), 12)  # log(3)^2
+        1.206948960813
+        """
         if self.infinite > 0 and order > 0:
             return math.inf
         return self.mean() if order == 1 else self.expect(lambda t: t**order)
 
     def variance(self) -> float:
-        """Return the variance of L under P; +inf when L is infinite with positive probability."""
+        """Return the variance of L under P; +inf when L is infinite with positive probability.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.variance(), 12)  # 3/4 log(3)^2
+        0.905211720609
+        """
         if self.infinite > 0:
             return math.inf
         mean = self.mean()
@@ -216,6 +298,12 @@ class PrivacyLoss(ABC):
         """Return D_alpha(P || Q) = log E_P[e^((alpha - 1) L)] / (alpha - 1) in nats, for alpha in [1, +inf].
 
         Order 1 is the mean, order +inf the largest loss.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.renyi(math.inf), round(loss.renyi(2.0), 12)  # log 3, log 7/3
+        (1.0986122886681098, 0.847297860387)
         """
         alpha = order(alpha)
         if self.infinite > 0:
@@ -263,6 +351,12 @@ class PrivacyLoss(ABC):
 
         The part with the largest losses is, down to t = quantile(outside); an outcome may be set aside in part. What is
         left is delta(epsilon) - e^(epsilon - t) delta(t) - outside (1 - e^(epsilon - t)).
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.relaxed(0.0, 0.0), loss.relaxed(0.0, 0.75)
+        (0.5, 0.0)
         """
         probabilities(outside, "outside")
         if self.tail(epsilon) <= outside:
@@ -276,6 +370,12 @@ class PrivacyLoss(ABC):
         """Return D_f(P || Q) = E_Q[f(P/Q)] for a name, or a convex f with f(1) = 0 and slope = lim_r->inf f(r) / r.
 
         Of a named f (`divergences`) it has all its digits where P and Q are nearly alike; of another those of f(r).
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.divergence(lambda r: (r - 1) ** 2), 12)  # chi^2, 1/4 times 4 + 3/4 times 4/9
+        1.333333333333
         """
         if isinstance(f, str):
             named = divergence_named(f)
@@ -292,21 +392,45 @@ class PrivacyLoss(ABC):
         return back.expect(lambda t: term(np.expm1(-t), np.exp(-t))) + lost + gained
 
     def abs_chi(self, alpha: float) -> float:
-        """Return (E_Q |P/Q - 1|^alpha)^(1/alpha), alpha >= 1; 2 TV at order 1, sqrt(chi^2) at 2."""
+        """Return (E_Q |P/Q - 1|^alpha)^(1/alpha), alpha >= 1; 2 TV at order 1, sqrt(chi^2) at 2.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.abs_chi(1)
+        1.0
+        """
         alpha = order(alpha)
         far = max(math.expm1(min(self.highest, 700.0)), -math.expm1(self.lowest), float(self.reverse().infinite > 0))
+        if alpha == math.inf:
+            return math.inf if self.infinite > 0 or self.highest == math.inf else far
         if self.highest == math.inf or far == 0:
             far = 1.0
         slope = 1.0 / far if alpha == 1 else math.inf
-        powers = self._divergence(lambda t, _: (np.abs(t) / far) ** alpha, lambda: far**-alpha, slope)
+        with np.errstate(over="ignore"):
+            powers = self._divergence(lambda t, _: (np.abs(t) / far) ** alpha, lambda: far**-alpha, slope)
         return far * powers ** (1.0 / alpha)
 
     def total_variation(self) -> float:
-        """Return TV(P, Q) = delta(0), in [0, 1]."""
+        """Return TV(P, Q) = delta(0), in [0, 1].
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.total_variation()
+        0.5
+        """
         return self.delta(0.0)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw delta(epsilon) and P(L > epsilon) over epsilon and return the matplotlib axes (extra: plot)."""
+        """Draw delta(epsilon) and P(L > epsilon) over epsilon and return the matplotlib axes (extra: plot).
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.plot().get_xlabel()
+        'epsilon [nats]'
+        """
         from divulge.losses.plots import curves
 
         return curves(self, ax)

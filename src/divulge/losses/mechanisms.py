@@ -32,7 +32,14 @@ class Mechanism(Protocol):
     """What has dominating losses."""
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
-        """Return the losses of a dominating set of ordered pairs."""
+        """Return the privacy losses, in nats, of a dominating set of ordered pairs; both orders, where they differ.
+
+        Examples
+        --------
+        >>> from divulge import LaplaceMechanism
+        >>> [loss.highest for loss in LaplaceMechanism(scale=2.0).losses()]
+        [0.5]
+        """
         ...
 
 
@@ -50,7 +57,7 @@ def _whole(least: int, most: float = math.inf, **values: int) -> None:
 
 
 @dataclass(frozen=True)
-class GaussianMechanism:
+class GaussianMechanism(Mechanism):
     """Adds N(0, sigma^2) to a query of L2 sensitivity `sensitivity`.
 
     Examples
@@ -71,7 +78,7 @@ class GaussianMechanism:
 
 
 @dataclass(frozen=True)
-class LaplaceMechanism:
+class LaplaceMechanism(Mechanism):
     """Adds Laplace noise of scale b (standard deviation sqrt(2) b) to a query of L1 sensitivity `sensitivity`.
 
     Examples
@@ -92,7 +99,7 @@ class LaplaceMechanism:
 
 
 @dataclass(frozen=True)
-class DiscreteLaplaceMechanism:
+class DiscreteLaplaceMechanism(Mechanism):
     """Adds an integer k with probability proportional to e^(-|k| / scale) to an integer query (geometric noise).
 
     Examples
@@ -119,7 +126,7 @@ class DiscreteLaplaceMechanism:
 
 
 @dataclass(frozen=True)
-class DiscreteGaussianMechanism:
+class DiscreteGaussianMechanism(Mechanism):
     """Adds an integer k with probability proportional to e^(-k^2 / (2 sigma^2)) to an integer query.
 
     References
@@ -154,7 +161,7 @@ class DiscreteGaussianMechanism:
 
 
 @dataclass(frozen=True)
-class RandomizedResponse:
+class RandomizedResponse(Mechanism):
     """Reports the true one of `categories` answers with odds e^epsilon against each other one.
 
     Examples
@@ -181,7 +188,7 @@ class RandomizedResponse:
 
 
 @dataclass(frozen=True)
-class ExponentialMechanism:
+class ExponentialMechanism(Mechanism):
     """Chooses an answer with probability proportional to e^(epsilon u / (2 s)), u a utility of sensitivity s.
 
     Examples
@@ -201,7 +208,7 @@ class ExponentialMechanism:
 
 
 @dataclass(frozen=True)
-class DistributionPair:
+class DistributionPair(Mechanism):
     """Draws from `p` on one data set and from `q` on its neighbor: any two continuous scipy.stats distributions.
 
     Examples

@@ -9,10 +9,11 @@ from divulge.errors import DivulgeError
 from divulge.losses.atoms import AtomicLoss
 from divulge.losses.closed import GaussianLoss
 from divulge.losses.loss import PrivacyLoss
+from divulge.losses.mechanisms import Mechanism
 
 
 @dataclass(frozen=True)
-class AdpRelease:
+class AdpRelease(Mechanism):
     """A release that is (epsilon, delta)-differentially private.
 
     With probability delta it tells everything, else it is randomized response: this pair dominates every other.
@@ -49,7 +50,7 @@ class AdpRelease:
 
 
 @dataclass(frozen=True)
-class ZcdpRelease:
+class ZcdpRelease(Mechanism):
     """A release that is rho-zCDP: D_alpha <= rho alpha for every alpha > 1.
 
     No one pair dominates every other; bounds from above come from the Renyi curve, bounds from below from the Gaussian

@@ -59,6 +59,7 @@ def capacity_bounded(
     features : array_like of shape (M, K), a row of K numbers for each outcome
     divergence : "kl", "chi2", "hellinger" or "js"; see `divulge.losses.divergences`
     radius : positive, +inf for the whole span
+    neighbors : which secrets are neighbors (default: all pairs); see `privacy_losses`
     unit : of "kl" and "js"; the others have none
 
     Returns

@@ -287,7 +287,7 @@ def _fixed(removed: PrivacyLoss, added: PrivacyLoss) -> PrivacyLoss:
 
 
 @dataclass(frozen=True)
-class PoissonSampled:
+class PoissonSampled(Mechanism):
     """A mechanism on a Poisson sample: every record takes part with probability `rate`; one is added or removed.
 
     Examples
@@ -315,7 +315,7 @@ class PoissonSampled:
 
 
 @dataclass(frozen=True)
-class FixedSizeSampled:
+class FixedSizeSampled(Mechanism):
     """A mechanism on `sample` of `population` records drawn without replacement; one record is replaced by another.
 
     `mechanism` is taken for the same relation: its sensitivity is that to replacing a record. The loss joins two pairs

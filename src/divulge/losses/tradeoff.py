@@ -47,7 +47,13 @@ class TradeOff(Record):
         return like(np.interp(a, self.alpha, self.beta), a)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw beta over alpha, beside 1 - alpha (nothing can be told), and return the axes (extra: plot)."""
+        """Draw beta over alpha, beside 1 - alpha (nothing can be told), and return the axes (extra: plot).
+
+        Examples
+        --------
+        >>> trade_off([["3/4", "1/4"], ["1/4", "3/4"]]).plot().get_xlabel()
+        'P rejected when it is true'
+        """
         ax = drawable(ax)
         ax.plot(self.alpha, self.beta)
         ax.plot([0, 1], [1, 0], linestyle=":")

@@ -347,7 +347,8 @@ def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
     Parameters
     ----------
     channel : Channel or array_like of shape (N, M)
-    alpha : order >= 1
+    alpha : float in [1, +inf], the order
+    neighbors : which secrets are neighbors (default: all pairs); see `privacy_losses`
 
     Returns
     -------
@@ -377,14 +378,20 @@ def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
     best, triple = -math.inf, (0, 0, 0)
     with np.errstate(divide="ignore", over="ignore"):
         logs = np.log(rows)
-        shares = (1.0 - alpha) * logs if alpha > 1 else np.zeros_like(logs)
         for i, j in pairs[pairs[:, 0] <= pairs[:, 1]].tolist():
             third, apart = np.flatnonzero(adjacent[i] & adjacent[j]), np.flatnonzero(rows[i] != rows[j])
-            gaps = alpha * np.log(np.abs(rows[i] - rows[j])[apart])
-            values = np.logaddexp.reduce(gaps + shares[np.ix_(third, apart)], axis=1)
+            values = _log_norms(np.log(np.abs(rows[i] - rows[j])[apart]), logs[np.ix_(third, apart)], alpha)
             if values.max() > best:
                 best, triple = float(values.max()), (i, j, int(third[values.argmax()]))
-        return Worst(float(np.exp(best / alpha)), tuple(channel.secrets[k] for k in triple))
+        return Worst(float(np.exp(best)), tuple(channel.secrets[k] for k in triple))
+
+
+def _log_norms(gaps: np.ndarray, logs: np.ndarray, alpha: float) -> np.ndarray:
+    """Return log (E_R (gap / R)^alpha)^(1/alpha) for every row of `logs` = log R, from the logarithms of the gaps."""
+    if alpha == math.inf:
+        return (gaps - logs).max(axis=1, initial=-math.inf)
+    shares = (1.0 - alpha) * logs if alpha > 1 else np.zeros_like(logs)
+    return np.logaddexp.reduce(alpha * gaps + shares, axis=1) / alpha
 
 
 def total_variation(subject: Any, neighbors: Any = None) -> Worst:

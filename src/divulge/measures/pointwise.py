@@ -47,30 +47,82 @@ class Pointwise(Tabled, Record):
     secrets: tuple[Hashable, ...] | None = None
     unit: str = "nats"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", np.asarray(self.values, dtype=np.float64))
+        object.__setattr__(self, "probabilities", np.asarray(self.probabilities, dtype=np.float64))
+
     def max(self) -> float:
-        """Return the largest value: the guarantee that holds whatever is seen."""
+        """Return the largest value: the guarantee that holds whatever is seen.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> joint = dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> dv.pml(joint).max()  # log 3/2
+        0.4054651081081644
+        """
         return float(self.values.max())
 
     def min(self) -> float:
-        """Return the smallest value over outcomes that occur."""
+        """Return the smallest value over outcomes that occur.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak.min()
+        0.25
+        """
         return float(self.values.min())
 
     def argmax(self) -> Hashable:
-        """Return the outcome with the largest value."""
+        """Return the outcome with the largest value.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak.argmax()
+        'rare'
+        """
         return self.outcomes[int(self.values.argmax())]
 
     def mean(self) -> float:
-        """Return the expected value under q."""
+        """Return the expected value under q.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> round(leak.mean(), 12)  # 0.2 + 0.8 / 4
+        0.4
+        """
         return self.moment(1)
 
     def moment(self, order: float) -> float:
-        """Return E[value ** order]; +inf when an outcome that occurs has an infinite value."""
+        """Return E[value ** order]; +inf when an outcome that occurs has an infinite value.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> round(leak.moment(2), 12)  # 0.2 + 0.8 / 16
+        0.25
+        """
         if np.isinf(self.values).any() and order > 0:
             return math.inf
         return float(math.fsum((self.probabilities * self.values**order).tolist()))
 
     def variance(self) -> float:
-        """Return the variance under q; +inf when an outcome that occurs has an infinite value."""
+        """Return the variance under q; +inf when an outcome that occurs has an infinite value.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> round(leak.variance(), 12)  # 0.25 - 0.4^2
+        0.09
+        """
         if np.isinf(self.values).any():
             return math.inf
         return float(self.probabilities @ (self.values - self.mean()) ** 2)
@@ -79,13 +131,28 @@ class Pointwise(Tabled, Record):
         """Return P(value > threshold) under q.
 
         This is the raw tail: merging rare outcomes afterwards can raise it. `tail_envelope` cannot be raised.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak.tail(0.5)
+        0.2
         """
         if not threshold == threshold:
             raise DivulgeError.of("threshold", "be a number", "it", "NaN")
         return float(min(1.0, math.fsum(self.probabilities[self.values > threshold].tolist())))
 
     def cdf(self, threshold: float) -> float:
-        """Return P(value <= threshold) under q."""
+        """Return P(value <= threshold) under q.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak.cdf(0.5)
+        0.8
+        """
         if not threshold == threshold:
             raise DivulgeError.of("threshold", "be a number", "it", "NaN")
         return float(min(1.0, math.fsum(self.probabilities[self.values <= threshold].tolist())))
@@ -94,6 +161,13 @@ class Pointwise(Tabled, Record):
         """Return (epsilon, delta) for each value, rising, shape (K, 2): value <= epsilon but with probability delta.
 
         The raw tail: `tail_envelope` is what survives post-processing.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak.pairs().tolist()
+        [[0.25, 0.2], [1.0, 0.0]]
         """
         taken, at = np.unique(self.values, return_inverse=True)
         masses = np.bincount(at, self.probabilities, minlength=len(taken))
@@ -101,7 +175,15 @@ class Pointwise(Tabled, Record):
         return np.column_stack([taken, np.minimum(above, 1.0)])
 
     def epsilon(self, delta: float) -> float:
-        """Return the least epsilon >= 0 with P(value > epsilon) <= delta, for delta in [0, 1]: the twin of `tail`."""
+        """Return the least epsilon >= 0 with P(value > epsilon) <= delta, for delta in [0, 1]: the twin of `tail`.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak.epsilon(0.2), leak.epsilon(0.1)
+        (0.25, 1.0)
+        """
         if not 0 <= delta <= 1:
             raise DivulgeError.of("delta", "be in [0, 1]", "it", str(delta))
         taken, above = self.pairs().T
@@ -109,7 +191,15 @@ class Pointwise(Tabled, Record):
         return next(v for v in enough if self.tail(v) <= delta)
 
     def quantile(self, p: float) -> float:
-        """Return the smallest v with P(value <= v) >= p, for p in [0, 1]."""
+        """Return the smallest v with P(value <= v) >= p, for p in [0, 1].
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak.quantile(0.8), leak.quantile(0.9)
+        (0.25, 1.0)
+        """
         if not 0 <= p <= 1:
             raise DivulgeError.of("p", "be in [0, 1]", "it", str(p))
         order = np.argsort(self.values, kind="stable")
@@ -118,7 +208,14 @@ class Pointwise(Tabled, Record):
         return float(self.values[order[min(i, len(order) - 1)]])
 
     def to(self, unit: Unit) -> "Pointwise":
-        """Return the same variable in `unit`."""
+        """Return the same variable in `unit`.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.pml(dv.Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]])).to("bits").max()
+        1.0
+        """
         if self.unit == unit:
             return self
         if not self.unit:
@@ -127,11 +224,27 @@ class Pointwise(Tabled, Record):
         return Pointwise(self.name, values, self.probabilities, self.outcomes, self.secrets, unit)
 
     def to_dict(self) -> dict[Hashable, float]:
-        """Return {outcome: value}."""
+        """Return {outcome: value}.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak.to_dict()
+        {'rare': 1.0, 'usual': 0.25}
+        """
         return dict(zip(self.outcomes, self.values.tolist(), strict=True))
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one row an outcome: probability, value, and the secret that attains it."""
+        """Return a pandas DataFrame with one row an outcome: probability, value, and the secret that attains it.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> list(leak.to_frame().columns)
+        ['probability', 'pml', 'secret']
+        """
         pd = require("pandas", "frames")
 
         columns: dict[str, Any] = {"probability": self.probabilities, self.name: self.values}
@@ -140,7 +253,15 @@ class Pointwise(Tabled, Record):
         return pd.DataFrame(columns, index=pd.Index(list(self.outcomes), name="outcome", tupleize_cols=False))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw P(value > t) over t on matplotlib axes and return them (extra: plot)."""
+        """Draw P(value > t) over t on matplotlib axes and return them (extra: plot).
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak.plot().get_xlabel()
+        't [nats]'
+        """
         from divulge.measures.plots import pointwise
 
         return pointwise(self, ax)

@@ -100,6 +100,12 @@ class Profile(Tabled, Record):
 
         Keys: secrets, outcomes, unit, channel; with a prior also joint and by_outcome (a list, outcomes that occur).
         +inf is `math.inf`, ratios are floats.
+
+        Examples
+        --------
+        >>> leak = profile([["3/4", "1/4"], ["1/4", "3/4"]]).to_dict(unit="bits")
+        >>> leak["unit"], leak["channel"]["bayes_capacity"]
+        ('bits', 1.5)
         """
         unit = self.unit if unit is None else unit
         scale = nats_per(self.unit) / nats_per(unit)
@@ -126,7 +132,15 @@ class Profile(Tabled, Record):
         return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one row an outcome (with a prior), or one row a measure (without)."""
+        """Return a pandas DataFrame with one row an outcome (with a prior), or one row a measure (without).
+
+        Examples
+        --------
+        >>> from divulge import Joint
+        >>> frame = profile(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).to_frame()
+        >>> list(frame.columns)
+        ['probability', 'pml', 'pmc', 'pml_secret', 'pmc_secret']
+        """
         pd = require("pandas", "frames")
 
         named = self.to_dict()

@@ -52,11 +52,25 @@ class Robust(Record):
     unit: str
 
     def max(self) -> float:
-        """Return the largest value over outcomes and priors."""
+        """Return the largest value over outcomes and priors.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/4", "3/4"]]).max()  # log 2
+        0.6931471805599453
+        """
         return float(self.values.max())
 
     def argmax(self) -> Hashable:
-        """Return the outcome with the largest value."""
+        """Return the outcome with the largest value.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/2", "1/2"]]).argmax()
+        1
+        """
         return self.outcomes[int(self.values.argmax())]
 
     @property
@@ -65,7 +79,15 @@ class Robust(Record):
         return self.priors[int(self.values.argmax())]
 
     def to_dict(self) -> dict[Hashable, float]:
-        """Return {outcome: value}."""
+        """Return {outcome: value}.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> found = dv.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/4", "3/4"]]).to_dict()
+        >>> {outcome: round(value, 6) for outcome, value in found.items()}
+        {0: 0.693147, 1: 0.693147}
+        """
         return dict(zip(self.outcomes, self.values.tolist(), strict=True))
 
     def __repr__(self) -> str:
@@ -95,24 +117,62 @@ class PriorSet(Record, ABC):
         return known
 
     def pml(self, channel: Any, unit: Unit = "nats") -> Robust:
-        """Return sup over the set of max_x log C_xy / q_y for each outcome, in nats, in [0, +inf]."""
+        """Return sup over the set of max_x log C_xy / q_y for each outcome, in nats, in [0, +inf].
+
+        Examples
+        --------
+        >>> from divulge import L1Ball
+        >>> coin = [["3/4", "1/4"], ["1/4", "3/4"]]
+        >>> L1Ball(["1/2", "1/2"], "1/4").pml(coin).max()  # log (3/4) / (7/16), at the prior (3/8, 5/8)
+        0.538996500732687
+        """
         return _worst("pml", self, channel, unit, leaking=True)
 
     def pmc(self, channel: Any, unit: Unit = "nats") -> Robust:
-        """Return sup over the set of max_x log q_y / C_xy for each outcome, in nats, in [0, +inf]."""
+        """Return sup over the set of max_x log q_y / C_xy for each outcome, in nats, in [0, +inf].
+
+        Examples
+        --------
+        >>> from divulge import L1Ball
+        >>> coin = [["3/4", "1/4"], ["1/4", "3/4"]]
+        >>> L1Ball(["1/2", "1/2"], "1/4").pmc(coin).max()  # log (9/16) / (1/4), at the prior (5/8, 3/8)
+        0.8109302162163288
+        """
         return _worst("pmc", self, channel, unit, leaking=False)
 
     def lift(self, channel: Any) -> Any:
-        """Return sup over the set of the lift, a ratio in [1, +inf]; a Fraction for an exact set and channel."""
+        """Return sup over the set of the lift, a ratio in [1, +inf]; a Fraction for an exact set and channel.
+
+        Examples
+        --------
+        >>> from divulge import L1Ball
+        >>> L1Ball(["1/2", "1/2"], "1/4").lift([["3/4", "1/4"], ["1/4", "3/4"]])  # (3/4) / (7/16)
+        Fraction(12, 7)
+        """
         worst = _extremes(self, channel, leaking=True)
         return math.inf if (worst.below == 0).any() else plain((worst.above / worst.below).max())
 
     def alip(self, channel: Any, unit: Unit = "nats") -> Alip:
-        """Return the least (lower, upper) with -lower <= i(x; y) <= upper under every prior of the set."""
+        """Return the least (lower, upper) with -lower <= i(x; y) <= upper under every prior of the set.
+
+        Examples
+        --------
+        >>> from divulge import L1Ball
+        >>> found = L1Ball(["1/2", "1/2"], "1/4").alip([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> round(found.lower, 6), round(found.upper, 6)  # log 9/4, log 12/7
+        (0.81093, 0.538997)
+        """
         return Alip(self.pmc(channel, unit).max(), self.pml(channel, unit).max())
 
     def lip(self, channel: Any, unit: Unit = "nats") -> float:
-        """Return sup over the set of max |i(x; y)|."""
+        """Return sup over the set of max |i(x; y)|.
+
+        Examples
+        --------
+        >>> from divulge import L1Ball
+        >>> round(L1Ball(["1/2", "1/2"], "1/4").lip([["3/4", "1/4"], ["1/4", "3/4"]]), 6)  # log 9/4
+        0.81093
+        """
         both = self.alip(channel, unit)
         return max(both.lower, both.upper)
 
@@ -196,11 +256,23 @@ class LowerBounded(PriorSet):
         object.__setattr__(self, "least_probability", bound)
 
     def possible(self) -> np.ndarray:
-        """Return that every secret is possible."""
+        """Return that every secret is possible.
+
+        Examples
+        --------
+        >>> LowerBounded(3, 0.1).possible().tolist()
+        [True, True, True]
+        """
         return np.ones(len(self.secrets), dtype=bool)
 
     def least(self, values: np.ndarray) -> np.ndarray:
-        """Return the bound everywhere and what is left on the smallest value."""
+        """Return the bound everywhere and what is left on the smallest value.
+
+        Examples
+        --------
+        >>> LowerBounded(3, 0.1).least(np.array([3.0, 1.0, 2.0])).round(9).tolist()
+        [0.1, 0.8, 0.1]
+        """
         n, c = len(self.secrets), self.least_probability
         prior = np.full(n, c, dtype=float if isinstance(c, float) else object)
         prior[int(np.argmin(values))] = type(c)(max(Fraction(c), 1 - (n - 1) * Fraction(c)))
@@ -257,11 +329,23 @@ class L1Ball(PriorSet):
         return cls(center, min(weissman, mcdiarmid, 2.0) * (1 + 1e-12))
 
     def possible(self) -> np.ndarray:
-        """Return which secrets some prior of the ball allows: all, unless the radius is 0."""
+        """Return which secrets some prior of the ball allows: all, unless the radius is 0.
+
+        Examples
+        --------
+        >>> L1Ball(["1/2", "1/2"], "1/4").possible().tolist()
+        [True, True]
+        """
         return np.asarray(self.center.support) | bool(self.radius > 0)
 
     def least(self, values: np.ndarray) -> np.ndarray:
-        """Return the center after radius/2 moved from the largest values to the smallest."""
+        """Return the center after radius/2 moved from the largest values to the smallest.
+
+        Examples
+        --------
+        >>> L1Ball([0.5, 0.5], 0.25).least(np.array([2.0, 1.0])).tolist()
+        [0.375, 0.625]
+        """
         prior, worth = exact.as_fractions(self.center.probabilities), values.tolist()
         lowest = int(np.argmin(values))
         budget = min(Fraction(self.radius) / 2, sum(prior) - prior[lowest])
@@ -310,7 +394,13 @@ class Polytope(PriorSet):
         self.least(np.zeros(a.shape[1]))
 
     def least(self, values: np.ndarray) -> np.ndarray:
-        """Return a prior of the set with the least mean of `values`, a vertex."""
+        """Return a prior of the set with the least mean of `values`, a vertex.
+
+        Examples
+        --------
+        >>> Polytope([[1, -1, 0]], [0]).least(np.array([1.0, 2.0, 3.0])).astype(float).round(9).tolist()  # P_0 <= P_1
+        [0.5, 0.5, 0.0]
+        """
         n, sharp = len(self.secrets), exact.is_exact(self.matrix)
         cost = exact.as_fractions(values)
         cost = cost - min(cost.tolist())
@@ -334,7 +424,13 @@ class Polytope(PriorSet):
         return np.vstack([rows * signs[:, None], last]), exact.as_fractions([*(self.bounds * signs).tolist(), 1])
 
     def possible(self) -> np.ndarray:
-        """Return which secrets some prior of the polytope allows, beyond what rounding allows of a float one."""
+        """Return which secrets some prior of the polytope allows, beyond what rounding allows of a float one.
+
+        Examples
+        --------
+        >>> Polytope([[1, 0, 0]], [0]).possible().tolist()  # P_0 <= 0
+        [False, True, True]
+        """
         return self._allowed(0.0 if exact.is_exact(self.matrix) else 1e-12)
 
 

@@ -130,12 +130,26 @@ class Channel(Tabled):
         return self.matrix if self.sparse else floats_of(self.matrix)
 
     def column(self, outcome: Hashable) -> np.ndarray:
-        """Return P(outcome | x) for every x, shape (N,)."""
+        """Return P(outcome | x) for every x, shape (N,).
+
+        Examples
+        --------
+        >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["sick", "well"], ["yes", "no"])
+        >>> coin.column("yes").tolist()
+        [Fraction(3, 4), Fraction(1, 4)]
+        """
         j = _labels.position(self.outcomes, outcome, "outcome")
         return self.matrix[:, [j]].toarray().ravel() if self.sparse else self.matrix[:, j]
 
     def row(self, secret: Hashable) -> np.ndarray:
-        """Return P(y | secret) for every y, shape (M,)."""
+        """Return P(y | secret) for every y, shape (M,).
+
+        Examples
+        --------
+        >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["sick", "well"], ["yes", "no"])
+        >>> coin.row("sick").tolist()
+        [Fraction(3, 4), Fraction(1, 4)]
+        """
         i = _labels.position(self.secrets, secret, "secret")
         return self.matrix[[i]].toarray().ravel() if self.sparse else self.matrix[i]
 
@@ -165,7 +179,13 @@ class Channel(Tabled):
         return Channel(self.matrix if order is None else self.matrix[order], named, self.outcomes)
 
     def then(self, post: Any) -> "Channel":
-        """Return this channel followed by `post`, a channel from its outcomes (post-processing): the product C R."""
+        """Return this channel followed by `post`, a channel from its outcomes (post-processing): the product C R.
+
+        Examples
+        --------
+        >>> Channel([["3/4", "1/4"], ["1/4", "3/4"]]).then([["1", "0"], ["1/2", "1/2"]]).row(0).tolist()
+        [Fraction(7, 8), Fraction(1, 8)]
+        """
         after = post if isinstance(post, Channel) else Channel(post)
         order = _labels.alignment(self.outcomes, after.secrets, "post", "this channel's outcomes")
         right = after.matrix if order is None else after.matrix[order]
@@ -179,7 +199,15 @@ class Channel(Tabled):
         return Channel(other).then(self)
 
     def alongside(self, other: Any) -> "Channel":
-        """Return both releases about one secret, drawn independently: outcomes are pairs, P(y, z | x) = C_xy D_xz."""
+        """Return both releases about one secret, drawn independently: outcomes are pairs, P(y, z | x) = C_xy D_xz.
+
+        Examples
+        --------
+        >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["sick", "well"], ["yes", "no"])
+        >>> both = coin.alongside(coin)
+        >>> both.outcomes, [str(entry) for entry in both.row("sick")]
+        ((('yes', 'yes'), ('yes', 'no'), ('no', 'yes'), ('no', 'no')), ['9/16', '3/16', '3/16', '1/16'])
+        """
         second = other if isinstance(other, Channel) else Channel(other)
         second = second.aligned(self.secrets, "other", "this channel's secrets")
         left, right = _dense(self.matrix), _dense(second.matrix)
@@ -187,18 +215,39 @@ class Channel(Tabled):
         return Channel(pairs, second.secrets, _pairs(self.outcomes, second.outcomes))
 
     def product(self, other: Any) -> "Channel":
-        """Return the two mechanisms on two independent secrets: secrets and outcomes are pairs (Kronecker product)."""
+        """Return the two mechanisms on two independent secrets: secrets and outcomes are pairs (Kronecker product).
+
+        Examples
+        --------
+        >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["sick", "well"], ["yes", "no"])
+        >>> coin.product(coin).shape, coin.product(coin).row(("sick", "well")).tolist()
+        ((4, 4), [Fraction(3, 16), Fraction(9, 16), Fraction(1, 16), Fraction(3, 16)])
+        """
         second = other if isinstance(other, Channel) else Channel(other)
         left, right = _dense(self.matrix), _dense(second.matrix)
         pairs = (left[:, None, :, None] * right[None, :, None, :]).reshape(len(left) * len(right), -1)
         return Channel(pairs, _pairs(self.secrets, second.secrets), _pairs(self.outcomes, second.outcomes))
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame: index = secrets, columns = outcomes."""
+        """Return a pandas DataFrame: index = secrets, columns = outcomes.
+
+        Examples
+        --------
+        >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["sick", "well"], ["yes", "no"])
+        >>> coin.to_frame().loc["sick", "yes"]
+        Fraction(3, 4)
+        """
         return labelled_frame(_dense(self.matrix), self.secrets, self.outcomes)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return {"secrets", "outcomes", "matrix"} as lists; exact entries become text such as "3/4"."""
+        """Return {"secrets", "outcomes", "matrix"} as lists; exact entries become text such as "3/4".
+
+        Examples
+        --------
+        >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["sick", "well"], ["yes", "no"])
+        >>> coin.to_dict()["matrix"]
+        [['3/4', '1/4'], ['1/4', '3/4']]
+        """
         rows = [[str(v) for v in row] if self.exact else row.tolist() for row in _dense(self.matrix)]
         return {"secrets": list(self.secrets), "outcomes": list(self.outcomes), "matrix": rows}
 

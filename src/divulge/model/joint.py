@@ -54,6 +54,11 @@ class Joint(Tabled):
         """Return the joint with the probabilities `p_xy`, shape (N, M), summing to 1 within 1e-9.
 
         A secret of probability 0 has no row of its own; it is given the distribution of the outcome.
+
+        Examples
+        --------
+        >>> Joint.from_matrix([["3/8", "1/8"], ["1/8", "3/8"]]).c.tolist()[0]
+        [Fraction(3, 4), Fraction(1, 4)]
         """
         if isinstance(p_xy, Joint):
             return p_xy
@@ -184,7 +189,14 @@ class Joint(Tabled):
             return frozen(np.where(np.abs(excess) < 0.5, np.log1p(excess), np.log(self.lift)))
 
     def posterior(self, outcome: Hashable) -> Prior:
-        """Return the adversary's knowledge after seeing `outcome`, as a Prior."""
+        """Return the adversary's knowledge after seeing `outcome`, as a Prior.
+
+        Examples
+        --------
+        >>> joint = Joint({"sick": "1/4", "well": "3/4"}, [["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> joint.posterior(0).to_dict()
+        {'sick': Fraction(1, 2), 'well': Fraction(1, 2)}
+        """
         j = position(self.outcomes, outcome, "outcome")
         if not self.outer[j] > 0:
             raise DivulgeError.of(
@@ -194,7 +206,13 @@ class Joint(Tabled):
         return Prior(self.p * (column if self.exact else exact.as_floats(column)) / self.outer[j], self.secrets)
 
     def to_frame(self) -> Any:
-        """Return P(x, y) as a pandas DataFrame: index = secrets, columns = outcomes."""
+        """Return P(x, y) as a pandas DataFrame: index = secrets, columns = outcomes.
+
+        Examples
+        --------
+        >>> Joint({"sick": "1/4", "well": "3/4"}, [["3/4", "1/4"], ["1/4", "3/4"]]).to_frame().loc["sick", 0]
+        Fraction(3, 16)
+        """
         m = self.matrix.toarray() if is_sparse(self.matrix) else self.matrix
         return labelled_frame(m, self.secrets, self.outcomes)
 

@@ -51,6 +51,16 @@ def randomized_response(secrets: Secrets, epsilon: float | None = None, *, ratio
     epsilon : float in [0, +inf], in nats
     ratio : Fraction, int or text, in place of epsilon: the exact e^epsilon
 
+    Returns
+    -------
+    Channel
+        Of shape (N, N); its ldp is epsilon. Exact with `ratio`.
+
+    Raises
+    ------
+    DivulgeError
+        When not just one of `epsilon` and `ratio` is given, or it is out of range.
+
     References
     ----------
     Kairouz, Bonawitz, Ramage, "Discrete distribution estimation under local privacy", 2016.
@@ -80,6 +90,16 @@ def geometric(secrets: Secrets, epsilon: float | None = None, *, ratio: Any = No
     epsilon : float in [0, +inf], in nats, for secrets one step apart
     ratio : Fraction, int or text, in place of epsilon: the exact e^epsilon
 
+    Returns
+    -------
+    Channel
+        Of shape (N, N); exact with `ratio`.
+
+    Raises
+    ------
+    DivulgeError
+        When not just one of `epsilon` and `ratio` is given, or it is out of range.
+
     References
     ----------
     Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms", 2009, arXiv:0811.2841.
@@ -95,6 +115,16 @@ def geometric(secrets: Secrets, epsilon: float | None = None, *, ratio: Any = No
 
 def geometric_rows(n: int, a: Any) -> np.ndarray:
     """Return the matrix of the truncated geometric mechanism with ratio a <= 1, shape (N, N); far entries may vanish.
+
+    Parameters
+    ----------
+    n : int
+    a : number in [0, 1]; e^-epsilon
+
+    Returns
+    -------
+    array of shape (n, n)
+        Fractions for a Fraction, else float64.
 
     Examples
     --------
@@ -127,6 +157,19 @@ def exponential(
         must be rational up to a factor common to its row.
     sensitivity : number > 0, optional
         By how much a score can change between secrets; max_y (max_x u_xy - min_x u_xy) when not given.
+    secrets, outcomes : labels, optional
+        0, 1, ... when not given.
+
+    Returns
+    -------
+    Channel
+        Of shape (N, M), epsilon-LDP. Exact with `ratio`.
+
+    Raises
+    ------
+    DivulgeError
+        When not just one of `epsilon` and `ratio` is given, or it is out of range, or scores are not finite or beyond
+        `sensitivity`.
 
     References
     ----------
@@ -156,6 +199,16 @@ def exponential(
 def exponential_weights(steps: np.ndarray, rate: float) -> np.ndarray:
     """Return exp(-rate steps) for steps >= 0; an infinite rate leaves those of step 0.
 
+    Parameters
+    ----------
+    steps : float64 array of any shape, at least 0
+    rate : float in [0, +inf]
+
+    Returns
+    -------
+    float64 array of that shape
+        In [0, 1].
+
     Examples
     --------
     >>> exponential_weights(np.array([0.0, 1.0]), math.inf).tolist()
@@ -172,6 +225,23 @@ def subset_selection(
 
     P(S | x) proportional to e^epsilon if x in S, else 1; outcomes are tuples of labels, shape (N, N choose size).
     The default size is the whole number nearest to N / (e^epsilon + 1), at least 1.
+
+    Parameters
+    ----------
+    secrets : int, labels or Prior
+    epsilon : float in [0, +inf], in nats
+    ratio : Fraction, int or text, in place of epsilon: the exact e^epsilon
+    size : int in [1, N], optional
+
+    Returns
+    -------
+    Channel
+        Of shape (N, N choose size), epsilon-LDP. Exact with `ratio`.
+
+    Raises
+    ------
+    DivulgeError
+        When not just one of `epsilon` and `ratio` is given, or it is out of range, or `size` is none of 1 to N.
 
     References
     ----------
@@ -206,6 +276,22 @@ def extremal(prior: Any, epsilon: float | None = None, *, ratio: Any = None) -> 
     C_ij = 1 - e^epsilon (1 - P_i) for i = j, else e^epsilon P_j, shape (N, N); optimal for convex utilities under
     epsilon-PML. Needs e^epsilon <= 1 / (1 - p_min). Exact for an exact prior and ratio.
 
+    Parameters
+    ----------
+    prior : Prior, or what converts to one, of N secrets
+    epsilon : float in [0, log 1/(1 - p_min)], in nats
+    ratio : Fraction, int or text, in place of epsilon: the exact e^epsilon
+
+    Returns
+    -------
+    Channel
+        Of shape (N, N); exact for an exact prior and `ratio`.
+
+    Raises
+    ------
+    DivulgeError
+        When not just one of `epsilon` and `ratio` is given, or it is out of range.
+
     References
     ----------
     Grosse, Saeidian, Oechtering, "Extremal mechanisms for pointwise maximal leakage", 2024, arXiv:2310.07381.
@@ -235,6 +321,21 @@ def resample(prior: Any, keep: Any) -> Channel:
 
     C_xy = keep 1{x = y} + (1 - keep) P_y, shape (N, N); q = P.
 
+    Parameters
+    ----------
+    prior : Prior, or what converts to one, of N secrets
+    keep : number in [0, 1]; exact where it is a Fraction, int or text
+
+    Returns
+    -------
+    Channel
+        Of shape (N, N); exact when both are.
+
+    Raises
+    ------
+    DivulgeError
+        When `prior` is no distribution, or `keep` is not in [0, 1].
+
     Examples
     --------
     >>> resample(["1/4", "3/4"], keep="1/2").matrix.tolist()[0]
@@ -249,6 +350,22 @@ def resample(prior: Any, keep: Any) -> Channel:
 
 def erasure(secrets: Secrets, probability: Any, erased: Hashable = "erased") -> Channel:
     r"""Return the channel that releases x, or with `probability` only that it was erased; shape (N, N + 1).
+
+    Parameters
+    ----------
+    secrets : int, labels or Prior
+    probability : number in [0, 1]; exact where it is a Fraction, int or text
+    erased : label
+
+    Returns
+    -------
+    Channel
+        Of shape (N, N + 1); the last outcome is `erased`.
+
+    Raises
+    ------
+    DivulgeError
+        When `probability` is not in [0, 1], or `erased` is a secret.
 
     Examples
     --------
@@ -265,6 +382,21 @@ def erasure(secrets: Secrets, probability: Any, erased: Hashable = "erased") -> 
 def symmetric(secrets: Secrets, error: Any) -> Channel:
     r"""Return the symmetric channel: wrong with probability `error`, all wrong values equally likely; shape (N, N).
 
+    Parameters
+    ----------
+    secrets : int, labels or Prior
+    error : number in [0, 1]; exact where it is a Fraction, int or text
+
+    Returns
+    -------
+    Channel
+        Of shape (N, N); exact where `error` is.
+
+    Raises
+    ------
+    DivulgeError
+        When `error` is not in [0, 1].
+
     Examples
     --------
     >>> symmetric(3, "1/2").matrix.tolist()[0]
@@ -280,6 +412,20 @@ def symmetric(secrets: Secrets, error: Any) -> Channel:
 def identity(secrets: Secrets) -> Channel:
     """Return the channel that releases the secret itself, exact, shape (N, N).
 
+    Parameters
+    ----------
+    secrets : int, labels or Prior
+
+    Returns
+    -------
+    Channel
+        Of shape (N, N); exact.
+
+    Raises
+    ------
+    LabelError
+        When `secrets` are no labels.
+
     Examples
     --------
     >>> identity(2).matrix.tolist()
@@ -290,6 +436,21 @@ def identity(secrets: Secrets) -> Channel:
 
 def constant(secrets: Secrets, outcome: Hashable = "released") -> Channel:
     """Return the channel that says the same whatever the secret is, exact, shape (N, 1).
+
+    Parameters
+    ----------
+    secrets : int, labels or Prior
+    outcome : label
+
+    Returns
+    -------
+    Channel
+        Of shape (N, 1); exact.
+
+    Raises
+    ------
+    LabelError
+        When `secrets` or `outcome` are no labels.
 
     Examples
     --------
@@ -308,6 +469,24 @@ def random(
     rng: Any = None,
 ) -> Channel:
     """Return a random channel: rows are independent Dirichlet draws (1: uniform on the simplex), shape (N, M).
+
+    Parameters
+    ----------
+    secrets : int, labels or Prior
+    outcomes : int or labels
+    concentration : float > 0
+        The parameter of the Dirichlet distribution; small ones make rows uneven.
+    rng : numpy Generator or seed, optional
+
+    Returns
+    -------
+    Channel
+        Of shape (N, M), float64.
+
+    Raises
+    ------
+    DivulgeError
+        When `concentration` is not positive, or labels are none.
 
     Examples
     --------

@@ -157,18 +157,36 @@ class Prior(Tabled):
         return np.array(self.probabilities, dtype=dtype) if copy or dtype else self.probabilities
 
     def to_dict(self) -> dict[Hashable, Any]:
-        """Return {secret: probability}."""
+        """Return {secret: probability}.
+
+        Examples
+        --------
+        >>> Prior(["1/4", "3/4"], ["a", "b"]).to_dict()
+        {'a': Fraction(1, 4), 'b': Fraction(3, 4)}
+        """
         return dict(zip(self.secrets, self.probabilities.tolist(), strict=True))
 
     def aligned(self, secrets: Labels, other: str = "the channel") -> "Prior":
-        """Return this prior in the order of `secrets`, under their names; LabelError when the letters differ."""
+        """Return this prior in the order of `secrets`, under their names; LabelError when the letters differ.
+
+        Examples
+        --------
+        >>> Prior(["1/4", "3/4"], ["a", "b"]).aligned(["b", "a"]).to_dict()
+        {'b': Fraction(3, 4), 'a': Fraction(1, 4)}
+        """
         order = _labels.alignment(secrets, self.secrets, "prior", other)
         if order is not None:
             return Prior(self.probabilities[order], secrets)
         return self if _labels.same(self.secrets, secrets) else self.renamed(secrets)
 
     def renamed(self, secrets: Iterable[Hashable]) -> "Prior":
-        """Return the same probabilities under other labels."""
+        """Return the same probabilities under other labels.
+
+        Examples
+        --------
+        >>> Prior(["1/4", "3/4"]).renamed(["a", "b"]).to_dict()
+        {'a': Fraction(1, 4), 'b': Fraction(3, 4)}
+        """
         return Prior(self.probabilities, secrets)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -160,7 +160,14 @@ class NoiseMechanism:
         return float(value[0]) if np.ndim(y) == 0 else value.reshape(np.shape(y))
 
     def points(self, y: Any) -> np.ndarray:
-        """Return the outcomes as a flat array, checked: finite, and on the lattice of lattice noise."""
+        """Return the outcomes as a flat array, checked: finite, and on the lattice of lattice noise.
+
+        Examples
+        --------
+        >>> m = NoiseMechanism("laplace", "rademacher()", scale=1.0)
+        >>> m.points([0, 1]).tolist()
+        [0.0, 1.0]
+        """
         try:
             points = np.atleast_1d(np.asarray(y, dtype=np.float64))
         except (TypeError, ValueError):
@@ -392,7 +399,14 @@ class NoiseMechanism:
         return [(float(e), self.tail(float(e), side, unit).value) for e in np.atleast_1d(epsilons)]
 
     def binned(self, outcome_edges: Any, secret_edges: Any = None) -> Joint:
-        """Return the finite joint of (bin of the secret, bin of the outcome); see `divulge.noise.binning.binned`."""
+        """Return the finite joint of (bin of the secret, bin of the outcome); see `divulge.noise.binning.binned`.
+
+        Examples
+        --------
+        >>> m = NoiseMechanism("laplace", "rademacher()", scale=1.0)
+        >>> m.binned([-1.0, 0.0, 1.0]).channel.shape  # two bins and what lies beyond on either side
+        (2, 4)
+        """
         from divulge.noise.binning import binned
 
         return binned(self, outcome_edges, secret_edges)
@@ -403,6 +417,12 @@ class NoiseMechanism:
         With |X - E X| <= B and a = |y - E X| B / s^2, pmc(y) <= a^2/2 + a + B^2/(2 s^2), and Y is sub-Gaussian with
         variance proxy s^2 + B^2; so the tail is at most 2 exp(-t^2 / 2(s^2 + B^2)) at the t where that bound reaches
         epsilon. `tail(epsilon, "pmc")` is the exact value beside it.
+
+        Examples
+        --------
+        >>> m = NoiseMechanism("gaussian", "rademacher()", scale=1.0)
+        >>> m.tail(5.0, "pmc").value < m.sub_gaussian_tail(5.0) < 1
+        True
         """
         if not epsilon >= 0:
             raise DivulgeError.of("epsilon", "be at least 0", "it", str(epsilon))
@@ -421,6 +441,12 @@ class NoiseMechanism:
 
         With outcomes `at` also "points"; with `epsilons` (in `unit`) also "tail", delta = P(pml > epsilon). Errors that
         are not `certified` are estimates.
+
+        Examples
+        --------
+        >>> m = NoiseMechanism("laplace", "rademacher()", scale=1.0)
+        >>> round(m.to_dict(at=[0.0])["pml"]["value"], 6)  # log sup f(y | x) / f(y) = log 2 / (1 + e^-2)
+        0.566219
         """
         nats = nats_per(unit)
 
@@ -468,7 +494,14 @@ class NoiseMechanism:
         return out
 
     def plot(self, y: Any = None, ax: Any = None, unit: Unit = "nats") -> Any:
-        """Draw pml(y) and pmc(y) over y with the outcome density under them, and return the axes (extra: plot)."""
+        """Draw pml(y) and pmc(y) over y with the outcome density under them, and return the axes (extra: plot).
+
+        Examples
+        --------
+        >>> m = NoiseMechanism("laplace", "rademacher()", scale=1.0)
+        >>> m.plot().get_xlabel()
+        'outcome y'
+        """
         from divulge.noise.plots import plot
 
         return plot(self, y, ax, unit)
@@ -492,6 +525,28 @@ def exponential_mechanism(
     """Return the exponential mechanism over finitely many candidates: C_xy proportional to exp(eps u(x,y) / 2D).
 
     It is epsilon-LDP when |u(x, y) - u(x', y)| <= sensitivity D for all x, x', y.
+
+    Parameters
+    ----------
+    secrets : N labels
+    candidates : M labels, the outcomes
+    score : function of (secret, candidate), u(x, y)
+    epsilon : float in [0, +inf), in nats
+    sensitivity : float > 0
+
+    Returns
+    -------
+    Channel
+        Of shape (N, M), float64.
+
+    Raises
+    ------
+    DivulgeError
+        When scores are not finite, or `epsilon` or `sensitivity` are out of range.
+
+    References
+    ----------
+    McSherry, Talwar, "Mechanism design via differential privacy", 2007.
 
     Examples
     --------

@@ -62,13 +62,29 @@ class Contingency(Tabled, Record):
         return head, (list(self.to_dict()), ["rows"], self.counts.reshape(-1, 1))
 
     def dense(self) -> np.ndarray:
-        """Return the counts as a table with one axis a column."""
+        """Return the counts as a table with one axis a column.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> table = pa.table({"sex": ["f", "m", "f"], "ill": ["no", "no", "yes"]})
+        >>> contingency(table, ["sex", "ill"]).dense().tolist()
+        [[1, 1], [1, 0]]
+        """
         out = np.zeros([len(labels) for labels in self.labels], dtype=np.int64)
         out[tuple(self.cells.T)] = self.counts
         return out
 
     def to_dict(self) -> dict[Hashable, int]:
-        """Return {value: count}, or {(value, value, ...): count} for several columns."""
+        """Return {value: count}, or {(value, value, ...): count} for several columns.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> table = pa.table({"sex": ["f", "m", "f"], "ill": ["no", "no", "yes"]})
+        >>> contingency(table, ["sex", "ill"]).to_dict()
+        {('f', 'no'): 1, ('f', 'yes'): 1, ('m', 'no'): 1}
+        """
         keys = zip(*(map(labels.__getitem__, places) for labels, places in self._by_column()), strict=True)
         counts = self.counts.tolist()
         if len(self.columns) == 1:

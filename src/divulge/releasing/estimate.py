@@ -84,7 +84,18 @@ class Frequencies(Tabled, Record):
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return {"rows", "confidence", "values": [{"value", "frequency", "lower", "upper"}], "condition", ...}."""
+        """Return {"rows", "confidence", "values": [{"value", "frequency", "lower", "upper"}], "condition", ...}.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> import pyarrow as pa
+        >>> table = pa.table({"ill": ["yes"] * 40 + ["no"] * 60})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> found = dv.estimate_frequencies(table, coin, column="ill").to_dict()
+        >>> [(one["value"], round(one["frequency"], 6)) for one in found["values"]]
+        [('yes', 0.3), ('no', 0.7)]
+        """
         columns = (self.values, *(part.tolist() for part in (self.frequency, self.lower, self.upper)))
         names = ("value", "frequency", "lower", "upper")
         rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -102,7 +113,17 @@ class Frequencies(Tabled, Record):
         }
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame, one row a value."""
+        """Return a pandas DataFrame, one row a value.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> import pyarrow as pa
+        >>> table = pa.table({"ill": ["yes"] * 40 + ["no"] * 60})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> list(dv.estimate_frequencies(table, coin, column="ill").to_frame().columns)
+        ['frequency', 'lower', 'upper']
+        """
         import pandas as pd
 
         columns = {"frequency": self.frequency, "lower": self.lower, "upper": self.upper}

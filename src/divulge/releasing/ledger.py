@@ -116,15 +116,53 @@ class Ledger:
 
     @classmethod
     def of(cls, where: Any) -> "Ledger":
-        """Return a Ledger from one, or from a path or URL."""
+        """Return a Ledger from one, or from a path or URL.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> ledger = Ledger("sqlite://")
+        >>> Ledger.of(ledger) is ledger
+        True
+        """
         return where if isinstance(where, Ledger) else cls(where)
 
     def entries(self, source: str | None = None, columns: Sequence[str] = ()) -> list[Entry]:
-        """Return the releases, in order, of a source and of columns that include one of `columns`."""
+        """Return the releases, in order, of a source and of columns that include one of `columns`.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
+        >>> _ = dv.release(table, column="answer", mechanism=coin, ledger=ledger, source_name="survey")
+        >>> [entry.rows for entry in ledger.entries("survey")]
+        [4]
+        >>> folder.cleanup()
+        """
         return self._transaction(lambda connection: self._entries(connection, source, columns))
 
     def spent(self, source: str, columns: Sequence[str], prior: Prior | None = None) -> dict[str, float]:
-        """Return what all releases about `columns` of the source guarantee together, in nats, rounded up."""
+        """Return what all releases about `columns` of the source guarantee together, in nats, rounded up.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
+        >>> _ = dv.release(table, column="answer", mechanism=coin, ledger=ledger, source_name="survey")
+        >>> ledger.spent("survey", ["answer"])["ldp"]  # log 3, rounded up
+        1.0986122886681098
+        >>> folder.cleanup()
+        """
         return _total(self.entries(source, columns), [], prior)
 
     @contextmanager
@@ -133,6 +171,23 @@ class Ledger:
 
         Look and record are one transaction that no other writer can pass, so that two releases cannot both spend what
         is left.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> receipt = dv.release(pa.table({"answer": ["yes", "no"]}), column="answer", mechanism=coin)
+        >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
+        >>> try:
+        ...     with ledger.spending("survey", receipt):
+        ...         raise OSError("the disk is full")
+        ... except OSError:
+        ...     len(ledger.entries("survey"))
+        0
+        >>> folder.cleanup()
         """
         wanted = None if budget is None else as_guarantee(budget, "budget")
         if wanted is not None and wanted.kind not in KINDS:
@@ -159,7 +214,7 @@ class Ledger:
                     self._transaction(lambda c: c.execute(self._table.delete().where(self._table.c.id == key)))
             raise
 
-    def mark(self, key: str, rows: int) -> None:
+    def _mark(self, key: str, rows: int) -> None:
         """Mark an entry as published."""
         change = self._table.update().where(self._table.c.id == key).values(state="published", rows=rows)
         done = "The release is published; its entry stays open, which counts as spent."
@@ -203,7 +258,7 @@ class _Open:
 
     def published(self, receipt: Receipt) -> None:
         """Mark the entry as published."""
-        self._ledger.mark(self._key, receipt.rows)
+        self._ledger._mark(self._key, receipt.rows)
 
 
 def _begin_immediately(sql: Any, engine: Any) -> None:

@@ -142,7 +142,18 @@ class Receipt(Record):
         return self.mechanism_of(self.columns).channel.exact
 
     def mechanism_of(self, columns: str | tuple[str, ...]) -> Mechanism:
-        """Return the mechanism that was run on these columns."""
+        """Return the mechanism that was run on these columns.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> receipt.mechanism_of("answer").guarantees
+        {'ldp': 1.0986122886681098}
+        """
         wanted = (columns,) if isinstance(columns, str) else tuple(columns)
         for mechanism in self.mechanisms:
             if mechanism.columns == wanted:
@@ -151,7 +162,18 @@ class Receipt(Record):
         raise DivulgeError.of("columns", f"be released together ({known})", "it", ", ".join(map(repr, wanted)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the receipt as JSON holds it."""
+        """Return the receipt as JSON holds it.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> receipt.to_dict()["rows"]
+        4
+        """
         return {
             "format": FORMAT,
             "version": self.version,
@@ -168,23 +190,75 @@ class Receipt(Record):
         }
 
     def describes(self, path: str | os.PathLike[str]) -> bool:
-        """Say whether the file or folder at `path` is the output that was released, to the byte."""
+        """Say whether the file or folder at `path` is the output that was released, to the byte.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> path = pathlib.Path(folder.name) / "out.csv"
+        >>> dv.release(table, path, column="answer", mechanism=coin).describes(path)
+        True
+        >>> folder.cleanup()
+        """
         return self.digest == digest(Path(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the receipt as JSON; the file appears whole or not at all."""
+        """Write the receipt as JSON; the file appears whole or not at all.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name) / "receipt.json"
+        >>> receipt.save(path)
+        >>> Receipt.read(path).rows
+        4
+        >>> folder.cleanup()
+        """
         with replacing(path) as stream:
             stream.write(self.to_json())
 
     def to_json(self) -> bytes:
-        """Return the text of the receipt's file, one line a part, with its checksum."""
+        """Return the text of the receipt's file, one line a part, with its checksum.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> receipt.to_json()[:1]
+        b'{'
+        """
         parts = _canonical(self.to_dict())
         parts["checksum"] = f'"{_checksum(parts)}"'
         return ("{" + ",\n ".join(f'"{name}": {text}' for name, text in parts.items()) + "}\n").encode()
 
     @classmethod
     def of(cls, given: Any) -> "Receipt | None":
-        """Return a receipt as it is, the one at a path, or None for anything else, such as a channel."""
+        """Return a receipt as it is, the one at a path, or None for anything else, such as a channel.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> Receipt.of(receipt) is receipt, Receipt.of(coin)
+        (True, None)
+        """
         if isinstance(given, (str, os.PathLike)):
             return cls.read(given)
         return given if isinstance(given, Receipt) else None
@@ -199,6 +273,21 @@ class Receipt(Record):
         ------
         InputFileError
             When it is not a receipt, or not as it was written.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name) / "receipt.json"
+        >>> receipt.save(path)
+        >>> Receipt.read(path).columns
+        ('answer',)
+        >>> folder.cleanup()
         """
         name = Path(path).name
         try:
@@ -219,7 +308,18 @@ class Receipt(Record):
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> "Receipt":
-        """Return the receipt that `to_dict` described."""
+        """Return the receipt that `to_dict` described.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> Receipt.from_dict(receipt.to_dict()).rows
+        4
+        """
         return cls(
             mechanisms=tuple(Mechanism.from_dict(part) for part in found["mechanisms"]),
             guarantees={kind: float(value) for kind, value in found["guarantees"].items()},

@@ -255,6 +255,14 @@ class Report(Record):
 
         Keys: those of `Profile.to_dict`, and about, prior, estimated, beliefs, adversaries, guarantees, implied,
         compared, sensitivity, caveats, sources, receipt, audit, spent.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> found = dv.report(coin, prior=["1/10", "9/10"])
+        >>> found.to_dict()["beliefs"][0]["secret"]
+        'yes'
         """
         from divulge.reporting.promises import caveats, sources
         from divulge.reporting.wording import in_unit
@@ -295,21 +303,50 @@ class Report(Record):
         }  # fmt: skip
 
     def text(self) -> str:
-        """Return the report as text, without its pictures."""
+        """Return the report as text, without its pictures.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> found = dv.report(coin, prior=["1/10", "9/10"])
+        >>> print(found.text().splitlines()[0])
+        In short
+        """
         from divulge.reporting.content import contents
         from divulge.reporting.text import as_text
 
         return as_text(contents(self))
 
     def html(self) -> str:
-        """Return the report as one HTML page that holds all it needs: style and pictures, no script (extra: plot)."""
+        """Return the report as one HTML page that holds all it needs: style and pictures, no script (extra: plot).
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> found = dv.report(coin, prior=["1/10", "9/10"])
+        >>> found.html()[:15]
+        '<!doctype html>'
+        """
         from divulge.reporting.content import contents
         from divulge.reporting.page import as_page
 
         return as_page(self.about, contents(self))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the page; it appears whole or not at all, and replaces another file only when forced."""
+        """Write the page; it appears whole or not at all, and replaces another file only when forced.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> found = dv.report(coin, prior=["1/10", "9/10"])
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> found.save(pathlib.Path(folder.name) / "report.html")
+        >>> folder.cleanup()
+        """
         DivulgeError.unless(path, (str, os.PathLike), "path", "be the path of a file")
         target = Path(path)
         refuse_taken(target, force)
