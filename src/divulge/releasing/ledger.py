@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -205,7 +205,7 @@ class Ledger:
             connection.execute(self._table.insert().values(**row))
 
         self._transaction(record)
-        entry = _Open(self, key)
+        entry = _Open(lambda rows: self._mark(key, rows))
         try:
             yield entry
         except BaseException:
@@ -249,8 +249,8 @@ class Ledger:
 class _Open:
     """The entry of a release under way."""
 
-    def __init__(self, ledger: Ledger, key: str) -> None:
-        self._ledger, self._key, self.done = ledger, key, False
+    def __init__(self, mark: Callable[[int], None]) -> None:
+        self._mark, self.done = mark, False
 
     def publishing(self) -> None:
         """Keep the entry from here on, whatever happens: something may be published."""
@@ -258,7 +258,7 @@ class _Open:
 
     def published(self, receipt: Receipt) -> None:
         """Mark the entry as published."""
-        self._ledger._mark(self._key, receipt.rows)
+        self._mark(receipt.rows)
 
 
 def _begin_immediately(sql: Any, engine: Any) -> None:
