@@ -348,7 +348,14 @@ class PrivacyLoss(ABC):
         return max(second * (1 - ROUNDING) - first * first, 0.0)
 
     def curvature(self, alpha: float) -> float:
-        """Return a bound from below on the second derivative of (alpha - 1) D_alpha; 0 where none is known."""
+        """Return a bound from below on the second derivative of (alpha - 1) D_alpha; 0 where none is known.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.curvature(1.0), 12)  # the variance, 3/4 log(3)^2
+        0.905211720609
+        """
         h = alpha - 1.0
         return self.tilted_variance(h) if h * (self.highest - self.lowest) < _MOST_TILTED else 0.0
 
