@@ -50,6 +50,7 @@ class Pointwise(Tabled, Record):
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", np.asarray(self.values, dtype=np.float64))
         object.__setattr__(self, "probabilities", np.asarray(self.probabilities, dtype=np.float64))
+        super().__post_init__()
 
     def max(self) -> float:
         """Return the largest value: the guarantee that holds whatever is seen.
