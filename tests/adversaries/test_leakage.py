@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import joints, random_joint
+from support import joints, random_joint, twins
 
 import divulge as dv
 
@@ -110,3 +110,38 @@ def test_exact_and_float_meet_without_loss_of_type() -> None:
     assert type(dv.leakage(dv.Joint([0.25, 0.75], exact.channel), dv.Gain.identity(2))) is float
     assert type(dv.uncertainty(exact.prior, dv.Cost.alpha_loss(2, 2))) is float
     assert dv.log_leakage(exact, dv.Gain.reciprocal(exact), "max") == dv.pml(exact).max()
+
+
+ADVERSARIES = {
+    "identity": lambda n, numbers: dv.Gain.identity(n),
+    "tries": lambda n, numbers: dv.Gain.tries(n, 2),
+    "distance": lambda n, numbers: dv.Gain.distance(n),
+    "table": lambda n, numbers: dv.Gain([[numbers((3 * w + 5 * x) % 7) for x in range(n)] for w in range(4)]),
+    "costs": lambda n, numbers: dv.Cost([[numbers(1 + (3 * w + 5 * x) % 7) for x in range(n)] for w in range(4)]),
+    "zero-one": lambda n, numbers: dv.Cost.zero_one(n),
+    "guesswork": lambda n, numbers: dv.Cost.guesswork(n),
+    "median": lambda n, numbers: dv.Cost.power(range(n), 1),
+    "mean": lambda n, numbers: dv.Cost.power(range(n), 2),
+}
+
+
+@pytest.mark.parametrize("name", ADVERSARIES)
+def test_tiny_leakages_of_floats_keep_their_digits(name: str) -> None:
+    """Rows are from 1e-12 to 1e-3 apart; under a uniform prior, where actions tie, every difference counts."""
+    adversary = ADVERSARIES[name]
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 6)) if seed % 2 else 4
+        approximate, exact = twins(rng, n, int(rng.integers(2, 6)), 0.0, shift=1 << int(rng.integers(12, 42)))
+        if seed % 2 == 0:
+            approximate, exact = (dv.Joint(dv.Prior.uniform(4), joint.channel) for joint in (approximate, exact))
+        rough, sharp = adversary(n, float), adversary(n, F)
+        for case in ("average", "max"):
+            for measure in (dv.additive_leakage, dv.log_leakage):
+                wanted = float(measure(exact, sharp, case))
+                assert measure(approximate, rough, case) == pytest.approx(wanted, rel=1e-12, abs=0), (seed, case)
+        outcome = exact.outcomes[0]
+        wanted = float(dv.additive_leakage(exact, sharp, outcome=outcome))
+        assert dv.additive_leakage(approximate, rough, outcome=outcome) == pytest.approx(wanted, rel=1e-12, abs=0)
+        found, wanted = dv.pointwise_leakage(approximate, rough).values, dv.pointwise_leakage(exact, sharp).values
+        assert found == pytest.approx(wanted, rel=1e-12, abs=0)

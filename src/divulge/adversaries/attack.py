@@ -15,7 +15,7 @@ from divulge.adversaries.leakage import (
     Case,
     before_and_after,
     factor,
-    log_of,
+    log_leakage,
     pointwise_leakage,
     ratio,
     weight_blocks,
@@ -124,7 +124,7 @@ class Attack:
         >>> dv.worst_gain(joint).log()  # log 3/2
         0.4054651081081644
         """
-        return log_of(self.leakage, unit)
+        return log_leakage(self.joint, self.adversary, self.case, outcome=self.outcome, unit=unit)
 
     def simulate(self, samples: int = 10_000, *, confidence: float = 0.999, rng: Any = None) -> Simulation:
         """Play the game with random draws and estimate what the adversary gets without and with the release.

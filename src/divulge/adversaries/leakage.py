@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -22,6 +23,12 @@ Kind = TypeVar("Kind", bound=Adversary)
 
 _BLOCK = 1 << 20
 """Entries of P(x, y) that are scored at a time: large channels need no large copy, sparse ones stay sparse."""
+
+_CANCELLED = 1e-2
+"""Below this share of the value a leakage in floats has lost digits."""
+
+_MOST_PAIRS, _MOST_PRODUCTS = 1 << 15, 1 << 22
+"""So many entries of P(x, y), and times actions, are worked out again in fractions, for half a second at most."""
 
 
 def as_adversary(value: Any, argument: str = "adversary") -> Adversary:
@@ -108,13 +115,13 @@ def uncertainty(prior: Any, cost: Any) -> Any:
     return _value(as_kind(Cost, cost, "cost"), prior)
 
 
-def weight_blocks(joint: Joint, adversary: Adversary) -> Iterator[np.ndarray]:
-    """Yield P(x, y) of the outcomes that occur, in blocks of dense columns in the order of the adversary's secrets."""
+def weight_blocks(joint: Joint, adversary: Adversary, columns: np.ndarray | None = None) -> Iterator[np.ndarray]:
+    """Yield P(x, y) of some outcomes, else all that occur, in dense blocks in the order of the adversary's secrets."""
     order = _labels.alignment(adversary.secrets, joint.secrets, "joint", "the adversary's secrets")
     exactly = joint.exact and adversary.rule.exact
     p, c = (joint.p, joint.c) if exactly else (joint.prior.floats, joint.channel.floats)
-    if not joint.occurring.all():
-        c = c[:, np.flatnonzero(joint.occurring)]
+    if columns is not None or not joint.occurring.all():
+        c = c[:, np.flatnonzero(joint.occurring) if columns is None else columns]
     width = max(1, _BLOCK // len(p))
     for start in range(0, c.shape[1], width):
         block = c[:, start : start + width]
@@ -122,24 +129,82 @@ def weight_blocks(joint: Joint, adversary: Adversary) -> Iterator[np.ndarray]:
         yield block if order is None else block[order]
 
 
-def _posterior_values(joint: Joint, adversary: Adversary) -> tuple[np.ndarray, np.ndarray]:
-    """Return (q_y times the value at the posterior, q_y) for the outcomes that occur, in one arithmetic."""
-    values = np.concatenate([adversary.rule.value(block) for block in weight_blocks(joint, adversary)])
-    q = joint.outer[joint.occurring]
-    return values, q if values.dtype == object else exact.as_floats(q)
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """What the best action pays before the release, and at outcomes times their probabilities q, in one arithmetic.
+
+    `average` and `one` are what it pays before it, to be compared with the sum over outcomes and with a single one.
+    """
+
+    average: Any
+    one: Any
+    values: np.ndarray
+    q: np.ndarray
+
+    def compared(self, adversary: Adversary, case: Case) -> tuple[Any, Any]:
+        """Return the value before the release and after it."""
+        if case == "average":
+            return self.average, plain(sum(self.values.tolist()) if exact.is_exact(self.values) else self.values.sum())
+        each = self.values / self.q
+        return self.one, plain(each.max() if isinstance(adversary, Gain) else each.min())
 
 
-def _total(values: np.ndarray) -> Any:
-    return plain(sum(values.tolist()) if values.dtype == object else values.sum())
+def _scores(joint: Joint, adversary: Adversary, columns: np.ndarray) -> _Scores:
+    """Return the scores at some outcomes."""
+    before = _value(adversary, joint.prior)
+    values = np.concatenate([adversary.rule.value(block) for block in weight_blocks(joint, adversary, columns)])
+    q = joint.outer[columns]
+    return _Scores(before, before, values, q if exact.is_exact(values) else exact.as_floats(q))
 
 
-_AFTER: dict[str, Any] = {
-    "average": lambda values, q, adversary: _total(values),
-    "max": lambda values, q, adversary: plain(
-        (values / q).max() if isinstance(adversary, Gain) else (values / q).min()
-    ),
-}
-"""Case -> what the adversary is left with after the release."""
+def _exact_scores(joint: Joint, adversary: Adversary, columns: np.ndarray) -> _Scores | None:
+    """Return the scores of floats in fractions, which the entries are as they stand; None where that takes too long.
+
+    What is added up over the outcomes is compared with the sums of the rows, which may miss 1 by a rounding.
+    """
+    rule, actions = adversary.rule.in_fractions(), len(adversary.actions or adversary.secrets)
+    pairs = len(joint.secrets) * len(columns)
+    if rule is None or pairs > _MOST_PAIRS or pairs * actions > _MOST_PRODUCTS:
+        return None
+    order = _labels.alignment(adversary.secrets, joint.secrets, "joint", "the adversary's secrets")
+    c = joint.channel.matrix[:, columns]
+    p, c = exact.as_fractions(joint.prior.probabilities), exact.as_fractions(c.toarray() if is_sparse(c) else c)
+    p, c = (p, c) if order is None else (p[order], c[order])
+    weights = p[:, None] * c
+    average, one = rule.value(np.column_stack([weights.sum(axis=1), p / p.sum()]))
+    return _Scores(average, one, rule.value(weights), weights.sum(axis=0))
+
+
+def _seen(joint: Joint, outcome: Hashable) -> np.ndarray:
+    """Return the position of an outcome, which must occur, or of all that do."""
+    if outcome is None:
+        return np.flatnonzero(joint.occurring)
+    joint.posterior(outcome)
+    return np.array([_labels.position(joint.outcomes, outcome, "outcome")])
+
+
+def _nearly(before: Any, after: Any) -> bool:
+    """Say whether a difference has lost digits to floats."""
+    return float in (type(before), type(after)) and abs(after - before) < _CANCELLED * max(before, after)
+
+
+def _sharply(joint: Joint, adversary: Adversary, case: Case, outcome: Hashable) -> tuple[Any, Any]:
+    """Return the values before and after: in fractions where the difference of floats would have few digits."""
+    if case not in ("average", "max"):
+        raise DivulgeError.of("case", 'be "average" or "max"', "it", repr(case))
+    columns, case = _seen(joint, outcome), case if outcome is None else "max"
+    before, after = _scores(joint, adversary, columns).compared(adversary, case)
+    sharper = _exact_scores(joint, adversary, columns) if _nearly(before, after) else None
+    if sharper is not None:
+        before, after = sharper.compared(adversary, case)
+    if outcome is None:  # seeing an outcome helps, on average and at the best one
+        after = max(before, after) if isinstance(adversary, Gain) else min(before, after)
+    return before, after
+
+
+def _like(joint: Joint, adversary: Adversary, value: Any) -> Any:
+    """Return a Fraction where all is exact, else a float."""
+    return value if joint.exact and adversary.rule.exact else float(value)
 
 
 def before_and_after(joint: Any, adversary: Any, case: Case = "average", outcome: Hashable = None) -> tuple[Any, Any]:
@@ -172,12 +237,8 @@ def before_and_after(joint: Any, adversary: Any, case: Case = "average", outcome
     (Fraction(1, 2), Fraction(3, 4))
     """
     joint, adversary = as_joint(joint), as_adversary(adversary)
-    before = _value(adversary, joint.prior)
-    if outcome is not None:
-        return before, _value(adversary, joint.posterior(outcome))
-    if case not in _AFTER:
-        raise DivulgeError.of("case", 'be "average" or "max"', "it", repr(case))
-    return before, _AFTER[case](*_posterior_values(joint, adversary), adversary)
+    before, after = _sharply(joint, adversary, case, outcome)
+    return _like(joint, adversary, before), _like(joint, adversary, after)
 
 
 def ratio(above: Any, below: Any) -> Any:
@@ -229,8 +290,8 @@ def leakage(joint: Any, adversary: Any, case: Case = "average", *, outcome: Hash
     >>> leakage(joint, Gain.identity(2)), leakage(joint, Gain.identity(2), case="max")
     (Fraction(5, 4), Fraction(4, 3))
     """
-    adversary = as_adversary(adversary)
-    return factor(adversary, *before_and_after(joint, adversary, case, outcome))
+    joint, adversary = as_joint(joint), as_adversary(adversary)
+    return _like(joint, adversary, factor(adversary, *_sharply(joint, adversary, case, outcome)))
 
 
 def additive_leakage(joint: Any, adversary: Any, case: Case = "average", *, outcome: Hashable = None) -> Any:
@@ -243,7 +304,9 @@ def additive_leakage(joint: Any, adversary: Any, case: Case = "average", *, outc
     Returns
     -------
     Fraction or float
-        In the unit of the gain or cost; at least 0 for `case` "average" and "max", of either sign at one outcome.
+        In the unit of the gain or cost; at least 0 for `case` "average" and "max", of either sign at one outcome. Of
+        floats it has twelve digits however small it is, up to 32768 pairs of a secret and an outcome; from there on,
+        and for alpha-loss, it is good to about 1e-15 of the gain.
 
     Raises
     ------
@@ -261,9 +324,9 @@ def additive_leakage(joint: Any, adversary: Any, case: Case = "average", *, outc
     >>> additive_leakage(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), Gain.identity(2))
     Fraction(1, 4)
     """
-    adversary = as_adversary(adversary)
-    before, after = before_and_after(joint, adversary, case, outcome)
-    return after - before if isinstance(adversary, Gain) else before - after
+    joint, adversary = as_joint(joint), as_adversary(adversary)
+    before, after = _sharply(joint, adversary, case, outcome)
+    return _like(joint, adversary, after - before if isinstance(adversary, Gain) else before - after)
 
 
 def log_leakage(
@@ -297,7 +360,8 @@ def log_leakage(
     >>> log_leakage(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), Gain.identity(2))  # log 3/2
     0.4054651081081644
     """
-    return log_of(leakage(joint, adversary, case, outcome=outcome), unit)
+    joint, adversary = as_joint(joint), as_adversary(adversary)
+    return log_of(factor(adversary, *_sharply(joint, adversary, case, outcome)), unit)
 
 
 def log_of(value: Any, unit: Unit = "nats") -> float:
@@ -339,8 +403,14 @@ def pointwise_leakage(joint: Any, adversary: Any, unit: Unit = "nats") -> Pointw
     [0.1823, 0.2877]
     """
     joint, adversary = as_joint(joint), as_adversary(adversary)
-    before, _ = before_and_after(joint, adversary)
-    values, q = _posterior_values(joint, adversary)
-    logs = [log_of(factor(adversary, before, plain(after)), unit) for after in values / q]
-    outcomes = tuple(joint.outcomes[int(j)] for j in np.flatnonzero(joint.occurring))
-    return Pointwise(f"leakage to {adversary.name!r}", np.array(logs), exact.as_floats(q), outcomes, None, unit)
+    columns = _seen(joint, None)
+    found = _scores(joint, adversary, columns)
+    pairs = [(found.one, plain(after)) for after in found.values / found.q]
+    near = np.array([i for i, pair in enumerate(pairs) if _nearly(*pair)], dtype=np.intp)
+    sharper = _exact_scores(joint, adversary, columns[near]) if len(near) else None
+    if sharper is not None:
+        for i, after in zip(near.tolist(), sharper.values / sharper.q, strict=True):
+            pairs[i] = sharper.one, after
+    logs = [log_of(factor(adversary, *pair), unit) for pair in pairs]
+    outcomes = tuple(joint.outcomes[j] for j in columns.tolist())
+    return Pointwise(f"leakage to {adversary.name!r}", np.array(logs), exact.as_floats(found.q), outcomes, None, unit)

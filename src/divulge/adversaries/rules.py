@@ -6,10 +6,10 @@ and `payoff(action)` what it pays for every secret, so that value(w) = sum_x w_x
 many actions (k tries, orders of guessing, distributions) never list them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -23,6 +23,10 @@ class Rule(Protocol):
     @property
     def exact(self) -> bool:
         """Whether the value of exact weights is exact."""
+        ...
+
+    def in_fractions(self) -> "Rule | None":
+        """Return the same rule whose value of exact weights is exact; None when it is irrational."""
         ...
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -52,6 +56,9 @@ class _Counting:
 
     exact = True
 
+    def in_fractions(self) -> Self:
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class _Numbered(Record):
@@ -62,6 +69,9 @@ class _Numbered(Record):
     @property
     def exact(self) -> bool:
         return exact.is_exact(self.numbers)
+
+    def in_fractions(self) -> Self:
+        return self if self.exact else replace(self, numbers=exact.as_fractions(self.numbers))
 
     @cached_property
     def _floats(self) -> np.ndarray:
@@ -229,6 +239,9 @@ class AlphaLoss:
 
     alpha: float
     exact = False
+
+    def in_fractions(self) -> None:
+        return None
 
     def value(self, weights: np.ndarray) -> np.ndarray:
         total = weights.sum(axis=0)
