@@ -137,6 +137,32 @@ def test_more_secrets_than_can_be_listed_have_small_gaps_and_many_values_honest_
     assert at_once.bound >= found.utility
 
 
+@pytest.mark.parametrize("guarantee", [dv.LDP(1), dv.PML(0.7), dv.ALIP(1, 0.5), dv.MaximalLeakage(0.5)])
+def test_a_function_of_the_secret_is_told_as_if_it_were_the_secret(guarantee: dv.Guarantee) -> None:
+    rng = np.random.default_rng(7)
+    for n, values in ((60, 3), (80, 8)):
+        p, of = rng.dirichlet(np.ones(n)), np.append(np.arange(values), rng.integers(0, values, n - values))
+        exact = np.eye(values)[of]
+        alone = dv.design(p @ exact, guarantee)
+        merged = dv.design(p, guarantee, utility=dv.About(exact))
+        assert merged.utility == pytest.approx(alone.utility, rel=1e-8)
+        assert merged.bound == pytest.approx(alone.bound, rel=1e-8)
+        assert holds(merged)
+
+
+def test_a_hundred_secrets_about_two_or_three_values_have_small_gaps() -> None:
+    rng = np.random.default_rng(8)
+    for n, values, guarantee in ((100, 2, dv.LDP(1)), (50, 3, dv.PML(0.7)), (100, 3, dv.LDP(2))):
+        p, of = rng.dirichlet(np.ones(n)), rng.integers(0, values, n)
+        given = np.eye(values)[of] + 1e-9 * rng.random((n, values))
+        given /= given.sum(axis=1, keepdims=True)
+        found = dv.design(p, guarantee, utility=dv.About(given), time_limit=20)
+        alone = dv.design(p @ np.eye(values)[of], guarantee)
+        assert found.relative_gap < 1e-6
+        assert found.utility == pytest.approx(alone.utility, rel=1e-6)
+        assert holds(found)
+
+
 def test_refusals_say_what_is_wrong() -> None:
     with pytest.raises(dv.DivulgeError, match="`method` must be enumeration"):
         dv.design([0.5, 0.5], dv.PML(0.3), utility=dv.About(np.eye(2)), method="counting")

@@ -46,15 +46,23 @@ class Outcomes:
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """Weights (M,) and lifts (N, M) that average to 1, and a bound on the utility of all others."""
+    """Weights (M,) and lifts (N, M) that average to 1, and a bound on the utility of all others.
+
+    `dual` are the multipliers that the bound comes from, where they are known.
+    """
 
     weights: np.ndarray
     lifts: np.ndarray
     bound: float
+    dual: Dual | None = None
 
     def utility(self, problem: Problem) -> float:
         """Return the utility under the prior of a problem of single secrets."""
         return float(self.weights @ problem.utility.at(problem.classes.probability, self.lifts.T))
+
+    def closed(self, problem: Problem, tolerance: float) -> bool:
+        """Whether the relative gap is small enough."""
+        return self.bound < math.inf and self.bound - self.utility(problem) <= tolerance * abs(self.bound)
 
 
 Price = Callable[[Dual], tuple[Outcomes, float]]
@@ -68,11 +76,12 @@ def blend(problem: Problem, first: Blend, start: Outcomes, price: Price, effort:
     """Return the best blend of `start`, which holds the lifts of `first`, and of what `price` adds.
 
     The classes of the problem are single secrets. What is priced lies halfway toward the multipliers with the best
-    bound, at first those of the chord, while the end is far.
+    bound, at first those of `first` or of the chord, while the end is far.
     """
-    capacity, (bound, best), ceiling = problem.limits.capacity, chord(problem), ceiling_of(problem)
+    capacity, (bound, best) = problem.limits.capacity, chord(problem)
+    best, bound = first.dual or best, min(bound, first.bound, ceiling_of(problem))
     master = master_of(problem)
-    bound, known, fresh, weights = min(bound, ceiling), start, start, np.zeros(0)
+    known, fresh, weights = start, start, np.zeros(0)
     reached, stale, share, rounds = -math.inf, 0, _SHARE, 0
     while True:
         master.add(cast(Vertices, _Columns(fresh)))
@@ -93,10 +102,10 @@ def blend(problem: Problem, first: Blend, start: Outcomes, price: Price, effort:
         share = _SHARE if moved and len(fresh.values) and bound - reached > _FAR * abs(bound) else 0.0
         known = known.and_also(fresh)
     if not len(weights):
-        return replace(first, bound=bound)
+        return replace(first, bound=bound, dual=best)
     used = np.flatnonzero(weights > 1e-15)
     lifts = known.lifts[used]
-    return Blend(refined(weights[used], lifts), lifts.T, bound)
+    return Blend(refined(weights[used], lifts), lifts.T, bound, best)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from divulge.designing.about import Informed
-from divulge.designing.blends import Outcomes, Price, inside_any
+from divulge.designing.blends import Outcomes, inside_any
 from divulge.designing.effort import Effort
 from divulge.designing.generation import ceiling_of
 from divulge.designing.linear import best_columns
@@ -58,14 +58,17 @@ class Cells:
 class Told:
     """Prices all outcomes of some kinds by cells that stay from one price to the next."""
 
-    def __init__(self, problem: Problem, kinds: np.ndarray, effort: Effort) -> None:
-        assert isinstance(problem.utility, Informed)
-        self.problem, self.utility, self.kinds, self.effort = problem, problem.utility, kinds, effort
+    def __init__(self, problem: Problem, utility: Informed, kinds: np.ndarray, effort: Effort) -> None:
+        self.problem, self.utility, self.kinds, self.effort = problem, utility, kinds, effort
         self.p = problem.classes.probability
         self.mass, self.back = self.utility.seen_from(self.p)
         self.least = _ENOUGH * ceiling_of(problem)
         high = self._most(self.back, 0.0)
         self.cells = Cells(np.maximum(-self._most(-self.back, 0.0), 0.0)[None, :], high[None, :]).shrunk(self.mass)
+
+    def extremes(self) -> np.ndarray:
+        """Return the outcomes, shape (n, N), that tell most for each value of W, and against it."""
+        return self._best(np.concatenate([self.back, -self.back], axis=1), 0.0)
 
     def price(self, dual: Dual) -> tuple[Outcomes, float]:
         """Return outcomes with large excess, and a bound of all."""
@@ -133,8 +136,3 @@ class Told:
                 parts.append(pair_vertices(pair, problem.classes, counts[good]).lifts(problem.classes))
         lifts = np.unique(np.concatenate(parts), axis=0)
         return lifts[inside_any(lifts, self.kinds)]
-
-
-def told(problem: Problem, kinds: np.ndarray, effort: Effort) -> Price:
-    """Return the price of outcomes by what they tell of another variable."""
-    return Told(problem, kinds, effort).price

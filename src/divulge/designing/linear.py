@@ -19,6 +19,7 @@ from divulge.extras import require
 
 _LARGE = 2500
 _PAUSE = 0.2
+_STEPS = 80
 _FOREVER = Effort()
 
 
@@ -67,10 +68,14 @@ class Dual:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A float channel that nearly keeps the limits, and an upper bound on the score of any that does."""
+    """A float channel that nearly keeps the limits, and an upper bound on the score of any that does.
+
+    `dual` holds the multipliers of the linear program, where one was solved.
+    """
 
     channel: np.ndarray
     bound: float
+    dual: Dual | None = None
 
 
 def solved(scoring: Scoring, effort: Effort = _FOREVER) -> Solution:
@@ -118,7 +123,7 @@ def solved(scoring: Scoring, effort: Effort = _FOREVER) -> Solution:
         share / share.sum() if share.sum() > 0 else np.ones(judges) / judges,
     )
     x = np.array(solution.col_value)
-    return Solution(x[: n * m].reshape(n, m) + x[n * m + m : -2], bound_of(scoring, dual))
+    return Solution(x[: n * m].reshape(n, m) + x[n * m + m : -2], bound_of(scoring, dual), dual)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,26 +276,41 @@ def best_columns(
     """Return for each column an upper bound of slope . v - tops max v + bottoms min v over lift vectors v, rounded up.
 
     For any z it is z + max (H - tops) t + (L + bottoms) m over low <= m <= t <= min(high, ratio m), where H and L add
-    up the positive and negative parts of slope - z p; the best z is found by bisection.
+    up the positive and negative parts of slope - z p. That is convex and piecewise linear in z: its tangents at the
+    ends of a bracket meet at the least value, once the bracket has no other kink.
     """
     high, low = min(limits.high, limits.ratio), max(limits.low, 1 / limits.ratio)
-    corners = [(low, low), (low, min(high, limits.ratio * low if low else high)), (high, high),
-               (max(low, high / limits.ratio), high)]  # fmt: skip
-    ratios = np.where(allowed, slope / p[:, None], 0.0)
-    least, most = ratios.min(axis=0) - tops - bottoms, ratios.max(axis=0) + tops + bottoms
-    best = np.full(slope.shape[1], math.inf)
+    corners = np.array([(low, low), (low, min(high, limits.ratio * low if low else high)), (high, high),
+                        (max(low, high / limits.ratio), high)])[:, :, None]  # fmt: skip
+    mass, slope = np.where(allowed, p[:, None], 0.0), np.where(allowed, slope, 0.0)
     reach = np.minimum(high, 1 / p) @ np.abs(slope)
-    for step in range(80):
-        z = (least + most) / 2 if step else most
-        h = np.where(allowed, slope - z * p[:, None], 0.0)
-        up, down = np.maximum(h, 0).sum(axis=0), np.minimum(h, 0).sum(axis=0)
-        values = np.array([(up - tops) * t + (down + bottoms) * m for m, t in corners])
-        where = values.argmax(axis=0)
-        t = np.array([t for _, t in corners])[where]
+
+    def at(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (the value at z, its slope, how far rounding may have moved the value)."""
+        h = slope - z * mass
+        above = h > 0
+        up, heavy = np.where(above, h, 0.0).sum(axis=0), np.where(above, mass, 0.0).sum(axis=0)
+        values = (up - tops) * corners[:, 1] + (h.sum(axis=0) - up + bottoms) * corners[:, 0]
+        m, t = corners[values.argmax(axis=0), :, 0].T
         rounding = reach + len(p) * np.abs(z) + (up + tops) * t + bottoms
-        best = np.minimum(best, z + values.max(axis=0) + 2.0**-49 * rounding)
-        m = np.array([m for m, _ in corners])[where]
-        mean = np.where(allowed & (h > 0), p[:, None] * t, np.where(allowed, p[:, None] * m, 0.0)).sum(axis=0)
-        if step:
-            least, most = np.where(mean > 1, z, least), np.where(mean > 1, most, z)
+        return z + values.max(axis=0), 1 - heavy * t - (mass.sum(axis=0) - heavy) * m, 2.0**-49 * rounding
+
+    ratios = np.where(allowed, slope / p[:, None], 0.0)
+    left, right = ratios.min(axis=0) - tops - bottoms, ratios.max(axis=0) + tops + bottoms
+    (below, falls, unsure), (above, rises, doubt) = at(left), at(right)
+    best = np.minimum(below + unsure, above + doubt)
+    done = (falls >= 0) | (rises <= 0)
+    for step in range(_STEPS):
+        bends = rises - falls
+        meet = (below - above + rises * right - falls * left) / np.where(bends > 0, bends, 1.0)
+        inside = (bends > 0) & (meet > left) & (meet < right) & (step % 3 < 2)
+        z = np.where(inside, meet, (left + right) / 2)
+        value, rise, doubt = at(z)
+        best = np.minimum(best, value + doubt)
+        done |= inside & (value - below - falls * (z - left) <= doubt)
+        if done.all():
+            break
+        sinks = rise < 0
+        left, below, falls = np.where(sinks, z, left), np.where(sinks, value, below), np.where(sinks, rise, falls)
+        right, above, rises = np.where(sinks, right, z), np.where(sinks, above, value), np.where(sinks, rises, rise)
     return best

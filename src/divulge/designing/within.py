@@ -5,6 +5,7 @@ polytope. Under a dual in which what a kind forbids is too dear to hold high, th
 the kind.
 """
 
+import math
 import time
 from dataclasses import replace
 
@@ -13,24 +14,27 @@ import numpy as np
 from divulge.designing.about import Informed
 from divulge.designing.alphabet import Task, climbed
 from divulge.designing.blends import Blend, Outcomes, Price, blend, inside_any
-from divulge.designing.cells import told
+from divulge.designing.cells import Told
 from divulge.designing.counting import Counting
 from divulge.designing.deviating import Deviating
 from divulge.designing.effort import Effort
 from divulge.designing.exhaustive import Exhaustive, Listing, every_vertex, most_gaining
 from divulge.designing.generation import ceiling_of
 from divulge.designing.gridded import Cascade, Gridded
-from divulge.designing.limits import Classes, Limits
+from divulge.designing.limits import Classes, Limits, classes_of
 from divulge.designing.linear import Scoring, solved
 from divulge.designing.master import Dual, refined
 from divulge.designing.methods import CLOSED, ENOUGH, LATER, LISTED, SEARCHED
 from divulge.designing.pricing import Oracle, Problem, simple_start
+from divulge.designing.tangents import touched
 from divulge.designing.utilities import SubConvex
 from divulge.errors import DivulgeError
 
 _DEAR = 64.0
 _RARE = 1e-12
 _SECONDS = 4.0
+_SHARE = 0.6
+"""The share of the time left that tangents may take."""
 
 
 def best_within(
@@ -43,6 +47,12 @@ def best_within(
     """
     of = classes.of_secret
     p, size = classes.probability[of], len(of)
+    if isinstance(utility, Informed):
+        alike, mass, fewer, open_to = _merged(p, utility, kinds)
+        if len(mass) < size:
+            limits = limits.tightened(float(mass.min()), len(mass))
+            name, weights, lifts, bound = best_within(classes_of(mass), fewer, limits, open_to, effort, method)
+            return name, weights, lifts[alike], bound
     counts = None if classes.counts is None else classes.counts[of]
     apart = Classes(p, np.ones(size, dtype=np.int64), tuple(np.arange(size)[:, None]), counts)
     start = _some(p, limits, kinds)
@@ -52,19 +62,35 @@ def best_within(
     name = LISTED if Exhaustive.fits(problem) else SEARCHED
     if method not in (None, name):
         raise DivulgeError.of("method", f"be {name} for such a utility and alphabet", "it", repr(method))
-    if name == LISTED:
-        price = _of_all(problem, kinds)
-    else:
-        price = (told if isinstance(utility, Informed) else _of_kinds)(problem, kinds, effort)
+    climbing = min(_SECONDS, effort.left / 4)
+    hurried = replace(effort, deadline=effort.deadline - climbing)
     lifts = simple_start(problem).lifts(apart)
     lifts = np.concatenate([start.lifts.T, lifts[inside_any(lifts, kinds)]])
-    climbing = min(_SECONDS, effort.left / 4)
-    found = blend(
-        problem, start, _valued(lifts, p, utility), price, replace(effort, deadline=effort.deadline - climbing)
-    )
-    if name == SEARCHED and found.bound - found.utility(problem) > ENOUGH * found.bound:
+    if name == LISTED:
+        price = _of_all(problem, kinds)
+    elif isinstance(utility, Informed):
+        cells = Told(problem, utility, kinds, effort)
+        price, near = cells.price, replace(hurried.some(_SHARE), tolerance=ENOUGH / 100)
+        start, seen = touched(problem, kinds, start, cells.extremes(), price, near)
+        lifts = np.concatenate([lifts, start.lifts.T, seen])
+    else:
+        price = _of_kinds(problem, kinds, effort)
+    found = start
+    if not found.closed(problem, ENOUGH / 10):
+        found = blend(problem, start, _valued(lifts, p, utility), price, hurried)
+    if name == SEARCHED and not found.closed(problem, ENOUGH):
         found = max(found, _higher(problem, kinds, found, climbing), key=lambda one: one.utility(problem))
     return name, found.weights, found.lifts, found.bound
+
+
+def _merged(p: np.ndarray, utility: Informed, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray, Informed, np.ndarray]:
+    """Return (the group of each secret, the mass of each group, the utility and the kinds of groups).
+
+    Secrets that tell the same of W may all have the mean of their lifts: it keeps the limits, and the utility.
+    """
+    rows, alike = np.unique(np.column_stack([utility.given, kinds]), axis=0, return_inverse=True)
+    values = utility.given.shape[1]
+    return alike, np.bincount(alike, p), replace(utility, given=rows[:, :values]), rows[:, values:] > 0
 
 
 def _higher(problem: Problem, kinds: np.ndarray, found: Blend, seconds: float) -> Blend:
@@ -95,12 +121,12 @@ def _of_all(problem: Problem, kinds: np.ndarray) -> Price:
 def _some(p: np.ndarray, limits: Limits, kinds: np.ndarray) -> Blend:
     """Return any blend of the kinds: silence where one forbids nothing."""
     if kinds.all(axis=0).any():
-        return Blend(np.ones(1), np.ones((len(p), 1)), 0.0)
+        return Blend(np.ones(1), np.ones((len(p), 1)), math.inf)
     found = solved(Scoring(np.where(kinds, 0.0, -np.inf), limits, p[None, :], p[None, :])).channel
     weights = p @ found
     used = np.flatnonzero(weights > _RARE)
     lifts = np.where(kinds, found, 0.0)[:, used] / weights[used]
-    return Blend(refined(weights[used], lifts.T), lifts, 0.0)
+    return Blend(refined(weights[used], lifts.T), lifts, math.inf)
 
 
 def _of_kinds(problem: Problem, kinds: np.ndarray, effort: Effort) -> Price:
