@@ -107,14 +107,40 @@ def test_orders_near_zero_are_bracketed(order: float) -> None:
     assert complete.upper == pytest.approx(math.log(100), rel=1e-12)
 
 
-def test_many_secrets_get_an_honest_bracket() -> None:
+@pytest.mark.parametrize("shift", [*SHIFTS, None])
+def test_the_farthest_of_many_secrets_decide(shift: int | None) -> None:
     rng = np.random.default_rng(24)
-    for shift in (1 << 20, 1 << 40):
-        matrix = (close_rows(rng, 300, 40, shift) / ONE).astype(float)
-        found, fewer = dv.capacity(matrix), dv.capacity(matrix[:250])
-        assert found.lower <= found.value <= found.upper
-        assert fewer.lower <= found.upper
-        assert dv.mutual_information((dv.Prior.uniform(300).floats, matrix)) <= found.upper
+    rows = dyadic_rows(rng, 300, 5, 0.2) if shift is None else close_rows(rng, 300, 5, shift)
+    matrix = (rows / ONE).astype(float)
+    found = dv.capacity(matrix)
+    with mp.workdps(50):
+        prior = [mpf(p) for p in found.prior.floats.tolist()]
+        reached, each = seen_from_the_middle(big(rows), [p / sum(prior) for p in prior], 1)
+    assert found.value == pytest.approx(float(reached), rel=1e-13, abs=0)
+    assert found.lower <= reached <= found.upper <= max(each) * (1 + 1e-12)
+    assert found.gap <= 1e-12 * found.upper
+    assert dv.capacity(sp.csr_array(matrix)).value == pytest.approx(found.value, rel=1e-12, abs=0)
+    assert dv.capacity(matrix[:250]).lower <= found.upper
+
+
+def test_symmetric_and_noiseless_channels_of_many_secrets() -> None:
+    for epsilon in (1e-9, 1.0):
+        with mp.workdps(60):
+            top = mp.exp(epsilon) / (mp.exp(epsilon) + 999)
+            rest = 1 / (mp.exp(epsilon) + 999)
+            wanted = mp.log(1000) + top * mp.log(top) + 999 * rest * mp.log(rest)
+        found = dv.capacity(dv.mechanisms.randomized_response(1000, epsilon))
+        assert found.value == pytest.approx(float(wanted), rel=1e-6 if epsilon < 1 else 1e-12)
+        assert found.gap <= 1e-12 * found.upper
+    assert dv.capacity(np.eye(600)).upper == pytest.approx(math.log(600), rel=1e-15)
+
+
+def test_channels_too_large_for_that_get_an_honest_bracket() -> None:
+    matrix = np.random.default_rng(25).dirichlet(np.ones(900), 900)
+    found, fewer = dv.capacity(matrix), dv.capacity(matrix[:500])
+    assert found.lower <= found.value <= found.upper
+    assert fewer.gap <= 1e-12 * fewer.upper
+    assert fewer.lower <= found.upper
 
 
 @pytest.mark.parametrize("tolerance", [math.nan, -1e-9, math.inf, "1e-9", True])

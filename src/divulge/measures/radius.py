@@ -13,8 +13,11 @@ import numpy as np
 from divulge import exact
 from divulge.measures.columns import column_ends
 from divulge.measures.convex import kl_term, log_near, power_term
-from divulge.measures.simplex import Local
+from divulge.measures.simplex import Local, Maximum, maximize
 from divulge.model.channel import Channel, is_sparse
+
+_MOST_ROUNDS, _UNUSED = 30, 1e-9
+"""So often rows join, when there are many; rows of less weight may leave."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +34,19 @@ class Rows:
         used = column_ends(floats)[0] > 0
         return cls(floats[:, used], exact.as_floats((matrix - matrix[0])[:, used]))
 
+    def only(self, which: np.ndarray) -> "Rows":
+        """Return some of the rows."""
+        return Rows(self.entries[which], self.offsets[which])
+
     def around(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (q, u - 1, u) with q = r C and u_xy = C_xy / q_y."""
         q = r @ self.entries
-        t = np.maximum((self.offsets - r @ self.offsets) / q, -1.0)
-        return q, np.where(self.entries == 0, -1.0, t), self.entries / q
+        return q, *self.against(q, r @ self.offsets)
+
+    def against(self, q: np.ndarray, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (u - 1, u) with u_xy = C_xy / q_y, for a q and its difference from the first row."""
+        t = np.maximum((self.offsets - offset) / q, -1.0)
+        return np.where(self.entries == 0, -1.0, t), self.entries / q
 
 
 def of_order_one(rows: Rows, r: np.ndarray) -> Local:
@@ -44,6 +55,38 @@ def of_order_one(rows: Rows, r: np.ndarray) -> Local:
     distances = kl_term(t, u) @ q
     value = float(r @ distances)
     return Local(value, float(distances.max()), distances - value, (t * q) @ t.T)
+
+
+def of_the_farthest(rows: Rows, most: int, tolerance: float) -> Maximum:
+    """Return the maximum of mutual information over many rows, from at most `most` of them at a time.
+
+    The best prior needs no more rows than there are outcomes. From the rows that are farthest from the mean on, those
+    that are farthest from the middle of the rows so far join them; those that got no weight leave where room is short.
+    """
+    n = len(rows.entries)
+    r = best = np.full(n, 1 / n)
+    lower, upper, chosen = 0.0, math.inf, np.zeros(0, dtype=np.intp)
+    for _ in range(_MOST_ROUNDS):
+        q, offset = r @ rows.entries, r @ rows.offsets
+        distances = np.concatenate([
+            kl_term(*rows.only(np.arange(i, min(i + most, n))).against(q, offset)) @ q for i in range(0, n, most)
+        ])  # fmt: skip
+        if (reached := float(r @ distances)) > lower:
+            lower, best = reached, r
+        upper = min(upper, float(distances.max()))
+        if upper - lower <= tolerance * upper:
+            break
+        farthest = np.argsort(-distances)[: max(most // 8, 1)]
+        joining = farthest[distances[farthest] > lower]
+        chosen = np.union1d(chosen, joining)
+        if len(chosen) > most:
+            chosen = np.union1d(chosen[r[chosen] > _UNUSED], joining)
+        if len(chosen) > most:
+            break
+        part = rows.only(chosen)
+        r = np.zeros(n)
+        r[chosen] = maximize(lambda r, part=part: of_order_one(part, r), len(chosen), tolerance / 4).point
+    return Maximum(best, lower, upper)
 
 
 def of_order(rows: Rows, a: float, r: np.ndarray) -> Local:

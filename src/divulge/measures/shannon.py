@@ -8,7 +8,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.measures.columns import TINY, in_parts, panels, sums_of_c_log_c
-from divulge.measures.radius import Rows, allowance, of_order_one
+from divulge.measures.radius import Rows, allowance, of_order_one, of_the_farthest
 from divulge.measures.simplex import Local, Maximum, checked_tolerance, maximize
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel
@@ -26,6 +26,10 @@ _SMALL = 256
 
 _DENSE = 1 << 20
 """Up to this many entries a sparse channel of few secrets is searched like a dense one."""
+
+_MOST, _MOST_NEAR, _NEAR = 1 << 19, 1 << 22, 1e-2
+"""Up to so many entries the farthest of many rows are looked for: up to more of them where all rows are so many nats
+near the mean row, and steps of Blahut and Arimoto lead nowhere."""
 
 _CLOSE = 0.2
 """Where every row is within this many nats of the mean row, differences of logarithms would lose digits."""
@@ -66,7 +70,8 @@ def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 5e-13, ste
 
     Blahut-Arimoto from the uniform prior r: with D_x = sum_y C_xy log(C_xy / q_y), q = r C, it holds at every step that
     sum_x r_x D_x <= capacity <= max_x D_x. Up to 256 secrets Newton steps bring the bounds together, however small the
-    capacity: rows that are nearly alike count by their differences.
+    capacity: rows that are nearly alike count by their differences. Of more secrets the farthest take such steps, up to
+    half a million entries, and 4 million where little leaks.
 
     Parameters
     ----------
@@ -80,8 +85,8 @@ def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 5e-13, ste
     Returns
     -------
     Capacity
-        `.value`, `.lower`, `.upper`, and the `.prior` that reaches the value; in [0, log min(N, M)]. Beyond 256
-        secrets the bounds are at least about 1e-14 nats apart.
+        `.value`, `.lower`, `.upper`, and the `.prior` that reaches the value; in [0, log min(N, M)]. Beyond that size
+        the bounds are at least about 1e-14 nats apart.
 
     Raises
     ------
@@ -109,22 +114,45 @@ def capacity_from(
     channel: Channel, row_logs: np.ndarray, unit: Unit, tolerance: float = 5e-13, steps: int | None = None
 ) -> Capacity:
     """Return the capacity given `row_logs`, sum_y C_xy log C_xy, shape (N,)."""
-    c, n = channel.floats, channel.shape[0]
-    if is_sparse(c) and n <= _SMALL and math.prod(c.shape) <= _DENSE:
-        c = c.toarray()
-    size = c.nnz if is_sparse(c) else c.size
-    # Sums of M terms of size at most log M, in pairwise order: far inside this allowance.
-    slack = 8 * np.finfo(float).eps * (1 + math.log(max(channel.shape)))
-    if steps is not None or n > _SMALL or is_sparse(c):
-        most = max(_LEAST_STEPS, _WORK // size) if steps is None else steps
-        found = blahut_arimoto(c, row_logs, min(_MOST_STEPS, most), tolerance)
-    elif _information(c, row_logs, np.full(n, 1 / n)).bound > _CLOSE:
-        found = maximize(lambda r: _information(c, row_logs, r), n, tolerance)
+    if steps is not None or channel.shape[0] > _SMALL:
+        found, slack = _of_many(channel, row_logs, tolerance, steps)
     else:
-        rows = Rows.of(channel)
-        found = maximize(lambda r: of_order_one(rows, r), n, tolerance)
-        slack = allowance(found.upper)
+        found, slack = _of_few(channel, row_logs, tolerance)
     return bracketed(channel, found, slack, unit)
+
+
+def _slack(channel: Channel) -> float:
+    """Return an allowance for sums of M terms of size at most log M, in pairwise order: far more than they are off."""
+    return 8 * np.finfo(float).eps * (1 + math.log(max(channel.shape)))
+
+
+def _of_few(channel: Channel, row_logs: np.ndarray, tolerance: float) -> tuple[Maximum, float]:
+    """Return what Newton steps find, and what rounding may have done to it in nats."""
+    c, n = channel.floats, channel.shape[0]
+    if is_sparse(c) and math.prod(c.shape) > _DENSE:
+        return _of_many(channel, row_logs, tolerance)
+    c = c.toarray() if is_sparse(c) else c
+    if _information(c, row_logs, np.full(n, 1 / n)).bound > _CLOSE:
+        return maximize(lambda r: _information(c, row_logs, r), n, tolerance), _slack(channel)
+    rows = Rows.of(channel)
+    found = maximize(lambda r: of_order_one(rows, r), n, tolerance)
+    return found, allowance(found.upper)
+
+
+def _of_many(
+    channel: Channel, row_logs: np.ndarray, tolerance: float, steps: int | None = None
+) -> tuple[Maximum, float]:
+    """Return what the farthest rows give, or what steps of Blahut and Arimoto find where these are not few."""
+    c, slack = channel.floats, _slack(channel)
+    found = blahut_arimoto(c, row_logs, 1, tolerance)
+    if steps is None and math.prod(c.shape) <= (_MOST_NEAR if found.upper < _NEAR else _MOST):
+        found = of_the_farthest(Rows.of(channel), _SMALL, tolerance)
+        slack = allowance(found.upper)
+        if found.upper - found.lower <= max(tolerance * found.upper, slack):
+            return found, slack
+    most = max(_LEAST_STEPS, _WORK // (c.nnz if is_sparse(c) else c.size)) if steps is None else steps
+    stepped = blahut_arimoto(c, row_logs, min(_MOST_STEPS, most), tolerance)
+    return min((found, slack), (stepped, _slack(channel)), key=lambda one: one[0].upper - one[0].lower + 2 * one[1])
 
 
 def bracketed(channel: Channel, found: Maximum, slack: float, unit: Unit) -> Capacity:
