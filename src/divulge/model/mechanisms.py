@@ -23,6 +23,9 @@ from divulge.model.prior import Prior
 
 _MOST_SUBSETS = 1_000_000
 
+_ROUNDING = Fraction(1, 10**12)
+"""By this share scores that were computed may pass the sensitivity that was meant."""
+
 Secrets = int | Iterable[Hashable] | Prior
 
 __all__ = [
@@ -168,8 +171,8 @@ def exponential(
     Raises
     ------
     DivulgeError
-        When not just one of `epsilon` and `ratio` is given, or it is out of range, or scores are not finite or beyond
-        `sensitivity`.
+        When not just one of `epsilon` and `ratio` is given, it is out of range, scores are not finite, or they change
+        by more than `sensitivity`.
 
     References
     ----------
@@ -177,7 +180,7 @@ def exponential(
 
     Examples
     --------
-    >>> exponential([[2, 0], [0, 2]], ratio=3, sensitivity=1).matrix.tolist()[0]
+    >>> exponential([[2, 0], [0, 2]], ratio=9).matrix.tolist()[0]  # e^(epsilon / 2) = 3 to 1
     [Fraction(3, 4), Fraction(1, 4)]
     """
     a = _inverse_ratio(epsilon, ratio)
@@ -187,7 +190,10 @@ def exponential(
         raise DivulgeError.of("scores", "hold finite numbers", "an entry", "something else") from None
     if u.ndim != 2 or 0 in u.shape:
         raise DivulgeError.of("scores", "have shape (N, M)", "its shape", str(u.shape))
-    spread = (u.max(axis=0) - u.min(axis=0)).max() if sensitivity is None else _positive(sensitivity, "sensitivity")
+    change = (u.max(axis=0) - u.min(axis=0)).max()
+    spread = change if sensitivity is None else _positive(sensitivity, "sensitivity")
+    if change > spread * (1 + _ROUNDING):
+        raise DivulgeError.of("sensitivity", "bound how much a score changes", "that change", f"{float(change):g}")
     steps = (u.max(axis=1)[:, None] - u) / (2 * spread) if spread else u - u
     if isinstance(a, Fraction):
         weights = np.array([[_power(a, step) for step in row] for row in steps.tolist()], dtype=object)

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.model import mechanisms
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -554,20 +555,7 @@ def exponential_mechanism(
     >>> round(float(c.matrix[0, 0]), 6)
     0.731059
     """
-    if not 0 <= epsilon < math.inf:
-        raise DivulgeError.of("epsilon", "be finite and at least 0", "it", str(epsilon))
-    if not 0 < sensitivity < math.inf:
-        raise DivulgeError.of("sensitivity", "be finite and positive", "it", str(sensitivity))
-    u = np.array([[float(score(x, y)) for y in candidates] for x in secrets])
-    if not u.size:
-        raise DivulgeError.of("candidates", "be at least one, for at least one secret", "their table", "empty")
-    if not np.isfinite(u).all():
-        raise DivulgeError.of("score", "be finite for every pair", "a score", "NaN or infinite")
-    spread = float(np.ptp(u, axis=0).max())
-    if not spread <= sensitivity * (1 + 1e-12):
-        raise DivulgeError.of(
-            "sensitivity", "bound how much a score changes with the secret", "that change", f"{spread:g}"
-        )
-    z = epsilon * u / (2 * sensitivity)
-    weights = np.exp(z - z.max(axis=1, keepdims=True))
-    return Channel(weights / weights.sum(axis=1, keepdims=True), list(secrets), list(candidates))
+    scores = [[score(x, y) for y in candidates] for x in secrets]
+    return mechanisms.exponential(
+        scores, epsilon, sensitivity=sensitivity, secrets=list(secrets), outcomes=list(candidates)
+    )
