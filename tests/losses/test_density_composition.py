@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -168,3 +169,12 @@ def test_growth_plot() -> None:
     ax = dv.leakage_growth([0.25, 0.75], [[0.6, 0.4], [0.4, 0.6]], [1, 10]).plot()
     assert "releases" in ax.get_xlabel()
     matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("rarest", [1e-300, 1e-17, 0.1])
+@pytest.mark.parametrize("count", [1, 1000])
+def test_bounds_beside_very_rare_secrets(rarest: float, count: int) -> None:
+    found = dv.leakage_bounds([rarest, 1 - rarest], ([["3/4", "1/4"], ["1/4", "3/4"]], count))
+    by_ldp = -mp.log(mp.mpf(rarest) + (1 - mp.mpf(rarest)) * mp.mpf(3) ** -count)
+    assert found.ways["ldp of all releases"] == pytest.approx(float(by_ldp), rel=1e-12)
+    assert found.max_pml <= -math.log(rarest) * (1 + 1e-15)

@@ -251,7 +251,7 @@ def leakage_bounds(prior: Any, *releases: Any, unit: Unit = "nats") -> LeakageBo
         later = [each[0][0]]
     ways = {
         "pml of one release, ldp of the others": min(later),
-        "ldp of all releases": -math.log1p((1.0 - p) * math.expm1(-total)) + 0.0 if p < 1 else 0.0,
+        "ldp of all releases": _leakage_of_ldp(total, p),
         "the rarest secret": -math.log(p) + 0.0,
     }
     leakages = math.fsum(count * maximal_leakage(channel) for channel, count in given.named)
@@ -259,6 +259,13 @@ def leakage_bounds(prior: Any, *releases: Any, unit: Unit = "nats") -> LeakageBo
     return LeakageBounds(
         min(ways.values()) / scale, leakages / scale, total / scale, {k: v / scale for k, v in ways.items()}
     )
+
+
+def _leakage_of_ldp(epsilon: float, p: float) -> float:
+    """Return -log(p + (1 - p) e^-epsilon), without cancellation where epsilon is small or p is tiny."""
+    if epsilon < 0.5:
+        return -math.log1p((1.0 - p) * math.expm1(-epsilon)) + 0.0
+    return -math.log(p + (1.0 - p) * math.exp(-epsilon)) + 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
