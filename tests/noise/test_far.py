@@ -170,3 +170,21 @@ def test_steps_narrower_than_doubles_are_not_passed_over() -> None:
     assert found.upper >= dv.pml(m.binned(np.linspace(0.2, 0.8, 9))).max() * (1 - 1e-9)
     assert found.upper == pytest.approx(-math.log(0.01))
     assert "narrower" in found.reason
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian", "student-t", "logistic"])
+@pytest.mark.parametrize("secret", ["rademacher()", "values(0:0.2, 1:0.3, 1000:0.5)"])
+@pytest.mark.parametrize("scale", [1e-3, 1e-5, 1e-8, 1e-20, 1e-300])
+def test_narrow_noise_tells_the_secret_or_says_it_could_not_be_seen(kind: str, secret: str, scale: float) -> None:
+    found = dv.NoiseMechanism(kind, secret, scale=scale).mean_pml()
+    truth = math.log(2) if secret == "rademacher()" else -sum(p * math.log(p) for p in (0.2, 0.3, 0.5))
+    assert found.lower <= truth
+    assert truth <= found.upper + 1e-7  # what heavy tails keep at a scale of 1e-3
+    if scale >= 1e-8:
+        assert found.value == pytest.approx(truth, rel=1e-4)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-308, 1e308, math.inf, math.nan])
+def test_scales_at_the_end_of_the_doubles_are_refused(scale: float) -> None:
+    with pytest.raises(dv.DivulgeError, match="scale"):
+        dv.NoiseMechanism("laplace", "rademacher()", scale=scale)

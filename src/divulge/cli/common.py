@@ -133,6 +133,6 @@ def one_of(given: Mapping[str, Any]) -> str:
     """
     present = [name for name, value in given.items() if value is not None]
     if len(present) != 1:
-        found = "neither is" if not present else "more than one is"
+        found = "more than one is" if present else "neither is" if len(given) == 2 else "none is"
         raise DivulgeError(f"one of {' or '.join(given)} must be given; {found}.")
     return present[0]

@@ -53,7 +53,10 @@ def show(
     """
     import divulge as dv
 
-    book = dv.Ledger(default_ledger(ledger))
+    where = default_ledger(ledger)
+    if ledger is not None and "://" not in where and not Path(where).exists():
+        raise dv.InputFileError(f"{where}: there is no such file.")
+    book = dv.Ledger(where)
     name = str(Path(source).resolve()) if source is not None and Path(source).exists() else source
     entries = book.entries(name, column or ())
     totals: list[dict[str, Any]] = [

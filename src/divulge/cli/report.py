@@ -68,7 +68,13 @@ def command(
         raise DivulgeError("--secret, --released and --null-as are about a table. Hint: give --data TABLE as well.")
     elif given == "CHANNEL":
         if prior is None:
-            raise DivulgeError.of("--prior", "be given with a CHANNEL", "it", "absent", "try --prior uniform.")
+            raise DivulgeError.of(
+                "--prior",
+                "be given with a CHANNEL",
+                "it",
+                "absent",
+                "try --prior uniform; a receipt goes with --receipt.",
+            )
         subject = known = read_channel(str(channel))
         asked |= {"about": "the mechanism on standard input" if channel == "-" else channel}
     else:

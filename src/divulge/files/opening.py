@@ -59,6 +59,8 @@ def opened(path: PathLike) -> Generator[BinaryIO]:
     name = name_of(path)
     with naming(name):
         if path == "-":
+            if sys.stdin is None:
+                raise InputFileError(f"{name}: is closed.")
             content = sys.stdin.buffer.read()
             if not content.strip():
                 raise InputFileError(f"{name}: is empty.")

@@ -1,6 +1,7 @@
 """What a guarantee is: a kind, its parameters, what it says, and whether a mechanism keeps it."""
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
@@ -452,6 +453,8 @@ def _checked(value: Any, name: str) -> Any:
     if not allowed.low <= number <= allowed.high:
         high = f" and at most {allowed.high:g}" if allowed.high < math.inf else ""
         raise DivulgeError.of(name, f"be a number that is at least {allowed.low:g}{high}", "it", str(value))
+    if number != math.inf and number > sys.float_info.max:
+        raise DivulgeError.of(name, "be inf, or a number below 1.8e308", "it", "beyond")
     return number
 
 

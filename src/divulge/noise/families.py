@@ -96,7 +96,7 @@ class Noise:
         """Return lim log f(z + sign d) - log f(z) for z -> sign inf and d >= 0."""
         assert self.slopes is not None
         slope = self.slopes[1 if sign > 0 else 0]
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             return np.where(np.asarray(d) > 0, -slope * np.asarray(d, dtype=float), 0.0)
 
     def sf(self, z: np.ndarray) -> np.ndarray:
@@ -169,13 +169,16 @@ _LAST_JUMP = 36.0
 _SCALES = np.array([-60.0, -20.0, -8.0, -3.0, -1.0, 0.0, 1.0, 3.0, 8.0, 20.0, 60.0])
 
 
+_LEAST = 1e-300
+"""Scales below it, and above its inverse, leave no room for sums and ratios of doubles."""
+
 _ON_LATTICE = 1e-9
 """A z that is below a lattice point by no more than this share of a step counts as on it."""
 
 
 def _positive(value: Any, name: str) -> float:
-    if not (isinstance(value, Real) and 0 < float(value) < math.inf):
-        raise DivulgeError.of(name, "be a positive finite number", "it", repr(value))
+    if not (isinstance(value, Real) and _LEAST <= float(value) <= 1 / _LEAST):
+        raise DivulgeError.of(name, f"be a positive number, from {_LEAST:g} to {1 / _LEAST:g}", "it", repr(value))
     return float(value)
 
 

@@ -103,10 +103,23 @@ def points(mechanism: "NoiseMechanism") -> np.ndarray:
     if isinstance(law, FiniteLaw) and not law.finer_than_noise and len(law.locations) <= _MOST_MARKS:
         parts.append(law.locations)
         parts.append((law.locations[1:] + law.locations[:-1]) / 2)  # where the best secret changes
+        parts.append(_beside(law.locations, scale))
     if _repeats(law):
         parts.append(edges(law))
     y = np.unique(np.concatenate(parts))
     return y[(y >= first) & (y <= last)]
+
+
+def _beside(places: np.ndarray, scale: float) -> np.ndarray:
+    """Return marks on the inner sides of values that stand far apart, where narrow peaks would slip between marks."""
+    gaps = np.diff(places)
+    apart = gaps > 50 * scale
+    if not apart.any():
+        return np.zeros(0)
+    sides = 2 * int(apart.sum())
+    most = float(gaps.max()) / 2
+    away = np.geomspace(0.05 * scale, most, min(3 * math.ceil(math.log10(most / scale)) + 6, _MOST_MARKS // sides))
+    return np.concatenate([np.add.outer(places[:-1][apart], away), np.subtract.outer(places[1:][apart], away)]).ravel()
 
 
 def edges(law: Law) -> np.ndarray:
@@ -181,10 +194,12 @@ def mean(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray]) -> 
         return (np.stack([p, p * value]) * stretch).reshape(2, *u.shape)
 
     # The density is integrated along with the rest: the mass that is missed, where peaks are narrower than the
-    # distance between doubles, can hold at most the largest value that was met.
+    # distance between doubles, can hold at most the largest value that was met, or that a finite secret allows.
     inner = 0.0 if isinstance(law, FiniteLaw) else _mean_error(law, y)
     value, error = quadrature.adaptive(integrand, np.arcsinh((y - middle) / scale), max(1e-11, inner), allowance(law))
     missed = abs(1.0 - float(value[0])) + float(error[0])
+    if isinstance(law, FiniteLaw) and missed > 1e-6:
+        largest = max(largest, -float(law.log_prior.min()))
     return Estimate(float(value[1]), float(error[1]) + missed * largest + 2 * inner + 1e-14 * max(1.0, largest))
 
 

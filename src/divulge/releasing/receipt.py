@@ -293,7 +293,12 @@ class Receipt(Record):
         try:
             found = json.loads(Path(path).read_bytes())
         except OSError as error:
-            raise InputFileError(f"{name}: cannot be read: {os.strerror(error.errno or 0)}.") from None
+            said = (
+                "there is no such file"
+                if isinstance(error, FileNotFoundError)
+                else f"cannot be read: {os.strerror(error.errno or 0)}"
+            )
+            raise InputFileError(f"{name}: {said}.") from None
         except ValueError:
             raise InputFileError(f"{name}: must be a receipt of a release; it is not JSON.") from None
         if not isinstance(found, dict) or found.get("format") != FORMAT:
