@@ -521,7 +521,11 @@ class NoiseMechanism:
 
 
 def exponential_mechanism(
-    secrets: Any, candidates: Any, score: Callable[[Any, Any], float], epsilon: float, sensitivity: float
+    secrets: Any,
+    candidates: Any,
+    score: Callable[[Any, Any], float],
+    epsilon: float,
+    sensitivity: float | None = None,
 ) -> Channel:
     """Return the exponential mechanism over finitely many candidates: C_xy proportional to exp(eps u(x,y) / 2D).
 
@@ -533,7 +537,8 @@ def exponential_mechanism(
     candidates : M labels, the outcomes
     score : function of (secret, candidate), u(x, y)
     epsilon : float in [0, +inf), in nats
-    sensitivity : float > 0
+    sensitivity : float > 0, optional
+        By how much a score can change between secrets; the largest change when not given.
 
     Returns
     -------
@@ -543,7 +548,7 @@ def exponential_mechanism(
     Raises
     ------
     DivulgeError
-        When scores are not finite, or `epsilon` or `sensitivity` are out of range.
+        When scores are not finite, change by more than `sensitivity`, or `epsilon` is out of range.
 
     References
     ----------
