@@ -208,6 +208,16 @@ def test_mutual_information_near_independence_keeps_its_digits() -> None:
         assert dv.sibson(close, 1 + 1e-9) == pytest.approx(dv.mutual_information(exact), rel=1e-6)
 
 
+@pytest.mark.parametrize("order", ORDERS[1:])
+@pytest.mark.parametrize("rest", [1e-9, 1e-20, 1e-280])
+def test_entropies_of_one_who_is_nearly_certain(order: float, rest: float) -> None:
+    """The likeliest secret has what the others leave, though that rounds to 1."""
+    others = [F(rest), F(rest) / 4]
+    exact = dv.renyi_entropy([1 - sum(others), *others], order)
+    found = dv.renyi_entropy([float(1 - sum(others)), *map(float, others)], order)
+    assert found == pytest.approx(exact, rel=1e-12, abs=0)
+
+
 def test_extreme_entries_neither_overflow_nor_vanish() -> None:
     tiny = 1e-300
     channel = dv.Channel([[tiny, 1.0], [0.5, 0.5]])
@@ -216,3 +226,9 @@ def test_extreme_entries_neither_overflow_nor_vanish() -> None:
     smallest = dv.Channel([[5e-324, 1.0], [0.5, 0.5]])
     assert dv.ldp(smallest) == pytest.approx(math.log(0.5) - math.log(5e-324), rel=1e-15)
     assert dv.lift_capacity(smallest) == math.inf
+    rare = dv.Joint([1e-200, 1.0], [[1e-150, 1.0], [0.5, 0.5]])
+    truth = dv.Joint([F(1e-200), 1 - F(1e-200)], [[F(1e-150), 1 - F(1e-150)], [F(1, 2), F(1, 2)]])
+    ruled_out = dv.Joint(rare.prior, dv.Channel([[0.0, 1.0], [0.5, 0.5]]))
+    for cost in (dv.Cost.zero_one(2), dv.Cost.power(range(2), 2)):
+        assert 344 < dv.log_leakage(rare, cost, "max") == pytest.approx(dv.log_leakage(truth, cost, "max"), rel=1e-12)
+        assert dv.log_leakage(ruled_out, cost, "max") == math.inf

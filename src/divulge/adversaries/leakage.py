@@ -24,8 +24,8 @@ Kind = TypeVar("Kind", bound=Adversary)
 _BLOCK = 1 << 20
 """Entries of P(x, y) that are scored at a time: large channels need no large copy, sparse ones stay sparse."""
 
-_CANCELLED = 1e-2
-"""Below this share of the value a leakage in floats has lost digits."""
+_CANCELLED, _UNDERFLOW = 1e-2, 1e-280
+"""Below this share of the value a leakage in floats has lost digits, and so has a value below this."""
 
 _MOST_PAIRS, _MOST_PRODUCTS = 1 << 15, 1 << 22
 """So many entries of P(x, y), and times actions, are worked out again in fractions, for half a second at most."""
@@ -183,9 +183,10 @@ def _seen(joint: Joint, outcome: Hashable) -> np.ndarray:
     return np.array([_labels.position(joint.outcomes, outcome, "outcome")])
 
 
-def _nearly(before: Any, after: Any) -> bool:
-    """Say whether a difference has lost digits to floats."""
-    return float in (type(before), type(after)) and abs(after - before) < _CANCELLED * max(before, after)
+def _lost(before: Any, after: Any) -> bool:
+    """Say whether two numbers have lost digits to floats: their difference, or one by underflow."""
+    lost = abs(after - before) < _CANCELLED * max(before, after) or min(before, after) < _UNDERFLOW
+    return lost and float in (type(before), type(after))
 
 
 def _sharply(joint: Joint, adversary: Adversary, case: Case, outcome: Hashable) -> tuple[Any, Any]:
@@ -194,7 +195,7 @@ def _sharply(joint: Joint, adversary: Adversary, case: Case, outcome: Hashable) 
         raise DivulgeError.of("case", 'be "average" or "max"', "it", repr(case))
     columns, case = _seen(joint, outcome), case if outcome is None else "max"
     before, after = _scores(joint, adversary, columns).compared(adversary, case)
-    sharper = _exact_scores(joint, adversary, columns) if _nearly(before, after) else None
+    sharper = _exact_scores(joint, adversary, columns) if _lost(before, after) else None
     if sharper is not None:
         before, after = sharper.compared(adversary, case)
     if outcome is None:  # seeing an outcome helps, on average and at the best one
@@ -406,7 +407,7 @@ def pointwise_leakage(joint: Any, adversary: Any, unit: Unit = "nats") -> Pointw
     columns = _seen(joint, None)
     found = _scores(joint, adversary, columns)
     pairs = [(found.one, plain(after)) for after in found.values / found.q]
-    near = np.array([i for i, pair in enumerate(pairs) if _nearly(*pair)], dtype=np.intp)
+    near = np.array([i for i, pair in enumerate(pairs) if _lost(*pair)], dtype=np.intp)
     sharper = _exact_scores(joint, adversary, columns[near]) if len(near) else None
     if sharper is not None:
         for i, after in zip(near.tolist(), sharper.values / sharper.q, strict=True):

@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from divulge import exact
+from divulge.measures.convex import log_probabilities
 from divulge.model.record import Record
 
 
@@ -246,7 +247,7 @@ class AlphaLoss:
     def value(self, weights: np.ndarray) -> np.ndarray:
         total = weights.sum(axis=0)
         p = weights / np.where(total > 0, total, 1.0)
-        logs = _logs(p)
+        logs = log_probabilities(p)
         if self.alpha == 1:
             return total * -(p * logs).sum(axis=0) + 0.0
         a = self.alpha
@@ -261,18 +262,6 @@ class AlphaLoss:
         a, q = self.alpha, np.array(action)
         with np.errstate(divide="ignore"):
             return -np.log(q) if a == 1 else a / (a - 1) * -np.expm1((a - 1) / a * np.log(q))
-
-
-def _logs(p: np.ndarray) -> np.ndarray:
-    """Return log p, 0 where p = 0, without loss for the entry near 1: log1p of minus the sum of the others."""
-    columns = np.arange(p.shape[1])
-    top = p.argmax(axis=0)
-    others = p.copy()
-    others[top, columns] = 0.0
-    logs = np.log(np.where(p > 0, p, 1.0))
-    rest = others.sum(axis=0)
-    logs[top, columns] = np.where(rest < 0.5, np.log1p(-np.minimum(rest, 0.5)), logs[top, columns])
-    return logs
 
 
 def _log_power_sum(p: np.ndarray, logs: np.ndarray, a: float) -> np.ndarray:

@@ -402,7 +402,8 @@ class PrivacyLoss(ABC):
         back = self.reverse()
         lost = back.infinite * zero() if back.infinite > 0 else 0.0
         gained = self.infinite * slope if self.infinite > 0 else 0.0
-        return back.expect(lambda t: term(np.expm1(-t), np.exp(-t))) + lost + gained
+        with np.errstate(over="ignore"):
+            return back.expect(lambda t: term(np.expm1(-t), np.exp(-t))) + lost + gained
 
     def abs_chi(self, alpha: float) -> float:
         """Return (E_Q |P/Q - 1|^alpha)^(1/alpha), alpha >= 1; 2 TV at order 1, sqrt(chi^2) at 2.

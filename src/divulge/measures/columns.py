@@ -5,7 +5,6 @@ nothing of the size of the matrix is ever allocated; an exact one is read whole,
 """
 
 import functools
-import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -182,10 +181,8 @@ def shifts(matrix: Any, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if is_sparse(matrix):
         base = matrix[[likeliest]].toarray().ravel()
         column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
-        weights = others[matrix.indices]
-        stored = np.bincount(column, weights, minlength=len(base))
-        moved = np.bincount(column, weights * (matrix.data - base[column]), minlength=len(base))
-        return base, moved - base * np.maximum(math.fsum(others.tolist()) - stored, 0.0)
+        moved = np.bincount(column, others[matrix.indices] * (matrix.data - base[column]), minlength=len(base))
+        return base, moved - base * absent_mass(matrix, others)
     base = matrix[likeliest]
     shift = np.zeros(matrix.shape[1])
     for rows in panels(matrix):

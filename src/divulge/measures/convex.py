@@ -22,6 +22,18 @@ def log_near(t: np.ndarray, u: np.ndarray) -> np.ndarray:
         return np.where(np.abs(t) < 0.5, np.log1p(t), np.log(u))
 
 
+def log_probabilities(p: np.ndarray) -> np.ndarray:
+    """Return log p of distributions, the columns of p, and 0 where p = 0; the largest, near 1, as 1 less the others."""
+    columns = np.arange(p.shape[1])
+    top = p.argmax(axis=0)
+    others = p.copy()
+    others[top, columns] = 0.0
+    logs = np.log(np.where(p > 0, p, 1.0))
+    rest = others.sum(axis=0)
+    logs[top, columns] = np.where(rest < 0.5, np.log1p(-np.minimum(rest, 0.5)), logs[top, columns])
+    return logs
+
+
 def kl_term(t: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Return u log u - t for u = 1 + t >= 0."""
     with np.errstate(invalid="ignore"):
@@ -119,10 +131,10 @@ DIVERGENCES: Mapping[str, Convex] = MappingProxyType(
         "reverse-kl": Convex(_reverse_kl_term, lambda u: -_log_ball(u), logarithmic=True),
         "jensen-shannon": Convex(_jensen_shannon_term, _jensen_shannon_ball, logarithmic=True),
         "chi-squared": Convex(lambda t, u: t * t, lambda u: (u - 1) ** 2, rational=True),
-        "neyman": Convex(lambda t, u: t * t / u, lambda u: exact.ball((u - 1) ** 2 / u if u > 0 else math.inf)),
+        "neyman": Convex(lambda t, u: t * (t / u), lambda u: exact.ball((u - 1) ** 2 / u if u > 0 else math.inf)),
         "total-variation": Convex(lambda t, u: np.abs(t) / 2, lambda u: abs(u - 1) / 2, rational=True),
         "hellinger": Convex(lambda t, u: (t / (np.sqrt(u) + 1)) ** 2, lambda u: (exact.arb(u).sqrt() - 1) ** 2),
-        "le-cam": Convex(lambda t, u: t * t / (1 + u), lambda u: (u - 1) ** 2 / (u + 1), rational=True),
+        "le-cam": Convex(lambda t, u: t * (t / (1 + u)), lambda u: (u - 1) ** 2 / (u + 1), rational=True),
     }
 )
 """Name -> f(u). "hellinger" is (sqrt(u) - 1)^2, "le-cam" (u - 1)^2 / (u + 1), "neyman" (u - 1)^2 / u."""

@@ -142,7 +142,7 @@ def column_means(joint: Joint, term: Callable[[np.ndarray, np.ndarray], np.ndarr
     c, p = joint.channel.floats, joint.prior.floats
     q = exact.as_floats(joint.outer)
     shifted = shifts(c, p)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if is_sparse(c):
             return _sparse_means(c, p, q, shifted, term)
         safe, likely, means = np.where(q > 0, q, 1.0), p > 0, np.zeros(len(q))

@@ -9,7 +9,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.measures.convex import kl_term, power_term
+from divulge.measures.convex import kl_term, log_probabilities, power_term
 from divulge.measures.density import log_ratio, seen
 from divulge.measures.pointwise import Pointwise
 from divulge.model.channel import is_sparse
@@ -122,16 +122,17 @@ def renyi_entropy(prior: Any, order: float, unit: Unit = "nats") -> float:
     p = prior.probabilities[prior.support]
     if a == 0:
         return exact.log(len(p), unit)
-    if a == math.inf:
-        top = p.max()
-        return -exact.log(top, unit) if prior.exact else abs(math.log(top)) / nats_per(unit)
-    if a == 1:
-        if prior.exact:
-            return exact.weighted_log_sum([(-v, v) for v in p.tolist()], unit)
-        return math.fsum((-p * np.log(p)).tolist()) / nats_per(unit) + 0.0
+    if prior.exact and a == math.inf:
+        return -exact.log(p.max(), unit) + 0.0
+    if prior.exact and a == 1:
+        return exact.weighted_log_sum([(-v, v) for v in p.tolist()], unit)
     if prior.exact:
         return _exact_renyi_entropy(p.tolist(), exact_order(order), unit)
-    logs = np.log(p)
+    logs = log_probabilities(p.reshape(-1, 1))[:, 0]
+    if a == math.inf:
+        return -float(logs.max()) / nats_per(unit) + 0.0
+    if a == 1:
+        return math.fsum((-p * logs).tolist()) / nats_per(unit) + 0.0
     # sum P^a - 1 = sum P (P^(a-1) - 1), whose terms have one sign; far from 0 the largest term is factored out instead.
     with np.errstate(over="ignore"):
         growth = math.fsum((p * np.expm1((a - 1) * logs)).tolist())

@@ -112,7 +112,8 @@ class Pointwise(Tabled, Record):
         """
         if np.isinf(self.values).any() and order > 0:
             return math.inf
-        return float(math.fsum((self.probabilities * self.values**order).tolist()))
+        with np.errstate(over="ignore"):
+            return float(math.fsum((self.probabilities * self.values**order).tolist()))
 
     def variance(self) -> float:
         """Return the variance under q; +inf when an outcome that occurs has an infinite value.
@@ -126,7 +127,8 @@ class Pointwise(Tabled, Record):
         """
         if np.isinf(self.values).any():
             return math.inf
-        return float(self.probabilities @ (self.values - self.mean()) ** 2)
+        with np.errstate(over="ignore"):
+            return float(self.probabilities @ (self.values - self.mean()) ** 2)
 
     def tail(self, threshold: float) -> float:
         """Return P(value > threshold) under q.
