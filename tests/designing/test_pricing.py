@@ -105,7 +105,7 @@ def test_chords_bound_the_best_mixture_of_all_vertices(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_light_secrets_as_one_lose_no_more_than_they_are_worth(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("divulge.designing.tail.LIGHT", 0.25)
+    monkeypatch.setattr("divulge.designing.tail.LIGHT", 0.4)
     rng, together, lost = np.random.default_rng(5), 0, 0
     for trial in range(12):
         p = 0.55 ** np.arange(4 + trial % 4) * rng.uniform(0.8, 1.2, 4 + trial % 4)

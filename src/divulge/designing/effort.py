@@ -42,6 +42,10 @@ class Effort:
         """Return the effort that has a share of the time left."""
         return self if self.deadline == math.inf else replace(self, deadline=time.monotonic() + share * self.left)
 
+    def less(self, seconds: float) -> "Effort":
+        """Return the effort that leaves so many seconds at the end, but a quarter of the time at most."""
+        return replace(self, deadline=self.deadline - min(seconds, self.left / 4)) if self.left < math.inf else self
+
     def late(self) -> bool:
         """Whether the time is up."""
         return time.monotonic() >= self.deadline

@@ -9,7 +9,7 @@ from divulge.designing.effort import Effort
 from divulge.designing.limits import Classes
 from divulge.designing.master import Dual, Master
 from divulge.designing.pricing import Oracle, Problem, silence, simple_start
-from divulge.designing.vertices import Pair, Vertices, cell_bounds, joined, neighbors, pair_utility
+from divulge.designing.vertices import Vertices, joined
 
 LEAST = 1e-10
 """The share of the largest utility that a vertex must gain to be a new column."""
@@ -34,7 +34,7 @@ class Mixture:
 
     def utility(self, problem: Problem) -> float:
         """Return the utility of the mixture."""
-        return math.fsum((self.weights * self.vertices.utility(problem.classes, problem.utility)).tolist())
+        return math.fsum((self.weights * self.vertices.utility(self.classes, problem.utility)).tolist())
 
     def gap(self, problem: Problem) -> float:
         """Return how far the bound lies above the utility of the mixture."""
@@ -67,9 +67,8 @@ def master_of(problem: Problem, offset: np.ndarray | None = None, basis: np.ndar
     """Return the master of all duals, or of those that differ from an offset by a combination of the basis."""
     if offset is None:
         bound, dual = chord(problem)
-        ceiling = ceiling_of(problem)
         mass = problem.classes.probability * problem.classes.size
-        offset = dual.classes if bound < ceiling else ceiling * mass
+        offset = dual.classes if bound < problem.top else problem.top * mass
     return Master(problem.classes, problem.utility, problem.limits.capacity, offset, basis)
 
 
@@ -152,21 +151,5 @@ def chords(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ceiling_of(problem: Problem) -> float:
-    """Return an upper bound of mu(v) over all vertices: the chord of a box, the largest value of a pair of levels."""
-    values = [box.chord(problem.utility.raised) * (1 + 1e-14) for box in problem.shape.boxes]
-    values += [pair_ceiling(problem, pair) for pair in problem.shape.pairs]
-    return max(values)
-
-
-def pair_ceiling(problem: Problem, pair: Pair) -> float:
-    """Return an upper bound of pi f(high) + (1 - pi) f(low) over the range of pi, by cells that shrink."""
-    ends, bound, utility = np.linspace(pair.least, pair.most, 1025), math.inf, problem.utility.raised
-    for _ in range(40):
-        values = pair_utility(pair, utility, ends)
-        cells = cell_bounds(pair, utility, *(neighbors(a) for a in (ends, values, 0 * ends)), 0.0)
-        bound, reached = float(cells.max()), float(values.max())
-        if bound <= reached + 1e-13 * abs(reached) or len(ends) > 200_000:
-            break
-        alive = cells > reached + 1e-13 * abs(reached)
-        ends = np.sort(np.concatenate([ends, (ends[:-1] + ends[1:])[alive] / 2]))
-    return bound + 1e-14 * abs(bound)
+    """Return an upper bound of the utility of every mechanism."""
+    return problem.ceiling

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from divulge.designing import closed
+from divulge.designing.arcs import at_once
 from divulge.designing.blending import blended
 from divulge.designing.coarse import coarsened
 from divulge.designing.counting import Counting
@@ -26,6 +27,8 @@ COARSE = (3e6, 3e7)
 """Additions that a price on a grid may cost where duals bend little."""
 ENOUGH = 1e-6
 """The relative gap at which no more is priced than was."""
+COARSEST = 1e-2
+"""The relative gap at which arcs that take no time are not tried any more."""
 _SHARE = 0.3
 """The share of the time left that duals of few parameters may take."""
 CLOSED, LISTED, SEARCHED = "closed-form", "enumeration", "column-generation"
@@ -75,7 +78,12 @@ def _counted(problem: Problem, effort: Effort) -> Mixture | None:
 
 
 def _searched(problem: Problem, effort: Effort) -> Mixture | None:
-    return without_tail(_apart(problem), effort, _columns)
+    apart = _apart(problem)
+    if not effort.late():
+        return without_tail(apart, effort, _columns)
+    quick = at_once(apart)
+    effort.tell(quick.utility(apart), quick.bound, 0)
+    return quick
 
 
 def _columns(apart: Problem, effort: Effort) -> Mixture | None:
@@ -123,7 +131,11 @@ METHODS: dict[str, Method] = {
 
 def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> tuple[str, Mixture]:
     """Return (name, mixture) of the first method that applies, or of the one that is asked for."""
-    return _first(((name, METHODS[name].mixture(problem, effort)) for name in _names(method)), method)
+    name, found = _first(((name, METHODS[name].mixture(problem, effort)) for name in _names(method)), method)
+    if effort.late() and not found.settled(problem, COARSEST):
+        quick = at_once(_apart(problem))
+        found = max(found, replace(quick, bound=found.bound), key=lambda one: one.utility(problem))
+    return name, found
 
 
 def solution_of(scoring: Scoring, effort: Effort, method: str | None = None) -> tuple[str, Solution]:

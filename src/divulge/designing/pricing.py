@@ -5,10 +5,12 @@ vertex v. So dual.value + excess bounds the utility of every mechanism.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
+from divulge.designing.ceilings import capped, highest
 from divulge.designing.limits import Classes, Limits
 from divulge.designing.master import Dual
 from divulge.designing.utilities import SubConvex
@@ -42,6 +44,16 @@ class Problem:
     def of(cls, classes: Classes, utility: SubConvex, limits: Limits) -> "Problem":
         """Return the problem with its families of vertices."""
         return cls(classes, utility, limits, shape_of(limits, float(classes.probability.min())))
+
+    @cached_property
+    def ceiling(self) -> float:
+        """No mechanism has more utility, by the range of lifts and the capacity alone."""
+        return min(self.top, capped(self.limits, self.utility))
+
+    @cached_property
+    def top(self) -> float:
+        """No vertex has more utility."""
+        return highest(self.shape, self.utility)
 
     @property
     def secrets(self) -> int:
@@ -139,18 +151,18 @@ def simple_start(problem: Problem) -> Vertices:
 
 def _arcs(classes: Classes, t: float, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (counts, class in between) of the arcs of mass t that start at each class and go round in an order."""
-    size = len(classes.size)
-    counts, between = np.zeros((size, size), dtype=np.int64), np.zeros(size, dtype=np.intp)
-    for start in range(size):
-        left = t
-        for step in range(size):
-            c = order[(start + step) % size]
-            whole = int(min(classes.size[c], np.floor(left / classes.probability[c] + 1e-12)))
-            counts[start, c] = whole
-            left = max(0.0, left - whole * classes.probability[c])
-            if whole < classes.size[c]:
-                between[start] = c
-                break
+    size, place = len(classes.size), np.arange(len(classes.size))
+    mass = (classes.probability * classes.size)[order]
+    turns = np.append(0.0, np.cumsum(np.tile(mass, 2)))
+    last = np.searchsorted(turns, turns[:size] + t + 1e-12 * classes.probability[order], side="right") - 1
+    last = np.minimum(last, place + size - 1)
+    counts = np.zeros((size, size), dtype=np.int64)
+    inside = (place[None, :] - place[:, None]) % size < (last - place)[:, None]
+    counts[:, order] = inside * classes.size[order]
+    between = order[last % size]
+    left = np.maximum(0.0, t - (turns[last] - turns[:size]))
+    whole = np.floor(left / classes.probability[between] + 1e-12).astype(np.int64)
+    counts[place, between] = np.minimum(whole, classes.size[between] - 1)
     return counts, between
 
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from divulge.designing.about import Informed
 from divulge.designing.alphabet import Task, climbed
+from divulge.designing.arcs import at_once
 from divulge.designing.blends import Blend, Outcomes, Price, blend, inside_any
 from divulge.designing.cells import Told
 from divulge.designing.counting import Counting
 from divulge.designing.deviating import Deviating
 from divulge.designing.effort import Effort
 from divulge.designing.exhaustive import Exhaustive, Listing, every_vertex, most_gaining
-from divulge.designing.generation import ceiling_of
 from divulge.designing.gridded import Cascade, Gridded
 from divulge.designing.limits import Classes, Limits, classes_of
 from divulge.designing.linear import Scoring, solved
@@ -55,10 +55,11 @@ def best_within(
             return name, weights, lifts[alike], bound
     counts = None if classes.counts is None else classes.counts[of]
     apart = Classes(p, np.ones(size, dtype=np.int64), tuple(np.arange(size)[:, None]), counts)
-    start = _some(p, limits, kinds)
     if limits.trivial or size == 1:
+        start = _some(p, limits, kinds)
         return CLOSED, start.weights, start.lifts, 0.0
     problem = Problem.of(apart, utility, limits)
+    start = _quick(problem) if kinds.all(axis=0).any() else _some(p, limits, kinds)
     name = LISTED if Exhaustive.fits(problem) else SEARCHED
     if method not in (None, name):
         raise DivulgeError.of("method", f"be {name} for such a utility and alphabet", "it", repr(method))
@@ -118,6 +119,12 @@ def _of_all(problem: Problem, kinds: np.ndarray) -> Price:
     return price
 
 
+def _quick(problem: Problem) -> Blend:
+    """Return a blend of arcs."""
+    found = at_once(problem)
+    return Blend(found.weights, found.vertices.lifts(problem.classes).T, math.inf)
+
+
 def _some(p: np.ndarray, limits: Limits, kinds: np.ndarray) -> Blend:
     """Return any blend of the kinds: silence where one forbids nothing."""
     if kinds.all(axis=0).any():
@@ -131,7 +138,7 @@ def _some(p: np.ndarray, limits: Limits, kinds: np.ndarray) -> Blend:
 
 def _of_kinds(problem: Problem, kinds: np.ndarray, effort: Effort) -> Price:
     """Return the price of all vertices of the kinds."""
-    p, ceiling = problem.classes.probability, ceiling_of(problem)
+    p = problem.classes.probability
     oracle: Oracle = (
         Counting(problem, effort)
         if Counting.fits(problem.classes)
@@ -142,7 +149,7 @@ def _of_kinds(problem: Problem, kinds: np.ndarray, effort: Effort) -> Price:
     )
 
     def price(dual: Dual) -> tuple[Outcomes, float]:
-        dearest = p * (float((dual.classes / p).max()) + _DEAR * ceiling)
+        dearest = p * (float((dual.classes / p).max()) + _DEAR * problem.top)
         found, worst = [np.zeros((0, len(p)))], -np.inf
         for kind in kinds.T:
             fresh, excess = oracle.price(Dual(np.where(kind, dual.classes, dearest), dual.capacity))

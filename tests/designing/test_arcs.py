@@ -1,0 +1,77 @@
+"""The channel that comes at once: arcs average to 1 inside the limits, and short times give it with an honest bound."""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import divulge as dv
+from divulge.designing.arcs import at_once
+from divulge.designing.ceilings import capped
+from divulge.designing.limits import classes_of, limits_of
+from divulge.designing.nearby import single
+from divulge.designing.pricing import Problem
+from divulge.designing.utilities import SUBCONVEX
+
+sys.path.insert(0, str(Path(__file__).parent))
+from test_optimal import KINDS, NAMES, holds, limits_as_arguments, random_prior
+from vertices import level_points, priced_optimum
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arcs_average_to_one_inside_the_limits(kind: str) -> None:
+    rng = np.random.default_rng(sum(map(ord, kind)) + 9)
+    for trial, n in enumerate([2, 3, 5, 8, 20, 60, 150]):
+        p = random_prior(rng, n)
+        guarantees, _ = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)
+        limits = limits_of(tuple(guarantees)).floats().tightened(float(p.min()), n)
+        problem = Problem.of(single(classes_of(p)), SUBCONVEX[NAMES[trial % len(NAMES)]], limits)
+        if limits.trivial:
+            continue
+        found = at_once(problem)
+        lifts = found.vertices.lifts(problem.classes)
+        assert found.weights.min() > 0
+        assert len(found.weights) <= n + 1
+        assert found.weights @ lifts == pytest.approx(1, abs=1e-9)
+        assert lifts @ problem.classes.probability == pytest.approx(1, abs=1e-9)
+        assert lifts.min() >= limits.low - 1e-9
+        assert lifts.max() <= limits.high * (1 + 1e-9)
+        assert (lifts.max(axis=1) / limits.ratio <= lifts.min(axis=1) * (1 + 1e-9)).all()
+        assert found.weights @ lifts.max(axis=1) <= limits.capacity * (1 + 1e-9)
+        assert 0 < found.utility(problem) <= found.bound
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "capacity" in kind or "leakage" in kind or kind == "all"])
+def test_the_ceiling_under_a_capacity_is_above_the_best_mixture_of_all_vertices(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    for trial in range(12):
+        p = random_prior(rng, 3 + trial % 6)
+        guarantees, limits = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)
+        f = SUBCONVEX[NAMES[trial % len(NAMES)]]
+        best = priced_optimum(p, f.f, level_points(p, *limits_as_arguments(limits)), limits.get("capacity", np.inf))
+        assert capped(limits_of(tuple(guarantees)).floats().tightened(float(p.min()), len(p)), f) >= best * (1 - 1e-9)
+
+
+def test_chi_squared_under_a_capacity_alone_meets_its_ceiling() -> None:
+    limits = limits_of((dv.BayesCapacity(2),)).floats().tightened(1e-3, 50)
+    assert capped(limits, SUBCONVEX["chi-squared"]) == pytest.approx(1, rel=1e-4)
+
+
+@pytest.mark.parametrize("guarantees", [["pml=0.5"], ["ldp=1"], ["alip=1:0.5"], ["ldp=2", "bayes-capacity=1.7"]])
+def test_no_time_at_all_gives_a_sensible_channel(guarantees: list[str]) -> None:
+    p = np.random.default_rng(0).dirichlet(np.ones(150))
+    started = time.monotonic()
+    found = dv.design(p, *guarantees, time_limit=0)
+    assert time.monotonic() - started < 2
+    assert found.relative_gap < 0.15
+    assert holds(found)
+    best = dv.design(p, *guarantees, time_limit=20)
+    assert found.utility <= best.bound
+    assert found.bound >= best.utility
+    given = np.random.default_rng(1).dirichlet(np.ones(2), 150)
+    about = dv.design(p, *guarantees, utility=dv.About(given), time_limit=0)
+    assert about.utility > 0
+    assert about.utility <= about.bound
+    assert holds(about)
