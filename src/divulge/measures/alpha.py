@@ -9,7 +9,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.measures.capacity import dense_row, log_of_excess, maximal_leakage, total
-from divulge.measures.columns import absent_mass, column_ends, largest_joint, panels
+from divulge.measures.columns import absent_mass, column_ends, largest_joint, panels, shifts
 from divulge.measures.convex import power_term
 from divulge.measures.density import log_ratio, seen
 from divulge.measures.divergence import column_means
@@ -25,8 +25,8 @@ from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.units import Unit, nats_per
 
-_FAINT = -650.0
-"""Logarithm of a weight that is too close to underflow."""
+_FAINT, _LEAST = -650.0, 1e-290
+"""Logarithm of a weight that is too close to underflow, and a product that is."""
 
 
 def sibson(joint: Any, order: float, unit: Unit = "nats") -> float:
@@ -289,7 +289,13 @@ def _float_sibson(joint: Joint, a: float) -> float:
     excess = column_means(joint, lambda t, u: power_term(t, u, a))[y]
     top = column_ends(c, np.flatnonzero(joint.prior.support))[0][y]
     sums = _column_sums(c, p, y, top, lambda p, c: p * c**a)
-    return _of_moments(a, joint.outer[y], excess, top, np.log(sums))
+    return _of_moments(a, joint.outer[y], excess, top, np.log(sums), _beyond_mean(c, p, y, top))
+
+
+def _beyond_mean(c: Any, p: np.ndarray, columns: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Return level - q for some columns, from differences between rows."""
+    base, shift = shifts(c, p)
+    return (level - base[columns]) - shift[columns]
 
 
 def _float_arimoto(joint: Joint, a: float) -> float:
@@ -303,21 +309,32 @@ def _float_arimoto(joint: Joint, a: float) -> float:
     q, top = tilted.outer[y], largest_joint(c, p)[y] / likeliest
 
     def sums(p: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        return _column_sums(c, p / likeliest, y, scale, lambda p, c: (p * c) ** a) / whole
+        return _column_sums(c, p / likeliest, y, scale, lambda p, c: _power_of_product(p, c, a)) / whole
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         excess = column_means(tilted, lambda t, u: power_term(t, u, a))[y] + sums(faint, q)
-    return _of_moments(a, q, excess, top, np.log(sums(p, top)))
+    return _of_moments(a, q, excess, top, np.log(sums(p, top)), _beyond_mean(c, tilted.prior.floats, y, top))
 
 
-def _of_moments(a: float, q: np.ndarray, excess: np.ndarray, scale: np.ndarray, logs: np.ndarray) -> float:
-    """Return a/(a-1) log sum_y r_y with r_y = q_y (1 + excess_y)^(1/a) = scale_y e^(logs_y / a).
+def _power_of_product(p: np.ndarray, c: np.ndarray, a: float) -> np.ndarray:
+    """Return (p c)^a, where the product of positive numbers may be less than a double can be."""
+    product = p * c
+    with np.errstate(divide="ignore"):
+        return np.where(product > _LEAST, product**a, np.exp(a * (np.log(p) + np.log(c))))
+
+
+def _of_moments(
+    a: float, q: np.ndarray, excess: np.ndarray, scale: np.ndarray, logs: np.ndarray, beyond: np.ndarray
+) -> float:
+    """Return a/(a-1) log sum_y r_y with r_y = q_y (1 + excess_y)^(1/a) = scale_y e^(logs_y / a), beyond = scale - q.
 
     excess_y = sum_x P_x (L^a - 1 - a (L - 1)) has terms of one sign, and so has sum_y (r_y - q_y) = sum_y r_y - 1: no
     digits cancel near independence. Far from it the second form of r_y counts, which has the largest entry in front.
     """
     near = np.abs(excess) < 0.5
-    growths = np.where(near, np.log1p(np.where(near, excess, 0.0)) / a, log_ratio(scale, q) + logs / a)
+    growths = np.where(
+        near, np.log1p(np.where(near, excess, 0.0)) / a, log_ratio(scale, q, difference=beyond) + logs / a
+    )
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         roots = np.where(near, np.log(q) + growths, np.log(scale) + logs / a)
         gains = np.where(growths < 1, q * np.expm1(growths), scale * np.exp(logs / a) - q)
