@@ -192,3 +192,14 @@ def test_atoms_are_probabilities_of_rising_losses(wrong):
     AtomicLoss(**sound)
     with pytest.raises(dv.DivulgeError):
         AtomicLoss(**{**sound, **wrong})
+
+
+@pytest.mark.parametrize("rows", [[[1, 0], [0, 1]], [[0.5, 0.5, 0], [0.5, 0, 0.5]], [[0.5, 0.5], [0.5, 0.5]]])
+def test_losses_without_an_end_can_be_drawn(rows: list[list[float]]) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    ax = dv.privacy_losses(rows)[0].plot()
+    delta = ax.lines[0].get_ydata()
+    assert np.isfinite(delta).all()
+    assert ax.get_ylabel() == "probability"
+    matplotlib.pyplot.close(ax.figure)

@@ -1,10 +1,13 @@
 """The report: its numbers against the measures by other routes, its page as a reader and a browser meet it."""
 
+import base64
 import math
+import re
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
@@ -162,6 +165,12 @@ def test_the_page_needs_nothing_and_reads_aloud() -> None:
     assert len(page.all("caption")) == len(page.all("table")) > 5
     assert all(a.get("scope") in ("row", "col") for a in page.all("th"))
     assert next(name for name, _ in page.found if name in ("h1", "h2", "h3")) == "h1"
+    ids = {a["id"] for _, a in page.found if "id" in a}
+    assert {str(a["aria-labelledby"]) for _, a in page.found if "aria-labelledby" in a} <= ids
+    for image in page.all("img"):
+        drawing = base64.b64decode(str(image["src"]).partition(",")[2]).decode()
+        assert ElementTree.fromstring(drawing).tag == "{http://www.w3.org/2000/svg}svg"
+        assert set(re.findall(r'(?:href|src)="([^"#][^"]*)"', drawing)) == set()
     assert "prefers-color-scheme: dark" in text
     assert "@media print" in text
     assert len({a["id"] for _, a in page.found if "id" in a}) == sum("id" in a for _, a in page.found)

@@ -213,16 +213,19 @@ class Frontier(Tabled, Record):
         --------
         >>> import divulge as dv
         >>> dv.frontier(["1/2", "1/2"], dv.LDP, [1, 2], named=[]).plot().get_xlabel()
-        'local differential privacy (nats)'
+        'local differential privacy [nats]'
         """
         ax = drawable(ax)
-        ax.plot(self.epsilons, self.utilities, color="black", lw=2, label="design (nothing is better)")
+        best = {"label": "no mechanism is better", "color": "0.55", "ls": ":", "lw": 1.5}
+        rising = np.argsort(self.epsilons)
+        ax.step(self.epsilons[rising], self.bounds[rising], where="pre", **best)
+        ax.plot(self.epsilons[rising], self.utilities[rising], "o-", color="black", lw=1.5, ms=3.5, label="design")
         for (name, rows), color, mark in zip(self.named.items(), itertools.cycle(_COLORS), itertools.cycle(_MARKS)):
             levels = [_measured(self.kind, design, row) for design, row in zip(self.designs, rows, strict=True)]
             ax.plot(levels, [row.utility for row in rows], mark, color=color, ms=5, alpha=0.85, label=name)
         first = self.designs[0]
-        ax.set_xlabel(f"{self.kind.title}" + (" (nats)" if PARAMETERS[_level(self.kind)].logarithmic else ""))
-        ax.set_ylabel(first.objective + (" (nats)" if first.logarithmic else ""))
+        ax.set_xlabel(f"{self.kind.title}" + (" [nats]" if PARAMETERS[_level(self.kind)].logarithmic else ""))
+        ax.set_ylabel(first.objective + (" [nats]" if first.logarithmic else ""))
         ax.legend(fontsize=8, loc="upper right" if first.minimized else "upper left")
         return ax
 

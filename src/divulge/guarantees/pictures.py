@@ -50,7 +50,7 @@ def plot_alip_plane(*points: Any, ax: Any = None, labels: Sequence[str] = (), **
     --------
     >>> ax = plot_alip_plane(ALIP(lower=1, upper=1), p_min=0.25)
     >>> ax.get_xlabel()
-    'bound on PML, upper (nats)'
+    'bound on PML, upper [nats]'
     """
     placed = [point if isinstance(point, ALIP) else as_joint(point) for point in points]
     known = context or {"prior": next((p.prior for p in placed if isinstance(p, Joint)), None)}
@@ -58,33 +58,29 @@ def plot_alip_plane(*points: Any, ax: Any = None, labels: Sequence[str] = (), **
     if p == 1:
         raise DivulgeError.of("p_min", "be at most 1/2: one secret has nothing to tell", "it", "1")
     pairs = [point if isinstance(point, ALIP) else ALIP.of(point) for point in placed]
-    ax = drawable(ax, (5.4, 4.6))
+    ax = drawable(ax, (5.4, 5.2))
     finite = [(float(a.upper), float(a.lower)) for a in pairs if a.lower != math.inf and a.upper != math.inf]
     edge = -math.log1p(-p)
     right = max([1.25 * edge, -1.05 * math.log(p), *(1.15 * u for u, _ in finite)])
     top = max([2.5 * right, *(1.15 * l for _, l in finite)])
-    across = np.linspace(0, edge, 400, endpoint=False)
     up = np.linspace(0, top, 400)
-    a = np.log(p) - np.log(p - (1 - p) * np.expm1(across))
+    a = np.log1p(-p * np.exp(-up)) - math.log1p(-p)  # the bound on PML that implies the one on PMC: A(a) = up
     b = np.log1p((1 - p) / p * -np.expm1(-up))
-    shown = a <= top
-    ax.fill_between(across[shown], a[shown], top, color="0.85", lw=0)
-    ax.fill_betweenx(up, b, right, color="0.93", lw=0)
-    ax.plot(across[shown], a[shown], color=_PML_COLOR, lw=2, label=r"$A(\varepsilon_u)$: PMC that PML implies")
+    ax.fill_betweenx(up, 0, a, color="0.82", lw=0, label="PML alone decides")
+    ax.fill_betweenx(up, b, right, color="0.93", lw=0, label="PMC alone decides")
+    ax.plot(a, up, color=_PML_COLOR, lw=2, label=r"$A(\varepsilon_u)$: PMC that PML implies")
     ax.plot(b, up, color=_PMC_COLOR, lw=2, ls="--", label=r"$B(\varepsilon_l)$: PML that PMC implies")
     ax.axvline(edge, color="0.4", lw=1, ls=":", label=r"edge of high privacy, $\log\,1/(1-p_{\min})$")
     for i, (u, l) in enumerate(finite):
         ax.plot(u, l, "o", color="black", ms=6)
         if i < len(labels):
             ax.annotate(labels[i], (u, l), xytext=(6, 4), textcoords="offset points")
-    ax.text(0.03 * right, 0.93 * top, "PML decides", fontsize=9, color=_PML_COLOR)
-    ax.text(0.97 * right, 0.06 * top, "PMC decides", fontsize=9, color=_PMC_COLOR, ha="right")
     ax.set_xlim(0, right)
     ax.set_ylim(0, top)
-    ax.set_xlabel("bound on PML, upper (nats)")
-    ax.set_ylabel("bound on PMC, lower (nats)")
+    ax.set_xlabel("bound on PML, upper [nats]")
+    ax.set_ylabel("bound on PMC, lower [nats]")
     ax.set_title(rf"$p_{{\min}}$ = {p:.4g}: between the curves both bounds matter", fontsize=10)
-    ax.legend(loc="center right", fontsize=8, framealpha=0.95)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8, frameon=False, ncols=2)
     return ax
 
 
@@ -158,7 +154,7 @@ def plot_implications(ax: Any = None, theorems: Sequence[Theorem] | None = None,
     ax.plot([], [], color=_PMC_COLOR, ls="--", label="with p_min, N, or the prior")
     ax.legend(loc="upper left", fontsize=8)
     ax.set_xlim(-0.5, width + 0.5)
-    ax.set_ylim(-height + 0.4, 1.0)
+    ax.set_ylim(-height - 0.6, 2.0)
     ax.set_axis_off()
     return ax
 

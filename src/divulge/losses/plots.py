@@ -1,5 +1,6 @@
 """Pictures of privacy losses, drawn with matplotlib (extra: plot)."""
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
 def curves(loss: "PrivacyLoss", ax: Any = None) -> Any:
     """Draw delta(epsilon) and the tail P(L > epsilon) over epsilon >= 0 and return the axes."""
     ax = drawable(ax)
-    top = loss.highest if math.isfinite(loss.highest) else loss.epsilon(1e-12)
-    epsilons = np.linspace(0.0, 1.05 * max(top, 1e-9), 400)
+    ends = (loss.highest, loss.epsilon(1e-12), loss.epsilon(min(1.0, 1.001 * loss.infinite + 1e-12)))
+    top = max(next((end for end in ends if math.isfinite(end)), 0.0), 0.0) or 1.0
+    epsilons = np.linspace(0.0, 1.05 * top, 400)
     ax.plot(epsilons, loss.delta(epsilons), label="delta(epsilon)")
     ax.plot(epsilons, loss.tail(epsilons), label="P(loss > epsilon)", linestyle="--", drawstyle="steps-post")
+    if loss.infinite > 0:
+        ax.axhline(loss.infinite, color="0.5", linestyle=":", label=f"P(loss = inf) = {loss.infinite:.3g}")
     ax.set_xlabel("epsilon [nats]")
+    ax.set_ylabel("probability")
     ax.set_ylim(0, 1.02)
     ax.legend()
     return ax
@@ -46,8 +51,9 @@ def composed(composition: "Composition", ax: Any = None) -> Any:
 def growth(found: "Growth", ax: Any = None) -> Any:
     """Draw E[pml | X = x] over the number of releases with -log P_x dashed, and return the axes."""
     ax = drawable(ax)
-    for values, limit, secret in zip(found.by_secret.T, found.limits, found.secrets, strict=True):
-        (line,) = ax.plot(found.counts, values, marker=".", label=f"secret {secret}")
+    curves = zip(found.by_secret.T, found.limits, found.secrets, strict=True)
+    for (values, limit, secret), mark in zip(curves, itertools.cycle("os^Dv<>P")):
+        (line,) = ax.plot(found.counts, values, marker=mark, markersize=4, label=f"secret {secret}")
         ax.axhline(limit, color=line.get_color(), linestyle="--", linewidth=0.8)
     ax.set_xscale("log")
     ax.set_xlabel("releases about the same secret")

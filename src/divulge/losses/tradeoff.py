@@ -55,10 +55,11 @@ class TradeOff(Record):
         'P rejected when it is true'
         """
         ax = drawable(ax)
-        ax.plot(self.alpha, self.beta)
-        ax.plot([0, 1], [1, 0], linestyle=":")
+        ax.plot(self.alpha, self.beta, label="the best test")
+        ax.plot([0, 1], [1, 0], linestyle=":", label="guessing: nothing can be told")
         ax.set_xlabel("P rejected when it is true")
         ax.set_ylabel("P not rejected when Q is true")
+        ax.legend()
         return ax
 
 

@@ -17,6 +17,13 @@ _WIDEST = 4.0
 
 _COLORS = {"pml": "#b2182b", "pmc": "#2166ac", "density": "#d9d9d9"}
 
+_LINES = {"pml": {"linewidth": 1.8}, "pmc": {"linewidth": 1.8, "linestyle": "--"}}
+_POINTS = {
+    "pml": {"marker": "o", "markersize": 3, "linestyle": "none"},
+    "pmc": {"marker": "s", "markersize": 3.5, "linestyle": "none", "fillstyle": "none"},
+}
+"""What tells the two apart without color."""
+
 
 def span(mechanism: "NoiseMechanism") -> tuple[float, float]:
     """Return an interval of outcomes for drawing: all but 1e-4 of the mass, or of heavy tails what shows the middle."""
@@ -52,9 +59,9 @@ def plot(mechanism: "NoiseMechanism", y: Any = None, ax: Any = None, unit: Unit 
     under.set_ylim(0, 2.2 * float(density.max()))
     under.set_ylabel("probability of y" if lattice else "density of y", color="#767676")
     under.tick_params(axis="y", colors="#767676")
-    style: dict[str, Any] = {"marker": "o", "markersize": 3, "linestyle": "none"} if lattice else {"linewidth": 1.8}
     for side, found in (("pml", mechanism.pml_supremum), ("pmc", mechanism.pmc_supremum)):
         value = mechanism.pml(y, unit) if side == "pml" else mechanism.pmc(y, unit)
+        style: dict[str, Any] = _POINTS[side] if lattice else _LINES[side]
         if np.isfinite(value).any():
             ax.plot(y, np.where(np.isfinite(value), value, np.nan), color=_COLORS[side], label=f"{side}(y)", **style)
         if math.isfinite(found.value):
@@ -62,7 +69,7 @@ def plot(mechanism: "NoiseMechanism", y: Any = None, ax: Any = None, unit: Unit 
                 found.value / nats_per(unit), color=_COLORS[side], linestyle=":", linewidth=1, label=f"largest {side}"
             )
         elif not np.isfinite(value).any():
-            ax.plot([], [], color=_COLORS[side], label=f"{side} is infinite everywhere")
+            ax.plot([], [], color=_COLORS[side], label=f"{side} is infinite everywhere", **style)
     ax.set_zorder(under.get_zorder() + 1)
     ax.patch.set_visible(False)
     ax.set_ylim(bottom=0)

@@ -162,7 +162,7 @@ main .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13re
 .verdict.bad { border-color: var(--bad); }
 .wide { overflow-x: auto; margin: 1.1rem 0; }
 table { min-width: min(46rem, 100%); border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--soft); padding-bottom: .4rem; max-width: 46rem; }
+caption { text-align: left; color: var(--soft); padding-bottom: .4rem; max-width: min(46rem, calc(100vw - 2.5rem)); }
 th, td { padding: .32rem .7rem; border-bottom: 1px solid var(--line); vertical-align: top;
   overflow-wrap: break-word; }
 th { text-align: left; font-weight: 600; max-width: 16rem; }

@@ -42,12 +42,12 @@ def as_address(draw: Callable[[Any], Any], size: tuple[float, float]) -> str:
 
 def tails(pml: Pointwise, pmc: Pointwise, envelope: Sequence[tuple[float, float]], ax: Any) -> None:
     """Draw the chance of an outcome that reveals more than t, and the worst of it after merging outcomes."""
-    for variable, color, name in (
-        (pml, GAIN, "gain, pml"),
-        (pmc, LOSS, "loss, pmc"),
+    for variable, color, line, name in (
+        (pml, GAIN, "-", "gain, pml"),
+        (pmc, LOSS, "-.", "loss, pmc"),
     ):
         pointwise(variable, ax)
-        ax.lines[-1].set(color=color, label=name)
+        ax.lines[-1].set(color=color, linestyle=line, label=name)
     if envelope:
         ax.plot(*zip(*envelope, strict=True), color=GAIN, ls="--", lw=1, label="gain, however outcomes are merged")
     ax.set_xlim(left=0)
@@ -66,4 +66,4 @@ def sensitivity(points: Sequence[tuple[float, float, float]], limit: float, unit
     ax.set_ylabel(f"largest, over priors [{unit}]")
     ax.set_xlim(0, 100)
     ax.set_ylim(bottom=0)
-    ax.legend()
+    ax.legend(loc="lower right")
