@@ -104,7 +104,7 @@ def test_the_frontier_rises_and_stays_above_the_named() -> None:
         assert all(row.utility <= bound + 1e-12 for row, bound in zip(rows, curve.bounds, strict=True))
     assert list(curve.to_frame().columns) == ["utility", "bound", "randomized response", "geometric"]
     ax = curve.plot()
-    assert ax.get_xlabel() == "local differential privacy (nats)"
+    assert ax.get_xlabel() == "local differential privacy [nats]"
     assert len(ax.lines) == 3
     assert "ldp=2" in repr(curve)
     for bad in ({"epsilons": []}, {"epsilons": [1], "named": ["magic"]}):
