@@ -94,15 +94,17 @@ def test_equal_rows_have_no_capacity(order: float) -> None:
         assert (found.lower, found.value, found.upper) == (0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("order", [1e-6, 1e-3, 0.02])
-def test_orders_near_zero_are_bracketed(order: float) -> None:
-    """Their certificate takes a difference of two numbers that are 1/order times as large."""
+@pytest.mark.parametrize("order", [1e-12, 1e-6, 1e-3, 0.02])
+def test_orders_near_zero_are_bracketed_as_well(order: float) -> None:
     rng = np.random.default_rng(23)
-    for _ in range(4):
-        rows = dyadic_rows(rng, 2, 3, 0.2)
+    for shift in (None, None, None, *SHIFTS[1:]):
+        rows = dyadic_rows(rng, 2, 3, 0.2) if shift is None else close_rows(rng, 2, 3, shift)
         found = dv.sibson_capacity((rows / ONE).astype(float), order)
-        with mp.workdps(60):
-            assert found.lower <= capacity_of_two_rows(big(rows), order) <= found.upper
+        with mp.workdps(90):
+            truth = capacity_of_two_rows(big(rows), order)
+        assert found.value == pytest.approx(float(truth), rel=1e-12, abs=0)
+        assert found.lower <= truth <= found.upper
+        assert found.gap <= 2e-12 * found.upper
     complete = dv.sibson_capacity(dv.mechanisms.identity(100), order)
     assert complete.upper == pytest.approx(math.log(100), rel=1e-12)
 

@@ -230,7 +230,7 @@ def sibson_capacity(channel: Any, order: float, unit: Unit = "nats", *, toleranc
         raise DivulgeError.of("order", "be positive and finite", "it", str(a), "order inf is maximal_leakage.")
     rows = Rows.of(channel)
     found = maximize(lambda r: of_order(rows, a, r), channel.shape[0], tolerance)
-    return bracketed(channel, found, allowance(found.upper, a), unit)
+    return bracketed(channel, found, allowance(found.upper), unit)
 
 
 def _of_order_zero(joint: Joint) -> float:

@@ -92,8 +92,9 @@ def of_the_farthest(rows: Rows, most: int, tolerance: float) -> Maximum:
 def of_order(rows: Rows, a: float, r: np.ndarray) -> Local:
     """Return Sibson's information at r, of order a other than 0, 1 and infinity.
 
-    With S_y = sum_x r_x C_xy^a, q_y e^g_y = S_y^(1/a), F = sum_y q_y e^g_y and w_xy = C_xy^a / S_y it is a/(a-1) log F,
-    and D_x = log F + log(sum_y q_y e^g_y w_xy) / (a-1). The slopes are those of F^a / (a-1) at F = 1: it is concave.
+    With S_y = sum_x r_x C_xy^a, q_y e^g_y = S_y^(1/a) = F pi_y, F = sum_y q_y e^g_y and w_xy = C_xy^a / S_y it is
+    I = a/(a-1) log F, and D_x = I + log(sum_y pi_y w_xy) / (a-1). The slopes are those of F^a / (a-1) at F = 1: it is
+    concave.
     """
     q, t, u = rows.around(r)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -110,24 +111,24 @@ def of_order(rows: Rows, a: float, r: np.ndarray) -> Local:
         log_f = math.log1p(whole) if whole > -0.5 else _log_sum_exp(weights[None])[0]
         shares = np.exp(weights - log_f)
         moved = a * (logs - growths)
-        # sum_y q (e^g w - 1 - a t), where sum_y q t = 0: near 0 from u^a - 1 - a t and from e^((1 - a) g) - 1 alone.
-        shrink = np.expm1((1 - a) * growths)
-        parts = np.where(near, terms * (1 + shrink) + (1 + a * t) * shrink, np.exp(growths + moved) - 1 - a * t)
-        beyond = parts @ q
+        # sum_y pi (w - 1) less a sum_y q t = 0: near 0 from u^a - 1 - a t, e^(-a g) - 1 and (pi - q) t alone.
+        shrink = np.expm1(-a * growths)
+        parts = np.where(near, terms * (1 + shrink) + (1 + a * t) * shrink, np.expm1(moved) - a * t)
+        beyond = parts @ shares + a * (t @ (q * np.expm1(growths - log_f)))
         few = np.abs(beyond) < 0.5
         far = np.zeros(len(r))
-        far[~few] = _log_sum_exp((weights + moved)[~few])
-    distances = log_f + np.where(few, np.log1p(np.where(few, beyond, 0.0)), far) / (a - 1)
+        far[~few] = _log_sum_exp((weights - log_f + moved)[~few])
     value = a / (a - 1) * log_f
+    distances = value + np.where(few, np.log1p(np.where(few, beyond, 0.0)), far) / (a - 1)
     ratios = np.expm1(moved)
     ratios = ratios - (ratios @ shares)[:, None]
     slopes = np.expm1((a - 1) * (distances - value)) / (a - 1)
     return Local(value, float(distances.max()), slopes, (ratios * shares) @ ratios.T / a)
 
 
-def allowance(value: float, a: float = 1.0) -> float:
-    """Return more than the rounding error of a value of `of_order`: a share of it, larger at low orders like log F."""
-    return 32 * np.finfo(float).eps * (1 + 1 / a) * value
+def allowance(value: float) -> float:
+    """Return more than the rounding error of a value of `of_order`: a share of it."""
+    return 64 * np.finfo(float).eps * value
 
 
 def _log_sum_exp(logs: np.ndarray) -> np.ndarray:

@@ -158,7 +158,7 @@ def _of_many(
 def bracketed(channel: Channel, found: Maximum, slack: float, unit: Unit) -> Capacity:
     """Return what was found, its bounds moved apart by `slack` nats, as far as 0 and log min(N, M)."""
     scale, limit = nats_per(unit), math.log(min(channel.shape))
-    value = min(max(found.lower, 0.0), limit)
+    value = min(max(found.lower, 0.0), limit) + 0.0
     lower = min(max(found.lower - slack, 0.0), limit)
     upper = max(min(found.upper + slack, limit), value)
     bounds = float(value / scale), float(lower / scale), float(upper / scale)
