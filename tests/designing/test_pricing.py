@@ -1,6 +1,5 @@
 """Prices and bounds against plain enumeration: no vertex gains more than an oracle says, and the best one is found."""
 
-import itertools
 import math
 import sys
 from pathlib import Path
@@ -12,14 +11,13 @@ import pytest
 import divulge as dv
 from divulge.designing.coarse import coarsened, hats
 from divulge.designing.counting import Tables
-from divulge.designing.deviating import Deviating, Greedy, listed
 from divulge.designing.effort import Effort
-from divulge.designing.generation import LEAST, ceiling_of, chord, generate
+from divulge.designing.generation import ceiling_of, chord, generate
 from divulge.designing.gridded import Gridded
 from divulge.designing.limits import classes_of, limits_of
 from divulge.designing.master import Dual
 from divulge.designing.nearby import single
-from divulge.designing.pricing import Problem
+from divulge.designing.pricing import Exhaustive, Problem
 from divulge.designing.tail import lumped
 from divulge.designing.utilities import SUBCONVEX, SubConvex
 
@@ -45,11 +43,12 @@ def points_of(problem: Problem, p: np.ndarray) -> np.ndarray:
     return level_points(p, limits.low, limits.high, limits.ratio)
 
 
+@pytest.mark.parametrize("work", [1e4, 3e8])
 @pytest.mark.parametrize("kind", KINDS)
-def test_prices_are_those_of_the_best_vertex_of_all(kind: str) -> None:
+def test_grids_bound_the_best_vertex_of_all_and_find_a_fair_one(kind: str, work: float) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)))
     for trial in range(25):
-        p = np.sort(np.maximum(rng.dirichlet(np.full(3 + trial % 6, rng.choice([0.3, 1.0, 5.0]))), 1e-3))[::-1]
+        p = np.sort(np.maximum(rng.dirichlet(np.full(3 + trial % 6, rng.choice([0.3, 1.0, 5.0, 200.0]))), 1e-3))[::-1]
         p = p / p.sum()
         utility = SUBCONVEX[["mutual-information", "chi-squared", "hellinger"][trial % 3]]
         problem = problem_of(p, KINDS[kind](*rng.exponential(0.9, 2) + 0.1), utility)
@@ -59,32 +58,14 @@ def test_prices_are_those_of_the_best_vertex_of_all(kind: str) -> None:
         gains = (p * utility.f(np.maximum(points[:, :-1], 0.0))).sum(axis=1) - points[:, :-1] @ dual.classes[
             problem.classes.of_secret]  # fmt: skip
         best = float((gains - dual.capacity * points[:, -1]).max())
-        fresh, excess = Deviating(problem, Effort(), 100_000).price(dual)
-        slack = 2 * LEAST * ceiling_of(problem) + 1e-10
-        excess = max(excess, dual.silent)
-        assert excess >= best - 1e-11, (kind, trial)
-        if best > max(slack, dual.silent + 1e-9):
+        fresh, excess = Gridded(problem, work, Effort()).price(dual)
+        assert max(excess, dual.silent) >= best - 1e-11, (kind, trial)
+        if work > 1e5:
             lifts = fresh.lifts(problem.classes)
-            found = fresh.utility(problem.classes, utility) - lifts @ dual.classes - dual.capacity * fresh.peaks()
-            assert found.max() == pytest.approx(best, abs=slack), (kind, trial)
+            found = problem.gains(fresh, dual).max(initial=0.0)
+            assert found <= max(best, 0.0) + 1e-10, (kind, trial)
+            assert excess <= max(4 * found, best) + 1e-5 * ceiling_of(problem), (kind, trial)
             assert lifts @ problem.classes.probability == pytest.approx(1.0, abs=1e-9)
-
-
-def test_listed_sets_are_all_those_that_cost_less_and_fall_into_the_window() -> None:
-    rng = np.random.default_rng(4)
-    for most in (10**6, 12):
-        for _ in range(20):
-            mass, value = rng.dirichlet(np.ones(9)), rng.normal(size=9)
-            greedy = Greedy.of(mass, value, rng.uniform(0.2, 0.8))
-            window = tuple(sorted(rng.uniform(0.1, 0.9, 2).tolist()))
-            found = listed(greedy, float(rng.exponential(0.6)), (window[0], window[1]), most)
-            every = np.array(list(itertools.product((False, True), repeat=9)))
-            costs = (np.abs(greedy.deviation) * (every != greedy.inside)).sum(axis=1)
-            inside = (every @ mass >= window[0]) & (every @ mass <= window[1]) & (costs < found.budget)
-            sets = found.sets(np.arange(len(found.mass)))
-            assert sorted(map(tuple, sets.tolist())) == sorted(map(tuple, every[inside].tolist()))
-            assert found.mass == pytest.approx(sets @ mass)
-            assert found.cost == pytest.approx((np.abs(greedy.deviation) * (sets != greedy.inside)).sum(axis=1))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "leakage"])
@@ -158,24 +139,6 @@ def test_nearly_uniform_priors_whose_sets_all_miss_the_mass(size: int, guarantee
     assert guarantee.holds_for(found.joint)
 
 
-@pytest.mark.parametrize("kind", ["pml", "alip", "ldp"])
-def test_a_coarse_grid_bounds_the_best_vertex_of_all(kind: str) -> None:
-    rng = np.random.default_rng(7)
-    for trial in range(25):
-        p = rng.dirichlet(np.full(4 + trial % 6, rng.choice([1.0, 5.0, 200.0])))
-        problem = problem_of(p, KINDS[kind](*rng.exponential(0.7, 2) + 0.1), SUBCONVEX["mutual-information"])
-        points = points_of(problem, p)[:, :-1]
-        dual = Dual(chord(problem)[1].classes * rng.uniform(0.8, 1.1, len(p)), 0.0)
-        gains = (p * problem.utility.f(np.maximum(points, 0.0))).sum(axis=1) - points @ dual.classes[
-            problem.classes.of_secret]  # fmt: skip
-        grid = Gridded(problem, 1e4, Effort())
-        fresh, excess = grid.price(dual)
-        assert gains.max() <= excess + 1e-10
-        assert excess <= gains.max() + 60 * (grid.under + grid.over)
-        if len(fresh):
-            assert problem.gains(fresh, dual).max() == pytest.approx(gains.max(), abs=60 * (grid.under + grid.over))
-
-
 def test_drawn_sets_have_their_sum_and_lose_at_most_their_slack() -> None:
     rng = np.random.default_rng(3)
     counts, values = rng.integers(0, 30, 40), rng.normal(size=40)
@@ -200,7 +163,7 @@ def test_few_parameters_bound_what_all_duals_bound_and_hold_every_line(knots: in
     assert basis.sum(axis=0) == pytest.approx(np.ones(9))
     assert np.linalg.lstsq(basis.T, 3 * p - 1, rcond=None)[0] @ basis == pytest.approx(3 * p - 1)
     problem = problem_of(p, [dv.PML(0.4)], SUBCONVEX["mutual-information"])
-    oracle, loose = Deviating(problem, Effort(), 100_000), chord(problem)[0]
+    oracle, loose = Exhaustive(problem), chord(problem)[0]
     best = dv.design(p, dv.PML(0.4))
     start = generate(problem, oracle, Effort(deadline=0.0))
     found = coarsened(problem, oracle, Effort(), start)

@@ -114,7 +114,7 @@ class Counting:
         k = np.arange(max(0, math.ceil(t * self.n - count - 1e-9)), min(self.most, math.floor(t * self.n + 1e-9)) + 1)
         return k, np.clip((t * self.n - k) / count, 0.0, 1.0)
 
-    def price(self, dual: Dual) -> tuple[Vertices, float]:
+    def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:
         """Return the best vertex for each class in between and the best pairs of levels, and the largest excess."""
         problem = self.problem
         tables = Tables(self.counts, -dual.classes / problem.classes.size, self.most)

@@ -15,20 +15,12 @@ import numpy as np
 from divulge.designing.effort import Effort
 from divulge.designing.generation import LEAST, ceiling_of
 from divulge.designing.master import Dual
-from divulge.designing.pricing import Problem, box_prices, largest, pair_prices
-from divulge.designing.vertices import (
-    Box,
-    Pair,
-    Vertices,
-    box_vertices,
-    cell_bounds,
-    joined,
-    neighbors,
-    pair_vertices,
-)
+from divulge.designing.pricing import Problem, box_prices, largest
+from divulge.designing.vertices import Box, Vertices, box_vertices, joined
+from divulge.designing.windows import Windows
 
 FEW = 4_000
-_POOL = 20_000
+_POOL, _WORK, _GROWTH, _LITTLE = 20_000, 3e7, 5, 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,50 +236,21 @@ def varied(gain: np.ndarray, sets: np.ndarray) -> np.ndarray:
 class Deviating:
     """Prices all vertices that gain more than a number, which falls as more sets are listed."""
 
-    def __init__(self, problem: Problem, effort: Effort, most: int) -> None:
+    def __init__(self, problem: Problem, effort: Effort, most: int = 500_000) -> None:
         self.problem, self.effort, self.listed, self.most = problem, effort, FEW, most
-        self.p = problem.classes.probability
+        self.pairs = [Windows(problem, pair, _WORK, effort) for pair in problem.shape.pairs]
 
-    def price(self, dual: Dual) -> tuple[Vertices, float]:
-        """Return the best vertices found and a bound on the excess of all; lists grow while they find none."""
-        least = LEAST * ceiling_of(self.problem)
+    def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:
+        """Return the best vertices found and a bound on the excess of all; lists grow while that rules out more."""
+        least, before = LEAST * ceiling_of(self.problem), math.inf
         while True:
             parts = [Side.of(self.problem, box, dual).vertices(least, self.listed) for box in self.problem.shape.boxes]
-            parts += [self._pair(pair, dual, least) for pair in self.problem.shape.pairs]
+            parts += [pair.price(dual, enough) for pair in self.pairs]
             fresh, worst = joined([v for v, _ in parts]), max(top for _, top in parts)
-            settled = worst <= least or self.problem.explains(fresh, worst, dual)
+            settled = worst <= max(enough, least) or self.problem.explains(fresh, worst, dual)
+            if worst > _LITTLE * before:
+                self.listed //= _GROWTH
+                settled = True
             if settled or self.listed >= self.most or self.effort.late():
                 return fresh, worst + self.problem.rounding(dual)
-            self.listed *= 5
-
-    def _pair(self, pair: Pair, dual: Dual, least: float) -> tuple[Vertices, float]:
-        problem, p, value = self.problem, self.p, -dual.classes
-        pi = np.linspace(pair.least, pair.most, 4097)
-        prices = pair_prices(problem, pair, dual, pi)
-        order = np.argsort(-value / p)
-        mass, worth = np.append(0.0, np.cumsum(p[order])), np.append(0.0, np.cumsum(value[order]))
-        best = prices.base + prices.rise * np.interp(pi, mass, worth)
-        at = min(max(1, int(np.argmax(best))), len(pi) - 2)
-        level = -prices.base[at - 1 : at + 2] / prices.rise[at - 1 : at + 2]
-        z = float((level[2] - level[0]) / (pi[at + 1] - pi[at - 1]))
-        greedy = Greedy(p, value - z * p, z)
-
-        def bounds(budget: float) -> np.ndarray:
-            at = greedy.gain + z * pi - budget
-            excess = prices.base + prices.rise * at
-            return cell_bounds(
-                pair, problem.utility, neighbors(pi), neighbors(excess), neighbors(at), dual.capacity
-            )  # fmt: skip
-
-        some = np.flatnonzero(bounds(0.0) > least)
-        if not len(some):
-            return pair_vertices(pair, problem.classes, np.zeros((0, len(p)), dtype=np.int64)), float(bounds(0.0).max())
-        room = greedy.gain + z * pi + prices.base / prices.rise
-        found = listed(greedy, float(room.max()), (float(pi[some[0]]), float(pi[some[-1] + 1])), self.listed)
-        exact = pair_prices(problem, pair, dual, found.mass)
-        gain = exact.base + exact.rise * (greedy.gain + z * found.mass - found.cost)
-        inner = (found.mass > 0) & (found.mass < 1)
-        best, worst = largest(np.where(inner, gain, -np.inf), _POOL, least)
-        sets = found.sets(best)
-        counts = sets[varied(gain[best], sets)].astype(np.int64)
-        return pair_vertices(pair, problem.classes, counts), max(worst, float(bounds(found.budget).max()))
+            self.listed, before = self.listed * _GROWTH, worst

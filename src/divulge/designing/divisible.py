@@ -303,7 +303,7 @@ class Divisible:
     def __init__(self, problem: Problem, effort: Effort, kept: int = 2_000, most: int = 10_000) -> None:
         self.problem, self.effort, self.kept, self.most = problem, effort, kept, most
 
-    def price(self, dual: Dual) -> tuple[Vertices, float]:
+    def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:
         """Return the best vertices and a bound on the excess of all."""
         problem, many = self.problem, 4 * len(dual.classes) + 8
         families = [Bounds(problem, box, dual) for box in problem.shape.boxes]

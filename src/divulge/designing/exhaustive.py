@@ -80,7 +80,7 @@ class Exhaustive:
         most = 14 if problem.limits.capacity == np.inf else 17
         return bool(np.log2(problem.classes.size + 1.0).sum() <= most)
 
-    def price(self, dual: Dual) -> tuple[Vertices, float]:
+    def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:
         """Return the vertices that gain most, as they are and for their largest lift; and a bound for all mixtures."""
         excess, cost = self.listing.price(dual)
         return self.listing.vertices.take(most_gaining(excess, self.listing.peaks, self.problem.secrets)), cost

@@ -17,10 +17,11 @@ from divulge.designing.generation import LEAST, Mixture, ceiling_of, generate
 from divulge.designing.listing import subsets
 from divulge.designing.master import Dual
 from divulge.designing.nearby import BoxPool, nearest
-from divulge.designing.pricing import Problem, largest, simple_start
+from divulge.designing.pricing import Oracle, Problem, largest, simple_start
 from divulge.designing.vertices import Pair, Vertices, joined, pair_utility, pair_vertices
 
 _EACH, _FREE, _BLOCK, _PATIENCE, _STUCK = 16, 22, 24, 0.4, 0.9
+_ROUGH, _SHARE = 1e-4, 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,7 @@ class Filling:
         self.whole = split.parted(vertices.take(np.flatnonzero(~divided)))
         self.core, self.share = vertices.counts[divided, :-1] > 0, share[divided]
 
-    def price(self, dual: Dual) -> tuple[Vertices, float]:
+    def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:
         """Return the best vertices of fresh sets, and inf."""
         problem = self.split.problem
         fresh = self.vertices(_EACH // 4, -dual.classes[self.split.tail] / self.split.p)
@@ -138,26 +139,51 @@ def sampled(p: np.ndarray, share: float, many: int, worth: np.ndarray, random: n
 
 def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: float) -> Mixture:
     """Return the best mixture of sets that divided problems with ever larger cores lead to, while these help."""
-    dual, start = None, simple_start(problem)
+    dual = None
     for core in _cores(problem):
-        split, known = Split.of(problem, core), [start] if found is None else [start, found.vertices]
+        relaxed = _relaxed(problem, core, _hurried(effort, enough), found, dual)
         near = _hurried(effort, enough)
-        relaxed = generate(
-            split.part, Divisible(split.part, near), near, split.merged(joined(known)),
-            math.inf if found is None else found.bound, None if dual is None else split.dual(dual),
-        )  # fmt: skip
-        dual = None if relaxed.dual is None else split.whole(relaxed.dual)
-        near = _hurried(effort, enough)
-        filling = Filling(split, relaxed.vertices, near)
-        known += [filling.vertices(_EACH // 2, np.zeros(len(split.tail)))]
-        more = generate(problem, filling, near, joined(known), relaxed.bound, dual)
-        before = found
+        filling = Filling(relaxed.split, relaxed.vertices, near)
+        start = joined([relaxed.known, filling.vertices(_EACH // 2, np.zeros(len(relaxed.split.tail)))])
+        dual, before = relaxed.dual, found
+        more = generate(problem, filling, near, start, relaxed.bound, dual)
         found = more if found is None else found.or_better(more, problem)
         stuck = before is not None and found.gap(problem) > _STUCK * before.gap(problem)
         if stuck or effort.late() or found.settled(problem, enough):
             break
     assert found is not None  # there is a core at least
     return found
+
+
+def led(problem: Problem, oracle: Oracle, effort: Effort, found: Mixture | None, enough: float) -> Mixture:
+    """Return what column generation makes of the dual and of some sets that a divided problem leads to."""
+    rough = replace(effort.some(_SHARE), tolerance=_ROUGH)
+    relaxed = _relaxed(problem, next(_cores(problem)), rough, found, None)
+    few = Filling(relaxed.split, relaxed.vertices, effort).vertices(_EACH // 4, np.zeros(len(relaxed.split.tail)))
+    near = replace(effort, tolerance=enough / 100)
+    more = generate(problem, oracle, near, joined([relaxed.known, few]), relaxed.bound, relaxed.dual)
+    return more if found is None else found.or_better(more, problem)
+
+
+@dataclass(frozen=True, eq=False)
+class _Relaxed:
+    """A solution of a divided problem: its vertices, its bound, its dual for all secrets, and columns of the whole."""
+
+    split: Split
+    vertices: Vertices
+    bound: float
+    dual: Dual | None
+    known: Vertices
+
+
+def _relaxed(problem: Problem, core: int, effort: Effort, found: Mixture | None, dual: Dual | None) -> _Relaxed:
+    split = Split.of(problem, core)
+    known = joined([simple_start(problem), *([] if found is None else [found.vertices])])
+    bound = math.inf if found is None else found.bound
+    first = None if dual is None else split.dual(dual)
+    solved = generate(split.part, Divisible(split.part, effort), effort, split.merged(known), bound, first)
+    whole = None if solved.dual is None else split.whole(solved.dual)
+    return _Relaxed(split, solved.vertices, solved.bound, whole, known)
 
 
 def _hurried(effort: Effort, enough: float) -> Effort:
@@ -169,7 +195,7 @@ def _cores(problem: Problem) -> Iterator[int]:
     p = problem.classes.probability
     shape, capacity = problem.shape, problem.limits.capacity
     masses = [min(box.t, 1 - box.t) for box in shape.boxes]
-    masses += [_best_mass(pair, problem) for pair in shape.pairs] if capacity == math.inf else [1 / capacity]
+    masses += [best_mass(pair, problem) for pair in shape.pairs] if capacity == math.inf else [1 / capacity]
     core = int((p > min(masses)).sum())
     while core < len(p) - 1:
         yield core
@@ -177,7 +203,8 @@ def _cores(problem: Problem) -> Iterator[int]:
     yield len(p) - 1
 
 
-def _best_mass(pair: Pair, problem: Problem) -> float:
+def best_mass(pair: Pair, problem: Problem) -> float:
+    """Return the mass of a set that has most utility, were there one of every mass."""
     pi = np.geomspace(pair.least, pair.most, 2049)
     return float(pi[np.argmax(pair_utility(pair, problem.utility, pi))])
 

@@ -15,6 +15,8 @@ LEAST = 1e-10
 """The share of the largest utility that a vertex must gain to be a new column."""
 _SHARE = 0.5
 """How far the dual that is priced lies toward the one with the best bound: duals of the master alone swing."""
+_CLOSE = 0.05
+"""The share of the gap that an excess may be to need no closer bound."""
 _COLUMNS = 12
 """How many columns a row of a master starts with at most; more make it slow."""
 
@@ -86,7 +88,7 @@ def search(problem: Problem, master: Master, oracle: Oracle, effort: Effort, bou
             break
         utility, dual = solution
         tried = dual.toward(center, share)
-        fresh, excess = oracle.price(tried)
+        fresh, excess = oracle.price(tried, _CLOSE * max(0.0, bound - best))
         reached = math.nextafter(tried.value(problem.limits.capacity) + max(excess, tried.silent), math.inf)
         little = 1e-2 * effort.tolerance * abs(bound)
         rose = utility > best + little

@@ -46,6 +46,9 @@ class Dual:
 class Master:
     """Columns w_y with utility mu_y; rows: basis @ sum_y w_y v_y = basis @ 1, and sum_y w_y max_x v_xy <= capacity.
 
+    Most coordinates of a vertex are equal. With the sum over y of w_y times these as a variable of its own, a column
+    needs only the other coordinates: few numbers, which the simplex method passes much faster.
+
     Its duals are `offset` + basis^T y: all of them when the basis is the identity. Fewer rows bound what more reach.
     Costs are the losses <offset, v> - mu over `scale`: small numbers keep their digits. The variables are w_y times the
     largest entry of the column, so that no entry exceeds 1. Tolerances are absolute, so that the scale follows the
@@ -70,9 +73,11 @@ class Master:
         lower = upper = self.basis.sum(axis=1)
         if capacity < math.inf:
             lower, upper = np.append(lower, -math.inf), np.append(upper, capacity)
-        self.rows = len(lower)
-        empty = np.zeros(0, dtype=np.int32)
-        self.model.addRows(self.rows, lower, upper, 0, np.zeros(self.rows, dtype=np.int32), empty, np.zeros(0))
+        lower, upper = np.append(lower, 0.0), np.append(upper, 0.0)
+        rows, empty = len(lower), np.zeros(0, dtype=np.int32)
+        self.model.addRows(rows, lower, upper, 0, np.zeros(rows, dtype=np.int32), empty, np.zeros(0))
+        index = np.append(np.arange(len(self.basis), dtype=np.int32), rows - 1)
+        self.model.addCol(0.0, -math.inf, math.inf, len(index), index, np.append(self.basis.sum(axis=1), -1.0))
         self._optimal, self._late = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit
 
     def add(self, vertices: Vertices) -> None:
@@ -80,19 +85,18 @@ class Master:
         if not len(vertices):
             return
         lifts = vertices.lifts(self.classes)
-        matrix = lifts @ self.basis.T
-        if self.capacity < math.inf:
-            matrix = np.column_stack([matrix, vertices.peaks()])
-        size, width = matrix.shape
-        tops = matrix.max(axis=1)
+        usual = _usual(lifts)
+        peaks = vertices.peaks()[:, None] if self.capacity < math.inf else np.zeros((len(lifts), 0))
+        matrix = np.hstack([(lifts - usual[:, None]) @ self.basis.T, peaks, usual[:, None]])
+        size, tops = len(matrix), np.abs(matrix).max(axis=1)
         losses = (lifts @ self.offset - vertices.utility(self.classes, self.utility)) / tops
         if not self.scale:
             self.scale = max(float(losses.max()), 1e-300)
-        starts = np.arange(0, size * width, width, dtype=np.int32)
-        index = np.tile(np.arange(width, dtype=np.int32), size)
+        row, index = np.nonzero(matrix)
+        starts = np.searchsorted(row, np.arange(size)).astype(np.int32)
         self.model.addCols(
-            size, losses / self.scale, np.zeros(size), np.full(size, math.inf), size * width, starts, index,
-            (matrix / tops[:, None]).ravel(),
+            size, losses / self.scale, np.zeros(size), np.full(size, math.inf), len(row), starts,
+            index.astype(np.int32), matrix[row, index] / tops[row],
         )  # fmt: skip
         self.tops, self.losses = np.append(self.tops, tops), np.append(self.losses, losses)
         self.parts.append(vertices)
@@ -110,7 +114,7 @@ class Master:
         if not 0 < fine < self.scale / 8:
             return False
         self.scale = fine
-        every = np.arange(len(self.losses), dtype=np.int32)
+        every = np.arange(1, 1 + len(self.losses), dtype=np.int32)
         self.model.changeColsCost(len(every), every, self.losses / self.scale)
         return True
 
@@ -128,18 +132,25 @@ class Master:
         else:
             raise DivulgeError.of("guarantee", "leave a mechanism", "the linear program", "without a solution")
         solution = self.model.getSolution()
-        shares = np.array(solution.col_value)
+        shares = np.array(solution.col_value[1:])
         self.weights, self.used = shares / self.tops, np.flatnonzero(shares > 1e-15)
         y = np.array(solution.row_dual) * -self.scale
         size = len(self.basis)
         loss = self.model.getInfo().objective_function_value * self.scale
-        capacity = max(0.0, float(y[size])) if self.rows > size else 0.0
+        capacity = max(0.0, float(y[size])) if self.capacity < math.inf else 0.0
         return math.fsum(self.offset.tolist()) - loss, Dual(self.offset + self.basis.T @ y[:size], capacity)
 
     def mixture(self) -> tuple[np.ndarray, Vertices]:
         """Return (weights, vertices) of the last solution, positive weights only, once more in full precision."""
         vertices = joined(self.parts).take(self.used)
         return refined(self.weights[self.used], vertices.lifts(self.classes)), vertices
+
+
+def _usual(lifts: np.ndarray) -> np.ndarray:
+    """Return the smallest or the largest coordinate of each row, whichever it has more of."""
+    low, high = lifts.min(axis=1), lifts.max(axis=1)
+    many = (lifts == high[:, None]).sum(axis=1) > (lifts == low[:, None]).sum(axis=1)
+    return np.where(many, high, low)
 
 
 def refined(weights: np.ndarray, lifts: np.ndarray) -> np.ndarray:

@@ -1,8 +1,10 @@
 """The ways of solving a design, in the order in which they are tried; each can be asked for by name."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
+
+import numpy as np
 
 from divulge.designing import closed
 from divulge.designing.arcs import at_once
@@ -12,7 +14,7 @@ from divulge.designing.counting import Counting
 from divulge.designing.deviating import Deviating
 from divulge.designing.effort import Effort
 from divulge.designing.exhaustive import Exhaustive
-from divulge.designing.filling import filled
+from divulge.designing.filling import best_mass, filled, led
 from divulge.designing.generation import Mixture, generate
 from divulge.designing.gridded import Cascade, Gridded
 from divulge.designing.linear import Scoring, Solution, solved
@@ -21,14 +23,16 @@ from divulge.designing.pricing import Oracle, Problem
 from divulge.designing.tail import lumped, without_tail
 from divulge.errors import DivulgeError
 
-LATER = ((20_000, 3e7), (500_000, 2.4e8))
-"""(sets that may be listed, additions that a price on a grid may cost)."""
 COARSE = (3e6, 3e7)
 """Additions that a price on a grid may cost where duals bend little."""
+LATER = (3e7, 2.4e8)
+"""Additions that a price on a grid may cost otherwise."""
 ENOUGH = 1e-6
 """The relative gap at which no more is priced than was."""
 COARSEST = 1e-2
 """The relative gap at which arcs that take no time are not tried any more."""
+_FEW = 30
+"""With sets of fewer secrets no tail is divisible: which ones they are decides."""
 _SHARE = 0.3
 """The share of the time left that duals of few parameters may take."""
 CLOSED, LISTED, SEARCHED = "closed-form", "enumeration", "column-generation"
@@ -87,16 +91,38 @@ def _searched(problem: Problem, effort: Effort) -> Mixture | None:
 
 
 def _columns(apart: Problem, effort: Effort) -> Mixture | None:
-    found, near = blended(apart, effort), Nearby(apart, effort)
-    boxes = bool(apart.shape.boxes)
-    found = _further(apart, near, effort, found) if boxes and near.lists else found
-    if found is None or not found.settled(apart, ENOUGH):
-        found = filled(apart, effort, found, ENOUGH)
-    found = found if boxes else _further(apart, near, effort, found)
-    if boxes and not found.settled(apart, ENOUGH):
-        grids = Cascade(apart, *(Gridded(apart, work, effort) for work in COARSE))
+    """Return what oracles find, from those that suit the prior to those that price everything."""
+    found = blended(apart, effort)
+    if not apart.shape.boxes:
+        if _members(apart) < _FEW:
+            found = led(apart, Gridded(apart, LATER[0], effort), effort, found, ENOUGH)
+        return _further(apart, _grids(apart, LATER, effort), effort, _filled(apart, effort, found))
+    near = Nearby(apart, effort)
+    found = _further(apart, near, effort, found) if near.lists else found
+    found = _filled(apart, effort, found)
+    if not found.settled(apart, ENOUGH):
+        grids = _grids(apart, COARSE, effort)
         found = coarsened(apart, grids, replace(effort, tolerance=ENOUGH / 100).some(_SHARE), found)
-    return _further(apart, Cascade(apart, *_oracles(apart, effort)), effort, found)
+    return _further(apart, everything(apart, effort), effort, found)
+
+
+def _filled(problem: Problem, effort: Effort, found: Mixture | None) -> Mixture:
+    return found if found is not None and found.settled(problem, ENOUGH) else filled(problem, effort, found, ENOUGH)
+
+
+def _grids(problem: Problem, works: tuple[float, ...], effort: Effort) -> Oracle:
+    return Cascade(problem, *(Gridded(problem, work, effort) for work in works))
+
+
+def everything(problem: Problem, effort: Effort) -> Oracle:
+    """Return an oracle that prices all vertices, ever more closely."""
+    return Cascade(problem, Deviating(problem, effort), *(Gridded(problem, work, effort) for work in LATER))
+
+
+def _members(problem: Problem) -> float:
+    """Return how many of the lighter secrets fill the mass that is worth most."""
+    mass = np.array([best_mass(pair, problem) for pair in problem.shape.pairs])
+    return float(mass.max() / np.median(problem.classes.probability))
 
 
 def _further(problem: Problem, oracle: Oracle, effort: Effort, found: Mixture | None) -> Mixture:
@@ -107,13 +133,6 @@ def _further(problem: Problem, oracle: Oracle, effort: Effort, found: Mixture | 
         return found
     more = replace(effort, tolerance=ENOUGH / 100)
     return found.or_better(generate(problem, oracle, more, found.seen, found.bound, found.dual), problem)
-
-
-def _oracles(problem: Problem, effort: Effort) -> Iterator[Oracle]:
-    """Yield oracles that price ever more."""
-    for most, work in LATER:
-        yield Deviating(problem, effort, most)
-        yield Gridded(problem, work, effort)
 
 
 METHODS: dict[str, Method] = {

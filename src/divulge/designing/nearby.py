@@ -110,7 +110,7 @@ class Nearby:
         sets = np.concatenate(found)
         return sets if light == target else ~sets
 
-    def price(self, dual: Dual) -> tuple[Vertices, float]:
+    def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:
         """Return the pools' best vertices and the largest excess of any; pools with no more to say grow."""
         most, least = 4 * len(self.p), LEAST * self.ceiling
         while True:

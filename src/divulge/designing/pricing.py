@@ -89,8 +89,8 @@ class Problem:
 class Oracle(Protocol):
     """Prices vertices."""
 
-    def price(self, dual: Dual) -> tuple[Vertices, float]:
-        """Return (vertices worth adding, excess)."""
+    def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:
+        """Return (vertices worth adding, excess); one of at most `enough` needs no closer bound."""
         ...
 
 

@@ -17,14 +17,12 @@ from divulge.designing.arcs import at_once
 from divulge.designing.blends import Blend, Outcomes, Price, blend, inside_any
 from divulge.designing.cells import Told
 from divulge.designing.counting import Counting
-from divulge.designing.deviating import Deviating
 from divulge.designing.effort import Effort
 from divulge.designing.exhaustive import Exhaustive, Listing, every_vertex, most_gaining
-from divulge.designing.gridded import Cascade, Gridded
 from divulge.designing.limits import Classes, Limits, classes_of
 from divulge.designing.linear import Scoring, solved
 from divulge.designing.master import Dual, refined
-from divulge.designing.methods import CLOSED, ENOUGH, LATER, LISTED, SEARCHED
+from divulge.designing.methods import CLOSED, ENOUGH, LISTED, SEARCHED, everything
 from divulge.designing.pricing import Oracle, Problem, simple_start
 from divulge.designing.tangents import touched
 from divulge.designing.utilities import SubConvex
@@ -139,14 +137,7 @@ def _some(p: np.ndarray, limits: Limits, kinds: np.ndarray) -> Blend:
 def _of_kinds(problem: Problem, kinds: np.ndarray, effort: Effort) -> Price:
     """Return the price of all vertices of the kinds."""
     p = problem.classes.probability
-    oracle: Oracle = (
-        Counting(problem, effort)
-        if Counting.fits(problem.classes)
-        else Cascade(
-            problem,
-            *(o for most, work in LATER for o in (Deviating(problem, effort, most), Gridded(problem, work, effort))),
-        )
-    )
+    oracle: Oracle = Counting(problem, effort) if Counting.fits(problem.classes) else everything(problem, effort)
 
     def price(dual: Dual) -> tuple[Outcomes, float]:
         dearest = p * (float((dual.classes / p).max()) + _DEAR * problem.top)
