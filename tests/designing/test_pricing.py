@@ -12,12 +12,13 @@ import divulge as dv
 from divulge.designing.coarse import coarsened, hats
 from divulge.designing.counting import Tables
 from divulge.designing.effort import Effort
+from divulge.designing.exhaustive import Exhaustive
 from divulge.designing.generation import ceiling_of, chord, generate
 from divulge.designing.gridded import Gridded
 from divulge.designing.limits import classes_of, limits_of
 from divulge.designing.master import Dual
 from divulge.designing.nearby import single
-from divulge.designing.pricing import Exhaustive, Problem
+from divulge.designing.pricing import Problem
 from divulge.designing.tail import lumped
 from divulge.designing.utilities import SUBCONVEX, SubConvex
 
