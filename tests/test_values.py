@@ -46,6 +46,12 @@ MADE: dict[str, Callable[[str], Any]] = {
     "SampledLeakage": lambda p: dv.sampled_leakage(joint(p).prior, (ROWS, 3), samples=10, rng=1),
     "Report": lambda p: dv.report(joint(p)),
     "Report of rows": lambda p: dv.report(table(p)["data"], secret="a", released="b"),
+    "LeakageBounds": lambda p: dv.leakage_bounds(joint(p).prior, ROWS),
+    "CapacityBounded": lambda p: dv.capacity_bounded(
+        [["1/2", "1/2"], [p, {"1/2": "1/2", "5/8": "3/8"}[p]]], [[1], [0]]
+    ),
+    "Score": lambda p: dv.Score([[1, 0], [0, 1 if p == "1/2" else 2]]),
+    "About": lambda p: dv.About(ROWS, "chi-squared" if p == "1/2" else "total-variation"),
     "Verdict": lambda p: dv.PML(1).holds_for(joint(p)),
 }
 

@@ -18,7 +18,7 @@ _CHUNK = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class About:
+class About(Record):
     """The utility of a release about another variable W, of which the secret tells P(w | x): W - X - Y.
 
     Instead of X, the f-information about W counts: sum_y q_y sum_w P_w f(P(y | w) / q_y), for I(W; Y) with f = v log v.

@@ -16,10 +16,11 @@ from divulge.model import labels as _labels
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.labels import Labels
+from divulge.model.record import Record
 
 
 @dataclass(frozen=True, eq=False)
-class Score:
+class Score(Record):
     """The utility sum_xy P_x C_xy s(x, y), or min_x sum_y C_xy s(x, y) when `worst`; a distortion when `least`.
 
     Parameters

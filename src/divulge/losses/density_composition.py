@@ -186,8 +186,8 @@ def joint_pmc(prior: Any, *releases: Any, unit: Unit = "nats") -> Pointwise:
     return _exact("pmc", prior, releases, unit)
 
 
-@dataclass(frozen=True)
-class LeakageBounds:
+@dataclass(frozen=True, eq=False)
+class LeakageBounds(Record):
     """What holds for all releases together, in `unit`.
 
     Attributes

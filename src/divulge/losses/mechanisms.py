@@ -214,7 +214,10 @@ class DistributionPair(Mechanism):
     Examples
     --------
     >>> from scipy.stats import logistic
-    >>> loss, _ = DistributionPair(logistic(0), logistic(1)).losses()
+    >>> pair = DistributionPair(logistic(0), logistic(1))
+    >>> pair
+    DistributionPair(logistic(0), logistic(1))
+    >>> loss, _ = pair.losses()
     >>> round(loss.delta(0.5), 9)
     0.077404686
     """
@@ -228,9 +231,20 @@ class DistributionPair(Mechanism):
                 hint = "such as scipy.stats.norm(0, 1); for finite distributions use PrivacyLoss.between."
                 raise DivulgeError.of(name, "be a continuous distribution with logpdf and ppf", "it", repr(law), hint)
 
+    def __repr__(self) -> str:
+        return f"DistributionPair({_named(self.p)}, {_named(self.q)})"
+
     def losses(self) -> tuple[PrivacyLoss, ...]:
         loss = DensityLoss(self.p, self.q)
         return loss, loss.reverse()
+
+
+def _named(law: Any) -> str:
+    """Return a frozen scipy distribution as it is written, anything else by its class."""
+    if not hasattr(law, "dist"):
+        return type(law).__name__
+    arguments = [f"{value:g}" for value in law.args] + [f"{key}={value:g}" for key, value in law.kwds.items()]
+    return f"{law.dist.name}({', '.join(arguments)})"
 
 
 MECHANISMS: dict[str, Any] = {

@@ -10,6 +10,7 @@ from divulge.errors import DivulgeError
 from divulge.losses.divergences import Divergence, divergence_named
 from divulge.losses.neighbors import ordered_pairs
 from divulge.model.convert import as_channel
+from divulge.model.record import Record
 from divulge.units import Unit, nats_per
 
 _STEPS = 200
@@ -18,8 +19,8 @@ _FAINT = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 """Shares of the other distribution that the search, step by step, leaves where one has nothing; bounds do without."""
 
 
-@dataclass(frozen=True)
-class CapacityBounded:
+@dataclass(frozen=True, eq=False)
+class CapacityBounded(Record):
     """The restricted divergence between certified bounds, the weights of the worst query, and the ordered pair.
 
     Examples
