@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import linprog
 
 import divulge as dv
-from divulge.designing.clash import Clashing
+from divulge.designing.clash import Clashing, clashes
 
 PRIOR = dv.Prior(["1/2", "3/10", "1/5"], secrets=["a", "b", "c"])
 PAIRS = np.array([[0, 0, -math.inf], [-math.inf, 0, 0], [0, -math.inf, 0]])
@@ -144,8 +144,34 @@ def test_a_utility_out_of_reach_names_the_least_level() -> None:
 
 def test_a_utility_that_is_neither_found_nor_ruled_out_is_told_apart() -> None:
     p = np.random.default_rng(0).dirichlet(np.full(26, 0.3))
+    nearly_all = dv.design(p, dv.PML(0.5)).utility * (1 - 1e-6)
     with pytest.raises(dv.DivulgeError, match="the best that was found has"):
-        dv.design(p, dv.PML(0.5), time_limit=0.0, at_least=0.499)
+        dv.design(p, dv.PML(0.5), time_limit=0.0, at_least=nearly_all)
+
+
+def test_levels_for_twenty_secrets_are_the_least_or_say_what_would_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = np.random.default_rng(1).dirichlet(np.ones(20))
+    (clash,) = refused(p, dv.PML(0.3), at_least=0.5).clashes
+    assert not clash.short
+    least = float(clash.remedies[0].epsilon)
+    assert dv.design(p, dv.PML(least)).utility >= 0.5
+    assert dv.design(p, dv.PML(least * (1 - 1e-5))).bound < 0.5
+    monkeypatch.setattr("divulge.designing.clash._PATIENCE", 0.1)
+    hurried = refused(p, dv.LDP(1), at_least=0.4)
+    (clash,) = hurried.clashes
+    assert re.search(r"ldp=\S+ would do, ldp=\S+ would not", str(hurried))
+    assert dv.design(p, clash.remedies[0]).utility >= 0.4
+    assert dv.design(p, clash.short[0]).bound < 0.4
+
+
+def test_what_no_design_decides_rules_no_guarantee_out() -> None:
+    first, second = dv.PML(1), dv.LDP(1)
+
+    def unknown(guarantees: tuple[dv.Guarantee, ...]) -> bool | None:
+        return None if guarantees == (first,) else second not in guarantees
+
+    (clash,) = clashes((first, second), unknown)
+    assert clash.guarantees == (second,)
 
 
 @pytest.mark.parametrize(

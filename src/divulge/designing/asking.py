@@ -34,6 +34,8 @@ from divulge.model.labels import Labels, alphabet
 from divulge.model.prior import Prior
 
 FEWEST_BITS, MOST_BITS = 24, 56
+_TRY = 3.0
+"""The seconds for each try of what guarantees leave, when a request cannot be met."""
 _CERTIFYING = 3e-6
 """The seconds that rounding to integers takes, for the square of the number of secrets."""
 
@@ -214,15 +216,18 @@ class _Request:
     ) -> Clashing | None:
         """Return why there is no design, or none that reaches what is wanted; None when not for the guarantees."""
 
-        def works(guarantees: tuple[Guarantee, ...]) -> bool:
-            seconds = math.inf if time_limit is None else time_limit
+        def works(guarantees: tuple[Guarantee, ...]) -> bool | None:
+            seconds = _TRY if time_limit is None else min(time_limit, _TRY)
+            goal = None if isinstance(self.goal, Score) else wanted
             try:
-                found = self.under(guarantees, Effort(deadline=time.monotonic() + seconds))
+                found = self.under(guarantees, Effort(deadline=time.monotonic() + seconds, wanted=goal))
             except Infeasible:
                 return False
             except Endless:
                 return True
-            return wanted is None or _reached(found.utility, wanted, found.minimized)
+            if wanted is None or _reached(found.utility, wanted, found.minimized):
+                return True
+            return None if _reached(found.bound, wanted, found.minimized) else False
 
         found = clashes(promised, works)
         if not found:

@@ -12,28 +12,40 @@ from divulge.guarantees.guarantee import PARAMETERS, Guarantee
 from divulge.units import Unit, nats_per
 
 Guarantees = tuple[Guarantee, ...]
-Works = Callable[[Guarantees], bool]
+Eased = tuple[Guarantee | None, Guarantee | None]
+Works = Callable[[Guarantees], bool | None]
 
 _PATIENCE = 10.0
 _MOST = 24.0
 _DIGITS = 6
+_LEAST = "is the least that would do"
 
 
 @dataclass(frozen=True)
 class Clash:
-    """Guarantees of which any fewer would leave what was asked; `remedies` would do, each in place of one of them."""
+    """Guarantees of which any fewer would leave what was asked; `remedies` would do, each in place of one of them.
+
+    They are the least that would do when `short` is empty; else those of `short`, of lower levels, would not do.
+    """
 
     guarantees: Guarantees
     remedies: Guarantees
-    least: bool
+    short: Guarantees = ()
+
+    @classmethod
+    def of(cls, guarantees: Guarantees, eased: tuple[Eased, ...]) -> "Clash":
+        """Return the clash with what would do, each with a level that is not known to be next to it."""
+        remedies, short = (tuple(pair[k] for pair in eased) for k in (0, 1))
+        return cls(guarantees, *(tuple(g for g in part if g is not None) for part in (remedies, short)))
 
     def text(self, unit: Unit) -> str:
         """Return the guarantees that clash, and what would do, in words."""
         together = " with ".join(g.text(unit) for g in self.guarantees)
         if not self.remedies:
-            return f"{together} rules it out at every level"
+            return f"{together} rules it out{'' if self.short else ' at every level'}"
         eased = " or ".join(g.text(unit) for g in self.remedies)
-        return f"{together} rules it out, {eased} {'is the least that would do' if self.least else 'would do'}"
+        short = " and ".join(g.text(unit) for g in self.short)
+        return f"{together} rules it out, {eased} {f'would do, {short} would not' if short else _LEAST}"
 
 
 @dataclass(frozen=True)
@@ -69,17 +81,20 @@ class Clashing(DivulgeError):
 
 @dataclass(frozen=True)
 class _Search:
-    """Looks for the least levels at which a request works, for a while."""
+    """Looks for the least levels at which a request works, for a while.
+
+    `works` is None where a design neither does what is asked nor shows that none does.
+    """
 
     works: Works
     end: float
 
     @property
     def late(self) -> bool:
-        """Whether the patience is over: levels found since then work, but may not be the least."""
+        """Whether the patience is over."""
         return time.monotonic() >= self.end
 
-    def eased(self, guarantee: Guarantee, others: Guarantees) -> Guarantees:
+    def eased(self, guarantee: Guarantee, others: Guarantees) -> tuple[Eased, ...]:
         """Return the guarantee with the least level that works beside the others.
 
         One for each parameter that can do it alone; if none can, the one with all of them at that level or above.
@@ -91,7 +106,8 @@ class _Search:
         together = self._least(guarantee.bounded(), guarantee, others)
         return () if together is None else (together,)
 
-    def _least(self, names: tuple[str, ...], guarantee: Guarantee, others: Guarantees) -> Guarantee | None:
+    def _least(self, names: tuple[str, ...], guarantee: Guarantee, others: Guarantees) -> Eased | None:
+        """Return (the guarantee at a level that works, at one that does not where that is not next to it)."""
         start, logarithmic = PARAMETERS[names[0]].low, PARAMETERS[names[0]].logarithmic
         now = {name: getattr(guarantee, name) for name in names}
         low, end = float(min(now.values())), start + (_MOST if logarithmic else math.exp(_MOST))
@@ -99,46 +115,47 @@ class _Search:
         def at(value: float) -> Guarantee:
             return replace(guarantee, **{name: max(_rounded_up(value), level) for name, level in now.items()})
 
-        def works(value: float) -> bool:
+        def works(value: float) -> bool | None:
             return self.works((at(value), *others))
 
-        if low >= end or not works(end):
-            return None
-        high = start + max(2 * (low - start), 2.0**-6)
-        while high < end and not self.late and not works(high):
-            low, high = high, start + 2 * (high - start)
-        high = end if self.late else min(high, end)
+        reached = low < end and works(end)
+        if not reached:
+            return None if reached is False else (None, at(low))
+        high, sure, tried = end, low, start + max(2 * (low - start), 2.0**-6)
         while high - low > 10.0**-_DIGITS / 2 * high and not self.late:
-            middle = (low + high) / 2
-            low, high = (low, middle) if works(middle) else (middle, high)
-        return at(high)
+            found = works(tried)
+            low, high = (low, tried) if found else (tried, high)
+            sure = tried if found is False else sure
+            tried = (low + high) / 2 if high < end else min(start + 2 * (low - start), (low + end) / 2)
+        return at(high), None if high - sure <= 10.0**-_DIGITS * high else at(sure)
 
 
 def clashes(asked: Guarantees, works: Works) -> tuple[Clash, ...]:
     """Return why `works(asked)` is false: guarantees that rule it out alone, then the fewest that do so together.
 
-    `works` must stay true when guarantees give way. Nothing comes back when it is false without any guarantee.
+    `works` must stay true when guarantees give way; it is None where nothing is known, which is no reason to rule a
+    guarantee out. Nothing comes back when it is false without any guarantee.
     """
-    if not works(()):
+    if works(()) is False:
         return ()
     search = _Search(works, time.monotonic() + _PATIENCE)
     found: list[Clash] = []
     left: list[Guarantee] = []
     for guarantee in asked:
-        if works((guarantee,)):
+        if works((guarantee,)) is not False:
             left.append(guarantee)
             continue
         eased = search.eased(guarantee, ())
-        found.append(Clash((guarantee,), eased, not search.late))
-        left += eased[:1]
-    if works(tuple(left)):
+        found.append(Clash.of((guarantee,), eased))
+        left += [g for g, _ in eased[:1] if g is not None]
+    if works(tuple(left)) is not False and found:
         return tuple(found)
     core = left
     for guarantee in left:
         fewer = [g for g in core if g is not guarantee]
-        core = core if works(tuple(fewer)) else fewer
+        core = fewer if works(tuple(fewer)) is False else core
     eased = tuple(e for g in core for e in search.eased(g, tuple(h for h in left if h is not g)))
-    return (*found, Clash(tuple(core), eased, not search.late))
+    return (*found, Clash.of(tuple(core), eased))
 
 
 def _rounded_up(value: float) -> Fraction:

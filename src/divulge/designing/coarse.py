@@ -20,7 +20,7 @@ _ROUNDS = 12
 
 def coarsened(problem: Problem, oracle: Oracle, effort: Effort, found: Mixture) -> Mixture:
     """Return the mixture that there was, with the bound and the columns of duals that bend little."""
-    quiet, dual = replace(effort, progress=None), found.dual or chord(problem)[1]
+    quiet, dual = replace(effort, progress=None, wanted=None), found.dual or chord(problem)[1]
     for knots in KNOTS:
         if knots >= len(problem.classes.size) or effort.late() or found.settled(problem, effort.tolerance):
             break

@@ -21,9 +21,16 @@ class Progress:
         return abs(self.bound - self.utility)
 
 
+_SPARE = 1e-9
+"""What rounding may take of a utility that is reached."""
+
+
 @dataclass(frozen=True)
 class Effort:
-    """When to stop: relative gap reached, or the clock at the deadline; whom to tell; -1 for a distortion."""
+    """When to stop: relative gap reached, the clock at the deadline, or decided whether what is wanted can be reached.
+
+    `progress` is whom to tell; `sign` is -1 for a distortion.
+    """
 
     tolerance: float = 1e-10
     deadline: float = math.inf
@@ -32,6 +39,9 @@ class Effort:
     sign: float = 1.0
     missing: float = 0.0
     """What the bounds that are told leave out."""
+    wanted: float | None = None
+    """The utility, large when good, that a mechanism should have: no more is asked than whether there is one."""
+    decided: list[bool] = field(default_factory=list[bool])
 
     @property
     def left(self) -> float:
@@ -47,11 +57,14 @@ class Effort:
         return replace(self, deadline=self.deadline - min(seconds, self.left / 4)) if self.left < math.inf else self
 
     def late(self) -> bool:
-        """Whether the time is up."""
-        return time.monotonic() >= self.deadline
+        """Whether the time is up, or all is decided."""
+        return bool(self.decided) or time.monotonic() >= self.deadline
 
     def tell(self, utility: float, bound: float, rounds: int) -> None:
         """Tell where the run is."""
+        if self.wanted is not None and (utility > self.wanted + _SPARE * abs(self.wanted) or
+                                        bound + self.missing < self.wanted):  # fmt: skip
+            self.decided.append(True)
         if self.progress is not None:
             seconds, bound = time.monotonic() - self.started, bound + self.missing
             self.progress(Progress(self.sign * utility, self.sign * bound, seconds, rounds))

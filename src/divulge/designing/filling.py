@@ -181,7 +181,8 @@ def _relaxed(problem: Problem, core: int, effort: Effort, found: Mixture | None,
     known = joined([simple_start(problem), *([] if found is None else [found.vertices])])
     bound = math.inf if found is None else found.bound
     first = None if dual is None else split.dual(dual)
-    solved = generate(split.part, Divisible(split.part, effort), effort, split.merged(known), bound, first)
+    alone = replace(effort, wanted=None)  # what the divided problem reaches, channels need not
+    solved = generate(split.part, Divisible(split.part, effort), alone, split.merged(known), bound, first)
     whole = None if solved.dual is None else split.whole(solved.dual)
     return _Relaxed(split, solved.vertices, solved.bound, whole, known)
 

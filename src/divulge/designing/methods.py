@@ -83,11 +83,12 @@ def _counted(problem: Problem, effort: Effort) -> Mixture | None:
 
 def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     apart = _apart(problem)
-    if not effort.late():
-        return without_tail(apart, effort, _columns)
-    quick = at_once(apart)
-    effort.tell(quick.utility(apart), quick.bound, 0)
-    return quick
+    if effort.wanted is not None or effort.late():
+        quick = at_once(apart)
+        effort.tell(quick.utility(apart), quick.bound, 0)
+        if effort.late():
+            return quick
+    return without_tail(apart, effort, _columns)
 
 
 def _columns(apart: Problem, effort: Effort) -> Mixture | None:
