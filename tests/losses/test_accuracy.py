@@ -173,3 +173,22 @@ def test_clipped_losses_keep_their_digits() -> None:
         rest = (mpf(half) + step - delta) / (1 - mpf(delta))
         left = renyi([rest, 1 - rest], [1 - rest, rest], 2)
         assert clipped(loss, delta).renyi(2) == pytest.approx(float(left), rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.999, 1 - 1e-6, 1 - 1e-12, 1.0])
+def test_delta_close_to_the_largest_loss(share: float) -> None:
+    """p and e^epsilon q agree in nearly all digits there."""
+    for seed in range(24):
+        c = rows(seed)[:2]
+        epsilon = share * dv.PrivacyLoss.between(*c).highest
+        excess = [sum(max(u - mp.exp(mpf(epsilon)) * v, mpf(0)) for u, v in zip(*r, strict=True))
+                  for r in permutations(as_balls(c))]  # fmt: skip
+        assert dv.delta_from_epsilon(c, epsilon).value == pytest.approx(float(max(excess)), rel=1e-12, abs=0)
+
+
+def test_pure_epsilons_of_floats_are_rounded_up() -> None:
+    for seed in range(24):
+        c = rows(seed)[:2]
+        found = dv.epsilon_from_delta(c, 0.0).value
+        largest = max(renyi(*pair, math.inf) for pair in permutations(as_balls(c)))
+        assert largest <= found <= largest * (1 + 1e-15)

@@ -1,7 +1,7 @@
 """The privacy loss of two finite distributions: its atoms, exact where the rows are."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +19,9 @@ from divulge.model.shown import Table, Tabled, number
 _WIDEST = 600.0
 """Losses that spread over no more than this can be weighted by e^-L in doubles without leaving their range."""
 
+_CANCELLED = 1e-2
+"""Where delta is below this share of P(L >= epsilon), the losses lie so close to epsilon that digits are lost."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AtomicLoss(Tabled, PrivacyLoss):
@@ -32,6 +35,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
     q_only : Q(L = -inf), the mass of Q where P has none
     pair : labels of the two secrets
     rate : an r known to have D_alpha <= r alpha, in both directions
+    rows : the two rows of floats that it comes from, if any
 
     Examples
     --------
@@ -47,6 +51,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
     q_only: Any = 0.0
     pair: tuple[Hashable, Hashable] = (0, 1)
     rate: float = math.inf
+    rows: tuple[np.ndarray, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
         rising = len(self.losses) < 2 or bool((np.diff(self.losses) > 0).all())
@@ -74,7 +79,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
         mass_p, mass_q = (np.full(len(values), zero, dtype=row.dtype) for row in (p, q))
         np.add.at(mass_p, where, p[both])
         np.add.at(mass_q, where, q[both])
-        return cls(values, mass_p, mass_q, p_only, q_only, pair)
+        return cls(values, mass_p, mass_q, p_only, q_only, pair, rows=None if exact.is_exact(p, q) else (p, q))
 
     @property
     def exact(self) -> bool:
@@ -95,7 +100,8 @@ class AtomicLoss(Tabled, PrivacyLoss):
 
     def reverse(self) -> "AtomicLoss":
         back = (-self.losses[::-1], self.q[::-1], self.p[::-1], self.q_only, self.p_only)
-        return AtomicLoss(*back, pair=(self.pair[1], self.pair[0]), rate=self.rate)
+        rows = None if self.rows is None else (self.rows[1], self.rows[0])
+        return AtomicLoss(*back, pair=(self.pair[1], self.pair[0]), rate=self.rate, rows=rows)
 
     @cached_property
     def _above(self) -> tuple[np.ndarray, np.ndarray]:
@@ -144,7 +150,12 @@ class AtomicLoss(Tabled, PrivacyLoss):
         shrink = np.minimum(e - self.losses[np.minimum(k, last)], 0.0)
         above = exact.as_floats(self._above[0])[k]
         inside = above * -np.expm1(shrink) + np.exp(shrink) * self._delta_at[np.minimum(k, last)]
-        return like(np.where(k > last, self.infinite, np.minimum(inside, 1.0)), e)
+        found = np.where(k > last, self.infinite, np.minimum(inside, 1.0))
+        if self.rows is not None:
+            reached = exact.as_floats(self._above[0])[np.searchsorted(self.losses, e, side="left")] - self.infinite
+            for i in np.argwhere((found - self.infinite < _CANCELLED * reached) & (e < _WIDEST)):
+                found[tuple(i)] = positive_excess(*self.rows, float(e[tuple(i)]))
+        return like(found, e)
 
     def _exact_delta(self, epsilon: float) -> float:
         """Return delta, correctly rounded; a loss that rounds to epsilon counts or not, whichever gives more."""
@@ -208,6 +219,33 @@ class AtomicLoss(Tabled, PrivacyLoss):
         values = np.append(self.losses, math.inf)
         weights = np.append(exact.as_floats(self.p), self.infinite)
         return rng.choice(values, size=size, p=weights / weights.sum())
+
+
+def positive_excess(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
+    """Return sum_y (p_y - e^epsilon q_y)_+, where p and e^epsilon q may agree in nearly all digits.
+
+    What is taken off p, or off p - q for a small epsilon, is a product of q with a sum of two doubles, found as another
+    by splitting the factors (Dekker, 1971).
+    """
+    near = epsilon < 0.5
+    high, low = _two_doubles(lambda: exact.arb(Fraction(epsilon)).exp() - int(near))
+    product = high * q
+    (a, b), (c, d) = _halves(np.array(high)), _halves(q)
+    error = ((a * c - product) + a * d + b * c) + b * d
+    return math.fsum(np.maximum(((p - q if near else p) - product) - (error + low * q), 0.0).tolist())
+
+
+def _two_doubles(ball: Callable[[], Any]) -> tuple[float, float]:
+    """Return the double nearest to a number, and the one nearest to the rest."""
+    high = exact.correctly_rounded(ball)
+    return high, exact.correctly_rounded(lambda: ball() - exact.arb(Fraction(high)))
+
+
+def _halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return two numbers of 26 bits that add up to each."""
+    mantissa, exponent = np.frexp(values)
+    upper = np.ldexp(np.round(np.ldexp(mantissa, 26)), exponent - 26)
+    return upper, values - upper
 
 
 def _suffix_sums(mass: np.ndarray, rest: Any) -> np.ndarray:
