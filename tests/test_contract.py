@@ -214,3 +214,30 @@ def test_a_function_says_what_goes_in_what_comes_out_and_what_is_refused(name: s
 @pytest.mark.parametrize(("name", "method"), list(methods()), ids=lambda value: value if isinstance(value, str) else "")
 def test_a_method_is_documented_with_an_example(name: str, method: Any) -> None:
     assert not undocumented(method, ["Examples"]), f"{name} has no example"
+
+
+REFUSED = {
+    "Pointwise.moment": lambda bad: dv.pml(JOINT).moment(bad),
+    "Pointwise.tail": lambda bad: dv.pml(JOINT).tail(bad),
+    "Pointwise.cdf": lambda bad: dv.pml(JOINT).cdf(bad),
+    "PrivacyLoss.moment": lambda bad: dv.privacy_losses(RUNNING_CHANNEL)[0].moment(bad),
+    "SampledLeakage.tail": lambda bad: dv.sampled_leakage(RUNNING_PRIOR, RUNNING_CHANNEL, rng=0, samples=9).tail(bad),
+    "Composition.times": lambda bad: dv.compose(RUNNING_CHANNEL).times(bad),
+    "Composition.group": lambda bad: dv.compose(dv.LaplaceMechanism(1.0)).group(bad),
+    "Comparison.safer": lambda bad: dv.compare(RUNNING_CHANNEL, RUNNING_CHANNEL).safer(bad),
+    "NoiseMechanism.cdf": lambda bad: dv.NoiseMechanism("laplace", "rademacher()", scale=1).cdf(bad),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("bad", [math.nan, None, "nonsense"])
+def test_a_method_refuses_what_is_no_number(name: str, bad: Any) -> None:
+    with pytest.raises((dv.DivulgeError, TypeError)):
+        REFUSED[name](bad)
+
+
+@pytest.mark.parametrize(("name", "bad"), [("Composition.times", math.inf), ("Composition.group", math.inf),
+                                           ("PrivacyLoss.moment", 1.5)])  # fmt: skip
+def test_a_method_refuses_numbers_out_of_range(name: str, bad: float) -> None:
+    with pytest.raises(dv.DivulgeError):
+        REFUSED[name](bad)

@@ -7,6 +7,7 @@ from typing import Any
 from divulge.adversaries.adversary import Gain
 from divulge.adversaries.leakage import leakage
 from divulge.adversaries.refinement import Refinement, max_case_refinement, refinement
+from divulge.errors import DivulgeError
 from divulge.measures.capacity import bayes_capacity, maximal_cost_leakage
 from divulge.measures.density import ldp, lift, lift_capacity, pmc, pml
 from divulge.model.channel import Channel
@@ -89,7 +90,11 @@ class Comparison(Record):
         if order in self.measures:
             left, right = self.measures[order]
             return SAFER[bool(right <= left), bool(left <= right)]
-        forward, backward = {"average_case": self.average_case, "max_case": self.max_case}[order]
+        refined = {"average_case": self.average_case, "max_case": self.max_case}
+        if order not in refined:
+            known = ", ".join([*refined, *self.measures])
+            raise DivulgeError.of("order", f"be one of {known}", "it", repr(order)[:40])
+        forward, backward = refined[order]
         return SAFER[forward.holds, backward.holds]
 
     def to_dict(self) -> dict[str, Any]:

@@ -315,7 +315,7 @@ class Composition:
         >>> compose(LaplaceMechanism(1.0)).group(3).pure_epsilon
         3.0
         """
-        if not (size == int(size) and size >= 1):
+        if not (1 <= size < math.inf and size == int(size)):
             raise DivulgeError.of("size", "be a whole number of at least 1", "it", str(size))
         scaled = [(_for_group(subject, int(size)), count) for subject, count in self.releases]
         return compose(*scaled, tolerance=self.tolerance)

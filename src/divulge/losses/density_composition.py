@@ -15,7 +15,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.losses.lattice import log_multinomial, number_of_types, types
-from divulge.losses.loss import Bracket
+from divulge.losses.loss import Bracket, numbers
 from divulge.losses.subject import counted
 from divulge.measures.capacity import maximal_leakage
 from divulge.measures.density import ldp, pmc, pml
@@ -338,7 +338,7 @@ class SampledLeakage(Record):
         >>> found.tail(math.log(2))  # the largest value there can be
         0.0
         """
-        return float((self.values > threshold).mean())
+        return float((self.values > float(numbers(threshold, "threshold"))).mean())
 
     def tail_bounds(self, threshold: float) -> Bracket:
         """Return exact binomial confidence bounds on P(leakage > threshold) (Clopper and Pearson).
@@ -352,8 +352,7 @@ class SampledLeakage(Record):
         """
         from scipy.stats import beta
 
-        if not threshold == threshold:
-            raise DivulgeError.of("threshold", "be a number", "it", "NaN")
+        threshold = float(numbers(threshold, "threshold"))
         n, k, half = len(self.values), int((self.values > threshold).sum()), (1 - self.confidence) / 2
         lower = 0.0 if k == 0 else float(beta.ppf(half, k, n - k + 1))
         return Bracket(lower, 1.0 if k == n else float(beta.ppf(1 - half, k + 1, n - k)))

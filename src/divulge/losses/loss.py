@@ -276,6 +276,8 @@ class PrivacyLoss(ABC):
         >>> round(loss.moment(2), 12)  # log(3)^2
         1.206948960813
         """
+        if not (order >= 0 and order == int(order)):
+            raise DivulgeError.of("order", "be a whole number of at least 0", "it", str(order))
         if self.infinite > 0 and order > 0:
             return math.inf
         return self.mean() if order == 1 else self.expect(lambda t: t**order)

@@ -1,5 +1,6 @@
 """The one way in: whatever has privacy losses becomes its ordered pairs."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,6 +76,8 @@ def counted(release: Any) -> tuple[Any, int]:
     (('coin', 3), ('coin', 1))
     """
     subject, count = release if isinstance(release, tuple) and len(release) == 2 else (release, 1)
-    if isinstance(count, bool) or not (isinstance(count, (int, float)) and count >= 1 and count == int(count)):
+    if isinstance(count, bool) or not (
+        isinstance(count, (int, float)) and 1 <= count < math.inf and count == int(count)
+    ):
         raise DivulgeError.of("count", "be a whole number of at least 1", "it", repr(count))
     return subject, int(count)

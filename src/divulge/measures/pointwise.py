@@ -110,6 +110,7 @@ class Pointwise(Tabled, Record):
         >>> round(leak.moment(2), 12)  # 0.2 + 0.8 / 16
         0.25
         """
+        order = _number(order, "order")
         if np.isinf(self.values).any() and order > 0:
             return math.inf
         with np.errstate(over="ignore"):
@@ -142,8 +143,7 @@ class Pointwise(Tabled, Record):
         >>> leak.tail(0.5)
         0.2
         """
-        if not threshold == threshold:
-            raise DivulgeError.of("threshold", "be a number", "it", "NaN")
+        threshold = _number(threshold, "threshold")
         return float(min(1.0, math.fsum(self.probabilities[self.values > threshold].tolist())))
 
     def cdf(self, threshold: float) -> float:
@@ -156,8 +156,7 @@ class Pointwise(Tabled, Record):
         >>> leak.cdf(0.5)
         0.8
         """
-        if not threshold == threshold:
-            raise DivulgeError.of("threshold", "be a number", "it", "NaN")
+        threshold = _number(threshold, "threshold")
         return float(min(1.0, math.fsum(self.probabilities[self.values <= threshold].tolist())))
 
     def pairs(self) -> np.ndarray:
@@ -283,3 +282,9 @@ class Pointwise(Tabled, Record):
         head = f"{self.name}{unit}: max {self.max():.6g}, mean {self.mean():.6g}"
         columns = np.column_stack([self.probabilities, self.values])
         return head, (self.outcomes, ["probability", self.name], columns)
+
+
+def _number(value: Any, argument: str) -> float:
+    if not isinstance(value, (int, float, np.number)) or not value == value:
+        raise DivulgeError.of(argument, "be a number", "it", repr(value)[:40])
+    return float(value)

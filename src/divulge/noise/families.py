@@ -169,16 +169,16 @@ _LAST_JUMP = 36.0
 _SCALES = np.array([-60.0, -20.0, -8.0, -3.0, -1.0, 0.0, 1.0, 3.0, 8.0, 20.0, 60.0])
 
 
-_LEAST = 1e-300
-"""Scales below it, and above its inverse, leave no room for sums and ratios of doubles."""
+_LEAST, _MOST = 1e-300, 1e300
+"""Scales beyond these leave no room for sums and ratios of doubles."""
 
 _ON_LATTICE = 1e-9
 """A z that is below a lattice point by no more than this share of a step counts as on it."""
 
 
 def _positive(value: Any, name: str) -> float:
-    if not (isinstance(value, Real) and _LEAST <= float(value) <= 1 / _LEAST):
-        raise DivulgeError.of(name, f"be a positive number, from {_LEAST:g} to {1 / _LEAST:g}", "it", repr(value))
+    if not (isinstance(value, Real) and _LEAST <= float(value) <= _MOST):
+        raise DivulgeError.of(name, f"be a positive number, from {_LEAST:g} to {_MOST:g}", "it", repr(value))
     return float(value)
 
 

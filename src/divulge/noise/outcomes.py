@@ -265,7 +265,10 @@ def _entropy_given(mechanism: "NoiseMechanism") -> Estimate:
 
 def cdf(mechanism: "NoiseMechanism", y: Any) -> Any:
     """Return P(Y <= y); shape of `y`."""
-    flat = np.atleast_1d(np.asarray(y, dtype=np.float64)).ravel()
+    try:
+        flat = np.atleast_1d(np.asarray(y, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise DivulgeError.of("y", "hold numbers", "it", f"a {type(y).__name__}") from None
     if np.isnan(flat).any():
         raise DivulgeError.of("y", "hold numbers", "an outcome", "NaN")
     value = below(mechanism, flat, above=False)

@@ -205,6 +205,8 @@ class Receipt(Record):
         True
         >>> folder.cleanup()
         """
+        if not Path(path).exists():
+            raise InputFileError(f"{Path(path).name}: there is no such file.")
         return self.digest == digest(Path(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
