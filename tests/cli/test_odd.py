@@ -20,6 +20,8 @@ from divulge.cli.main import app
         (["report", "--receipt", "none.json"], "none.json: there is no such file"),
         (["report", "c.csv"], "--receipt"),
         (["report"], "none is"),
+        (["convert", "ldp=1", "--to", "zcdp"], "zcdp=XI:?"),
+        (["convert", "ldp=1", "--to", "tail-pml"], "tail-pml=EPSILON:?"),
     ],
 )
 def test_one_message(arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

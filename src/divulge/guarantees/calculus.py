@@ -199,7 +199,10 @@ def _index_of(kind: type[Guarantee], index: Mapping[str, Any], unit: Unit) -> _I
             raise DivulgeError.of(name, f"be a parameter that is chosen for {kind.kind}", "it", "not one of them")
     missing = [name for name in kind.index if name not in index]
     if missing:
-        raise DivulgeError.of(missing[0], f"be given, to say which {kind.kind} is asked for", "it", "absent")
+        written = max((*kind.forms, kind.parameters()), key=len)
+        form = ":".join(name.upper() if name in kind.index else "?" for name in written)
+        hint = f"give {missing[0]}=..., or {kind.kind}={form} on the command line."
+        raise DivulgeError.of(missing[0], f"be given, to say which {kind.kind} is asked for", "it", "absent", hint)
     probe = kind(**{name: PARAMETERS[name].high for name in kind.bounded()}, **index)
     probe = probe.read_in(unit)
     return tuple((name, getattr(probe, name)) for name in kind.index)
