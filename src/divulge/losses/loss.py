@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -262,8 +263,10 @@ class PrivacyLoss(ABC):
         >>> round(loss.mean(), 12)  # log(3) / 2
         0.549306144334
         """
-        if self.infinite > 0:
-            return math.inf
+        return math.inf if self.infinite > 0 else self._mean
+
+    @cached_property
+    def _mean(self) -> float:
         inside = self.expect(_above_tangent, (-1.0, 1.0))
         return max(0.0, inside + self.reverse().delta(1.0) - self.delta(1.0) / math.e)
 
