@@ -39,5 +39,5 @@ def test_post_processing_is_safer_and_equals_are_equal() -> None:
     assert comparison.measures["ldp"][0] == dv.ldp(a, unit="bits")
     assert dv.compare(a, a).safer("average_case") == "both"
     assert "at least as safe" in repr(comparison)
-    with pytest.raises(KeyError):
+    with pytest.raises(dv.DivulgeError, match="be one of average_case"):
         comparison.safer("luck")
