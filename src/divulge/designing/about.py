@@ -60,7 +60,8 @@ class Informed(Record, SubConvex):
     def of_table(cls, utility: SubConvex, about: Any, secrets: Labels) -> "Informed":
         """Return the utility about W, the rows of P(w | x) in the order of the secrets."""
         name = f"{utility.name} about another variable"
-        return cls(name, utility.f, utility.logarithmic, given=given_secret(about, secrets))
+        given = given_secret(about, secrets)
+        return cls(name, utility.f, utility.logarithmic, utility.terms, utility.rise, given=given)
 
     def seen_from(self, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (P(w) of shape (W,), P(x | w) of shape (N, W)), for the w that occur."""

@@ -23,6 +23,7 @@ from divulge.designing.pricing import Problem
 from divulge.designing.robust import robust
 from divulge.designing.scored import scored, unforbidden
 from divulge.designing.scores import SCORES, Score, as_score
+from divulge.designing.twofold import MOST, best_pair
 from divulge.designing.utilities import SUBCONVEX, Function, SubConvex, custom
 from divulge.designing.within import best_within
 from divulge.errors import DivulgeError
@@ -74,8 +75,9 @@ def design(
         "absolute-distance", ...: the mean score of releasing y when the secret is x, by one linear program.
     outcomes : labels, optional
         0, 1, ... when not given. Those that are not used are dropped. Of fewer than an optimum uses the best that was
-        found comes back, with the bound for any number. For scores, the labels that are scored: those of the secrets,
-        or 0, 1, ... for a matrix, when not given.
+        found comes back, with the bound for any number; of two outcomes of up to 12 secrets it is the best of all, with
+        a bound for two. For scores, the labels that are scored: those of the secrets, or 0, 1, ... for a matrix, when
+        not given.
     forbidden : pairs (secret, outcome), optional
         What must never be released: these entries of the channel are exactly 0. `outcomes` are those of the secrets
         when not given; the bound holds for any number of outcomes of each kind.
@@ -269,6 +271,9 @@ class _Request:
             if not self.forbidden:
                 integers = certify.certified(weights, lifts, checker, bits, objective.steep)
         unrounded = seen.of(floats, blend)
+        if names is not None and len(names) == 2 < integers.shape[1] and not self.forbidden and len(p) <= MOST:
+            blend, most = best_pair(floats, seen, limits)
+            bound = min(bound, most)
         if names is not None and (self.forbidden or integers.shape[1] > len(names)):
             found = on_alphabet(task, blend, names, bits, effort)
             integers, names, unrounded = found.integers, found.outcomes, found.unrounded

@@ -33,6 +33,8 @@ class SubConvex:
     logarithmic: bool = False
     terms: tuple[float, float] = (0.0, 0.0)
     """How large the terms are, beside f itself, that f(v) is a sum of: at v = 1, and more per |v - 1|."""
+    rise: Function | None = None
+    """The derivative of f, where it is known; else differences of f, which have few digits near 0."""
 
     @property
     def steep(self) -> bool:
@@ -78,17 +80,17 @@ class SubConvex:
     def slopes(self, prior: np.ndarray, channel: np.ndarray) -> np.ndarray:
         """Return scores s (N, M) whose mean, linear in the channel, is the utility here and never more elsewhere.
 
-        At lifts below 2^-40 it is the tangent at 2^-40, and a little less than the utility.
+        At lifts below 2^-40 (2^-20 without a derivative) it is the tangent there, and a little less than the utility.
         """
         q = prior @ channel
         return self._tangent(prior, np.where(q > 0, channel / np.where(q > 0, q, 1.0), 1.0))
 
     def _tangent(self, mass: np.ndarray, lifts: np.ndarray) -> np.ndarray:
-        """Return f'(v) + sum_z P_z (f(v_z) - v_z f'(v_z)) for v at least 2^-40."""
-        v = np.maximum(lifts, 2.0**-40)
-        values, step = self.f(v), _STEP * v
-        rise = (self.f(v + step) - self.f(v - step)) / (2 * step)
-        return rise + mass @ (values - v * rise)
+        """Return f'(v) + sum_z P_z (f(v_z) - v_z f'(v_z)) for v that are not too small."""
+        v = np.maximum(lifts, 2.0**-20 if self.rise is None else 2.0**-40)
+        step = _STEP * v
+        rise = (self.f(v + step) - self.f(v - step)) / (2 * step) if self.rise is None else self.rise(v)
+        return rise + mass @ (self.f(v) - v * rise)
 
 
 def _entropy(v: np.ndarray) -> np.ndarray:
@@ -103,12 +105,14 @@ def _burg(v: np.ndarray) -> np.ndarray:
 SUBCONVEX: dict[str, SubConvex] = {
     u.name: u
     for u in (
-        SubConvex("mutual-information", _entropy, True, (0.0, 1.0)),
-        SubConvex("total-variation", lambda v: np.abs(v - 1) / 2),
-        SubConvex("chi-squared", lambda v: (v - 1) ** 2),
-        SubConvex("hellinger", lambda v: (np.sqrt(v) - 1) ** 2),
-        SubConvex("lautum-information", _burg, True, (0.0, 1.0)),
-        SubConvex("le-cam", lambda v: (v - 1) ** 2 / (2 * (v + 1))),
+        SubConvex("mutual-information", _entropy, True, (0.0, 1.0), np.log),
+        SubConvex("total-variation", lambda v: np.abs(v - 1) / 2, rise=lambda v: np.sign(v - 1) / 2),
+        SubConvex("chi-squared", lambda v: (v - 1) ** 2, rise=lambda v: 2 * (v - 1)),
+        SubConvex("hellinger", lambda v: (np.sqrt(v) - 1) ** 2, rise=lambda v: 1 - 1 / np.sqrt(v)),
+        SubConvex("lautum-information", _burg, True, (0.0, 1.0), lambda v: 1 - 1 / v),
+        SubConvex(
+            "le-cam", lambda v: (v - 1) ** 2 / (2 * (v + 1)), rise=lambda v: (v - 1) * (v + 3) / (2 * (v + 1) ** 2)
+        ),
     )
 }
 """Name -> utility: I(X; Y), E|v - 1|/2, E(v - 1)^2, squared Hellinger, -E log v, Vincze-Le Cam."""
