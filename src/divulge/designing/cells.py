@@ -5,6 +5,7 @@ linear in v, and greatest at a vertex that is found by sorting. The smaller the 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -66,6 +67,12 @@ class Told:
         high = self._most(self.back, 0.0)
         self.cells = Cells(np.maximum(-self._most(-self.back, 0.0), 0.0)[None, :], high[None, :]).shrunk(self.mass)
 
+    @cached_property
+    def silence(self) -> Outcomes:
+        """The outcome that says nothing, where it is allowed: beside a capacity no mixture of vertices is as cheap."""
+        lifts = np.ones((int(self.kinds.all(axis=0).any()), len(self.p)))
+        return Outcomes(lifts, self.utility.at(self.p, lifts) if len(lifts) else np.zeros(0), lifts.max(axis=1))
+
     def extremes(self) -> np.ndarray:
         """Return the outcomes, shape (n, N), that tell most for each value of W, and against it."""
         return self._best(np.concatenate([self.back, -self.back], axis=1), 0.0)
@@ -73,6 +80,7 @@ class Told:
     def price(self, dual: Dual) -> tuple[Outcomes, float]:
         """Return outcomes with large excess, and a bound of all."""
         bounds, found = self._looked(self.cells, dual)
+        found = found.and_also(self.silence)
         while True:
             excess = found.excess(dual)
             reached = max(float(excess.max()), 0.0)
