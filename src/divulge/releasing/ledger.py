@@ -120,10 +120,12 @@ class Ledger:
 
         Examples
         --------
-        >>> import divulge as dv
-        >>> ledger = Ledger("sqlite://")
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
         >>> Ledger.of(ledger) is ledger
         True
+        >>> folder.cleanup()
         """
         return where if isinstance(where, Ledger) else cls(where)
 
