@@ -5,6 +5,7 @@ pairs of levels.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,43 +109,58 @@ class Gridded:
         return joined([v for v, _ in parts]), max(top for _, top in parts) + self.problem.rounding(dual)
 
     def _box(self, box: Box, grid: Grid, dual: Dual, enough: float) -> tuple[Vertices, float]:
-        """Return vertices and a bound; each slope bounds all sums, and the next one fits where bounds are worst."""
-        side = Tilted(self.problem, box, grid, dual)
-        slope, sets = side.usual(), [np.zeros((1, len(self.p)), dtype=bool)]
-        hot = [side.every(c) for c in range(len(self.p))]
-        fresh = self._vertices(side, sets[0], dual)
-        for _ in range(_TILTS):
+        """Return vertices and a bound; each slope bounds all sums, and the next one fits where bounds are worst.
+
+        While many secrets in between may gain, all are tried under a slope at once, which costs as much as some alone.
+        """
+        side, many = Tilted(self.problem, box, grid, dual), math.log2(len(self.p)) + 1
+        slope, sets, left = side.usual(), [np.zeros((1, len(self.p)), dtype=bool)], _TILTS * many
+        hot, worst = [side.every(c) for c in range(len(self.p))], 0
+        fresh, goal = self._vertices(side, sets[0], dual), enough
+        while left > 0:
             tables = Tables(grid.counts, side.value + slope * grid.error, grid.most)
-            for c in leaving_one(tables, [1] * len(self.p), 0, len(self.p)):
+            together = sum(one.top > goal for one in hot) > many
+            for c in leaving_one(tables, [1] * len(self.p), 0, len(self.p)) if together else _without(tables, worst):
                 if self.effort.late():
                     break
                 hot[c] = hot[c].below(side.bounds(c, hot[c].k, tables.best, slope), self.least)
-                sets += self._sets(tables, hot[c])
+                sets += self._sets(tables, hot[c], c)
             fresh = self._vertices(side, np.concatenate(sets), dual)
-            reached = float(self.problem.gains(fresh, dual).max(initial=0.0))
+            goal = max(enough, _FAIR * float(self.problem.gains(fresh, dual).max(initial=0.0)))
+            before, same = slope, worst
             worst = max(range(len(hot)), key=lambda c: hot[c].top)
-            if hot[worst].top <= max(enough, _FAIR * reached) or self.effort.late() or not len(hot[worst].k):
+            if hot[worst].top <= goal or self.effort.late() or not len(hot[worst].k):
                 break
-            before, slope = slope, side.slope(worst, int(hot[worst].k[hot[worst].bound.argmax()]))
-            if abs(slope - before) <= _ALIKE * abs(slope):
+            slope = side.slope(worst, int(hot[worst].k[hot[worst].bound.argmax()]))
+            if abs(slope - before) <= _ALIKE * abs(slope) and (together or same == worst):
                 break
+            left -= many if together else 1
         return fresh, max(one.top for one in hot)
 
-    def _sets(self, tables: Tables, hot: Hot) -> list[np.ndarray]:
-        """Return the best set of the sums that may gain, and sometimes random ones that are nearly as good."""
+    def _sets(self, tables: Tables, hot: Hot, c: int) -> list[np.ndarray]:
+        """Return the best set of the sums that may gain, with and without c; sometimes random ones nearly as good."""
         if not len(hot.k):
             return []
-        sets = [tables.taken(int(hot.k[hot.bound.argmax()]))[None, :] > 0]
-        if self.random.random() < _TRIES / len(self.p):
-            some = self.random.integers(len(hot.k), size=_DRAWS)
-            sets.append(tables.drawn(hot.k[some], hot.bound[some], self.random))
-        return sets
+        best = np.tile(tables.taken(int(hot.k[hot.bound.argmax()])) > 0, (2, 1))
+        best[1, c] = True
+        if self.random.random() >= _TRIES / len(self.p):
+            return [best]
+        some = self.random.integers(len(hot.k), size=_DRAWS)
+        return [best, tables.drawn(hot.k[some], hot.bound[some], self.random)]
 
     def _vertices(self, side: Tilted, sets: np.ndarray, dual: Dual) -> Vertices:
         """Return the best vertices whose lighter sets are these."""
         sets = different(sets)
         pool = BoxPool(self.problem, side.box, ~sets if side.flipped else sets)
         return pool.price(dual, 4 * len(self.p), self.least)[0]
+
+
+def _without(tables: Tables, c: int) -> Iterator[int]:
+    """Yield the secret while `tables` holds exactly all others."""
+    for other in range(len(tables.counts)):
+        if other != c:
+            tables.offer(other, 1)
+    yield c
 
 
 class Cascade:

@@ -100,7 +100,10 @@ def _columns(apart: Problem, effort: Effort) -> Mixture | None:
         return _further(apart, _grids(apart, LATER, effort), effort, _filled(apart, effort, found))
     near = Nearby(apart, effort)
     found = _further(apart, near, effort, found) if near.lists else found
-    found = _filled(apart, effort, found)
+    if _members(apart) < _FEW and found is None:
+        found = led(apart, near, effort.some(_SHARE), found, ENOUGH)
+    else:
+        found = _filled(apart, effort, found)
     if not found.settled(apart, ENOUGH):
         grids = _grids(apart, COARSE, effort)
         found = coarsened(apart, grids, replace(effort, tolerance=ENOUGH / 100).some(_SHARE), found)
@@ -122,7 +125,10 @@ def everything(problem: Problem, effort: Effort) -> Oracle:
 
 def _members(problem: Problem) -> float:
     """Return how many of the lighter secrets fill the mass that is worth most."""
-    mass = np.array([best_mass(pair, problem) for pair in problem.shape.pairs])
+    mass = np.array(
+        [min(box.t, 1 - box.t) for box in problem.shape.boxes]
+        + [best_mass(pair, problem) for pair in problem.shape.pairs]
+    )
     return float(mass.max() / np.median(problem.classes.probability))
 
 
