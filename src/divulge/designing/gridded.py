@@ -19,7 +19,7 @@ from divulge.designing.pricing import Oracle, Problem, box_prices
 from divulge.designing.vertices import Box, Vertices, joined
 from divulge.designing.windows import Grid, Windows, different
 
-_DRAWS, _TRIES, _TILTS, _ALIKE, _FAIR = 256, 12, 8, 1e-3, 4.0
+_DRAWS, _TRIES, _TILTS, _FAIR = 256, 12, 8, 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +109,14 @@ class Gridded:
         return joined([v for v, _ in parts]), max(top for _, top in parts) + self.problem.rounding(dual)
 
     def _box(self, box: Box, grid: Grid, dual: Dual, enough: float) -> tuple[Vertices, float]:
-        """Return vertices and a bound; each slope bounds all sums, and the next one fits where bounds are worst.
+        """Return vertices and a bound; each slope bounds all sums, and the next one fits where bounds are worst, or is
+        steeper where it did not help: sets that miss the sum by much are then ruled out.
 
         While many secrets in between may gain, all are tried under a slope at once, which costs as much as some alone.
         """
         side, many = Tilted(self.problem, box, grid, dual), math.log2(len(self.p)) + 1
         slope, sets, left = side.usual(), [np.zeros((1, len(self.p)), dtype=bool)], _TILTS * many
-        hot, worst = [side.every(c) for c in range(len(self.p))], 0
+        hot, worst, again = [side.every(c) for c in range(len(self.p))], 0, 0
         fresh, goal = self._vertices(side, sets[0], dual), enough
         while left > 0:
             tables = Tables(grid.counts, side.value + slope * grid.error, grid.most)
@@ -127,13 +128,11 @@ class Gridded:
                 sets += self._sets(tables, hot[c], c)
             fresh = self._vertices(side, np.concatenate(sets), dual)
             goal = max(enough, _FAIR * float(self.problem.gains(fresh, dual).max(initial=0.0)))
-            before, same = slope, worst
-            worst = max(range(len(hot)), key=lambda c: hot[c].top)
+            before, worst = worst, max(range(len(hot)), key=lambda c: hot[c].top)
             if hot[worst].top <= goal or self.effort.late() or not len(hot[worst].k):
                 break
-            slope = side.slope(worst, int(hot[worst].k[hot[worst].bound.argmax()]))
-            if abs(slope - before) <= _ALIKE * abs(slope) and (together or same == worst):
-                break
+            again = again + 1 if worst == before else 0
+            slope = side.slope(worst, int(hot[worst].k[hot[worst].bound.argmax()])) * 4.0**again
             left -= many if together else 1
         return fresh, max(one.top for one in hot)
 
