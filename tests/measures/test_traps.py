@@ -120,3 +120,13 @@ def test_a_ratio_beyond_all_doubles_is_infinite_as_a_float() -> None:
     assert found["joint"]["pml"] == pytest.approx(1074 * math.log(2))
     with pytest.raises(dv.DivulgeError, match="their sum is inf"):
         dv.Prior(["1e400", "1"])
+
+
+def test_entries_and_probabilities_at_the_end_of_the_floats_are_no_nan() -> None:
+    rare = dv.Joint([1e-310, 1], [[0.82, 0.18, 0.0], [1.0, 0.0, 0.0]])
+    exact = 1e-310 * (0.82 * math.log(0.82) + 0.18 * (math.log(0.18) - math.log(0.18) - math.log(1e-310)))
+    assert 0 <= dv.mutual_information(rare) <= 2 * exact
+    assert dv.tail_envelope(rare, 0.5).upper <= 1e-9
+    tiny = [[1.0, 0.0, 5e-324], [0.975, 0.0, 0.025], [1.0, 5e-324, 0.0]]
+    plain = [[1.0, 0.0], [0.975, 0.025], [1.0, 0.0]]
+    assert dv.capacity(tiny).value == pytest.approx(dv.capacity(plain).value, rel=1e-12)

@@ -17,6 +17,9 @@ from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
 
+_MOST = 1e300
+"""A larger ratio comes from a probability near the smallest float: squared it is infinite, but not its logarithm."""
+
 
 def posterior_divergence(
     joint: Any, f: str | Callable[[np.ndarray], np.ndarray] = "kl", unit: Unit = "nats"
@@ -153,10 +156,10 @@ def column_means(joint: Joint, term: Callable[[np.ndarray, np.ndarray], np.ndarr
 
 
 def _ratios(entry: np.ndarray, shifted: tuple[np.ndarray, np.ndarray], q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (u - 1, u) with u = C_xy / q_y; the first from differences between rows."""
+    """Return (u - 1, u) with u = C_xy / q_y, at most 1e300; the first from differences between rows."""
     base, shift = shifted
-    t = np.maximum(((entry - base) - shift) / q, -1.0)
-    return np.where(entry == 0, -1.0, t), entry / q
+    t = np.clip(((entry - base) - shift) / q, -1.0, _MOST)
+    return np.where(entry == 0, -1.0, t), np.minimum(entry / q, _MOST)
 
 
 def _sparse_means(

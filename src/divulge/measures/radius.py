@@ -18,6 +18,8 @@ from divulge.model.channel import Channel, is_sparse
 
 _MOST_ROUNDS, _UNUSED = 30, 1e-9
 """So often rows join, when there are many; rows of less weight may leave."""
+_NOTHING = 1e-290
+"""Outcomes that no row gives more than this have nothing that a float would show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +31,9 @@ class Rows:
 
     @classmethod
     def of(cls, channel: Channel) -> "Rows":
-        """Return the rows of an exact or float channel without the columns that are zero."""
+        """Return the rows of an exact or float channel without the columns that are zero, but for rounding."""
         matrix, floats = (c.toarray() if is_sparse(c) else c for c in (channel.matrix, channel.floats))
-        used = column_ends(floats)[0] > 0
+        used = column_ends(floats)[0] > _NOTHING
         return cls(floats[:, used], exact.as_floats((matrix - matrix[0])[:, used]))
 
     def only(self, which: np.ndarray) -> "Rows":

@@ -84,7 +84,8 @@ def _surplus(joint: Any, x: np.ndarray, y: np.ndarray, q: np.ndarray, bar: float
     """Return C_xy / q_y - e^bar for the secrets and outcomes that can occur; at least 0 up to rounding counts as 0."""
     part = joint.channel.floats[x][:, y]
     part = part.toarray() if hasattr(part, "toarray") else part
-    surplus = part / q - math.exp(min(bar, 700.0))
+    with np.errstate(over="ignore"):
+        surplus = np.minimum(part / q, 1e300) - math.exp(min(bar, 700.0))
     return np.where(np.abs(surplus) <= 1e-14 * math.exp(min(bar, 700.0)), 0.0, surplus)
 
 
