@@ -58,14 +58,15 @@ class Tables:
             self.best = self.steps[length].before
             del self.steps[length:]
 
-    def taken(self, k: int) -> np.ndarray:
-        """Return how many of each class the best set with sum k has."""
-        out = np.zeros(len(self.counts), dtype=np.int64)
-        after = self.best
+    def taken(self, k: np.ndarray) -> np.ndarray:
+        """Return how many of each class the best sets with the sums k have, shape (K, D)."""
+        out = np.zeros((len(k), len(self.counts)), dtype=np.int64)
+        k, after = k.copy(), self.best
         for step in reversed(self.steps):
-            if after[k] != step.before[k] or (self.counts[step.of] == 0 and self.values[step.of] > 0):
-                out[step.of] += step.copies
-                k -= step.copies * self.counts[step.of]
+            count = self.counts[step.of]
+            took = after[k] != step.before[k] if count else np.full(len(k), self.values[step.of] > 0)
+            out[:, step.of] += step.copies * took
+            k -= step.copies * count * took
             after = step.before
         return out
 
@@ -136,7 +137,7 @@ class Counting:
                     at = int(excess.argmax())
                     worst = max(worst, float(excess[at]))
                     if excess[at] > 0:
-                        sets = tables.taken(int(k[at]))[None, :]
+                        sets = tables.taken(k[[at]])
                         found.append(box_vertices(box, problem.classes, sets, np.array([c])))
         if problem.shape.pairs:
             tables.back_to(0)
@@ -148,8 +149,7 @@ class Counting:
                 excess = prices.base + prices.rise * tables.best[k]
                 best, top = largest(excess, len(sizes) + 8)
                 worst = max(worst, top)
-                sets = np.array([tables.taken(int(s)) for s in k[best]]).reshape(len(best), len(sizes))
-                found.append(pair_vertices(pair, problem.classes, sets.astype(np.int64)))
+                found.append(pair_vertices(pair, problem.classes, tables.taken(k[best])))
         fresh = joined(found) if found else silence(problem).take(np.zeros(0, dtype=np.intp))
         return fresh, worst + problem.rounding(dual)
 

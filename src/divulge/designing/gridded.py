@@ -140,7 +140,7 @@ class Gridded:
         """Return the best set of the sums that may gain, with and without c; sometimes random ones nearly as good."""
         if not len(hot.k):
             return []
-        best = np.tile(tables.taken(int(hot.k[hot.bound.argmax()])) > 0, (2, 1))
+        best = np.tile(tables.taken(hot.k[[hot.bound.argmax()]]) > 0, (2, 1))
         best[1, c] = True
         if self.random.random() >= _TRIES / len(self.p):
             return [best]

@@ -15,11 +15,11 @@ from divulge.designing.generation import LEAST, ceiling_of
 from divulge.designing.listing import knapsack
 from divulge.designing.master import Dual
 from divulge.designing.pricing import Problem, pair_prices
-from divulge.designing.vertices import Pair, Vertices, cell_bounds, pair_vertices
+from divulge.designing.vertices import Pair, Vertices, cell_bounds, neighbors, pair_vertices
 
 _FIRST, _FINER, _MOST = 2**12, 4, 2**19
-_TILTS, _ALIKE, _TRACED = 24, 1e-6, 60
-_FAIR = 4.0
+_TILTS, _ALIKE, _TRACED, _RELAXED = 24, 1e-6, 60, 65
+_FAIR = 2.0
 """A bound of so many times the best gain that is known is not made smaller: columns come first."""
 
 
@@ -67,8 +67,7 @@ class Window:
     def sets(self, tables: Tables, k: np.ndarray) -> np.ndarray:
         """Return the best sets of these sums, a boolean matrix."""
         out = np.zeros((len(k), self.total), dtype=bool)
-        for row, one in enumerate(k.tolist()):
-            out[row, self.secrets] = tables.taken(one) > 0
+        out[:, self.secrets] = tables.taken(k) > 0
         return out
 
 
@@ -87,8 +86,12 @@ class Windows:
         """Return the vertices of the best sets on the grids, and a bound of the excess of all vertices."""
         enough = max(enough, self.least)
         bounds, found, reached = [math.inf] * len(self.ranges), [np.zeros((0, len(self.p)), dtype=bool)], self.least
+        relaxed = self._relaxed(dual)
         for size in self.sizes:
             for at, bound in enumerate(bounds):
+                if relaxed[at] <= enough:
+                    bounds[at] = relaxed[at]
+                    continue
                 if bound <= max(enough, _FAIR * reached):
                     continue
                 sets, bound = self._priced(self._window(at, size), dual, reached, enough)
@@ -101,6 +104,17 @@ class Windows:
                 break
         sets = different(np.concatenate(found))
         return pair_vertices(self.pair, self.problem.classes, sets.astype(np.int64)), max(bounds)
+
+    def _relaxed(self, dual: Dual) -> list[float]:
+        """Return bounds of the excess in each range, were secrets divisible."""
+        order = np.argsort(dual.classes / self.p)
+        mass, worth = (np.append(0.0, np.cumsum(a[order])) for a in (self.p, -dual.classes))
+        out: list[float] = []
+        for low, high in self.ranges:
+            inner = mass[(mass > low) & (mass < high)]
+            ends = neighbors(np.unique(np.concatenate([np.linspace(low, high, _RELAXED), inner])))
+            out.append(float(self._bounds(dual, ends, np.interp(ends, mass, worth)).max(initial=-math.inf)))
+        return out
 
     def _window(self, at: int, size: int) -> Window:
         if (at, size) not in self.made:
@@ -120,12 +134,13 @@ class Windows:
             bounds = np.minimum(bounds, over) if tilt else over
             hot = np.flatnonzero(bounds > self.least)
             hot = hot[np.argsort(-bounds[hot])[: 2 * len(self.p)]]
-            found.append(window.sets(tables, k[hot[:: max(1, len(hot) // _TRACED)]]))
+            traced = hot[: _TRACED // 8] if tilt else hot[:: max(1, len(hot) // _TRACED)]
+            found.append(window.sets(tables, k[traced]))
             reached = max(reached, float(self._gains(found[-1], dual).max(initial=0.0)))
             worst = int(np.argmax(bounds))
             before, slope = slope, self._slope(dual, ends[:, worst])
             alike = abs(slope - before) <= _ALIKE * abs(slope)
-            if bounds[worst] <= max(enough, _FAIR / 2 * reached) or alike or self.effort.late():
+            if bounds[worst] <= max(enough, reached) or alike or self.effort.late():
                 break
         return np.concatenate(found), float(bounds.max())
 
