@@ -164,7 +164,7 @@ class Levels:
         steepest = pair_prices(self.problem, self.pair, self.dual, np.maximum(nodes.mass, self.pair.least)).rise
         return self.least + over * steepest
 
-    def best(self, nodes: Nodes, most: int) -> tuple[Vertices, float]:
+    def best(self, nodes: Nodes, most: int, effort: Effort) -> tuple[Vertices, float]:
         """Return (best vertices of these sets with any share of the tail, largest excess of any)."""
         room, slope, classes = self.values.room, self.values.slope, self.problem.classes
         if not room:
@@ -187,7 +187,7 @@ class Levels:
                 tried.append((at, pi, self.gain(pi, maxima.values[at] + slope * pi)))
             reached = max(float(gain.max()) for _, _, gain in tried)
             hot = cells > max(reached, 0.0) + self.least / 8
-            if rounds == _ROUNDS - 1:
+            if rounds == _ROUNDS - 1 or effort.late():
                 hot[:] = False
             worst = max(worst, float(cells[~hot].max(initial=-math.inf)))
             a, b = ends[:, hot]
@@ -241,7 +241,7 @@ class Bounds:
             out = np.minimum(out, gain)
         return np.where((lacks < -_SLACK) | (lacks > left + own + _SLACK), -math.inf, self.base + out)
 
-    def best(self, nodes: Nodes, most: int) -> tuple[Vertices, float]:
+    def best(self, nodes: Nodes, most: int, effort: Effort) -> tuple[Vertices, float]:
         """Return (best vertices of these sets with any share of the tail, largest excess of any)."""
         room, slope, classes = self.values.room, self.values.slope, self.problem.classes
         lacks, base = self.box.t - nodes.mass, self.base + nodes.value
@@ -312,7 +312,7 @@ class Divisible:
             parts = []
             for family in families:
                 nodes, limit = search(family, self.kept)
-                fresh, worst = family.best(nodes, many)
+                fresh, worst = family.best(nodes, many, self.effort)
                 parts.append((fresh, max(worst, limit)))
             fresh, worst = joined([v for v, _ in parts]), max(top for _, top in parts)
             if len(fresh) or worst <= 2 * families[0].least or self.kept >= self.most or self.effort.late():
