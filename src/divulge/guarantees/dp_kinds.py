@@ -9,7 +9,7 @@ from typing import Any
 
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.levels import Level, Witness
-from divulge.losses import tradeoff, variants
+from divulge.losses import concentrated, tradeoff, variants
 from divulge.losses.information import mutual_information_dp
 from divulge.losses.loss import PrivacyLoss, least
 from divulge.losses.subject import as_subject
@@ -257,7 +257,7 @@ class MCDP(LossGuarantee):
     sentence = "The privacy loss has mean at most {mean} nats and tails around it no heavier than a Gaussian of {tau}."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        found = variants.mean_concentrated(subject)
+        found = concentrated.mean_concentrated(subject)
         return level_of(found.mu, found.mu_pair, "The mean loss"), level_of(found.tau, found.tau_pair, "The tail")
 
 
@@ -281,7 +281,7 @@ class ZCDP(LossGuarantee):
     forms = (("rho",), ("xi", "rho"))
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(variants.zcdp_rho(subject, float(self.xi)), "The Renyi curve")
+        return levels_of(concentrated.zcdp_rho(subject, float(self.xi)), "The Renyi curve")
 
 
 @dataclass(frozen=True, repr=False)
@@ -305,7 +305,7 @@ class ApproximateZCDP(LossGuarantee):
     forms = (("delta", "rho"), ("delta", "xi", "rho"))
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        found = variants.approximate_zcdp_rho(subject, float(self.delta), float(self.xi))
+        found = concentrated.approximate_zcdp_rho(subject, float(self.delta), float(self.xi))
         return levels_of(found, "The Renyi curve")
 
 
@@ -330,7 +330,7 @@ class BoundedCDP(LossGuarantee):
     forms = (("rho", "order"), ("xi", "rho", "order"))
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        found = variants.zcdp_rho(subject, float(self.xi), up_to=float(self.order))
+        found = concentrated.zcdp_rho(subject, float(self.xi), up_to=float(self.order))
         return levels_of(found, "The Renyi curve")
 
 
@@ -353,7 +353,7 @@ class TruncatedCDP(LossGuarantee):
     index = ("omega",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(variants.zcdp_rho(subject, up_to=float(self.omega)), "The Renyi curve")
+        return levels_of(concentrated.zcdp_rho(subject, up_to=float(self.omega)), "The Renyi curve")
 
 
 @dataclass(frozen=True, repr=False)
@@ -374,7 +374,7 @@ class CappedCDP(LossGuarantee):
     sentence = "The Renyi divergence of order alpha is at most {rho} alpha nats, and never more than {xi}."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        found = variants.truncated_cdp(subject)
+        found = concentrated.truncated_cdp(subject)
         return level_of(found.xi, found.xi_pair, "The largest loss"), level_of(found.rho, found.rho_pair, "The curve")
 
 

@@ -6,25 +6,23 @@ many types they are sampled. pml and pmc of single releases do not add: they app
 """
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.losses.lattice import log_multinomial, number_of_types, types
 from divulge.losses.loss import Bracket, numbers
 from divulge.losses.subject import counted
 from divulge.measures.capacity import maximal_leakage
-from divulge.measures.density import ldp, pmc, pml
+from divulge.measures.density import ldp, pml
 from divulge.measures.pointwise import Pointwise
 from divulge.model.channel import Channel
-from divulge.model.convert import as_channel, as_joint, as_prior
+from divulge.model.convert import as_channel, as_prior
 from divulge.model.prior import Prior
 from divulge.model.record import Record
-from divulge.model.shown import Table, Tabled
 from divulge.units import Unit, nats_per
 
 MOST_DENSITIES = 1 << 22
@@ -63,7 +61,8 @@ class Releases:
             return likelihoods - q, q[:, 0]
 
 
-def _releases(prior: Any, releases: Sequence[Any]) -> Releases:
+def releases_of(prior: Any, releases: Sequence[Any]) -> Releases:
+    """Return checked releases, each a channel or a pair (channel, how often), of the secrets that occur."""
     known = as_prior(prior)
     if not releases:
         raise DivulgeError.of("releases", "name at least one release", "it", "empty")
@@ -88,7 +87,7 @@ def _log_likelihoods(counts: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return np.where(counts @ zero.T > 0, -math.inf, logs)
 
 
-def _over_types(releases: Releases) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+def over_types(releases: Releases) -> tuple[np.ndarray, np.ndarray, list[Any]]:
     """Return log P(type | x) without its multinomial, that multinomial, and the labels of the types."""
     likelihoods, ways = np.zeros((1, len(releases.prior))), np.zeros(1)
     labels: list[Any] = [()]
@@ -101,11 +100,11 @@ def _over_types(releases: Releases) -> tuple[np.ndarray, np.ndarray, list[Any]]:
 
 
 def _exact(name: str, prior: Any, releases: Sequence[Any], unit: Unit) -> Pointwise:
-    given = _releases(prior, releases)
+    given = releases_of(prior, releases)
     if given.number_of_types * len(given.prior) > MOST_DENSITIES:
         hint = "sampled_leakage estimates it with confidence bounds; leakage_bounds holds without a computation."
         raise DivulgeError.of("releases", "have few enough types", "their number", str(given.number_of_types), hint)
-    likelihoods, ways, labels = _over_types(given)
+    likelihoods, ways, labels = over_types(given)
     densities, log_q = given.densities(likelihoods)
     kept = np.flatnonzero(log_q > -math.inf)
     values = LEAKAGES[name](densities[kept]) / nats_per(unit) + 0.0
@@ -242,7 +241,7 @@ def leakage_bounds(prior: Any, *releases: Any, unit: Unit = "nats") -> LeakageBo
     >>> round(found.max_pml, 9) == round(math.log(50), 9)
     True
     """
-    given = _releases(prior, releases)
+    given = releases_of(prior, releases)
     each = [(pml((given.known, channel)).max(), ldp(channel), count) for channel, count in given.named]
     total = math.fsum(count * private for _, private, count in each)
     p = float(given.prior.min())
@@ -404,7 +403,7 @@ def sampled_leakage(
         raise DivulgeError.of("samples", "be a whole number of at least 2", "it", str(samples))
     if not 0 < confidence < 1:
         raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
-    given, rng = _releases(prior, releases), np.random.default_rng(rng)
+    given, rng = releases_of(prior, releases), np.random.default_rng(rng)
     often = rng.multinomial(int(samples), given.prior / given.prior.sum())
     truth = np.repeat(np.arange(len(often)), often)
     likelihoods = np.zeros((len(truth), len(given.prior)))
@@ -417,240 +416,3 @@ def sampled_leakage(
     values = LEAKAGES[leakage](densities) / nats_per(unit) + 0.0
     top = -math.log(float(given.prior.min())) / nats_per(unit) if leakage == "pml" else math.inf
     return SampledLeakage(leakage, values, truth, top, confidence, unit)
-
-
-def adaptively(first: Any, later: Mapping[Any, Any]) -> Channel:
-    """Return the channel of two releases, the second chosen by what the first one showed.
-
-    P(y, z | x) = C_xy D^y_xz, with `later[y]` the channel D^y used after outcome y.
-
-    Parameters
-    ----------
-    first : Channel, or array_like of shape (N, M)
-    later : mapping from outcome of `first` to Channel (or array_like) of N rows
-
-    Returns
-    -------
-    Channel
-        Outcomes are pairs (y, z); exact when all entries are.
-
-    Raises
-    ------
-    DivulgeError
-        When an outcome has no channel in `later`, or a channel is over other secrets.
-
-    Examples
-    --------
-    >>> keep, drop = [["1", "0"], ["0", "1"]], [["1"], ["1"]]
-    >>> adaptively([["1/2", "1/2"], ["1/2", "1/2"]], {0: keep, 1: drop}).outcomes
-    ((0, 0), (0, 1), (1, 0))
-    """
-    start = as_channel(first)
-    missing = [y for y in start.outcomes if y not in later]
-    if missing:
-        raise DivulgeError.of(
-            "later", "name a channel for every outcome of the first", "there", f"none for {missing[0]!r}"
-        )
-    columns: list[np.ndarray] = []
-    outcomes: list[Hashable] = []
-    for y in start.outcomes:
-        after = as_channel(later[y]).aligned(start.secrets, "later", "the first release")
-        second = after.matrix.toarray() if after.sparse else after.matrix
-        weights = start.column(y)
-        if exact.is_exact(weights) != exact.is_exact(second):
-            weights, second = exact.as_floats(weights), exact.as_floats(second)
-        columns.append(weights[:, None] * second)
-        outcomes += [(y, z) for z in after.outcomes]
-    if not all(exact.is_exact(c) for c in columns):
-        columns = [exact.as_floats(c) for c in columns]
-    return Channel(np.concatenate(columns, axis=1), start.secrets, outcomes)
-
-
-def pml_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") -> Pointwise:
-    """Return the pml of a later release, given what an earlier one showed: under the posterior of `outcome`, in nats.
-
-    l(X -> (y, z)) <= l(X -> y) + l(X -> z | y): leakages add in this way and in no other.
-
-    Parameters
-    ----------
-    joint : Joint, (prior, channel), or array_like of shape (N, M), of the earlier release
-    outcome : label, what it showed
-    channel : Channel, or array_like of shape (N, K), of the later release
-
-    Returns
-    -------
-    Pointwise
-        Values in [0, +inf), one per outcome of the later release that can occur.
-
-    Raises
-    ------
-    DivulgeError
-        When `outcome` never occurs, or the releases are over different secrets.
-
-    References
-    ----------
-    Saeidian, Cervia, Oechtering, Skoglund, "Pointwise Maximal Leakage", arXiv:2205.04935 (composition).
-
-    Examples
-    --------
-    >>> from divulge import Joint
-    >>> bit = [["3/4", "1/4"], ["1/4", "3/4"]]
-    >>> pml_given(Joint(["1/2", "1/2"], bit), 0, bit).values.round(9).tolist()  # log 3/4 / (5/8), log 3/4 / (3/8)
-    [0.182321557, 0.693147181]
-    """
-    return pml((as_joint(joint).posterior(outcome), as_channel(channel)), unit)
-
-
-def pmc_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") -> Pointwise:
-    """Return the pmc of a later release given what an earlier one showed, in nats; adds to that of the earlier one.
-
-    Parameters
-    ----------
-    joint, outcome, channel : as in `pml_given`
-
-    Returns
-    -------
-    Pointwise
-        Values in [0, +inf], one per outcome of the later release that can occur.
-
-    Raises
-    ------
-    DivulgeError
-        As for `pml_given`.
-
-    References
-    ----------
-    Saeidian, Grosse, Sadeghi, Skoglund, Oechtering, "Information Density Bounds for Privacy", Corollary 2 and Lemma
-    1.7, arXiv:2407.01167.
-
-    Examples
-    --------
-    >>> from divulge import Joint
-    >>> bit = [["3/4", "1/4"], ["1/4", "3/4"]]
-    >>> pmc_given(Joint(["1/2", "1/2"], bit), 0, bit).values.round(9).tolist()  # log 5/8 / (1/4), log 3/8 / (1/4)
-    [0.916290732, 0.405465108]
-    """
-    return pmc((as_joint(joint).posterior(outcome), as_channel(channel)), unit)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Growth(Tabled, Record):
-    """Expected pml as the same release is made again and again, for every secret that may be the true one.
-
-    Attributes
-    ----------
-    counts : how many releases, shape (K,)
-    by_secret : E[pml | X = x] in nats, shape (K, N)
-    limits : -log P_x, shape (N,); reached as counts grow when no two secrets have the same row
-    exact : whether every type was listed, for each count, shape (K,)
-
-    Examples
-    --------
-    >>> coin = leakage_growth(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]], [1, 1000])
-    >>> coin.mean().round(6).tolist()  # log 3/2 after one release, log 2 in the end
-    [0.405465, 0.693147]
-    """
-
-    counts: np.ndarray
-    by_secret: np.ndarray
-    limits: np.ndarray
-    secrets: tuple[Hashable, ...]
-    probabilities: np.ndarray
-    exact: np.ndarray
-
-    def _shown(self) -> tuple[str, Table]:
-        return "E[pml | X = x] in nats after so many releases", (self.counts.tolist(), self.secrets, self.by_secret)
-
-    def mean(self) -> np.ndarray:
-        """Return E[pml] for every count, shape (K,); its limit is the entropy of the secret when all rows differ.
-
-        Examples
-        --------
-        >>> import divulge as dv
-        >>> dv.leakage_growth(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]], [1, 10]).mean().round(6).tolist()
-        [0.405465, 0.632051]
-        """
-        return self.by_secret @ self.probabilities
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw E[pml | X = x] over the number of releases, with -log P_x, and return the axes (extra: plot).
-
-        Examples
-        --------
-        >>> import divulge as dv
-        >>> dv.leakage_growth(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]], [1, 10]).plot().get_xlabel()
-        'releases about the same secret'
-        """
-        from divulge.losses.plots import growth
-
-        return growth(self, ax)
-
-
-def leakage_growth(
-    prior: Any, channel: Any, counts: Sequence[int], *, rng: np.random.Generator | None = None, samples: int = 4000
-) -> Growth:
-    """Return how the expected pml grows towards -log P_x as the same release is made again and again.
-
-    Exact while all types can be listed, sampled beyond that (which needs `rng`).
-
-    Parameters
-    ----------
-    prior : Prior or what converts to one, of N secrets
-    channel : Channel, or array_like of shape (N, M)
-    counts : K numbers of releases
-    rng : numpy Generator, optional
-        For counts with too many types to list.
-    samples : int
-        Draws for each such count.
-
-    Returns
-    -------
-    Growth
-        `by_secret` of shape (K, N), in nats; `limits` of shape (N,).
-
-    Raises
-    ------
-    DivulgeError
-        When a count is no whole number of at least 1, or one needs draws and there is no `rng`.
-
-    Examples
-    --------
-    >>> found = leakage_growth(["1/4", "3/4"], [["3/4", "1/4"], ["1/4", "3/4"]], [1, 10, 400])
-    >>> found.by_secret[-1].round(6).tolist(), found.limits.round(6).tolist()
-    ([1.386294, 0.287682], [1.386294, 0.287682])
-    """
-    rows: list[np.ndarray] = []
-    listed: list[bool] = []
-    if not np.ndim(counts) == 1 or not len(counts):
-        raise DivulgeError.of("counts", "be a list of at least one number of releases", "it", repr(counts))
-    given = _releases(prior, [channel])
-    for count in counts:
-        repeated = _releases(prior, [(channel, count)])
-        listed.append(repeated.number_of_types * len(repeated.prior) <= MOST_DENSITIES)
-        rows.append(
-            _listed_means(repeated) if listed[-1] else _drawn_means(prior, (channel, count), rng, samples, given)
-        )
-    return Growth(
-        np.asarray(counts), np.array(rows), -np.log(given.prior), given.secrets, given.prior, np.array(listed)
-    )
-
-
-def _listed_means(releases: Releases) -> np.ndarray:
-    likelihoods, ways, _ = _over_types(releases)
-    densities, _ = releases.densities(likelihoods)
-    seen = np.flatnonzero(likelihoods.max(axis=1) > -math.inf)
-    return np.exp(likelihoods[seen] + ways[seen, None]).T @ LEAKAGES["pml"](densities[seen])
-
-
-def _drawn_means(
-    prior: Any, release: tuple[Any, int], rng: np.random.Generator | None, samples: int, given: Releases
-) -> np.ndarray:
-    if rng is None:
-        hint = "give rng=numpy.random.default_rng()."
-        raise DivulgeError.of(
-            "rng", "be given where types are too many to list", f"for {release[1]} releases it", "None", hint
-        )
-    drawn = sampled_leakage(prior, release, rng=rng, samples=samples)
-    often = np.bincount(drawn.truth, minlength=len(given.prior))
-    with np.errstate(invalid="ignore"):
-        return np.bincount(drawn.truth, drawn.values, minlength=len(given.prior)) / often

@@ -10,7 +10,7 @@ from divulge.extras import drawable
 
 if TYPE_CHECKING:
     from divulge.losses.composition import Composition
-    from divulge.losses.density_composition import Growth
+    from divulge.losses.growth import Growth
     from divulge.losses.loss import PrivacyLoss
 
 

@@ -11,6 +11,7 @@ from divulge.losses.loss import Bracket, PrivacyLoss, like, numbers
 from divulge.losses.neighbors import ordered_pairs
 from divulge.losses.subject import as_subject, privacy_losses
 from divulge.model.channel import Channel
+from divulge.units import Unit, nats_per
 
 _CLOSE, _ROUNDING = 1e-12, 2e-15
 """Pairs whose excess, from plain sums, is this close to the largest, as a share or as a number, are computed again."""
@@ -125,3 +126,13 @@ def _excess(row: np.ndarray, scaled: np.ndarray, others: np.ndarray) -> np.ndarr
     gap = row - (scaled if every else scaled[others])
     total = np.maximum(gap, 0.0, out=gap).sum(axis=1)
     return total[others] if every else total
+
+
+def nats_of(value: float, argument: str, unit: Unit) -> float:
+    """Return a number that is given in a unit in nats; raise DivulgeError where it is none."""
+    return float(numbers(value, argument)) * nats_per(unit)
+
+
+def in_unit(unit: Unit, found: Worst) -> Worst:
+    """Return a worst value in nats in a unit."""
+    return Worst(found.value / nats_per(unit), found.pair, found.lower / nats_per(unit))
