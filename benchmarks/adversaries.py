@@ -84,7 +84,7 @@ def refinement_task(rng: np.random.Generator, n: int, *, holds: bool) -> Task:
     b = a @ channel(rng, n, n) if holds else channel(rng, n, n)
     return Task(
         f"refinement, {n} x {n}, {'holds' if holds else 'fails'}",
-        lambda: float(dv.refinement(a, b).holds),
+        lambda: float(dv.adversaries.refinement(a, b).holds),
         lambda: float(bool(qif.refinement.refined_by(a, b))),
     )
 

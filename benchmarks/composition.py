@@ -25,8 +25,8 @@ import math
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 import divulge as dv
-from divulge.losses.composition import Composition
-from divulge.losses.engines import GridEngine
+from divulge.dp.composition import Composition
+from divulge.dp.engines import GridEngine
 
 DELTA = 1e-6
 logging.disable(logging.WARNING)
@@ -86,10 +86,10 @@ def opendp(scale: float, count: int) -> Answer:
 
 def tasks() -> list[Task]:
     """Return the tasks."""
-    gaussian = dv.GaussianMechanism(10.0), 1000
-    response = dv.RandomizedResponse(0.1), 1000
-    laplace = dv.LaplaceMechanism(10.0), 1000
-    sampled = dv.PoissonSampled(dv.GaussianMechanism(1.0), 0.01), 1000
+    gaussian = dv.dp.GaussianMechanism(10.0), 1000
+    response = dv.dp.RandomizedResponse(0.1), 1000
+    laplace = dv.dp.LaplaceMechanism(10.0), 1000
+    sampled = dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.01), 1000
     noise = 2 / (1 + math.exp(0.1))
 
     def of_gaussian(step: float) -> Callable[[bool], pld.PrivacyLossDistribution]:
@@ -174,7 +174,7 @@ def main(repeats: int) -> None:
             ratio = f"{median[name] / min(matching):8.1f}" if "divulge" not in name else ""
             bracket = f"[{low:.9f}, {high:.9f}]  width {width[name]:8.1e}"
             print(f"  {name:30} {bracket}  {1e3 * median[name]:9.2f} ms {ratio}")
-    composed = dv.compose((dv.RandomizedResponse(0.1), 1000))
+    composed = dv.compose((dv.dp.RandomizedResponse(0.1), 1000))
     composed.epsilon(DELTA)
     asked = [timed(lambda: composed.epsilon(DELTA))[0] for _ in range(max(repeats, 20))]
     print(f"\nrandomized response, one more question after set-up: {1e3 * statistics.median(asked):.3f} ms")

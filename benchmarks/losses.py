@@ -36,17 +36,21 @@ def main() -> None:
     for n, m, epsilon in [(10, 200, 0.5), (50, 200, 0.5), (50, 200, 1.0)]:
         rows = random_rows(n, m)
         channel = dv.Channel(rows)
-        ours, value = timed(lambda c=channel, e=epsilon: float(dv.delta_from_epsilon(c, e)), 5)
+        ours, value = timed(lambda c=channel, e=epsilon: float(dv.dp.delta_from_epsilon(c, e)), 5)
         theirs, other = timed(lambda r=rows, e=epsilon: theirs_all_pairs(r, e), 1)
         row(f"all pairs of a {n} x {m} channel, delta({epsilon})", ours, theirs, value, other)
     named: list[tuple[str, Any, Callable[[], Any]]] = [
-        ("Gaussian(sigma 1)", dv.GaussianMechanism(1.0), lambda: peer.from_gaussian_mechanism(1.0)),
-        ("Laplace(1)", dv.LaplaceMechanism(1.0), lambda: peer.from_laplace_mechanism(1.0)),
-        ("discrete Laplace(1)", dv.DiscreteLaplaceMechanism(1.0), lambda: peer.from_discrete_laplace_mechanism(1.0)),
-        ("discrete Gaussian(2)", dv.DiscreteGaussianMechanism(2.0), lambda: peer.from_discrete_gaussian_mechanism(2.0)),
+        ("Gaussian(sigma 1)", dv.dp.GaussianMechanism(1.0), lambda: peer.from_gaussian_mechanism(1.0)),
+        ("Laplace(1)", dv.dp.LaplaceMechanism(1.0), lambda: peer.from_laplace_mechanism(1.0)),
+        ("discrete Laplace(1)", dv.dp.DiscreteLaplaceMechanism(1.0), lambda: peer.from_discrete_laplace_mechanism(1.0)),
+        (
+            "discrete Gaussian(2)",
+            dv.dp.DiscreteGaussianMechanism(2.0),
+            lambda: peer.from_discrete_gaussian_mechanism(2.0),
+        ),
     ]
     for name, mechanism, build in named:
-        ours, value = timed(lambda m=mechanism: float(dv.delta_from_epsilon(m, 0.5)), 5)
+        ours, value = timed(lambda m=mechanism: float(dv.dp.delta_from_epsilon(m, 0.5)), 5)
         theirs, other = timed(lambda b=build: b().get_delta_for_epsilon(0.5), 3)
         row(f"{name}, delta(0.5)", ours, theirs, value, other)
 

@@ -71,7 +71,7 @@ def against_qif(n: int) -> list[Row]:
     channel, prior = dv.Channel(matrix), dv.Prior(weights)
     pairs = [
         ("mutual information", dv.mutual_information, peer.shannon.add_leakage),
-        ("Bayes vulnerability", dv.bayes_vulnerability, peer.bayes_vuln.posterior),
+        ("Bayes vulnerability", dv.measures.bayes_vulnerability, peer.bayes_vuln.posterior),
     ]
     repeats = 200 if n <= 300 else 20 if n <= 1000 else 5
     rows: list[Row] = []

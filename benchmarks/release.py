@@ -178,7 +178,7 @@ def task_total(found: object) -> int:
     """Return the number of rows counted."""
     if isinstance(found, list):
         return sum(row[-1] for row in found)
-    return found.rows if isinstance(found, dv.Contingency) else int(np.sum(found["count_all"].to_numpy()))
+    return found.rows if isinstance(found, dv.results.Contingency) else int(np.sum(found["count_all"].to_numpy()))
 
 
 def main(rows: int, more_rows: int) -> None:

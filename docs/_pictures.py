@@ -13,19 +13,19 @@ def implications() -> Any:
     """Which guarantee implies which."""
     from divulge.guarantees.theorems import INFORMATION_DENSITY
 
-    return dv.plot_implications(theorems=INFORMATION_DENSITY)
+    return dv.guarantees.plot_implications(theorems=INFORMATION_DENSITY)
 
 
 def variants() -> Any:
     """Which variant of differential privacy implies which."""
     from divulge.guarantees.theorems import DIFFERENTIAL_PRIVACY
 
-    return dv.plot_implications(theorems=DIFFERENTIAL_PRIVACY)
+    return dv.guarantees.plot_implications(theorems=DIFFERENTIAL_PRIVACY)
 
 
 def plane() -> Any:
     """The plane of bounds on PML and PMC for p_min = 1/4."""
-    return dv.plot_alip_plane(p_min="1/4")
+    return dv.guarantees.plot_alip_plane(p_min="1/4")
 
 
 def frontier() -> Any:
@@ -49,12 +49,12 @@ def noise() -> Any:
 
 def losses() -> Any:
     """Delta and the tail of the privacy loss over epsilon, for a Gaussian mechanism with sigma = 2."""
-    return dv.GaussianMechanism(sigma=2.0).losses()[0].plot()
+    return dv.dp.GaussianMechanism(sigma=2.0).losses()[0].plot()
 
 
 def growth() -> Any:
     """Expected pml of each secret over the number of releases, and the surprise in the secret that it tends to."""
-    return dv.leakage_growth(["1/10", "3/10", "6/10"], [[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]], range(1, 201, 5)).plot()
+    return dv.dp.leakage_growth(["1/10", "3/10", "6/10"], [[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]], range(1, 201, 5)).plot()
 
 
 PICTURES: dict[str, Callable[[], Any]] = {

@@ -1,46 +1,32 @@
-"""Fill the reference page: every public name, under the folder it lives in."""
+"""Fill the reference page: every public name, module by module."""
 
-import ast
-from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import divulge
 
 TITLES = {
-    "model": "What is released",
+    "": "At the top",
     "measures": "What it leaks",
     "adversaries": "What that means",
-    "losses": "Privacy loss and composition",
-    "noise": "Noise on numbers",
     "guarantees": "Guarantees",
-    "designing": "What to release instead",
-    "releasing": "Releasing",
-    "auditing": "Auditing",
-    "reporting": "Reporting",
+    "dp": "Privacy loss and composition",
+    "noise": "Noise on numbers",
+    "mechanisms": "Named mechanisms",
+    "results": "What functions return",
     "datasets": "Data",
-    "files": "Files",
-    "errors": "Errors",
 }
-
-
-def folders() -> dict[str, str]:
-    """Return the folder or module that each public name comes from, as the list of public names has it."""
-    stub = Path(divulge.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-    imports = (node for node in ast.parse(stub).body if isinstance(node, ast.ImportFrom))
-    return {
-        alias.asname or alias.name: (node.module or alias.name).partition(".")[0]
-        for node in imports
-        for alias in node.names
-    }
+"""Public module -> its title; "" is divulge itself."""
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_path != "reference.md":
         return markdown
-    order, folder_of = list(TITLES), folders()
-    names = sorted(folder_of, key=lambda name: (order.index(folder_of[name]), name.lower()))
-    lines = [markdown]
-    for folder, group in groupby(names, key=folder_of.__getitem__):
-        lines += [f"## {TITLES[folder]}", *(f"::: divulge.{name}" for name in group)]
+    lines, seen = [markdown], set(TITLES)
+    for module, title in TITLES.items():
+        public = getattr(divulge, module) if module else divulge
+        names = sorted((name for name in public.__all__ if not name.startswith("_")), key=str.lower)
+        new = [name for name in names if name not in seen]
+        seen |= set(new)
+        place = f"divulge.{module}" if module else "divulge"
+        lines += [f"## {title}", f"`{place}`", *(f"::: {place}.{name}" for name in new)]
     return "\n\n".join(lines)

@@ -5,7 +5,7 @@ import divulge as dv
 MARK = "<!-- report -->"
 
 
-def example() -> dv.Report:
+def example() -> dv.results.Report:
     """Return the report on race, asked by randomized response."""
     race = dv.Prior.from_column(dv.datasets.census("race"))
     asked = dv.mechanisms.randomized_response(race, epsilon=1.0)

@@ -1,6 +1,7 @@
 """Random priors, channels and joints for tests: float or exact, with zeros where wanted."""
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,18 @@ def joints(
     share = draw(st.sampled_from([0.0, 0.2, 0.5])) if zeros is None else zeros
     kind = draw(st.booleans()) if exact is None else exact
     return random_joint(rng, draw(st.integers(1, max_n)), draw(st.integers(1, max_m)), exact=kind, zeros=share)
+
+
+MODULES = ("measures", "adversaries", "guarantees", "dp", "noise", "results")
+"""Public modules, beside the names at the top."""
+
+
+def public() -> dict[str, Any]:
+    """Return every public name with what it is: those at the top, then those of the public modules."""
+    found = {name: getattr(dv, name) for name in dv.__all__ if not name.startswith("_")}
+    for module in map(partial(getattr, dv), MODULES):
+        found |= {name: getattr(module, name) for name in module.__all__}
+    return found
 
 
 RUNNING_PRIOR = dv.Prior(["1/4", "1/2", "1/4"], secrets=["b", "g", "bg"])

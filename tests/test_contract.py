@@ -9,22 +9,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import RUNNING_CHANNEL, RUNNING_PRIOR
+from support import RUNNING_CHANNEL, RUNNING_PRIOR, public
 
 import divulge as dv
 
-NAMES = sorted(name for name in dv.__all__ if not name.startswith("_"))
+PUBLIC = public()
+NAMES = sorted(PUBLIC)
 BUILDERS = {
     f"{kind.__name__}.{name}": getattr(kind, name)
-    for kind in (dv.Gain, dv.Cost, dv.RandomizedFunction)
+    for kind in (dv.Gain, dv.Cost, dv.adversaries.RandomizedFunction)
     for name, method in vars(kind).items()
     if isinstance(method, (staticmethod, classmethod)) and not name.startswith("_")
 }
-FUNCTIONS = {name: getattr(dv, name) for name in NAMES if inspect.isfunction(getattr(dv, name))} | BUILDERS
+FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isfunction(thing)} | BUILDERS
 GUARANTEES = {
     name: kind
     for name in NAMES
-    if inspect.isclass(kind := getattr(dv, name)) and issubclass(kind, dv.Guarantee) and kind is not dv.Guarantee
+    if inspect.isclass(kind := PUBLIC[name]) and issubclass(kind, dv.Guarantee) and kind is not dv.Guarantee
 }
 JOINT = dv.Joint(RUNNING_PRIOR, RUNNING_CHANNEL)
 
@@ -136,7 +137,7 @@ def cases() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_public_name_is_documented_with_an_example(name: str) -> None:
-    thing = getattr(dv, name)
+    thing = PUBLIC[name]
     text = inspect.cleandoc(thing.__doc__ or "")
     assert text.strip(), f"{name} has no docstring"
     if not inspect.ismodule(thing):
@@ -181,7 +182,7 @@ def methods() -> Iterator[tuple[str, Any]]:
     """Yield every public method of a public class; what is inherited is named by where it is defined."""
     seen: set[Any] = set()
     for name in NAMES:
-        thing = getattr(dv, name)
+        thing = PUBLIC[name]
         for kind in thing.__mro__ if inspect.isclass(thing) else ():
             for method_name, method in vars(kind).items():
                 callable_ = method.__func__ if isinstance(method, (classmethod, staticmethod)) else method
@@ -198,7 +199,7 @@ def undocumented(function: Any, sections: list[str]) -> list[str]:
 
 
 MODULES = {f"mechanisms.{name}": getattr(dv.mechanisms, name) for name in dv.mechanisms.__all__}
-FULL = {name: getattr(dv, name) for name in NAMES if inspect.isfunction(getattr(dv, name))} | MODULES
+FULL = {name: thing for name, thing in PUBLIC.items() if inspect.isfunction(thing)} | MODULES
 
 
 @pytest.mark.parametrize("name", FULL)
@@ -220,10 +221,12 @@ REFUSED = {
     "Pointwise.moment": lambda bad: dv.pml(JOINT).moment(bad),
     "Pointwise.tail": lambda bad: dv.pml(JOINT).tail(bad),
     "Pointwise.cdf": lambda bad: dv.pml(JOINT).cdf(bad),
-    "PrivacyLoss.moment": lambda bad: dv.privacy_losses(RUNNING_CHANNEL)[0].moment(bad),
-    "SampledLeakage.tail": lambda bad: dv.sampled_leakage(RUNNING_PRIOR, RUNNING_CHANNEL, rng=0, samples=9).tail(bad),
+    "PrivacyLoss.moment": lambda bad: dv.dp.privacy_losses(RUNNING_CHANNEL)[0].moment(bad),
+    "SampledLeakage.tail": lambda bad: dv.dp.sampled_leakage(RUNNING_PRIOR, RUNNING_CHANNEL, rng=0, samples=9).tail(
+        bad
+    ),
     "Composition.times": lambda bad: dv.compose(RUNNING_CHANNEL).times(bad),
-    "Composition.group": lambda bad: dv.compose(dv.LaplaceMechanism(1.0)).group(bad),
+    "Composition.group": lambda bad: dv.compose(dv.dp.LaplaceMechanism(1.0)).group(bad),
     "Comparison.safer": lambda bad: dv.compare(RUNNING_CHANNEL, RUNNING_CHANNEL).safer(bad),
     "NoiseMechanism.cdf": lambda bad: dv.NoiseMechanism("laplace", "rademacher()", scale=1).cdf(bad),
 }

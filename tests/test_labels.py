@@ -34,23 +34,23 @@ def payoffs(kind: Any, order: str) -> Any:
     return kind(np.array([PAYOFFS[x] for x in order]).T, secrets=list(order))
 
 
-def points(found: dv.Pointwise) -> list[tuple[float, float]]:
+def points(found: dv.results.Pointwise) -> list[tuple[float, float]]:
     return sorted(zip(found.values.round(12).tolist(), found.probabilities.round(12).tolist(), strict=True))
 
 
 def growth(i: str, j: str) -> dict[Any, float]:
-    found = dv.leakage_growth(prior(i), channel(j), [3])
+    found = dv.dp.leakage_growth(prior(i), channel(j), [3])
     return dict(zip(found.secrets, found.by_secret[0].round(12).tolist(), strict=True))
 
 
 def adaptive(i: str, j: str) -> dict[Any, float]:
-    both = dv.adaptively(channel(i), {"u": channel(j), "v": channel("bac"), "w": channel("cba")})
+    both = dv.dp.adaptively(channel(i), {"u": channel(j), "v": channel("bac"), "w": channel("cba")})
     return {y: round(value, 12) for y, value in dv.pml((prior("abc"), both)).to_dict().items()}
 
 
 def dalenius(i: str, j: str) -> Any:
     correlation = dv.Channel([[shares[x] for x in i] for shares in (SHARES, WITH_A_ZERO)], outcomes=list(i))
-    return dv.dalenius(dv.Joint(["1/2", "1/2"], correlation), channel(j)).lift
+    return dv.adversaries.dalenius(dv.Joint(["1/2", "1/2"], correlation), channel(j)).lift
 
 
 def released(i: str, j: str) -> dict[str, float]:
@@ -75,32 +75,34 @@ ASKED: dict[str, Callable[[str, str], Any]] = {
     "leakage": lambda i, j: dv.leakage(joint("abc", i), payoffs(dv.Gain, j)),
     "worst case": lambda i, j: dv.leakage(joint(i, "abc"), payoffs(dv.Cost, j), case="max"),
     "vulnerability": lambda i, j: dv.vulnerability(prior(i), payoffs(dv.Gain, j)),
-    "uncertainty": lambda i, j: dv.uncertainty(prior(i), payoffs(dv.Cost, j)),
-    "pointwise leakage": lambda i, j: dv.pointwise_leakage(joint("abc", i), payoffs(dv.Cost, j)).to_dict(),
+    "uncertainty": lambda i, j: dv.adversaries.uncertainty(prior(i), payoffs(dv.Cost, j)),
+    "pointwise leakage": lambda i, j: dv.adversaries.pointwise_leakage(joint("abc", i), payoffs(dv.Cost, j)).to_dict(),
     "matching function": lambda i, j: dv.leakage(
-        joint("abc", j), dv.matching_function(joint("bca", i), payoffs(dv.Cost, j), "u").risk_averse, outcome="u"
+        joint("abc", j),
+        dv.adversaries.matching_function(joint("bca", i), payoffs(dv.Cost, j), "u").risk_averse,
+        outcome="u",
     ),
-    "worst prior": lambda i, j: round(dv.worst_prior(channel(i), payoffs(dv.Gain, j)).leakage, 9),
-    "refinement": lambda i, j: dv.refinement(channel(i), channel(j, "abc").then(channel(i))).holds,
-    "max-case refinement": lambda i, j: dv.max_case_refinement(channel(i), channel(j)).holds,
+    "worst prior": lambda i, j: round(dv.adversaries.worst_prior(channel(i), payoffs(dv.Gain, j)).leakage, 9),
+    "refinement": lambda i, j: dv.adversaries.refinement(channel(i), channel(j, "abc").then(channel(i))).holds,
+    "max-case refinement": lambda i, j: dv.adversaries.max_case_refinement(channel(i), channel(j)).holds,
     "comparison": lambda i, j: dv.compare(channel(i), channel(j), prior("abc")).measures,
     "correlated secret": dalenius,
     "composition": lambda i, j: round(dv.compose(channel(i), channel(j)).epsilon(0.01).upper, 9),
-    "joint pml": lambda i, j: points(dv.joint_pml(prior("bca"), channel(i), (channel(j), 2))),
-    "joint pmc, with a zero": lambda i, j: points(dv.joint_pmc(prior(i, WITH_A_ZERO), channel(j), channel("cab"))),
-    "leakage bounds": lambda i, j: round(dv.leakage_bounds(prior("cba"), channel(i), channel(j)).max_pml, 12),
+    "joint pml": lambda i, j: points(dv.dp.joint_pml(prior("bca"), channel(i), (channel(j), 2))),
+    "joint pmc, with a zero": lambda i, j: points(dv.dp.joint_pmc(prior(i, WITH_A_ZERO), channel(j), channel("cab"))),
+    "leakage bounds": lambda i, j: round(dv.dp.leakage_bounds(prior("cba"), channel(i), channel(j)).max_pml, 12),
     "growth": growth,
     "adaptively": adaptive,
-    "pml given": lambda i, j: dv.pml_given(joint("cab", i), "u", channel(j)).to_dict(),
-    "set of priors": lambda i, j: dv.L1Ball(prior(i), "1/10").pml(channel(j)).to_dict(),
-    "divergence": lambda i, j: dv.renyi_divergence(prior(i), prior(j, WITH_A_ZERO), 0.5),
+    "pml given": lambda i, j: dv.dp.pml_given(joint("cab", i), "u", channel(j)).to_dict(),
+    "set of priors": lambda i, j: dv.measures.L1Ball(prior(i), "1/10").pml(channel(j)).to_dict(),
+    "divergence": lambda i, j: dv.measures.renyi_divergence(prior(i), prior(j, WITH_A_ZERO), 0.5),
     "guarantee": lambda i, j: dv.PML.of(joint(i, j)),
     "design about": lambda i, j: round(dv.design(prior(i), dv.PML("1/5"), utility=dv.About(channel(j))).utility, 6),
     "utility of": lambda i, j: round(dv.design(prior(i), dv.LDP(1)).utility_of(channel(j)) or 0.0, 9),
     "report": lambda i, j: {belief.secret: (belief.up, belief.down) for belief in dv.report(joint(i, j)).beliefs},
     "release": released,
     "audit": audited,
-    "quantum": lambda i, j: round(dv.quantum_dp({x: STATES[x] for x in i}, 2.0).value, 9),
+    "quantum": lambda i, j: round(dv.dp.quantum_dp({x: STATES[x] for x in i}, 2.0).value, 9),
 }
 
 

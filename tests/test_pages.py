@@ -57,7 +57,7 @@ def test_every_picture_has_a_place_and_every_place_its_picture() -> None:
 
 def test_the_report_is_shown_in_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     made = hook("_report")
-    monkeypatch.setattr(dv.Report, "html", lambda report: f"<p>{report.about}</p>")
+    monkeypatch.setattr(dv.results.Report, "html", lambda report: f"<p>{report.about}</p>")
     shown = made.on_page_markdown("before <!-- report --> after")
     assert shown.startswith('before <iframe srcdoc="&lt;p&gt;race')
     assert made.on_page_markdown("nothing") == "nothing"

@@ -17,13 +17,13 @@ def test_worst_of_a_list_is_the_largest_factor() -> None:
     listed = [dv.Gain.tries(5, k) for k in (1, 2, 3)] + [dv.Gain.distance(5), dv.Cost.guesswork(5), dv.Cost.power(5, 2)]
     for case in ("average", "max"):
         factors = [dv.leakage(joint, one, case) for one in listed]
-        attack = dv.worst_adversary(joint, listed, case)
+        attack = dv.adversaries.worst_adversary(joint, listed, case)
         assert attack.leakage == max(factors)
         assert attack.adversary is listed[factors.index(max(factors))]
-    named = dv.worst_adversary(dv.Joint(RUNNING_PRIOR, RUNNING_CHANNEL), {"burglar": dv.Gain.identity(3)})
+    named = dv.adversaries.worst_adversary(dv.Joint(RUNNING_PRIOR, RUNNING_CHANNEL), {"burglar": dv.Gain.identity(3)})
     assert "'burglar'" in named.words
     with pytest.raises(dv.DivulgeError):
-        dv.worst_adversary(joint, [])
+        dv.adversaries.worst_adversary(joint, [])
 
 
 def average_by_strategies(c: np.ndarray, g: np.ndarray) -> float:
@@ -40,7 +40,7 @@ def test_worst_prior_on_average_by_enumeration(seed: int) -> None:
     rng = np.random.default_rng(seed)
     c = random_channel(rng, 3, 3, span=1.5, zeros=0.2)
     g = rng.random((3, 3)) + 0.05
-    worst = dv.worst_prior(c, dv.Gain(g), tolerance=1e-9)
+    worst = dv.adversaries.worst_prior(c, dv.Gain(g), tolerance=1e-9)
     truth = average_by_strategies(np.array(c.floats), g)
     assert worst.leakage <= truth * (1 + 1e-9) <= worst.upper * (1 + 2e-9)
     assert worst.leakage == pytest.approx(truth, rel=1e-8)
@@ -53,7 +53,7 @@ def test_no_prior_beats_the_upper_bound(case: str, seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     c = random_channel(rng, 4, 3, span=1.5, zeros=0.2 * (seed % 2))
     gain = dv.Gain(rng.random((3, 4)) * (rng.random((3, 4)) > 0.3) + 1e-3)
-    worst = dv.worst_prior(c, gain, case)
+    worst = dv.adversaries.worst_prior(c, gain, case)
     assert worst.leakage <= worst.upper
     assert worst.leakage == dv.leakage(dv.Joint(worst.prior, c), gain, case)
     for _ in range(400):
@@ -70,7 +70,7 @@ def test_worst_max_case_prior_of_one_guess_in_closed_form() -> None:
             column = c.floats[:, y]
             others = np.sort(np.delete(column, x))
             truth = max(truth, *(k * column[x] / (column[x] + others[: k - 1].sum()) for k in range(1, n + 1)))
-        worst = dv.worst_prior(c, dv.Gain.identity(n), "max", tolerance=1e-4, steps=4000)
+        worst = dv.adversaries.worst_prior(c, dv.Gain.identity(n), "max", tolerance=1e-4, steps=4000)
         assert worst.leakage <= truth * (1 + 1e-12) <= worst.upper * (1 + 1e-9)
         assert worst.leakage == pytest.approx(truth, rel=2e-4)
 
@@ -78,15 +78,15 @@ def test_worst_max_case_prior_of_one_guess_in_closed_form() -> None:
 def test_worst_priors_that_are_known() -> None:
     rng = np.random.default_rng(5)
     c = random_channel(rng, 4, 5)
-    identity = dv.worst_prior(c, dv.Gain.identity(4))
+    identity = dv.adversaries.worst_prior(c, dv.Gain.identity(4))
     assert identity.leakage == pytest.approx(dv.bayes_capacity(c), rel=1e-12)
-    assert dv.worst_prior(c, dv.Gain([[0.0] * 4])).leakage == 1
-    assert dv.worst_prior(c, dv.Gain([[0.0] * 4]), "max").leakage == 1
-    assert dv.worst_prior([[1.0], [1.0]], dv.Gain.identity(2), "max").upper == pytest.approx(1, rel=1e-8)
-    blind = dv.worst_prior([[1.0, 0.0], [0.5, 0.5]], dv.Gain([[1.0, 0.0]]), "max")
+    assert dv.adversaries.worst_prior(c, dv.Gain([[0.0] * 4])).leakage == 1
+    assert dv.adversaries.worst_prior(c, dv.Gain([[0.0] * 4]), "max").leakage == 1
+    assert dv.adversaries.worst_prior([[1.0], [1.0]], dv.Gain.identity(2), "max").upper == pytest.approx(1, rel=1e-8)
+    blind = dv.adversaries.worst_prior([[1.0, 0.0], [0.5, 0.5]], dv.Gain([[1.0, 0.0]]), "max")
     assert blind.upper <= dv.lift_capacity([[1.0, 0.0], [0.5, 0.5]]) == math.inf
     with pytest.raises(dv.DivulgeError):
-        dv.worst_prior(c, dv.Gain.identity(4), "worst")
+        dv.adversaries.worst_prior(c, dv.Gain.identity(4), "worst")
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_worst_priors_that_are_known() -> None:
 )
 def test_a_search_without_an_end_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(dv.DivulgeError, match=next(iter(options))):
-        dv.worst_prior([[0.75, 0.25], [0.25, 0.75]], dv.Gain.identity(2), **options)
+        dv.adversaries.worst_prior([[0.75, 0.25], [0.25, 0.75]], dv.Gain.identity(2), **options)

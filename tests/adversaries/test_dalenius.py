@@ -16,7 +16,7 @@ import divulge as dv
 def test_both_bounds_of_the_lemma_and_the_capacities(about: dv.Joint, seed: int) -> None:
     rng = np.random.default_rng(seed)
     channel = random_channel(rng, len(about.outcomes), 4, exact=about.exact, zeros=0.3)
-    answer = dv.dalenius(about, channel)
+    answer = dv.adversaries.dalenius(about, channel)
     slack = 1 if about.exact else 1 + 1e-12
     assert answer.lift <= answer.bound * slack
     assert answer.bound == min(answer.lift_of_correlation, answer.lift_of_release)
@@ -32,7 +32,7 @@ def test_from_two_columns_with_labels_in_another_order() -> None:
     z = ["a", "a", "a", "b", "b", "b"]
     x = ["low", "low", "high", "high", "high", "low"]
     release = dv.Channel([["9/10", "1/10"], ["1/5", "4/5"]], ["high", "low"], ["h", "l"])
-    answer = dv.dalenius(dv.Joint.from_counts(Counter(zip(z, x, strict=True))), release)
+    answer = dv.adversaries.dalenius(dv.Joint.from_counts(Counter(zip(z, x, strict=True))), release)
     assert answer.joint.secrets == ("a", "b")
     assert answer.joint.channel.matrix[0, 0] == F(2, 3) * F(1, 5) + F(1, 3) * F(9, 10)
     assert "at most" in repr(answer)

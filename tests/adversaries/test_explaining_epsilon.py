@@ -23,9 +23,9 @@ def test_section_1a_and_appendix_a() -> None:
     ]
     assert R.posteriors.tolist() == [[F(3 if i == j else 1, 5) for j in range(3)] for i in range(3)]
     assert dv.vulnerability(UNIFORM, GUESS) == F(1, 3)
-    assert [dv.before_and_after(j, GUESS) for j in (G, R)] == [(F(1, 3), F(5, 9)), (F(1, 3), F(3, 5))]
+    assert [dv.adversaries.before_and_after(j, GUESS) for j in (G, R)] == [(F(1, 3), F(5, 9)), (F(1, 3), F(3, 5))]
     assert [dv.leakage(j, GUESS) for j in (G, R)] == [F(5, 3), F(9, 5)]
-    assert [dv.before_and_after(j, GUESS, "max")[1] for j in (G, R)] == [F(4, 7), F(3, 5)]
+    assert [dv.adversaries.before_and_after(j, GUESS, "max")[1] for j in (G, R)] == [F(4, 7), F(3, 5)]
     assert [dv.leakage(j, GUESS, "max") for j in (G, R)] == [F(12, 7), F(9, 5)]
     assert [dv.vulnerability(G.posterior(y), GUESS) for y in "ymn"] == [F(4, 7), F(1, 2), F(4, 7)]
     assert [dv.lift_capacity(c) for c in (SURVEY_G, SURVEY_R)] == [4, 3]
@@ -36,7 +36,7 @@ def test_section_2_running_example() -> None:
     assert dv.ldp(RUNNING_CHANNEL) == math.log(15)
     assert dv.lift(RUNNING) == F(19, 11)
     assert dv.bayes_capacity(RUNNING_CHANNEL) == F(17, 10)
-    assert dv.worst_average(RUNNING_CHANNEL).leakage == F(17, 10)
+    assert dv.adversaries.worst_average(RUNNING_CHANNEL).leakage == F(17, 10)
 
 
 def test_section_3_running_example() -> None:
@@ -48,12 +48,12 @@ def test_section_3_running_example() -> None:
     assert [dv.vulnerability(RUNNING.posterior(y), gain) for y in "bg"] == [F(19, 11), F(5, 3)]
     assert dv.leakage(RUNNING, gain, "max") == F(19, 11)
     guess = dv.Gain.identity(RUNNING_PRIOR)
-    assert dv.before_and_after(RUNNING, guess, "max") == (F(1, 2), F(5, 6))
+    assert dv.adversaries.before_and_after(RUNNING, guess, "max") == (F(1, 2), F(5, 6))
     assert dv.leakage(RUNNING, guess, "max") == F(5, 3)
 
 
 def test_section_3b_the_attack_that_reaches_epsilon() -> None:
-    priors = dv.worst_priors(RUNNING_CHANNEL)
+    priors = dv.adversaries.worst_priors(RUNNING_CHANNEL)
     assert (priors.outcome, priors.unlikely, priors.likely, priors.limit) == ("g", "bg", "g", 15)
     assert priors.prior(100).probabilities.tolist() == [F(1, 200), F(1, 200), F(99, 100)]
     assert priors.leakage(100) == F(3, 4) / (F(1, 200) * (F(1, 4) + F(3, 4)) + F(99, 100) * F(1, 20))

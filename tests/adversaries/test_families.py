@@ -67,7 +67,7 @@ def test_value_is_what_the_best_action_pays_and_no_action_of_a_belief_pays_bette
 @pytest.mark.parametrize("name", [k for k, v in ADVERSARIES.items() if v.rule.exact])
 def test_exact_beliefs_give_the_fraction_that_floats_approach(name: str) -> None:
     adversary = ADVERSARIES[name]
-    measure = dv.vulnerability if isinstance(adversary, dv.Gain) else dv.uncertainty
+    measure = dv.vulnerability if isinstance(adversary, dv.Gain) else dv.adversaries.uncertainty
     value = measure(PRIOR, adversary)
     assert type(value) is F
     assert measure(dv.Prior(PRIOR.floats, SECRETS), adversary) == pytest.approx(float(value), rel=1e-14)
@@ -88,15 +88,17 @@ def test_families_by_listing() -> None:
     assert dv.vulnerability(PRIOR, GAINS["max-case"]) == max(p)
     near = [[int(abs(w - x) <= 3) for x in SECRETS] for w in SECRETS]
     assert dv.vulnerability(PRIOR, GAINS["threshold"]) == best(near, p, largest=True)
-    assert dv.uncertainty(PRIOR, COSTS["zero-one"]) == F(1, 2)
-    assert dv.uncertainty(PRIOR, COSTS["guesswork"]) == best(orders, p, largest=False)
+    assert dv.adversaries.uncertainty(PRIOR, COSTS["zero-one"]) == F(1, 2)
+    assert dv.adversaries.uncertainty(PRIOR, COSTS["guesswork"]) == best(orders, p, largest=False)
     steps = [[abs(x - F(w, 8)) for x in SECRETS] for w in range(-8, 57)]
-    assert dv.uncertainty(PRIOR, COSTS["median"]) == best(steps, p, largest=False)
+    assert dv.adversaries.uncertainty(PRIOR, COSTS["median"]) == best(steps, p, largest=False)
     mean = sum(q * x for q, x in zip(p, SECRETS, strict=True))
-    assert dv.uncertainty(PRIOR, COSTS["mean"]) == best([[(x - mean) ** 2 for x in SECRETS]], p, largest=False)
+    assert dv.adversaries.uncertainty(PRIOR, COSTS["mean"]) == best(
+        [[(x - mean) ** 2 for x in SECRETS]], p, largest=False
+    )
     assert COSTS["mean"].best_action(PRIOR) == mean
     cubes = [[abs(x - w) ** 3 for x in SECRETS] for w in (0, 1, 2)]
-    assert dv.uncertainty(PRIOR, COSTS["grid"]) == best(cubes, p, largest=False)
+    assert dv.adversaries.uncertainty(PRIOR, COSTS["grid"]) == best(cubes, p, largest=False)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1 - 1e-9, 1.0, 1 + 1e-9, 1.5, 2.0, 50.0, 700.0])
@@ -110,7 +112,9 @@ def test_alpha_loss_to_the_last_digits(alpha: float, tail: float) -> None:
         a = mpmath.mpf(alpha)
         entropy = -sum(v * mpmath.log(v) for v in q)
         truth = entropy if alpha == 1 else a / (a - 1) * (1 - sum(v**a for v in q) ** (1 / a))
-    assert dv.uncertainty(dv.Prior(p), dv.Cost.alpha_loss(3, alpha)) == pytest.approx(float(truth), rel=1e-12)
+    assert dv.adversaries.uncertainty(dv.Prior(p), dv.Cost.alpha_loss(3, alpha)) == pytest.approx(
+        float(truth), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("tail", [0.0, 1e-20, 1e-9])
@@ -123,11 +127,11 @@ def test_distance_costs_of_a_belief_that_is_almost_sure(tail: float) -> None:
 
 
 def test_one_secret_many_ties_and_impossible_secrets() -> None:
-    assert dv.uncertainty([1], dv.Cost.guesswork(1)) == 1
-    assert dv.uncertainty([1.0], dv.Cost.alpha_loss(1, 1)) == 0
-    assert dv.uncertainty(["1"], dv.Cost.power([5], 1)) == 0
+    assert dv.adversaries.uncertainty([1], dv.Cost.guesswork(1)) == 1
+    assert dv.adversaries.uncertainty([1.0], dv.Cost.alpha_loss(1, 1)) == 0
+    assert dv.adversaries.uncertainty(["1"], dv.Cost.power([5], 1)) == 0
     assert dv.vulnerability(["1/2", "0", "1/2"], dv.Gain.reciprocal(["1/2", "0", "1/2"])) == 1
-    assert dv.uncertainty(["1/2", "0", "1/2"], dv.Cost.power([0, 1, 2], 1)) == 1
+    assert dv.adversaries.uncertainty(["1/2", "0", "1/2"], dv.Cost.power([0, 1, 2], 1)) == 1
 
 
 def test_callables_tables_and_labels() -> None:
@@ -164,11 +168,11 @@ def test_callables_tables_and_labels() -> None:
         lambda: dv.Cost.power([1, math.nan], 2),
         lambda: dv.Cost.power([1, 2], math.nan, grid=[1]),
         lambda: dv.vulnerability([0.5, 0.5], dv.Cost.zero_one(2)),
-        lambda: dv.uncertainty([0.5, 0.5], dv.Gain.identity(2)),
+        lambda: dv.adversaries.uncertainty([0.5, 0.5], dv.Gain.identity(2)),
         lambda: dv.vulnerability([0.5, 0.5], dv.Gain.identity(3)),
         lambda: dv.Cost.guesswork(3).matrix,
         lambda: dv.leakage([[0.5, 0.5]], dv.Gain.identity(1), case="worst"),
-        lambda: dv.leakage([[0.5, 0.5]], dv.RandomizedFunction([[1.0]])),
+        lambda: dv.leakage([[0.5, 0.5]], dv.adversaries.RandomizedFunction([[1.0]])),
     ],
 )
 def test_what_makes_no_sense_is_refused(make: Any) -> None:

@@ -31,12 +31,12 @@ def test_exact_leakage_by_definition(joint: dv.Joint, case: str, seed: int) -> N
     before, after = by_definition(joint, table, max, case)
     gain = dv.Gain(table)
     assert dv.leakage(joint, gain, case) == (1 if before == 0 else after / before)
-    assert dv.additive_leakage(joint, gain, case) == after - before
+    assert dv.adversaries.additive_leakage(joint, gain, case) == after - before
     before, after = by_definition(joint, table, min, case)
     cost = dv.Cost(table)
     expected = before / after if after else (1 if before == 0 else math.inf)
     assert dv.leakage(joint, cost, case) == expected
-    assert dv.additive_leakage(joint, cost, case) == before - after
+    assert dv.adversaries.additive_leakage(joint, cost, case) == before - after
     floats = dv.Joint(joint.prior.floats, joint.channel.floats)
     if expected < 1e6:
         assert dv.leakage(floats, cost, case) == pytest.approx(float(expected), rel=1e-11)
@@ -51,25 +51,25 @@ def test_order_of_the_cases_and_the_measures(joint: dv.Joint) -> None:
         assert 1 - 1e-12 <= average <= largest * (1 + 1e-12)
         assert average <= float(dv.bayes_capacity(joint.channel)) * (1 + 1e-12)
         assert largest <= float(dv.lift(joint)) * (1 + 1e-12)
-        assert (dv.pointwise_leakage(joint, gain).values <= dv.pml(joint).values + 1e-12).all()
-        assert dv.pointwise_leakage(joint, gain).max() == pytest.approx(math.log(largest), abs=1e-12)
+        assert (dv.adversaries.pointwise_leakage(joint, gain).values <= dv.pml(joint).values + 1e-12).all()
+        assert dv.adversaries.pointwise_leakage(joint, gain).max() == pytest.approx(math.log(largest), abs=1e-12)
     for cost in (dv.Cost.guesswork(n), dv.Cost.power(n, 2), dv.Cost.alpha_loss(n, 1), dv.Cost.zero_one(n)):
-        each = dv.pointwise_leakage(joint, cost)
+        each = dv.adversaries.pointwise_leakage(joint, cost)
         assert (each.values <= dv.pmc(joint).values + 1e-9).all()
-        assert dv.log_leakage(joint, cost, "max") == pytest.approx(each.max(), abs=1e-9)
+        assert dv.adversaries.log_leakage(joint, cost, "max") == pytest.approx(each.max(), abs=1e-9)
         for y in each.outcomes:
-            assert dv.log_leakage(joint, cost, outcome=y) == pytest.approx(each[y], abs=1e-9)
+            assert dv.adversaries.log_leakage(joint, cost, outcome=y) == pytest.approx(each[y], abs=1e-9)
 
 
 def test_known_measures_are_leakages_to_known_adversaries() -> None:
     joint = random_joint(np.random.default_rng(2), 5, 4)
     p, q, d = joint.prior.floats, joint.outer, joint.posteriors
     information = float((joint.matrix * np.log(joint.lift)).sum())
-    assert dv.additive_leakage(joint, dv.Cost.alpha_loss(5, 1)) == pytest.approx(information, rel=1e-12)
+    assert dv.adversaries.additive_leakage(joint, dv.Cost.alpha_loss(5, 1)) == pytest.approx(information, rel=1e-12)
     variance = lambda w: w @ np.arange(5) ** 2 - (w @ np.arange(5)) ** 2  # noqa: E731
     after = sum(qy * variance(d[:, y]) for y, qy in enumerate(q))
     assert dv.leakage(joint, dv.Cost.power(5, 2)) == pytest.approx(variance(p) / after, rel=1e-12)
-    assert dv.log_leakage(joint, dv.Gain.identity(5), unit="bits") == pytest.approx(
+    assert dv.adversaries.log_leakage(joint, dv.Gain.identity(5), unit="bits") == pytest.approx(
         math.log2((joint.matrix.max(axis=0)).sum() / p.max()), rel=1e-12
     )
 
@@ -78,13 +78,13 @@ def test_conventions_for_zero() -> None:
     joint = dv.Joint(["1/2", "1/2", "0"], [["1", "0"], ["0", "1"], ["0", "1"]])
     nothing, all_or_nothing = dv.Gain([[0, 0, 5]]), dv.Cost([[1, 0, 0], [0, 1, 0]])
     assert dv.leakage(joint, nothing) == 1
-    assert dv.log_leakage(joint, nothing) == 0
+    assert dv.adversaries.log_leakage(joint, nothing) == 0
     assert dv.leakage(joint, all_or_nothing) == math.inf
-    assert dv.log_leakage(joint, all_or_nothing, "max") == math.inf
+    assert dv.adversaries.log_leakage(joint, all_or_nothing, "max") == math.inf
     assert dv.leakage(joint, dv.Cost([[0, 0, 0]])) == 1
     half = dv.Joint(["1/2", "1/2"], [["1", "0"], ["1/2", "1/2"]])
     assert dv.leakage(half, dv.Gain([["1", "0"]]), outcome=1) == 0
-    assert dv.pointwise_leakage(half, dv.Gain([["1", "0"]]))[1] == -math.inf
+    assert dv.adversaries.pointwise_leakage(half, dv.Gain([["1", "0"]]))[1] == -math.inf
 
 
 def test_sparse_channels_and_outcomes_that_never_occur() -> None:
@@ -108,8 +108,8 @@ def test_exact_and_float_meet_without_loss_of_type() -> None:
     assert type(dv.leakage(exact, dv.Gain.identity(2))) is F
     assert type(dv.leakage(exact, dv.Gain([[1.0, 0.0]]))) is float
     assert type(dv.leakage(dv.Joint([0.25, 0.75], exact.channel), dv.Gain.identity(2))) is float
-    assert type(dv.uncertainty(exact.prior, dv.Cost.alpha_loss(2, 2))) is float
-    assert dv.log_leakage(exact, dv.Gain.reciprocal(exact), "max") == dv.pml(exact).max()
+    assert type(dv.adversaries.uncertainty(exact.prior, dv.Cost.alpha_loss(2, 2))) is float
+    assert dv.adversaries.log_leakage(exact, dv.Gain.reciprocal(exact), "max") == dv.pml(exact).max()
 
 
 ADVERSARIES = {
@@ -137,11 +137,16 @@ def test_tiny_leakages_of_floats_keep_their_digits(name: str) -> None:
             approximate, exact = (dv.Joint(dv.Prior.uniform(4), joint.channel) for joint in (approximate, exact))
         rough, sharp = adversary(n, float), adversary(n, F)
         for case in ("average", "max"):
-            for measure in (dv.additive_leakage, dv.log_leakage):
+            for measure in (dv.adversaries.additive_leakage, dv.adversaries.log_leakage):
                 wanted = float(measure(exact, sharp, case))
                 assert measure(approximate, rough, case) == pytest.approx(wanted, rel=1e-12, abs=0), (seed, case)
         outcome = exact.outcomes[0]
-        wanted = float(dv.additive_leakage(exact, sharp, outcome=outcome))
-        assert dv.additive_leakage(approximate, rough, outcome=outcome) == pytest.approx(wanted, rel=1e-12, abs=0)
-        found, wanted = dv.pointwise_leakage(approximate, rough).values, dv.pointwise_leakage(exact, sharp).values
+        wanted = float(dv.adversaries.additive_leakage(exact, sharp, outcome=outcome))
+        assert dv.adversaries.additive_leakage(approximate, rough, outcome=outcome) == pytest.approx(
+            wanted, rel=1e-12, abs=0
+        )
+        found, wanted = (
+            dv.adversaries.pointwise_leakage(approximate, rough).values,
+            dv.adversaries.pointwise_leakage(exact, sharp).values,
+        )
         assert found == pytest.approx(wanted, rel=1e-12, abs=0)

@@ -14,7 +14,7 @@ import divulge as dv
 from divulge.programs import cheapest
 
 
-def check(answer: dv.Refinement) -> None:
+def check(answer: dv.results.Refinement) -> None:
     """Verify a verdict from its proof alone."""
     a, b = np.asarray(answer.riskier), np.asarray(answer.safer)
     if answer.holds and answer.order == "average-case":
@@ -36,7 +36,7 @@ def check(answer: dv.Refinement) -> None:
 
 
 def both(a: Any, b: Any) -> tuple[bool, bool]:
-    answers = dv.refinement(a, b), dv.max_case_refinement(a, b)
+    answers = dv.adversaries.refinement(a, b), dv.adversaries.max_case_refinement(a, b)
     for answer in answers:
         check(answer)
     return answers[0].holds, answers[1].holds
@@ -76,7 +76,7 @@ def test_exact_answers_are_proved(seed: int, post: bool, zeros: float) -> None:
 def test_survey_channels_are_incomparable_and_the_adversaries_say_why() -> None:
     for a, b in [(SURVEY_G, SURVEY_R), (SURVEY_R, SURVEY_G)]:
         assert both(a, b) == (False, False)
-        answer = dv.refinement(a, b)
+        answer = dv.adversaries.refinement(a, b)
         assert answer.vulnerability is not None
         assert all(type(v) is F for v in answer.vulnerability)
 
@@ -88,7 +88,7 @@ def test_exact_channels_that_differ_by_next_to_nothing(bump: F) -> None:
     assert both(noisy, sharper) == (False, False)
     assert both(sharper, noisy) == (True, True)
     blunt = [[float(v) for v in row] for row in sharper]
-    assert dv.refinement(noisy, blunt).holds is (bump < 1e-9)
+    assert dv.adversaries.refinement(noisy, blunt).holds is (bump < 1e-9)
 
 
 def test_rounding_is_not_taken_for_leakage() -> None:
@@ -96,7 +96,7 @@ def test_rounding_is_not_taken_for_leakage() -> None:
     for _ in range(10):
         a = random_channel(rng, 6, 8)
         b = np.asarray(a.then(random_channel(rng, 8, 5)).floats) * (1 + 1e-13 * rng.standard_normal((6, 5)))
-        answer = dv.refinement(a, b)
+        answer = dv.adversaries.refinement(a, b)
         assert answer.holds
         assert answer.error <= 1e-10
 
@@ -107,15 +107,15 @@ def test_identity_constant_and_other_labels() -> None:
     assert both(reveal, hide) == (True, True)
     assert both(hide, reveal) == (False, False)
     turned = dv.Channel([["0", "0", "1"], ["1", "0", "0"], ["0", "1", "0"]], ["c", "a", "b"])
-    assert dv.refinement(dv.Channel([["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]], names), turned)
+    assert dv.adversaries.refinement(dv.Channel([["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]], names), turned)
     never = dv.Channel([["1", "0"], ["1", "0"], ["1", "0"]], names)
     assert both(never, never) == (True, True)
     half = dv.Channel([[0.5, 0.0, 0.5], [0.2, 0.0, 0.8], [1.0, 0.0, 0.0]], names)
     assert both(half, half.then([["1", "0"], ["1", "0"], ["1/3", "2/3"]])) == (True, True)
     with pytest.raises(dv.LabelError):
-        dv.refinement(reveal, [[1.0], [1.0]])
+        dv.adversaries.refinement(reveal, [[1.0], [1.0]])
     with pytest.raises(dv.DivulgeError):
-        dv.refinement(reveal, hide, tolerance=float("nan"))
+        dv.adversaries.refinement(reveal, hide, tolerance=float("nan"))
 
 
 def test_max_case_order_is_weaker() -> None:
@@ -148,7 +148,7 @@ def test_exact_feasibility_has_a_solution_or_multipliers(seed: int) -> None:
     assert not seed % 2 or z is not None
 
 
-@pytest.mark.parametrize("order", [dv.refinement, dv.max_case_refinement])
+@pytest.mark.parametrize("order", [dv.adversaries.refinement, dv.adversaries.max_case_refinement])
 @pytest.mark.parametrize("size", [3e-9, 1e-8, 1e-6])
 def test_a_no_by_little_more_than_the_tolerance_has_its_adversary(order: Any, size: float) -> None:
     for seed in range(5):

@@ -81,7 +81,7 @@ def test_the_number_of_symbols_is_the_smallest() -> None:
     row = witness.function.kernel.matrix[0].tolist()
     assert row == [F(1, 9)] * 9 + [0]
     for k, attains in [(8, False), (9, True)]:
-        guessed = dv.RandomizedFunction.spread(np.array([F(1), F(0)], dtype=object), k)
+        guessed = dv.adversaries.RandomizedFunction.spread(np.array([F(1), F(0)], dtype=object), k)
         assert (dv.leakage(joint, guessed.risk_averse, outcome=0) == witness.leakage) is attains
 
 
@@ -109,7 +109,7 @@ def test_infinite_cost_is_attained_by_two_symbols() -> None:
 @given(joints())
 def test_prior_sequence_and_bayes_capacity(joint: dv.Joint) -> None:
     channel = joint.channel
-    priors = dv.worst_priors(channel)
+    priors = dv.adversaries.worst_priors(channel)
     assert priors.limit == dv.lift_capacity(channel)
     reached = [priors.leakage(n) for n in (2, 10, 10**6)]
     slack = 1 if channel.exact else 1 + 1e-12
@@ -117,7 +117,7 @@ def test_prior_sequence_and_bayes_capacity(joint: dv.Joint) -> None:
     if priors.limit < 1e4:
         assert float(reached[2]) == pytest.approx(float(priors.limit), rel=2e4 * 1e-6)
     assert priors.prior(3).support.all()
-    average = dv.worst_average(channel)
+    average = dv.adversaries.worst_average(channel)
     assert float(average.leakage) == pytest.approx(float(dv.bayes_capacity(channel)), rel=1e-12)
     assert not channel.exact or average.leakage == dv.bayes_capacity(channel)
 
@@ -137,8 +137,8 @@ def test_the_game_as_played_covers_the_claim_and_not_another(seed: int) -> None:
     for witness in [
         dv.worst_gain(joint, "b"),
         dv.worst_function(joint, "g"),
-        dv.worst_average(RUNNING_CHANNEL),
-        dv.worst_priors(RUNNING_CHANNEL).witness(4),
+        dv.adversaries.worst_average(RUNNING_CHANNEL),
+        dv.adversaries.worst_priors(RUNNING_CHANNEL).witness(4),
     ]:
         game = witness.simulate(20_000, rng=seed)
         assert game.before.covers(witness.before)
@@ -165,7 +165,7 @@ def test_every_family_can_be_played(case: str) -> None:
         dv.Cost.zero_one(secrets),
     ]
     for family in families:
-        attack = dv.worst_adversary(dv.Joint(joint.prior, silent), [family], case)
+        attack = dv.adversaries.worst_adversary(dv.Joint(joint.prior, silent), [family], case)
         game = attack.simulate(20_000, rng=5)
         assert game.before.covers(attack.before)
         assert game.after.covers(attack.after)
@@ -185,7 +185,7 @@ def test_the_game_where_nothing_is_lost() -> None:
 @pytest.mark.parametrize("n", [0, -1, 1.5, math.nan, math.inf])
 def test_no_game_without_rounds(n: float) -> None:
     with pytest.raises(dv.DivulgeError):
-        dv.worst_average([[1.0]]).simulate(n)
+        dv.adversaries.worst_average([[1.0]]).simulate(n)
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, math.nan, "2", [1]])

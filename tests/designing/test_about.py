@@ -54,7 +54,7 @@ def test_designs_about_another_variable_equal_the_best_mixture_of_all_vertices(k
 
 def test_about_the_secret_itself_it_is_the_design_for_the_secret() -> None:
     p = np.random.default_rng(1).dirichlet(np.ones(6))
-    for guarantees in ([dv.PML(0.7)], [dv.LDP(1.2)], [dv.ALIP(1, 0.5), dv.MaximalLeakage(0.3)]):
+    for guarantees in ([dv.PML(0.7)], [dv.LDP(1.2)], [dv.ALIP(1, 0.5), dv.guarantees.MaximalLeakage(0.3)]):
         alone = dv.design(p, *guarantees)
         about = dv.design(p, *guarantees, utility=dv.About(np.eye(6)))
         assert about.utility == pytest.approx(alone.utility, rel=1e-8)
@@ -137,7 +137,7 @@ def test_more_secrets_than_can_be_listed_have_small_gaps_and_many_values_honest_
     assert at_once.bound >= found.utility
 
 
-@pytest.mark.parametrize("guarantee", [dv.LDP(1), dv.PML(0.7), dv.ALIP(1, 0.5), dv.MaximalLeakage(0.5)])
+@pytest.mark.parametrize("guarantee", [dv.LDP(1), dv.PML(0.7), dv.ALIP(1, 0.5), dv.guarantees.MaximalLeakage(0.5)])
 def test_a_function_of_the_secret_is_told_as_if_it_were_the_secret(guarantee: dv.Guarantee) -> None:
     rng = np.random.default_rng(7)
     for n, values in ((60, 3), (80, 8)):
@@ -173,4 +173,4 @@ def test_refusals_say_what_is_wrong() -> None:
     with pytest.raises(dv.DivulgeError, match="utility"):
         dv.design([0.5, 0.5], dv.PML(0.3), utility=dv.About(np.eye(2), "beauty"))
     with pytest.raises(dv.DivulgeError, match="linear score for a set"):
-        dv.design(dv.L1Ball([0.5, 0.5], "1/10"), dv.PML(0.3), utility=dv.About(np.eye(2)))
+        dv.design(dv.measures.L1Ball([0.5, 0.5], "1/10"), dv.PML(0.3), utility=dv.About(np.eye(2)))

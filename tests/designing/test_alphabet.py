@@ -70,7 +70,7 @@ def test_prices_of_kinds_agree_with_the_list_of_their_vertices(counts: bool, mon
     rng = np.random.default_rng(5)
     prior: Any = dv.Prior.from_counts(rng.integers(1, 60, 9).tolist()) if counts else rng.dirichlet(np.ones(9))
     forbidden = [(x, (x + 1) % 9) for x in range(9)] + [(x, (x + 4) % 9) for x in range(0, 9, 2)]
-    for guarantees in ([dv.PML(0.8)], [dv.PML(1.2), dv.MaximalLeakage(0.6)]):
+    for guarantees in ([dv.PML(0.8)], [dv.PML(1.2), dv.guarantees.MaximalLeakage(0.6)]):
         known = dv.design(prior, *guarantees, forbidden=forbidden)
         with monkeypatch.context() as patch:
             patch.setattr(Exhaustive, "fits", classmethod(lambda *_: False))

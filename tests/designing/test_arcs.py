@@ -55,7 +55,7 @@ def test_the_ceiling_under_a_capacity_is_above_the_best_mixture_of_all_vertices(
 
 
 def test_chi_squared_under_a_capacity_alone_meets_its_ceiling() -> None:
-    limits = limits_of((dv.BayesCapacity(2),)).floats().tightened(1e-3, 50)
+    limits = limits_of((dv.guarantees.BayesCapacity(2),)).floats().tightened(1e-3, 50)
     assert capped(limits, SUBCONVEX["chi-squared"]) == pytest.approx(1, rel=1e-4)
 
 

@@ -85,7 +85,7 @@ def test_clashes_are_minimal_and_remedies_least_by_an_independent_program(seed: 
     p = rng.dirichlet(np.full(4, 3.0))
     pattern = np.where(rng.random((4, 5)) < 0.45, -math.inf, 0.0)
     pattern[range(4), range(4)] = 0.0
-    asked: list[Any] = [dv.PML(rng.uniform(0.05, 0.9)), dv.MaximalLeakage(rng.uniform(0.05, 0.6)), dv.PMC(2)]
+    asked: list[Any] = [dv.PML(rng.uniform(0.05, 0.9)), dv.guarantees.MaximalLeakage(rng.uniform(0.05, 0.6)), dv.PMC(2)]
     if possible(p, pattern, asked):
         found = dv.design(p, *asked, utility=dv.Score(pattern))
         assert all(g.holds_for(found.joint if g.about == "joint" else found.channel) for g in asked)
@@ -107,7 +107,7 @@ def test_clashes_are_minimal_and_remedies_least_by_an_independent_program(seed: 
 
 
 def test_two_guarantees_that_only_clash_together_are_both_named() -> None:
-    asked, no = (dv.PML(0.7), dv.MaximalLeakage(0.6)), -math.inf
+    asked, no = (dv.PML(0.7), dv.guarantees.MaximalLeakage(0.6)), -math.inf
     pattern = np.array([[no, no, 0, no, 0], [0, no, 0, 0, no], [no, 0, 0, no, no], [0, 0, no, 0, 0]])
     p = np.array([0.11, 0.24, 0.4, 0.25])
     assert [possible(p, pattern, list(some)) for some in (asked[:1], asked[1:], asked)] == [True, True, False]
@@ -135,7 +135,7 @@ def test_a_utility_out_of_reach_names_the_least_level() -> None:
     assert len(together) == 1
     assert together[0].lower == together[0].upper
     assert dv.design(PRIOR, together[0]).utility >= 0.4
-    ball = dv.L1Ball(PRIOR, "1/20")
+    ball = dv.measures.L1Ball(PRIOR, "1/20")
     robust = refused(ball, dv.PML(0.5), utility="hamming", at_least=0.9).clashes[0].remedies[0]
     assert dv.design(ball, robust, utility="hamming").utility >= 0.9
     with pytest.raises(dv.DivulgeError, match=r"under no guarantee is at most 1\.02965301"):

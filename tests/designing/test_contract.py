@@ -152,7 +152,7 @@ def test_heavy_tails_have_small_gaps() -> None:
 def test_bad_inputs_are_refused() -> None:
     for arguments, words in (
         (([0.5, 0.5], 3), "guarantee"),
-        (([0.5, 0.5], dv.MutualInformation(1)), "one that a design can keep .pml, "),
+        (([0.5, 0.5], dv.guarantees.MutualInformation(1)), "one that a design can keep .pml, "),
         (([0.5, 0.5], "zcdp=1"), "one that a design can keep .pml, "),
         (([0.5, 0.5], "pml=nan"), "epsilon"),
         (([0.5, 0.5], "pml=-1"), "epsilon"),

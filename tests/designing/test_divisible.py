@@ -22,11 +22,11 @@ from divulge.designing.vertices import pair_utility
 
 KINDS: dict[str, Any] = {
     "ldp": lambda a: [dv.LDP(a)],
-    "ldp+leakage": lambda a: [dv.LDP(a), dv.MaximalLeakage(a / 4)],
+    "ldp+leakage": lambda a: [dv.LDP(a), dv.guarantees.MaximalLeakage(a / 4)],
     "pml": lambda a: [dv.PML(a)],
     "alip": lambda a: [dv.ALIP(a, a / 2)],
     "pml+ldp": lambda a: [dv.PML(a / 2), dv.LDP(a)],
-    "leakage": lambda a: [dv.PML(a), dv.MaximalLeakage(a / 3)],
+    "leakage": lambda a: [dv.PML(a), dv.guarantees.MaximalLeakage(a / 3)],
 }
 
 

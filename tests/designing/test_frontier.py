@@ -18,10 +18,12 @@ def keeps(guarantee: dv.Guarantee, channel: dv.Channel) -> bool:
     return bool(guarantee.holds_for(dv.Joint(PRIOR, channel) if guarantee.about == "joint" else channel))
 
 
-@pytest.mark.parametrize("kind", [dv.PML, dv.PMC, dv.LIP, dv.LDP, dv.MaximalLeakage, dv.BayesCapacity])
+@pytest.mark.parametrize(
+    "kind", [dv.PML, dv.PMC, dv.LIP, dv.LDP, dv.guarantees.MaximalLeakage, dv.guarantees.BayesCapacity]
+)
 def test_least_epsilon_is_the_inverse_of_design(kind: Any) -> None:
     for level, utility in ((0.2, "hamming"), (0.9, "mutual-information")):
-        level += kind is dv.BayesCapacity
+        level += kind is dv.guarantees.BayesCapacity
         wanted = dv.design(PRIOR, kind(level), utility=utility).utility
         if wanted <= dv.design(PRIOR, kind(level - 0.01), utility=utility).bound:
             continue
@@ -62,7 +64,7 @@ def test_what_least_epsilon_refuses(options: dict[str, Any], words: str) -> None
 @pytest.mark.parametrize("family", FAMILIES)
 def test_named_mechanisms_keep_the_guarantees_and_are_no_better_than_the_design(family: str) -> None:
     for asked in ("pml=0.5", "pml=1.5", "ldp=1", "alip=1:0.4", "pmc=1", "maximal-leakage=0.6"):
-        guarantee = dv.parse(asked)
+        guarantee = dv.guarantees.parse(asked)
         best = dv.design(PRIOR, guarantee)
         for member in tuned(FAMILIES[family], PRIOR, (guarantee,)):
             assert member.channel.exact
@@ -83,7 +85,7 @@ def test_disclosure_is_optimal_for_hamming_under_maximal_leakage() -> None:
         channel = named.disclosure(PRIOR, outcomes)
         assert dv.bayes_capacity(channel) == pytest.approx(outcomes, rel=1e-12)
         right = float((PRIOR.floats[:, None] * channel.floats * np.equal.outer(PRIOR.secrets, channel.outcomes)).sum())
-        best = dv.design(PRIOR, dv.BayesCapacity(outcomes), utility="hamming")
+        best = dv.design(PRIOR, dv.guarantees.BayesCapacity(outcomes), utility="hamming")
         assert right == pytest.approx(best.utility, abs=1e-10)
 
 

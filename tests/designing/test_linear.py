@@ -23,8 +23,8 @@ GUARANTEES: dict[str, Any] = {
     "alip": lambda a, b: [dv.ALIP(a, b)],
     "ldp": lambda a, b: [dv.LDP(a)],
     "pml+ldp": lambda a, b: [dv.PML(a), dv.LDP(b)],
-    "leakage": lambda a, b: [dv.MaximalLeakage(a)],
-    "all": lambda a, b: [dv.ALIP(a, b), dv.LDP(a + b), dv.MaximalLeakage(b / 2)],
+    "leakage": lambda a, b: [dv.guarantees.MaximalLeakage(a)],
+    "all": lambda a, b: [dv.ALIP(a, b), dv.LDP(a + b), dv.guarantees.MaximalLeakage(b / 2)],
 }
 
 
@@ -58,7 +58,7 @@ def power(exponent: str) -> Fraction:
     return sum((Fraction(exponent) ** k / math.factorial(k) for k in range(60)), start=Fraction(0))
 
 
-def kept(found: dv.Design) -> bool:
+def kept(found: dv.results.Design) -> bool:
     return all(g.holds_for(found.joint if g.about == "joint" else found.channel) for g in found.guarantees)
 
 
@@ -246,15 +246,17 @@ def test_closed_forms_of_scores_equal_the_linear_program() -> None:
     for n in (2, 3, 6, 9):
         p = rng.dirichlet(np.full(n, rng.choice([0.4, 3.0])))
         p = np.maximum(p, 1e-3) / np.maximum(p, 1e-3).sum()
-        for guarantee in (dv.LDP(rng.exponential()), dv.LiftCapacity(3.5), dv.MaximalLeakage(rng.exponential()),
-                          dv.BayesCapacity(1 + n / 3), dv.PML(200), dv.BayesCapacity(2 * n)):  # fmt: skip
+        for guarantee in (dv.LDP(rng.exponential()), dv.guarantees.LiftCapacity(3.5),
+                          dv.guarantees.MaximalLeakage(rng.exponential()),
+                          dv.guarantees.BayesCapacity(1 + n / 3), dv.PML(200),
+                          dv.guarantees.BayesCapacity(2 * n)):  # fmt: skip
             first, other = (dv.design(p, guarantee, utility="hamming", method=m) for m in (None, "linear-program"))
             assert first.method == "closed-form"
             assert first.utility == pytest.approx(other.utility, rel=1e-9)
             assert first.bound >= other.utility * (1 - 1e-15)
             assert other.bound >= first.utility * (1 - 1e-15)
             assert kept(first)
-        for beyond in ([dv.LDP(1), dv.PML(0.3)], [dv.MaximalLeakage(0.4), dv.LDP(1)], [dv.PMC(1)]):
+        for beyond in ([dv.LDP(1), dv.PML(0.3)], [dv.guarantees.MaximalLeakage(0.4), dv.LDP(1)], [dv.PMC(1)]):
             if n > 2:
                 assert dv.design(p, *beyond, utility="hamming").method == "linear-program"
 

@@ -15,7 +15,7 @@ import divulge as dv
 
 P = [0.5, 0.3, 0.2]
 ENTROPY = -math.fsum(p * math.log(p) for p in P)
-EPSILON_KINDS = (dv.PML, dv.PMC, dv.LIP, dv.LDP, dv.MaximalLeakage)
+EPSILON_KINDS = (dv.PML, dv.PMC, dv.LIP, dv.LDP, dv.guarantees.MaximalLeakage)
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def _no_warnings() -> Iterator[None]:
         yield
 
 
-def designed(*arguments: Any, **options: Any) -> dv.Design:
+def designed(*arguments: Any, **options: Any) -> dv.results.Design:
     found = dv.design(*arguments, **options)
     for guarantee in found.guarantees:
         assert guarantee.holds_for(found.joint if guarantee.about == "joint" else found.channel)
@@ -45,7 +45,14 @@ def test_extreme_epsilons(kind: Any, epsilon: Any, information: float, truth: fl
 
 
 @pytest.mark.parametrize(
-    "guarantee", [dv.ALIP(0, 1), dv.ALIP(1, 0), dv.Lift(1), dv.BayesCapacity(1), dv.LiftCapacity(1)]
+    "guarantee",
+    [
+        dv.ALIP(0, 1),
+        dv.ALIP(1, 0),
+        dv.guarantees.Lift(1),
+        dv.guarantees.BayesCapacity(1),
+        dv.guarantees.LiftCapacity(1),
+    ],
 )
 def test_guarantees_that_leave_silence_only(guarantee: Any) -> None:
     found = designed(P, guarantee)
@@ -53,7 +60,7 @@ def test_guarantees_that_leave_silence_only(guarantee: Any) -> None:
 
 
 @pytest.mark.parametrize("prior", [[1], [1.0], [1.0, 0.0], {"a": "1", "b": "0"}])
-@pytest.mark.parametrize("guarantee", [dv.PML(1), dv.LDP(1), dv.MaximalLeakage(1), dv.ALIP(1, 1)])
+@pytest.mark.parametrize("guarantee", [dv.PML(1), dv.LDP(1), dv.guarantees.MaximalLeakage(1), dv.ALIP(1, 1)])
 def test_one_secret_has_nothing_to_tell(prior: Any, guarantee: Any) -> None:
     assert designed(prior, guarantee).utility == 0
     assert designed(prior, guarantee, utility="hamming").utility == 1

@@ -18,23 +18,29 @@ NAMES = ("mutual-information", "total-variation", "chi-squared", "hellinger", "l
 
 KINDS: dict[str, Any] = {
     "pml": lambda a, b, c: ([dv.PML(a)], {"high": math.exp(a)}),
-    "lift": lambda a, b, c: ([dv.Lift(1 + a)], {"high": 1 + a}),
+    "lift": lambda a, b, c: ([dv.guarantees.Lift(1 + a)], {"high": 1 + a}),
     "pmc": lambda a, b, c: ([dv.PMC(a)], {"low": math.exp(-a)}),
     "lip": lambda a, b, c: ([dv.LIP(a)], {"low": math.exp(-a), "high": math.exp(a)}),
     "alip": lambda a, b, c: ([dv.ALIP(a, b)], {"low": math.exp(-a), "high": math.exp(b)}),
     "ldp": lambda a, b, c: ([dv.LDP(a)], {"ratio": math.exp(a)}),
-    "lift-capacity": lambda a, b, c: ([dv.LiftCapacity(1 + a)], {"ratio": 1 + a}),
+    "lift-capacity": lambda a, b, c: ([dv.guarantees.LiftCapacity(1 + a)], {"ratio": 1 + a}),
     "pml+ldp": lambda a, b, c: ([dv.PML(a), dv.LDP(b)], {"high": math.exp(a), "ratio": math.exp(b)}),
     "alip+ldp": lambda a, b, c: (
         [dv.ALIP(a, b), dv.LDP(c)],
         {"low": math.exp(-a), "high": math.exp(b), "ratio": math.exp(c)},
     ),
-    "bayes-capacity": lambda a, b, c: ([dv.BayesCapacity(1 + a)], {"capacity": 1 + a}),
-    "maximal-leakage": lambda a, b, c: ([dv.MaximalLeakage(a)], {"capacity": math.exp(a)}),
-    "pml+capacity": lambda a, b, c: ([dv.PML(a), dv.BayesCapacity(1 + b)], {"high": math.exp(a), "capacity": 1 + b}),
-    "ldp+capacity": lambda a, b, c: ([dv.LDP(a), dv.BayesCapacity(1 + b)], {"ratio": math.exp(a), "capacity": 1 + b}),
+    "bayes-capacity": lambda a, b, c: ([dv.guarantees.BayesCapacity(1 + a)], {"capacity": 1 + a}),
+    "maximal-leakage": lambda a, b, c: ([dv.guarantees.MaximalLeakage(a)], {"capacity": math.exp(a)}),
+    "pml+capacity": lambda a, b, c: (
+        [dv.PML(a), dv.guarantees.BayesCapacity(1 + b)],
+        {"high": math.exp(a), "capacity": 1 + b},
+    ),
+    "ldp+capacity": lambda a, b, c: (
+        [dv.LDP(a), dv.guarantees.BayesCapacity(1 + b)],
+        {"ratio": math.exp(a), "capacity": 1 + b},
+    ),
     "all": lambda a, b, c: (
-        [dv.ALIP(a + 0.3, b + 0.2), dv.LDP(c + 0.2), dv.MaximalLeakage(a / 2)],
+        [dv.ALIP(a + 0.3, b + 0.2), dv.LDP(c + 0.2), dv.guarantees.MaximalLeakage(a / 2)],
         {"low": math.exp(-a - 0.3), "high": math.exp(b + 0.2), "ratio": math.exp(c + 0.2), "capacity": math.exp(a / 2)},
     ),
 }
@@ -46,7 +52,7 @@ def random_prior(rng: np.random.Generator, n: int) -> np.ndarray:
     return p / p.sum()
 
 
-def holds(found: dv.Design) -> bool:
+def holds(found: dv.results.Design) -> bool:
     return all(g.holds_for(found.joint if g.about == "joint" else found.channel) for g in found.guarantees)
 
 

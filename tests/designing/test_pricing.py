@@ -30,7 +30,7 @@ KINDS: dict[str, Any] = {
     "alip": lambda a, b: [dv.ALIP(a, b)],
     "ldp": lambda a, b: [dv.LDP(a)],
     "pml+ldp": lambda a, b: [dv.PML(a), dv.LDP(b)],
-    "leakage": lambda a, b: [dv.MaximalLeakage(a)],
+    "leakage": lambda a, b: [dv.guarantees.MaximalLeakage(a)],
 }
 
 

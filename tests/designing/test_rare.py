@@ -27,7 +27,7 @@ KINDS: dict[str, Any] = {
     "pmc": lambda e: (dv.PMC(e), {"low": mp.exp(-mp.mpf(e))}),
     "alip": lambda e: (dv.ALIP(e, e), {"low": mp.exp(-mp.mpf(e)), "high": mp.exp(mp.mpf(e))}),
     "ldp": lambda e: (dv.LDP(e), {"ratio": mp.exp(mp.mpf(e))}),
-    "capacity": lambda e: (dv.BayesCapacity(1 + e), {"capacity": mp.mpf(1 + e)}),
+    "capacity": lambda e: (dv.guarantees.BayesCapacity(1 + e), {"capacity": mp.mpf(1 + e)}),
 }
 
 
@@ -60,7 +60,7 @@ def test_chi_squared_under_a_bound_on_the_capacity_is_the_capacity_less_one() ->
         p = rng.dirichlet(np.ones(n))
         p[: n // 3] = [1e-12, 1e-12, 1e-9, 1e-6][: n // 3]
         for capacity in (1.01, 1.5, 0.9 * n):
-            found = dv.design(p / p.sum(), dv.BayesCapacity(capacity), utility="chi-squared")
+            found = dv.design(p / p.sum(), dv.guarantees.BayesCapacity(capacity), utility="chi-squared")
             assert found.bound == pytest.approx(capacity - 1, rel=1e-9)
             assert found.unrounded == pytest.approx(capacity - 1, rel=1e-9)
             assert found.utility == pytest.approx(capacity - 1, rel=1e-3)  # what 53 bits keep of entries near 1e-12

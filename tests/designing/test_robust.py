@@ -11,9 +11,9 @@ import pytest
 import divulge as dv
 
 SIZE = 4
-BALL = dv.L1Ball(["1/2", "1/4", "1/8", "1/8"], "1/10")
-FLOOR = dv.LowerBounded(SIZE, 0.1)
-ORDERED = dv.Polytope([[-1, 1, 0, 0], [0, -1, 1, 0], [0, 0, -1, 1], [0, 0, 0, -1]], [0, 0, 0, -0.05])
+BALL = dv.measures.L1Ball(["1/2", "1/4", "1/8", "1/8"], "1/10")
+FLOOR = dv.measures.LowerBounded(SIZE, 0.1)
+ORDERED = dv.measures.Polytope([[-1, 1, 0, 0], [0, -1, 1, 0], [0, 0, -1, 1], [0, 0, 0, -1]], [0, 0, 0, -0.05])
 
 
 def corners(kind: Any) -> np.ndarray:
@@ -72,7 +72,8 @@ def read_best(priors: np.ndarray, channel: np.ndarray, scores: np.ndarray) -> fl
 
 
 @pytest.mark.parametrize(
-    ("priors", "guarantee"), [(FLOOR, dv.PML(0.5)), (BALL, dv.ALIP(0.6, 0.5)), (ORDERED, dv.MaximalLeakage(0.4))],
+    ("priors", "guarantee"),
+    [(FLOOR, dv.PML(0.5)), (BALL, dv.ALIP(0.6, 0.5)), (ORDERED, dv.guarantees.MaximalLeakage(0.4))],
     ids=["floor", "ball", "polytope"],
 )  # fmt: skip
 def test_named_mechanisms_keep_the_guarantee_at_every_corner_and_are_read_as_well_as_can_be(
@@ -108,7 +109,7 @@ def test_the_frontier_of_a_set_has_named_mechanisms_under_their_worst_prior() ->
 
 
 def test_a_ball_of_radius_zero_is_its_center() -> None:
-    point = dv.L1Ball(["1/2", "1/4", "1/4"], 0)
+    point = dv.measures.L1Ball(["1/2", "1/4", "1/4"], 0)
     alone = dv.design(["1/2", "1/4", "1/4"], dv.PML(0.5), utility="hamming")
     assert dv.design(point, dv.PML(0.5), utility="hamming").utility == pytest.approx(alone.utility, rel=1e-8)
 

@@ -59,8 +59,8 @@ def test_rare_secrets_lose_no_more_of_a_utility_that_is_steep_at_zero(ratio: flo
 
 @pytest.mark.parametrize("utility", ["hamming", "absolute-distance"])
 def test_a_set_of_priors_loses_little_of_its_worst_case(utility: str) -> None:
-    found = dv.design(dv.L1Ball([0.5, 0.3, 0.2], "1/10"), dv.PML(0.5), utility=utility)
-    coarse = dv.design(dv.L1Ball([0.5, 0.3, 0.2], "1/10"), dv.PML(0.5), utility=utility, bits=24)
+    found = dv.design(dv.measures.L1Ball([0.5, 0.3, 0.2], "1/10"), dv.PML(0.5), utility=utility)
+    coarse = dv.design(dv.measures.L1Ball([0.5, 0.3, 0.2], "1/10"), dv.PML(0.5), utility=utility, bits=24)
     assert found.rounding_loss is not None
     assert coarse.rounding_loss is not None
     assert found.rounding_loss <= MOST

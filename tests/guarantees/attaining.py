@@ -98,7 +98,7 @@ def _secret_or(delta: F) -> Case:
     prior, inner = [F(1, 4)] * 4, extremal([F(1, 4)] * 4, F(5, 4))
     rows = [[delta * (i == j) for j in range(4)] + [(1 - delta) * v for v in inner.channel.matrix[i]] for i in range(4)]
     joint = dv.Joint(prior, rows)
-    return [dv.TailPML.of(joint, epsilon=dv.PML.of(inner).epsilon)], joint, {"p_min": "1/4"}, {}
+    return [dv.guarantees.TailPML.of(joint, epsilon=dv.PML.of(inner).epsilon)], joint, {"p_min": "1/4"}, {}
 
 
 ATTAINED: dict[str, Callable[[], Case]] = {
@@ -115,37 +115,39 @@ ATTAINED: dict[str, Callable[[], Case]] = {
     "LDP of each report is DP of the collection": lambda: _measured(dv.LDP, PLAIN),
     "DP of the collection is LDP of each report": lambda: _measured(dv.DP, PLAIN),
     "LDP is lift capacity": lambda: _measured(dv.LDP, PLAIN),
-    "lift capacity is LDP": lambda: _measured(dv.LiftCapacity, PLAIN),
+    "lift capacity is LDP": lambda: _measured(dv.guarantees.LiftCapacity, PLAIN),
     "PML is lift": lambda: _measured(dv.PML, PLAIN),
-    "lift is PML": lambda: _measured(dv.Lift, PLAIN),
-    "lift bounds every gain": lambda: _measured(dv.Lift, PLAIN),
-    "some gain reaches the lift": lambda: _measured(dv.MaxGLeakage, PLAIN),
-    "the average is at most the worst": lambda: _measured(dv.MaxGLeakage, EXTREMAL),
-    "Bayes capacity bounds every gain on average": lambda: _measured(dv.BayesCapacity, PLAIN),
-    "some gain reaches the Bayes capacity": lambda: _measured(dv.AverageGLeakage, PLAIN),
-    "Bayes capacity is maximal leakage": lambda: _measured(dv.BayesCapacity, PLAIN),
-    "maximal leakage is Bayes capacity": lambda: _measured(dv.MaximalLeakage, PLAIN),
+    "lift is PML": lambda: _measured(dv.guarantees.Lift, PLAIN),
+    "lift bounds every gain": lambda: _measured(dv.guarantees.Lift, PLAIN),
+    "some gain reaches the lift": lambda: _measured(dv.guarantees.MaxGLeakage, PLAIN),
+    "the average is at most the worst": lambda: _measured(dv.guarantees.MaxGLeakage, EXTREMAL),
+    "Bayes capacity bounds every gain on average": lambda: _measured(dv.guarantees.BayesCapacity, PLAIN),
+    "some gain reaches the Bayes capacity": lambda: _measured(dv.guarantees.AverageGLeakage, PLAIN),
+    "Bayes capacity is maximal leakage": lambda: _measured(dv.guarantees.BayesCapacity, PLAIN),
+    "maximal leakage is Bayes capacity": lambda: _measured(dv.guarantees.MaximalLeakage, PLAIN),
     "LDP bounds the Bayes capacity": lambda: _measured(dv.LDP, RESPONSE, {"n": 4}),
     "LDP bounds the maximal cost leakage": lambda: _measured(dv.LDP, randomized_response(4, F(1, 3)), {"n": 4}),
     "the mean leakage is at most the worst": lambda: _measured(dv.PML, EXTREMAL),
     "the mean cost is at most the worst": lambda: _measured(dv.PMC, RESAMPLED),
-    "the mean of a logarithm is at most the logarithm of the mean": lambda: _measured(dv.AverageGLeakage, EXTREMAL),
-    "the mean cost bounds maximal cost leakage": lambda: _measured(dv.MeanPMC, RESAMPLED),
-    "the mean leakage bounds mutual information": lambda: _measured(dv.MeanPML, identity(SKEW)),
+    "the mean of a logarithm is at most the logarithm of the mean": lambda: _measured(
+        dv.guarantees.AverageGLeakage, EXTREMAL
+    ),
+    "the mean cost bounds maximal cost leakage": lambda: _measured(dv.guarantees.MeanPMC, RESAMPLED),
+    "the mean leakage bounds mutual information": lambda: _measured(dv.guarantees.MeanPML, identity(SKEW)),
     "ALIP bounds mutual information": lambda: _measured(dv.ALIP, shifts(5, 2, F(3))),
-    "one try is one gain": lambda: _measured(dv.AverageGLeakage, RESPONSE),
+    "one try is one gain": lambda: _measured(dv.guarantees.AverageGLeakage, RESPONSE),
     "under the uniform prior one try is the worst gain": lambda: _measured(
-        dv.MinEntropyLeakage, RESPONSE, {"n": 4, "uniform": True}
+        dv.guarantees.MinEntropyLeakage, RESPONSE, {"n": 4, "uniform": True}
     ),
     "a bound at every outcome has no tail": lambda: _no_tail(dv.PML, EXTREMAL),
     "no cost tail either": lambda: _no_tail(dv.PMC, RESAMPLED),
-    "no tail is a bound at every outcome": lambda: _tail(dv.TailPML, WHOLE, dv.PML.of(WHOLE).epsilon),
-    "no cost tail is a cost bound": lambda: _tail(dv.TailPMC, RESAMPLED, dv.PMC.of(RESAMPLED).epsilon),
+    "no tail is a bound at every outcome": lambda: _tail(dv.guarantees.TailPML, WHOLE, dv.PML.of(WHOLE).epsilon),
+    "no cost tail is a cost bound": lambda: _tail(dv.guarantees.TailPMC, RESAMPLED, dv.PMC.of(RESAMPLED).epsilon),
     "a higher threshold is passed no oftener": lambda: _tail(
-        dv.TailPML, block_or_nothing(4, F(1, 5)), "1/2", epsilon="1"
+        dv.guarantees.TailPML, block_or_nothing(4, F(1, 5)), "1/2", epsilon="1"
     ),
     "a higher cost threshold is passed no oftener": lambda: _tail(
-        dv.TailPMC, resampling_or_nothing(SKEW, F(1, 3), F(1, 5)), "1/2", epsilon="1"
+        dv.guarantees.TailPMC, resampling_or_nothing(SKEW, F(1, 3), F(1, 5)), "1/2", epsilon="1"
     ),
     "a tail and the largest leakage bound the mean": lambda: _secret_or(F(1, 3)),
     "a tail and the largest lift bound every gain on average": lambda: _secret_or(F(1, 3)),
@@ -176,19 +178,19 @@ LIMITS: dict[str, Callable[[], Case]] = {
     "LDP bounds the maximal cost leakage, whatever N": lambda: _measured(dv.LDP, randomized_response(120, F(1, 1000))),
     "LDP bounds mutual information": lambda: _measured(dv.LDP, shifts(79, 20, F(5))),
     "Markov for the exponential of leakage": lambda: (
-        [dv.AverageGLeakage.of(block_or_nothing(8, F(1, 5)))],
+        [dv.guarantees.AverageGLeakage.of(block_or_nothing(8, F(1, 5)))],
         block_or_nothing(8, F(1, 5)),
         {},
         _just_below(8),
     ),
     "Markov for leakage": lambda: (
-        [dv.MeanPML.of(block_or_nothing(8, F(1, 5)))],
+        [dv.guarantees.MeanPML.of(block_or_nothing(8, F(1, 5)))],
         block_or_nothing(8, F(1, 5)),
         {},
         _just_below(8),
     ),
     "Markov for cost": lambda: (
-        [dv.MeanPMC.of(resampling_or_nothing(SKEW, F(1, 3), F(1, 5)))],
+        [dv.guarantees.MeanPMC.of(resampling_or_nothing(SKEW, F(1, 3), F(1, 5)))],
         resampling_or_nothing(SKEW, F(1, 3), F(1, 5)),
         {},
         _just_below(3),

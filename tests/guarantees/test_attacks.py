@@ -12,8 +12,15 @@ import divulge as dv
 from divulge.guarantees.attacks import ATTACKS
 from divulge.guarantees.catalog import INFORMATION_DENSITY
 
-BOUNDS_MEANS = {dv.MeanPML, dv.MeanPMC, dv.MutualInformation, dv.TailPML, dv.TailPMC, dv.MaximalCostLeakage}
-APPROACHED = {dv.LDP, dv.DP, dv.LiftCapacity}
+BOUNDS_MEANS = {
+    dv.guarantees.MeanPML,
+    dv.guarantees.MeanPMC,
+    dv.guarantees.MutualInformation,
+    dv.guarantees.TailPML,
+    dv.guarantees.TailPMC,
+    dv.guarantees.MaximalCostLeakage,
+}
+APPROACHED = {dv.LDP, dv.DP, dv.guarantees.LiftCapacity}
 
 
 def factor(kind: Any, value: Any) -> float:
@@ -45,8 +52,8 @@ def test_kinds_without_an_attack_are_means_and_tails() -> None:
     assert attacked | BOUNDS_MEANS == set(INFORMATION_DENSITY)
     assert attacked.isdisjoint(BOUNDS_MEANS)
     joint = dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
-    assert dv.MeanPML(1).holds_for(joint).attack is None
-    assert dv.KL(1).holds_for(joint.channel).attack is None
+    assert dv.guarantees.MeanPML(1).holds_for(joint).attack is None
+    assert dv.guarantees.KL(1).holds_for(joint.channel).attack is None
 
 
 def test_an_outcome_that_rules_a_secret_out_breaks_every_epsilon() -> None:

@@ -68,7 +68,7 @@ def test_an_exact_prior_and_its_p_min_say_the_same() -> None:
 
 def test_one_secret_leaks_nothing() -> None:
     for start in (dv.PML(3), dv.PMC(3), dv.LDP(3), dv.LDP(math.inf), dv.PML(math.inf)):
-        for end in (dv.PML, dv.PMC, dv.MaximalLeakage, dv.MutualInformation):
+        for end in (dv.PML, dv.PMC, dv.guarantees.MaximalLeakage, dv.guarantees.MutualInformation):
             found = start.implies(end, prior=[1])
             assert found.values()["epsilon"] <= 3
     assert dv.PML(3).implies(dv.PMC, p_min=1) == dv.PMC(0)
@@ -79,16 +79,16 @@ def test_infinity_passes_through() -> None:
         dv.Joint.from_matrix([[F(1, 4), 0], [0, F(3, 4)]])
     )
     assert dv.LDP(math.inf).implies(dv.PMC, p_min="1/4") == dv.PMC(math.inf)
-    assert dv.LDP(math.inf).implies(dv.BayesCapacity, n=3) == dv.BayesCapacity(3)
-    assert dv.LDP(0).implies(dv.MutualInformation) == dv.MutualInformation(0)
-    assert dv.ALIP(0, 0).implies(dv.MutualInformation) == dv.MutualInformation(0)
+    assert dv.LDP(math.inf).implies(dv.guarantees.BayesCapacity, n=3) == dv.guarantees.BayesCapacity(3)
+    assert dv.LDP(0).implies(dv.guarantees.MutualInformation) == dv.guarantees.MutualInformation(0)
+    assert dv.ALIP(0, 0).implies(dv.guarantees.MutualInformation) == dv.guarantees.MutualInformation(0)
 
 
 def test_unknown_says_what_would_help() -> None:
     assert "without p_min" in str(dv.PML(1).implies(dv.LDP))
     assert not dv.PML(1).implies(dv.LDP)
     assert "full support" in str(dv.PML("0.1").implies(dv.LDP, prior=["1/2", "1/2", "0"]))
-    nowhere = dv.MutualInformation(1).implies(dv.LDP, p_min="1/3")
+    nowhere = dv.guarantees.MutualInformation(1).implies(dv.LDP, p_min="1/3")
     assert str(nowhere) == "unknown: nothing known leads to ldp from mutual-information."
     assert dv.PML(5).implies(dv.LDP, p_min="1/3") == dv.LDP(math.inf)
     general = dv.PMC(1).implies(dv.LDP, general=True)
@@ -144,10 +144,10 @@ def test_contexts_agree() -> None:
 @pytest.mark.parametrize("index", [{}, {"delta": 0.1}, {"epsilon": -1}])
 def test_a_tail_needs_its_threshold(index: dict[str, Any]) -> None:
     with pytest.raises(dv.DivulgeError):
-        dv.PML(1).implies(dv.TailPML, **index)
+        dv.PML(1).implies(dv.guarantees.TailPML, **index)
 
 
-@pytest.mark.parametrize(("bound", "tail"), [(dv.PML, dv.TailPML), (dv.PMC, dv.TailPMC)])
+@pytest.mark.parametrize(("bound", "tail"), [(dv.PML, dv.guarantees.TailPML), (dv.PMC, dv.guarantees.TailPMC)])
 def test_at_its_own_threshold_nothing_is_lost(bound: Any, tail: Any) -> None:
     """P(leakage > t) counts what exceeds t, not what reaches it."""
     assert bound(1).implies(tail, epsilon=1) == tail(1, 0)
@@ -161,5 +161,5 @@ def test_stronger_than_is_what_can_be_proved() -> None:
     assert dv.LIP(1).stronger_than(dv.LDP(2))
     assert not dv.LIP(1).stronger_than(dv.LDP("1.9"))
     assert dv.LIP(1).stronger_than(dv.LDP("1.9"), p_min="1/2")
-    assert not dv.MutualInformation(1).stronger_than(dv.PML(100))
-    assert dv.LDP(1).stronger_than(dv.TailPML(1, 0))
+    assert not dv.guarantees.MutualInformation(1).stronger_than(dv.PML(100))
+    assert dv.LDP(1).stronger_than(dv.guarantees.TailPML(1, 0))

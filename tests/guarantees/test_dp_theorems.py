@@ -9,6 +9,7 @@ import pytest
 from support import random_channel
 
 import divulge as dv
+from divulge.dp.divergences import DIVERGENCES
 from divulge.guarantees.calculus import consequences
 from divulge.guarantees.context import Context
 from divulge.guarantees.divergence_kinds import DIVERGENCE as DIVERGENCE_KINDS
@@ -16,7 +17,6 @@ from divulge.guarantees.dp_kinds import DIFFERENTIAL_PRIVACY as KINDS
 from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems import DIFFERENTIAL_PRIVACY as ROWS
 from divulge.guarantees.theorems import THEOREMS
-from divulge.losses.divergences import DIVERGENCES
 
 EACH = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 
@@ -70,24 +70,24 @@ class Measured:
 def mechanisms(row: Theorem, rng: np.random.Generator) -> list[Any]:
     """Random channels, and the named mechanisms of the central model where both sides measure them."""
     channels: list[Any] = []
-    if dv.QuantumRDP in row.given:
+    if dv.guarantees.QuantumRDP in row.given:
         return [Measured.random(rng) for _ in range(8)]
     for _ in range(8):
         n, m = int(rng.integers(2, 4)), int(rng.integers(2, 5))
         span, zeros = float(rng.choice([0.3, 1, 2])), float(rng.choice([0, 0, 0.2]))
         channels.append(random_channel(rng, n, m, zeros=zeros, span=span))
-    one_sided = {dv.LDP, dv.MutualInformation, dv.TernaryAbsChi, dv.CapacityBoundedDP}
+    one_sided = {dv.LDP, dv.guarantees.MutualInformation, dv.guarantees.TernaryAbsChi, dv.guarantees.CapacityBoundedDP}
     if one_sided.isdisjoint({*row.given, row.implies}):
-        channels += [dv.LaplaceMechanism(0.8), dv.GaussianMechanism(1.3), dv.RandomizedResponse(1.0, 3)]
-        channels += [dv.DiscreteLaplaceMechanism(1.0, 2)]
+        channels += [dv.dp.LaplaceMechanism(0.8), dv.dp.GaussianMechanism(1.3), dv.dp.RandomizedResponse(1.0, 3)]
+        channels += [dv.dp.DiscreteLaplaceMechanism(1.0, 2)]
     return channels
 
 
 def measured(kind: Any, mechanism: Any, index: dict[str, Any]) -> dv.Guarantee:
     if isinstance(mechanism, Measured):
-        mechanism = mechanism.states if kind is dv.QuantumRDP else mechanism.channel
-    if kind is dv.MutualInformation:
-        return kind.of(dv.Joint(dv.capacity(mechanism).prior, mechanism))
+        mechanism = mechanism.states if kind is dv.guarantees.QuantumRDP else mechanism.channel
+    if kind is dv.guarantees.MutualInformation:
+        return kind.of(dv.Joint(dv.measures.capacity(mechanism).prior, mechanism))
     return kind.of(mechanism, **index)
 
 
@@ -121,7 +121,7 @@ def say_or_rr(delta: float, epsilon: float) -> dv.Channel:
 E, D = 0.9, 0.05
 RR = dv.Channel(np.array([[math.exp(E), 1.0], [1.0, math.exp(E)]]) / (1 + math.exp(E)))
 SAY = say_or_rr(D, E)
-GAUSS = dv.GaussianMechanism(1.7)
+GAUSS = dv.dp.GaussianMechanism(1.7)
 ANY = dv.Channel([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.4, 0.5, 0.1]])
 RR3 = dv.Channel((np.ones((3, 3)) + (math.exp(E) - 1) * np.eye(3)) / (2 + math.exp(E)))
 COMMUTING = Measured.of([np.diag([0.7, 0.2, 0.1]), np.diag([0.3, 0.3, 0.4])], [np.diag(e) for e in np.eye(3)])
@@ -225,8 +225,8 @@ def test_a_tight_row_is_attained(row: Theorem, monkeypatch: Any) -> None:
 
 def test_a_small_distance_is_attained(monkeypatch: Any) -> None:
     (row,) = (r for r in ROWS if r.name == "a small distance is approximate DP with epsilon 0")
-    distance = dv.TV.of(ANY).distance
-    assert alone(row, [dv.TV(distance)], {"delta": distance * (1 + 1e-14)}, monkeypatch).epsilon == 0
+    distance = dv.guarantees.TV.of(ANY).distance
+    assert alone(row, [dv.guarantees.TV(distance)], {"delta": distance * (1 + 1e-14)}, monkeypatch).epsilon == 0
     assert dv.ADP.of(ANY, delta=distance).epsilon <= 1e-12
     assert dv.ADP.of(ANY, delta=distance * 0.999).epsilon > 0
 
@@ -285,7 +285,7 @@ def test_the_number_of_secrets_is_needed(monkeypatch: Any) -> None:
     """Ten secrets told apart a little: the bound for two is broken."""
     (row,) = (r for r in ROWS if r.needs == ("n",))
     many = shifted(2.5, 12)
-    wrong = alone(row, [dv.KL.of(many)], {}, monkeypatch, n=1)
+    wrong = alone(row, [dv.guarantees.KL.of(many)], {}, monkeypatch, n=1)
     assert not wrong.holds_for(many).holds
 
 
@@ -293,7 +293,7 @@ def test_the_number_of_secrets_is_needed(monkeypatch: Any) -> None:
     "text", ["adp=1:1e-06", "zcdp=0.5", "zcdp=0.1:0.5", "rdp=8:1", "tcdp=0.1:50", "gdp=1", "tv=0.25"]
 )
 def test_guarantees_are_written_as_on_the_command_line(text: str) -> None:
-    assert str(dv.parse(text)) == text
+    assert str(dv.guarantees.parse(text)) == text
 
 
 def test_zcdp_conversion_beats_both_closed_forms() -> None:
@@ -308,7 +308,7 @@ def test_zcdp_conversion_beats_both_closed_forms() -> None:
                 if small
                 else rho * omega + math.log(1 / delta) / (omega - 1)
             )
-            assert dv.TruncatedCDP(rho, omega).implies(dv.ADP, delta=delta).epsilon <= closed * (1 + 1e-9)
+            assert dv.guarantees.TruncatedCDP(rho, omega).implies(dv.ADP, delta=delta).epsilon <= closed * (1 + 1e-9)
 
 
 def test_local_and_central_worlds_meet() -> None:
@@ -337,14 +337,14 @@ def test_the_order_of_the_divergences_is_that_of_their_convexity(f: str) -> None
 def test_one_divergence_bounds_a_more_convex_one_by_saying_the_secret(monkeypatch: Any) -> None:
     (row,) = (r for r in ROWS if r.name == "one f-divergence bounds another")
     say = say_or_rr(0.2, 0.0)
-    found = alone(row, [dv.FDivergence.of(say, f="js")], {"f": "hellinger"}, monkeypatch)
-    assert found.divergence == pytest.approx(dv.FDivergence.of(say, f="hellinger").divergence, rel=1e-9)
+    found = alone(row, [dv.guarantees.FDivergence.of(say, f="js")], {"f": "hellinger"}, monkeypatch)
+    assert found.divergence == pytest.approx(dv.guarantees.FDivergence.of(say, f="hellinger").divergence, rel=1e-9)
 
 
 def test_ternary_abs_chi_of_pure_privacy_at_small_orders(monkeypatch: Any) -> None:
     (row,) = (r for r in ROWS if r.name == "pure DP bounds ternary abs-chi")
     found = alone(row, [dv.LDP.of(RR)], {"alpha": 1.2}, monkeypatch)
-    assert found.zeta == pytest.approx(dv.TernaryAbsChi.of(RR, alpha=1.2).zeta, rel=1e-9)
+    assert found.zeta == pytest.approx(dv.guarantees.TernaryAbsChi.of(RR, alpha=1.2).zeta, rel=1e-9)
 
 
 def test_many_orders_are_taken_together() -> None:
@@ -352,14 +352,14 @@ def test_many_orders_are_taken_together() -> None:
     rho, delta = 0.05, 1e-6
     points = [dv.RDP(alpha, rho * alpha) for alpha in (2, 12, 22, 64)]
     each = [point.implies(dv.ADP, delta=delta).epsilon for point in points]
-    together = dv.implied(points, dv.ADP, delta=delta).epsilon
+    together = dv.guarantees.implied(points, dv.ADP, delta=delta).epsilon
     assert together == min(each)
-    assert together > dv.epsilon_from_delta(dv.GaussianMechanism(math.sqrt(1 / (2 * rho))), delta).value
-    between = dv.implied(points, dv.RDP, alpha=17).epsilon
+    assert together > dv.dp.epsilon_from_delta(dv.dp.GaussianMechanism(math.sqrt(1 / (2 * rho))), delta).value
+    between = dv.guarantees.implied(points, dv.RDP, alpha=17).epsilon
     assert between == pytest.approx((11 * 12 + 21 * 22) * rho / 2 / 16, rel=1e-12)
     bent = [dv.RDP(1.75, 0.06), dv.RDP(98, 0.69)]
     each = [point.implies(dv.ADP, delta=0.01).epsilon for point in bent]
-    assert dv.implied(bent, dv.ADP, delta=0.01).epsilon < 0.999 * min(each)
+    assert dv.guarantees.implied(bent, dv.ADP, delta=0.01).epsilon < 0.999 * min(each)
 
 
 def test_zcdp_alone_does_not_make_losses_sub_gaussian_of_its_own_width() -> None:
@@ -367,20 +367,20 @@ def test_zcdp_alone_does_not_make_losses_sub_gaussian_of_its_own_width() -> None
     rho, share = 100.0, 0.2
     b, p = rho * (1 + 2 * share), math.exp(-rho * share**2)
     base = math.log1p(-p) - math.log1p(-p * math.exp(-b))
-    rare = dv.PrivacyLoss.between([p, 1 - p], [p * math.exp(-b), 1 - p * math.exp(-b)])
+    rare = dv.dp.PrivacyLoss.between([p, 1 - p], [p * math.exp(-b), 1 - p * math.exp(-b)])
     assert abs(rare.losses[0] - base) < 1e-12
     found = dv.ZCDP.of(rare)
     assert found.rho <= rho * 1.1
-    tau = dv.mean_concentrated(rare).tau
+    tau = dv.dp.mean_concentrated(rare).tau
     assert tau**2 > 8 * found.rho
-    assert tau <= found.implies(dv.MCDP).tau
+    assert tau <= found.implies(dv.guarantees.MCDP).tau
 
 
 @pytest.mark.parametrize(
     "text", ["f-divergence=hellinger:0.1", "capacity-bounded=kl:2:0.3", "ternary-abs-chi=2:0.5", "quantum-rdp=2:1"]
 )
 def test_kinds_with_names_among_their_parameters_are_written_too(text: str) -> None:
-    found = dv.parse(text)
+    found = dv.guarantees.parse(text)
     assert str(found) == text
     assert found.to_dict()["kind"] == found.kind
     assert found.meaning
@@ -389,14 +389,14 @@ def test_kinds_with_names_among_their_parameters_are_written_too(text: str) -> N
 @pytest.mark.parametrize("text", ["f-divergence=entropy:0.1", "f-divergence=1:0.1", "capacity-bounded=kl:-1:0.3"])
 def test_names_and_degrees_are_checked(text: str) -> None:
     with pytest.raises(dv.DivulgeError):
-        dv.parse(text)
+        dv.guarantees.parse(text)
 
 
 def test_kinds_that_need_a_channel_say_so() -> None:
-    for guarantee in (dv.TernaryAbsChi(2, 1), dv.CapacityBoundedDP("kl", 1, 1)):
+    for guarantee in (dv.guarantees.TernaryAbsChi(2, 1), dv.guarantees.CapacityBoundedDP("kl", 1, 1)):
         with pytest.raises(dv.DivulgeError, match="channel"):
-            guarantee.holds_for(dv.GaussianMechanism(1.0))
+            guarantee.holds_for(dv.dp.GaussianMechanism(1.0))
     words = dv.Channel([[0.5, 0.5], [0.4, 0.6]], outcomes=["no", "yes"])
-    assert dv.CapacityBoundedDP("kl", "inf", 1).holds_for(words)
+    assert dv.guarantees.CapacityBoundedDP("kl", "inf", 1).holds_for(words)
     with pytest.raises(dv.DivulgeError, match="numbers"):
-        dv.CapacityBoundedDP("kl", 1, 1).holds_for(words)
+        dv.guarantees.CapacityBoundedDP("kl", 1, 1).holds_for(words)

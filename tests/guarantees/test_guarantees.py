@@ -78,10 +78,10 @@ def test_the_measured_guarantee_holds_and_is_the_least(joint: dv.Joint) -> None:
         dv.LIP: lambda: dv.lip(joint),
         dv.LDP: lambda: dv.ldp(joint.channel),
         dv.DP: lambda: dv.ldp(joint.channel),
-        dv.MaximalLeakage: lambda: dv.maximal_leakage(joint.channel),
-        dv.MaximalCostLeakage: lambda: dv.maximal_cost_leakage(joint.channel),
-        dv.MeanPML: lambda: dv.pml(joint).mean(),
-        dv.MeanPMC: lambda: dv.pmc(joint).mean(),
+        dv.guarantees.MaximalLeakage: lambda: dv.maximal_leakage(joint.channel),
+        dv.guarantees.MaximalCostLeakage: lambda: dv.maximal_cost_leakage(joint.channel),
+        dv.guarantees.MeanPML: lambda: dv.pml(joint).mean(),
+        dv.guarantees.MeanPMC: lambda: dv.pmc(joint).mean(),
     }
     for kind, measure in measures.items():
         found = kind.of(joint)
@@ -90,15 +90,15 @@ def test_the_measured_guarantee_holds_and_is_the_least(joint: dv.Joint) -> None:
         assert found.holds_for(joint).holds
         if 1e-300 < value < math.inf:
             assert not kind(float(value) * (1 - 1e-15)).holds_for(joint).holds
-    assert dv.Lift.of(joint).values()["ratio"] == dv.lift(joint)
-    assert dv.LiftCapacity.of(joint).values()["ratio"] == dv.lift_capacity(joint.channel)
-    assert dv.BayesCapacity.of(joint).values()["ratio"] == dv.bayes_capacity(joint.channel)
+    assert dv.guarantees.Lift.of(joint).values()["ratio"] == dv.lift(joint)
+    assert dv.guarantees.LiftCapacity.of(joint).values()["ratio"] == dv.lift_capacity(joint.channel)
+    assert dv.guarantees.BayesCapacity.of(joint).values()["ratio"] == dv.bayes_capacity(joint.channel)
 
 
 @settings(max_examples=30, deadline=None)
 @given(joints(exact=False))
 def test_the_tail_is_the_tail_of_the_measure(joint: dv.Joint) -> None:
-    for kind, measure in ((dv.TailPML, dv.pml), (dv.TailPMC, dv.pmc)):
+    for kind, measure in ((dv.guarantees.TailPML, dv.pml), (dv.guarantees.TailPMC, dv.pmc)):
         threshold = measure(joint).quantile(0.5) * 0.9 + 0.01
         if threshold < math.inf:
             found = kind.of(joint, epsilon=threshold).values()["delta"]
@@ -112,8 +112,8 @@ def test_exact_entries_are_decided_at_the_exact_value_of_a_float() -> None:
     assert dv.LDP(above).holds_for(third).holds
     assert not dv.LDP(below).holds_for(third).holds
     assert dv.LDP(above).holds_for(third).margin == 0
-    assert dv.LiftCapacity(3).holds_for(third).holds
-    assert not dv.LiftCapacity(F(3) - F(1, 10**40)).holds_for(third).holds
+    assert dv.guarantees.LiftCapacity(3).holds_for(third).holds
+    assert not dv.guarantees.LiftCapacity(F(3) - F(1, 10**40)).holds_for(third).holds
     for n in (2, 3, 7, 11, 13):
         joint = dv.Channel([[F(n, n + 1), F(1, n + 1)], [F(1, n + 1), F(n, n + 1)]])
         with flint.ctx.workprec(200):
@@ -125,7 +125,15 @@ def test_exact_entries_are_decided_at_the_exact_value_of_a_float() -> None:
 def test_zero_epsilon_is_independence() -> None:
     flat = dv.Joint(["1/3", "2/3"], [["1/7", "6/7"], ["1/7", "6/7"]])
     tilted = dv.Joint(["1/3", "2/3"], [[F(1, 7) + F(1, 10**30), F(6, 7) - F(1, 10**30)], [F(1, 7), F(6, 7)]])
-    for kind in (dv.PML, dv.PMC, dv.LIP, dv.LDP, dv.MutualInformation, dv.MeanPML, dv.MaximalLeakage):
+    for kind in (
+        dv.PML,
+        dv.PMC,
+        dv.LIP,
+        dv.LDP,
+        dv.guarantees.MutualInformation,
+        dv.guarantees.MeanPML,
+        dv.guarantees.MaximalLeakage,
+    ):
         assert kind(0).holds_for(flat).holds
         assert not kind(0).holds_for(tilted).holds, kind
 
@@ -136,7 +144,7 @@ def test_bits_are_decided_exactly_too() -> None:
     assert dv.LDP(1).holds_for(coin, "bits").measured == 1.0
     assert not dv.LDP(math.nextafter(1, 0)).holds_for(coin, "bits").holds
     assert dv.LDP(1).read_in("bits").values()["epsilon"] >= math.log(2)
-    assert dv.TailPML(1, 0).holds_for(dv.Joint(["1/2", "1/2"], [[1, 0], [0, 1]]), "bits").holds
+    assert dv.guarantees.TailPML(1, 0).holds_for(dv.Joint(["1/2", "1/2"], [[1, 0], [0, 1]]), "bits").holds
 
 
 def test_floats_have_a_stated_margin() -> None:
@@ -171,8 +179,8 @@ def test_only_secrets_that_occur_count_for_kinds_that_need_a_prior() -> None:
     joint = dv.Joint(["1/2", "1/2", "0"], [["1/2", "1/2", "0"], ["1/2", "1/2", "0"], ["0", "0", "1"]])
     assert dv.ALIP(0, 0).holds_for(joint).holds
     assert not dv.LDP(100).holds_for(joint).holds
-    assert dv.MutualInformation(0).holds_for(joint).holds
-    assert dv.BayesCapacity.of(joint) == dv.BayesCapacity(2)
+    assert dv.guarantees.MutualInformation(0).holds_for(joint).holds
+    assert dv.guarantees.BayesCapacity.of(joint) == dv.guarantees.BayesCapacity(2)
 
 
 def test_sparse_channels_are_measured_like_dense_ones() -> None:
@@ -212,8 +220,9 @@ def test_rounding_goes_outward() -> None:
         assert exact.round_up(flint.arb(2) ** -2000) == 5e-324
 
 
-NEAR = (dv.PML, dv.PMC, dv.ALIP, dv.LIP, dv.LDP, dv.MaximalLeakage, dv.MaximalCostLeakage, dv.MinEntropyLeakage,
-        dv.MeanPML, dv.MeanPMC, dv.MutualInformation)  # fmt: skip
+NEAR = (dv.PML, dv.PMC, dv.ALIP, dv.LIP, dv.LDP, dv.guarantees.MaximalLeakage, dv.guarantees.MaximalCostLeakage,
+        dv.guarantees.MinEntropyLeakage,
+        dv.guarantees.MeanPML, dv.guarantees.MeanPMC, dv.guarantees.MutualInformation)  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", NEAR)

@@ -205,7 +205,7 @@ def test_every_condition_is_needed(row: Theorem, condition: str) -> None:
     assert not alone(row, given, Context.of(**belief), {}).holds_for(joint).holds
     if belief:
         return
-    found = dv.implied(given, row.implies, prior=joint.prior)
+    found = dv.guarantees.implied(given, row.implies, prior=joint.prior)
     assert not found or found.holds_for(joint)
 
 
@@ -234,7 +234,7 @@ def test_the_implied_ldp_is_never_below_that_of_a_mechanism() -> None:
 
 def test_several_at_once_are_tighter_than_each() -> None:
     p, m = dv.PML("0.2"), dv.PMC("0.3")
-    together = dv.implied([p, m], dv.ALIP, p_min="1/4")
+    together = dv.guarantees.implied([p, m], dv.ALIP, p_min="1/4")
     assert list(together.values().values()) == pytest.approx([0.3, 0.2], rel=1e-15)
     assert dv.ALIP(lower="0.3", upper="0.2").stronger_than(dv.ALIP(lower="0.3", upper="0.2"))
     assert p.implies(dv.ALIP, p_min="1/4").lower > 0.3

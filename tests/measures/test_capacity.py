@@ -54,11 +54,11 @@ def test_two_secrets_at_every_order(order: float) -> None:
             truth = capacity_of_two_rows(big(rows), order)
         for channel in (dv.Channel(matrix), dv.Channel(sp.csr_array(matrix)),
                         dv.Channel([[F(int(v), ONE) for v in row] for row in rows])):  # fmt: skip
-            found = dv.sibson_capacity(channel, order)
+            found = dv.measures.sibson_capacity(channel, order)
             assert found.value == pytest.approx(float(truth), rel=1e-12, abs=0)
             assert found.lower <= truth <= found.upper
             assert found.gap <= 2e-12 * found.upper
-            assert dv.maximal_alpha_leakage(channel, order) == found.value if order > 1 else True
+            assert dv.measures.maximal_alpha_leakage(channel, order) == found.value if order > 1 else True
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -67,7 +67,7 @@ def test_many_secrets_at_every_order(order: float) -> None:
     for shift in [*SHIFTS, None]:
         n, m = (int(v) for v in rng.integers(3, 9, size=2))
         rows = dyadic_rows(rng, n, m, 0.2) if shift is None else close_rows(rng, n, m, shift)
-        found = dv.sibson_capacity((rows / ONE).astype(float), order)
+        found = dv.measures.sibson_capacity((rows / ONE).astype(float), order)
         with mp.workdps(60):
             prior = [mpf(p) for p in found.prior.floats.tolist()]
             reached, each = seen_from_the_middle(big(rows), [p / sum(prior) for p in prior], order)
@@ -81,16 +81,16 @@ def test_rows_that_differ_less_than_floats_can_tell() -> None:
     tiny = F(1, 10**20)
     channel = dv.Channel([[F(1, 2) + tiny, F(1, 2) - tiny], [F(1, 2) - tiny, F(1, 2) + tiny]])
     for order in (0.5, 1, 2):
-        found = dv.sibson_capacity(channel, order)
+        found = dv.measures.sibson_capacity(channel, order)
         assert found.value == pytest.approx(2e-40 * order, rel=1e-12, abs=0)
         assert 0 < found.lower < found.upper
-    assert dv.profile(channel).capacity == dv.capacity(channel)
+    assert dv.profile(channel).capacity == dv.measures.capacity(channel)
 
 
 @pytest.mark.parametrize("order", [0.5, 1, 2])
 def test_equal_rows_have_no_capacity(order: float) -> None:
     for row in ([0.1, 0.9], ["1/10", "9/10"]):
-        found = dv.sibson_capacity([row] * 3, order)
+        found = dv.measures.sibson_capacity([row] * 3, order)
         assert (found.lower, found.value, found.upper) == (0.0, 0.0, 0.0)
 
 
@@ -99,13 +99,13 @@ def test_orders_near_zero_are_bracketed_as_well(order: float) -> None:
     rng = np.random.default_rng(23)
     for shift in (None, None, None, *SHIFTS[1:]):
         rows = dyadic_rows(rng, 2, 3, 0.2) if shift is None else close_rows(rng, 2, 3, shift)
-        found = dv.sibson_capacity((rows / ONE).astype(float), order)
+        found = dv.measures.sibson_capacity((rows / ONE).astype(float), order)
         with mp.workdps(90):
             truth = capacity_of_two_rows(big(rows), order)
         assert found.value == pytest.approx(float(truth), rel=1e-12, abs=0)
         assert found.lower <= truth <= found.upper
         assert found.gap <= 2e-12 * found.upper
-    complete = dv.sibson_capacity(dv.mechanisms.identity(100), order)
+    complete = dv.measures.sibson_capacity(dv.mechanisms.identity(100), order)
     assert complete.upper == pytest.approx(math.log(100), rel=1e-12)
 
 
@@ -114,15 +114,15 @@ def test_the_farthest_of_many_secrets_decide(shift: int | None) -> None:
     rng = np.random.default_rng(24)
     rows = dyadic_rows(rng, 300, 5, 0.2) if shift is None else close_rows(rng, 300, 5, shift)
     matrix = (rows / ONE).astype(float)
-    found = dv.capacity(matrix)
+    found = dv.measures.capacity(matrix)
     with mp.workdps(50):
         prior = [mpf(p) for p in found.prior.floats.tolist()]
         reached, each = seen_from_the_middle(big(rows), [p / sum(prior) for p in prior], 1)
     assert found.value == pytest.approx(float(reached), rel=1e-13, abs=0)
     assert found.lower <= reached <= found.upper <= max(each) * (1 + 1e-12)
     assert found.gap <= 1e-12 * found.upper
-    assert dv.capacity(sp.csr_array(matrix)).value == pytest.approx(found.value, rel=1e-12, abs=0)
-    assert dv.capacity(matrix[:250]).lower <= found.upper
+    assert dv.measures.capacity(sp.csr_array(matrix)).value == pytest.approx(found.value, rel=1e-12, abs=0)
+    assert dv.measures.capacity(matrix[:250]).lower <= found.upper
 
 
 def test_symmetric_and_noiseless_channels_of_many_secrets() -> None:
@@ -131,15 +131,15 @@ def test_symmetric_and_noiseless_channels_of_many_secrets() -> None:
             top = mp.exp(epsilon) / (mp.exp(epsilon) + 999)
             rest = 1 / (mp.exp(epsilon) + 999)
             wanted = mp.log(1000) + top * mp.log(top) + 999 * rest * mp.log(rest)
-        found = dv.capacity(dv.mechanisms.randomized_response(1000, epsilon))
+        found = dv.measures.capacity(dv.mechanisms.randomized_response(1000, epsilon))
         assert found.value == pytest.approx(float(wanted), rel=1e-6 if epsilon < 1 else 1e-12)
         assert found.gap <= 1e-12 * found.upper
-    assert dv.capacity(np.eye(600)).upper == pytest.approx(math.log(600), rel=1e-15)
+    assert dv.measures.capacity(np.eye(600)).upper == pytest.approx(math.log(600), rel=1e-15)
 
 
 def test_channels_too_large_for_that_get_an_honest_bracket() -> None:
     matrix = np.random.default_rng(25).dirichlet(np.ones(900), 900)
-    found, fewer = dv.capacity(matrix), dv.capacity(matrix[:500])
+    found, fewer = dv.measures.capacity(matrix), dv.measures.capacity(matrix[:500])
     assert found.lower <= found.value <= found.upper
     assert fewer.gap <= 1e-12 * fewer.upper
     assert fewer.lower <= found.upper
@@ -148,7 +148,7 @@ def test_channels_too_large_for_that_get_an_honest_bracket() -> None:
 @pytest.mark.parametrize("tolerance", [math.nan, -1e-9, math.inf, "1e-9", True])
 def test_a_tolerance_is_a_number_from_zero_on(tolerance: Any) -> None:
     rows = [[0.5, 0.5], [0.2, 0.8]]
-    for search in (dv.capacity, lambda c, tolerance: dv.sibson_capacity(c, 2, tolerance=tolerance)):
+    for search in (dv.measures.capacity, lambda c, tolerance: dv.measures.sibson_capacity(c, 2, tolerance=tolerance)):
         with pytest.raises(dv.DivulgeError, match="tolerance"):
             search(rows, tolerance=tolerance)
 
@@ -156,4 +156,4 @@ def test_a_tolerance_is_a_number_from_zero_on(tolerance: Any) -> None:
 @pytest.mark.parametrize("steps", [0, -1, 1.5, math.nan, True])
 def test_steps_are_a_whole_number_from_one_on(steps: Any) -> None:
     with pytest.raises(dv.DivulgeError, match="steps"):
-        dv.capacity([[0.5, 0.5], [0.2, 0.8]], steps=steps)
+        dv.measures.capacity([[0.5, 0.5], [0.2, 0.8]], steps=steps)

@@ -35,7 +35,11 @@ def test_order_of_the_measures(joint: dv.Joint) -> None:
     assert math.exp(dv.ldp(joint)) == pytest.approx(float(dv.lift_capacity(joint)), rel=1e-12)
     assert dv.maximal_leakage(joint) == pytest.approx(dv.sibson(dv.Joint.from_matrix(_uniform(joint)), math.inf))
     assert dv.lip(joint) == max(dv.alip(joint).lower, dv.alip(joint).upper)
-    assert dv.maximal_realizable_cost(joint) == pmc.max() == dv.pointwise_maximal_guesswork_leakage(joint).max()
+    assert (
+        dv.measures.maximal_realizable_cost(joint)
+        == pmc.max()
+        == dv.measures.pointwise_maximal_guesswork_leakage(joint).max()
+    )
 
 
 def _uniform(joint: dv.Joint) -> np.ndarray:
@@ -62,11 +66,17 @@ def test_post_processing_never_raises_and_pre_processing_never_raises(joint: dv.
     after = dv.Joint(joint.prior, joint.channel.then(post))
     for measure in (dv.ldp, dv.bayes_capacity, dv.maximal_leakage, dv.maximal_cost_leakage):
         assert measure(after) <= measure(joint) * (1 + SLACK) + SLACK
-    for measure in (dv.lip, dv.lift, dv.mutual_information, dv.min_entropy_leakage, dv.maximal_realizable_cost):
+    for measure in (
+        dv.lip,
+        dv.lift,
+        dv.mutual_information,
+        dv.measures.min_entropy_leakage,
+        dv.measures.maximal_realizable_cost,
+    ):
         assert measure(after) <= measure(joint) * (1 + SLACK) + SLACK
     assert dv.pml(after).max() <= dv.pml(joint).max() + SLACK
     for f in ("kl", "chi-squared", "total-variation", "hellinger", "le-cam", "jensen-shannon"):
-        assert dv.f_information(after, f) <= dv.f_information(joint, f) * (1 + SLACK) + SLACK
+        assert dv.measures.f_information(after, f) <= dv.measures.f_information(joint, f) * (1 + SLACK) + SLACK
     source = random_channel(rng, 3, len(joint.secrets), exact=joint.exact)
     mixture = random_prior(rng, 3, exact=joint.exact)
     known = dv.Joint(mixture, source)
@@ -107,11 +117,11 @@ def test_relabelling_and_idle_letters_change_nothing(joint: dv.Joint) -> None:
     rows, columns = rng.permutation(len(joint.secrets)), rng.permutation(len(joint.outcomes))
     zero = joint.c[:, :1] * 0
     shuffled = dv.Joint(dv.Prior(joint.p[rows]), dv.Channel(np.hstack([joint.c[rows][:, columns], zero[rows]])))
-    for measure in (dv.lift, dv.lip, dv.ldp, dv.bayes_capacity, dv.mutual_information, dv.min_entropy_leakage):
+    for measure in (dv.lift, dv.lip, dv.ldp, dv.bayes_capacity, dv.mutual_information, dv.measures.min_entropy_leakage):
         assert measure(shuffled) == pytest.approx(measure(joint), rel=1e-12, abs=1e-13)
     never = np.vstack([joint.c, joint.c[:1]])
     longer = dv.Joint(dv.Prior([*joint.p.tolist(), joint.p[0] * 0]), dv.Channel(never))
-    for measure in (dv.lift, dv.lip, dv.mutual_information, dv.min_entropy_leakage, dv.bayes_capacity):
+    for measure in (dv.lift, dv.lip, dv.mutual_information, dv.measures.min_entropy_leakage, dv.bayes_capacity):
         assert measure(longer) == pytest.approx(measure(joint), rel=1e-12, abs=1e-13)
 
 
@@ -141,7 +151,7 @@ def test_mixtures_of_mechanisms_leak_at_most_the_larger() -> None:
 @given(joints(max_n=5, max_m=5))
 def test_orders_rise_and_meet_their_limits(joint: dv.Joint) -> None:
     orders = [0, 0.1, 0.6, 0.999999, 1, 1.000001, 2, 10, 1e4, math.inf]
-    for family in (dv.sibson, dv.arimoto):
+    for family in (dv.sibson, dv.measures.arimoto):
         values = [family(joint, order) for order in orders]
         if family is dv.sibson:
             assert all(a <= b + 1e-9 for a, b in pairwise(values))
@@ -150,8 +160,8 @@ def test_orders_rise_and_meet_their_limits(joint: dv.Joint) -> None:
         assert values[-2] == pytest.approx(values[-1], abs=2e-3)
     assert dv.sibson(joint, 1e-7) == pytest.approx(dv.sibson(joint, 0), abs=1e-5)
     uniform = dv.Joint(dv.Prior.uniform(len(joint.secrets)), joint.channel)
-    assert dv.maximal_alpha_leakage(joint.channel, 1e3) == pytest.approx(dv.maximal_leakage(joint), abs=5e-3)
-    assert dv.maximal_alpha_leakage(joint.channel, 2) >= dv.sibson(uniform, 2) - 1e-9
+    assert dv.measures.maximal_alpha_leakage(joint.channel, 1e3) == pytest.approx(dv.maximal_leakage(joint), abs=5e-3)
+    assert dv.measures.maximal_alpha_leakage(joint.channel, 2) >= dv.sibson(uniform, 2) - 1e-9
 
 
 def test_each_measure_answers_in_bits() -> None:
@@ -162,9 +172,9 @@ def test_each_measure_answers_in_bits() -> None:
         "p": joint.prior, "q": dv.Prior.uniform(4), "order": 2.0,
     }  # fmt: skip
     asked = 0
-    for name in dv.__all__:
-        function = getattr(dv, name)
-        if not getattr(function, "__module__", "").startswith("divulge.measures") or not inspect.isfunction(function):
+    for name in dv.measures.__all__:
+        function = getattr(dv.measures, name)
+        if not inspect.isfunction(function):
             continue
         parameters = inspect.signature(function).parameters
         if "unit" not in parameters or name == "tail_envelope":
@@ -182,13 +192,13 @@ def test_each_measure_answers_in_bits() -> None:
 
 def _numbers(found: Any) -> list[float]:
     """Return the logarithmic numbers of a result."""
-    if isinstance(found, dv.Pointwise):
+    if isinstance(found, dv.results.Pointwise):
         return found.values.tolist()
-    if isinstance(found, dv.Alip):
+    if isinstance(found, dv.results.Alip):
         return [found.lower, found.upper]
-    if isinstance(found, dv.Capacity):
+    if isinstance(found, dv.results.Capacity):
         return [found.value, found.lower, found.upper]
-    if isinstance(found, dv.Profile):
+    if isinstance(found, dv.results.Profile):
         names = ("ldp", "maximal_leakage", "maximal_cost_leakage", "lip", "mean_pml", "mean_pmc", "mutual_information",
                  "min_entropy_leakage", "maximal_realizable_cost")  # fmt: skip
         return [getattr(found, name) for name in names] + _numbers(found.capacity)

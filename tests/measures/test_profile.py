@@ -18,7 +18,8 @@ SINGLE = {
     "ldp": dv.ldp, "lift_capacity": dv.lift_capacity, "bayes_capacity": dv.bayes_capacity,
     "maximal_leakage": dv.maximal_leakage, "maximal_cost_leakage": dv.maximal_cost_leakage, "lip": dv.lip,
     "alip": dv.alip, "lift": dv.lift, "mutual_information": dv.mutual_information,
-    "min_entropy_leakage": dv.min_entropy_leakage, "maximal_realizable_cost": dv.maximal_realizable_cost,
+    "min_entropy_leakage": dv.measures.min_entropy_leakage,
+    "maximal_realizable_cost": dv.measures.maximal_realizable_cost,
     "mean_pml": lambda joint: dv.pml(joint).mean(), "mean_pmc": lambda joint: dv.pmc(joint).mean(),
 }  # fmt: skip
 
@@ -90,8 +91,8 @@ def test_a_hundred_thousand_secrets() -> None:
     assert profile.capacity.lower <= profile.capacity.upper
     assert 0 < profile.mutual_information <= profile.capacity.upper
     assert dv.sibson(joint, 2) >= profile.mutual_information
-    assert dv.f_information(joint, "total-variation") <= 1
-    assert 1 <= dv.guesswork_after(joint).mean() <= n
+    assert dv.measures.f_information(joint, "total-variation") <= 1
+    assert 1 <= dv.measures.guesswork_after(joint).mean() <= n
     entry = weights.data.max()
     assert profile.lift >= entry
 
@@ -128,7 +129,7 @@ def test_exact_measures_come_back_as_fractions() -> None:
     joint = dv.Joint(RUNNING_PRIOR, RUNNING_CHANNEL)
     profile = dv.profile(joint)
     assert (profile.lift, profile.bayes_capacity, profile.lift_capacity) == (Fraction(19, 11), Fraction(17, 10), 15)
-    assert isinstance(dv.bayes_vulnerability(joint), Fraction)
+    assert isinstance(dv.measures.bayes_vulnerability(joint), Fraction)
     mixed = dv.profile(dv.Joint(RUNNING_PRIOR.floats, dv.Channel(RUNNING_CHANNEL.matrix)))
     assert mixed.lift == pytest.approx(19 / 11)
     assert isinstance(mixed.bayes_capacity, Fraction)

@@ -19,15 +19,17 @@ def test_lower_bounded_closed_form() -> None:
         c = channel.floats
         for bound in (0, F(1, 10), F(1, 4)):
             b = float(bound)
-            found = dv.LowerBounded(4, bound).pml(channel)
+            found = dv.measures.LowerBounded(4, bound).pml(channel)
             q = b * c.sum(axis=0) + (1 - 4 * b) * c.min(axis=0)
             assert found.values == pytest.approx(np.log(c.max(axis=0) / q), rel=1e-12)
             q = b * c.sum(axis=0) + (1 - 4 * b) * c.max(axis=0)
-            assert dv.LowerBounded(4, bound).pmc(channel).values == pytest.approx(np.log(q / c.min(axis=0)), rel=1e-12)
-        assert dv.LowerBounded(4, 0).pml(channel).max() == pytest.approx(dv.ldp(channel), rel=1e-12)
+            assert dv.measures.LowerBounded(4, bound).pmc(channel).values == pytest.approx(
+                np.log(q / c.min(axis=0)), rel=1e-12
+            )
+        assert dv.measures.LowerBounded(4, 0).pml(channel).max() == pytest.approx(dv.ldp(channel), rel=1e-12)
         uniform = dv.Joint(dv.Prior.uniform(4), channel)
-        assert dv.LowerBounded(4, F(1, 4)).lip(channel) == pytest.approx(dv.lip(uniform), rel=1e-12)
-        assert dv.LowerBounded(4, F(1, 4)).lift(channel) == pytest.approx(float(dv.lift(uniform)), rel=1e-12)
+        assert dv.measures.LowerBounded(4, F(1, 4)).lip(channel) == pytest.approx(dv.lip(uniform), rel=1e-12)
+        assert dv.measures.LowerBounded(4, F(1, 4)).lift(channel) == pytest.approx(float(dv.lift(uniform)), rel=1e-12)
 
 
 def _extreme_mean(center: np.ndarray, radius: float, values: np.ndarray) -> float:
@@ -45,7 +47,7 @@ def test_the_greedy_answer_of_the_ball_is_the_linear_program() -> None:
     for _ in range(25):
         channel, center = random_channel(rng, 5, 3), random_prior(rng, 5, zeros=0.2)
         radius = float(rng.choice([0.05, 0.4, 1.3, 2.0]))
-        ball, c = dv.L1Ball(center, radius), channel.floats
+        ball, c = dv.measures.L1Ball(center, radius), channel.floats
         leak, cost = ball.pml(channel), ball.pmc(channel)
         for y in range(3):
             lowest = _extreme_mean(center.floats, radius, c[:, y])
@@ -61,12 +63,12 @@ def test_the_greedy_answer_of_the_ball_is_the_linear_program() -> None:
 def test_the_set_bounds_each_of_its_priors() -> None:
     rng = np.random.default_rng(2)
     channel, center = random_channel(rng, 4, 3), random_prior(rng, 4)
-    ball = dv.L1Ball(center, 0.3)
+    ball = dv.measures.L1Ball(center, 0.3)
     box = np.vstack([np.eye(4), -np.eye(4)])
     sets = {
         "ball": (ball, lambda p: np.abs(p - center.floats).sum() <= 0.3),
-        "bounded": (dv.LowerBounded(4, 0.1), lambda p: p.min() >= 0.1),
-        "polytope": (dv.Polytope(box, [0.5] * 4 + [-0.05] * 4), lambda p: p.max() <= 0.5 and p.min() >= 0.05),
+        "bounded": (dv.measures.LowerBounded(4, 0.1), lambda p: p.min() >= 0.1),
+        "polytope": (dv.measures.Polytope(box, [0.5] * 4 + [-0.05] * 4), lambda p: p.max() <= 0.5 and p.min() >= 0.05),
     }
     for priors, inside in sets.values():
         leak, cost = priors.pml(channel), priors.pmc(channel)
@@ -84,19 +86,19 @@ def test_the_set_bounds_each_of_its_priors() -> None:
 def test_a_polytope_gives_the_same_as_the_closed_forms() -> None:
     rng = np.random.default_rng(3)
     channel = random_channel(rng, 4, 3)
-    polytope = dv.Polytope(-np.eye(4), [-0.1] * 4)
-    bounded = dv.LowerBounded(4, 0.1)
+    polytope = dv.measures.Polytope(-np.eye(4), [-0.1] * 4)
+    bounded = dv.measures.LowerBounded(4, 0.1)
     for ours, theirs in ((polytope.pml(channel), bounded.pml(channel)), (polytope.pmc(channel), bounded.pmc(channel))):
         assert ours.values == pytest.approx(theirs.values, abs=1e-9)
     with pytest.raises(dv.DivulgeError, match="at least one prior"):
-        dv.Polytope(-np.eye(2), [-0.7, -0.7])
+        dv.measures.Polytope(-np.eye(2), [-0.7, -0.7])
 
 
 def test_a_secret_that_no_prior_allows_does_not_count() -> None:
     channel = dv.Channel([[0.5, 0.5], [0.25, 0.75], [0.0, 1.0]])
-    without = dv.Polytope([[0.0, 0.0, 1.0]], [0.0])
+    without = dv.measures.Polytope([[0.0, 0.0, 1.0]], [0.0])
     assert math.isfinite(without.pmc(channel).max())
-    assert dv.LowerBounded(3, 0).pmc(channel).max() == math.inf
+    assert dv.measures.LowerBounded(3, 0).pmc(channel).max() == math.inf
 
 
 def test_the_radius_from_samples_holds_with_its_confidence() -> None:
@@ -106,12 +108,15 @@ def test_the_radius_from_samples_holds_with_its_confidence() -> None:
         outside = 0
         for _ in range(200):
             counts = rng.multinomial(300, truth)
-            ball = dv.L1Ball.from_samples([int(v) for v in counts], confidence=0.9)
+            ball = dv.measures.L1Ball.from_samples([int(v) for v in counts], confidence=0.9)
             outside += np.abs(ball.center.floats - truth).sum() > ball.radius
         assert outside <= 20
-    assert dv.L1Ball.from_samples([30] * 200).radius < math.sqrt(2 * (200 * math.log(2) + math.log(20)) / 6000) * 0.99
+    assert (
+        dv.measures.L1Ball.from_samples([30] * 200).radius
+        < math.sqrt(2 * (200 * math.log(2) + math.log(20)) / 6000) * 0.99
+    )
     weissman = math.sqrt(2 * math.log((2**3 - 2) / 0.05) / 300)
-    assert dv.L1Ball.from_samples([100] * 3).radius == pytest.approx(weissman, rel=1e-9)
+    assert dv.measures.L1Ball.from_samples([100] * 3).radius == pytest.approx(weissman, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -126,9 +131,12 @@ def test_float_sets_against_the_same_sets_in_fractions(seed: int) -> None:
     a = rng.integers(-5, 6, size=(3, n))
     b = (a @ center.astype(float) + rng.random(3) * rng.choice([1e-6, 0.1])).tolist()
     pairs = [
-        (dv.LowerBounded(n, bound), dv.LowerBounded(n, F(bound))),
-        (dv.L1Ball(center.astype(float), radius), dv.L1Ball([F(p) for p in center.tolist()], F(radius))),
-        (dv.Polytope(a.astype(float), b), dv.Polytope(a, [F(v) for v in b])),
+        (dv.measures.LowerBounded(n, bound), dv.measures.LowerBounded(n, F(bound))),
+        (
+            dv.measures.L1Ball(center.astype(float), radius),
+            dv.measures.L1Ball([F(p) for p in center.tolist()], F(radius)),
+        ),
+        (dv.measures.Polytope(a.astype(float), b), dv.measures.Polytope(a, [F(v) for v in b])),
     ]
     for close, exact in pairs:
         for name in ("pml", "pmc"):
@@ -167,11 +175,11 @@ def test_an_exact_polytope_against_all_its_vertices(seed: int) -> None:
     rng = np.random.default_rng(seed)
     channel, a = random_channel(rng, 3, 3, exact=True, zeros=0.2), rng.integers(-4, 5, size=(4, 3))
     b = a @ random_prior(rng, 3, exact=True).probabilities + F(int(rng.integers(0, 3)), 20)
-    vertices, priors = _vertices(a, b), dv.Polytope(a, b)
+    vertices, priors = _vertices(a, b), dv.measures.Polytope(a, b)
     if seed == 0:
         vertices, priors = (
             [[F(1, 2), F(1, 3), F(1, 6)]],
-            dv.Polytope([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]], ["1/2", "-1/2", "1/3", "-1/3"]),
+            dv.measures.Polytope([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]], ["1/2", "-1/2", "1/3", "-1/3"]),
         )
     assert vertices
     possible = [x for x in range(3) if any(p[x] > 0 for p in vertices)]
@@ -185,25 +193,25 @@ def test_an_exact_polytope_against_all_its_vertices(seed: int) -> None:
             price = math.log(max(means) / min(column)) if min(column) else math.inf
             assert cost.to_dict()[outcome] == pytest.approx(price, rel=1e-15, abs=1e-16)
     assert priors.lift(channel) == max(lifts)
-    assert priors.alip(channel) == dv.Alip(cost.max(), leak.max())
+    assert priors.alip(channel) == dv.results.Alip(cost.max(), leak.max())
     assert leak.prior.probabilities.tolist() in vertices
 
 
 def test_an_exact_empty_set_is_refused() -> None:
     with pytest.raises(dv.DivulgeError, match="at least one prior"):
-        dv.Polytope([[1, 1]], ["1/2"])
+        dv.measures.Polytope([[1, 1]], ["1/2"])
 
 
 @pytest.mark.parametrize(
     ("make", "word"),
     [
-        (lambda: dv.LowerBounded(2, 0.6), "least_probability"),
-        (lambda: dv.LowerBounded(2, float("nan")), "least_probability"),
-        (lambda: dv.L1Ball([0.5, 0.5], -1.0), "radius"),
-        (lambda: dv.L1Ball.from_samples([1, 1], confidence=1.0), "confidence"),
-        (lambda: dv.Polytope([[1.0]], [0.0, 0.0]), "matrix"),
-        (lambda: dv.Polytope([["a"]], [0.0]), "matrix"),
-        (lambda: dv.LowerBounded(0, 0.1), "secrets"),
+        (lambda: dv.measures.LowerBounded(2, 0.6), "least_probability"),
+        (lambda: dv.measures.LowerBounded(2, float("nan")), "least_probability"),
+        (lambda: dv.measures.L1Ball([0.5, 0.5], -1.0), "radius"),
+        (lambda: dv.measures.L1Ball.from_samples([1, 1], confidence=1.0), "confidence"),
+        (lambda: dv.measures.Polytope([[1.0]], [0.0, 0.0]), "matrix"),
+        (lambda: dv.measures.Polytope([["a"]], [0.0]), "matrix"),
+        (lambda: dv.measures.LowerBounded(0, 0.1), "secrets"),
     ],
 )
 def test_bad_sets_are_refused(make: object, word: str) -> None:

@@ -84,9 +84,15 @@ def test_zero_prior_and_empty_columns_drop_out_of_one_side_only() -> None:
     smaller = dv.Joint(["1/2", "1/2"], [["1/2", "1/2"], ["1/4", "3/4"]])
     assert dv.pml(joint).to_dict() == dv.pml(smaller).to_dict()
     assert dv.pmc(joint).to_dict() == dv.pmc(smaller).to_dict()
-    for measure in (dv.mutual_information, dv.min_entropy_leakage, dv.lift, dv.lip, dv.guesswork_after):
+    for measure in (
+        dv.mutual_information,
+        dv.measures.min_entropy_leakage,
+        dv.lift,
+        dv.lip,
+        dv.measures.guesswork_after,
+    ):
         a, b = measure(joint), measure(smaller)
-        assert (a.to_dict() == b.to_dict()) if isinstance(a, dv.Pointwise) else a == b
+        assert (a.to_dict() == b.to_dict()) if isinstance(a, dv.results.Pointwise) else a == b
     assert dv.ldp(joint) == math.inf
     assert dv.bayes_capacity(joint) == F(1, 2) + F(3, 4) + F(9, 10)
     assert dv.maximal_cost_leakage(joint) == math.log(10)
@@ -129,4 +135,4 @@ def test_entries_and_probabilities_at_the_end_of_the_floats_are_no_nan() -> None
     assert dv.tail_envelope(rare, 0.5).upper <= 1e-9
     tiny = [[1.0, 0.0, 5e-324], [0.975, 0.0, 0.025], [1.0, 5e-324, 0.0]]
     plain = [[1.0, 0.0], [0.975, 0.025], [1.0, 0.0]]
-    assert dv.capacity(tiny).value == pytest.approx(dv.capacity(plain).value, rel=1e-12)
+    assert dv.measures.capacity(tiny).value == pytest.approx(dv.measures.capacity(plain).value, rel=1e-12)

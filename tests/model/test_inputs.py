@@ -301,9 +301,9 @@ PAIR = ([0.25, 0.5, 0.25], [[0.75, 0.25], [0.25, 0.75], [0.95, 0.05]])
 def test_a_prior_and_a_channel_in_any_form_are_a_joint(pair: tuple) -> None:
     assert dv.lift(pair) == pytest.approx(19 / 11)
     assert dv.profile(pair).lift == pytest.approx(19 / 11)
-    assert dv.Lift(1.7).holds_for(pair).measured == pytest.approx(19 / 11)
+    assert dv.guarantees.Lift(1.7).holds_for(pair).measured == pytest.approx(19 / 11)
     assert dv.LDP(1).holds_for(pair).measured == pytest.approx(math.log(15))
-    assert dv.TV(1).holds_for(pair).measured == pytest.approx(0.7)
+    assert dv.guarantees.TV(1).holds_for(pair).measured == pytest.approx(0.7)
 
 
 def test_two_rows_in_a_tuple_are_a_matrix() -> None:

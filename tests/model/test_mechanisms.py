@@ -62,7 +62,7 @@ def test_exponential_is_its_formula() -> None:
     assert channel.matrix == pytest.approx(weights / weights.sum(axis=1, keepdims=True), rel=1e-13)
     with pytest.raises(dv.DivulgeError, match="sensitivity"):  # it would not be 1.2-LDP
         mechanisms.exponential(scores, 1.2, sensitivity=0.5)
-    by_function = dv.exponential_mechanism(range(3), range(4), lambda x, y: scores[x, y], 1.2, 0.8)
+    by_function = dv.noise.exponential_mechanism(range(3), range(4), lambda x, y: scores[x, y], 1.2, 0.8)
     assert by_function == channel
     sharp = mechanisms.exponential([[1, 0], [0, 1]], ratio=9)
     assert sharp.matrix.tolist() == [[F(3, 4), F(1, 4)], [F(1, 4), F(3, 4)]]

@@ -27,10 +27,10 @@ OBJECTS: list[Any] = [
 RESULTS: list[Any] = [
     dv.pml(RUNNING),
     dv.profile(RUNNING),
-    dv.trade_off(RUNNING_CHANNEL),
+    dv.dp.trade_off(RUNNING_CHANNEL),
     dv.IntegerChannel.of(RUNNING_CHANNEL),
     dv.design(RUNNING_PRIOR, dv.PML(0.2)),
-    dv.capacity(RUNNING_CHANNEL),
+    dv.measures.capacity(RUNNING_CHANNEL),
     dv.PML(0.2).implies(dv.LDP, prior=RUNNING_PRIOR),
     dv.PML(0.2).holds_for(RUNNING),
 ]

@@ -330,19 +330,19 @@ def test_power_costs_never_leak_more_than_pmc(p: float) -> None:
         guess = alpha_loss(m, 0.4, alpha)
         prior, posterior = dv.Prior(m.secret.probabilities, list(m.secret.values)), m.posterior(0.4)
         cost = dv.Cost.alpha_loss(prior.secrets, alpha)
-        assert guess.before == pytest.approx(dv.uncertainty(prior, cost), rel=1e-12)
-        assert guess.after == pytest.approx(dv.uncertainty(posterior, cost), rel=1e-12)
+        assert guess.before == pytest.approx(dv.adversaries.uncertainty(prior, cost), rel=1e-12)
+        assert guess.after == pytest.approx(dv.adversaries.uncertainty(posterior, cost), rel=1e-12)
     uniform = dv.NoiseMechanism("gaussian", "uniform(0, 2)", scale=100.0)
     assert power_cost(uniform, 1.0, 2).before == pytest.approx(1 / 3, rel=1e-9)
     assert alpha_loss(uniform, 1.0, 2.0).before == pytest.approx(2 * (1 - math.sqrt(0.5)), rel=1e-9)
 
 
 def test_exponential_mechanism() -> None:
-    c = dv.exponential_mechanism([0, 1, 2], [0, 1, 2], lambda x, y: -abs(x - y), epsilon=2.0, sensitivity=2.0)
+    c = dv.noise.exponential_mechanism([0, 1, 2], [0, 1, 2], lambda x, y: -abs(x - y), epsilon=2.0, sensitivity=2.0)
     assert dv.ldp(c) <= 2.0
     assert c.matrix[0, 0] / c.matrix[0, 1] == pytest.approx(math.exp(0.5))
     with pytest.raises(dv.DivulgeError, match="sensitivity"):
-        dv.exponential_mechanism([0, 9], [0, 9], lambda x, y: -abs(x - y), epsilon=2.0, sensitivity=2.0)
+        dv.noise.exponential_mechanism([0, 9], [0, 9], lambda x, y: -abs(x - y), epsilon=2.0, sensitivity=2.0)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_every_attacker_attains_his_number(joint: dv.Joint) -> None:
     found = dv.report(joint).adversaries
     assert found["pml"].log() == pytest.approx(dv.pml(joint).max(), abs=1e-12)
     assert found["pmc"].log() == pytest.approx(dv.pmc(joint).max(), abs=1e-12)
-    assert found["min-entropy-leakage"].log() == pytest.approx(dv.min_entropy_leakage(joint), abs=1e-12)
+    assert found["min-entropy-leakage"].log() == pytest.approx(dv.measures.min_entropy_leakage(joint), abs=1e-12)
     assert float(found["bayes-capacity"].leakage) == pytest.approx(float(dv.bayes_capacity(joint.channel)), rel=1e-12)
     if dv.ldp(joint.channel) < math.inf:
         assert found["ldp"].log() == pytest.approx(dv.ldp(joint.channel), abs=1e-9)
@@ -200,7 +200,7 @@ def test_the_same_input_makes_the_same_page() -> None:
 
 
 def test_a_page_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dv.Report, "html", lambda report: f"all about {report.about}")
+    monkeypatch.setattr(dv.results.Report, "html", lambda report: f"all about {report.about}")
     found, path = dv.report(JOINT), tmp_path / "r.html"
     found.save(path)
     assert path.read_text() == found.html()

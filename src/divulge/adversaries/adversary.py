@@ -376,7 +376,7 @@ class Cost(Adversary):
         Examples
         --------
         >>> import divulge as dv
-        >>> dv.uncertainty(["1/2", "1/3", "1/6"], Cost.zero_one(3))
+        >>> dv.adversaries.uncertainty(["1/2", "1/3", "1/6"], Cost.zero_one(3))
         Fraction(1, 2)
         """
         letters = _alphabet(secrets)

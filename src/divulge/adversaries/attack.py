@@ -11,7 +11,7 @@ import numpy as np
 from divulge import exact
 from divulge.adversaries.adversary import Adversary, Gain
 from divulge.adversaries.functions import RandomizedFunction
-from divulge.adversaries.leakage import (
+from divulge.adversaries.leakages import (
     Case,
     before_and_after,
     factor,

@@ -11,10 +11,10 @@ import numpy as np
 from divulge import exact
 from divulge.adversaries.adversary import Gain
 from divulge.adversaries.attack import Attack
-from divulge.adversaries.leakage import Case, as_adversary, as_kind, leakage
+from divulge.adversaries.leakages import Case, as_adversary, as_kind, leakage
 from divulge.adversaries.linear import optimum
 from divulge.errors import DivulgeError
-from divulge.measures.capacity import bayes_capacity
+from divulge.measures.capacities import bayes_capacity
 from divulge.measures.density import lift_capacity
 from divulge.measures.simplex import checked_tolerance
 from divulge.model import labels as _labels

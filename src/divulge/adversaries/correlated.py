@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from divulge.measures.capacity import bayes_capacity
+from divulge.measures.capacities import bayes_capacity
 from divulge.measures.density import lift, lift_capacity
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint

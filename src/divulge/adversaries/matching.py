@@ -7,7 +7,7 @@ import numpy as np
 
 from divulge.adversaries.adversary import Cost
 from divulge.adversaries.functions import RandomizedFunction
-from divulge.adversaries.leakage import as_kind
+from divulge.adversaries.leakages import as_kind
 from divulge.errors import DivulgeError
 from divulge.model import labels as _labels
 from divulge.model.convert import as_joint

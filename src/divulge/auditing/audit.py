@@ -12,7 +12,7 @@ from divulge.auditing.conformity import Conformity, aligned, conformity
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee, Verdict
-from divulge.measures.capacity import bayes_capacity, maximal_leakage
+from divulge.measures.capacities import bayes_capacity, maximal_leakage
 from divulge.measures.density import ldp, lift, lift_capacity, lip, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel

@@ -55,7 +55,7 @@ def command(
     estimate, and the rows behind each number are shown.
     """
     from divulge.files import count_rows, estimated_joint, read_channel, read_prior
-    from divulge.measures.profile import profile
+    from divulge.measures.profiles import profile
     from divulge.model.joint import Joint
 
     counts = None

@@ -8,7 +8,7 @@ from divulge.designing.design import Design
 from divulge.designing.named import FAMILIES, tuned
 from divulge.extras import require
 from divulge.guarantees.guarantee import Guarantee
-from divulge.measures.capacity import maximal_leakage
+from divulge.measures.capacities import maximal_leakage
 from divulge.measures.density import ldp, pmc, pml
 from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from divulge.dp import variants
+from divulge.dp.quantum import quantum_dp, states_of
+from divulge.dp.restricted import capacity_bounded
 from divulge.errors import DivulgeError
 from divulge.guarantees.dp_kinds import LossGuarantee, level_of, levels_of
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.levels import Level
-from divulge.losses import variants
-from divulge.losses.quantum import quantum_dp, states_of
-from divulge.losses.restricted import capacity_bounded
 from divulge.model.channel import Channel
 
 
@@ -23,7 +23,7 @@ from divulge.model.channel import Channel
 class FDivergence(LossGuarantee):
     """f-divergence privacy: D_f(P || Q) = E_Q[f(P/Q)] <= divergence in both orders, for an f that has a name.
 
-    The names are those of `divulge.losses.divergences`: js, hellinger, kl, chi2. A divergence that is a
+    The names are those of `divulge.dp.divergences`: js, hellinger, kl, chi2. A divergence that is a
     logarithm is in nats. f = |r - 1|^k is `AbsChi`, f = |r - 1| / 2 is `TV`; `f_divergence` measures any other f.
 
     Examples

@@ -7,13 +7,13 @@ They are about a channel (all pairs of its rows), or a named mechanism of the ce
 from dataclasses import dataclass
 from typing import Any
 
+from divulge.dp import concentrated, tradeoff, variants
+from divulge.dp.information import mutual_information_dp
+from divulge.dp.loss import PrivacyLoss, least
+from divulge.dp.subject import as_subject
+from divulge.dp.worst import Worst, worst
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.levels import Level, Witness
-from divulge.losses import concentrated, tradeoff, variants
-from divulge.losses.information import mutual_information_dp
-from divulge.losses.loss import PrivacyLoss, least
-from divulge.losses.subject import as_subject
-from divulge.losses.worst import Worst, worst
 from divulge.model.convert import as_joint, is_pair
 
 _MARGIN = 1e-11

@@ -10,9 +10,9 @@ from numbers import Rational, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from divulge import exact
+from divulge.dp.divergences import DIVERGENCES, divergence_named
 from divulge.errors import DivulgeError
 from divulge.guarantees.levels import LOGARITHMS, Level, Witness
-from divulge.losses.divergences import DIVERGENCES, divergence_named
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, is_pair
 from divulge.model.entries import parse as parse_number

@@ -10,7 +10,7 @@ import numpy as np
 from divulge.guarantees import levels as at
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.levels import Level, Peaks, Witness, rounding
-from divulge.measures.capacity import maximal_cost_leakage, maximal_leakage
+from divulge.measures.capacities import maximal_cost_leakage, maximal_leakage
 from divulge.measures.columns import extremes
 from divulge.measures.density import ldp, pmc, pml
 from divulge.measures.guessing import min_entropy_leakage

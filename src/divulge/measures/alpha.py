@@ -8,12 +8,12 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.measures.capacity import dense_row, log_of_excess, maximal_leakage, total
+from divulge.measures.capacities import dense_row, log_of_excess, maximal_leakage, total
 from divulge.measures.columns import absent_mass, column_ends, largest_joint, panels, shifts
 from divulge.measures.convex import power_term
 from divulge.measures.density import log_ratio, seen
 from divulge.measures.divergence import column_means
-from divulge.measures.entropy import a_log, checked_order, exact_order, log_of_rest
+from divulge.measures.entropies import a_log, checked_order, exact_order, log_of_rest
 from divulge.measures.guessing import min_entropy_leakage
 from divulge.measures.information import mutual_information
 from divulge.measures.radius import Rows, allowance, of_order

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.measures.capacity import dense_row, log_of_excess, total
+from divulge.measures.capacities import dense_row, log_of_excess, total
 from divulge.measures.columns import column_tops, largest_joint
 from divulge.measures.density import pmc
 from divulge.measures.pointwise import Pointwise

@@ -70,7 +70,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.min()
         0.25
         """
@@ -82,7 +82,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.argmax()
         'rare'
         """
@@ -94,7 +94,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> round(leak.mean(), 12)  # 0.2 + 0.8 / 4
         0.4
         """
@@ -106,7 +106,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> round(leak.moment(2), 12)  # 0.2 + 0.8 / 16
         0.25
         """
@@ -122,7 +122,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> round(leak.variance(), 12)  # 0.25 - 0.4^2
         0.09
         """
@@ -139,7 +139,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.tail(0.5)
         0.2
         """
@@ -152,7 +152,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.cdf(0.5)
         0.8
         """
@@ -167,7 +167,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.pairs().tolist()
         [[0.25, 0.2], [1.0, 0.0]]
         """
@@ -182,7 +182,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.epsilon(0.2), leak.epsilon(0.1)
         (0.25, 1.0)
         """
@@ -198,7 +198,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.quantile(0.8), leak.quantile(0.9)
         (0.25, 1.0)
         """
@@ -231,7 +231,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.to_dict()
         {'rare': 1.0, 'usual': 0.25}
         """
@@ -243,7 +243,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> list(leak.to_frame().columns)
         ['probability', 'pml', 'secret']
         """
@@ -260,7 +260,7 @@ class Pointwise(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> leak = dv.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
+        >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.plot().get_xlabel()
         't [nats]'
         """

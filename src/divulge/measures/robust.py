@@ -57,7 +57,7 @@ class Robust(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> dv.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/4", "3/4"]]).max()  # log 2
+        >>> dv.measures.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/4", "3/4"]]).max()  # log 2
         0.6931471805599453
         """
         return float(self.values.max())
@@ -68,7 +68,7 @@ class Robust(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> dv.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/2", "1/2"]]).argmax()
+        >>> dv.measures.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/2", "1/2"]]).argmax()
         1
         """
         return self.outcomes[int(self.values.argmax())]
@@ -84,7 +84,7 @@ class Robust(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> found = dv.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/4", "3/4"]]).to_dict()
+        >>> found = dv.measures.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/4", "3/4"]]).to_dict()
         >>> {outcome: round(value, 6) for outcome, value in found.items()}
         {0: 0.693147, 1: 0.693147}
         """

@@ -21,9 +21,9 @@ from divulge.guarantees.catalog import INFORMATION_DENSITY, as_guarantee
 from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import Guarantee, Verdict
 from divulge.guarantees.regions import Region, privacy_region
-from divulge.measures.entropy import entropy
+from divulge.measures.entropies import entropy
 from divulge.measures.information import mutual_information
-from divulge.measures.profile import Profile, profile
+from divulge.measures.profiles import Profile, profile
 from divulge.measures.robust import L1Ball
 from divulge.measures.tails import tail_envelope
 from divulge.model import mechanisms

@@ -1,0 +1,107 @@
+"""Lists of releases as they are written down: what each record means, and what all of them add up to."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any
+
+from divulge.dp.composition import Composition, compose
+from divulge.dp.mechanisms import MECHANISMS
+from divulge.dp.promised import AdpRelease, ZcdpRelease
+from divulge.dp.subsampling import FixedSizeSampled, PoissonSampled
+from divulge.errors import DivulgeError
+from divulge.units import Unit, nats_per
+
+KINDS: dict[str, Any] = {**MECHANISMS, "adp": AdpRelease, "zcdp": ZcdpRelease}
+"""Name of a release -> its class; the fields of the class are the parameters of the record."""
+
+SAMPLED: dict[tuple[str, ...], Any] = {
+    ("rate",): PoissonSampled,
+    ("sample", "population"): FixedSizeSampled,
+}
+"""Parameters that any mechanism may have besides its own -> what they make of it."""
+
+CURVE = (1e-3, 1e-6, 1e-9)
+"""The deltas at which epsilon is told when none is asked for."""
+
+
+def from_records(records: Any, read_channel: Callable[[str], Any]) -> Composition:
+    """Return the composition of releases given as records, such as {"mechanism": "laplace", "scale": 1, "count": 10}.
+
+    `read_channel` opens the file of a record {"mechanism": "channel", "file": ...}.
+
+    Examples
+    --------
+    >>> from_records([{"mechanism": "laplace", "scale": 1, "count": 10}], str).pure_epsilon
+    10.0
+    """
+    if not isinstance(records, Sequence) or isinstance(records, (str, bytes)) or not records:
+        raise DivulgeError.of("releases", "be a list of at least one release", "it", repr(records)[:60])
+    return compose(*(_release(record, place, read_channel) for place, record in enumerate(records)))
+
+
+def _release(record: Any, place: int, read_channel: Callable[[str], Any]) -> tuple[Any, Any]:
+    where = f"release {place}"
+    if not isinstance(record, Mapping) or "mechanism" not in record:
+        hint = 'write {"mechanism": "laplace", "scale": 1, "count": 10}.'
+        raise DivulgeError.of("releases", 'hold objects with a "mechanism"', where, repr(record)[:60], hint)
+    given = {str(key): value for key, value in record.items() if key not in ("mechanism", "count")}
+    name, count = record["mechanism"], record.get("count", 1)
+    if name == "channel":
+        if set(given) != {"file"}:
+            raise DivulgeError.of("releases", 'give a channel by its "file" alone', where, ", ".join(given) or "empty")
+        return read_channel(str(given["file"])), count
+    if not isinstance(name, str) or name not in KINDS:
+        known = ", ".join([*KINDS, "channel"])
+        raise DivulgeError.of("releases", f"name one of {known}", where, repr(name)[:60])
+    wrapped = {kind: [given.pop(key) for key in keys if key in given] for keys, kind in SAMPLED.items()}
+    release = _filled(KINDS[name], given, where)
+    for kind, values in wrapped.items():
+        if values:
+            release = _filled(kind, dict(zip([f.name for f in fields(kind)], [release, *values], strict=False)), where)
+    return release, count
+
+
+def _filled(kind: Any, given: dict[str, Any], where: str) -> Any:
+    """Return an instance of a dataclass from numbers by name; a name too many or too few is refused."""
+    known = {entry.name: entry for entry in fields(kind)}
+    needed = [name for name, entry in known.items() if entry.default is MISSING]
+    wrong = [name for name in given if name not in known] + [name for name in needed if name not in given]
+    if wrong:
+        wanted = ", ".join(name if name in needed else f"{name} (optional)" for name in known)
+        raise DivulgeError.of(
+            "releases", f"have the parameters {wanted}", f"{wrong[0]!r} of {where}", "unknown or missing"
+        )
+    for name, value in given.items():
+        if name != "mechanism" and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise DivulgeError.of("releases", "have numbers as parameters", f"{name!r} of {where}", repr(value)[:60])
+    return kind(**given)
+
+
+def summary(
+    composed: Composition, delta: float | None, epsilon: float | None, orders: Sequence[float], unit: Unit = "nats"
+) -> dict[str, Any]:
+    """Return what releases add up to, by name: epsilon or delta with both bounds, pure epsilon, Renyi curve, zCDP.
+
+    Examples
+    --------
+    >>> from divulge import LaplaceMechanism
+    >>> summary(compose((LaplaceMechanism(1.0), 10)), 0.0, None, [])["epsilon"]
+    {'lower': 10.0, 'upper': 10.0}
+    """
+    if delta is not None and epsilon is not None:
+        raise DivulgeError("give --delta or --epsilon; there are both.")
+    scale = nats_per(unit)
+    found: dict[str, Any] = {"releases": sum(count for _, count in composed.releases), "unit": unit}
+    if delta is not None:
+        bracket = composed.epsilon(delta, unit)
+        found |= {"delta": delta, "epsilon": {"lower": bracket.lower, "upper": bracket.upper}}
+    elif epsilon is not None:
+        bracket = composed.delta(epsilon, unit)
+        found |= {"epsilon": epsilon, "delta": {"lower": bracket.lower, "upper": bracket.upper}}
+    else:
+        brackets = [(d, composed.epsilon(d, unit)) for d in CURVE]
+        found["curve"] = [{"delta": d, "epsilon": {"lower": b.lower, "upper": b.upper}} for d, b in brackets]
+    found["pure_epsilon"] = composed.pure_epsilon / scale
+    found["renyi"] = [{"alpha": alpha, "epsilon": composed.renyi(alpha, unit)} for alpha in orders]
+    found["zcdp"] = {"rho": composed.zcdp / scale}
+    return found

@@ -1,0 +1,252 @@
+"""Privacy losses with closed forms: Gaussian, Laplace, and the worst exponential mechanism."""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from divulge.dp.loss import LossFunction, PrivacyLoss, integral, like, numbers
+from divulge.extras import require
+from divulge.measures.convex import exp_term
+
+_TWO_DATA_SETS: tuple[Hashable, Hashable] = ("D", "D'")
+
+
+@dataclass(frozen=True)
+class _Mirrored(PrivacyLoss):
+    """A finite loss that is the same for (P, Q) as for (Q, P)."""
+
+    @property
+    def infinite(self) -> float:
+        return 0.0
+
+    @property
+    def lowest(self) -> float:
+        return -self.highest
+
+    def reverse(self) -> Self:
+        return replace(self, pair=self.pair[::-1])
+
+
+@dataclass(frozen=True)
+class _Ranged(_Mirrored):
+    """A mirrored loss in [-top, top]."""
+
+    top: float
+    pair: tuple[Hashable, Hashable] = _TWO_DATA_SETS
+
+    @property
+    def highest(self) -> float:
+        return self.top
+
+
+@dataclass(frozen=True)
+class GaussianLoss(_Mirrored):
+    """Loss of N(0, sigma^2) and N(s, sigma^2): with mu = s / sigma, N(mu^2/2, mu^2) under P, N(-mu^2/2, mu^2) under Q.
+
+    Examples
+    --------
+    >>> GaussianLoss(1.0).delta(1.0)  # Phi(-1/2) - e Phi(-3/2)
+    0.12693673750664397
+    """
+
+    mu: float
+    pair: tuple[Hashable, Hashable] = _TWO_DATA_SETS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", self.mu**2 / 2)
+
+    @property
+    def highest(self) -> float:
+        return math.inf
+
+    def tail(self, threshold: Any) -> Any:
+        t = numbers(threshold, "threshold")
+        return like(_ndtr(self.mu / 2 - t / self.mu), t)
+
+    def tail_under_q(self, threshold: Any) -> Any:
+        t = numbers(threshold, "threshold")
+        return like(_ndtr(-self.mu / 2 - t / self.mu), t)
+
+    def delta(self, epsilon: Any) -> Any:
+        e = numbers(epsilon, "epsilon")
+        a, b = e / self.mu - self.mu / 2, e / self.mu + self.mu / 2
+        far = a > -5.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = np.exp(-a * a / 2) / 2 * _erfcx_drop(a / math.sqrt(2), self.mu / math.sqrt(2))
+            plain = _ndtr(-a) - np.exp(e) * _ndtr(-b)
+        return like(np.where(e == math.inf, 0.0, np.where(far, scaled, plain)), e)
+
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
+        """Return E_P[f(L)] by quadrature over 38 standard deviations to both sides."""
+        centre, width = self.mu**2 / 2, self.mu
+
+        def density(t: np.ndarray) -> np.ndarray:
+            return f(t) * np.exp(-(((t - centre) / width) ** 2) / 2) / (width * math.sqrt(2 * math.pi))
+
+        return integral(density, centre - 38 * width, centre + 38 * width, kinks)
+
+    def mean(self) -> float:
+        return self.mu**2 / 2
+
+    def variance(self) -> float:
+        return self.mu**2
+
+    def _renyi(self, alpha: float) -> float:
+        return alpha * self.mu**2 / 2
+
+    def curvature(self, alpha: float) -> float:
+        return self.mu**2
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.normal(self.mu**2 / 2, self.mu, size)
+
+
+@dataclass(frozen=True)
+class LaplaceLoss(_Ranged):
+    """Loss of Laplace noise of scale b around 0 and around s: in [-e, e], e = s / b, with atoms at both ends.
+
+    Examples
+    --------
+    >>> loss = LaplaceLoss(1.0)
+    >>> loss.delta(0.5)  # 1 - e^(-1/4)
+    0.22119921692859512
+    >>> loss.epsilon(0.0)
+    1.0
+    """
+
+    def tail(self, threshold: Any) -> Any:
+        t = numbers(threshold, "threshold")
+        inside = 1.0 - np.exp((np.minimum(t, self.top) - self.top) / 2) / 2
+        return like(np.select([t < -self.top, t < self.top], [1.0, inside], 0.0), t)
+
+    def tail_under_q(self, threshold: Any) -> Any:
+        t = numbers(threshold, "threshold")
+        inside = np.exp(-(self.top + np.maximum(t, -self.top)) / 2) / 2
+        return like(np.select([t < -self.top, t < self.top], [1.0, inside], 0.0), t)
+
+    def delta(self, epsilon: Any) -> Any:
+        e = numbers(epsilon, "epsilon")
+        below = -np.expm1(np.minimum(e, 0.0))
+        inside = -np.expm1((np.minimum(e, self.top) - self.top) / 2)
+        return like(np.where(e < -self.top, below, inside) + 0.0, e)
+
+    def _epsilon(self, delta: float) -> float:
+        if delta in (0, 1):
+            return self.top * (1 - delta)
+        return max(0.0, math.nextafter(self.top + 2 * math.log1p(-delta), math.inf))
+
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
+        """Return the two atoms and the density e^((t - e)/2) / 4 between them, by quadrature."""
+        atoms = float(np.array([math.exp(-self.top) / 2, 0.5]) @ f(np.array([-self.top, self.top])))
+        return atoms + integral(lambda t: f(t) * np.exp((t - self.top) / 2) / 4, -self.top, self.top, kinks)
+
+    def mean(self) -> float:
+        return _exp_term(-self.top)
+
+    def _renyi(self, alpha: float) -> float:
+        """Return log((a e^(h e) + h e^(-a e)) / (2 a - 1)) / h with h = a - 1; near 0 by what the sum exceeds 1."""
+        e, h = self.top, alpha - 1.0
+        if h * e < 1:
+            return math.log1p((alpha * _exp_term(h * e) + h * _exp_term(-alpha * e)) / (2 * alpha - 1)) / h
+        return e + math.log(alpha / (2 * alpha - 1)) / h + math.log1p(h / alpha * math.exp(-(alpha + h) * e)) / h
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        x = rng.laplace(0.0, 1.0, size)
+        return np.abs(x - self.top) - np.abs(x)
+
+
+@dataclass(frozen=True)
+class ExponentialLoss(_Ranged):
+    """The least loss that dominates every mechanism whose losses lie in an interval of width e (bounded range).
+
+    The exponential mechanism exp(e u / (2 s)), u of sensitivity s, is one. The worst for a given epsilon answers two
+    ways, losses t and t - e: delta(epsilon) = (e^(e/2) - e^(epsilon/2))^2 / (e^e - 1), at t = (e + epsilon) / 2, and
+    P(L > t) = (e^e - e^((e + t)/2)) / (e^e - 1) is the loss with this curve. Mean and Renyi divergences are those of
+    the worst two-way mechanism, which are smaller than those of the dominating loss.
+
+    Examples
+    --------
+    >>> ExponentialLoss(1.0).epsilon(0.0)
+    1.0
+    """
+
+    def _inside(self, values: np.ndarray) -> np.ndarray:
+        return np.clip(values, -self.top, self.top)
+
+    def tail(self, threshold: Any) -> Any:
+        t = numbers(threshold, "threshold")
+        return like(np.expm1((self._inside(t) - self.top) / 2) / np.expm1(-self.top), t)
+
+    def tail_under_q(self, threshold: Any) -> Any:
+        t = numbers(threshold, "threshold")
+        s = self._inside(t)
+        return like(np.exp(-(self.top + s) / 2) * np.expm1((s - self.top) / 2) / np.expm1(-self.top), t)
+
+    def delta(self, epsilon: Any) -> Any:
+        e = numbers(epsilon, "epsilon")
+        inside = np.expm1((self._inside(e) - self.top) / 2) ** 2 / -math.expm1(-self.top)
+        return like(np.where(e < -self.top, -np.expm1(np.minimum(e, 0.0)), inside), e)
+
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
+        """Return the integral of f(t) e^((t - e)/2) / (2 (1 - e^-e)) over [-e, e], by quadrature."""
+        inside = integral(lambda t: f(t) * np.exp((t - self.top) / 2) / 2, -self.top, self.top, kinks)
+        return inside / -math.expm1(-self.top)
+
+    def mean(self) -> float:
+        """Return max_t of the mean loss t - e (e^t - 1) / (e^e - 1), at t = log((e^e - 1) / e)."""
+        e = self.top
+        return self._two_way(1.0, math.log1p(_exp_term(e) / e) if e < 1 else e + math.log(-math.expm1(-e) / e))
+
+    def _renyi(self, alpha: float) -> float:
+        """Return the largest over t of the two-way divergence, at e^(t - e) = r cut to [e^-e, 1].
+
+        r = h (1 - e^(-a e)) / (a (1 - e^(-h e))) with h = a - 1, near 1 from the difference of its two sides.
+        """
+        e, h = self.top, alpha - 1.0
+        below = alpha * -math.expm1(-h * e)
+        if alpha * e < 1:
+            t = e + math.log1p((alpha * _exp_term(-h * e) - h * _exp_term(-alpha * e)) / below)
+        else:
+            t = e + math.log(h * -math.expm1(-alpha * e) / below)
+        return self._two_way(alpha, min(max(t, 0.0), e))
+
+    def _two_way(self, alpha: float, t: float) -> float:
+        """Return D_alpha for losses t and t - e: log E[e^(h L)] / h, where E[e^(-L)] = 1."""
+        e, h = self.top, alpha - 1.0
+        share, rest = math.expm1(t - e) / math.expm1(-e), math.exp(t - e) * math.expm1(-t) / math.expm1(-e)
+        mean = share * _exp_term(-t) + rest * _exp_term(e - t)
+        if h == 0:
+            return mean
+        if h * t < 1:
+            return math.log1p(share * _exp_term(h * t) + rest * _exp_term(h * (t - e)) + h * mean) / h
+        return t + math.log(share + rest * math.exp(-h * e)) / h
+
+    def curvature(self, alpha: float) -> float:
+        """Return 0: the divergences are not those of one pair of distributions."""
+        return 0.0
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        return self.top + 2 * np.log1p(rng.random(size) * math.expm1(-self.top))
+
+
+def _exp_term(s: float) -> float:
+    """Return e^s - 1 - s."""
+    return float(exp_term(np.array(s)))
+
+
+def _ndtr(x: Any) -> Any:
+    return require("scipy.special", "science").ndtr(x)
+
+
+def _erfcx_drop(x: np.ndarray, width: float) -> np.ndarray:
+    """Return erfcx(x) - erfcx(x + width), by quadrature of its derivative where the two are close."""
+    special = require("scipy.special", "science")
+    if width > 1.0:
+        return special.erfcx(x) - special.erfcx(x + width)
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    points = np.asarray(x)[..., None] + width / 2 * (nodes + 1)
+    slopes = 2 / math.sqrt(math.pi) - 2 * points * special.erfcx(points)
+    return width / 2 * (slopes @ weights)

@@ -1,0 +1,262 @@
+"""Concentrated differential privacy: lines above the Renyi curve of a mechanism, at the worst ordered pair.
+
+Subjects, answers and float entries are those of `variants`.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from divulge.dp.loss import Bracket, PrivacyLoss
+from divulge.dp.orders import Curve, between, beyond, clipped, curve_of, per_order
+from divulge.dp.subgaussian import sub_gaussian
+from divulge.dp.variants import renyi_dp
+from divulge.dp.worst import Worst, in_unit, nats_of, worst, worst_bracket
+from divulge.errors import DivulgeError
+from divulge.units import Unit
+
+
+@dataclass(frozen=True)
+class MeanConcentrated:
+    """(mu, tau): the mean loss is at most mu, and the loss minus its mean is tau-sub-Gaussian; the pairs of either.
+
+    No tau below `tau_lower` does. Both are in [0, +inf], and in the unit of the loss.
+
+    Examples
+    --------
+    >>> found = mean_concentrated([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> round(found.mu / math.log(3), 9), found.mu_pair  # (3/4 - 1/4) log 3
+    (0.5, (0, 1))
+    """
+
+    mu: float
+    tau: float
+    mu_pair: Any
+    tau_pair: Any
+    tau_lower: float
+
+
+def mean_concentrated(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> MeanConcentrated:
+    """Return mean-concentrated DP: the largest mean, in nats, and the least tau, from above, with a bound from below.
+
+    tau^2 = sup over l != 0 of 2 log E_P[e^(l (L - E L))] / l^2, between bounds about 1e-9 apart, relatively, for
+    bounded losses (1e-4 for discrete Gaussians); for sampled Gaussians the lower one is far below. +inf where nothing
+    bounds the tails of a `DistributionPair`.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    MeanConcentrated
+        mu and tau in [0, +inf]; tau is an upper bound, `tau_lower` a lower one.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, `neighbors` is no relation between its secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Dwork, Rothblum, "Concentrated Differential Privacy", arXiv:1603.01887.
+
+    Examples
+    --------
+    >>> from divulge import GaussianMechanism
+    >>> found = mean_concentrated(GaussianMechanism(sigma=2.0))
+    >>> found.mu, found.tau
+    (0.125, 0.5)
+    """
+    mean = in_unit(unit, worst(subject, lambda loss: loss.mean(), neighbors))
+    tau = in_unit(unit, worst_bracket(subject, sub_gaussian, neighbors))
+    return MeanConcentrated(mean.value, tau.value, mean.pair, tau.pair, tau.lower)
+
+
+def zcdp_rho(
+    subject: Any, xi: float = 0.0, neighbors: Any = None, *, up_to: float = math.inf, unit: Unit = "nats"
+) -> Worst:
+    """Return the least rho with D_alpha <= xi + rho alpha for all 1 < alpha <= up_to and all pairs, from above.
+
+    (xi, rho)-zCDP; with `up_to` = m bounded CDP, with xi = 0 and `up_to` = omega truncated CDP (Bun et al.).
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    xi : number, in `unit`
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+    up_to : float above 1, the largest order
+
+    Returns
+    -------
+    Worst
+        In [0, +inf], an upper bound; `.lower` is a lower one, within 1e-12 of it, or 1e-6 where D_alpha / alpha is
+        nearly constant; further below for sampled Gaussian mechanisms, whose orders are not followed to the end.
+
+    Raises
+    ------
+    DivulgeError
+        When `xi` is no number, `subject` has no privacy losses, `neighbors` is no relation between its secrets, or
+        `unit` is unknown.
+
+    References
+    ----------
+    Bun, Steinke, "Concentrated Differential Privacy", arXiv:1605.02065.
+
+    Examples
+    --------
+    >>> from divulge import GaussianMechanism, RandomizedResponse
+    >>> zcdp_rho(GaussianMechanism(sigma=2.0)).value
+    0.125
+    >>> round(zcdp_rho(RandomizedResponse(epsilon=1.0)).value, 9)  # tanh(1/2)
+    0.462117157
+    """
+    return _of_curves(subject, curve_of, xi, neighbors, up_to, unit)
+
+
+def zcdp_xi(subject: Any, rho: float, neighbors: Any = None, *, up_to: float = math.inf, unit: Unit = "nats") -> Worst:
+    """Return the least xi with D_alpha <= xi + rho alpha for all 1 < alpha <= up_to, from above; may be negative.
+
+    The twin of `zcdp_rho`.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    rho : number, in `unit`
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+    up_to : float above 1, the largest order
+
+    Returns
+    -------
+    Worst
+        An upper bound in [-inf, +inf], and the ordered pair that reaches it; `.lower` is a lower bound.
+
+    Raises
+    ------
+    DivulgeError
+        When `rho` is no number below +inf, `subject` has no privacy losses, `neighbors` is no relation between its
+        secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Bun, Steinke, "Concentrated Differential Privacy", arXiv:1605.02065.
+
+    Examples
+    --------
+    >>> from divulge import LaplaceMechanism
+    >>> zcdp_xi(LaplaceMechanism(scale=1.0), rho=0.0).value  # pure DP
+    1.0
+    """
+    if not rho < math.inf:
+        raise DivulgeError.of("rho", "be a number below +inf", "it", str(rho))
+    score = beyond(nats_of(rho, "rho", unit))
+    return in_unit(unit, worst_bracket(subject, lambda loss: between(curve_of(loss), score, up_to), neighbors))
+
+
+def approximate_zcdp_rho(
+    subject: Any, delta: float, xi: float = 0.0, neighbors: Any = None, *, unit: Unit = "nats"
+) -> Worst:
+    """Return the least rho of delta-approximate (xi, rho)-zCDP, from above.
+
+    The best pair left after removing events of probability delta from P and from Q has its losses clipped to two
+    levels, whatever the order alpha, so one search over orders decides.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    delta : float in [0, 1)
+    xi : number, in `unit`
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        An upper bound in [0, +inf], and the ordered pair that reaches it; `.lower` is a lower bound.
+
+    Raises
+    ------
+    DivulgeError
+        When `delta` is not in [0, 1), `xi` is no number, `subject` has no privacy losses, `neighbors` is no relation
+        between its secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Bun, Steinke, "Concentrated Differential Privacy", Section 8, arXiv:1605.02065.
+
+    Examples
+    --------
+    >>> from divulge import RandomizedResponse
+    >>> approximate_zcdp_rho(RandomizedResponse(epsilon=1.0), 0.5).value
+    0.0
+    """
+    if not 0 <= delta < 1:
+        raise DivulgeError.of("delta", "be at least 0 and below 1", "it", str(delta))
+    return _of_curves(subject, lambda loss: clipped(loss, delta) if delta else curve_of(loss), xi, neighbors, unit=unit)
+
+
+@dataclass(frozen=True)
+class CappedCurve:
+    """(xi, rho): D_alpha <= min(xi, rho alpha) for every alpha >= 1; each with its worst pair.
+
+    Examples
+    --------
+    >>> found = truncated_cdp([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> round(math.exp(found.xi), 9), round(found.rho / math.log(3), 9)  # log 3 and (3/4 - 1/4) log 3
+    (3.0, 0.5)
+    """
+
+    xi: float
+    rho: float
+    xi_pair: Any
+    rho_pair: Any
+
+
+def truncated_cdp(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> CappedCurve:
+    """Return truncated CDP in the sense of Colisson: the least (xi, rho), in nats; xi is pure DP, rho that of zCDP.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    CappedCurve
+        xi and rho in [0, +inf]; rho is an upper bound, as in `zcdp_rho`.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, `neighbors` is no relation between its secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Section 2.2.2 (tCoDP of Colisson).
+
+    Examples
+    --------
+    >>> from divulge import RandomizedResponse
+    >>> truncated_cdp(RandomizedResponse(epsilon=1.0)).xi
+    1.0
+    """
+    pure, rho = renyi_dp(subject, math.inf, neighbors, unit), zcdp_rho(subject, 0.0, neighbors, unit=unit)
+    return CappedCurve(max(0.0, pure.value), rho.value, pure.pair, rho.pair)
+
+
+def _of_curves(
+    subject: Any,
+    curve: Callable[[PrivacyLoss], Curve],
+    xi: float,
+    neighbors: Any,
+    up_to: float = math.inf,
+    unit: Unit = "nats",
+) -> Worst:
+    score = per_order(nats_of(xi, "xi", unit))
+
+    def least(loss: PrivacyLoss) -> Bracket:
+        found = between(curve(loss), score, up_to)
+        return Bracket(max(0.0, found.lower), max(0.0, found.upper))
+
+    return in_unit(unit, worst_bracket(subject, least, neighbors))

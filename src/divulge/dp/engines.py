@@ -1,0 +1,352 @@
+"""Three ways to a sum of independent privacy losses: one Gaussian, all types of the draws, or a grid and FFT."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from divulge import exact
+from divulge.dp import grid
+from divulge.dp.atoms import AtomicLoss
+from divulge.dp.closed import GaussianLoss
+from divulge.dp.grid import ROUND
+from divulge.dp.lattice import common_step, log_multinomial, number_of_types, types
+from divulge.dp.loss import PrivacyLoss
+from divulge.dp.sums import ListedSum, Sum, Window, tilted_sum
+
+Part = tuple[PrivacyLoss, int]
+Both = tuple[Sum, Sum]
+
+MOST_TYPES = 1 << 17
+MOST_CELLS = 1 << 21
+
+_QUIET = 32.0
+"""-log of the tilted mass that may lie outside of the window, and of what is cut off the parts."""
+
+_DEEPEST = 740.0
+_PLANNING_CELLS = 4096
+_KEPT = 3
+"""How many tilted sums are kept for further questions; each holds some 50 MB at most."""
+
+
+class Engine(Protocol):
+    """A composition: for an epsilon or a delta it gives the sums that bound it from below and from above."""
+
+    def near_epsilon(self, epsilon: float) -> Both:
+        """Return the sums to be asked about delta(epsilon)."""
+        ...
+
+    def near_delta(self, log_delta: float) -> tuple[Both, float]:
+        """Return the sums to be asked about epsilon(delta), and a first guess of it."""
+        ...
+
+
+@dataclass(frozen=True)
+class GaussianSum:
+    """n Gaussian losses with parameters mu_k are one with mu^2 = sum mu_k^2; evaluated in ball arithmetic."""
+
+    squared: Fraction
+
+    def log_delta(self, epsilon: float, side: int) -> float:
+        """Return log(Phi(mu/2 - e/mu) - e^e Phi(-mu/2 - e/mu)), rounded away from the truth by one unit."""
+        import flint
+
+        def ball() -> Any:
+            mu, e = exact.arb(self.squared).sqrt(), exact.arb(Fraction(epsilon))
+            root = flint.arb(2).sqrt()
+            upper, lower = ((e / mu + sign * mu / 2) / root for sign in (-1, 1))
+            return ((upper.erfc() - e.exp() * lower.erfc()) / 2).log()
+
+        return min(0.0, math.nextafter(exact.correctly_rounded(ball), side * math.inf))
+
+
+@dataclass(frozen=True)
+class GaussianEngine:
+    """Any number of Gaussian losses: exact."""
+
+    squared: Fraction
+
+    def near_epsilon(self, epsilon: float) -> Both:
+        one = GaussianSum(self.squared)
+        return one, one
+
+    def near_delta(self, log_delta: float) -> tuple[Both, float]:
+        mu = math.sqrt(self.squared)
+        return self.near_epsilon(0.0), mu * mu / 2 + mu * math.sqrt(max(0.0, -2 * log_delta))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is known of a sum before it is computed: log E e^(s L) of its parts by finitely many atoms of each."""
+
+    parts: tuple[tuple[np.ndarray, np.ndarray, int], ...]
+
+    def moments(self, tilt: float) -> tuple[float, float, float]:
+        """Return log E e^(tilt S), and mean and variance of the tilted sum S."""
+        cumulant, mean, variance = 0.0, 0.0, 0.0
+        for losses, logs, count in self.parts:
+            weights = logs + tilt * losses
+            top = float(weights.max())
+            weights = np.exp(weights - top)
+            total = float(weights.sum())
+            center = float(weights @ losses) / total
+            cumulant += count * (top + math.log(total))
+            mean += count * center
+            variance += count * max(0.0, float(weights @ (losses - center) ** 2) / total)
+        return cumulant, mean, variance
+
+    @cached_property
+    def spread(self) -> float:
+        """The standard deviation of the sum."""
+        return math.sqrt(self.moments(0.0)[2])
+
+    @property
+    def _narrow(self) -> float:
+        """A tilted variance at which all mass sits at the largest loss, so that no more tilting is needed."""
+        return 1e-3 * self.spread**2
+
+    def tilt(self, beyond: Callable[[float, float, float, float], bool]) -> float:
+        """Return the largest s >= 0 found without `beyond(s, cumulant, mean, variance)`, which holds from some s on.
+
+        Found by halving until the tilted sum moves by less than its own deviation, or jumps (a heavy tail).
+        """
+        low, high = 0.0, 0.5 / max(self.spread, 1e-9)
+        if beyond(0.0, *self.moments(0.0)):
+            return 0.0
+        while high < 1e9 and not beyond(high, *self.moments(high)):
+            low, high = high, 2 * high
+        while high - low > 0.01 * high:
+            _, near, variance = self.moments(low)
+            if abs(self.moments(high)[1] - near) < 0.5 * math.sqrt(variance):
+                break
+            middle = (low + high) / 2
+            low, high = (low, middle) if beyond(middle, *self.moments(middle)) else (middle, high)
+        return low
+
+    def for_epsilon(self, epsilon: float) -> float:
+        """Return a tilt that moves the mean of the sum to about epsilon; 0 where it is there already."""
+        narrow = self._narrow
+        return self.tilt(lambda s, cumulant, mean, variance: mean >= epsilon or variance < narrow)
+
+    def for_delta(self, log_delta: float) -> float:
+        """Return a tilt at whose mean delta is about e^log_delta (saddle point)."""
+
+        narrow = self._narrow
+
+        def beyond(s: float, cumulant: float, mean: float, variance: float) -> bool:
+            density = cumulant - s * mean - math.log1p(s * (s + 1) * math.sqrt(2 * math.pi * variance))
+            return density <= log_delta or variance < narrow
+
+        return self.tilt(beyond)
+
+
+@dataclass(frozen=True)
+class TypesEngine:
+    """Atomic parts with few types: every value of the sum is listed."""
+
+    parts: tuple[tuple[AtomicLoss, int], ...]
+
+    @cached_property
+    def total(self) -> ListedSum:
+        """The list of all values."""
+        losses, logs = np.zeros(1), np.zeros(1)
+        relative, largest, finite = 0.0, 0.0, 0.0
+        for loss, count in self.parts:
+            seen = np.flatnonzero(exact.as_floats(loss.p) > 0)
+            counts = types(count, len(seen))
+            p = np.log(exact.as_floats(loss.p)[seen])
+            logs = np.add.outer(logs, log_multinomial(counts) + counts @ p).ravel()
+            losses = np.add.outer(losses, counts @ loss.losses[seen]).ravel()
+            relative += 8 * ROUND * (math.lgamma(count + 2) + count * float(np.abs(p).max()) + count + 1)
+            largest += count * float(np.abs(loss.losses).max())
+            finite += count * math.log1p(-min(loss.infinite, 1.0 - ROUND))
+        rising = np.argsort(losses, kind="stable")
+        return ListedSum(losses[rising], logs[rising], relative, 4 * ROUND * largest, -math.expm1(finite))
+
+    def near_epsilon(self, epsilon: float) -> Both:
+        return self.total, self.total
+
+    def near_delta(self, log_delta: float) -> tuple[Both, float]:
+        weights = np.exp(self.total.logs - self.total.logs.max())
+        mean, second = ((weights @ self.total.losses**k) / weights.sum() for k in (1, 2))
+        spread = math.sqrt(max(0.0, float(second - mean * mean)))
+        return (self.total, self.total), float(mean) + spread * math.sqrt(max(0.0, -2 * log_delta))
+
+
+@dataclass(frozen=True)
+class GridEngine:
+    """Any parts, on a grid, by FFT; the grid is fine enough for a bracket on epsilon of about `tolerance`."""
+
+    parts: tuple[Part, ...]
+    tolerance: float
+    _known: dict[float, Both] = field(default_factory=dict[float, Both], repr=False, compare=False)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Log moments of the parts, from unevenly spaced cells."""
+        return Plan(tuple((*_planning_atoms(loss), count) for loss, count in self.parts))
+
+    @cached_property
+    def draws(self) -> int:
+        """How many losses are added up."""
+        return sum(count for _, count in self.parts)
+
+    @cached_property
+    def lattice(self) -> float:
+        """The common step of all atoms and ends of the parts, 0 for none."""
+        sharp = [
+            loss.losses if isinstance(loss, AtomicLoss) else np.array([loss.lowest, loss.highest])
+            for loss, _ in self.parts
+        ]
+        values = np.concatenate(sharp)
+        return common_step(values[np.isfinite(values)])
+
+    def near_epsilon(self, epsilon: float) -> Both:
+        return self._sums(self.plan.for_epsilon(epsilon))
+
+    def near_delta(self, log_delta: float) -> tuple[Both, float]:
+        tilt = self.plan.for_delta(log_delta)
+        return self._sums(tilt), self.plan.moments(tilt)[1]
+
+    def _sums(self, tilt: float) -> Both:
+        if tilt not in self._known:
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            self._known[tilt] = self._computed(tilt)
+        return self._known[tilt]
+
+    def _computed(self, tilt: float) -> Both:
+        window = self._window(tilt)
+        cumulant, mean, variance = self.plan.moments(tilt)
+        deepest = cumulant - tilt * (mean + math.sqrt(variance)) - _QUIET - math.log(self.draws)
+        ranges = [span(loss, window.step, deepest, self.draws) for loss, _ in self.parts]
+        farthest = window.step * max(max(abs(a), abs(b)) for a, b in ranges)
+        off = 16 * ROUND * (farthest + 1.0)
+        shift = self.draws * 2 * off
+        atoms = [
+            (grid.below(loss, window.step, a, b, off), grid.above(loss, window.step, a, b))
+            for (loss, _), (a, b) in zip(self.parts, ranges, strict=True)
+        ]
+        counts = [count for _, count in self.parts]
+        low, high = ([(pair[side], n) for pair, n in zip(atoms, counts, strict=True)] for side in (0, 1))
+        return tilted_sum(low, window, shift), tilted_sum(high, window, shift)
+
+    def _window(self, tilt: float) -> Window:
+        cumulant, _, variance = self.plan.moments(tilt)
+        slopes = np.geomspace(0.03, 300.0, 41) / math.sqrt(max(variance, 1e-18))
+        up = [(self.plan.moments(tilt + a)[0] - cumulant + _QUIET) / a for a in slopes.tolist()]
+        down = [(self.plan.moments(tilt - a)[0] - cumulant + _QUIET) / a for a in slopes.tolist()]
+        top, bottom = min(up), -min(down)
+        size, step = self._resolution(top - bottom, math.sqrt(2 * self.tolerance / (self.draws * (tilt + 1.0))))
+        low = math.floor(bottom / step)
+        return Window(step, tilt, low, size, float(slopes[int(np.argmin(up))]), float(slopes[int(np.argmin(down))]))
+
+    def _resolution(self, width: float, wanted: float) -> tuple[int, float]:
+        """Return the number of grid points and their distance; the lattice of the atoms lies on the grid if it can."""
+        atomic = [isinstance(loss, AtomicLoss) for loss, _ in self.parts]
+        pure = self.lattice > 0 and all(atomic)
+        if any(atomic) and not self.lattice:
+            wanted = self.tolerance / self.draws
+        wanted = self.lattice if pure else min(wanted, width / 64)
+        from scipy import fft
+
+        fast: Any = fft.next_fast_len
+        size = int(fast(min(MOST_CELLS, math.ceil(width / wanted) + 4), real=True))
+        finest = width / (size - 4)
+        if self.lattice < finest:
+            return size, finest
+        return size, self.lattice if pure else self.lattice / math.floor(self.lattice / finest)
+
+
+def _squared(parts: Sequence[Part]) -> Fraction:
+    """Return the sum of mu^2 over the Gaussian losses, exactly."""
+    squares = [count * Fraction(loss.mu) ** 2 for loss, count in parts if isinstance(loss, GaussianLoss)]
+    return sum(squares, Fraction(0))
+
+
+def merged(parts: Sequence[Part]) -> list[Part]:
+    """Return the same sum with equal losses counted together and all Gaussian losses as one."""
+    gaussian = _squared(parts)
+    found: dict[Any, Part] = {}
+    for loss, count in parts:
+        if not isinstance(loss, GaussianLoss):
+            key = alike(loss)
+            found[key] = (loss, count + (found[key][1] if key in found else 0))
+    out = list(found.values())
+    return [*out, (GaussianLoss(math.sqrt(gaussian)), 1)] if gaussian else out
+
+
+def alike(loss: PrivacyLoss) -> Any:
+    """Return a key that equal losses share, whatever pair they belong to."""
+    if isinstance(loss, AtomicLoss):
+        return tuple(array.tobytes() for array in (loss.losses, exact.as_floats(loss.p), exact.as_floats(loss.q)))
+    if not is_dataclass(loss):
+        return id(loss)
+    values = [getattr(loss, entry.name) for entry in fields(loss) if entry.name != "pair"]
+    return (type(loss), *(alike(value) if isinstance(value, PrivacyLoss) else value for value in values))
+
+
+def engine(parts: Sequence[Part], tolerance: float) -> Engine:
+    """Return the exact way where there is one, else the grid."""
+    if all(isinstance(loss, GaussianLoss) for loss, _ in parts):
+        return GaussianEngine(_squared(parts))
+    distinct = merged(parts)
+    atomic = tuple((loss, count) for loss, count in distinct if isinstance(loss, AtomicLoss))
+    if len(atomic) == len(distinct) and math.prod(number_of_types(n, len(a.losses)) for a, n in atomic) <= MOST_TYPES:
+        return TypesEngine(atomic)
+    return GridEngine(tuple(distinct), tolerance)
+
+
+def _planning_atoms(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:
+    """Return about the losses and log probabilities of the finite part: its atoms, or cells that widen outwards."""
+    if isinstance(loss, AtomicLoss):
+        p = exact.as_floats(loss.p)
+        return loss.losses[p > 0], np.log(p[p > 0])
+    bottom, top = _reach(loss, 1e-30, 1e-320)
+    middle = _lowest(lambda t: loss.tail(t) <= 0.5, bottom, top)
+    width = 1e-5 * (top - bottom)
+    ends = np.arcsinh((np.array([bottom, top]) - middle) / width)
+    edges = middle + width * np.sinh(np.linspace(float(ends[0]), float(ends[1]), _PLANNING_CELLS))
+    found = grid.cells(loss, edges)
+    p = np.append(found.p, max(0.0, float(loss.tail(grid.nudged(edges)[-1])) - loss.infinite))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.append(np.clip(np.log(found.p) - np.log(found.q), edges[:-1], edges[1:]), edges[-1])
+    seen = (p > 0) & (values == values)
+    return values[seen], np.log(p[seen])
+
+
+def span(loss: PrivacyLoss, step: float, deepest: float, draws: int) -> tuple[int, int]:
+    """Return the first and last grid point of a part: almost all of its mass under P, and under the tilted P."""
+    bottom, top = _reach(loss, math.exp(-_QUIET) / draws, math.exp(max(deepest, -_DEEPEST)))
+    return math.floor(bottom / step), max(math.ceil(top / step), math.floor(bottom / step) + 1)
+
+
+def _reach(loss: PrivacyLoss, below: float, above: float) -> tuple[float, float]:
+    """Return a and b with P(L < a) <= below and P(b < L < inf) <= above, about as close as can be."""
+    reverse = loss.reverse()
+    bottom = -_lowest(lambda t: reverse.tail_under_q(t) <= below, -loss.highest, -loss.lowest)
+    return bottom, _lowest(lambda t: loss.tail(t) - loss.infinite <= above, loss.lowest, loss.highest)
+
+
+def _lowest(holds: Callable[[float], bool], bottom: float, top: float) -> float:
+    """Return about the least t in [bottom, top] with `holds`, true from there on; the ends may be infinite."""
+    high = top
+    if math.isinf(top):
+        high = max(1e-6, 2 * bottom if math.isfinite(bottom) else 0.0)
+        while not holds(high):
+            high *= 2
+    low = bottom
+    if math.isinf(bottom):
+        low = min(-1e-6, 2 * high)
+        while holds(low):
+            low *= 2
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+        if high - low <= 1e-4 * max(abs(high), abs(low)):
+            break
+    return high

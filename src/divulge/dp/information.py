@@ -1,0 +1,125 @@
+"""Mutual-information differential privacy: what a release says on average of one record, the rest being known."""
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from divulge.dp.loss import PrivacyLoss
+from divulge.dp.neighbors import ordered_pairs
+from divulge.dp.subject import as_subject
+from divulge.dp.subsampling import sampled
+from divulge.errors import DivulgeError
+from divulge.measures.shannon import Capacity, capacity
+from divulge.model.channel import Channel
+from divulge.model.prior import Prior
+from divulge.units import Unit, nats_per
+
+_MOST_NEIGHBORHOODS = 10_000
+
+_ROUNDING = 1e-12
+"""Relative error of the quadratures of continuous losses, allowed for in the bounds."""
+
+
+def mutual_information_dp(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> Capacity:
+    """Return mutual-information DP, the largest I(X_i; Y | the rest) over priors, in nats, between certified bounds.
+
+    Given the rest, a record ranges over secrets that are neighbors of each other. So it is the largest capacity of the
+    rows of a neighborhood, a maximal set of mutual neighbors: of all rows, when all secrets are neighbors.
+
+    Parameters
+    ----------
+    subject : Channel of shape (N, M), mechanism, or PrivacyLoss
+        A mechanism stands for the two data sets of its dominating pair: a record that takes part or does not, the
+        capacity max_w w D(P || M) + (1 - w) D(Q || M) with M = w P + (1 - w) Q. Where a record has more values than
+        two, `KL(...).implies(MIDP)` bounds it.
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Capacity
+        In [0, log N]; `.prior` is that of the worst neighborhood, which it names.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, `neighbors` is no relation between its secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Cuff, Yu, "Differential Privacy as a Mutual Information Constraint", arXiv:1608.03677.
+
+    Examples
+    --------
+    >>> mutual_information_dp([["1", "0"], ["0", "1"]], unit="bits").upper
+    1.0
+    >>> from divulge import RandomizedResponse
+    >>> found = mutual_information_dp(RandomizedResponse(1.0), unit="bits")
+    >>> round(found.value, 9), found.gap < 1e-11  # 1 - h(1 / (1 + e)), the binary symmetric channel
+    (0.160058462, True)
+    """
+    subject = as_subject(subject)
+    if not isinstance(subject, Channel):
+        if neighbors is not None:
+            raise DivulgeError.of("neighbors", "be given for a channel only", "it", "given for a mechanism")
+        return max((_of_pair(loss, unit) for loss in subject), key=lambda found: found.upper)
+    if neighbors is None:
+        return capacity(subject, unit)
+    rows = subject.matrix.toarray() if subject.sparse else subject.matrix
+    groups = list(islice(neighborhoods(subject.secrets, neighbors), _MOST_NEIGHBORHOODS + 1))
+    if len(groups) > _MOST_NEIGHBORHOODS:
+        raise DivulgeError.of(
+            "neighbors", f"have at most {_MOST_NEIGHBORHOODS} maximal sets of neighbors", "it", "more"
+        )
+    each = [capacity(Channel(rows[at], [subject.secrets[i] for i in at], subject.outcomes), unit) for at in groups]
+    best = max(each, key=lambda found: found.value)
+    return Capacity(best.value, max(f.lower for f in each), max(f.upper for f in each), best.prior, unit)
+
+
+def neighborhoods(secrets: Any, neighbors: Any = None) -> Iterator[list[int]]:
+    """Return every maximal set of mutual neighbors, as indexes (Bron and Kerbosch, with pivots).
+
+    Examples
+    --------
+    >>> list(neighborhoods(("a", "b", "c"), [("a", "b"), ("b", "c")]))
+    [[0, 1], [1, 2]]
+    """
+    near: dict[int, set[int]] = {i: set() for i in range(len(secrets))}
+    for i, j in ordered_pairs(secrets, neighbors).tolist():
+        if i != j:
+            near[i].add(j)
+
+    def grown(clique: list[int], open_: set[int], closed: set[int]) -> Iterator[list[int]]:
+        if not open_ and not closed:
+            yield sorted(clique)
+            return
+        pivot = max(open_ | closed, key=lambda i: len(near[i] & open_))
+        for i in sorted(open_ - near[pivot]):
+            yield from grown([*clique, i], open_ & near[i], closed & near[i])
+            open_, closed = open_ - {i}, closed | {i}
+
+    return grown([], set(near), set())
+
+
+def _of_pair(loss: PrivacyLoss, unit: Unit) -> Capacity:
+    """Return the capacity of the two distributions of a loss; at every w it lies between the mean and the larger D."""
+    back = loss.reverse()
+    low, high = 0.0, 1.0
+    mean = largest = 0.0
+    w = 0.5
+    for _ in range(60):
+        w = (low + high) / 2
+        first, second = _from_mixture(loss, w), _from_mixture(back, 1.0 - w)
+        mean, largest = w * first + (1.0 - w) * second, max(first, second)
+        if largest - mean <= 1e-15 * largest:
+            break
+        low, high = (w, high) if first > second else (low, w)
+    slack = _ROUNDING * largest
+    scale, limit = nats_per(unit), math.log(2)
+    value, lower, upper = (min(v, limit) / scale for v in (mean, max(0.0, mean - slack), largest + slack))
+    return Capacity(value, lower, upper, Prior([w, 1.0 - w], loss.pair), unit)
+
+
+def _from_mixture(loss: PrivacyLoss, w: float) -> float:
+    """Return D(P || w P + (1 - w) Q)."""
+    return sampled(loss.reverse(), 1.0 - w).reverse().mean()

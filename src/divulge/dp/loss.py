@@ -1,0 +1,488 @@
+"""The privacy loss of one ordered pair of output distributions (P, Q), as a random variable.
+
+L(o) = log P(o) / Q(o), drawn under P: +inf where only Q vanishes, -inf (under Q alone) where only P does.
+`PrivacyLoss` is what every pair can answer; `atoms.AtomicLoss` is a pair of rows, `closed` the named mechanisms.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge.dp.divergences import divergence_named
+from divulge.errors import DivulgeError
+from divulge.measures.convex import exp_term
+
+LossFunction = Callable[[np.ndarray], np.ndarray]
+
+ROUNDING = 1e-13
+"""More than the relative rounding error of an expectation of terms of one sign."""
+
+_MOST_TILTED = 100.0
+"""Up to this exponent e^(h L) is smooth on the panels of a quadrature."""
+
+_LARGEST = 1e300
+"""Beyond this E exp((a - 1) L) is computed with the largest loss factored out."""
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Two numbers that enclose the true one, rounding included."""
+
+    lower: float
+    upper: float
+
+
+def _floats(values: Any, argument: str) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DivulgeError.of(argument, "be a number", "it", repr(values)[:60]) from None
+
+
+def numbers(values: Any, argument: str) -> np.ndarray:
+    """Return `values` as float64 of any shape; NaN is refused."""
+    array = _floats(values, argument)
+    if not (array == array).all():
+        raise DivulgeError.of(argument, "be a number", "it", "NaN")
+    return array
+
+
+def probabilities(values: Any, argument: str) -> np.ndarray:
+    """Return `values` as float64 in [0, 1]; anything else is refused."""
+    array = _floats(values, argument)
+    if not ((array >= 0) & (array <= 1)).all():
+        raise DivulgeError.of(argument, "be in [0, 1]", "it", str(values))
+    return array
+
+
+def like(values: np.ndarray, given: np.ndarray) -> Any:
+    """Return a float for a scalar question, an array for an array of questions."""
+    return float(values) if given.ndim == 0 else values
+
+
+def order(value: float, argument: str = "alpha") -> float:
+    """Return a Renyi order; it must be at least 1 (+inf included)."""
+    if not value >= 1:
+        raise DivulgeError.of(argument, "be at least 1", "it", str(value))
+    return float(value)
+
+
+class PrivacyLoss(ABC):
+    """The privacy loss of one ordered pair (P, Q) of output distributions, in nats.
+
+    Attributes
+    ----------
+    pair : the two secrets (or data sets) that P and Q come from
+    infinite : P(L = +inf)
+    rate : an r known to have D_alpha <= r alpha for every order, in both directions; +inf when none is known
+    highest, lowest : essential supremum and infimum of the finite losses
+
+    Examples
+    --------
+    >>> loss = PrivacyLoss.between(["3/4", "1/4", "0"], ["1/4", "1/2", "1/4"])
+    >>> loss.highest, loss.infinite, loss.reverse().infinite  # log 3; only Q shows the last outcome
+    (1.0986122886681098, 0.0, 0.25)
+    """
+
+    pair: tuple[Hashable, Hashable]
+    rate: float = math.inf
+
+    @property
+    @abstractmethod
+    def infinite(self) -> float:
+        """P(L = +inf), the probability under P of outcomes that Q never shows."""
+
+    @property
+    @abstractmethod
+    def highest(self) -> float:
+        """The essential supremum of the finite losses."""
+
+    @property
+    @abstractmethod
+    def lowest(self) -> float:
+        """The essential infimum of the finite losses."""
+
+    @abstractmethod
+    def reverse(self) -> "PrivacyLoss":
+        """Return the loss of the pair (Q, P).
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.reverse().pair
+        (1, 0)
+        """
+
+    @abstractmethod
+    def tail(self, threshold: Any) -> Any:
+        """Return P(L > threshold) under P, infinite losses included; the shape of `threshold`.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.tail(0.0), loss.tail([-2.0, 2.0]).tolist()
+        (0.75, [1.0, 0.0])
+        """
+
+    @abstractmethod
+    def tail_under_q(self, threshold: Any) -> Any:
+        """Return Q(L > threshold), the same event under Q.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.tail_under_q(0.0)
+        0.25
+        """
+
+    @abstractmethod
+    def delta(self, epsilon: Any) -> Any:
+        """Return delta(epsilon) = sup_S P(S) - e^epsilon Q(S) = E_P[(1 - e^(epsilon - L))_+], for any real epsilon.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.delta(0.0), loss.delta(2.0)
+        (0.5, 0.0)
+        """
+
+    @abstractmethod
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
+        """Return E_P[f(L); L < inf] for a vectorized f, smooth except at `kinks` and 0.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.expect(np.exp), 12)  # 3/4 times 3 + 1/4 times 1/3
+        2.333333333333
+        """
+
+    @abstractmethod
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return `size` draws of L under P (for experiments; not for releasing anything).
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> bool((abs(loss.sample(5, np.random.default_rng(0))) == loss.highest).all())
+        True
+        """
+
+    @property
+    def attained(self) -> "PrivacyLoss":
+        """The loss of a pair of data sets that attains delta at all epsilon >= 0; itself, unless it joins several."""
+        return self
+
+    @staticmethod
+    def between(p: Any, q: Any, pair: tuple[Hashable, Hashable] = (0, 1)) -> "PrivacyLoss":
+        """Return the loss of two rows, distributions over the same outcomes; exact when an entry is.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])
+        >>> loss.delta(0.0)  # the total variation distance
+        0.5
+        >>> loss.epsilon(0.0)  # log 3
+        1.0986122886681098
+        """
+        from divulge.dp.atoms import AtomicLoss
+        from divulge.model.channel import Channel
+
+        first, second = Channel([p, q]).matrix
+        return AtomicLoss.of_rows(first, second, pair)
+
+    def cdf(self, threshold: Any) -> Any:
+        """Return P(L <= threshold) under P.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.cdf(0.0)
+        0.25
+        """
+        t = numbers(threshold, "threshold")
+        return like(1.0 - np.asarray(self.tail(t)), t)
+
+    def epsilon(self, delta: Any) -> Any:
+        """Return the least epsilon >= 0 with delta(epsilon) <= delta, rounded up; +inf when there is none.
+
+        The twin of `delta`: `delta(epsilon(d)) <= d` always holds.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.epsilon(0.0), loss.epsilon(0.5)
+        (1.0986122886681098, 0.0)
+        """
+        d = probabilities(delta, "delta")
+        found = [self._epsilon(float(v)) for v in d.ravel()]
+        return like(np.array(found).reshape(d.shape), d)
+
+    def _epsilon(self, delta: float) -> float:
+        if self.infinite > delta:
+            return math.inf
+        if delta == 0:
+            return max(0.0, self.highest)
+        return least(lambda e: self.delta(e) <= delta, self.highest)
+
+    def quantile(self, delta: Any) -> Any:
+        """Return the least epsilon >= 0 with P(L > epsilon) <= delta, rounded up; the twin of `tail`.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.quantile(0.0), loss.quantile(0.75)
+        (1.0986122886681098, 0.0)
+        """
+        d = probabilities(delta, "delta")
+        found = [self._quantile(float(v)) for v in d.ravel()]
+        return like(np.array(found).reshape(d.shape), d)
+
+    def _quantile(self, delta: float) -> float:
+        if self.infinite > delta:
+            return math.inf
+        if delta == 0:
+            return max(0.0, self.highest)
+        return least(lambda e: self.tail(e) <= delta, self.highest)
+
+    def mean(self) -> float:
+        """Return E_P[L] = KL(P || Q) in nats, in [0, +inf].
+
+        Since E_P[1 - e^-L] = P(L < inf) - Q(L > -inf), it is E_P[L + e^-L - 1] + Q(L = -inf), terms of one sign, so
+        that no digit cancels where P and Q are nearly alike. e^-L is kept in [1/e, e], and what that leaves out of Q is
+        delta(1) of the reverse pair less delta(1) / e.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.mean(), 12)  # log(3) / 2
+        0.549306144334
+        """
+        return math.inf if self.infinite > 0 else self._mean
+
+    @cached_property
+    def _mean(self) -> float:
+        inside = self.expect(_above_tangent, (-1.0, 1.0))
+        return max(0.0, inside + self.reverse().delta(1.0) - self.delta(1.0) / math.e)
+
+    def moment(self, order: int) -> float:
+        """Return E_P[L^order]; +inf when L is infinite with positive probability.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.moment(2), 12)  # log(3)^2
+        1.206948960813
+        """
+        if not (order >= 0 and order == int(order)):
+            raise DivulgeError.of("order", "be a whole number of at least 0", "it", str(order))
+        if self.infinite > 0 and order > 0:
+            return math.inf
+        return self.mean() if order == 1 else self.expect(lambda t: t**order)
+
+    def variance(self) -> float:
+        """Return the variance of L under P; +inf when L is infinite with positive probability.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.variance(), 12)  # 3/4 log(3)^2
+        0.905211720609
+        """
+        if self.infinite > 0:
+            return math.inf
+        mean = self.mean()
+        return self.expect(lambda t: (t - mean) ** 2)
+
+    def renyi(self, alpha: float) -> float:
+        """Return D_alpha(P || Q) = log E_P[e^((alpha - 1) L)] / (alpha - 1) in nats, for alpha in [1, +inf].
+
+        Order 1 is the mean, order +inf the largest loss.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.renyi(math.inf), round(loss.renyi(2.0), 12)  # log 3, log 7/3
+        (1.0986122886681098, 0.847297860387)
+        """
+        alpha = order(alpha)
+        if self.infinite > 0:
+            return math.inf
+        if alpha == 1:
+            return self.mean()
+        if alpha == math.inf:
+            return max(0.0, self.highest)
+        return max(0.0, self._renyi(alpha))
+
+    def _renyi(self, alpha: float) -> float:
+        """Return log(1 + growth) / h with h = alpha - 1 and growth = E[e^(h L) - 1 - h L] + h E[L]."""
+        h = alpha - 1.0
+        growth = self.expect(lambda t: exp_term(h * t)) + h * self.mean()
+        if growth < _LARGEST:
+            return math.log1p(growth) / h
+        shift = self.highest if self.highest < math.inf else 0.0
+        return shift + math.log(self.expect(lambda t: np.exp(h * (t - shift)))) / h
+
+    def tilted_variance(self, h: float) -> float:
+        """Return the variance of the finite losses under P tilted by e^(h L), from below; 0 where they have no end.
+
+        It is the second derivative of log E_P[e^(h L)], and its logarithm changes by at most highest - lowest as h does
+        by 1.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.tilted_variance(0.0), 12) == round(loss.variance(), 12)
+        True
+        """
+        end = self.highest if h > 0 else self.lowest
+        if math.isinf(end):
+            return 0.0
+
+        def tilted(f: LossFunction) -> float:
+            return self.expect(lambda t: np.exp(h * (t - end)) * f(t))
+
+        whole = tilted(np.ones_like)
+        mean = tilted(lambda t: t) / whole
+        first, second = (tilted(lambda t, k=k: (t - mean) ** k) / whole for k in (1, 2))
+        return max(second * (1 - ROUNDING) - first * first, 0.0)
+
+    def curvature(self, alpha: float) -> float:
+        """Return a bound from below on the second derivative of (alpha - 1) D_alpha; 0 where none is known.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.curvature(1.0), 12)  # the variance, 3/4 log(3)^2
+        0.905211720609
+        """
+        h = alpha - 1.0
+        return self.tilted_variance(h) if h * (self.highest - self.lowest) < _MOST_TILTED else 0.0
+
+    def relaxed(self, epsilon: float, outside: float) -> float:
+        """Return the least delta of (epsilon, delta)-DP once a part of probability `outside` is set aside.
+
+        The part with the largest losses is, down to t = quantile(outside); an outcome may be set aside in part. What is
+        left is delta(epsilon) - e^(epsilon - t) delta(t) - outside (1 - e^(epsilon - t)).
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.relaxed(0.0, 0.0), loss.relaxed(0.0, 0.75)
+        (0.5, 0.0)
+        """
+        probabilities(outside, "outside")
+        if self.tail(epsilon) <= outside:
+            return 0.0
+        t = self.quantile(outside)
+        shrink = math.exp(min(epsilon - t, 0.0))
+        beyond = shrink * self.delta(t) if t < math.inf else 0.0
+        return max(0.0, self.delta(epsilon) - beyond - outside * (1.0 - shrink))
+
+    def divergence(self, f: str | LossFunction, slope: float = math.inf) -> float:
+        """Return D_f(P || Q) = E_Q[f(P/Q)] for a name, or a convex f with f(1) = 0 and slope = lim_r->inf f(r) / r.
+
+        Of a named f (`divergences`) it has all its digits where P and Q are nearly alike; of another those of f(r).
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> round(loss.divergence(lambda r: (r - 1) ** 2), 12)  # chi^2, 1/4 times 4 + 3/4 times 4/9
+        1.333333333333
+        """
+        if isinstance(f, str):
+            named = divergence_named(f)
+            return self._divergence(named.term, lambda: named.zero, named.slope)
+        return self._divergence(lambda _, r: f(r), lambda: float(f(np.zeros(1))[0]), slope)
+
+    def _divergence(
+        self, term: Callable[[np.ndarray, np.ndarray], np.ndarray], zero: Callable[[], float], slope: float
+    ) -> float:
+        """Return E_Q[term(P/Q - 1, P/Q)], `zero` for what only Q shows and `slope` for what only P does."""
+        back = self.reverse()
+        lost = back.infinite * zero() if back.infinite > 0 else 0.0
+        gained = self.infinite * slope if self.infinite > 0 else 0.0
+        with np.errstate(over="ignore"):
+            return back.expect(lambda t: term(np.expm1(-t), np.exp(-t))) + lost + gained
+
+    def abs_chi(self, alpha: float) -> float:
+        """Return (E_Q |P/Q - 1|^alpha)^(1/alpha), alpha >= 1; 2 TV at order 1, sqrt(chi^2) at 2.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.abs_chi(1)
+        1.0
+        """
+        alpha = order(alpha)
+        far = max(math.expm1(min(self.highest, 700.0)), -math.expm1(self.lowest), float(self.reverse().infinite > 0))
+        if alpha == math.inf:
+            return math.inf if self.infinite > 0 or self.highest == math.inf else far
+        if self.highest == math.inf or far == 0:
+            far = 1.0
+        slope = 1.0 / far if alpha == 1 else math.inf
+        with np.errstate(over="ignore"):
+            powers = self._divergence(lambda t, _: (np.abs(t) / far) ** alpha, lambda: far**-alpha, slope)
+        return far * powers ** (1.0 / alpha)
+
+    def total_variation(self) -> float:
+        """Return TV(P, Q) = delta(0), in [0, 1].
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.total_variation()
+        0.5
+        """
+        return self.delta(0.0)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw delta(epsilon) and P(L > epsilon) over epsilon and return the matplotlib axes (extra: plot).
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
+        >>> loss.plot().get_xlabel()
+        'epsilon [nats]'
+        """
+        from divulge.dp.plots import curves
+
+        return curves(self, ax)
+
+
+def _above_tangent(t: np.ndarray) -> np.ndarray:
+    """Return t + e^-t - 1, with e^-t kept in [1/e, e]."""
+    near = np.clip(t, -1.0, 1.0)
+    return exp_term(-near) + (t - near)
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+
+
+def integral(f: LossFunction, low: float, high: float, kinks: Sequence[float] = ()) -> float:
+    """Return the integral of f over [low, high] by Gauss-Legendre panels whose edges include 0 and the kinks."""
+    edges = np.union1d(np.linspace(low, high, 257), [k for k in (0.0, *kinks) if low < k < high])
+    half = np.diff(edges)[:, None] / 2
+    return math.fsum((f(edges[:-1, None] + half * (1 + _NODES)) * (half * _WEIGHTS)).ravel().tolist())
+
+
+def least(holds: Callable[[float], bool], highest: float) -> float:
+    """Return the least non-negative double with `holds`, a condition that stays true once it is; +inf if none has."""
+    if holds(0.0):
+        return 0.0
+    high = min(1.0, highest) if highest > 0 else 1.0
+    low = 0.0
+    while not holds(high):
+        low, high = high, high * 2.0
+        if high > 1e300:
+            return math.inf
+    while True:
+        middle = low + (high - low) / 2.0
+        if not low < middle < high:
+            return high
+        low, high = (low, middle) if holds(middle) else (middle, high)

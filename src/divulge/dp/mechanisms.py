@@ -1,0 +1,258 @@
+"""Named mechanisms of the central model: plain data, apart from what is computed about them.
+
+Each answers `losses()`: the losses of a dominating set of ordered pairs of neighbouring data sets, both orders in it
+(one is enough where the two are alike). `MECHANISMS` names them all; a new mechanism is a new row.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from divulge.dp.atoms import AtomicLoss
+from divulge.dp.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
+from divulge.dp.densities import DensityLoss
+from divulge.dp.loss import PrivacyLoss
+from divulge.errors import DivulgeError
+
+_PAIR = ("D", "D'")
+
+_DEEPEST = 39.0
+"""Gaussian weights beyond this many standard deviations are below the smallest double."""
+
+_MOST_ATOMS = 1_000_000
+"""A discrete mechanism has an atom for every integer between two data sets; so many are kept."""
+
+_MOST_SIGMA = 20_000.0
+"""The discrete Gaussian is summed term by term up to this standard deviation."""
+
+
+class Mechanism(Protocol):
+    """What has dominating losses."""
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        """Return the privacy losses, in nats, of a dominating set of ordered pairs; both orders, where they differ.
+
+        Examples
+        --------
+        >>> from divulge import LaplaceMechanism
+        >>> [loss.highest for loss in LaplaceMechanism(scale=2.0).losses()]
+        [0.5]
+        """
+        ...
+
+
+def _positive(**values: float) -> None:
+    for name, value in values.items():
+        if not 0 < value < math.inf:
+            raise DivulgeError.of(name, "be positive and finite", "it", str(value))
+
+
+def _whole(least: int, most: float = math.inf, **values: int) -> None:
+    for name, value in values.items():
+        if not (least <= value <= most and value < math.inf and value == int(value)):
+            range_ = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+            raise DivulgeError.of(name, f"be a whole number {range_}", "it", str(value))
+
+
+@dataclass(frozen=True)
+class GaussianMechanism(Mechanism):
+    """Adds N(0, sigma^2) to a query of L2 sensitivity `sensitivity`.
+
+    Examples
+    --------
+    >>> (loss,) = GaussianMechanism(sigma=2.0).losses()
+    >>> loss.mean(), loss.renyi(8.0)  # 1 / (2 sigma^2), and 8 times that
+    (0.125, 1.0)
+    """
+
+    sigma: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive(sigma=self.sigma, sensitivity=self.sensitivity)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        return (GaussianLoss(self.sensitivity / self.sigma),)
+
+
+@dataclass(frozen=True)
+class LaplaceMechanism(Mechanism):
+    """Adds Laplace noise of scale b (standard deviation sqrt(2) b) to a query of L1 sensitivity `sensitivity`.
+
+    Examples
+    --------
+    >>> (loss,) = LaplaceMechanism(scale=2.0, sensitivity=3.0).losses()
+    >>> loss.epsilon(0.0)
+    1.5
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive(scale=self.scale, sensitivity=self.sensitivity)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        return (LaplaceLoss(self.sensitivity / self.scale),)
+
+
+@dataclass(frozen=True)
+class DiscreteLaplaceMechanism(Mechanism):
+    """Adds an integer k with probability proportional to e^(-|k| / scale) to an integer query (geometric noise).
+
+    Examples
+    --------
+    >>> (loss,) = DiscreteLaplaceMechanism(1.0, sensitivity=2).losses()
+    >>> loss.losses.tolist()
+    [-2.0, 0.0, 2.0]
+    """
+
+    scale: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        _positive(scale=self.scale)
+        _whole(1, _MOST_ATOMS, sensitivity=self.sensitivity)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        s = int(self.sensitivity)
+        k = np.arange(s, -1, -1)
+        inner = -math.expm1(-1 / self.scale) / (1 + math.exp(-1 / self.scale))
+        p = inner * np.exp(-k / self.scale)
+        p[0], p[-1] = math.exp(-s / self.scale) / (1 + math.exp(-1 / self.scale)), 1 / (1 + math.exp(-1 / self.scale))
+        return (AtomicLoss((s - 2 * k) / self.scale, p, p[::-1], pair=_PAIR),)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianMechanism(Mechanism):
+    """Adds an integer k with probability proportional to e^(-k^2 / (2 sigma^2)) to an integer query.
+
+    References
+    ----------
+    Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", arXiv:2004.00010.
+
+    Examples
+    --------
+    >>> (loss,) = DiscreteGaussianMechanism(sigma=2.0).losses()
+    >>> loss.rate, round(float(np.diff(loss.losses)[0]), 9)  # 1 / (2 sigma^2), and losses in steps of 1 / sigma^2
+    (0.125, 0.25)
+    """
+
+    sigma: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        _positive(sigma=self.sigma)
+        _whole(1, _MOST_ATOMS, sensitivity=self.sensitivity)
+        if self.sigma > _MOST_SIGMA:
+            hint = "a noise this wide is a GaussianMechanism to within rounding."
+            raise DivulgeError.of("sigma", f"be at most {_MOST_SIGMA:g}", "it", f"{self.sigma:g}", hint)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        s, variance = int(self.sensitivity), self.sigma**2
+        reach = math.ceil(_DEEPEST * self.sigma) + 1
+        k = np.arange(reach + s, -reach - 1, -1, dtype=np.float64)
+        weight = np.exp(-(k**2) / (2 * variance))
+        total = math.fsum(weight.tolist())
+        losses = s * (s - 2 * k) / (2 * variance)
+        return (AtomicLoss(losses, weight / total, weight[::-1] / total, pair=_PAIR, rate=s**2 / (2 * variance)),)
+
+
+@dataclass(frozen=True)
+class RandomizedResponse(Mechanism):
+    """Reports the true one of `categories` answers with odds e^epsilon against each other one.
+
+    Examples
+    --------
+    >>> (loss,) = RandomizedResponse(1.0, categories=3).losses()
+    >>> loss.losses.tolist()
+    [-1.0, 0.0, 1.0]
+    """
+
+    epsilon: float
+    categories: int = 2
+
+    def __post_init__(self) -> None:
+        _positive(epsilon=self.epsilon)
+        _whole(2, categories=self.categories)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        others = self.categories - 1
+        other = math.exp(-self.epsilon) / (1 + others * math.exp(-self.epsilon))
+        true = 1 / (1 + others * math.exp(-self.epsilon))
+        p, losses = [other, (others - 1) * other, true], [-self.epsilon, 0.0, self.epsilon]
+        keep = [0, 1, 2] if others > 1 else [0, 2]
+        return (AtomicLoss(np.array(losses)[keep], np.array(p)[keep], np.array(p)[keep[::-1]], pair=_PAIR),)
+
+
+@dataclass(frozen=True)
+class ExponentialMechanism(Mechanism):
+    """Chooses an answer with probability proportional to e^(epsilon u / (2 s)), u a utility of sensitivity s.
+
+    Examples
+    --------
+    >>> (loss,) = ExponentialMechanism(1.0).losses()
+    >>> round(loss.epsilon(0.0), 9)
+    1.0
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _positive(epsilon=self.epsilon)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        return (ExponentialLoss(self.epsilon),)
+
+
+@dataclass(frozen=True)
+class DistributionPair(Mechanism):
+    """Draws from `p` on one data set and from `q` on its neighbor: any two continuous scipy.stats distributions.
+
+    Examples
+    --------
+    >>> from scipy.stats import logistic
+    >>> pair = DistributionPair(logistic(0), logistic(1))
+    >>> pair
+    DistributionPair(logistic(0), logistic(1))
+    >>> loss, _ = pair.losses()
+    >>> round(loss.delta(0.5), 9)
+    0.077404686
+    """
+
+    p: Any
+    q: Any
+
+    def __post_init__(self) -> None:
+        for name, law in (("p", self.p), ("q", self.q)):
+            if not (hasattr(law, "logpdf") and hasattr(law, "ppf")):
+                hint = "such as scipy.stats.norm(0, 1); for finite distributions use PrivacyLoss.between."
+                raise DivulgeError.of(name, "be a continuous distribution with logpdf and ppf", "it", repr(law), hint)
+
+    def __repr__(self) -> str:
+        return f"DistributionPair({_named(self.p)}, {_named(self.q)})"
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        loss = DensityLoss(self.p, self.q)
+        return loss, loss.reverse()
+
+
+def _named(law: Any) -> str:
+    """Return a frozen scipy distribution as it is written, anything else by its class."""
+    if not hasattr(law, "dist"):
+        return type(law).__name__
+    arguments = [f"{value:g}" for value in law.args] + [f"{key}={value:g}" for key, value in law.kwds.items()]
+    return f"{law.dist.name}({', '.join(arguments)})"
+
+
+MECHANISMS: dict[str, Any] = {
+    "gaussian": GaussianMechanism,
+    "laplace": LaplaceMechanism,
+    "discrete-gaussian": DiscreteGaussianMechanism,
+    "discrete-laplace": DiscreteLaplaceMechanism,
+    "randomized-response": RandomizedResponse,
+    "exponential": ExponentialMechanism,
+}
+"""Name -> mechanism; the fields of the mechanism are its parameters."""

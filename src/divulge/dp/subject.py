@@ -1,0 +1,83 @@
+"""The one way in: whatever has privacy losses becomes its ordered pairs."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from divulge.dp.atoms import AtomicLoss
+from divulge.dp.loss import PrivacyLoss
+from divulge.dp.neighbors import ordered_pairs
+from divulge.errors import DivulgeError
+from divulge.model.channel import Channel
+from divulge.model.convert import as_channel
+
+
+def privacy_losses(subject: Any, neighbors: Any = None) -> tuple[PrivacyLoss, ...]:
+    """Return the privacy loss of every ordered pair that `subject` must make hard to tell apart.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel (or array_like of shape (N, M))
+        A named mechanism gives its dominating pairs; a loss gives itself and its reverse; a channel gives the pairs of
+        its rows that are neighbors.
+    neighbors : None, boolean matrix (N, N), pairs of labels, graph, or function of two labels
+        For channels; all pairs when not given.
+
+    Returns
+    -------
+    tuple of PrivacyLoss
+        One for each ordered pair, named by `.pair`; in nats.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, or `neighbors` is given for a mechanism or is no relation between secrets.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Definition 13.
+
+    Examples
+    --------
+    >>> [loss.pair for loss in privacy_losses([["3/4", "1/4"], ["1/4", "3/4"]])]
+    [(0, 1), (1, 0)]
+    """
+    subject = as_subject(subject)
+    if isinstance(subject, Channel):
+        return tuple(_of_rows(subject, neighbors))
+    if neighbors is not None:
+        raise DivulgeError.of("neighbors", "be given for a channel only", "it", "given for a mechanism")
+    return subject
+
+
+def as_subject(subject: Any) -> Channel | tuple[PrivacyLoss, ...]:
+    """Return the losses of a mechanism (or of one loss, both ways), or else the channel it converts to."""
+    if isinstance(subject, PrivacyLoss):
+        return subject, subject.reverse()
+    if hasattr(subject, "losses"):
+        return subject.losses()
+    if isinstance(subject, tuple) and subject and all(isinstance(loss, PrivacyLoss) for loss in subject):
+        return subject
+    return as_channel(subject)
+
+
+def _of_rows(channel: Channel, neighbors: Any) -> Iterator[AtomicLoss]:
+    matrix = channel.matrix.toarray() if channel.sparse else channel.matrix
+    for i, j in ordered_pairs(channel.secrets, neighbors).tolist():
+        yield AtomicLoss.of_rows(matrix[i], matrix[j], (channel.secrets[i], channel.secrets[j]))
+
+
+def counted(release: Any) -> tuple[Any, int]:
+    """Return a release and how often it is made: a pair (release, count) as it is, anything else once.
+
+    Examples
+    --------
+    >>> counted(("coin", 3)), counted("coin")
+    (('coin', 3), ('coin', 1))
+    """
+    subject, count = release if isinstance(release, tuple) and len(release) == 2 else (release, 1)
+    if isinstance(count, bool) or not (
+        isinstance(count, (int, float)) and 1 <= count < math.inf and count == int(count)
+    ):
+        raise DivulgeError.of("count", "be a whole number of at least 1", "it", repr(count))
+    return subject, int(count)

@@ -1,0 +1,345 @@
+"""Amplification by subsampling: a mechanism that runs on a random part of the records.
+
+Poisson sampling takes every record with probability r by itself; neighbors differ by one record added or removed:
+((1 - r) Q + r P, Q) when it is removed, (P, (1 - r) P + r Q) when it is added, dominate whatever (P, Q) dominates.
+Sampling a fixed number m of N records, r = m / N; neighbors differ in one record replaced: at every epsilon > 0 the
+first of these pairs is the worst, at every epsilon < 0 the second, and one pair has both halves.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.dp import grid
+from divulge.dp.atoms import AtomicLoss
+from divulge.dp.closed import GaussianLoss
+from divulge.dp.loss import LossFunction, PrivacyLoss, like, numbers
+from divulge.dp.mechanisms import Mechanism
+from divulge.errors import DivulgeError
+
+_MOST_PANELS = 20_000
+
+_FAR = 4.0
+"""Where e^((alpha - 1) L) moves P by so many deviations, the Renyi divergence is integrated where it moves P to."""
+
+
+def _mixed(loss: np.ndarray, rate: float) -> np.ndarray:
+    """Return log(1 - r + r e^loss)."""
+    with np.errstate(over="ignore"):
+        near = np.log1p(rate * np.expm1(np.minimum(loss, 500.0)))
+    return np.where(loss > 500.0, loss + math.log(rate), near)
+
+
+def _unmixed(loss: np.ndarray, rate: float) -> np.ndarray:
+    """Return the t with log(1 - r + r e^t) = loss; -inf below the least such value."""
+    with np.errstate(over="ignore", divide="ignore"):
+        near = np.log1p(np.maximum(np.expm1(np.minimum(loss, 500.0)) / rate, -1.0))
+    return np.where(loss > 500.0, loss - math.log(rate), near)
+
+
+@dataclass(frozen=True, eq=False)
+class SampledLoss(PrivacyLoss):
+    """The loss of ((1 - r) Q + r P, Q), or of that pair reversed when `added`, where `base` is the loss of (P, Q)."""
+
+    base: PrivacyLoss
+    sampling: float
+    added: bool = False
+    pair: tuple[Hashable, Hashable] = ("D", "D'")
+
+    def __post_init__(self) -> None:
+        """Keep the rate of the base pair: sampling never raises a Renyi divergence."""
+        object.__setattr__(self, "rate", self.base.rate)
+
+    @property
+    def infinite(self) -> float:
+        return 0.0 if self.added else self.sampling * self.base.infinite
+
+    @property
+    def highest(self) -> float:
+        if self.added:
+            return -self.reverse().lowest
+        return float(_mixed(np.array(self.base.highest), self.sampling))
+
+    @property
+    def lowest(self) -> float:
+        if self.added:
+            return -self.reverse().highest
+        bottom = -math.inf if self.base.reverse().infinite > 0 else self.base.lowest
+        return float(_mixed(np.array(bottom), self.sampling))
+
+    def reverse(self) -> "SampledLoss":
+        return replace(self, added=not self.added, pair=self.pair[::-1])
+
+    def _events(self, threshold: Any) -> tuple[Any, Any]:
+        """Return the probabilities of {L > threshold} under the mixture and under Q."""
+        t = numbers(threshold, "threshold")
+        if self.added:
+            below = -_unmixed(-t, self.sampling)
+            p, q = self.base.reverse().tail_under_q(below), self.base.reverse().tail(below)
+        else:
+            above = _unmixed(t, self.sampling)
+            p, q = self.base.tail(above), self.base.tail_under_q(above)
+            if self.base.reverse().infinite > 0:
+                q = np.where(np.isneginf(above) & (t < math.log1p(-self.sampling)), 1.0, q)
+        return like(np.asarray((1.0 - self.sampling) * q + self.sampling * p), t), like(np.asarray(q), t)
+
+    def tail(self, threshold: Any) -> Any:
+        return self._events(threshold)[1 if self.added else 0]
+
+    def tail_under_q(self, threshold: Any) -> Any:
+        return self._events(threshold)[0 if self.added else 1]
+
+    def delta(self, epsilon: Any) -> Any:
+        """Return r delta_base(e') with 1 - r + r e^e' = e^epsilon, or its counterpart for the reversed pair."""
+        e = numbers(epsilon, "epsilon")
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            if self.added:
+                share = np.maximum(-np.expm1(e + np.log1p(np.array(-self.sampling))), 0.0)
+                moved = np.where(share > 0, e + math.log(self.sampling) - np.log(share), math.inf)
+                return like(np.where(share > 0, share * self.base.reverse().delta(moved), 0.0), e)
+            moved = _unmixed(e, self.sampling)
+            inside = self.sampling * np.asarray(self.base.delta(moved))
+            return like(np.where(np.isneginf(moved), -np.expm1(np.minimum(e, 0.0)), inside), e)
+
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
+        """Return E[f(L); L < inf], from the expectations of the base pair in both orders."""
+        reverse, rate = self.base.reverse(), self.sampling
+        turn = -1.0 if self.added else 1.0
+        inner = [float(v) for v in _unmixed(turn * np.array([0.0, *kinks]), rate) if math.isfinite(v)]
+
+        def q_part(g: LossFunction) -> float:
+            gone = reverse.infinite
+            lowest = float(g(np.log1p(np.array(-rate)))) if gone > 0 else 0.0
+            return reverse.expect(lambda t: g(_mixed(-t, rate)), [-v for v in inner]) + gone * lowest
+
+        if self.added:
+            return q_part(lambda t: f(-t))
+        return (1.0 - rate) * q_part(f) + rate * self.base.expect(lambda t: f(_mixed(t, rate)), inner)
+
+    def _renyi(self, alpha: float) -> float:
+        """Return log E_Q[(1 - r + r e^t)^alpha] / (alpha - 1); for a Gaussian base by panels of half a deviation.
+
+        At orders too large for that, the bound by Minkowski's inequality, alpha / (alpha - 1) log(1 - r + r
+        E_Q[e^(alpha t)]^(1 / alpha)), which is then nearly attained.
+        """
+        if self.added or not isinstance(self.base, GaussianLoss) or (alpha - 1) * self.base.mu < _FAR:
+            return super()._renyi(alpha)
+        mu = self.base.mu
+        low, high = -38 * mu - mu**2 / 2, 38 * mu + (alpha - 0.5) * mu**2
+        panels = math.ceil(2 * (high - low) / mu)
+        if panels > _MOST_PANELS:
+            grown = math.log(self.sampling) + (alpha - 1) * mu**2 / 2
+            return float(np.logaddexp(math.log1p(-self.sampling), grown)) * alpha / (alpha - 1)
+        edges = np.linspace(low, high, panels + 1)
+        nodes, weights = np.polynomial.legendre.leggauss(16)
+        half = np.diff(edges)[:, None] / 2
+        t = edges[:-1, None] + half * (1 + nodes)
+        logs = alpha * _mixed(t, self.sampling) - ((t / mu + mu / 2) ** 2) / 2 + np.log(half * weights / mu)
+        top = float(logs.max())
+        return (top + math.log(math.fsum(np.exp(logs - top).ravel().tolist()) / math.sqrt(2 * math.pi))) / (alpha - 1)
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        under_q = _mixed(-self.base.reverse().sample(size, rng), self.sampling)
+        if self.added:
+            return -under_q
+        return np.where(rng.random(size) < self.sampling, _mixed(self.base.sample(size, rng), self.sampling), under_q)
+
+
+@grid.cells.register
+def _(loss: SampledLoss, edges: np.ndarray) -> grid.Cells:
+    """The cells of the base pair between the edges that the mixture came from."""
+    if loss.added:
+        found = grid.cells(loss.reverse(), -edges[::-1])
+        return grid.Cells(found.q[::-1], found.p[::-1], found.q_error[::-1], found.p_error[::-1])
+    start = int(np.count_nonzero(np.isneginf(_unmixed(grid.nudged(edges), loss.sampling))))
+    if start >= len(edges) - 1:
+        return grid.by_tails(loss, edges)
+    inner = _unmixed(edges[start:], loss.sampling)
+    found = grid.cells(loss.base, inner)
+    columns = [np.concatenate([np.zeros(start), array]) for array in (found.p, found.q, found.p_error, found.q_error)]
+    if start:
+        reverse, end = loss.base.reverse(), -grid.nudged(inner)[0]
+        under = np.array([float(reverse.tail_under_q(end)), float(reverse.tail(end))])
+        for array, value in zip(columns, [*under, *(under * grid.ACCURACY)], strict=True):
+            array[start - 1] = value
+    p, q, p_error, q_error = columns
+    rate, slack = loss.sampling, 4 * grid.ROUND
+    mixed = (1.0 - rate) * q + rate * p
+    return grid.Cells(mixed, q, (1.0 - rate) * q_error + rate * p_error + slack * mixed, q_error)
+
+
+@dataclass(frozen=True, eq=False)
+class FixedSizeLoss(PrivacyLoss):
+    """Losses above 0 of the pair `removed`, losses below 0 of the pair `added`, and the rest of the mass at 0."""
+
+    removed: PrivacyLoss
+    added: PrivacyLoss
+    pair: tuple[Hashable, Hashable] = ("D", "D'")
+
+    def __post_init__(self) -> None:
+        """Take the larger of the rates of both halves."""
+        object.__setattr__(self, "rate", max(self.removed.rate, self.added.rate))
+
+    @property
+    def attained(self) -> PrivacyLoss:
+        return self.removed
+
+    @property
+    def infinite(self) -> float:
+        return self.removed.infinite
+
+    @property
+    def highest(self) -> float:
+        return self.removed.highest
+
+    @property
+    def lowest(self) -> float:
+        return self.added.lowest
+
+    def reverse(self) -> "FixedSizeLoss":
+        return FixedSizeLoss(self.added.reverse(), self.removed.reverse(), (self.pair[1], self.pair[0]))
+
+    def _either(self, name: str, threshold: Any) -> Any:
+        t = numbers(threshold, "threshold")
+        return like(np.where(t >= 0, getattr(self.removed, name)(t), getattr(self.added, name)(t)), t)
+
+    def tail(self, threshold: Any) -> Any:
+        return self._either("tail", threshold)
+
+    def tail_under_q(self, threshold: Any) -> Any:
+        return self._either("tail_under_q", threshold)
+
+    def delta(self, epsilon: Any) -> Any:
+        return self._either("delta", epsilon)
+
+    def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
+        """Return E[f(L); L < inf]: each half by its own pair, the rest of the mass at 0."""
+        at_zero = float(f(np.array(0.0)))
+        upper = self.removed.expect(lambda t: np.where(t > 0, f(t) - at_zero, 0.0), kinks)
+        lower = self.added.expect(lambda t: np.where(t < 0, f(t) - at_zero, 0.0), kinks)
+        return upper + lower + at_zero * (1.0 - self.infinite)
+
+    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        out = self.removed.sample(size, rng)
+        rest = np.flatnonzero(~(out > 0))
+        out[rest] = 0.0
+        low, high = float(self.added.reverse().tail_under_q(0.0)), float(self.removed.tail(0.0))
+        below = rest[rng.random(len(rest)) * (1.0 - high) < low]
+        while len(below):
+            drawn = self.added.sample(len(below), rng)
+            out[below] = drawn
+            below = below[~(drawn < 0)]
+        return out
+
+
+def sampled(base: PrivacyLoss, rate: float) -> PrivacyLoss:
+    """Return the loss of ((1 - r) Q + r P, Q), where `base` is that of (P, Q)."""
+    if rate == 1:
+        return base
+    if not isinstance(base, AtomicLoss):
+        return SampledLoss(base, rate)
+    p, q = exact.as_floats(base.p), exact.as_floats(base.q)
+    losses, mass, mass_q = _mixed(base.losses, rate), (1.0 - rate) * q + rate * p, q
+    gone = float(base.q_only)
+    if gone > 0:
+        losses = np.append(math.log1p(-rate), losses)
+        mass, mass_q = np.append((1.0 - rate) * gone, mass), np.append(gone, mass_q)
+        gone = 0.0
+    return _atoms(losses, mass, mass_q, rate * float(base.p_only), gone, base.pair)
+
+
+def _atoms(losses: np.ndarray, p: np.ndarray, q: np.ndarray, p_only: float, q_only: float, pair: Any) -> AtomicLoss:
+    """Return the atomic loss with equal losses put together."""
+    values, where = np.unique(losses, return_inverse=True)
+    size = len(values)
+    return AtomicLoss(
+        values, np.bincount(where, p, minlength=size), np.bincount(where, q, minlength=size), p_only, q_only, pair
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FixedSizeAtoms(AtomicLoss):
+    """The atoms of a `FixedSizeLoss`, with the pair that attains delta at every epsilon >= 0."""
+
+    removed: PrivacyLoss | None = None
+
+    @property
+    def attained(self) -> PrivacyLoss:
+        return self.removed or self
+
+
+def _fixed(removed: PrivacyLoss, added: PrivacyLoss) -> PrivacyLoss:
+    if not (isinstance(removed, AtomicLoss) and isinstance(added, AtomicLoss)):
+        return FixedSizeLoss(removed, added)
+    up, down = removed.losses > 0, added.losses < 0
+    p, q = (
+        np.concatenate([below[down], [0.0], above[up]]) for below, above in ((added.p, removed.p), (added.q, removed.q))
+    )
+    losses = np.concatenate([added.losses[down], [0.0], removed.losses[up]])
+    middle = int(np.count_nonzero(down))
+    p[middle] = q[middle] = max(0.0, 1.0 - float(removed.p_only) - math.fsum(p.tolist()))
+    keep = p > 0
+    return FixedSizeAtoms(losses[keep], p[keep], q[keep], removed.p_only, added.q_only, removed.pair, removed=removed)
+
+
+@dataclass(frozen=True)
+class PoissonSampled(Mechanism):
+    """A mechanism on a Poisson sample: every record takes part with probability `rate`; one is added or removed.
+
+    Examples
+    --------
+    >>> from divulge import GaussianMechanism
+    >>> removed, added = PoissonSampled(GaussianMechanism(1.0), 0.01).losses()
+    >>> round(removed.delta(0.5), 9), round(added.delta(0.5), 9)
+    (2.21e-07, 0.0)
+
+    References
+    ----------
+    Zhu, Dong, Wang, "Optimal Accounting of Differential Privacy via Characteristic Function", arXiv:2106.08567.
+    """
+
+    mechanism: Mechanism
+    rate: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= 1:
+            raise DivulgeError.of("rate", "be in (0, 1]", "it", str(self.rate))
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        base = self.mechanism.losses()
+        return sampled(base[0], self.rate), sampled(base[-1].reverse(), self.rate).reverse()
+
+
+@dataclass(frozen=True)
+class FixedSizeSampled(Mechanism):
+    """A mechanism on `sample` of `population` records drawn without replacement; one record is replaced by another.
+
+    `mechanism` is taken for the same relation: its sensitivity is that to replacing a record. The loss joins two pairs
+    of data sets, one the worst at epsilon > 0, one at epsilon < 0. In a composition the upper bounds are those of the
+    loss that dominates both, the lower bounds those of the first pair; they may be 20 % of epsilon apart.
+
+    Examples
+    --------
+    >>> from divulge import RandomizedResponse
+    >>> (loss,) = FixedSizeSampled(RandomizedResponse(1.0), 10, 100).losses()
+    >>> round(loss.epsilon(0.0), 9)  # log(1 + (e - 1) / 10)
+    0.158565079
+    """
+
+    mechanism: Mechanism
+    sample: int
+    population: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.sample <= self.population:
+            raise DivulgeError.of("sample", f"be from 1 to the population, {self.population}", "it", str(self.sample))
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        rate = self.sample / self.population
+        return tuple(
+            _fixed(sampled(base, rate), sampled(base.reverse(), rate).reverse()) for base in self.mechanism.losses()
+        )

@@ -1,0 +1,217 @@
+"""Distributions of sums of independent privacy losses, and the delta(epsilon) that they enclose."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from divulge.dp.grid import ROUND, Atoms
+
+_NEGLIGIBLE = 52.0
+"""What is smaller than the rest by this many nats is left out, and its bound is added to the error."""
+
+
+class Sum(Protocol):
+    """A sum of privacy losses that can bound delta(epsilon) from either side."""
+
+    def log_delta(self, epsilon: float, side: int) -> float:
+        """Return the logarithm of a bound on delta(epsilon): from above for side +1, from below for side -1."""
+        ...
+
+
+def log_sum(parts: Sequence[float]) -> float:
+    """Return log sum_k e^(parts_k); -inf for none."""
+    top = max(parts, default=-math.inf)
+    return top if math.isinf(top) else top + math.log(math.fsum(math.exp(v - top) for v in parts))
+
+
+def log_or_none(value: float) -> float:
+    """Return log(value), -inf at 0 and below."""
+    return math.log(value) if value > 0 else -math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class ListedSum:
+    """Every value of a sum with the logarithm of its probability.
+
+    Attributes
+    ----------
+    losses : float64 array of shape (K,), increasing, each within `shift` of the truth
+    logs : float64 array of shape (K,), log probabilities, each within `relative` of the truth
+    infinite : mass of the infinite loss
+    """
+
+    losses: np.ndarray
+    logs: np.ndarray
+    relative: float
+    shift: float
+    infinite: float
+
+    def log_delta(self, epsilon: float, side: int) -> float:
+        epsilon -= side * (self.shift + abs(epsilon) * ROUND)
+        start = int(np.searchsorted(self.losses, epsilon, side="right"))
+        finite = -math.inf
+        if start < len(self.losses):
+            logs = self.logs[start:]
+            top = float(logs.max())
+            total = float((np.exp(logs - top) * -np.expm1(epsilon - self.losses[start:])).sum())
+            finite = top + log_or_none(total) + side * (self.relative + 64 * ROUND)
+        return min(0.0, log_sum([finite, log_or_none(self.infinite)]))
+
+
+@dataclass(frozen=True, eq=False)
+class TiltedSum:
+    """Losses l and tilted masses m of a sum: P(l_k) = m_k e^(scale - tilt l_k), within the errors given.
+
+    Tilting multiplies every mass by e^(s L) and normalizes; with s chosen so that the tilted sum lies around epsilon,
+    the mass that decides delta(epsilon) is the bulk of a distribution and not its tail, and an FFT, whose round-off is
+    small only beside the largest entry, gives it with many correct digits, however small delta is.
+
+    Attributes
+    ----------
+    step : distance h of the losses
+    losses : float64 array of shape (K,), equally spaced, each within `shift` of the truth
+    masses : float64 array of shape (K,), sum about 1
+    tilt, scale : the tilt s >= 0 and the logarithm of the moment generating function there
+    relative : bound on the relative error of every mass
+    norm_error : bound on the Euclidean norm of the absolute errors of the masses (round-off of the FFT)
+    lost : bound on the tilted mass outside of the losses listed
+    infinite : mass of the infinite loss
+    """
+
+    step: float
+    losses: np.ndarray
+    masses: np.ndarray
+    tilt: float
+    scale: float
+    relative: float
+    norm_error: float
+    lost: float
+    shift: float
+    infinite: float
+
+    @cached_property
+    def _weights(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """e^(-s x) (1 - e^-x) and e^(-(s + 1) x) at x = h, 2h, ..., and the Euclidean norm of the first."""
+        cells = len(self.losses)
+        if self.tilt > 0:
+            cells = min(cells, int(_NEGLIGIBLE / (self.tilt * self.step)) + 1)
+        x = self.step * np.arange(1, cells + 1)
+        plain = np.exp(-self.tilt * x)
+        gained = plain * -np.expm1(-x)
+        return gained, plain - gained, float(np.linalg.norm(gained))
+
+    def log_delta(self, epsilon: float, side: int) -> float:
+        """Return log(infinite + e^(scale - s epsilon) sum over x = l - epsilon > 0 of m_l e^(-s x) (1 - e^-x)).
+
+        With x = y - f, y a multiple of h and 0 <= f <= h, the weights are
+        e^(s f) (e^(-s y) (1 - e^-y) - (e^f - 1) e^(-(s + 1) y)): two scalar products for any epsilon.
+        """
+        epsilon -= side * (self.shift + abs(epsilon) * ROUND)
+        first = float(self.losses[0])
+        start = min(max(0, math.floor((epsilon - first) / self.step) + 1), len(self.losses))
+        if start < len(self.losses) and not self.losses[start] > epsilon:
+            start += 1
+        gained, kept, norm = self._weights
+        masses = self.masses[start : start + len(gained)]
+        ahead = float(self.losses[start]) - epsilon if start < len(self.losses) else self.step
+        f = self.step - ahead
+        n = len(masses)
+        total = float(gained[:n] @ masses) - math.expm1(f) * float(kept[:n] @ masses)
+        absolute = self.lost + self.norm_error * 2 * norm + math.exp(-_NEGLIGIBLE)
+        relative = self.relative + ROUND * (64 + n + 2 * abs(self.scale) + 2 * self.tilt * abs(epsilon))
+        finite = self.scale - self.tilt * (epsilon - f) + log_or_none(total + side * absolute) + side * relative
+        return min(0.0, log_sum([finite, log_or_none(self.infinite)]))
+
+
+def tilted(atoms: Atoms, step: float, tilt: float) -> tuple[np.ndarray, float]:
+    """Return the tilted masses, normalized, and log sum_k m_k e^(tilt h k)."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(atoms.masses) + tilt * step * np.arange(atoms.first, atoms.first + len(atoms.masses))
+    top = float(logs.max())
+    weights = np.exp(logs - top)
+    total = float(weights.sum())
+    return weights / total, top + math.log(total)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Where the tilted sum is looked for: `size` grid points from index `low`.
+
+    What lies outside is bounded by Chernoff's bound E e^(up (S - end)) above and E e^(-down (S - low)) below.
+    """
+
+    step: float
+    tilt: float
+    low: int
+    size: int
+    up: float
+    down: float
+
+
+def tilted_sum(parts: Sequence[tuple[Atoms, int]], window: Window, shift: float) -> TiltedSum:
+    """Return the sum of `count` independent draws of every part, by one FFT for each part and one back."""
+    from scipy import fft
+
+    step, size = window.step, window.size
+    rounding = 8 * ROUND * math.log2(size)
+    scale, relative, error, first, widest, logs = 0.0, 0.0, 0.0, 0, 0, np.zeros(size // 2 + 1)
+    spectra: list[tuple[np.ndarray, int]] = []
+    for atoms, count in parts:
+        weights, log_total = tilted(atoms, step, window.tilt)
+        farthest = step * max(abs(atoms.first), abs(atoms.first + len(weights)))
+        scale += count * log_total
+        relative += count * ROUND * (window.tilt * farthest + abs(log_total) + 16)
+        error += count * rounding * float(np.linalg.norm(weights))
+        first += count * atoms.first
+        widest += count * (len(weights) - 1)
+        spectrum: np.ndarray = np.asarray(fft.rfft(_folded(weights, size)))
+        with np.errstate(divide="ignore"):
+            logs += count * np.log(np.abs(spectrum))
+        spectra.append((spectrum, count))
+    live = np.flatnonzero(logs > -_NEGLIGIBLE)
+    product = np.zeros(size // 2 + 1, dtype=np.complex128)
+    product[live] = 1.0
+    for spectrum, count in spectra:
+        product[live] *= _power(spectrum[live], count)
+    masses: np.ndarray = np.asarray(fft.irfft(product, size))
+    low = first if widest < size else window.low
+    masses = np.roll(masses, -((low - first) % size))
+    draws = sum(count for _, count in parts)
+    norm_error = 2 * (error + float(np.linalg.norm(masses)) * (rounding + 4 * ROUND * draws)) + math.exp(-_NEGLIGIBLE)
+    lost = 0.0 if widest < size else _outside(parts, window, scale)
+    infinite = -math.expm1(sum(count * math.log1p(-min(atoms.infinite, 1.0 - ROUND)) for atoms, count in parts))
+    losses = step * np.arange(low, low + size)
+    return TiltedSum(step, losses, masses, window.tilt, scale, relative, norm_error, lost, shift, infinite)
+
+
+def _outside(parts: Sequence[tuple[Atoms, int]], window: Window, scale: float) -> float:
+    """Return Chernoff's bound on the tilted mass outside of the window."""
+
+    def bound(slope: float, index: int) -> float:
+        moved = sum(count * tilted(atoms, window.step, window.tilt + slope)[1] for atoms, count in parts)
+        return math.exp(min(0.0, moved - scale - slope * window.step * index))
+
+    return bound(window.up, window.low + window.size) + bound(-window.down, window.low - 1)
+
+
+def _folded(weights: np.ndarray, size: int) -> np.ndarray:
+    """Return the weights added up modulo `size`."""
+    padded = np.zeros(-(-len(weights) // size) * size)
+    padded[: len(weights)] = weights
+    return padded.reshape(-1, size).sum(axis=0)
+
+
+def _power(values: np.ndarray, exponent: int) -> np.ndarray:
+    """Return values ** exponent by squaring."""
+    out = np.ones_like(values)
+    while exponent:
+        if exponent & 1:
+            out = out * values
+        exponent >>= 1
+        if exponent:
+            values = values * values
+    return out

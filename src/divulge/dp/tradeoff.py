@@ -1,0 +1,235 @@
+"""f-DP: the trade-off between the two errors of telling P from Q, and the Gaussian mu that lies below it."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.dp import grid
+from divulge.dp.atoms import AtomicLoss
+from divulge.dp.closed import GaussianLoss
+from divulge.dp.densities import DensityLoss
+from divulge.dp.loss import Bracket, PrivacyLoss, like, probabilities
+from divulge.dp.subject import privacy_losses
+from divulge.dp.worst import Worst, worst_bracket
+from divulge.extras import drawable, require
+from divulge.model.record import Record
+
+_POINTS = 20_001
+_CELLS = 41
+"""Points of a loss whose every tail is a search."""
+
+
+@dataclass(frozen=True, eq=False)
+class TradeOff(Record):
+    """A convex curve through points (alpha, beta): the least error beta of missing Q among tests of level alpha.
+
+    Attributes
+    ----------
+    alpha : float64 array, increasing from 0 to 1; probability under P of rejecting P
+    beta : float64 array, decreasing; probability under Q of not rejecting P
+
+    Examples
+    --------
+    >>> curve = TradeOff(np.array([0.0, 0.25, 1.0]), np.array([1.0, 0.25, 0.0]))
+    >>> curve(0.125), curve(0.25)
+    (0.625, 0.25)
+    """
+
+    alpha: np.ndarray
+    beta: np.ndarray
+
+    def __call__(self, alpha: Any) -> Any:
+        """Return the least beta at level alpha, in [0, 1 - alpha]; linear between the points."""
+        a = probabilities(alpha, "alpha")
+        return like(np.interp(a, self.alpha, self.beta), a)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw beta over alpha, beside 1 - alpha (nothing can be told), and return the axes (extra: plot).
+
+        Examples
+        --------
+        >>> trade_off([["3/4", "1/4"], ["1/4", "3/4"]]).plot().get_xlabel()
+        'P rejected when it is true'
+        """
+        ax = drawable(ax)
+        ax.plot(self.alpha, self.beta, label="the best test")
+        ax.plot([0, 1], [1, 0], linestyle=":", label="guessing: nothing can be told")
+        ax.set_xlabel("P rejected when it is true")
+        ax.set_ylabel("P not rejected when Q is true")
+        ax.legend()
+        return ax
+
+
+def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
+    """Return the largest convex f for which a mechanism is f-DP: the lower hull of the trade-offs of all pairs.
+
+    Exact for channels and atoms. A continuous loss is enclosed from below, on the safe side, by the tangents at the
+    tests of 20001 thresholds (up to about 1e-6 below the curve), of 41 for a `DistributionPair` with tails to
+    search for (up to about 1e-3).
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    TradeOff
+        Points (alpha, beta), both in [0, 1], of a convex falling curve: the least error of the second kind beta of a
+        test with error of the first kind alpha.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, or `neighbors` is no relation between its secrets.
+
+    References
+    ----------
+    Dong, Roth, Su, "Gaussian Differential Privacy", Definition 2.3, arXiv:1905.02383.
+
+    Examples
+    --------
+    >>> curve = trade_off([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> curve.alpha.tolist(), curve.beta.tolist()
+    ([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
+    """
+    parts = [_corners(loss) for loss in privacy_losses(subject, neighbors)]
+    alpha, beta = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return TradeOff(*_lower_hull(alpha, beta))
+
+
+def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
+    """Return the least mu for which a mechanism is mu-Gaussian DP: no pair is told apart better than N(0,1), N(mu,1).
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        In [0, +inf], a distance between normal distributions and so without a unit; an upper bound, and `.lower` one
+        from below. Between two atoms the trade-off is linear and the
+        Gaussian one convex, so atoms decide and the two are equal. A bounded continuous loss lies between its own tests
+        at 20001 thresholds and the atoms that no pair with the same cells is harder to tell apart than; a sampled
+        mechanism is also below the one that it samples. A `DistributionPair` without largest loss has no upper bound
+        but +inf: tails beyond 1e-290 decide.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, or `neighbors` is no relation between its secrets.
+
+    References
+    ----------
+    Dong, Roth, Su, "Gaussian Differential Privacy", Definition 2.6, arXiv:1905.02383.
+
+    Examples
+    --------
+    >>> from divulge import GaussianMechanism
+    >>> gaussian_dp(GaussianMechanism(sigma=2.0)).value
+    0.5
+    """
+    return worst_bracket(subject, _mu_bounds, neighbors)
+
+
+def _mu_bounds(loss: PrivacyLoss) -> Bracket:
+    """Return bounds on the least mu of one pair."""
+    if isinstance(loss, GaussianLoss):
+        return Bracket(loss.mu, loss.mu)
+    lower = _mu(loss)
+    if isinstance(loss, AtomicLoss) or lower == math.inf:
+        return Bracket(lower, lower)
+    upper = _mu(_harder(loss)) if math.isfinite(loss.highest - loss.lowest) else math.inf
+    base = getattr(loss, "base", None) or getattr(getattr(loss, "removed", None), "base", None)
+    if base is not None:
+        upper = min(upper, _mu_bounds(base).upper)
+    return Bracket(min(lower, upper), upper)
+
+
+def _harder(loss: PrivacyLoss) -> AtomicLoss:
+    """Return atoms at the ends of cells of the loss: every pair with these cells is harder to tell apart."""
+    edges = np.linspace(loss.lowest, loss.highest, _CELLS if isinstance(loss, DensityLoss) else _POINTS)
+    found, last = grid.cells(loss, edges), grid.nudged(edges)[-1]
+    back = np.exp(-edges)
+    with np.errstate(invalid="ignore"):
+        low = np.clip((found.q - back[1:] * found.p) / (back[:-1] - back[1:]), 0.0, found.p)
+    p = np.append(low, float(loss.tail(last))) + np.append(0.0, found.p - low)
+    p = p / math.fsum(p.tolist())
+    q = p * back
+    kept = p > 0
+    return AtomicLoss(edges[kept], p[kept], q[kept] / math.fsum(q.tolist()), pair=loss.pair)
+
+
+def _mu(loss: PrivacyLoss) -> float:
+    """Return the largest mu that a test at some threshold asks for."""
+    if loss.infinite > 0 or loss.reverse().infinite > 0:
+        return math.inf
+    quantile = require("scipy.special", "science").ndtri
+    alpha, beta, kept, found = _points(loss)
+    inside = (alpha > 0) & (beta > 0) & (kept > 0) & (found > 0)
+    low, high = np.where(alpha < 0.5, alpha, kept)[inside], np.where(beta < 0.5, beta, found)[inside]
+    first = np.where(alpha[inside] < 0.5, -1, 1) * quantile(low)
+    second = np.where(beta[inside] < 0.5, -1, 1) * quantile(high)
+    return max(0.0, float((first + second).max())) if inside.any() else 0.0
+
+
+def _points(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return alpha, beta, 1 - alpha, 1 - beta of the tests that reject P at small losses, by growing level."""
+    if isinstance(loss, AtomicLoss):
+        p = exact.as_floats(np.append(loss.p, np.array([loss.p_only], dtype=loss.p.dtype)))
+        q = exact.as_floats(np.append(loss.q, np.array([loss.q_only * 0], dtype=loss.q.dtype)))
+        alpha, found = np.append(0.0, np.cumsum(p)), float(loss.q_only) + np.append(0.0, np.cumsum(q))
+        kept, beta = (np.append(np.cumsum(mass[::-1])[::-1], 0.0) for mass in (p, q))
+        return np.minimum(alpha, 1.0), np.minimum(beta, 1.0), np.minimum(kept, 1.0), np.minimum(found, 1.0)
+    t, back = _thresholds(loss), loss.reverse()
+    return back.tail_under_q(-t), loss.tail_under_q(t), loss.tail(t), back.tail(-t)
+
+
+def _thresholds(loss: PrivacyLoss) -> np.ndarray:
+    """Return the losses up to which the tests of a continuous loss reject P: never an end or 0, where atoms are."""
+    ends = (max(loss.lowest, -loss.reverse().epsilon(1e-290)), min(loss.highest, loss.epsilon(1e-290)))
+    t = np.linspace(*ends, _CELLS if isinstance(loss, DensityLoss) else _POINTS)
+    t[0], t[-1] = np.nextafter(t[0], math.inf), np.nextafter(t[-1], -math.inf)
+    return np.where(t == 0, 1e-300, t)
+
+
+def _corners(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of a convex curve that is the trade-off (atoms) or lies below it (tangents).
+
+    The test that rejects P at losses up to t touches the curve at slope -e^-t.
+    """
+    alpha, beta = _points(loss)[:2]
+    if isinstance(loss, AtomicLoss):
+        return alpha, beta
+    slope = np.exp(-_thresholds(loss))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rise = (beta[:-1] - beta[1:] - slope[1:] * np.diff(alpha)) / (slope[:-1] - slope[1:])
+        between = alpha[:-1] + np.clip(np.nan_to_num(rise), 0.0, np.diff(alpha))
+        left = beta[:-1] - slope[:-1] * (between - alpha[:-1])
+        right = beta[1:] + slope[1:] * (alpha[1:] - between)
+        last = alpha[-1] + beta[-1] / slope[-1]
+    first = beta[0] + slope[0] * alpha[0]
+    x, y = np.concatenate([[0.0], between, [last]]), np.concatenate([[first], np.fmin(left, right), [0.0]])
+    return np.clip(np.nan_to_num(x, nan=1.0), 0.0, 1.0), np.clip(np.nan_to_num(y), 0.0, 1.0)
+
+
+def _lower_hull(alpha: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower convex hull of the points and of (0, 1), (1, 0), by increasing alpha."""
+    hull: list[tuple[float, float]] = []
+    for x, y in sorted({*zip(alpha.tolist(), beta.tolist(), strict=True), (0.0, 1.0), (1.0, 0.0)}):
+        if hull and hull[-1][0] == x:
+            continue
+        while len(hull) > 1 and _turns_right(hull[-2], hull[-1], (x, y)):
+            hull.pop()
+        hull.append((x, y))
+    points = np.array(hull)
+    return points[:, 0], points[:, 1]
+
+
+def _turns_right(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
+    return (b[0] - a[0]) * (c[1] - a[1]) <= (b[1] - a[1]) * (c[0] - a[0])

@@ -1,0 +1,459 @@
+"""The variants of differential privacy: for each, the value or curve of a mechanism, at the worst ordered pair.
+
+A subject is a named mechanism, a `PrivacyLoss`, or a channel with (or without) a relation between its secrets; see
+`privacy_losses`. Every answer is a `Worst`: a value and the pair that reaches it.
+
+Float entries count as they are, though a row may miss 1 in its last digits. A divergence of such rows is that of
+measures, sum q f(p/q) with f(1) = f'(1) = 0 (KL: sum p log p/q - p + q), known to a relative 1e-12, however close they
+are; it is at least that of the rows divided by their sums, but for a relative 1e-14.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from divulge.dp.loss import PrivacyLoss, numbers, order
+from divulge.dp.neighbors import ordered_pairs
+from divulge.dp.worst import Worst, in_unit, nats_of, worst, worst_delta
+from divulge.errors import DivulgeError
+from divulge.model.convert import as_channel
+from divulge.units import Unit, nats_per
+
+
+def delta_from_epsilon(subject: Any, epsilon: Any, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the least delta of (epsilon, delta)-DP: max over pairs of E_P[(1 - e^(epsilon - L))_+] + P(L = inf).
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    epsilon : number or array, in `unit`
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, 1] (an array for an array) and the ordered pair that reaches it. Nearest double for exact
+        channels; a relative 1e-13 otherwise, down to 1e-300.
+
+    Raises
+    ------
+    DivulgeError
+        When `epsilon` is no number, `subject` has no privacy losses, `neighbors` is no relation between its secrets, or
+        `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Proposition 8; Balle, Wang, arXiv:1805.06530, Theorem 5.
+
+    Examples
+    --------
+    >>> delta_from_epsilon([["3/4", "1/4"], ["1/4", "3/4"]], 0.0)
+    Worst(value=0.5, pair=(0, 1))
+    """
+    return worst_delta(subject, numbers(epsilon, "epsilon") * nats_per(unit), neighbors)
+
+
+def epsilon_from_delta(subject: Any, delta: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the least epsilon >= 0 of (epsilon, delta)-DP, rounded up; at delta = 0 that of pure DP; may be +inf.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    delta : float in [0, 1]
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], an upper bound, in `unit`, and the ordered pair that reaches it. The twin of
+        `delta_from_epsilon`.
+
+    Raises
+    ------
+    DivulgeError
+        When `delta` is not in [0, 1], `subject` has no privacy losses, `neighbors` is no relation between its secrets,
+        or `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Proposition 8.
+
+    Examples
+    --------
+    >>> from divulge import LaplaceMechanism
+    >>> epsilon_from_delta(LaplaceMechanism(scale=2.0), 0.0).value
+    0.5
+    """
+    return in_unit(unit, worst(subject, lambda loss: loss.epsilon(delta), neighbors))
+
+
+def tail_from_epsilon(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the least delta of (epsilon, delta)-probabilistic DP: max over pairs of P(L > epsilon).
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    epsilon : number, in `unit`
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, 1], and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `epsilon` is no number, `subject` has no privacy losses, `neighbors` is no relation between its secrets, or
+        `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Definition 15 and Proposition 8.
+
+    Examples
+    --------
+    >>> tail_from_epsilon([["3/4", "1/4"], ["1/4", "3/4"]], 1.0).value
+    0.75
+    """
+    threshold = nats_of(epsilon, "epsilon", unit)
+    return worst(subject, lambda loss: loss.tail(threshold), neighbors)
+
+
+def epsilon_from_tail(subject: Any, delta: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the least epsilon >= 0 of (epsilon, delta)-probabilistic DP, rounded up; may be +inf.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    delta : float in [0, 1]
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], an upper bound, in `unit`, and the ordered pair that reaches it. The twin of
+        `tail_from_epsilon`.
+
+    Raises
+    ------
+    DivulgeError
+        When `delta` is not in [0, 1], `subject` has no privacy losses, `neighbors` is no relation between its secrets,
+        or `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Definition 15 and Proposition 8.
+
+    Examples
+    --------
+    >>> epsilon_from_tail([["3/4", "1/4"], ["1/4", "3/4"]], 0.75).value
+    0.0
+    """
+    return in_unit(unit, worst(subject, lambda loss: loss.quantile(delta), neighbors))
+
+
+def relaxed_delta(subject: Any, epsilon: float, outside: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the least delta_a of (epsilon, delta_a, delta_p)-relaxed DP, with `outside` = delta_p.
+
+    (epsilon, delta_a)-DP outside a set of probability delta_p, the outcomes of largest loss; an outcome may be set
+    aside in part. With outside = 0 it is delta_from_epsilon; it is 0 once outside reaches tail_from_epsilon.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    epsilon : number, in `unit`
+    outside : float in [0, 1], delta_p
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, 1], and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `epsilon` is no number, `outside` is not in [0, 1], `subject` has no privacy losses, `neighbors` is no
+        relation between its secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Section 2.2.2 (RelDP).
+
+    Examples
+    --------
+    >>> relaxed_delta([["3/4", "1/4"], ["1/4", "3/4"]], 0.0, outside=0.75).value
+    0.0
+    """
+    threshold = nats_of(epsilon, "epsilon", unit)
+    return worst(subject, lambda loss: loss.relaxed(threshold, outside), neighbors)
+
+
+def kl_privacy(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the KL privacy max over pairs of E_P[L] = KL(P || Q), in nats, in [0, +inf].
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, `neighbors` is no relation between its secrets, or `unit` is unknown.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Definition 16; Cuff, Yu, "Differential Privacy as a Mutual
+    Information Constraint", arXiv:1608.03677.
+
+    Examples
+    --------
+    >>> round(kl_privacy([["3/4", "1/4"], ["1/4", "3/4"]]).value, 12)  # log(3) / 2
+    0.549306144334
+    """
+    return in_unit(unit, worst(subject, lambda loss: loss.mean(), neighbors))
+
+
+def renyi_dp(subject: Any, alpha: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the Renyi DP of order alpha, max over pairs of D_alpha(P || Q) in nats; 1 is KL, +inf is pure DP.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    alpha : float in [1, +inf], the order
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], rising with alpha, and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `alpha` is below 1, `subject` has no privacy losses, `neighbors` is no relation between its secrets, or
+        `unit` is unknown.
+
+    References
+    ----------
+    Mironov, "Renyi Differential Privacy", Definition 4, arXiv:1702.07476.
+
+    Examples
+    --------
+    >>> from divulge import GaussianMechanism
+    >>> renyi_dp(GaussianMechanism(sigma=2.0), 8.0).value  # alpha / (2 sigma^2)
+    1.0
+    """
+    return in_unit(unit, worst(subject, lambda loss: loss.renyi(alpha), neighbors))
+
+
+def renyi_order(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+    """Return the largest order alpha >= 1 with D_alpha <= epsilon for all pairs, rounded down; 0 when there is none.
+
+    The twin of `renyi_dp`.
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    epsilon : number, in `unit`
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        0, or an order in [1, +inf], a lower bound, and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `epsilon` is no number, `subject` has no privacy losses, `neighbors` is no relation between its secrets, or
+        `unit` is unknown.
+
+    References
+    ----------
+    Mironov, "Renyi Differential Privacy", Definition 4, arXiv:1702.07476.
+
+    Examples
+    --------
+    >>> from divulge import GaussianMechanism
+    >>> renyi_order(GaussianMechanism(sigma=2.0), 1.0).value
+    8.0
+    """
+    threshold = nats_of(epsilon, "epsilon", unit)
+    return worst(subject, lambda loss: _largest_order(loss, threshold), neighbors, least=True)
+
+
+def _largest_order(loss: PrivacyLoss, epsilon: float) -> float:
+    if loss.renyi(math.inf) <= epsilon:
+        return math.inf
+    if loss.mean() > epsilon:
+        return 0.0
+    low, high = 1.0, 2.0
+    while loss.renyi(high) <= epsilon and high < 1e15:
+        low, high = high, 2 * high
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if loss.renyi(middle) <= epsilon else (low, middle)
+    return low
+
+
+def abs_chi(subject: Any, alpha: float, neighbors: Any = None) -> Worst:
+    """Return binary abs-chi^alpha privacy, max over pairs of (E_Q |P/Q - 1|^alpha)^(1/alpha), in [0, +inf].
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    alpha : float in [1, +inf], the order
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], without a unit, and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `alpha` is below 1, `subject` has no privacy losses, or `neighbors` is no relation between its secrets.
+
+    References
+    ----------
+    Wang, Balle, Kasiviswanathan, "Subsampled Renyi Differential Privacy", arXiv:1808.00087.
+
+    Examples
+    --------
+    >>> abs_chi([["3/4", "1/4"], ["1/4", "3/4"]], 1).value  # twice the total variation
+    1.0
+    """
+    return worst(subject, lambda loss: loss.abs_chi(alpha), neighbors)
+
+
+def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
+    """Return ternary abs-chi^alpha privacy, max over triples of (E_R |(P - Q) / R|^alpha)^(1/alpha).
+
+    P, Q, R run over mutually neighboring rows (R may be P or Q); +inf where R vanishes and P - Q does not (alpha > 1).
+
+    Parameters
+    ----------
+    channel : Channel or array_like of shape (N, M)
+    alpha : float in [1, +inf], the order
+    neighbors : which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        In [0, +inf]; `.pair` is the triple of secrets.
+
+    Raises
+    ------
+    DivulgeError
+        When `alpha` is below 1, `channel` is no channel, or `neighbors` is no relation between its secrets.
+
+    References
+    ----------
+    Wang, Balle, Kasiviswanathan, "Subsampled Renyi Differential Privacy", arXiv:1808.00087.
+
+    Examples
+    --------
+    >>> ternary_abs_chi([["3/4", "1/4"], ["1/4", "3/4"]], 1).value
+    1.0
+    """
+    alpha = order(alpha)
+    channel = as_channel(channel)
+    rows = channel.floats.toarray() if channel.sparse else channel.floats
+    pairs = ordered_pairs(channel.secrets, neighbors)
+    adjacent = np.eye(len(rows), dtype=bool)
+    adjacent[tuple(pairs.T)] = True
+    best, triple = -math.inf, (0, 0, 0)
+    with np.errstate(divide="ignore", over="ignore"):
+        logs = np.log(rows)
+        for i, j in pairs[pairs[:, 0] <= pairs[:, 1]].tolist():
+            third, apart = np.flatnonzero(adjacent[i] & adjacent[j]), np.flatnonzero(rows[i] != rows[j])
+            values = _log_norms(np.log(np.abs(rows[i] - rows[j])[apart]), logs[np.ix_(third, apart)], alpha)
+            if values.max() > best:
+                best, triple = float(values.max()), (i, j, int(third[values.argmax()]))
+        return Worst(float(np.exp(best)), tuple(channel.secrets[k] for k in triple))
+
+
+def _log_norms(gaps: np.ndarray, logs: np.ndarray, alpha: float) -> np.ndarray:
+    """Return log (E_R (gap / R)^alpha)^(1/alpha) for every row of `logs` = log R, from the logarithms of the gaps."""
+    if alpha == math.inf:
+        return (gaps - logs).max(axis=1, initial=-math.inf)
+    shares = (1.0 - alpha) * logs if alpha > 1 else np.zeros_like(logs)
+    return np.logaddexp.reduce(alpha * gaps + shares, axis=1) / alpha
+
+
+def total_variation(subject: Any, neighbors: Any = None) -> Worst:
+    """Return total variation privacy, max over pairs of TV(P, Q) = delta(0), in [0, 1].
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+
+    Returns
+    -------
+    Worst
+        A value in [0, 1], without a unit, and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When `subject` has no privacy losses, or `neighbors` is no relation between its secrets.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Section 2.2.2 (TVPr).
+
+    Examples
+    --------
+    >>> total_variation([["3/4", "1/4"], ["1/4", "3/4"]]).value
+    0.5
+    """
+    return worst_delta(subject, 0.0, neighbors)
+
+
+def f_divergence(
+    subject: Any, f: str | Callable[[np.ndarray], np.ndarray], neighbors: Any = None, *, slope: float = math.inf
+) -> Worst:
+    """Return f-divergence privacy, max over pairs of D_f(P || Q) = E_Q[f(P/Q)], in [0, +inf].
+
+    Parameters
+    ----------
+    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    f : "js", "hellinger", "kl" or "chi2"; or a vectorized convex function on [0, inf) with f(1) = 0
+        A function sees ratios P/Q, whose difference from 1 has few digits where P and Q are nearly alike.
+    neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
+    slope : the limit of f(r) / r for large r, of a function; what outcomes that only P shows are charged
+
+    Returns
+    -------
+    Worst
+        A value in [0, +inf], without a unit, and the ordered pair that reaches it.
+
+    Raises
+    ------
+    DivulgeError
+        When f(1) is not 0, no divergence has the name, `subject` has no privacy losses, or `neighbors` is no relation
+        between its secrets.
+
+    References
+    ----------
+    Desfontaines, "Lowering the cost of anonymization", 2020, Definition 19, read with the expectation under Q.
+
+    Examples
+    --------
+    >>> [round(f_divergence([[0.5, 0.5], [0.25, 0.75]], f).value, 12) for f in ("chi2", lambda r: (r - 1) ** 2)]
+    [0.333333333333, 0.333333333333]
+    """
+    if not isinstance(f, str) and not abs(float(f(np.ones(1))[0])) <= 1e-12:
+        raise DivulgeError.of("f", "be 0 at 1", "f(1)", str(f(np.ones(1))[0]))
+    return worst(subject, lambda loss: loss.divergence(f, slope), neighbors)

@@ -1,0 +1,138 @@
+"""The worst ordered pair: a measure of one privacy loss, maximized over all pairs of a subject."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from divulge.dp.atoms import AtomicLoss
+from divulge.dp.loss import Bracket, PrivacyLoss, like, numbers
+from divulge.dp.neighbors import ordered_pairs
+from divulge.dp.subject import as_subject, privacy_losses
+from divulge.model.channel import Channel
+from divulge.units import Unit, nats_per
+
+_CLOSE, _ROUNDING = 1e-12, 2e-15
+"""Pairs whose excess, from plain sums, is this close to the largest, as a share or as a number, are computed again."""
+
+
+@dataclass(frozen=True)
+class Worst:
+    """A value and the ordered pair (secret of P, secret of Q) that reaches it; for an array of questions, arrays.
+
+    `float(worst)` is the value. Where that is a bound from above found by a search, `lower` is one from below; else
+    they are equal.
+
+    Examples
+    --------
+    >>> found = Worst(0.5, ("a", "b"))
+    >>> float(found), found.pair
+    (0.5, ('a', 'b'))
+    """
+
+    value: Any
+    pair: Any
+    lower: Any = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Take the value for its own bound from below where none is given."""
+        if self.lower is None:
+            object.__setattr__(self, "lower", self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+
+def worst(
+    subject: Any, measure: Callable[[PrivacyLoss], float], neighbors: Any = None, *, least: bool = False
+) -> Worst:
+    """Return the largest (or least) value of `measure` over the ordered pairs of a subject, and the pair.
+
+    Examples
+    --------
+    >>> worst([[0.5, 0.5], [0.25, 0.75]], lambda loss: loss.mean()).pair
+    (0, 1)
+    """
+    pairs: list[tuple[Hashable, Hashable]] = []
+    values: list[float] = []
+    for loss in privacy_losses(subject, neighbors):
+        pairs.append(loss.pair)
+        values.append(measure(loss))
+    at = int(np.argmin(values) if least else np.argmax(values))
+    return Worst(values[at], pairs[at])
+
+
+def worst_bracket(subject: Any, measure: Callable[[PrivacyLoss], Bracket], neighbors: Any = None) -> Worst:
+    """Return the largest upper bound over the ordered pairs, its pair, and the largest lower bound.
+
+    Examples
+    --------
+    >>> found = worst_bracket([[0.5, 0.5], [0.25, 0.75]], lambda loss: Bracket(0.0, loss.mean()))
+    >>> found.pair, found.lower
+    ((0, 1), 0.0)
+    """
+    found = [(measure(loss), loss.pair) for loss in privacy_losses(subject, neighbors)]
+    best, pair = max(found, key=lambda one: one[0].upper)
+    return Worst(best.upper, pair, max(bracket.lower for bracket, _ in found))
+
+
+def worst_delta(subject: Any, epsilon: Any, neighbors: Any = None) -> Worst:
+    """Return the largest delta(epsilon) over the ordered pairs, for a number or an array of epsilons.
+
+    A channel is read once for each epsilon: all pairs are compared in plain sums, the largest computed in full.
+    """
+    e = numbers(epsilon, "epsilon")
+    subject = as_subject(subject)
+    find = _worst_rows(subject, neighbors) if isinstance(subject, Channel) else _worst_of(subject, neighbors)
+    found = [find(float(v)) for v in e.ravel()]
+    values = like(np.array([f.value for f in found]).reshape(e.shape), e)
+    return Worst(values, found[0].pair if e.ndim == 0 else [f.pair for f in found])
+
+
+def _worst_of(subject: Any, neighbors: Any) -> Callable[[float], Worst]:
+    losses = privacy_losses(subject, neighbors)
+
+    def find(epsilon: float) -> Worst:
+        return max((Worst(loss.delta(epsilon), loss.pair) for loss in losses), key=float)
+
+    return find
+
+
+def _worst_rows(channel: Channel, neighbors: Any) -> Callable[[float], Worst]:
+    matrix = channel.matrix.toarray() if channel.sparse else channel.matrix
+    floats = channel.floats.toarray() if channel.sparse else channel.floats
+    pairs = ordered_pairs(channel.secrets, neighbors)
+    starts = np.flatnonzero(np.diff(pairs[:, 0], prepend=-1))
+    groups = [(int(block[0, 0]), block[:, 1]) for block in np.split(pairs, starts[1:])]
+
+    def full(i: int, j: int, epsilon: float) -> Worst:
+        pair = channel.secrets[i], channel.secrets[j]
+        return Worst(AtomicLoss.of_rows(matrix[i], matrix[j], pair).delta(epsilon), pair)
+
+    def find(epsilon: float) -> Worst:
+        scaled = np.exp(min(epsilon, 700.0)) * floats
+        excess = np.concatenate([_excess(floats[i], scaled, others) for i, others in groups])
+        largest = float(excess.max())
+        near = np.flatnonzero(excess >= largest * (1 - _CLOSE) - _ROUNDING)
+        return max((full(int(i), int(j), epsilon) for i, j in pairs[near]), key=float)
+
+    return find
+
+
+def _excess(row: np.ndarray, scaled: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return sum_y (row_y - scaled_jy)_+ for each j of `others`."""
+    every = len(others) >= len(scaled) - 1
+    gap = row - (scaled if every else scaled[others])
+    total = np.maximum(gap, 0.0, out=gap).sum(axis=1)
+    return total[others] if every else total
+
+
+def nats_of(value: float, argument: str, unit: Unit) -> float:
+    """Return a number that is given in a unit in nats; raise DivulgeError where it is none."""
+    return float(numbers(value, argument)) * nats_per(unit)
+
+
+def in_unit(unit: Unit, found: Worst) -> Worst:
+    """Return a worst value in nats in a unit."""
+    return Worst(found.value / nats_per(unit), found.pair, found.lower / nats_per(unit))

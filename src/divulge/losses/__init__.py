@@ -1,1 +1,0 @@
-"""What tells two secrets apart: the privacy loss, and the variants of differential privacy built on it."""

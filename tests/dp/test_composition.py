@@ -1,0 +1,565 @@
+"""Composition of privacy losses against exact rationals, closed forms, mpmath and dp-accounting."""
+
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import random_channel
+
+import divulge as dv
+from divulge.dp import grid
+from divulge.dp.atoms import AtomicLoss
+from divulge.dp.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
+from divulge.dp.engines import GridEngine, engine
+from divulge.dp.loss import Bracket, PrivacyLoss
+
+EVENTS: list[Any] = [
+    dv.dp.GaussianMechanism(5.0),
+    dv.dp.LaplaceMechanism(4.0),
+    dv.dp.DiscreteGaussianMechanism(4.0),
+    dv.dp.DiscreteLaplaceMechanism(3.0, 2),
+    dv.dp.RandomizedResponse(0.3),
+    dv.dp.RandomizedResponse(0.3, categories=5),
+    dv.dp.ExponentialMechanism(0.4),
+    dv.dp.AdpRelease(0.2, 1e-8),
+    dv.dp.ZcdpRelease(0.02),
+    dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.05),
+    dv.dp.PoissonSampled(dv.dp.RandomizedResponse(1.0), 0.1),
+    dv.dp.FixedSizeSampled(dv.dp.GaussianMechanism(1.0), 5, 100),
+    [["3/5", "2/5"], ["1/5", "4/5"], ["1/2", "1/2"]],
+]
+
+
+def exact_delta(rows: list[tuple[list[Fraction], list[Fraction]]], epsilon: float) -> float:
+    """Return sup_S P(S) - e^epsilon Q(S) of product distributions by enumerating all outcomes, to 40 digits."""
+    with mpmath.workdps(40):
+        total = mpmath.mpf(0)
+        for outcome in itertools.product(*(range(len(p)) for p, _ in rows)):
+            p = math.prod((row[0][y] for row, y in zip(rows, outcome, strict=True)), start=Fraction(1))
+            q = math.prod((row[1][y] for row, y in zip(rows, outcome, strict=True)), start=Fraction(1))
+            gain = mpmath.mpf(p.numerator) / p.denominator - mpmath.exp(epsilon) * q.numerator / q.denominator
+            total += max(gain, 0)
+        return float(total)
+
+
+def gaussian_delta(mu: float, epsilon: float) -> mpmath.mpf:
+    with mpmath.workdps(60):
+        mu, epsilon = mpmath.mpf(mu), mpmath.mpf(epsilon)
+        upper = mpmath.ncdf(mu / 2 - epsilon / mu)
+        return upper - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
+
+
+def binomial_delta(epsilon: float, draws: int, at: float) -> mpmath.mpf:
+    """Return delta of randomized response composed, by the binomial sum in 60 digits."""
+    with mpmath.workdps(60):
+        e = mpmath.mpf(epsilon)
+        p = 1 / (1 + mpmath.exp(-e))
+        total = mpmath.mpf(0)
+        for k in range(draws + 1):
+            loss = e * (2 * k - draws)
+            if loss > at:
+                total += mpmath.binomial(draws, k) * p**k * (1 - p) ** (draws - k) * (1 - mpmath.exp(at - loss))
+        return total
+
+
+class OnGrid(dv.results.Composition):
+    """A composition whose only way is the grid."""
+
+    def _engine(self, index: int, tolerance: float) -> GridEngine:
+        return self._engines.setdefault((index, tolerance), GridEngine(self.directions[index].parts, tolerance))
+
+
+def on_grid(*parts: tuple[Any, int], tolerance: float = 1e-6) -> OnGrid:
+    composed = dv.compose(*parts, tolerance=tolerance)
+    as_given = tuple(replace(turn, parts=parts) for turn in composed.directions) if len(parts) == 1 else None
+    if as_given is None or not isinstance(parts[0][0], PrivacyLoss):
+        as_given = composed.directions
+    return OnGrid(composed.releases, as_given, tolerance)
+
+
+def holds(bracket: Bracket, truth: Any, width: float = math.inf) -> bool:
+    """Say whether the bracket encloses the truth (a float or mpf) and is no wider than `width`."""
+    return bracket.lower <= truth <= bracket.upper and bracket.upper - bracket.lower <= width
+
+
+def test_thousand_gaussians() -> None:
+    found = dv.compose((dv.dp.GaussianMechanism(10.0), 1000)).epsilon(1e-6)
+    assert holds(found, 19.4236564740308, 1e-11)
+    assert found.upper == pytest.approx(19.4236565, abs=5e-8)
+    assert gaussian_delta(math.sqrt(10), found.upper) <= 1e-6 < gaussian_delta(math.sqrt(10), found.lower)
+
+
+def test_thousand_gaussians_on_the_grid() -> None:
+    assert holds(on_grid((GaussianLoss(0.1), 1000)).epsilon(1e-6), 19.4236564740308, 1e-6)
+
+
+def test_thousand_randomized_responses() -> None:
+    found = dv.compose((dv.dp.RandomizedResponse(0.1), 1000)).epsilon(1e-6)
+    assert holds(found, found.lower, 1e-9)
+    assert found.upper == pytest.approx(19.3446714, abs=5e-8)
+    assert binomial_delta(0.1, 1000, found.upper) <= 1e-6 < binomial_delta(0.1, 1000, found.lower)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 19.3, 60.0, 90.0, 99.9])
+def test_grid_meets_binomial_sum_down_to_the_smallest_deltas(epsilon: float) -> None:
+    truth = binomial_delta(0.1, 1000, epsilon)
+    found = on_grid((dv.dp.RandomizedResponse(0.1), 1000)).delta(epsilon)
+    assert holds(found, truth, float(truth) * 1e-6)
+
+
+@pytest.mark.parametrize("log10", [-1, -12, -13, -50, -300])
+def test_tiny_deltas_have_no_negative_and_no_wrong_side(log10: int) -> None:
+    composed = on_grid((GaussianLoss(0.5), 10))
+    exact = dv.compose((dv.dp.GaussianMechanism(2.0), 10))
+    epsilon = exact.epsilon(10.0**log10).upper
+    truth, found = gaussian_delta(math.sqrt(2.5), epsilon), composed.delta(epsilon)
+    assert 0 <= found.lower <= truth <= found.upper <= float(truth) * (1 + 1e-3)
+    assert holds(exact.delta(epsilon), truth, float(truth) * 1e-10)
+    assert holds(composed.epsilon(10.0**log10), epsilon, 3e-6)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=repr)
+def test_counting_an_event_is_composing_it_again_and_again(event: Any) -> None:
+    n = 3
+    counted, repeated = dv.compose((event, n), tolerance=1e-4), dv.compose(*[event] * n, tolerance=1e-4)
+    chained = dv.compose(event, tolerance=1e-4).then(event).then(event)
+    for composed in (repeated, chained, dv.compose(event, tolerance=1e-4).times(n)):
+        assert composed.epsilon(1e-5) == counted.epsilon(1e-5)
+        assert composed.delta(0.7) == counted.delta(0.7)
+        assert composed.renyi(3.0) == pytest.approx(counted.renyi(3.0), rel=1e-12)
+    assert counted.epsilon(1e-5).upper > dv.compose(event, tolerance=1e-4).epsilon(1e-5).lower
+    assert counted.renyi(2.0) == pytest.approx(n * dv.compose(event).renyi(2.0), rel=1e-9)
+
+
+def test_both_orders_are_examined() -> None:
+    lopsided = AtomicLoss.of_rows(np.array([0.5, 0.5, 0.0]), np.array([0.5, 0.25, 0.25]), ("a", "b"))
+    forward, backward = dv.compose(lopsided), dv.compose(lopsided.reverse())
+    assert forward.epsilon(0.1).upper == backward.epsilon(0.1).upper == math.inf
+    assert forward.worst_pair(0.1) == ("b", "a")
+    sampled = dv.compose((dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.2), 4), tolerance=1e-3)
+    assert len(sampled.directions) == 2
+    assert sampled.delta(2.0).upper == pytest.approx(max(sampled._delta(i, 2.0, 1e-3).upper for i in (0, 1)))
+
+
+def test_symmetric_mechanisms_go_along_with_either_order() -> None:
+    sampled = dv.dp.PoissonSampled(dv.dp.RandomizedResponse(1.0), 0.3)
+    mixed = dv.compose(dv.dp.RandomizedResponse(0.5), (sampled, 2))
+    assert len(mixed.directions) == 2
+    alone = [dv.compose(dv.dp.RandomizedResponse(0.5), (loss, 2)).delta(0.4).upper for loss in sampled.losses()]
+    assert mixed.delta(0.4).upper == pytest.approx(max(alone), rel=1e-12)
+
+
+def test_pure_epsilon_survives() -> None:
+    composed = dv.compose((dv.dp.LaplaceMechanism(1.0), 10))
+    assert composed.epsilon(0.0) == Bracket(10.0, 10.0)
+    assert composed.delta(10.0) == Bracket(0.0, 0.0)
+    assert composed.pure_epsilon == 10.0
+    assert composed.epsilon(1e-200).upper <= 10.0
+    mixed = dv.compose((dv.dp.LaplaceMechanism(2.0), 4), (dv.dp.RandomizedResponse(0.25), 8))
+    assert mixed.epsilon(0.0) == Bracket(4.0, 4.0)
+    assert dv.compose(dv.dp.GaussianMechanism(1.0)).epsilon(0.0) == Bracket(math.inf, math.inf)
+
+
+@pytest.mark.parametrize(("draws", "epsilon"), [(1, 0.5), (2, 0.99), (2, 1.0), (3, 0.1), (7, 0.3)])
+def test_a_loss_on_the_grid_does_not_slip(draws: int, epsilon: float) -> None:
+    """Atoms at multiples of a step that is no binary fraction stay: delta is exact at every lattice point."""
+    composed = on_grid((dv.dp.RandomizedResponse(epsilon), draws))
+    for k in range(-draws, draws + 1, 2):
+        if k * epsilon >= 0:
+            truth = binomial_delta(epsilon, draws, k * epsilon)
+            assert holds(composed.delta(k * epsilon), truth, 1e-11)
+
+
+def test_ends_of_laplace_stay_on_the_grid() -> None:
+    for draws in (1, 2, 3, 5):
+        composed = on_grid((LaplaceLoss(1.0), draws))
+        top = 2.0**-draws
+        assert holds(composed.delta(draws - 1e-6), composed.delta(draws - 1e-6).lower, 2e-6 * top)
+        assert composed.delta(draws - 1e-6).lower >= 0.9e-6 * top
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=12, deadline=None)
+def test_channels_by_enumeration(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    channel = random_channel(rng, 2, 3, exact=True, zeros=0.2, span=0.6)
+    other = random_channel(rng, 2, 2, exact=True, span=0.6)
+    epsilon = float(rng.uniform(0, 1.5))
+    rows = [tuple(m.matrix.tolist()) for m in (channel, channel, other)]
+    truth = max(exact_delta([row[::turn] for row in rows], epsilon) for turn in (1, -1))
+    exact = dv.compose((channel, 2), other)
+    assert exact.delta(epsilon).lower <= truth * (1 + 1e-12)
+    assert exact.delta(epsilon).upper >= truth * (1 - 1e-12)
+    assert exact.delta(epsilon).upper - exact.delta(epsilon).lower <= 1e-11
+    coarse = on_grid((channel, 2), (other, 1), tolerance=1e-3).delta(epsilon)
+    assert coarse.lower - 1e-12 <= truth <= coarse.upper + 1e-12
+    assert coarse.upper - coarse.lower <= 1e-2
+
+
+def test_heterogeneous_meets_dp_accounting() -> None:
+    from dp_accounting.pld import privacy_loss_distribution as peer
+
+    grid = {"value_discretization_interval": 1e-3}
+    above = peer.from_gaussian_mechanism(5.0, **grid).self_compose(20)
+    above = above.compose(peer.from_laplace_mechanism(8.0, **grid).self_compose(30))
+    above = above.compose(peer.from_randomized_response(2 / (1 + math.exp(0.2)), 2, **grid).self_compose(10))
+    ours = dv.compose(
+        (dv.dp.GaussianMechanism(5.0), 20), (dv.dp.LaplaceMechanism(8.0), 30), (dv.dp.RandomizedResponse(0.2), 10)
+    )
+    for delta in (1e-3, 1e-6, 1e-9):
+        found = ours.epsilon(delta)
+        assert holds(found, found.upper, 1e-6)
+        assert found.lower <= above.get_epsilon_for_delta(delta) <= found.upper + 1e-2
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.3, 1.0])
+@pytest.mark.parametrize(
+    "base", [dv.dp.GaussianMechanism(0.8), dv.dp.RandomizedResponse(1.2), dv.dp.LaplaceMechanism(0.7)], ids=repr
+)
+def test_poisson_sampling_meets_its_definition(base: Any, rate: float) -> None:
+    """delta by the base pair: r delta(e') when a record goes, (1 - (1 - r) e^eps) delta(e'') when one comes."""
+    removed, added = dv.dp.PoissonSampled(base, rate).losses()
+    (loss,) = base.losses()
+    for epsilon in (-0.2, 0.0, 0.01, 0.4, 1.1):
+        inner = (math.exp(epsilon) - 1 + rate) / rate
+        truth = rate * loss.delta(math.log(inner)) if inner > 0 else 1 - math.exp(epsilon)
+        assert removed.delta(epsilon) == pytest.approx(truth, rel=1e-9, abs=1e-15)
+        share = 1 - (1 - rate) * math.exp(epsilon)
+        truth = share * loss.reverse().delta(math.log(rate * math.exp(epsilon) / share)) if share > 1e-12 else 0.0
+        assert added.delta(epsilon) == pytest.approx(truth, rel=1e-9, abs=1e-15)
+    for side in (removed, added):
+        assert side.reverse().delta(-0.3) == pytest.approx(
+            1 - math.exp(-0.3) + math.exp(-0.3) * side.delta(0.3), rel=1e-9
+        )
+        assert side.expect(lambda t: np.exp(-t)) == pytest.approx(1.0 - side.reverse().infinite, rel=1e-9)
+
+
+@pytest.mark.parametrize("sampling", [0.02, 0.2])
+def test_poisson_sampled_gaussian_meets_dp_accounting(sampling: float) -> None:
+    from dp_accounting.pld import privacy_loss_distribution as peer
+
+    above = peer.from_gaussian_mechanism(1.0, sampling_prob=sampling, value_discretization_interval=1e-3).self_compose(
+        50
+    )
+    found = dv.compose((dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), sampling), 50), tolerance=1e-5).epsilon(1e-6)
+    assert found.upper - found.lower <= 2e-5
+    assert found.lower <= above.get_epsilon_for_delta(1e-6) <= found.upper + 5e-3
+
+
+def test_fixed_size_sampling_of_a_channel_by_enumeration() -> None:
+    """One record of many differs; the others are all alike, which is the worst case: both orders, every epsilon."""
+    base = dv.dp.RandomizedResponse(1.0)
+    (loss,) = dv.dp.FixedSizeSampled(base, 3, 10).losses()
+    p, q = np.array([0.7310585786300049, 0.2689414213699951]), np.array([0.2689414213699951, 0.7310585786300049])
+    mixed = 0.7 * q + 0.3 * p
+    for epsilon in (0.0, 0.05, 0.2, 0.4):
+        truth = max(np.maximum(a - math.exp(epsilon) * b, 0).sum() for a, b in ((mixed, q), (q, mixed)))
+        assert loss.delta(epsilon) >= truth - 1e-15
+        assert loss.delta(epsilon) == pytest.approx(np.maximum(mixed - math.exp(epsilon) * q, 0).sum(), abs=1e-15)
+    assert loss.delta(-0.2) == pytest.approx(1 - math.exp(-0.2) + math.exp(-0.2) * loss.reverse().delta(0.2), abs=1e-14)
+
+
+def test_fixed_size_sampling_keeps_the_mass_of_what_names_a_record() -> None:
+    """A mechanism with outcomes that only one of the data sets shows: infinite losses, sampled."""
+
+    class Naming:
+        def losses(self) -> tuple[dv.dp.PrivacyLoss, ...]:
+            return (dv.dp.PrivacyLoss.between([0.5, 0.25, 0.25, 0.0], [0.25, 0.5, 0.0, 0.25], ("D", "D'")),)
+
+    (loss,) = dv.dp.FixedSizeSampled(Naming(), 3, 10).losses()
+    p, q = np.array([0.5, 0.25, 0.25, 0.0]), np.array([0.25, 0.5, 0.0, 0.25])
+    mixed = 0.3 * p + 0.7 * q
+    assert loss.infinite == pytest.approx(0.3 * 0.25, rel=1e-15)
+    for epsilon in (0.0, 0.1, 0.5, 2.0):
+        assert loss.delta(epsilon) == pytest.approx(np.maximum(mixed - math.exp(epsilon) * q, 0).sum(), abs=1e-15)
+
+
+def test_sampling_needs_a_rate() -> None:
+    for rate in (0.0, -1.0, 1.5, math.nan):
+        with pytest.raises(dv.DivulgeError):
+            dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), rate)
+    for sample in (0, 11):
+        with pytest.raises(dv.DivulgeError):
+            dv.dp.FixedSizeSampled(dv.dp.GaussianMechanism(1.0), sample, 10)
+
+
+def test_sampling_amplifies_and_sampling_all_changes_nothing() -> None:
+    for base in (dv.dp.GaussianMechanism(1.0), dv.dp.RandomizedResponse(1.0)):
+        whole = dv.compose(base).delta(0.5)
+        assert dv.compose(dv.dp.PoissonSampled(base, 1.0)).delta(0.5).upper == pytest.approx(whole.upper, rel=1e-5)
+        assert dv.compose(dv.dp.PoissonSampled(base, 0.5)).delta(0.5).upper < whole.lower
+
+
+def test_samples_of_sampled_losses() -> None:
+    rng = np.random.default_rng(3)
+    for event in (
+        dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.3),
+        dv.dp.FixedSizeSampled(dv.dp.GaussianMechanism(1.0), 3, 10),
+    ):
+        for loss in event.losses():
+            drawn = loss.sample(40_000, rng)
+            for t in (-0.2, 0.0, 0.2):
+                assert abs((drawn > t).mean() - loss.tail(t)) < 0.011
+
+
+def test_renyi_and_zcdp_add() -> None:
+    gaussian, laplace = dv.dp.GaussianMechanism(2.0), dv.dp.LaplaceMechanism(1.0)
+    both = dv.compose((gaussian, 3), (laplace, 2))
+    for alpha in (1.0, 1.5, 4.0, 30.0):
+        single = (3 * alpha / 8, 2 * laplace.losses()[0].renyi(alpha))
+        assert both.renyi(alpha) == pytest.approx(sum(single), rel=1e-12)
+    assert dv.compose((gaussian, 8)).zcdp == pytest.approx(1.0, rel=1e-12)
+    response = dv.compose((dv.dp.RandomizedResponse(0.5), 4))
+    orders = np.geomspace(1.0, 1e3, 4000)
+    best = max(response.renyi(float(a)) / a for a in orders)
+    assert best <= response.zcdp <= best * (1 + 1e-5)
+    best = max(both.renyi(float(a)) / a for a in orders)
+    assert best <= both.zcdp <= best * (1 + 1e-5)
+    assert dv.compose(gaussian, dv.dp.ZcdpRelease(0.5)).zcdp == pytest.approx(0.625, rel=1e-12)
+
+
+def test_a_zcdp_promise_is_bounded_by_gaussian_and_renyi() -> None:
+    found = dv.compose(dv.dp.ZcdpRelease(0.1)).epsilon(1e-5)
+    gaussian = dv.compose(dv.dp.GaussianMechanism(1 / math.sqrt(0.2))).epsilon(1e-5)
+    assert found.lower == pytest.approx(gaussian.lower, abs=1e-9)
+    assert gaussian.upper < found.upper < 0.1 + 2 * math.sqrt(0.1 * math.log(1e5))
+
+
+def test_adp_promises_compose_optimally() -> None:
+    """Kairouz, Oh and Viswanath: delta(e) = 1 - (1 - d)^k + (1 - d)^k times that of randomized response."""
+    epsilon, delta, k = 0.2, 1e-7, 20
+    found = dv.compose((dv.dp.AdpRelease(epsilon, delta), k)).delta(1.0)
+    kept = (1 - mpmath.mpf(delta)) ** k
+    assert holds(found, 1 - kept + kept * binomial_delta(epsilon, k, 1.0), 1e-11)
+    assert dv.compose((dv.dp.AdpRelease(epsilon, delta), k)).epsilon(1e-8) == Bracket(math.inf, math.inf)
+
+
+def test_groups() -> None:
+    assert dv.compose((dv.dp.LaplaceMechanism(2.0), 3)).group(4).pure_epsilon == 6.0
+    assert dv.compose(dv.dp.GaussianMechanism(4.0)).group(4).epsilon(1e-5) == dv.compose(
+        dv.dp.GaussianMechanism(1.0)
+    ).epsilon(1e-5)
+    assert dv.compose(dv.dp.RandomizedResponse(0.5)).group(2).pure_epsilon == 1.0
+    assert dv.compose(dv.dp.ZcdpRelease(0.1)).group(3).zcdp == pytest.approx(0.9)
+    grown = dv.compose(dv.dp.AdpRelease(1.0, 1e-6)).group(2)
+    assert grown.infinite == pytest.approx(1e-6 * (1 + math.e), rel=1e-12)
+    with pytest.raises(dv.DivulgeError):
+        dv.compose(dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.1)).group(2)
+    with pytest.raises(dv.DivulgeError):
+        dv.compose(dv.dp.LaplaceMechanism(1.0)).group(0)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, math.nan, True, "2"])
+def test_refuses_counts(count: Any) -> None:
+    with pytest.raises(dv.DivulgeError):
+        dv.compose((dv.dp.LaplaceMechanism(1.0), count))
+
+
+def test_refuses_what_is_no_number_or_no_distribution() -> None:
+    composed = dv.compose(dv.dp.LaplaceMechanism(1.0))
+    for bad in (math.nan, -0.1, 1.1):
+        with pytest.raises(dv.DivulgeError):
+            composed.epsilon(bad)
+    for bad in (math.nan, -1.0):
+        with pytest.raises(dv.DivulgeError):
+            composed.delta(bad)
+    with pytest.raises(dv.DivulgeError):
+        dv.compose()
+    with pytest.raises(dv.DivulgeError):
+        dv.compose(([[0.5, 0.6], [0.5, 0.5]], 2))
+    with pytest.raises(dv.DivulgeError):
+        dv.compose([[math.nan, 0.6], [0.5, 0.5]])
+    with pytest.raises(dv.DivulgeError):
+        dv.compose([[0.5, 0.5], [0.4, 0.6]], [[0.5, 0.5], [0.4, 0.6], [0.1, 0.9]])
+    with pytest.raises(dv.DivulgeError):
+        dv.compose(dv.dp.LaplaceMechanism(1.0), tolerance=math.nan)
+
+
+def test_bits() -> None:
+    composed = dv.compose((dv.dp.LaplaceMechanism(1.0), 4))
+    assert composed.epsilon(0.01, unit="bits").upper == pytest.approx(composed.epsilon(0.01).upper / math.log(2))
+    assert composed.delta(2.0 / math.log(2), unit="bits").upper == pytest.approx(composed.delta(2.0).upper, rel=1e-9)
+
+
+@given(st.floats(0.05, 3.0), st.floats(-14, -0.5), st.integers(1, 40))
+@settings(max_examples=10, deadline=None)
+def test_twins(mu: float, log_delta: float, count: int) -> None:
+    composed = dv.compose((dv.dp.LaplaceMechanism(1 / mu), count), dv.dp.GaussianMechanism(2.0), tolerance=1e-4)
+    delta = 10.0**log_delta
+    found = composed.epsilon(delta)
+    assert composed.delta(found.upper).lower <= delta * (1 + 1e-9)
+    assert found.lower == 0.0 or composed.delta(found.lower).upper >= delta * (1 - 1e-9)
+
+
+def test_more_releases_and_smaller_deltas_cost_more() -> None:
+    base = dv.compose((dv.dp.LaplaceMechanism(3.0), 5), tolerance=1e-5)
+    assert base.epsilon(1e-6).upper < base.then(dv.dp.GaussianMechanism(9.0)).epsilon(1e-6).lower
+    deltas = [base.delta(e).upper for e in np.linspace(0, 1.6, 9)]
+    assert deltas == sorted(deltas, reverse=True)
+
+
+def test_equal_losses_are_one_part() -> None:
+    parts = dv.compose(
+        *[dv.dp.RandomizedResponse(0.1)] * 3, (dv.dp.GaussianMechanism(3.0), 2), dv.dp.GaussianMechanism(4.0)
+    )
+    assert len(parts.directions[0].parts) == 2
+    assert isinstance(engine(parts.directions[0].parts[:1], 1e-6).near_epsilon(0.1), tuple)
+
+
+def test_plot() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    ax = dv.compose((dv.dp.LaplaceMechanism(1.0), 3)).plot()
+    assert ax.get_xlabel() == "epsilon [nats]"
+    matplotlib.pyplot.close("all")
+
+
+def test_exchange_with_dp_accounting() -> None:
+    from dp_accounting.pld import privacy_loss_distribution as peer
+
+    mechanism = dv.dp.LaplaceMechanism(2.0)
+    made = dv.dp.to_dp_accounting(mechanism, step=1e-3)
+    theirs = peer.from_laplace_mechanism(2.0, value_discretization_interval=1e-3)
+    (loss,) = mechanism.losses()
+    removed, added = dv.dp.from_dp_accounting(theirs)
+    for epsilon in (0.0, 0.1, 0.3, 0.45):
+        truth = loss.delta(epsilon)
+        assert truth * (1 - 1e-12) <= made.get_delta_for_epsilon(epsilon) <= truth + 1e-6
+        for read in (removed, added):
+            assert read.delta(epsilon) == pytest.approx(theirs.get_delta_for_epsilon(epsilon), rel=1e-9)
+    composed = dv.compose((removed, 10), tolerance=1e-4)
+    truth = theirs.self_compose(10).get_epsilon_for_delta(1e-4)
+    assert composed.epsilon(1e-4).upper == pytest.approx(truth, abs=1e-4)
+    back = dv.dp.from_dp_accounting(made.self_compose(3))[0]
+    assert back.epsilon(1e-5) == pytest.approx(dv.compose((mechanism, 3)).epsilon(1e-5).upper, abs=1e-3)
+
+
+def test_exchange_keeps_both_orders_and_refuses_no_distribution() -> None:
+    sampled = dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.1)
+    made = dv.dp.to_dp_accounting(sampled, step=1e-3)
+    for epsilon in (0.01, 0.3, 1.0):
+        worst = max(loss.delta(epsilon) for loss in sampled.losses())
+        assert worst * (1 - 1e-12) <= made.get_delta_for_epsilon(epsilon) <= worst + 1e-6
+    broken = dv.dp.to_dp_accounting(dv.dp.LaplaceMechanism(1.0), step=0.1)
+    broken._pmf_remove._probs[0] = math.nan
+    for bad in (broken, 1, None):
+        with pytest.raises(dv.DivulgeError):
+            dv.dp.from_dp_accounting(bad)
+    for step in (0.0, -1.0, math.nan):
+        with pytest.raises(dv.DivulgeError):
+            dv.dp.to_dp_accounting(dv.dp.LaplaceMechanism(1.0), step=step)
+
+
+def _gaussian_masses(mu: float, edges: np.ndarray) -> tuple[Any, Any]:
+    def between(a: Any, b: Any) -> Any:
+        return mpmath.ncdf(-a) - mpmath.ncdf(-b) if a > 0 else mpmath.ncdf(b) - mpmath.ncdf(a)
+
+    z = [mpmath.mpf(float(t)) / mu for t in edges]
+    return tuple(
+        [between(a + s * mpmath.mpf(mu) / 2, b + s * mpmath.mpf(mu) / 2) for a, b in itertools.pairwise(z)]
+        for s in (-1, 1)
+    )
+
+
+def _laplace_masses(top: float, edges: np.ndarray) -> tuple[Any, Any]:
+    def tail(t: Any) -> Any:
+        return 1 if t < -top else 1 - mpmath.exp((t - top) / 2) / 2 if t < top else 0
+
+    def tail_under_q(t: Any) -> Any:
+        return 1 if t < -top else mpmath.exp(-(top + t) / 2) / 2 if t < top else 0
+
+    t = [mpmath.mpf(float(v)) for v in edges]
+    return tuple([f(a) - f(b) for a, b in itertools.pairwise(t)] for f in (tail, tail_under_q))
+
+
+def _exponential_masses(top: float, edges: np.ndarray) -> tuple[Any, Any]:
+    t = [min(max(mpmath.mpf(float(v)), -top), top) for v in edges]
+    scale = 1 - mpmath.exp(-top)
+    p = [(mpmath.exp((b - top) / 2) - mpmath.exp((a - top) / 2)) / scale for a, b in itertools.pairwise(t)]
+    q = [(mpmath.exp(-(a + top) / 2) - mpmath.exp(-(b + top) / 2)) / scale for a, b in itertools.pairwise(t)]
+    return p, q
+
+
+@pytest.mark.parametrize(
+    ("loss", "masses", "reach"),
+    [
+        *((GaussianLoss(mu), lambda e, mu=mu: _gaussian_masses(mu, e), 37 * mu) for mu in (0.01, 0.3, 1.0, 4.0)),
+        *((LaplaceLoss(e), lambda t, e=e: _laplace_masses(e, t), 1.1 * e) for e in (0.01, 1.0, 9.0)),
+        *((ExponentialLoss(e), lambda t, e=e: _exponential_masses(e, t), 1.1 * e) for e in (0.01, 1.0, 9.0)),
+    ],
+)
+@pytest.mark.parametrize("by", [grid.by_tails, grid.cells])
+def test_cells_hold_their_masses(loss: Any, masses: Any, reach: float, by: Any) -> None:
+    edges = np.linspace(-reach, reach, 175)  # no edge on an atom
+    found = by(loss, edges)
+    with mpmath.workdps(60):
+        for mass, error, exact in zip(
+            (found.p, found.q), (found.p_error, found.q_error), masses(grid.nudged(edges)), strict=True
+        ):
+            assert all(abs(m - x) <= e for m, e, x in zip(mass.tolist(), error.tolist(), exact, strict=True))
+
+
+@pytest.mark.parametrize("mechanism", [dv.dp.GaussianMechanism(1.0), dv.dp.LaplaceMechanism(1e6)], ids=repr)
+def test_astronomic_counts_keep_their_sides(mechanism: Any) -> None:
+    """Beyond what is searched the lower bound stops growing; it does not jump over the truth."""
+    found = dv.compose((mechanism, 10**15)).epsilon(1e-6)
+    (loss,) = mechanism.losses()
+    about = 10**15 * loss.mean()
+    assert found.lower <= about * 1.3
+    assert found.upper >= about
+    with pytest.raises(dv.DivulgeError, match="count"):
+        dv.compose((mechanism, 10**16))
+
+
+@pytest.mark.parametrize("bad", [math.inf, math.nan, 1e15, 0, 1.5])
+def test_discrete_mechanisms_refuse_sensitivities(bad: float) -> None:
+    for kind in (dv.dp.DiscreteLaplaceMechanism, dv.dp.DiscreteGaussianMechanism):
+        with pytest.raises(dv.DivulgeError, match="sensitivity"):
+            kind(2.0, bad)
+    with pytest.raises(dv.DivulgeError, match="categories"):
+        dv.dp.RandomizedResponse(1.0, bad if bad != 1e15 else 1)
+
+
+def test_a_delta_that_is_the_mass_of_infinite_losses_is_decided() -> None:
+    mixed = dv.compose(dv.dp.LaplaceMechanism(1.0), dv.dp.AdpRelease(0.5, 1e-9))
+    assert mixed.epsilon(1e-9) == Bracket(1.5, 1.5)
+    assert mixed.epsilon(0.99e-9) == Bracket(math.inf, math.inf)
+    assert mixed.delta(1.5) == Bracket(1e-9, 1e-9)
+
+
+@pytest.mark.parametrize("base", [dv.dp.GaussianMechanism(1.0), dv.dp.RandomizedResponse(1.0)], ids=repr)
+def test_fixed_size_sampling_is_bracketed_by_a_pair_there_is_and_one_that_dominates(base: Any) -> None:
+    mechanism, count = dv.dp.FixedSizeSampled(base, 10, 100), 20
+    found = dv.compose((mechanism, count), tolerance=1e-4).epsilon(1e-6)
+    (loss,) = mechanism.losses()
+    removed = dv.dp.PoissonSampled(base, 0.1).losses()[0]
+    pair = dv.compose((removed, count), tolerance=1e-4)._epsilon(0, 1e-6, 1e-4)
+    assert found.lower <= pair.upper
+    assert pair.lower <= found.upper
+    assert found.upper <= 1.2 * found.lower
+    assert found.upper > pair.upper
+    once = dv.compose(mechanism, tolerance=1e-6)
+    assert holds(once.delta(0.2), loss.delta(0.2), 1e-5)
+
+
+@pytest.mark.parametrize(("sigma", "rate"), [(1.0, 0.01), (0.5, 0.001), (4.0, 0.5)])
+@pytest.mark.parametrize("alpha", [2, 8, 32, 256])
+def test_renyi_of_sampled_gaussians_by_the_binomial_sum(sigma: float, rate: float, alpha: int) -> None:
+    """E_Q (1 - r + r e^L)^alpha = sum_k C(alpha, k) (1 - r)^(alpha - k) r^k e^(k (k - 1) / (2 sigma^2))."""
+    r = mpmath.mpf(rate)
+    moment = sum(
+        mpmath.binomial(alpha, k)
+        * (1 - r) ** (alpha - k)
+        * r**k
+        * mpmath.exp(k * (k - 1) / (2 * mpmath.mpf(sigma) ** 2))
+        for k in range(alpha + 1)
+    )
+    found = dv.compose(dv.dp.PoissonSampled(dv.dp.GaussianMechanism(sigma), rate)).renyi(alpha)
+    assert found == pytest.approx(float(mpmath.log(moment) / (alpha - 1)), rel=1e-9)
