@@ -361,7 +361,7 @@ class Cost(Adversary):
 
     Examples
     --------
-    >>> from divulge import uncertainty
+    >>> from divulge.adversaries import uncertainty
     >>> uncertainty(["1/4", "3/4"], Cost([[0, 1], [1, 0]]))
     Fraction(1, 4)
     """
@@ -388,7 +388,7 @@ class Cost(Adversary):
 
         Examples
         --------
-        >>> from divulge import uncertainty
+        >>> from divulge.adversaries import uncertainty
         >>> uncertainty(["1/2", "1/3", "1/6"], Cost.guesswork(3))
         Fraction(5, 3)
         """
@@ -403,7 +403,7 @@ class Cost(Adversary):
 
         Examples
         --------
-        >>> from divulge import uncertainty
+        >>> from divulge.adversaries import uncertainty
         >>> uncertainty(["1/2", "1/2"], Cost.power([0, 1], 2))
         Fraction(1, 4)
         """
@@ -430,7 +430,7 @@ class Cost(Adversary):
 
         Examples
         --------
-        >>> from divulge import uncertainty
+        >>> from divulge.adversaries import uncertainty
         >>> uncertainty([0.5, 0.5], Cost.alpha_loss(2, 1))  # log 2
         0.6931471805599453
         """

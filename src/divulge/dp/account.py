@@ -84,7 +84,7 @@ def summary(
 
     Examples
     --------
-    >>> from divulge import LaplaceMechanism
+    >>> from divulge.dp import LaplaceMechanism
     >>> summary(compose((LaplaceMechanism(1.0), 10)), 0.0, None, [])["epsilon"]
     {'lower': 10.0, 'upper': 10.0}
     """

@@ -53,7 +53,8 @@ class Composition:
 
     Examples
     --------
-    >>> from divulge import LaplaceMechanism, compose
+    >>> from divulge import compose
+    >>> from divulge.dp import LaplaceMechanism
     >>> found = compose((LaplaceMechanism(scale=2.0), 10))
     >>> found.pure_epsilon, found.epsilon(0.0)  # ten times 1/2
     (5.0, Bracket(lower=5.0, upper=5.0))
@@ -102,7 +103,8 @@ class Composition:
 
         Examples
         --------
-        >>> from divulge import GaussianMechanism, compose
+        >>> from divulge import compose
+        >>> from divulge.dp import GaussianMechanism
         >>> found = compose((GaussianMechanism(10.0), 100)).delta(1.0)  # one Gaussian mechanism with mu = 1
         >>> found.lower <= 0.12693673750664397 <= found.upper
         True
@@ -127,7 +129,8 @@ class Composition:
 
         Examples
         --------
-        >>> from divulge import LaplaceMechanism, compose
+        >>> from divulge import compose
+        >>> from divulge.dp import LaplaceMechanism
         >>> compose((LaplaceMechanism(1.0), 10)).epsilon(0.0)
         Bracket(lower=10.0, upper=10.0)
         """
@@ -219,7 +222,8 @@ class Composition:
 
         Examples
         --------
-        >>> from divulge import GaussianMechanism, compose
+        >>> from divulge import compose
+        >>> from divulge.dp import GaussianMechanism
         >>> compose((GaussianMechanism(2.0), 100)).renyi(2.0)  # k alpha / (2 sigma^2)
         25.0
         """
@@ -311,7 +315,8 @@ class Composition:
 
         Examples
         --------
-        >>> from divulge import LaplaceMechanism, compose
+        >>> from divulge import compose
+        >>> from divulge.dp import LaplaceMechanism
         >>> compose(LaplaceMechanism(1.0)).group(3).pure_epsilon
         3.0
         """
@@ -373,7 +378,7 @@ def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:
 
     Examples
     --------
-    >>> from divulge import GaussianMechanism, RandomizedResponse
+    >>> from divulge.dp import GaussianMechanism, RandomizedResponse
     >>> compose((GaussianMechanism(10.0), 1000)).epsilon(1e-6).upper.__round__(7)
     19.4236565
     >>> compose((RandomizedResponse(0.1), 1000)).epsilon(1e-6).upper.__round__(7)

@@ -65,7 +65,7 @@ def mean_concentrated(subject: Any, neighbors: Any = None, unit: Unit = "nats") 
 
     Examples
     --------
-    >>> from divulge import GaussianMechanism
+    >>> from divulge.dp import GaussianMechanism
     >>> found = mean_concentrated(GaussianMechanism(sigma=2.0))
     >>> found.mu, found.tau
     (0.125, 0.5)
@@ -107,7 +107,7 @@ def zcdp_rho(
 
     Examples
     --------
-    >>> from divulge import GaussianMechanism, RandomizedResponse
+    >>> from divulge.dp import GaussianMechanism, RandomizedResponse
     >>> zcdp_rho(GaussianMechanism(sigma=2.0)).value
     0.125
     >>> round(zcdp_rho(RandomizedResponse(epsilon=1.0)).value, 9)  # tanh(1/2)
@@ -145,7 +145,7 @@ def zcdp_xi(subject: Any, rho: float, neighbors: Any = None, *, up_to: float = m
 
     Examples
     --------
-    >>> from divulge import LaplaceMechanism
+    >>> from divulge.dp import LaplaceMechanism
     >>> zcdp_xi(LaplaceMechanism(scale=1.0), rho=0.0).value  # pure DP
     1.0
     """
@@ -187,7 +187,7 @@ def approximate_zcdp_rho(
 
     Examples
     --------
-    >>> from divulge import RandomizedResponse
+    >>> from divulge.dp import RandomizedResponse
     >>> approximate_zcdp_rho(RandomizedResponse(epsilon=1.0), 0.5).value
     0.0
     """
@@ -237,7 +237,7 @@ def truncated_cdp(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> C
 
     Examples
     --------
-    >>> from divulge import RandomizedResponse
+    >>> from divulge.dp import RandomizedResponse
     >>> truncated_cdp(RandomizedResponse(epsilon=1.0)).xi
     1.0
     """

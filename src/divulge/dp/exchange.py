@@ -42,7 +42,7 @@ def from_dp_accounting(distribution: Any) -> tuple[PrivacyLoss, PrivacyLoss]:
 
     Examples
     --------
-    >>> from divulge import LaplaceMechanism
+    >>> from divulge.dp import LaplaceMechanism
     >>> removed, added = from_dp_accounting(to_dp_accounting(LaplaceMechanism(1.0), step=1e-3))
     >>> round(removed.delta(0.5), 4)  # 1 - e^(-1/4)
     0.2212
@@ -98,7 +98,7 @@ def to_dp_accounting(subject: Any, step: float = 1e-4) -> Any:
 
     Examples
     --------
-    >>> from divulge import LaplaceMechanism
+    >>> from divulge.dp import LaplaceMechanism
     >>> to_dp_accounting(LaplaceMechanism(1.0)).get_delta_for_epsilon(0.5).item().__round__(4)
     0.2212
     """

@@ -36,7 +36,7 @@ class Mechanism(Protocol):
 
         Examples
         --------
-        >>> from divulge import LaplaceMechanism
+        >>> from divulge.dp import LaplaceMechanism
         >>> [loss.highest for loss in LaplaceMechanism(scale=2.0).losses()]
         [0.5]
         """

@@ -130,7 +130,7 @@ def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
 
     Examples
     --------
-    >>> from divulge import GaussianMechanism
+    >>> from divulge.dp import GaussianMechanism
     >>> gaussian_dp(GaussianMechanism(sigma=2.0)).value
     0.5
     """

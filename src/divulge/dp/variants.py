@@ -82,7 +82,7 @@ def epsilon_from_delta(subject: Any, delta: float, neighbors: Any = None, unit: 
 
     Examples
     --------
-    >>> from divulge import LaplaceMechanism
+    >>> from divulge.dp import LaplaceMechanism
     >>> epsilon_from_delta(LaplaceMechanism(scale=2.0), 0.0).value
     0.5
     """
@@ -249,7 +249,7 @@ def renyi_dp(subject: Any, alpha: float, neighbors: Any = None, unit: Unit = "na
 
     Examples
     --------
-    >>> from divulge import GaussianMechanism
+    >>> from divulge.dp import GaussianMechanism
     >>> renyi_dp(GaussianMechanism(sigma=2.0), 8.0).value  # alpha / (2 sigma^2)
     1.0
     """
@@ -284,7 +284,7 @@ def renyi_order(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit 
 
     Examples
     --------
-    >>> from divulge import GaussianMechanism
+    >>> from divulge.dp import GaussianMechanism
     >>> renyi_order(GaussianMechanism(sigma=2.0), 1.0).value
     8.0
     """

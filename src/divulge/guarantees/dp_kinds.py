@@ -32,7 +32,8 @@ class LossGuarantee(Guarantee):
 
         Examples
         --------
-        >>> from divulge import ADP, LaplaceMechanism
+        >>> from divulge import ADP
+        >>> from divulge.dp import LaplaceMechanism
         >>> [loss.highest for loss in ADP.subject(LaplaceMechanism(2.0))]
         [0.5]
         """

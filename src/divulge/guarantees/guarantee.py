@@ -114,7 +114,7 @@ class Guarantee(ABC):
 
         Examples
         --------
-        >>> from divulge import TailPML
+        >>> from divulge.guarantees import TailPML
         >>> TailPML.parameters(), TailPML.bounded()  # the threshold epsilon is chosen
         (('epsilon', 'delta'), ('delta',))
         """
@@ -211,7 +211,7 @@ class Guarantee(ABC):
 
         Examples
         --------
-        >>> from divulge import BayesCapacity
+        >>> from divulge.guarantees import BayesCapacity
         >>> BayesCapacity.of([["3/4", "1/4"], ["1/4", "3/4"]])
         BayesCapacity('1.5')
         """
@@ -344,7 +344,7 @@ class Verdict:
 
     Examples
     --------
-    >>> from divulge import BayesCapacity
+    >>> from divulge.guarantees import BayesCapacity
     >>> verdict = BayesCapacity("4/3").holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
     >>> verdict.holds, verdict.measured, verdict.margin
     (False, Fraction(3, 2), 0.0)

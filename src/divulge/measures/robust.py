@@ -121,7 +121,7 @@ class PriorSet(Record, ABC):
 
         Examples
         --------
-        >>> from divulge import L1Ball
+        >>> from divulge.measures import L1Ball
         >>> coin = [["3/4", "1/4"], ["1/4", "3/4"]]
         >>> L1Ball(["1/2", "1/2"], "1/4").pml(coin).max()  # log (3/4) / (7/16), at the prior (3/8, 5/8)
         0.538996500732687
@@ -133,7 +133,7 @@ class PriorSet(Record, ABC):
 
         Examples
         --------
-        >>> from divulge import L1Ball
+        >>> from divulge.measures import L1Ball
         >>> coin = [["3/4", "1/4"], ["1/4", "3/4"]]
         >>> L1Ball(["1/2", "1/2"], "1/4").pmc(coin).max()  # log (9/16) / (1/4), at the prior (5/8, 3/8)
         0.8109302162163288
@@ -145,7 +145,7 @@ class PriorSet(Record, ABC):
 
         Examples
         --------
-        >>> from divulge import L1Ball
+        >>> from divulge.measures import L1Ball
         >>> L1Ball(["1/2", "1/2"], "1/4").lift([["3/4", "1/4"], ["1/4", "3/4"]])  # (3/4) / (7/16)
         Fraction(12, 7)
         """
@@ -157,7 +157,7 @@ class PriorSet(Record, ABC):
 
         Examples
         --------
-        >>> from divulge import L1Ball
+        >>> from divulge.measures import L1Ball
         >>> found = L1Ball(["1/2", "1/2"], "1/4").alip([["3/4", "1/4"], ["1/4", "3/4"]])
         >>> round(found.lower, 6), round(found.upper, 6)  # log 9/4, log 12/7
         (0.81093, 0.538997)
@@ -169,7 +169,7 @@ class PriorSet(Record, ABC):
 
         Examples
         --------
-        >>> from divulge import L1Ball
+        >>> from divulge.measures import L1Ball
         >>> round(L1Ball(["1/2", "1/2"], "1/4").lip([["3/4", "1/4"], ["1/4", "3/4"]]), 6)  # log 9/4
         0.81093
         """
