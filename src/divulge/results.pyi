@@ -6,6 +6,9 @@ from .adversaries.refinements import Refinement as Refinement
 from .adversaries.worst import PriorSequence as PriorSequence
 from .auditing.audit import Audit as Audit
 from .auditing.blackbox import Guessability as Guessability
+from .auditing.exposure import Exposure as Exposure
+from .auditing.exposure import Shift as Shift
+from .auditing.exposure import Told as Told
 from .designing.design import Design as Design
 from .designing.frontier import Frontier as Frontier
 from .designing.frontier import LeastEpsilon as LeastEpsilon
