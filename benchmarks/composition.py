@@ -25,8 +25,8 @@ import math
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 import divulge as dv
-from divulge.dp.composition import Composition
-from divulge.dp.engines import GridEngine
+from divulge.dp.accounting.composition import Composition
+from divulge.dp.accounting.engines import GridEngine
 
 DELTA = 1e-6
 logging.disable(logging.WARNING)

@@ -22,7 +22,7 @@ from .designing.asking import design as design
 from .designing.frontier import frontier as frontier
 from .designing.frontier import least_epsilon as least_epsilon
 from .designing.scores import Score as Score
-from .dp.composition import compose as compose
+from .dp.accounting.composition import compose as compose
 from .errors import DivulgeError as DivulgeError
 from .errors import InputFileError as InputFileError
 from .errors import LabelError as LabelError

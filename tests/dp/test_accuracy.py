@@ -11,8 +11,8 @@ from mpmath import expm1, log, mp, mpf, sqrt
 from support import ONE, close_rows, dyadic_rows
 
 import divulge as dv
-from divulge.dp.closed import ExponentialLoss, LaplaceLoss
-from divulge.dp.orders import clipped
+from divulge.dp.loss.closed import ExponentialLoss, LaplaceLoss
+from divulge.dp.loss.orders import clipped
 
 Row = list[mpf]
 

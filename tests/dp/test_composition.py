@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from support import random_channel
 
 import divulge as dv
-from divulge.dp import grid
-from divulge.dp.atoms import AtomicLoss
-from divulge.dp.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
-from divulge.dp.engines import GridEngine, engine
-from divulge.dp.loss import Bracket, PrivacyLoss
+from divulge.dp.accounting.engines import GridEngine, engine
+from divulge.dp.loss import grid
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
+from divulge.dp.loss.pair import Bracket, PrivacyLoss
 
 EVENTS: list[Any] = [
     dv.dp.GaussianMechanism(5.0),

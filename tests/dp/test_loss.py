@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support import random_channel
 
 import divulge as dv
-from divulge.dp.atoms import AtomicLoss
-from divulge.dp.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
 
 
 def rows(seed, size, zeros, exact=False):

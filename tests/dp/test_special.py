@@ -12,8 +12,8 @@ from scipy.integrate import quad
 from support import random_channel
 
 import divulge as dv
-from divulge.dp.divergences import DIVERGENCES
-from divulge.dp.information import neighborhoods
+from divulge.dp.loss.divergences import DIVERGENCES
+from divulge.dp.variants.information import neighborhoods
 
 SEEDS = st.integers(0, 10**9)
 

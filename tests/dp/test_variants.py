@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from support import random_channel
 
 import divulge as dv
+from divulge.dp.loss.orders import clipped, curve_of
 from divulge.dp.mechanisms import MECHANISMS
-from divulge.dp.orders import clipped, curve_of
-from divulge.dp.subgaussian import sub_gaussian
+from divulge.dp.special.subgaussian import sub_gaussian
 
 SEEDS = st.integers(0, 10**9)
 

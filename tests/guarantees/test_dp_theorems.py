@@ -9,7 +9,7 @@ import pytest
 from support import random_channel
 
 import divulge as dv
-from divulge.dp.divergences import DIVERGENCES
+from divulge.dp.loss.divergences import DIVERGENCES
 from divulge.guarantees.calculus import consequences
 from divulge.guarantees.context import Context
 from divulge.guarantees.divergence_kinds import DIVERGENCE as DIVERGENCE_KINDS

@@ -28,7 +28,7 @@ def command(
     has a column for each parameter. Mechanisms: gaussian, laplace, discrete-gaussian, discrete-laplace,
     randomized-response, exponential, channel (with "file"), adp, zcdp; "rate" samples the records (Poisson).
     """
-    from divulge.dp.account import from_records, summary
+    from divulge.dp.accounting.records import from_records, summary
     from divulge.files import read_channel, read_records
 
     composed = from_records(read_records(releases), read_channel)

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from divulge.dp.atoms import AtomicLoss
-from divulge.dp.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
-from divulge.dp.densities import DensityLoss
-from divulge.dp.loss import PrivacyLoss
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
+from divulge.dp.loss.densities import DensityLoss
+from divulge.dp.loss.pair import PrivacyLoss
 from divulge.errors import DivulgeError
 
 _PAIR = ("D", "D'")

@@ -9,7 +9,7 @@ randomized response, and its chord where g is more convex, by saying the secret 
 
 from typing import Any
 
-from divulge.dp.divergences import DIVERGENCES
+from divulge.dp.loss.divergences import DIVERGENCES
 from divulge.guarantees.dp_formulas import ball, inverse
 from divulge.guarantees.formulas import INFINITY
 

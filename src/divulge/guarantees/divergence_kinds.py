@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp import variants
-from divulge.dp.quantum import quantum_dp, states_of
-from divulge.dp.restricted import capacity_bounded
+from divulge.dp.special.quantum import quantum_dp, states_of
+from divulge.dp.special.restricted import capacity_bounded
+from divulge.dp.variants import divergence
 from divulge.errors import DivulgeError
 from divulge.guarantees.dp_kinds import LossGuarantee, level_of, levels_of
 from divulge.guarantees.guarantee import Guarantee
@@ -23,7 +23,7 @@ from divulge.model.channel import Channel
 class FDivergence(LossGuarantee):
     """f-divergence privacy: D_f(P || Q) = E_Q[f(P/Q)] <= divergence in both orders, for an f that has a name.
 
-    The names are those of `divulge.dp.divergences`: js, hellinger, kl, chi2. A divergence that is a
+    The names are those of `divulge.dp.loss.divergences`: js, hellinger, kl, chi2. A divergence that is a
     logarithm is in nats. f = |r - 1|^k is `AbsChi`, f = |r - 1| / 2 is `TV`; `f_divergence` measures any other f.
 
     Examples
@@ -40,7 +40,7 @@ class FDivergence(LossGuarantee):
     index = ("f",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(variants.f_divergence(subject, self.f), "The divergence")
+        return levels_of(divergence.f_divergence(subject, self.f), "The divergence")
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +66,7 @@ class TernaryAbsChi(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        found = variants.ternary_abs_chi(rows_of(subject, self.kind), float(self.alpha))
+        found = divergence.ternary_abs_chi(rows_of(subject, self.kind), float(self.alpha))
         return (level_of(found.value, found.pair, "The ternary abs-chi divergence"),)
 
 

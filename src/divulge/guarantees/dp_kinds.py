@@ -7,11 +7,11 @@ They are about a channel (all pairs of its rows), or a named mechanism of the ce
 from dataclasses import dataclass
 from typing import Any
 
-from divulge.dp import concentrated, tradeoff, variants
-from divulge.dp.information import mutual_information_dp
-from divulge.dp.loss import PrivacyLoss, least
-from divulge.dp.subject import as_subject
-from divulge.dp.worst import Worst, worst
+from divulge.dp.loss.pair import PrivacyLoss, least
+from divulge.dp.subjects import as_subject
+from divulge.dp.variants import approximate, concentrated, divergence, tradeoff
+from divulge.dp.variants.information import mutual_information_dp
+from divulge.dp.variants.worst import Worst, worst
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.levels import Level, Witness
 from divulge.model.convert import as_joint, is_pair
@@ -74,7 +74,7 @@ class ADP(LossGuarantee):
     index = ("delta",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(variants.epsilon_from_delta(subject, float(self.delta)), "The best test at this delta")
+        return levels_of(approximate.epsilon_from_delta(subject, float(self.delta)), "The best test at this delta")
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,7 +99,7 @@ class PDP(LossGuarantee):
     index = ("delta",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(variants.epsilon_from_tail(subject, float(self.delta)), "The upper tail of the loss")
+        return levels_of(approximate.epsilon_from_tail(subject, float(self.delta)), "The upper tail of the loss")
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +150,7 @@ class KL(LossGuarantee):
     sentence = "On average an outcome speaks for its own secret, against any other, by at most {epsilon} nats."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(variants.kl_privacy(subject), "The mean loss")
+        return levels_of(divergence.kl_privacy(subject), "The mean loss")
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,7 +172,7 @@ class RDP(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(variants.renyi_dp(subject, float(self.alpha)), "The Renyi divergence")
+        return levels_of(divergence.renyi_dp(subject, float(self.alpha)), "The Renyi divergence")
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,7 +194,7 @@ class AbsChi(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(variants.abs_chi(subject, float(self.alpha)), "The abs-chi divergence")
+        return levels_of(divergence.abs_chi(subject, float(self.alpha)), "The abs-chi divergence")
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,7 +214,7 @@ class TV(LossGuarantee):
     sentence = "No test gains more than {distance} in probability from seeing the outcome of one secret, not another."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(variants.total_variation(subject), "The best test")
+        return levels_of(divergence.total_variation(subject), "The best test")
 
 
 @dataclass(frozen=True, repr=False)

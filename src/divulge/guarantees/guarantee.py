@@ -10,7 +10,7 @@ from numbers import Rational, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from divulge import exact
-from divulge.dp.divergences import DIVERGENCES, divergence_named
+from divulge.dp.loss.divergences import DIVERGENCES, divergence_named
 from divulge.errors import DivulgeError
 from divulge.guarantees.levels import LOGARITHMS, Level, Witness
 from divulge.model.channel import Channel

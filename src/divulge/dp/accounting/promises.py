@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from divulge.dp.atoms import AtomicLoss
-from divulge.dp.closed import GaussianLoss
-from divulge.dp.loss import PrivacyLoss
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.closed import GaussianLoss
+from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.mechanisms import Mechanism
 from divulge.errors import DivulgeError
 

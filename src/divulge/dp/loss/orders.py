@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from divulge.dp.loss import ROUNDING, Bracket, PrivacyLoss, order
+from divulge.dp.loss.pair import ROUNDING, Bracket, PrivacyLoss, order
 from divulge.measures.convex import exp_term
 
 _TOLERANCE = 5e-13

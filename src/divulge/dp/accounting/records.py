@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
-from divulge.dp.composition import Composition, compose
+from divulge.dp.accounting.composition import Composition, compose
+from divulge.dp.accounting.promises import AdpRelease, ZcdpRelease
+from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
 from divulge.dp.mechanisms import MECHANISMS
-from divulge.dp.promised import AdpRelease, ZcdpRelease
-from divulge.dp.subsampling import FixedSizeSampled, PoissonSampled
 from divulge.errors import DivulgeError
 from divulge.units import Unit, nats_per
 

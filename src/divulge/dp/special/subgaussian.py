@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from divulge.dp.closed import ExponentialLoss, GaussianLoss
-from divulge.dp.loss import Bracket, PrivacyLoss
+from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss
+from divulge.dp.loss.pair import Bracket, PrivacyLoss
 from divulge.measures.convex import exp_term
 
 _TOLERANCE = 1e-9

@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.dp import grid
-from divulge.dp.atoms import AtomicLoss
-from divulge.dp.closed import GaussianLoss
-from divulge.dp.loss import LossFunction, PrivacyLoss, like, numbers
-from divulge.dp.mechanisms import Mechanism
-from divulge.errors import DivulgeError
+from divulge.dp.loss import grid
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.closed import GaussianLoss
+from divulge.dp.loss.pair import LossFunction, PrivacyLoss, like, numbers
 
 _MOST_PANELS = 20_000
 
@@ -272,7 +270,7 @@ class FixedSizeAtoms(AtomicLoss):
         return self.removed or self
 
 
-def _fixed(removed: PrivacyLoss, added: PrivacyLoss) -> PrivacyLoss:
+def fixed_size(removed: PrivacyLoss, added: PrivacyLoss) -> PrivacyLoss:
     if not (isinstance(removed, AtomicLoss) and isinstance(added, AtomicLoss)):
         return FixedSizeLoss(removed, added)
     up, down = removed.losses > 0, added.losses < 0
@@ -284,62 +282,3 @@ def _fixed(removed: PrivacyLoss, added: PrivacyLoss) -> PrivacyLoss:
     p[middle] = q[middle] = max(0.0, 1.0 - float(removed.p_only) - math.fsum(p.tolist()))
     keep = p > 0
     return FixedSizeAtoms(losses[keep], p[keep], q[keep], removed.p_only, added.q_only, removed.pair, removed=removed)
-
-
-@dataclass(frozen=True)
-class PoissonSampled(Mechanism):
-    """A mechanism on a Poisson sample: every record takes part with probability `rate`; one is added or removed.
-
-    Examples
-    --------
-    >>> from divulge.dp import GaussianMechanism
-    >>> removed, added = PoissonSampled(GaussianMechanism(1.0), 0.01).losses()
-    >>> round(removed.delta(0.5), 9), round(added.delta(0.5), 9)
-    (2.21e-07, 0.0)
-
-    References
-    ----------
-    Zhu, Dong, Wang, "Optimal Accounting of Differential Privacy via Characteristic Function", arXiv:2106.08567.
-    """
-
-    mechanism: Mechanism
-    rate: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.rate <= 1:
-            raise DivulgeError.of("rate", "be in (0, 1]", "it", str(self.rate))
-
-    def losses(self) -> tuple[PrivacyLoss, ...]:
-        base = self.mechanism.losses()
-        return sampled(base[0], self.rate), sampled(base[-1].reverse(), self.rate).reverse()
-
-
-@dataclass(frozen=True)
-class FixedSizeSampled(Mechanism):
-    """A mechanism on `sample` of `population` records drawn without replacement; one record is replaced by another.
-
-    `mechanism` is taken for the same relation: its sensitivity is that to replacing a record. The loss joins two pairs
-    of data sets, one the worst at epsilon > 0, one at epsilon < 0. In a composition the upper bounds are those of the
-    loss that dominates both, the lower bounds those of the first pair; they may be 20 % of epsilon apart.
-
-    Examples
-    --------
-    >>> from divulge.dp import RandomizedResponse
-    >>> (loss,) = FixedSizeSampled(RandomizedResponse(1.0), 10, 100).losses()
-    >>> round(loss.epsilon(0.0), 9)  # log(1 + (e - 1) / 10)
-    0.158565079
-    """
-
-    mechanism: Mechanism
-    sample: int
-    population: int
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.sample <= self.population:
-            raise DivulgeError.of("sample", f"be from 1 to the population, {self.population}", "it", str(self.sample))
-
-    def losses(self) -> tuple[PrivacyLoss, ...]:
-        rate = self.sample / self.population
-        return tuple(
-            _fixed(sampled(base, rate), sampled(base.reverse(), rate).reverse()) for base in self.mechanism.losses()
-        )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.density_composition import (
+from divulge.dp.releases.joint import (
     LEAKAGES,
     MOST_DENSITIES,
     Releases,
@@ -68,7 +68,7 @@ class Growth(Tabled, Record):
         >>> dv.dp.leakage_growth(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]], [1, 10]).plot().get_xlabel()
         'releases about the same secret'
         """
-        from divulge.dp.plots import growth
+        from divulge.dp.pictures import growth
 
         return growth(self, ax)
 

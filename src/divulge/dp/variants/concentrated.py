@@ -8,11 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from divulge.dp.loss import Bracket, PrivacyLoss
-from divulge.dp.orders import Curve, between, beyond, clipped, curve_of, per_order
-from divulge.dp.subgaussian import sub_gaussian
-from divulge.dp.variants import renyi_dp
-from divulge.dp.worst import Worst, in_unit, nats_of, worst, worst_bracket
+from divulge.dp.loss.orders import Curve, between, beyond, clipped, curve_of, per_order
+from divulge.dp.loss.pair import Bracket, PrivacyLoss
+from divulge.dp.variants.divergence import renyi_dp
+from divulge.dp.variants.worst import Worst, in_unit, nats_of, worst, worst_bracket
 from divulge.errors import DivulgeError
 from divulge.units import Unit
 
@@ -70,6 +69,8 @@ def mean_concentrated(subject: Any, neighbors: Any = None, unit: Unit = "nats") 
     >>> found.mu, found.tau
     (0.125, 0.5)
     """
+    from divulge.dp.special.subgaussian import sub_gaussian
+
     mean = in_unit(unit, worst(subject, lambda loss: loss.mean(), neighbors))
     tau = in_unit(unit, worst_bracket(subject, sub_gaussian, neighbors))
     return MeanConcentrated(mean.value, tau.value, mean.pair, tau.pair, tau.lower)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.loss import order
+from divulge.dp.loss.pair import order
 from divulge.dp.neighbors import ordered_pairs
-from divulge.dp.worst import Worst
+from divulge.dp.variants.worst import Worst
 from divulge.errors import DivulgeError
 from divulge.model.convert import as_channel
 from divulge.model.entries import TOLERANCE

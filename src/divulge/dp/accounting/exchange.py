@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp import grid
-from divulge.dp.atoms import AtomicLoss
-from divulge.dp.engines import span
-from divulge.dp.loss import PrivacyLoss
-from divulge.dp.subject import privacy_losses
+from divulge.dp.accounting.engines import span
+from divulge.dp.loss import grid
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.pair import PrivacyLoss
+from divulge.dp.subjects import privacy_losses
 from divulge.errors import DivulgeError
 from divulge.extras import require
 

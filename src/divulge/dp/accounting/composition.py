@@ -8,14 +8,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from divulge.dp.atoms import AtomicLoss
-from divulge.dp.crossing import crossing, least_value
-from divulge.dp.engines import Engine, Part, alike, engine, merged
-from divulge.dp.loss import Bracket, PrivacyLoss, order
-from divulge.dp.orders import Curve, per_order, supremum
-from divulge.dp.promised import AdpRelease, ZcdpRelease
-from divulge.dp.subject import counted, privacy_losses
-from divulge.dp.sums import log_or_none, log_sum
+from divulge.dp.accounting.crossing import crossing, least_value
+from divulge.dp.accounting.engines import Engine, Part, alike, engine, merged
+from divulge.dp.accounting.promises import AdpRelease, ZcdpRelease
+from divulge.dp.accounting.sums import log_or_none, log_sum
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.orders import Curve, per_order, supremum
+from divulge.dp.loss.pair import Bracket, PrivacyLoss, order
+from divulge.dp.subjects import counted, privacy_losses
 from divulge.errors import DivulgeError
 from divulge.units import Unit, nats_per
 
@@ -334,7 +334,7 @@ class Composition:
         >>> dv.compose((dv.dp.GaussianMechanism(10.0), 100)).plot().get_xlabel()
         'epsilon [nats]'
         """
-        from divulge.dp.plots import composed
+        from divulge.dp.pictures import composed
 
         return composed(self, ax)
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from divulge.dp.atoms import AtomicLoss
-from divulge.dp.loss import PrivacyLoss
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.neighbors import ordered_pairs
 from divulge.errors import DivulgeError
 from divulge.model.channel import Channel

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from divulge.dp.loss import PrivacyLoss
+from divulge.dp.loss.pair import PrivacyLoss
+from divulge.dp.loss.sampled import sampled
 from divulge.dp.neighbors import ordered_pairs
-from divulge.dp.subject import as_subject
-from divulge.dp.subsampling import sampled
+from divulge.dp.subjects import as_subject
 from divulge.errors import DivulgeError
 from divulge.measures.shannon import Capacity, capacity
 from divulge.model.channel import Channel

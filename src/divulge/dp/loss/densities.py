@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.loss import Bracket, LossFunction, PrivacyLoss, like, numbers
+from divulge.dp.loss.pair import Bracket, LossFunction, PrivacyLoss, like, numbers
 
 _HUGE = np.finfo(np.float64).max
 _TAILS = 10.0 ** -np.arange(300.0, 2.0, -2.0)

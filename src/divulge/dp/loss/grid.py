@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.dp.atoms import AtomicLoss
-from divulge.dp.closed import GaussianLoss, LaplaceLoss
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.closed import GaussianLoss, LaplaceLoss
 
 ACCURACY = 2.0**-40
 """Relative error that a tail P(L > t) may have.

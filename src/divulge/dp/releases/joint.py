@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.lattice import log_multinomial, number_of_types, types
-from divulge.dp.loss import Bracket, numbers
-from divulge.dp.subject import counted
+from divulge.dp.accounting.lattice import log_multinomial, number_of_types, types
+from divulge.dp.loss.pair import Bracket, numbers
+from divulge.dp.subjects import counted
 from divulge.errors import DivulgeError
 from divulge.measures.capacities import maximal_leakage
 from divulge.measures.density import ldp, pml

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.dp import grid
-from divulge.dp.atoms import AtomicLoss
-from divulge.dp.closed import GaussianLoss
-from divulge.dp.densities import DensityLoss
-from divulge.dp.loss import Bracket, PrivacyLoss, like, probabilities
-from divulge.dp.subject import privacy_losses
-from divulge.dp.worst import Worst, worst_bracket
+from divulge.dp.loss import grid
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.closed import GaussianLoss
+from divulge.dp.loss.densities import DensityLoss
+from divulge.dp.loss.pair import Bracket, PrivacyLoss, like, probabilities
+from divulge.dp.subjects import privacy_losses
+from divulge.dp.variants.worst import Worst, worst_bracket
 from divulge.extras import drawable, require
 from divulge.model.record import Record
 

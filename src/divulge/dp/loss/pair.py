@@ -9,11 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from divulge.dp.divergences import divergence_named
+from divulge.dp.loss.divergences import divergence_named
 from divulge.errors import DivulgeError
 from divulge.measures.convex import exp_term
 
@@ -91,6 +91,7 @@ class PrivacyLoss(ABC):
 
     pair: tuple[Hashable, Hashable]
     rate: float = math.inf
+    _finite: ClassVar[Callable[..., "PrivacyLoss"]]
 
     @property
     @abstractmethod
@@ -190,11 +191,10 @@ class PrivacyLoss(ABC):
         >>> loss.epsilon(0.0)  # log 3
         1.0986122886681098
         """
-        from divulge.dp.atoms import AtomicLoss
         from divulge.model.channel import Channel
 
         first, second = Channel([p, q]).matrix
-        return AtomicLoss.of_rows(first, second, pair)
+        return PrivacyLoss._finite(first, second, pair)
 
     def cdf(self, threshold: Any) -> Any:
         """Return P(L <= threshold) under P.
@@ -450,7 +450,7 @@ class PrivacyLoss(ABC):
         >>> loss.plot().get_xlabel()
         'epsilon [nats]'
         """
-        from divulge.dp.plots import curves
+        from divulge.dp.pictures import curves
 
         return curves(self, ax)
 

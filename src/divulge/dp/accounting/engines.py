@@ -10,13 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from divulge import exact
-from divulge.dp import grid
-from divulge.dp.atoms import AtomicLoss
-from divulge.dp.closed import GaussianLoss
-from divulge.dp.grid import ROUND
-from divulge.dp.lattice import common_step, log_multinomial, number_of_types, types
-from divulge.dp.loss import PrivacyLoss
-from divulge.dp.sums import ListedSum, Sum, Window, tilted_sum
+from divulge.dp.accounting.lattice import common_step, log_multinomial, number_of_types, types
+from divulge.dp.accounting.sums import ListedSum, Sum, Window, tilted_sum
+from divulge.dp.loss import grid
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.closed import GaussianLoss
+from divulge.dp.loss.grid import ROUND
+from divulge.dp.loss.pair import PrivacyLoss
 
 Part = tuple[PrivacyLoss, int]
 Both = tuple[Sum, Sum]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.atoms import AtomicLoss
-from divulge.dp.loss import Bracket, PrivacyLoss, like, numbers
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.pair import Bracket, PrivacyLoss, like, numbers
 from divulge.dp.neighbors import ordered_pairs
-from divulge.dp.subject import as_subject, privacy_losses
+from divulge.dp.subjects import as_subject, privacy_losses
 from divulge.model.channel import Channel
 from divulge.units import Unit, nats_per
 

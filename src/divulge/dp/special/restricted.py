@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.divergences import Divergence, divergence_named
+from divulge.dp.loss.divergences import Divergence, divergence_named
 from divulge.dp.neighbors import ordered_pairs
 from divulge.errors import DivulgeError
 from divulge.model.convert import as_channel
@@ -58,7 +58,7 @@ def capacity_bounded(
     ----------
     channel : Channel or array_like of shape (N, M)
     features : array_like of shape (M, K), a row of K numbers for each outcome
-    divergence : "kl", "chi2", "hellinger" or "js"; see `divulge.dp.divergences`
+    divergence : "kl", "chi2", "hellinger" or "js"; see `divulge.dp.loss.divergences`
     radius : positive, +inf for the whole span
     neighbors : which secrets are neighbors (default: all pairs); see `privacy_losses`
     unit : of "kl" and "js"; the others have none

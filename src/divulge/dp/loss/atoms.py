@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.dp.loss import LossFunction, PrivacyLoss, like, numbers
+from divulge.dp.loss.pair import LossFunction, PrivacyLoss, like, numbers
 from divulge.errors import DivulgeError
 from divulge.measures.density import log_ratio
 from divulge.model.entries import TOLERANCE
@@ -251,3 +251,6 @@ def _halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _suffix_sums(mass: np.ndarray, rest: Any) -> np.ndarray:
     """Return rest + sum_{j >= k} mass_j for k = 0..K."""
     return np.cumsum(np.append(mass, np.array([rest], dtype=mass.dtype))[::-1])[::-1]
+
+
+PrivacyLoss._finite = AtomicLoss.of_rows  # pyright: ignore[reportPrivateUsage]

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from divulge.dp.loss import LossFunction, PrivacyLoss, integral, like, numbers
+from divulge.dp.loss.pair import LossFunction, PrivacyLoss, integral, like, numbers
 from divulge.extras import require
 from divulge.measures.convex import exp_term
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from divulge.dp.grid import ROUND, Atoms
+from divulge.dp.loss.grid import ROUND, Atoms
 
 _NEGLIGIBLE = 52.0
 """What is smaller than the rest by this many nats is left out, and its bound is added to the error."""

@@ -1,0 +1,1 @@
+"""What several releases say about one secret, by information density."""

@@ -1,0 +1,1 @@
+"""Quantum outcomes, restricted adversaries and sub-Gaussian bounds: loaded only when asked for."""

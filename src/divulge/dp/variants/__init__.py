@@ -1,0 +1,1 @@
+"""The variants of differential privacy, each the worst over ordered pairs."""
