@@ -12,7 +12,8 @@ import pytest
 from scipy import stats
 
 import divulge as dv
-from divulge.noise.families import FAMILIES, Noise, as_noise
+from divulge.noise.families.noise import Noise
+from divulge.noise.families.table import FAMILIES, as_noise
 
 CARRIED: list[tuple[Any, Any, dict[str, Any]]] = [
     *((kind, "values(0:0.3, 1:0.2, 4:0.5)", {"scale": 0.7}) for kind in FAMILIES),

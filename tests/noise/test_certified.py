@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 import divulge as dv
-from divulge.noise.guesses import alpha_loss, power_cost
-from divulge.noise.mixture import Mixture
-from divulge.noise.ranges import between, leakage, values
+from divulge.noise.answers.guesses import alpha_loss, power_cost
+from divulge.noise.answers.ranges import between, leakage, values
+from divulge.noise.laws.mixture import Mixture
 
 KINDS = ["laplace", "gaussian", "logistic", "student-t"]
 BROAD = [*KINDS, "discrete-laplace", "discrete-gaussian"]
@@ -323,7 +323,7 @@ def test_three_records_under_narrow_noise_are_within_a_narrow_error(kind: str, s
 
 
 def test_sums_of_all_records_and_of_all_but_one() -> None:
-    from divulge.noise.sums import sums
+    from divulge.noise.laws.sums import sums
 
     x, p = np.array([0.0, 1.0, 2.0, 5.0]), np.array([0.4, 0.3, 0.2, 0.1])
     for places in (x, np.array([0.0, 1.0, math.sqrt(2), math.pi])):

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import divulge as dv
-from divulge.noise.foreign import from_scipy
+from divulge.noise.families.from_scipy import from_scipy
 
 TRAP = "values(0:0.495, 0.5:0.01, 1:0.495)"
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import divulge as dv
-from divulge.noise.families import staircase
-from divulge.noise.mixture import Mixture
-from divulge.noise.ranges import between, leakage, values
+from divulge.noise.answers.ranges import between, leakage, values
+from divulge.noise.families.staircase import staircase
+from divulge.noise.laws.mixture import Mixture
 
 
 def _height(z: Fraction, width: Fraction, epsilon: mp.mpf, share: mp.mpf) -> mp.mpf:

@@ -67,7 +67,7 @@ def _secret(text: str) -> Any:
     if "(" in text or ":" not in text:
         return text
     from divulge.files import count_rows
-    from divulge.noise.secrets import counted
+    from divulge.noise.secrets.secret import counted
 
     table, _, column = text.rpartition(":")
     return counted({value: count for (value,), count in count_rows(table, column).items()}, text)

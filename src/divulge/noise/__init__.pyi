@@ -1,2 +1,2 @@
+from .exponential import exponential_mechanism as exponential_mechanism
 from .mechanism import NoiseMechanism as NoiseMechanism
-from .mechanism import exponential_mechanism as exponential_mechanism

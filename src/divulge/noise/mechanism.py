@@ -2,7 +2,6 @@
 
 import html
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
@@ -10,19 +9,20 @@ from typing import Any, get_args
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.model import mechanisms
-from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.shown import html_table
-from divulge.noise import cells, outcomes
-from divulge.noise.families import FAMILIES, Noise, as_noise
-from divulge.noise.law import FiniteLaw
-from divulge.noise.laws import AnyLaw, law_of
-from divulge.noise.ranges import Side, leakage
-from divulge.noise.search import Supremum, supremum
-from divulge.noise.secrets import Secret, as_secret, clipped
-from divulge.noise.verdict import Verdict, verdicts
+from divulge.noise.answers import outcomes, tails
+from divulge.noise.answers.ranges import Side, leakage
+from divulge.noise.answers.supremum import Supremum, supremum
+from divulge.noise.answers.theorems import Verdict, verdicts
+from divulge.noise.families.noise import Noise
+from divulge.noise.families.table import as_noise
+from divulge.noise.laws.choice import AnyLaw, law_of
+from divulge.noise.laws.finite import FiniteLaw
+from divulge.noise.secrets.expectations import mean
+from divulge.noise.secrets.parse import as_secret, clipped
+from divulge.noise.secrets.secret import Secret
 from divulge.units import Unit, nats_per
 
 
@@ -302,6 +302,16 @@ class NoiseMechanism:
         """
         return supremum(self.law, "pmc")
 
+    def supremum(self, side: Side) -> Supremum:
+        """Return `pml_supremum` or `pmc_supremum`.
+
+        Examples
+        --------
+        >>> NoiseMechanism("laplace", "rademacher()", scale=1.0).supremum("pml").certified
+        True
+        """
+        return self.pml_supremum if side == "pml" else self.pmc_supremum
+
     @cached_property
     def ldp(self) -> Local:
         """sup over outcomes and pairs of records of the log likelihood ratio, in nats; +inf when there is none.
@@ -315,7 +325,7 @@ class NoiseMechanism:
         if span == 0:
             return Local(0.0, True)
         loss = self.noise.shift_loss(span) if math.isfinite(span) else math.inf
-        if self.noise.kind not in FAMILIES:
+        if not self.noise.of_family:
             return Local(loss, False)
         attained = self.noise.kind in ("laplace", "logistic", "discrete-laplace")
         return Local(loss, self.records == 1 or math.isinf(loss) or attained)
@@ -330,7 +340,7 @@ class NoiseMechanism:
         False True inf True
         False True inf True
         """
-        return verdicts(self)
+        return verdicts(self.pmc_supremum, self.pml_supremum, self.ldp.epsilon, self.ldp.exact)
 
     def mean_pml(self, unit: Unit = "nats") -> outcomes.Estimate:
         """Return E pml(Y), in nats, with an estimate of the quadrature error; in [I(X; Y), sup pml].
@@ -374,7 +384,7 @@ class NoiseMechanism:
         >>> round(m.tail(0.0).value, 9), m.tail(m.pml_supremum.value).value
         (1.0, 0.0)
         """
-        return cells.tail(self, threshold * nats_per(unit), side)
+        return tails.tail(self, threshold * nats_per(unit), side)
 
     def quantile(self, p: float, side: Side = "pml", unit: Unit = "nats") -> outcomes.Estimate:
         """Return the smallest v with P(leakage(Y) <= v) >= p, with its error; proved or estimated as that of `tail`.
@@ -386,7 +396,7 @@ class NoiseMechanism:
         >>> NoiseMechanism("laplace", "rademacher()", scale=2.0).quantile(0.9).value.__round__(6)
         0.379885
         """
-        return cells.quantile(self, p, side).to(unit)
+        return tails.quantile(self, p, side).to(unit)
 
     def curve(self, epsilons: Any, side: Side = "pml", unit: Unit = "nats") -> list[tuple[float, float]]:
         """Return [(epsilon, delta)]: leakage is at most epsilon except with probability delta under Y; see `tail`.
@@ -400,7 +410,7 @@ class NoiseMechanism:
         return [(float(e), self.tail(float(e), side, unit).value) for e in np.atleast_1d(epsilons)]
 
     def binned(self, outcome_edges: Any, secret_edges: Any = None) -> Joint:
-        """Return the finite joint of (bin of the secret, bin of the outcome); see `divulge.noise.binning.binned`.
+        """Return the finite joint of (bin of the secret, bin of the outcome); see `noise.answers.binning.binned`.
 
         Examples
         --------
@@ -408,7 +418,7 @@ class NoiseMechanism:
         >>> m.binned([-1.0, 0.0, 1.0]).channel.shape  # two bins and what lies beyond on either side
         (2, 4)
         """
-        from divulge.noise.binning import binned
+        from divulge.noise.answers.binning import binned
 
         return binned(self, outcome_edges, secret_edges)
 
@@ -429,8 +439,8 @@ class NoiseMechanism:
             raise DivulgeError.of("epsilon", "be at least 0", "it", str(epsilon))
         if self.noise.kind != "gaussian" or self.records != 1 or not self.secret.bounded:
             raise DivulgeError.of("mechanism", "add Gaussian noise to one bounded record", "it", repr(self))
-        s, mean = self.noise.parameters["scale"], self.secret.mean()
-        b = max(self.secret.high - mean, mean - self.secret.low)
+        s, center = self.noise.parameters["scale"], mean(self.secret)
+        b = max(self.secret.high - center, center - self.secret.low)
         inside = 1 + 2 * epsilon - (b / s) ** 2
         if not inside > 1:
             return 1.0
@@ -503,7 +513,7 @@ class NoiseMechanism:
         >>> m.plot().get_xlabel()
         'outcome y'
         """
-        from divulge.noise.plots import plot
+        from divulge.noise.picture import plot
 
         return plot(self, y, ax, unit)
 
@@ -518,49 +528,3 @@ class NoiseMechanism:
         about = f", about one of {self.records} records" if self.records > 1 else ""
         arguments = ", ".join(f"{k}={v:g}" for k, v in self.noise.parameters.items())
         return f"NoiseMechanism({self.noise.kind}({arguments}) on {self.secret.description}{about})"
-
-
-def exponential_mechanism(
-    secrets: Any,
-    candidates: Any,
-    score: Callable[[Any, Any], float],
-    epsilon: float,
-    sensitivity: float | None = None,
-) -> Channel:
-    """Return the exponential mechanism over finitely many candidates: C_xy proportional to exp(eps u(x,y) / 2D).
-
-    It is epsilon-LDP when |u(x, y) - u(x', y)| <= sensitivity D for all x, x', y.
-
-    Parameters
-    ----------
-    secrets : N labels
-    candidates : M labels, the outcomes
-    score : function of (secret, candidate), u(x, y)
-    epsilon : float in [0, +inf), in nats
-    sensitivity : float > 0, optional
-        By how much a score can change between secrets; the largest change when not given.
-
-    Returns
-    -------
-    Channel
-        Of shape (N, M), float64.
-
-    Raises
-    ------
-    DivulgeError
-        When scores are not finite, change by more than `sensitivity`, or `epsilon` is out of range.
-
-    References
-    ----------
-    McSherry, Talwar, "Mechanism design via differential privacy", 2007.
-
-    Examples
-    --------
-    >>> c = exponential_mechanism([0, 1], [0, 1], lambda x, y: -abs(x - y), epsilon=2.0, sensitivity=1.0)
-    >>> round(float(c.matrix[0, 0]), 6)
-    0.731059
-    """
-    scores = [[score(x, y) for y in candidates] for x in secrets]
-    return mechanisms.exponential(
-        scores, epsilon, sensitivity=sensitivity, secrets=list(secrets), outcomes=list(candidates)
-    )

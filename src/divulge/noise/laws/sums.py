@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -56,10 +57,50 @@ def sums(values: np.ndarray, probabilities: np.ndarray, records: int, on_lattice
 
 
 def _of_two(values: np.ndarray, probabilities: np.ndarray, count: int) -> Sum:
-    from scipy.stats import binom
-
     k = np.arange(count + 1)
-    return values[0] * count + k * (values[1] - values[0]), binom.logpmf(k, count, probabilities[1])
+    return values[0] * count + k * (values[1] - values[0]), log_binomial(count, *probabilities[::-1].tolist())
+
+
+def log_binomial(n: int, p: float, q: float) -> np.ndarray:
+    """Return log C(n, k) p^k q^(n-k) for k = 0, ..., n, given both p and q = 1 - p: a rare one keeps its digits.
+
+    By Loader's saddle-point expansion, "Fast and Accurate Computation of Binomial Probabilities" (2000), in long
+    doubles: no two large terms cancel.
+    """
+    p_, q_ = np.longdouble(p), np.longdouble(q)
+    p_, q_ = (p_, 1 - p_) if p_ < q_ else (1 - q_, q_)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_p, log_q = (np.log1p(-b) if b < a else np.log(a) for a, b in ((p_, q_), (q_, p_)))
+        k = np.arange(1, n, dtype=np.longdouble)
+        rest = _stirling_error(np.array([n]))[0] - _stirling_error(k) - _stirling_error(n - k)
+        inside = rest - _deviance(k, n * p_) - _deviance(n - k, n * q_) - np.log(2 * np.pi * k * ((n - k) / n)) / 2
+    ends = (np.array([n * log]) for log in (log_q, log_p))
+    first, last = ends
+    return np.concatenate([first, inside, last]).astype(np.float64) if n else np.zeros(1)
+
+
+_FACTORIALS = np.log(np.array([math.factorial(n) for n in range(17)], dtype=np.longdouble))
+
+
+def _stirling_error(n: np.ndarray) -> np.ndarray:
+    """Return log n! less Stirling's (n + 1/2) log n - n + log(2 pi)/2, by its series from n = 16 on."""
+    n = n.astype(np.longdouble)
+    small = np.minimum(n, 16).astype(int)
+    exact = _FACTORIALS[small] - (n + 0.5) * np.log(n) + n - np.log(2 * np.longdouble(np.pi)) / 2
+    r, s = 1 / n, 1 / (n * n)
+    series = r * (1 / np.longdouble(12) - s * (1 / np.longdouble(360) - s * (1 / np.longdouble(1260) - s * (
+        1 / np.longdouble(1680) - s * (1 / np.longdouble(1188) - s * np.longdouble(691) / 360360)))))  # fmt: skip
+    return np.where(n < 16, exact, series)
+
+
+def _deviance(x: np.ndarray, mean: Any) -> np.ndarray:
+    """Return x log(x / mean) + mean - x, near the mean by a series without cancellation."""
+    v = (x - mean) / (x + mean)
+    near, total = np.abs(v) < 0.1, np.zeros_like(x)
+    for j in range(12, 0, -1):
+        total = (total + 1 / np.longdouble(2 * j + 1)) * v * v
+    series = (x - mean) * v + 2 * x * v * total
+    return np.where(near, series, x * np.log(x / mean) + mean - x)
 
 
 def _kept(places: np.ndarray, p: np.ndarray) -> Sum:

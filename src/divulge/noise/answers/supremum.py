@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from divulge.noise.families import LAPLACE
-from divulge.noise.law import FiniteLaw, Law
-from divulge.noise.laws import AnyLaw
-from divulge.noise.outcomes import allowance, edges, pieces
-from divulge.noise.ranges import Side, Values, between, leakage, values
-from divulge.noise.steps import ROUNDING
+from divulge.noise.answers.outcomes import allowance, edges, pieces
+from divulge.noise.answers.ranges import Side, Values, between, leakage, values
+from divulge.noise.families.noise import LAPLACE
+from divulge.noise.laws.choice import AnyLaw
+from divulge.noise.laws.finite import FiniteLaw
+from divulge.noise.laws.law import Law
+from divulge.noise.laws.steps import ROUNDING
 
 _TOLERANCE = {True: 1e-11, False: 1e-5}
 """Width of the bracket for finitely many secrets, and for those that take an integral per outcome."""

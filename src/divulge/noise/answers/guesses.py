@@ -3,17 +3,15 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.noise import quadrature
-from divulge.noise.law import FiniteLaw
-from divulge.noise.quadrature import quantile_marks
-
-if TYPE_CHECKING:
-    from divulge.noise.mechanism import NoiseMechanism
+from divulge.noise.laws.choice import Subject
+from divulge.noise.laws.finite import FiniteLaw
+from divulge.noise.secrets.expectations import mean, quantile_marks
 
 Integral = Callable[[Callable[[np.ndarray, np.ndarray], np.ndarray]], float]
 """Takes h(x, w): x secrets and w their mass or density; returns the sum or integral of h."""
@@ -34,7 +32,7 @@ class Guess:
         return math.inf if self.after == 0 else math.log(self.before / self.after)
 
 
-def power_cost(mechanism: "NoiseMechanism", y: float, p: float) -> Guess:
+def power_cost(mechanism: Subject, y: float, p: float) -> Guess:
     """Return the least E|X - w|^p over guesses w, before and after the outcome `y`, for p >= 1.
 
     Returns
@@ -64,7 +62,7 @@ def power_cost(mechanism: "NoiseMechanism", y: float, p: float) -> Guess:
     return Guess(*(_least_power(mechanism, total, p) for total in _before_and_after(mechanism, y)))
 
 
-def alpha_loss(mechanism: "NoiseMechanism", y: float, alpha: float) -> Guess:
+def alpha_loss(mechanism: Subject, y: float, alpha: float) -> Guess:
     """Return the least expected alpha-loss a/(a-1) (1 - ||f||_a), before and after the outcome `y`, for a > 1.
 
     For a secret with a density f the guess is a density too, and the loss is a cost only while ||f||_a <= 1.
@@ -111,7 +109,7 @@ def alpha_loss(mechanism: "NoiseMechanism", y: float, alpha: float) -> Guess:
     return Guess(*losses)
 
 
-def _before_and_after(mechanism: "NoiseMechanism", y: float) -> tuple[Integral, Integral]:
+def _before_and_after(mechanism: Subject, y: float) -> tuple[Integral, Integral]:
     law, point = mechanism.law, mechanism.points(y)
     if isinstance(law, FiniteLaw):
         posterior = law.log_prior + law.log_given(point)[0] - law.log_outcome(point)[0]
@@ -140,19 +138,19 @@ def _sum(values: np.ndarray, weights: np.ndarray) -> Integral:
     return lambda h: math.fsum(h(values, weights).tolist())
 
 
-def _likely(mechanism: "NoiseMechanism", y: float) -> float:
+def _likely(mechanism: Subject, y: float) -> float:
     """Return the value of the record for which y is what is expected of the mean."""
     n = mechanism.records
-    return y if n == 1 else n * y - (n - 1) * mechanism.secret.mean()
+    return y if n == 1 else n * y - (n - 1) * mean(mechanism.secret)
 
 
-def _span(mechanism: "NoiseMechanism") -> tuple[float, float]:
+def _span(mechanism: Subject) -> tuple[float, float]:
     values = mechanism.secret.values
     marks = quantile_marks(mechanism.secret) if values is None else values
     return float(marks[0]), float(marks[-1])
 
 
-def _least_power(mechanism: "NoiseMechanism", total: Integral, p: float) -> float:
+def _least_power(mechanism: Subject, total: Integral, p: float) -> float:
     from scipy.optimize import minimize_scalar
 
     if p == 2:

@@ -7,12 +7,13 @@ from functools import cached_property
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.noise.families import LAPLACE, Noise
-from divulge.noise.law import End, Side, tilted_ends
-from divulge.noise.mixture import Mixture
+from divulge.noise.families.noise import LAPLACE, Noise
+from divulge.noise.laws.continuous import tilted_ends
+from divulge.noise.laws.law import End, Side
+from divulge.noise.laws.mixture import Mixture
+from divulge.noise.laws.sums import sums
 from divulge.noise.quadrature import integrals
-from divulge.noise.secrets import Secret
-from divulge.noise.sums import sums
+from divulge.noise.secrets.secret import Secret
 
 _MOST_PLACES, _FADING_PLACES = {True: 16_384, False: 2_048}, 512
 """Places of the sum of all records, for Laplace noise (whose sums are cumulative), other noise, and heavy tails."""

@@ -2,13 +2,9 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from divulge.noise.search import Supremum
+from divulge.noise.answers.supremum import Supremum
 from divulge.units import Unit, nats_per
-
-if TYPE_CHECKING:
-    from divulge.noise.mechanism import NoiseMechanism
 
 SOURCE = "Information Density Bounds for Privacy"
 
@@ -63,14 +59,13 @@ def _bounded(found: Supremum) -> bool | None:
     return False if math.isinf(found.lower) else None
 
 
-def verdicts(mechanism: "NoiseMechanism") -> tuple[Verdict, Verdict]:
+def verdicts(pmc_supremum: Supremum, pml_supremum: Supremum, ldp: float, exact: bool) -> tuple[Verdict, Verdict]:
     """Return what Theorems 5 and 6 say of the mechanism.
 
     Theorem 5: bounded PMC implies bounded PML. Theorem 6: PMC is bounded if and only if some finite epsilon-LDP holds.
     The three facts come from different computations: two searches over outcomes, and the likelihood ratio of the noise.
     """
-    pmc, pml = _bounded(mechanism.pmc_supremum), _bounded(mechanism.pml_supremum)
-    ldp, exact = mechanism.ldp.epsilon, mechanism.ldp.exact
+    pmc, pml = _bounded(pmc_supremum), _bounded(pml_supremum)
     fifth = True if pmc is False or pml is True else (None if pmc is None or pml is None else False)
     some = True if math.isfinite(ldp) else (False if exact else None)
     sixth = None if pmc is None or some is None else pmc == some

@@ -1,16 +1,32 @@
 """The picture of a noise mechanism: pml(y) and pmc(y) over y, the outcome's density under them (extra: plot)."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, get_args
 
 import numpy as np
 
 from divulge.extras import drawable
-from divulge.noise import outcomes
+from divulge.noise.answers import outcomes
+from divulge.noise.answers.tails import Bounded
+from divulge.noise.laws.law import Side
 from divulge.units import Unit, nats_per
 
-if TYPE_CHECKING:
-    from divulge.noise.mechanism import NoiseMechanism
+
+class Drawn(Bounded, Protocol):
+    """A noise mechanism, as far as its picture needs it."""
+
+    def pml(self, y: Any, unit: Unit = "nats") -> Any:
+        """Return pml(y)."""
+        ...
+
+    def pmc(self, y: Any, unit: Unit = "nats") -> Any:
+        """Return pmc(y)."""
+        ...
+
+    def density(self, y: Any) -> Any:
+        """Return f(y)."""
+        ...
+
 
 _WIDEST = 4.0
 """So many times the interval with 9/10 of the mass is drawn on either side of the middle at most."""
@@ -25,7 +41,7 @@ _POINTS = {
 """What tells the two apart without color."""
 
 
-def span(mechanism: "NoiseMechanism") -> tuple[float, float]:
+def span(mechanism: Drawn) -> tuple[float, float]:
     """Return an interval of outcomes for drawing: all but 1e-4 of the mass, or of heavy tails what shows the middle."""
     law, noise = mechanism.law, mechanism.noise
     left, right = _shown(noise.frozen) if noise.frozen is not None else (-10 * noise.scale, 10 * noise.scale)
@@ -41,7 +57,7 @@ def _shown(distribution: Any) -> tuple[float, float]:
     return max(ends[0], middle - far), min(ends[3], middle + far)
 
 
-def plot(mechanism: "NoiseMechanism", y: Any = None, ax: Any = None, unit: Unit = "nats") -> Any:
+def plot(mechanism: Drawn, y: Any = None, ax: Any = None, unit: Unit = "nats") -> Any:
     """Draw the mechanism on matplotlib axes and return them."""
     ax = drawable(ax, (7, 4.2))
     lattice = mechanism.noise.step is not None
@@ -59,7 +75,8 @@ def plot(mechanism: "NoiseMechanism", y: Any = None, ax: Any = None, unit: Unit 
     under.set_ylim(0, 2.2 * float(density.max()))
     under.set_ylabel("probability of y" if lattice else "density of y", color="#767676")
     under.tick_params(axis="y", colors="#767676")
-    for side, found in (("pml", mechanism.pml_supremum), ("pmc", mechanism.pmc_supremum)):
+    for side in get_args(Side):
+        found = mechanism.supremum(side)
         value = mechanism.pml(y, unit) if side == "pml" else mechanism.pmc(y, unit)
         style: dict[str, Any] = _POINTS[side] if lattice else _LINES[side]
         if np.isfinite(value).any():
@@ -81,7 +98,7 @@ def plot(mechanism: "NoiseMechanism", y: Any = None, ax: Any = None, unit: Unit 
     return ax
 
 
-def _title(mechanism: "NoiseMechanism") -> str:
+def _title(mechanism: Drawn) -> str:
     arguments = ", ".join(f"{k} {v:g}" for k, v in mechanism.noise.parameters.items())
     about = f", one of {mechanism.records} records" if mechanism.records > 1 else ""
     return f"{mechanism.noise.kind} noise ({arguments}) on {mechanism.secret.description}{about}"

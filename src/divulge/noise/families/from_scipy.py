@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.noise.families import Noise, gaussian, laplace, logistic, student_t
+from divulge.noise.families.continuous import gaussian, laplace, logistic, student_t
+from divulge.noise.families.noise import Noise
 
 SAME: dict[str, Callable[..., Noise]] = {
     "norm": gaussian,
@@ -71,6 +72,7 @@ def from_scipy(distribution: Any) -> Noise:
         fading=shape.fading,
         mode=shape.mode,
         read_off=True,
+        made_by=(from_scipy, (distribution,)),
     )
 
 

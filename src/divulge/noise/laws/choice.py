@@ -1,16 +1,32 @@
 """Which law of the outcome a secret, its number of records and a noise have."""
 
+from typing import Any, Protocol
+
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.noise.families import Noise
-from divulge.noise.law import ContinuousLaw, FiniteLaw
-from divulge.noise.mixture import Mixture
-from divulge.noise.secrets import Secret
-from divulge.noise.several import MeanLaw, NormalLaw, mean_law
-from divulge.noise.sums import sums
+from divulge.noise.families.noise import Noise
+from divulge.noise.laws.continuous import ContinuousLaw
+from divulge.noise.laws.finite import FiniteLaw
+from divulge.noise.laws.means import MeanLaw, NormalLaw, mean_law
+from divulge.noise.laws.mixture import Mixture
+from divulge.noise.laws.sums import sums
+from divulge.noise.secrets.secret import Secret
 
 AnyLaw = FiniteLaw | ContinuousLaw | NormalLaw | MeanLaw
+
+
+class Subject(Protocol):
+    """A noise mechanism, as far as an answer about it needs it."""
+
+    noise: Noise
+    secret: Secret
+    records: int
+    law: AnyLaw
+
+    def points(self, y: Any) -> np.ndarray:
+        """Return the outcomes as a flat array, checked."""
+        ...
 
 
 def law_of(noise: Noise, secret: Secret, records: int) -> AnyLaw:

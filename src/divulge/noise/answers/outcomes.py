@@ -3,20 +3,21 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.noise import quadrature, steps
-from divulge.noise.families import LAPLACE
-from divulge.noise.law import ContinuousLaw, FiniteLaw, Law
-from divulge.noise.laws import AnyLaw
-from divulge.noise.several import MeanLaw, NormalLaw
+from divulge.noise import quadrature
+from divulge.noise.families.noise import LAPLACE
+from divulge.noise.laws import steps
+from divulge.noise.laws.choice import AnyLaw, Subject
+from divulge.noise.laws.continuous import ContinuousLaw
+from divulge.noise.laws.finite import FiniteLaw
+from divulge.noise.laws.integrated import log_mixture
+from divulge.noise.laws.law import Law
+from divulge.noise.laws.means import MeanLaw, NormalLaw
 from divulge.units import Unit, nats_per
-
-if TYPE_CHECKING:
-    from divulge.noise.mechanism import NoiseMechanism
 
 _FAR = 1e-17
 _LEVELS = np.geomspace(_FAR, 0.5, 24)
@@ -66,7 +67,7 @@ class Estimate:
         return Estimate(self.value / nats_per(unit), self.error / nats_per(unit), self.certified)
 
 
-def reach(mechanism: "NoiseMechanism") -> tuple[float, float]:
+def reach(mechanism: Subject) -> tuple[float, float]:
     """Return an interval that holds the outcome but for about 1e-17 of its mass."""
     noise, law, secret = mechanism.noise, mechanism.law, mechanism.secret
     left, right = noise.spread(_FAR)
@@ -76,7 +77,7 @@ def reach(mechanism: "NoiseMechanism") -> tuple[float, float]:
     return low + left, high + right
 
 
-def points(mechanism: "NoiseMechanism") -> np.ndarray:
+def points(mechanism: Subject) -> np.ndarray:
     """Return outcomes between which the leakage is smooth or nearly so; for lattice noise, all outcomes that matter."""
     noise, law = mechanism.noise, mechanism.law
     first, last = reach(mechanism)
@@ -162,7 +163,7 @@ def allowance(law: AnyLaw) -> int:
     return 400_000 if len(law.others.places) == 1 else int(max(10_000, 1_000_000 // len(law.values)))
 
 
-def mean(mechanism: "NoiseMechanism", f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
+def mean(mechanism: Subject, f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
     """Return E f(Y), by a sum for lattice noise and noise in steps, and else by quadrature.
 
     For noise in steps and a bounded secret f counts at outcomes a period beyond the data at most, for all others.
@@ -218,7 +219,7 @@ def _mean_error(law: Law, y: np.ndarray) -> float:
     return float(np.trapezoid(np.exp(law.log_density(y)) * np.minimum(law.error(y, "pml"), 1e3), y))
 
 
-def mutual_information(mechanism: "NoiseMechanism") -> Estimate:
+def mutual_information(mechanism: Subject) -> Estimate:
     """Return I(X; Y) = E sum_x P(x | Y) log f(Y|x)/f(Y), or, with many secrets, h(Y) - h(Y | X)."""
     law = mechanism.law
     if isinstance(law, NormalLaw):
@@ -238,7 +239,7 @@ def mutual_information(mechanism: "NoiseMechanism") -> Estimate:
     return Estimate(max(outcome.value - given.value, 0.0), outcome.error + given.error)
 
 
-def _entropy_given(mechanism: "NoiseMechanism") -> Estimate:
+def _entropy_given(mechanism: Subject) -> Estimate:
     """Return h(Y | X), that of the noise, and of the other records' mean where there are others."""
     noise, law = mechanism.noise, mechanism.law
     scale = noise.scale
@@ -263,7 +264,7 @@ def _entropy_given(mechanism: "NoiseMechanism") -> Estimate:
     return Estimate(float(noise.frozen.entropy()), 1e-12)
 
 
-def cdf(mechanism: "NoiseMechanism", y: Any) -> Any:
+def cdf(mechanism: Subject, y: Any) -> Any:
     """Return P(Y <= y); shape of `y`."""
     try:
         flat = np.atleast_1d(np.asarray(y, dtype=np.float64)).ravel()
@@ -275,7 +276,7 @@ def cdf(mechanism: "NoiseMechanism", y: Any) -> Any:
     return float(value[0]) if np.ndim(y) == 0 else value.reshape(np.shape(y))
 
 
-def below(mechanism: "NoiseMechanism", y: np.ndarray, *, above: bool) -> np.ndarray:
+def below(mechanism: Subject, y: np.ndarray, *, above: bool) -> np.ndarray:
     """Return P(Y <= y), or P(Y > y) without subtracting from 1."""
     noise, law = mechanism.noise, mechanism.law
     side = noise.sf if above else noise.cdf
@@ -295,7 +296,7 @@ def below(mechanism: "NoiseMechanism", y: np.ndarray, *, above: bool) -> np.ndar
         with np.errstate(divide="ignore"):
             return np.log(side(y[row] - x))
 
-    value = np.exp(quadrature.log_mixture(law.secret, noise, y, np.zeros(len(y)), log_side)[0])
+    value = np.exp(log_mixture(law.secret, noise, y, np.zeros(len(y)), log_side)[0])
     for v, p in law.secret.atoms:
         value = value + p * side(y - v)
     return value

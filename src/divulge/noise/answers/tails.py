@@ -2,19 +2,26 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.noise.law import FiniteLaw
-from divulge.noise.laws import AnyLaw
-from divulge.noise.outcomes import Estimate, allowance, below, pieces, points
-from divulge.noise.ranges import Range, Side, Values, between, leakage, values
-from divulge.noise.several import MeanLaw
+from divulge.noise.answers.outcomes import Estimate, allowance, below, pieces, points
+from divulge.noise.answers.ranges import Range, Side, Values, between, leakage, values
+from divulge.noise.answers.supremum import Supremum
+from divulge.noise.laws.choice import AnyLaw, Subject
+from divulge.noise.laws.finite import FiniteLaw
+from divulge.noise.laws.means import MeanLaw
 
-if TYPE_CHECKING:
-    from divulge.noise.mechanism import NoiseMechanism
+
+class Bounded(Subject, Protocol):
+    """A noise mechanism whose suprema are known."""
+
+    def supremum(self, side: Side) -> Supremum:
+        """Return the supremum of pml(y) or pmc(y)."""
+        ...
+
 
 _HALVINGS = 60
 _PER_HALVING = 3
@@ -65,20 +72,20 @@ class Cells:
         )  # fmt: skip
 
 
-def certified(mechanism: "NoiseMechanism") -> bool:
+def certified(mechanism: Bounded) -> bool:
     """Whether the ranges of all cells are proved and their masses are sums: no integral and no grid is relied on."""
     law, noise = mechanism.law, mechanism.noise
     known = not noise.read_off and (noise.step is not None or _has_ranges(mechanism))
     return isinstance(law, FiniteLaw) and law.bounded and known
 
 
-def _has_ranges(mechanism: "NoiseMechanism") -> bool:
+def _has_ranges(mechanism: Bounded) -> bool:
     """Whether proofs bound the leakage between outcomes well; of unbounded secrets they know too little."""
     noise, law = mechanism.noise, mechanism.law
     return law.bounded and (noise.log_concave or math.isfinite(noise.steepest) or noise.radii is not None)
 
 
-def _mass_error(mechanism: "NoiseMechanism") -> float:
+def _mass_error(mechanism: Bounded) -> float:
     """Return how far off the mass of any set of few cells may be."""
     law = mechanism.law
     if isinstance(law, FiniteLaw):
@@ -87,7 +94,7 @@ def _mass_error(mechanism: "NoiseMechanism") -> float:
     return law.mass_error() if isinstance(law, MeanLaw) else 1e-11
 
 
-def _nodes(mechanism: "NoiseMechanism") -> np.ndarray:
+def _nodes(mechanism: Bounded) -> np.ndarray:
     """Return the ends of the first cells, out to where doubles have no mass left (or 1e-300, for heavy tails)."""
     y, noise, law = points(mechanism), mechanism.noise, mechanism.law
     if not _has_ranges(mechanism):
@@ -102,12 +109,12 @@ def _nodes(mechanism: "NoiseMechanism") -> np.ndarray:
     return np.unique(np.concatenate(parts))
 
 
-def _masses(mechanism: "NoiseMechanism", y: np.ndarray) -> np.ndarray:
+def _masses(mechanism: Bounded, y: np.ndarray) -> np.ndarray:
     """Return (P(Y <= y), P(Y > y)), shape (2, len(y))."""
     return np.stack([below(mechanism, y, above=above) for above in (False, True)])
 
 
-def _cells(mechanism: "NoiseMechanism", side: Side, ends: tuple[Values, Values], masses: np.ndarray) -> Cells:
+def _cells(mechanism: Bounded, side: Side, ends: tuple[Values, Values], masses: np.ndarray) -> Cells:
     """Return the cells between these ends; masses[i, j]: below (i = 0) or above, at the left (j = 0) or right ends."""
     left, right = ends
     mid = values(mechanism.law, side, (left.y + right.y) / 2)
@@ -134,7 +141,7 @@ def _seen(left: Values, mid: Values, right: Values) -> Range:
     return np.where(np.isnan(least), 0.0, least), np.where(np.isnan(most), math.inf, most)
 
 
-def _single(mechanism: "NoiseMechanism", side: Side) -> Cells | None:
+def _single(mechanism: Bounded, side: Side) -> Cells | None:
     """Each lattice outcome, or each piece between two jumps, is a cell of one leakage; None where there are no such."""
     law = mechanism.law
     if mechanism.noise.step is not None:
@@ -150,7 +157,7 @@ def _single(mechanism: "NoiseMechanism", side: Side) -> Cells | None:
     return Cells(where, where, where, ends, 0 * ends, found, found, np.ones(len(y), dtype=bool))
 
 
-def _first_cells(mechanism: "NoiseMechanism", side: Side) -> Cells:
+def _first_cells(mechanism: Bounded, side: Side) -> Cells:
     """Return the cells every question begins with; kept on the mechanism."""
     kept: dict[str, Cells] = mechanism.__dict__.setdefault("_cells", {})
     if side not in kept:
@@ -164,13 +171,13 @@ def _first_cells(mechanism: "NoiseMechanism", side: Side) -> Cells:
             cells = _cells(mechanism, side, (at[:-1], at[1:]), pairs)
             outer, ends = np.array([[[0.0, every[0, -1]], [every[0, 0], 1.0]]]), at[:1].joined(at[-1:])
             above = np.array([[[1.0, every[1, -1]], [every[1, 0], 0.0]]])
-            top = mechanism.pml_supremum if side == "pml" else mechanism.pmc_supremum
+            top = mechanism.supremum(side)
             unknown = np.zeros(2), np.full(2, top.upper), np.ones(2, dtype=bool)
             kept[side] = cells.joined(Cells(ends, ends, ends, outer[0], above[0], *unknown))
     return kept[side]
 
 
-def _halved(mechanism: "NoiseMechanism", side: Side, cells: Cells, which: np.ndarray) -> Cells:
+def _halved(mechanism: Bounded, side: Side, cells: Cells, which: np.ndarray) -> Cells:
     """Return the cells with those of `which` cut in two."""
     part = cells[which]
     inner = _masses(mechanism, part.mid.y)
@@ -196,7 +203,7 @@ def _heaviest(which: np.ndarray, mass: np.ndarray, budget: int) -> np.ndarray:
     return kept
 
 
-def tail(mechanism: "NoiseMechanism", threshold: float, side: Side) -> Estimate:
+def tail(mechanism: Bounded, threshold: float, side: Side) -> Estimate:
     """Return P(leakage(Y) > threshold): cells that may lie on either side of it are halved till they hold no mass."""
     if not threshold == threshold:
         raise DivulgeError.of("threshold", "be a number", "it", "NaN")
@@ -220,11 +227,11 @@ def tail(mechanism: "NoiseMechanism", threshold: float, side: Side) -> Estimate:
     return Estimate(min(1.0, sure + doubt / 2), error, certified(mechanism))
 
 
-def quantile(mechanism: "NoiseMechanism", p: float, side: Side) -> Estimate:
+def quantile(mechanism: Bounded, p: float, side: Side) -> Estimate:
     """Return the smallest v with P(leakage(Y) <= v) >= p; +inf where only the supremum's +inf reaches it."""
     if not 0 <= p <= 1:
         raise DivulgeError.of("p", "be in [0, 1]", "it", str(p))
-    top = mechanism.pml_supremum if side == "pml" else mechanism.pmc_supremum
+    top = mechanism.supremum(side)
     if side == "pmc" and not mechanism.law.bounded:
         return Estimate(math.inf, 0.0, True)
     if p == 1:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from divulge.noise.families import Noise
+from divulge.noise.families.noise import Noise
 
 Mass = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """(u, v) -> (the mass of the open intervals (u, v), 0 where u >= v; a bound on its error)."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.noise.families import Noise
+from divulge.noise.families.noise import Noise
 
 
 def _normal_plus_gaussian(x: Any, noise: Noise, y: np.ndarray) -> np.ndarray:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from divulge.noise.families import LAPLACE
-from divulge.noise.law import ContinuousLaw, FiniteLaw, Law, Range, Side
-from divulge.noise.steps import inside
+from divulge.noise.families.noise import LAPLACE
+from divulge.noise.laws.continuous import ContinuousLaw
+from divulge.noise.laws.finite import FiniteLaw
+from divulge.noise.laws.law import Law, Range, Side
+from divulge.noise.laws.steps import inside
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +10,15 @@ from divulge.errors import DivulgeError
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
-from divulge.noise.families import Noise, gaussian
-from divulge.noise.law import ContinuousLaw, FiniteLaw
-from divulge.noise.quadrature import integrals, quantile_marks
-from divulge.noise.secrets import normal
-from divulge.noise.several import MeanLaw, NormalLaw, rounded
-
-if TYPE_CHECKING:
-    from divulge.noise.mechanism import NoiseMechanism
+from divulge.noise.families.continuous import gaussian
+from divulge.noise.families.noise import Noise
+from divulge.noise.laws.choice import Subject
+from divulge.noise.laws.continuous import ContinuousLaw
+from divulge.noise.laws.finite import FiniteLaw
+from divulge.noise.laws.means import MeanLaw, NormalLaw, rounded
+from divulge.noise.quadrature import integrals
+from divulge.noise.secrets.expectations import quantile_marks
+from divulge.noise.secrets.parse import normal
 
 _FAR = 1e300
 """Stands for infinity where the distance to an infinite end is taken."""
@@ -42,7 +43,7 @@ def _mass(noise: Noise, low: Any, high: Any) -> np.ndarray:
     return np.maximum(np.where(np.asarray(low) + np.asarray(high) > 0, from_above, from_below), 0.0)
 
 
-def binned(mechanism: "NoiseMechanism", outcome_edges: Any, secret_edges: Any = None) -> Joint:
+def binned(mechanism: Subject, outcome_edges: Any, secret_edges: Any = None) -> Joint:
     """Return the joint of (bin of the secret, bin of the outcome).
 
     Outcome bins are (-inf, e_1], (e_1, e_2], ..., (e_k, inf]; a finite secret keeps its values, a continuous one is cut

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from divulge.noise.families import LAPLACE, Noise
-from divulge.noise.steps import Grid, grid, log_cover, log_sums
+from divulge.noise.families.noise import LAPLACE, Noise
+from divulge.noise.laws.steps import Grid, grid, log_cover, log_sums
 
 _CHUNK = 2_000_000
 """So many numbers are held at a time."""

@@ -1,0 +1,1 @@
+"""Suprema, tails, means and guesses, each with what is proved of it."""

@@ -1,0 +1,1 @@
+"""Noise distributions as a table."""

@@ -1,0 +1,141 @@
+"""Laplace, Gaussian, logistic and Student-t noise."""
+
+import math
+
+import numpy as np
+
+from divulge.extras import require
+from divulge.noise.families.noise import Noise, nearer, nearer_squared, positive, quiet
+
+
+def laplace(scale: float) -> Noise:
+    """Return Laplace noise of scale b > 0: density exp(-|z|/b) / 2b, epsilon = d/b for secrets a distance d apart.
+
+    References
+    ----------
+    Dwork, McSherry, Nissim, Smith, "Calibrating Noise to Sensitivity in Private Data Analysis", 2006.
+
+    Examples
+    --------
+    >>> laplace(2.0).shift_loss(3.0)
+    1.5
+    """
+    b = positive(scale, "scale")
+    stats = require("scipy.stats", "science")
+    return Noise(
+        "laplace",
+        {"scale": b},
+        quiet(lambda z: -np.abs(z) / b - math.log(2 * b)),
+        stats.laplace(scale=b).cdf,
+        True,
+        (1 / b, 1 / b),
+        1 / b,
+        lambda d: d / b,
+        frozen=stats.laplace(scale=b),
+        curvature=1 / b,
+        bend=0.0,
+        log_ratio=nearer(b),
+        made_by=(laplace, (b,)),
+    )
+
+
+def gaussian(scale: float) -> Noise:
+    """Return Gaussian noise of standard deviation sigma > 0: no finite epsilon for secrets that differ.
+
+    Examples
+    --------
+    >>> gaussian(1.0).shift_loss(0.1)
+    inf
+    """
+    s = positive(scale, "scale")
+    stats = require("scipy.stats", "science")
+    return Noise(
+        "gaussian",
+        {"scale": s},
+        quiet(lambda z: -0.5 * (z / s) ** 2 - math.log(s) - 0.5 * math.log(2 * math.pi)),
+        stats.norm(scale=s).cdf,
+        True,
+        (math.inf, math.inf),
+        math.inf,
+        lambda d: math.inf if d > 0 else 0.0,
+        frozen=stats.norm(scale=s),
+        bend=1 / s,
+        log_ratio=lambda y, x, c: nearer_squared(y, x, c, s) / 2,
+        made_by=(gaussian, (s,)),
+    )
+
+
+def logistic(scale: float) -> Noise:
+    """Return logistic noise of scale s > 0: density exp(-z/s) / (s (1 + exp(-z/s))^2), epsilon = d/s.
+
+    Examples
+    --------
+    >>> logistic(2.0).shift_loss(3.0)
+    1.5
+    """
+    s = positive(scale, "scale")
+    stats = require("scipy.stats", "science")
+    return Noise(
+        "logistic",
+        {"scale": s},
+        quiet(lambda z: -np.abs(z) / s - math.log(s) - 2 * np.log1p(np.exp(-np.abs(z) / s))),
+        stats.logistic(scale=s).cdf,
+        True,
+        (1 / s, 1 / s),
+        1 / s,
+        lambda d: d / s,
+        frozen=stats.logistic(scale=s),
+        curvature=1 / s,
+        bend=math.sqrt(0.5) / s,
+        log_ratio=quiet(
+            lambda y, x, c: (
+                nearer(s)(y, x, c) - 2 * (np.log1p(np.exp(-np.abs(y - x) / s)) - np.log1p(np.exp(-np.abs(y - c) / s)))
+            )
+        ),
+        made_by=(logistic, (s,)),
+    )
+
+
+def student_t(scale: float, df: float = 3.0) -> Noise:
+    """Return Student-t noise with `df` degrees of freedom and scale s > 0: polynomial tails, never log-concave.
+
+    Examples
+    --------
+    >>> import math
+    >>> round(student_t(1.0, df=1.0).shift_loss(1.0), 6)  # 2 log of the golden ratio
+    0.962424
+    """
+    s, nu = positive(scale, "scale"), positive(df, "df")
+    stats = require("scipy.stats", "science")
+    frozen = stats.t(nu, scale=s)
+    log_norm = math.lgamma((nu + 1) / 2) - math.lgamma(nu / 2) - 0.5 * math.log(nu * math.pi) - math.log(s)
+
+    def shift_loss(d: float) -> float:
+        d = d / s
+        z = 2 * nu / (d + math.hypot(d, 2 * math.sqrt(nu)))
+        ratio = d * ((2 * z + d) / (nu + z * z))
+        return 0.5 * (nu + 1) * (math.log1p(ratio) if ratio < math.inf else 2 * math.log(d) - math.log(nu))
+
+    @quiet
+    def log_ratio(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        near, far = (np.hypot(math.sqrt(nu), (y - at) / s) for at in (c, x))  # hypot: squares overflow
+        excess = ((x - c) / s / far) * ((y - c) / s / far + (y - x) / s / far)
+        alike = np.abs(excess) < 0.5
+        return 0.5 * (nu + 1) * np.where(alike, np.log1p(np.where(alike, excess, 0.0)), 2 * np.log(near / far))
+
+    return Noise(
+        "student-t",
+        {"scale": s, "df": nu},
+        quiet(lambda z: log_norm - (nu + 1) * np.log(np.hypot(1.0, z / (s * math.sqrt(nu))))),
+        frozen.cdf,
+        False,
+        (0.0, 0.0),
+        (nu + 1) / (2 * math.sqrt(nu) * s),
+        shift_loss,
+        frozen=frozen,
+        curvature=math.sqrt((nu + 1) / nu * max(1.0, (nu + 2) ** 2 / (4 * (nu + 3)))) / s,
+        fading=nu + 1,
+        bend=math.sqrt((nu + 1) / nu) / s,
+        log_ratio=log_ratio,
+        made_by=(student_t, (s, nu)),
+    )

@@ -1,0 +1,211 @@
+"""A noise distribution as a record: its log density and the few facts the theory needs of it."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+
+LogDensity = Callable[[np.ndarray], np.ndarray]
+Ratio = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A noise distribution: symmetric or not, continuous or on a lattice.
+
+    Attributes
+    ----------
+    kind : str
+        Name in the table, such as "laplace".
+    parameters : dict
+        What the family was built with, such as {"scale": 1.0}.
+    log_density : function of z, vectorized
+        Log density, or log probability of the lattice point z.
+    cdf : function of z, vectorized
+        P(Z <= z).
+    frozen : scipy.stats distribution or None
+        For what needs more (sampling, entropy); None for lattice noise.
+    log_concave : bool
+        Then likelihood ratios are monotone in y, and the search over y is certified.
+    slopes : (left, right), or None
+        How fast the log density falls in the end as z -> -inf and z -> +inf, in [0, +inf]; None: there is no limit.
+    steepest : float
+        sup |(log f)'|: a Lipschitz constant; +inf when unbounded or unknown.
+    shift_loss : function of d >= 0
+        sup_z log f(z) - log f(z + d): the local-DP epsilon of two secrets a distance d apart.
+    unimodal : bool
+        Symmetric, and falls on either side of 0: the nearest secret is the likeliest.
+    step : float or None
+        Lattice step of discrete noise.
+    """
+
+    kind: str
+    parameters: dict[str, float]
+    log_density: LogDensity
+    cdf: LogDensity
+    log_concave: bool
+    slopes: tuple[float, float] | None
+    steepest: float
+    shift_loss: Callable[[float], float]
+    unimodal: bool = True
+    step: float | None = None
+    frozen: Any = field(default=None, compare=False)
+    curvature: float = math.inf
+    """r with |f''| <= r^2 f away from kinks; +inf when there is none or none is known."""
+    bend: float | None = None
+    """r with (log f)'' >= -r^2 away from kinks; None when there is none or none is known."""
+    fading: float = math.inf
+    """c with |(log f)'(z)| <= c / |z|, for heavy tails; +inf when there is none or none is known."""
+    radii: Callable[[float], np.ndarray] | None = None
+    """All z in [0, reach] at which the density falls, and some more, given the reach; None: it is continuous.
+
+    Between them it is constant, so f = sum_k c_k 1{|z| < r_k}: see `falls`.
+    """
+    mode: float | None = 0.0
+    """The density falls on either side of it; None: there are several peaks, or none is known."""
+    made_by: tuple[Callable[..., "Noise"], tuple[Any, ...]] | None = field(default=None, compare=False)
+    """What builds it again, and from which arguments; None for noise that was put together by hand."""
+    read_off: bool = False
+    """Whether these facts are read off a density, rather than proved."""
+    log_ratio: Ratio | None = None
+    """(y, x, c) -> log f(y - x) - log f(y - c) with all its digits however far y is; None: there is no such form."""
+
+    @property
+    def of_family(self) -> bool:
+        """Whether it is of a family of this library, whose facts are proved."""
+        return self.made_by is not None and not self.read_off
+
+    @property
+    def scale(self) -> float:
+        """Return its scale: a parameter of the families; of other noise, half the distance between its quartiles."""
+        if self.of_family:
+            return self.parameters["scale"]
+        return float(self.frozen.ppf(0.75) - self.frozen.ppf(0.25)) / 2
+
+    def spread(self, rare: float) -> tuple[float, float]:
+        """Return the quantiles with this mass on either side, or about as rare ones where scipy finds them infinite."""
+        if self.frozen is None:
+            far = 45.0 * self.scale if self.kind != "discrete-gaussian" else 12.0 * self.scale + (self.step or 0.0)
+            return -far, far
+        levels = np.geomspace(rare, 1e-10, 16)
+        with np.errstate(all="ignore"):
+            ends = self.frozen.ppf(levels), self.frozen.isf(levels)
+        left, right = (float(end[np.isfinite(end)][0]) for end in ends)
+        return left, right
+
+    def end_ratio(self, d: np.ndarray, sign: float) -> np.ndarray:
+        """Return lim log f(z + sign d) - log f(z) for z -> sign inf and d >= 0."""
+        assert self.slopes is not None
+        slope = self.slopes[1 if sign > 0 else 0]
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.where(np.asarray(d) > 0, -slope * np.asarray(d, dtype=float), 0.0)
+
+    def sf(self, z: np.ndarray) -> np.ndarray:
+        """Return P(Z > z) without subtracting from 1."""
+        if self.frozen is not None:
+            with np.errstate(all="ignore"):
+                return self.frozen.sf(z)
+        if self.step is None:  # symmetric
+            return self.cdf(-z)
+        with np.errstate(invalid="ignore"):
+            return self.cdf(-(np.floor(z / self.step + ON_LATTICE) + 1) * self.step)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the noise was built from: its family and parameters, or the scipy.stats distribution."""
+        if self.made_by is None:
+            raise DivulgeError.of("noise", "be a family or a scipy.stats distribution to be pickled", "it", self.kind)
+        return self.made_by
+
+    def relative(self, y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """Return log f(y - x) less `reference(y, c)`."""
+        return self.log_density(y - x) if self.log_ratio is None else self.log_ratio(y, x, c)
+
+    def reference(self, y: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """Return log f(y - c), or 0 for noise without `log_ratio`."""
+        return np.zeros(np.shape(y)) if self.log_ratio is None else self.log_density(y - c)
+
+    @property
+    def _quantiles(self) -> np.ndarray:
+        levels = np.array([0.0, 1e-12, 1e-8, 1e-5, 1e-3, 0.03, 0.2])
+        with np.errstate(all="ignore"):
+            z = np.concatenate([self.frozen.ppf([*levels, 0.5]), self.frozen.isf(levels), [self.mode or 0.0]])
+        return np.unique([*z[np.isfinite(z)], *self.spread(1e-17)])
+
+    def marks(self, reach: float) -> np.ndarray:
+        """Return the z at which an integral against the density is split: its scales, and its jumps within reach."""
+        near = self.scale * _SCALES if self.of_family else self._quantiles
+        if self.radii is None:
+            return near
+        r = self.radii(min(reach, _LAST_JUMP * self.parameters["scale"]))
+        return np.concatenate([near, r, -r])
+
+    def falls(self, reach: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return (r_k, log c_k) with f(z) = sum_k c_k 1{|z| < r_k} for all |z| < reach: positive terms only."""
+        assert self.radii is not None
+        r = self.radii(reach)
+        level = self.log_density((np.concatenate([[0.0], r[:-1]]) + r) / 2)
+        with np.errstate(divide="ignore"):
+            less = np.log(-np.expm1(np.diff(level)))
+        return r, np.concatenate([level[:-1] + less, level[-1:]])
+
+    def period(self) -> tuple[float, float]:
+        """Return (D, epsilon) with f(z + D) = e^-epsilon f(z) for z >= 0, of noise in steps."""
+        width = self.parameters["sensitivity"]
+        return width, width / self.parameters["scale"]
+
+    @property
+    def far_marks(self) -> np.ndarray:
+        """Return `marks`, and some out to where heavy tails matter to the last digit."""
+        if math.isinf(self.fading):
+            return self.marks(0.0)
+        far = self.scale * np.minimum(np.geomspace(1e3, 1e18, 6), 1e300 / self.scale)
+        return np.concatenate([self.marks(0.0), far, -far])
+
+
+_LAST_JUMP = 36.0
+"""So many scales from 0, jumps are 1e-15 of the first: integrals need not be split there."""
+
+_SCALES = np.array([-60.0, -20.0, -8.0, -3.0, -1.0, 0.0, 1.0, 3.0, 8.0, 20.0, 60.0])
+
+
+_LEAST, _MOST = 1e-300, 1e300
+"""Scales beyond these leave no room for sums and ratios of doubles."""
+
+ON_LATTICE = 1e-9
+"""A z that is below a lattice point by no more than this share of a step counts as on it."""
+
+
+def positive(value: Any, name: str) -> float:
+    if not (isinstance(value, Real) and _LEAST <= float(value) <= _MOST):
+        raise DivulgeError.of(name, f"be a positive number, from {_LEAST:g} to {_MOST:g}", "it", repr(value))
+    return float(value)
+
+
+quiet = np.errstate(over="ignore", divide="ignore")
+"""What overflows in a log density is infinite, and so the density 0."""
+
+
+def nearer(scale: float) -> Ratio:
+    """(|y - c| - |y - x|) / scale; outside the interval between x and c that is the same as at its end."""
+
+    @quiet
+    def ratio(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        inside = np.clip(y, np.minimum(x, c), np.maximum(x, c))
+        return (np.abs(inside - c) - np.abs(inside - x)) / scale
+
+    return ratio
+
+
+@quiet
+def nearer_squared(y: np.ndarray, x: np.ndarray, c: np.ndarray, scale: float) -> np.ndarray:
+    """((y - c)^2 - (y - x)^2) / scale^2."""
+    return ((x - c) / scale) * ((y - c) / scale + (y - x) / scale)
+
+
+LAPLACE = ("laplace", "discrete-laplace")
+"""Noise with exponential sides: log densities are linear in the distance, and nothing changes beyond the data."""

@@ -1,0 +1,47 @@
+"""All families by name, and what stands for noise."""
+
+from collections.abc import Callable
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.noise.families.continuous import gaussian, laplace, logistic, student_t
+from divulge.noise.families.from_scipy import from_scipy
+from divulge.noise.families.lattice import discrete_gaussian, discrete_laplace
+from divulge.noise.families.noise import Noise
+from divulge.noise.families.staircase import staircase
+
+FAMILIES: dict[str, Callable[..., Noise]] = {
+    "laplace": laplace,
+    "gaussian": gaussian,
+    "staircase": staircase,
+    "student-t": student_t,
+    "logistic": logistic,
+    "discrete-laplace": discrete_laplace,
+    "discrete-gaussian": discrete_gaussian,
+}
+"""Kind -> its builder; the first parameter is always the scale."""
+
+
+def as_noise(noise: Any, **parameters: float) -> Noise:
+    """Return a Noise from a Noise, a family name with its parameters, or a frozen scipy.stats distribution.
+
+    Examples
+    --------
+    >>> as_noise("laplace", scale=2).parameters
+    {'scale': 2.0}
+    """
+    if not isinstance(noise, str):
+        if parameters:
+            raise DivulgeError.of("noise", "carry its own parameters", "it", f"given with {sorted(parameters)}")
+        return noise if isinstance(noise, Noise) else from_scipy(noise)
+    if noise not in FAMILIES:
+        raise DivulgeError.of("noise", f"be one of {', '.join(FAMILIES)}", "it", repr(noise))
+    try:
+        return FAMILIES[noise](**parameters)
+    except TypeError:
+        import inspect
+
+        names = ", ".join(inspect.signature(FAMILIES[noise]).parameters)
+        raise DivulgeError.of(
+            "noise", f"have parameters among {names} ({noise})", "it", f"given {sorted(parameters)}"
+        ) from None

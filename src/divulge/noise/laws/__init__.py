@@ -1,0 +1,1 @@
+"""What an outcome looks like given a record, and in all."""

@@ -1,0 +1,191 @@
+"""The law of the outcome of one record with a density, by a closed form or by quadrature."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.noise.families.noise import Noise
+from divulge.noise.laws.closed import CLOSED_FORMS
+from divulge.noise.laws.integrated import LogGiven, beyond, log_far, log_mixture, window_matters
+from divulge.noise.laws.law import End, Range, Side, by_distance, farthest
+from divulge.noise.laws.steps import cover, log_cover
+from divulge.noise.secrets.expectations import log_tilted, window
+from divulge.noise.secrets.secret import Secret
+
+_FAR = 1e4
+"""So many scales of the noise out, doubles are too coarse for integrals over an unbounded secret."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContinuousLaw:
+    """One record with a density: the outcome's density by adaptive quadrature."""
+
+    noise: Noise
+    secret: Secret
+
+    @property
+    def bounded(self) -> bool:
+        return self.secret.bounded
+
+    @property
+    def exact(self) -> bool:
+        return self.closed is not None
+
+    def log_reference(self, y: np.ndarray) -> np.ndarray:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        return self.noise.reference(y, self.center(y))
+
+    def center(self, y: np.ndarray) -> np.ndarray:
+        return np.clip(y, self.low, self.high)
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        return self.log_outcome(y) + self.log_reference(y)
+
+    @property
+    def low(self) -> float:
+        return self.secret.low
+
+    @property
+    def high(self) -> float:
+        return self.secret.high
+
+    def log_given(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return log f(y | x), shape that of y and x together, less `log_reference(y)`."""
+        return self.noise.relative(y, x, self.center(y))
+
+    def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        mode = self.noise.mode
+        x = self._searched(y, np.argmax) if mode is None else np.clip(y - mode, self.low, self.high)
+        return self.noise.relative(y, x, self.center(y)), x
+
+    def log_worst(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        if not self.secret.bounded:
+            far = np.where(math.isfinite(self.low), math.inf, -math.inf) * np.ones(len(y))
+            return np.full(len(y), -math.inf), far
+        if self.noise.mode is None:
+            x = self._searched(y, np.argmin)
+        else:
+            at_low, at_high = self.log_worsts(y).T
+            x = np.where(at_low < at_high, self.low, self.high)
+        return self.noise.relative(y, x, self.center(y)), x
+
+    @property
+    def worsts_are_all(self) -> bool:
+        return self.bounded and self.noise.mode is not None
+
+    def log_worsts(self, y: np.ndarray) -> np.ndarray:
+        if not self.worsts_are_all:
+            return self.log_worst(y)[0][:, None]
+        y = np.asarray(y, dtype=np.float64).ravel()
+        ends = (self.low, self.high)
+        return np.stack([self.noise.relative(y, np.full(len(y), x), self.center(y)) for x in ends], axis=1)
+
+    def ends(self) -> list[End]:
+        return tilted_ends(self.noise, self.secret, 1)
+
+    def _searched(self, y: np.ndarray, pick: Any) -> np.ndarray:
+        grid = np.linspace(*window(self.secret), 4097)
+        return np.array([grid[int(pick(self.noise.log_density(v - grid)))] for v in y])
+
+    def log_outcome(self, y: np.ndarray) -> np.ndarray:
+        return self._outcome(np.asarray(y, dtype=np.float64).ravel())[0]
+
+    def mass(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (P(left < X < right), bound on its error), from the side where it is no difference of large masses."""
+        x = self.secret.continuous
+        u, v = np.clip(left, self.low, self.high), np.clip(right, self.low, self.high)
+        upper = u >= x.ppf(0.5)
+        near, far = np.where(upper, x.sf(u), x.cdf(v)), np.where(upper, x.sf(v), x.cdf(u))
+        mass, error = np.where(u < v, np.maximum(near - far, 0.0), 0.0), np.where(u < v, 1e-15 * near, 0.0)
+        for value, p in self.secret.atoms:
+            mass = mass + p * ((left < value) & (value < right))
+        return mass, error
+
+    def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        mass, error = self.mass(left, right)
+        return mass + error
+
+    def error(self, y: np.ndarray, side: Side) -> np.ndarray:
+        return self._outcome(np.asarray(y, dtype=np.float64).ravel())[1]
+
+    @property
+    def one_peak(self) -> bool:
+        """A log-concave density keeps one peak when noise of one peak is added (Ibragimov 1956)."""
+        return self.secret.log_concave and self.noise.unimodal
+
+    def between(self, left: np.ndarray, right: np.ndarray) -> tuple[Range, Range, Range]:
+        """Return the ranges of the best and of the worst log f(y | x), and of log f(y), for y from left to right.
+
+        For noise in steps.
+        """
+        near = [np.maximum.reduce([self.low - y, z - self.high, 0 * y]) for y, z in ((right, left), (left, right))]
+        outcome = cover(self.noise, self.mass, *window(self.secret), left, right)
+        return (
+            by_distance(self.noise, (near[0], near[1])),
+            by_distance(self.noise, farthest(self, left, right)),
+            outcome,
+        )
+
+    @property
+    def closed(self) -> Any:
+        """The closed form of log f(y), or None."""
+        return None if self.secret.atoms else CLOSED_FORMS.get((self.secret.continuous.dist.name, self.noise.kind))
+
+    def _outcome(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (log f(y), its error); the answer for the last outcomes is kept, as they are asked for in turn."""
+        kept = self.__dict__.get("_kept")
+        if kept is None or not np.array_equal(kept[0], y):
+            kept = self.__dict__["_kept"] = y.copy(), self._integrated(y)
+        return kept[1]
+
+    def _integrated(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.closed is not None:
+            return self.closed(self.secret.continuous, self.noise, y), np.zeros(len(y))
+        center = self.center(y)
+        if self.noise.radii is not None:
+            return log_cover(self.noise, self.mass, *window(self.secret), y, y)
+        log_f, error = self._quadrature(y, center)
+        for value, mass in self.secret.atoms:
+            log_f = np.logaddexp(log_f, math.log(mass) + self.noise.relative(y, np.full(len(y), value), center))
+        return log_f, error
+
+    def _quadrature(self, y: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (log f(y), its error); outcomes for which rare secrets count take more work."""
+        secret, noise, best = self.secret, self.noise, self.log_best(y)[0]
+        log_f, error = np.full((2, len(y)), -math.inf)
+
+        def given(rows: np.ndarray) -> LogGiven:
+            return lambda x, row: noise.relative(y[rows[row]], x, center[rows[row]])
+
+        far = beyond(secret, y) | (np.abs(y) > _FAR * noise.scale)
+        near = np.flatnonzero(~far)
+        if len(near):
+            log_f[near], error[near] = log_mixture(secret, noise, y[near], best[near], given(near))
+        rest = np.flatnonzero(far | window_matters(secret, log_f, best))
+        if len(rest):
+            log_f[rest], error[rest] = log_far(secret, noise, y[rest], given(rest))
+        return log_f, error
+
+
+def tilted_ends(noise: Noise, secret: Secret, records: int) -> list[End]:
+    """Return the limits for a continuous secret, relative to noise at the nearer end as all logs are.
+
+    With exponential tails of slope 1/b and theta = 1/(n b), noise at x far below y is e^{(x - hi) theta} of noise at
+    hi: each record but the one asked about adds log E e^{(X - hi) theta}; the mirror image at -inf. A ratio that tends
+    to 0 singles out the end of the support, which has no mass.
+    """
+    if noise.slopes is None:
+        return []
+    mass, out = dict(secret.atoms), list[End]()
+    for sign, slope, end in ((1.0, noise.slopes[1], secret.high), (-1.0, noise.slopes[0], secret.low)):
+        if not secret.bounded or slope == math.inf:
+            out.append(End(sign * math.inf, -math.log(mass[end]) if end in mass else math.inf, 0.0, -math.inf))
+            continue
+        each, error = log_tilted(secret, sign * slope / records)
+        others, span = (records - 1) * each, (secret.high - secret.low) * slope / records
+        out.append(End(sign * math.inf, others, others + each, others - span, records * error))
+    return out

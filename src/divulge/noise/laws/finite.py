@@ -1,0 +1,193 @@
+"""The law of the outcome where the secret has finitely many values."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge.noise.families.noise import LAPLACE, Noise
+from divulge.noise.laws.law import End, Range, Side, by_distance, farthest
+from divulge.noise.laws.mixture import Mixture, logsumexp
+from divulge.noise.laws.steps import cover
+from divulge.noise.secrets.secret import Secret
+
+_SAME = 1e-12
+"""Locations that differ by less than this share of their span are one."""
+
+
+_ALL_WORSTS = 128
+"""Up to so many secrets are kept apart in the search for the worst."""
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteLaw:
+    """Finitely many secrets x_i; noise is added at x_i's share of the mean plus that of the other records.
+
+    `shares`: the part of the secrets; `others`: the places the other records add; `everyone`: all places together.
+    """
+
+    noise: Noise
+    values: np.ndarray
+    log_prior: np.ndarray
+    shares: np.ndarray
+    others: Mixture
+    everyone: Mixture
+    secret: Secret
+    """What the values are the distribution of; it is unbounded when far values were left out."""
+
+    @property
+    def exact(self) -> bool:
+        return True
+
+    @property
+    def bounded(self) -> bool:
+        return self.secret.bounded
+
+    @property
+    def low(self) -> float:
+        return float(self.locations[0])
+
+    @property
+    def high(self) -> float:
+        return float(self.locations[-1])
+
+    @cached_property
+    def locations(self) -> np.ndarray:
+        """Every location that can occur; those that differ by rounding only count once."""
+        x = self.everyone.places
+        return x[np.diff(x, prepend=-math.inf) > _SAME * (x[-1] - x[0])]
+
+    @cached_property
+    def finer_than_noise(self) -> bool:
+        """Whether neighboring locations are too near, and the noise too smooth, to matter one by one."""
+        smooth = self.noise.radii is None and self.noise.kind not in LAPLACE and self.noise.of_family
+        return smooth and self.high - self.low < 0.25 * len(self.locations) * self.noise.scale
+
+    def log_given(self, y: np.ndarray) -> np.ndarray:
+        """Return log f(y | x_i), shape (len(y), K)."""
+        y = self._where_it_matters(y)
+        return self.others.log_sum(y[:, None], self.shares[None, :], self.center(y)[:, None])
+
+    def _where_it_matters(self, y: np.ndarray) -> np.ndarray:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        return np.clip(y, self.low, self.high) if self.noise.kind in LAPLACE else y
+
+    def center(self, y: np.ndarray) -> np.ndarray:
+        """Return the location nearest to y."""
+        return self.locations[self._at(y)]
+
+    def _at(self, y: np.ndarray) -> np.ndarray:
+        return nearest(self.locations, y)
+
+    def log_reference(self, y: np.ndarray) -> np.ndarray:
+        y = np.asarray(y, dtype=np.float64).ravel()
+        return self.noise.reference(y, self.center(y))
+
+    def _from(self, y: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.noise.relative(y, self.locations[at], self.center(y)), self.values[at]
+
+    @property
+    def _falls_with_distance(self) -> bool:
+        return len(self.others.places) == 1 and self.noise.unimodal and len(self.values) > 8
+
+    def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self._falls_with_distance:
+            y = np.asarray(y, dtype=np.float64).ravel()
+            return self._from(y, self._at(y))
+        return self._picked(y, np.argmax)
+
+    def log_worst(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not self.bounded:
+            size = np.asarray(y).size
+            return np.full(size, -math.inf), np.full(size, math.inf if self.secret.high == math.inf else -math.inf)
+        if self._falls_with_distance:
+            y = np.asarray(y, dtype=np.float64).ravel()
+            return self._from(y, np.where(y - self.low > self.high - y, 0, len(self.values) - 1))
+        return self._picked(y, np.argmin)
+
+    @property
+    def worsts_are_all(self) -> bool:
+        return self.bounded and (self._falls_with_distance or len(self.values) <= _ALL_WORSTS)
+
+    def log_worsts(self, y: np.ndarray) -> np.ndarray:
+        if self.bounded and self._falls_with_distance:
+            y = np.asarray(y, dtype=np.float64).ravel()
+            return np.stack([self._from(y, np.full(len(y), at))[0] for at in (0, len(self.values) - 1)], axis=1)
+        return self.log_given(y) if self.worsts_are_all else self.log_worst(y)[0][:, None]
+
+    def _picked(self, y: np.ndarray, pick: Any) -> tuple[np.ndarray, np.ndarray]:
+        given = self.log_given(y)
+        at = pick(given, axis=1)
+        return given[np.arange(len(given)), at], self.values[at]
+
+    def log_outcome(self, y: np.ndarray) -> np.ndarray:
+        y = self._where_it_matters(y)
+        return self.everyone.log_sum(y, 0.0, self.center(y))
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        return self.log_outcome(y) + self.log_reference(y)
+
+    def ends(self) -> list[End]:
+        if self.noise.slopes is None:
+            return []
+        if not self.bounded:
+            return [End(sign * math.inf, math.inf, 0.0, -math.inf) for sign in (1.0, -1.0)]
+        out: list[End] = []
+        for sign in (1.0, -1.0):
+            shares, others = sign * self.shares, sign * self.others.places
+            top = shares.max() + others.max()
+            same = _SAME * (self.high - self.low)
+
+            def limit(location: np.ndarray, sign: float = sign, top: float = top, same: float = same) -> np.ndarray:
+                distance = top - location
+                return self.noise.end_ratio(np.where(distance > same, distance, 0.0), sign)
+
+            if len(others) == 1:
+                given = limit(shares + others[0])
+            else:
+                given = np.array([logsumexp(self.others.log_weights + limit(s + others)) for s in shares])
+            outcome = float(logsumexp(self.everyone.log_weights + limit(sign * self.everyone.places)))
+            out.append(End(sign * math.inf, float(given.max()), outcome, float(given.min())))
+        return out
+
+    @property
+    def one_peak(self) -> bool:
+        """Whether f(y) is known to rise to one peak and to fall from there."""
+        return False
+
+    def between(self, left: np.ndarray, right: np.ndarray) -> tuple[Range, Range, Range]:
+        """Return the ranges of the best and of the worst log f(y | x), and of log f(y), for y from left to right.
+
+        For noise in steps.
+        """
+        outcome = cover(self.noise, self.everyone.mass, self.low, self.high, left, right)
+        if self._falls_with_distance:
+            first, last = (np.abs(y - self.center(y)) for y in (left, right))
+            x = self.locations
+            met = np.searchsorted(x, left) < np.searchsorted(x, right, side="right")
+            near = np.where(met, 0.0, np.minimum(first, last)), (first + last + right - left) / 2
+            return by_distance(self.noise, near), by_distance(self.noise, farthest(self, left, right)), outcome
+        least, most = np.empty((2, len(self.values), len(left)))
+        for i, share in enumerate(self.shares):
+            x = self.others
+            low, high = float(x.places[0]), float(x.places[-1])
+            least[i], most[i] = cover(self.noise, x.mass, low, high, left - share, right - share)
+        return (least.max(axis=0), most.max(axis=0)), (least.min(axis=0), most.min(axis=0)), outcome
+
+    def error(self, y: np.ndarray, side: Side) -> np.ndarray:
+        return np.zeros(np.asarray(y).size)
+
+    def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        x = self.locations
+        inside = np.searchsorted(x, left, side="right") < np.searchsorted(x, right, side="left")
+        return np.where(inside, math.inf, 0.0)
+
+
+def nearest(places: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the index of the place nearest to each y."""
+    if len(places) == 1:
+        return np.zeros(np.shape(y), dtype=int)
+    after = np.clip(np.searchsorted(places, y), 1, len(places) - 1)
+    return after - (y - places[after - 1] < places[after] - y)

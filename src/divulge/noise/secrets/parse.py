@@ -1,0 +1,184 @@
+"""Secrets as people write them: text, tables, samples, and scipy.stats distributions."""
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.model.prior import Prior
+from divulge.noise.secrets.secret import Secret, finite, sample
+
+_NEGLIGIBLE = 1e-300
+"""Mass beyond which the values of a countable secret are left out (they still count as unbounded)."""
+
+_MOST_VALUES = 1_000_000
+
+
+def from_scipy(distribution: Any, description: str) -> Secret:
+    """Return a frozen scipy.stats distribution as a secret; a countable one keeps all but 1e-300 of its mass."""
+    low, high = (float(v) for v in distribution.support())
+    if hasattr(distribution, "logpdf") and not hasattr(distribution.dist, "pmf"):
+        if not low < high:
+            raise DivulgeError.of("secret", "have a support of positive length", "it", f"[{low}, {high}]")
+        far = float(distribution.isf(1e-3))
+        if not distribution.cdf(far + 100 * (far - float(distribution.ppf(1e-3)))) <= 1:
+            raise DivulgeError.of(
+                "secret", "have a distribution function that ends at 1", description, "periodic",
+                "use scipy's vonmises_line in place of vonmises.",
+            )  # fmt: skip
+        return Secret(description, low, high, continuous=distribution)
+    first = low if math.isfinite(low) else -_last(lambda k: distribution.logcdf(-k), -float(distribution.ppf(0.5)))
+    last = high if math.isfinite(high) else _last(distribution.logsf, float(distribution.ppf(0.5)))
+    if not last - first <= _MOST_VALUES:
+        raise DivulgeError.of("secret", f"have at most {_MOST_VALUES} values that matter", "it", description)
+    x = np.arange(first, last + 1)
+    p = distribution.pmf(x)
+    x, p = x[p > 0], p[p > 0]
+    return Secret(description, low, high, x, p / p.sum())
+
+
+def _last(log_beyond: Any, middle: float) -> float:
+    """Return a whole number above `middle` with a negligible mass beyond it."""
+    reach = 1.0
+    while float(log_beyond(middle + reach)) > math.log(_NEGLIGIBLE) and reach < 10 * _MOST_VALUES:
+        reach *= 2
+    return math.floor(middle + reach)
+
+
+def _number(text: str) -> float:
+    try:
+        if "/" in text:
+            above, below = text.split("/")
+            number = float(above) / float(below)
+        else:
+            number = float(text)
+        if not math.isfinite(number):
+            raise ValueError
+        return number
+    except (ValueError, ZeroDivisionError):
+        raise DivulgeError.of(
+            "secret", "have finite numbers as arguments", "an argument", repr(text.strip()[:20])
+        ) from None
+
+
+def _arguments(text: str) -> tuple[list[float], dict[str, float]]:
+    """Return the numbers in "2, scale=3" by place and by name."""
+    parts = [part.rpartition("=") for part in text.split(",")] if text else []
+    named = {name.strip(): _number(value) for name, equals, value in parts if equals}
+    return [_number(value) for _, equals, value in parts if not equals], named
+
+
+def _values(arguments: str) -> Secret:
+    pairs = [part.split(":") for part in arguments.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise DivulgeError.of("secret", "be written values(0:0.5, 1:0.5)", "it", f"values({arguments[:40]})")
+    return finite([_number(v) for v, _ in pairs], [_number(p) for _, p in pairs])
+
+
+def _bernoulli(p: float) -> Secret:
+    if not 0 <= p <= 1:
+        raise DivulgeError.of("secret", "have a probability in [0, 1]", "it", str(p))
+    return finite([0.0, 1.0], [1 - p, p], f"bernoulli({p:g})")
+
+
+def _uniform(low: float, high: float) -> Secret:
+    if not low < high:
+        raise DivulgeError.of("secret", "have low < high in uniform(low, high)", "it", f"uniform({low:g}, {high:g})")
+    stats = require("scipy.stats", "science")
+    return Secret(f"uniform({low:g}, {high:g})", low, high, continuous=stats.uniform(low, high - low))
+
+
+def normal(mean: float, sd: float) -> Secret:
+    """Return the normal secret."""
+    if not sd > 0:
+        raise DivulgeError.of("secret", "have a positive standard deviation", "it", str(sd))
+    stats = require("scipy.stats", "science")
+    return Secret(f"normal({mean:g}, {sd:g})", -math.inf, math.inf, continuous=stats.norm(mean, sd))
+
+
+NAMED: dict[str, tuple[int, Any]] = {
+    "bernoulli": (1, _bernoulli),
+    "rademacher": (0, lambda: finite([-1.0, 1.0], [0.5, 0.5], "rademacher()")),
+    "uniform": (2, _uniform),
+    "normal": (2, normal),
+}
+"""Name -> (number of arguments, builder). Any other name is looked up in scipy.stats."""
+
+
+def as_secret(secret: Any) -> Secret:
+    """Return a Secret from a Secret, text, Prior with numeric labels, frozen scipy distribution, or sample of numbers.
+
+    Examples
+    --------
+    >>> as_secret("values(0:1/4, 1:3/4)").probabilities.tolist()
+    [0.25, 0.75]
+    >>> as_secret("uniform(-1, 1)").bounded
+    True
+    """
+    if isinstance(secret, Secret):
+        return secret
+    if isinstance(secret, str):
+        return parse(secret)
+    if isinstance(secret, Prior):
+        labels: list[Any] = list(secret.secrets)
+        try:
+            numbers = [float(label) for label in labels]
+        except (TypeError, ValueError):
+            raise DivulgeError.of("secret", "have numbers as labels", "a label", "not a number") from None
+        return finite(numbers, secret.floats)
+    if hasattr(secret, "support") and hasattr(secret, "dist"):
+        arguments = ", ".join([*(f"{a:g}" for a in secret.args), *(f"{k}={v:g}" for k, v in secret.kwds.items())])
+        return from_scipy(secret, f"{secret.dist.name}({arguments})")
+    return sample(secret)
+
+
+def parse(text: str) -> Secret:
+    """Return the secret written as `name(arguments)`."""
+    match = re.fullmatch(r"\s*([A-Za-z_][\w-]*)\s*\((.*)\)\s*", text)
+    if match is None:
+        raise DivulgeError.of(
+            "secret", "be written name(arguments)", "it", repr(text[:40]),
+            "values(0:0.5, 1:0.5), bernoulli(0.3), uniform(-1, 1), normal(0, 1), or a scipy.stats name.",
+        )  # fmt: skip
+    name, inside = match.group(1).lower(), match.group(2).strip()
+    if name == "values":
+        return _values(inside)
+    arguments, named = _arguments(inside)
+    if name in NAMED and not named:
+        wanted, build = NAMED[name]
+        if len(arguments) != wanted:
+            raise DivulgeError.of(
+                "secret", f"have {wanted} argument(s) in {name}(...)", "it", f"given {len(arguments)}"
+            )
+        return build(*arguments)
+    stats = require("scipy.stats", "science")
+    family: Any = getattr(stats, name, None)
+    if not isinstance(family, (stats.rv_continuous, stats.rv_discrete)):
+        raise DivulgeError.of("secret", "name a known distribution", "it", repr(name[:40]))
+    try:
+        frozen: Any = family(*arguments, **named)
+        if not np.isfinite(frozen.support()[0]) and np.isnan(frozen.support()[0]):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise DivulgeError.of(
+            "secret", f"have legal arguments for scipy.stats.{name}", "they are", inside[:60]
+        ) from None
+    return from_scipy(frozen, f"{name}({inside})")
+
+
+def clipped(secret: Secret, low: float, high: float) -> Secret:
+    """Return the secret clipped to [low, high]: what lies outside becomes mass at the ends."""
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise DivulgeError.of("clip", "be a finite interval (low, high)", "it", f"({low}, {high})")
+    low, high = float(low), float(high)
+    text = f"{secret.description} clipped to [{low:g}, {high:g}]"
+    if secret.values is not None and secret.probabilities is not None:
+        return finite(np.clip(secret.values, low, high), secret.probabilities, text)
+    below, above = float(secret.continuous.cdf(low)), float(secret.continuous.sf(high))
+    if below + above >= 1:  # no record lies inside
+        return finite([low, high], [below, above], text)
+    atoms = tuple((v, p) for v, p in ((low, below), (high, above)) if p > 0)
+    return Secret(text, max(low, secret.low), min(high, secret.high), continuous=secret.continuous, atoms=atoms)

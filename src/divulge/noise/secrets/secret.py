@@ -1,0 +1,138 @@
+"""The distribution of one record: finitely many values, or a density and mass at its ends."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.model.prior import Prior
+
+SMALLEST = -744.0
+"""About the log of the smallest double."""
+
+
+@dataclass(frozen=True, eq=False)
+class Secret:
+    """The distribution of one record.
+
+    Attributes
+    ----------
+    description : str
+        As people write it, such as "bernoulli(0.3)".
+    low, high : float
+        Ends of the support; -inf, +inf where it has none.
+    values, probabilities : float64 arrays of shape (K,), or None
+        The atoms, in rising order; None for a continuous secret.
+    continuous : frozen scipy.stats distribution, or None
+        Its density holds inside (low, high).
+    atoms : pairs (value, mass)
+        Mass that clipping has moved to the ends of a continuous secret.
+    """
+
+    description: str
+    low: float
+    high: float
+    values: np.ndarray | None = None
+    probabilities: np.ndarray | None = None
+    continuous: Any = None
+    atoms: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the support is bounded on both sides."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def log_concave(self) -> bool:
+        """Whether the secret is known to have a log-concave density."""
+        if self.continuous is None or self.atoms:
+            return False
+        return LOG_CONCAVE.get(self.continuous.dist.name, lambda x: False)(self.continuous)
+
+    def density(self, x: np.ndarray) -> np.ndarray:
+        """Return the density of a continuous secret, by its log: some densities raise where they are very large."""
+        with np.errstate(all="ignore"):
+            return np.exp(self.continuous.logpdf(x))
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """Return the log of `density`, where that itself is below the smallest double.
+
+        Where scipy has no log density, it ends there: see `ends_with_doubles`.
+        """
+        own = LOG_DENSITIES.get(self.continuous.dist.name)
+        if own is not None:
+            return own(self.continuous, x)
+        with np.errstate(all="ignore"):
+            found = self.continuous.logpdf(x)
+        if self.ends_with_doubles:
+            found = np.where((x > self.low) & (x < self.high), np.maximum(found, SMALLEST), found)
+        return found
+
+    @property
+    def ends_with_doubles(self) -> bool:
+        """Whether scipy takes the log of the density; one below the smallest double then counts as that."""
+        from scipy.stats import rv_continuous
+
+        family: Any = self.continuous.dist
+        home = next(c for c in type(family).__mro__ if "_logpdf" in vars(c))
+        return family.name not in LOG_DENSITIES and home is rv_continuous
+
+
+def _laplace_log_density(x: Any, at: np.ndarray) -> np.ndarray:
+    b = float(x.std()) / math.sqrt(2)
+    return -np.abs(at - float(x.mean())) / b - math.log(2 * b)
+
+
+LOG_DENSITIES: dict[str, Callable[[Any, np.ndarray], np.ndarray]] = {"laplace": _laplace_log_density}
+"""scipy name -> (frozen distribution, x) -> log density, where scipy's own ends with the smallest double."""
+
+
+LOG_CONCAVE: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("uniform", "norm", "truncnorm", "triang", "truncexpon", "semicircular"), lambda x: True),
+    "beta": lambda x: len(x.args) >= 2 and min(x.args[:2]) >= 1,
+}
+"""scipy name -> whether this distribution has a log-concave density; others are taken to have none."""
+
+
+def finite(values: Any, probabilities: Any, description: str | None = None) -> Secret:
+    """Return the secret with these atoms; equal values are merged, values of probability 0 dropped."""
+    x = np.asarray(values, dtype=np.float64).ravel()
+    if not np.isfinite(x).all():
+        raise DivulgeError.of("secret", "have finite values", "a value", str(x[~np.isfinite(x)][0]))
+    prior = Prior(np.asarray(probabilities, dtype=np.float64).ravel())
+    if len(x) != len(prior):
+        raise DivulgeError.of(
+            "secret", f"have a probability for each of its {len(x)} values", "there are", str(len(prior))
+        )
+    atoms, where = np.unique(x, return_inverse=True)
+    p = np.bincount(where, weights=prior.floats)
+    atoms, p = atoms[p > 0], p[p > 0]
+    text = description or "values(" + ", ".join(f"{a:g}:{b:g}" for a, b in zip(atoms, p, strict=True)) + ")"
+    return Secret(text, float(atoms[0]), float(atoms[-1]), atoms, p)
+
+
+def counted(counts: Mapping[Any, int], description: str) -> Secret:
+    """Return the empirical distribution of numbers given with their counts; a value that is not a number is refused."""
+    try:
+        values = np.array([float(value) for value in counts])
+    except (TypeError, ValueError):
+        raise DivulgeError.of(
+            "secret", "hold numbers only", f"a value of {description}", "missing or no number"
+        ) from None
+    weights = np.array(list(counts.values()), dtype=np.float64)
+    return finite(values, weights / weights.sum(), description)
+
+
+def sample(data: Any, description: str = "sample") -> Secret:
+    """Return the empirical distribution of a sample of numbers."""
+    try:
+        x = np.asarray(data, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise DivulgeError.of("secret", "be a sample of numbers", "it", type(data).__name__) from None
+    if not (x.size and np.isfinite(x).all()):
+        raise DivulgeError.of("secret", "be a non-empty sample of finite numbers", "it", "empty or not finite")
+    values, counts = np.unique(x, return_counts=True)
+    return counted(dict(zip(values.tolist(), counts.tolist(), strict=True)), description)
