@@ -21,6 +21,7 @@ from divulge.model import labels as _labels
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.ties import RELATIVE, falling, first_largest
 
 _ROUNDING = 1e-9
 """What a linear program may be off by; upper bounds are raised by it."""
@@ -57,7 +58,7 @@ def worst_adversary(joint: Any, adversaries: Any, case: Case = "average", *, out
     if not named:
         raise DivulgeError.of("adversaries", "name at least one adversary", "it", "empty")
     factors = {name: leakage(joint, one, case, outcome=outcome) for name, one in named.items()}
-    worst = max(factors, key=factors.__getitem__)
+    worst = list(factors)[first_largest(list(factors.values()))]
     words = f"the most dangerous of {len(named)}: {worst.partition(' ')[2]!r}, factor {float(factors[worst]):.3g}"
     return Attack("leakage", joint, named[worst], case, outcome, words)
 
@@ -210,7 +211,7 @@ def _search(
         for upper, left, pi in expand(heapq.heappop(queue)[2]):
             programs += 1
             pi = pi / pi.sum()
-            if value(pi) > reached:
+            if value(pi) > reached * (1 + RELATIVE):
                 best, reached = pi, value(pi)
             if left is not None:
                 heapq.heappush(queue, (-upper, programs, left))
@@ -220,7 +221,7 @@ def _search(
 def _worst_average(problem: _Problem, cap: float) -> tuple[np.ndarray, float]:
     """Branch over the action at each outcome; an outcome still open is bounded by the best gain at every secret."""
     c, g = problem.c, problem.g
-    likely = np.argsort(-c.sum(axis=0), kind="stable")
+    likely = falling(c.sum(axis=0))
     open_gain = c * g.max(axis=0)[:, None]
 
     def expand(actions: tuple[int, ...]) -> Expanded:

@@ -16,6 +16,7 @@ import numpy as np
 from divulge import exact
 from divulge.measures.convex import log_probabilities
 from divulge.model.record import Record
+from divulge.ties import RELATIVE, falling, first_largest, first_smallest
 
 
 class Rule(Protocol):
@@ -49,7 +50,7 @@ def _columns(vector: np.ndarray) -> np.ndarray:
 
 def _falling(weight: np.ndarray) -> np.ndarray:
     """Return the secrets in order of falling weight, ties by position."""
-    return np.argsort(-weight, kind="stable")
+    return falling(weight, absolute=0.0)
 
 
 class _Counting:
@@ -103,8 +104,8 @@ class Table(_Numbered):
         return expected.max(axis=0) if self.largest else expected.min(axis=0)
 
     def action(self, weight: np.ndarray) -> int:
-        expected = self._expected(_columns(weight))[:, 0]
-        return int(expected.argmax() if self.largest else expected.argmin())
+        expected = self._expected(_columns(weight / weight.sum()))[:, 0]
+        return first_largest(expected) if self.largest else first_smallest(expected)
 
     def payoff(self, action: int) -> np.ndarray:
         return self.numbers[action]
@@ -123,7 +124,7 @@ class Diagonal(_Numbered):
         return (_columns(self._in_arithmetic_of(weights)) * weights).max(axis=0)
 
     def action(self, weight: np.ndarray) -> int:
-        return int((self._in_arithmetic_of(weight) * weight).argmax())
+        return first_largest(self._in_arithmetic_of(weight) * weight, absolute=0.0)
 
     def payoff(self, action: int) -> np.ndarray:
         out = self.numbers * 0
@@ -164,7 +165,7 @@ class ZeroOne(_Counting):
         return others.sum(axis=0)
 
     def action(self, weight: np.ndarray) -> int:
-        return int(weight.argmax())
+        return first_largest(weight, absolute=0.0)
 
     def payoff(self, action: int) -> np.ndarray:
         return 1 - _indicator(self.n, (action,))
@@ -203,7 +204,8 @@ class Median(_Numbered):
     def action(self, weight: np.ndarray) -> Any:
         order = np.argsort(self.numbers, kind="stable")
         sums = np.cumsum(weight[order])
-        return self.numbers[order[int(np.argmax(2 * sums >= sums[-1]))]]
+        half = sums[-1] / 2 if sums.dtype == object else sums[-1] / 2 * (1 - RELATIVE)
+        return self.numbers[order[int(np.argmax(sums >= half))]]
 
     def payoff(self, action: Any) -> np.ndarray:
         return abs(self.numbers - action)

@@ -20,6 +20,7 @@ from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.shown import number
+from divulge.ties import LAST_BITS, first_largest, first_smallest
 
 MOST_SYMBOLS = 1000
 """The number of symbols that `worst_function` spreads one secret over when the caller does not say."""
@@ -125,7 +126,7 @@ def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -
 def _least_lifted(joint: Joint, outcome: Hashable) -> int:
     """Return the position of argmax_x P_x / d^y_x = argmin_x C_xy over the support of the prior."""
     support = np.flatnonzero(joint.prior.support)
-    return int(support[joint.channel.column(outcome)[support].argmin()])
+    return int(support[first_smallest(joint.channel.column(outcome)[support], relative=LAST_BITS, absolute=0.0)])
 
 
 def _symbols(p: Any, rest: Any, left: Any) -> int:
@@ -290,6 +291,6 @@ def worst_priors(channel: Any) -> PriorSequence:
     ends = extremes(channel.matrix)
     some = np.flatnonzero((ends.top > 0).astype(bool))
     spans = [math.inf if ends.bottom[j] == 0 else ends.top[j] / ends.bottom[j] for j in some]
-    j = int(some[max(range(len(some)), key=spans.__getitem__)])
+    j = int(some[first_largest(spans)])
     low, high = (channel.secrets[int(at[j])] for at in (ends.bottom_at, ends.top_at))
     return PriorSequence(channel, channel.outcomes[j], low, high, lift_capacity(channel))

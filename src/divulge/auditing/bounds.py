@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from divulge.extras import require
+from divulge.ties import first_largest, first_smallest
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,28 +120,30 @@ def lower_side(cells: Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _pml(cells: Cells) -> Bounds:
     estimate, lower, upper = upper_side(cells)
-    y = int(lower.argmax())
-    return Bounds(float(estimate.max()), float(lower[y]), float(upper.max()), y, (int(cells.low[:, y].argmax()),))
+    y = first_largest(lower)
+    at = (first_largest(cells.low[:, y], absolute=0.0),)
+    return Bounds(float(estimate.max()), float(lower.max()), float(upper.max()), y, at)
 
 
 def _pmc(cells: Cells) -> Bounds:
     estimate, lower, upper = lower_side(cells)
-    y = int(lower.argmax())
-    return Bounds(float(estimate.max()), float(lower[y]), float(upper.max()), y, (int(cells.high[:, y].argmin()),))
+    y = first_largest(lower)
+    at = (first_smallest(cells.high[:, y], absolute=0.0),)
+    return Bounds(float(estimate.max()), float(lower.max()), float(upper.max()), y, at)
 
 
 def _ldp(cells: Cells) -> Bounds:
     estimate = _log(cells.rates.max(axis=0), cells.rates.min(axis=0))
     lower = np.maximum(_log(cells.low.max(axis=0), cells.high.min(axis=0)), 0.0)
     upper = _log(cells.high.max(axis=0), cells.low.min(axis=0))
-    y = int(lower.argmax())
-    pair = (int(cells.low[:, y].argmax()), int(cells.high[:, y].argmin()))
-    return Bounds(float(estimate.max()), float(lower[y]), float(upper.max()), y, pair)
+    y = first_largest(lower)
+    pair = (first_largest(cells.low[:, y], absolute=0.0), first_smallest(cells.high[:, y], absolute=0.0))
+    return Bounds(float(estimate.max()), float(lower.max()), float(upper.max()), y, pair)
 
 
 def _lip(cells: Cells) -> Bounds:
     above, below = _pml(cells), _pmc(cells)
-    larger = max(above, below, key=lambda side: side.lower)
+    larger = (above, below)[first_largest([above.lower, below.lower])]
     return Bounds(
         max(above.estimate, below.estimate), larger.lower, max(above.upper, below.upper), larger.outcome, larger.secrets
     )
@@ -150,8 +153,8 @@ def _bayes_capacity(cells: Cells) -> Bounds:
     most = float(min(cells.counts.shape))
     lower = max(1.0, math.fsum(cells.low.max(axis=0).tolist()))
     upper = min(most, math.fsum(cells.high.max(axis=0).tolist()))
-    y = int(cells.low.max(axis=0).argmax())
-    at = (int(cells.low[:, y].argmax()),)
+    y = first_largest(cells.low.max(axis=0), absolute=0.0)
+    at = (first_largest(cells.low[:, y], absolute=0.0),)
     return Bounds(math.fsum(cells.rates.max(axis=0).tolist()), lower, upper, y, at, logarithmic=False)
 
 

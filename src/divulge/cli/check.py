@@ -6,6 +6,7 @@ import typer
 
 from divulge.cli.common import ChannelArgument, JsonOption, PriorOption, UnitOption, emit, say
 from divulge.files import read_channel, read_prior
+from divulge.ties import first_smallest
 
 
 def command(
@@ -32,7 +33,8 @@ def command(
     else:
         joint = Joint(read_prior(prior, mechanism), mechanism)
         verdicts = [g.holds_for(joint, unit) for g in asked]
-    hardest = min(verdicts, key=lambda v: (v.holds, v.slack))
+    broken = [v for v in verdicts if not v.holds] or verdicts
+    hardest = broken[first_smallest([v.slack for v in broken])]
     if as_json:
         emit({**hardest.to_dict(), "unit": unit, "checks": [v.to_dict() for v in verdicts]})
     else:

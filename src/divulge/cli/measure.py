@@ -8,6 +8,7 @@ import typer
 
 from divulge.cli.common import JsonOption, OptionalChannel, PriorOption, UnitOption, emit, note, one_of, print_table
 from divulge.errors import DivulgeError
+from divulge.ties import falling
 
 _MEANING: dict[str, str] = {
     "ldp": "local differential privacy: any two secrets, any outcome",
@@ -96,7 +97,7 @@ def _print(found: Any, counts: dict[Any, int] | None) -> None:
     if "joint" not in named:
         return
     _print_measures(f"Under the prior{estimate} [{found.unit}]", _flat(named["joint"]), found)
-    rows = sorted(named["by_outcome"], key=lambda row: -row["pml"])
+    rows = [named["by_outcome"][i] for i in falling([row["pml"] for row in named["by_outcome"]])]
     title, shown = f"By outcome{estimate} [{found.unit}]", rows[:_MOST_OUTCOMES]
     if counts is None:
         header = ["outcome", "probability", "pml", "most gained", "pmc", "most ruled out"]

@@ -11,6 +11,7 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.levels import Witness
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
+from divulge.ties import first_largest
 
 _SURE = 10**12
 """One in so many is the prior chance of the secret that comes true, where adversaries only approach the measure."""
@@ -26,7 +27,8 @@ def _erring(joint: Joint, witness: Witness) -> Attack:
 
 def _either(joint: Joint, witness: Witness) -> Attack:
     """Return the one of both to whom the outcome says more."""
-    return max(_gaining(joint, witness), _erring(joint, witness), key=lambda attack: attack.leakage)
+    both = _gaining(joint, witness), _erring(joint, witness)
+    return both[first_largest([attack.leakage for attack in both])]
 
 
 def _mistaken(channel: Channel, witness: Witness) -> Attack:

@@ -17,6 +17,7 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, is_pair
 from divulge.model.entries import parse as parse_number
 from divulge.model.joint import Joint
+from divulge.ties import first_smallest
 from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ class Guarantee(ABC):
         found = {name: level.to(unit) if PARAMETERS[name].logarithmic else level for name, level in levels}
         kept = all(level.at_most(getattr(self, name)) for name, level in found.items())
         slack = {name: _slack(getattr(self, name), level.value) for name, level in found.items()}
-        hardest = min(slack, key=lambda name: slack[name])
+        hardest = list(slack)[first_smallest(list(slack.values()))]
         values = {name: level.value for name, level in found.items()}
         return Verdict(kept, self, values, slack[hardest], found[hardest], unit, subject, hardest)
 

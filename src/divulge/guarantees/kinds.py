@@ -1,7 +1,7 @@
 """The guarantees built on information density and on capacities: what each means and how to measure it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,7 @@ from divulge.measures.guessing import min_entropy_leakage
 from divulge.measures.information import mutual_information
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
+from divulge.ties import first_largest
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,7 +113,9 @@ class LIP(Guarantee):
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        return (max(ALIP(0, 0).levels(subject), key=lambda level: level.value),)
+        levels = ALIP(0, 0).levels(subject)
+        witness = levels[first_largest([level.value for level in levels])].witness
+        return (replace(max(levels, key=lambda level: level.value), witness=witness),)
 
 
 @dataclass(frozen=True, repr=False)

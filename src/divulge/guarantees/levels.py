@@ -14,6 +14,7 @@ from divulge import exact
 from divulge.measures.columns import extremes
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
+from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
 LOGARITHMS: dict[str, Callable[[], Any]] = {"nats": lambda: exact.arb(1), "bits": lambda: exact.arb(2).log()}
@@ -172,8 +173,8 @@ class Peaks:
     outcomes: list[Hashable]
 
     def top(self) -> int:
-        """Return the position of the largest ratio, the first of several."""
-        return max(range(len(self.ratios)), key=lambda i: self.ratios[i])
+        """Return the position of the largest ratio, the first of those that tie up to rounding."""
+        return first_largest(self.ratios)
 
 
 def ratios(above: np.ndarray, below: np.ndarray) -> list[Any]:

@@ -12,6 +12,7 @@ from divulge.extras import require
 from divulge.model.labels import Labels, position
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
+from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
 
@@ -77,7 +78,7 @@ class Pointwise(Tabled, Record):
         return float(self.values.min())
 
     def argmax(self) -> Hashable:
-        """Return the outcome with the largest value.
+        """Return the outcome with the largest value, the first of those that tie up to rounding.
 
         Examples
         --------
@@ -86,7 +87,7 @@ class Pointwise(Tabled, Record):
         >>> leak.argmax()
         'rare'
         """
-        return self.outcomes[int(self.values.argmax())]
+        return self.outcomes[first_largest(self.values)]
 
     def mean(self) -> float:
         """Return the expected value under q.

@@ -26,6 +26,7 @@ from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.programs import cheapest, refined
+from divulge.ties import LAST_BITS, first_largest, first_smallest
 from divulge.units import Unit
 
 
@@ -63,7 +64,7 @@ class Robust(Record):
         return float(self.values.max())
 
     def argmax(self) -> Hashable:
-        """Return the outcome with the largest value.
+        """Return the outcome with the largest value, the first of those that tie up to rounding.
 
         Examples
         --------
@@ -71,12 +72,12 @@ class Robust(Record):
         >>> dv.measures.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/2", "1/2"]]).argmax()
         1
         """
-        return self.outcomes[int(self.values.argmax())]
+        return self.outcomes[first_largest(self.values)]
 
     @property
     def prior(self) -> Prior:
         """The worst prior, for the worst outcome."""
-        return self.priors[int(self.values.argmax())]
+        return self.priors[first_largest(self.values)]
 
     def to_dict(self) -> dict[Hashable, float]:
         """Return {outcome: value}.
@@ -275,7 +276,8 @@ class LowerBounded(PriorSet):
         """
         n, c = len(self.secrets), self.least_probability
         prior = np.full(n, c, dtype=float if isinstance(c, float) else object)
-        prior[int(np.argmin(values))] = type(c)(max(Fraction(c), 1 - (n - 1) * Fraction(c)))
+        lowest = first_smallest(values, relative=LAST_BITS, absolute=0.0)
+        prior[lowest] = type(c)(max(Fraction(c), 1 - (n - 1) * Fraction(c)))
         return prior
 
 
@@ -346,11 +348,11 @@ class L1Ball(PriorSet):
         >>> L1Ball([0.5, 0.5], 0.25).least(np.array([2.0, 1.0])).tolist()
         [0.375, 0.625]
         """
-        prior, worth = exact.as_fractions(self.center.probabilities), values.tolist()
-        lowest = int(np.argmin(values))
+        prior = exact.as_fractions(self.center.probabilities)
+        lowest = first_smallest(values, relative=LAST_BITS, absolute=0.0)
         budget = min(Fraction(self.radius) / 2, sum(prior) - prior[lowest])
         prior[lowest] += budget
-        for x in sorted(range(len(worth)), key=worth.__getitem__, reverse=True):
+        for x in np.argsort(-values, kind="stable").tolist():
             if not budget > 0:
                 break
             if x != lowest:

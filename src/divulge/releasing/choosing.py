@@ -17,6 +17,7 @@ from divulge.releasing.estimate import rank, right_inverse
 from divulge.releasing.plan import Faults
 from divulge.releasing.promised import Spent, promises, together
 from divulge.releasing.receipt import Mechanism
+from divulge.ties import first_smallest
 from divulge.units import Unit
 
 MOST_SECRETS = 512
@@ -156,7 +157,7 @@ def least_spread(prior: Prior, guarantees: tuple[Any, ...]) -> Channel:
     found = [
         (_spread(prior, one.channel), one.channel) for f in FAMILIES.values() for one in tuned(f, prior, guarantees)
     ]
-    least, channel = min(found, key=lambda pair: pair[0])
+    least, channel = found[first_smallest([spread for spread, _ in found])]
     if not least < math.inf:
         raise DivulgeError.of(
             "guarantee", "leave a mechanism that can be inverted", "every named one under it", "one that cannot",

@@ -27,6 +27,7 @@ from divulge.reporting.wording import (
     shortened,
     written,
 )
+from divulge.ties import falling, first_largest
 
 _MOST_ROWS = 20
 _MOST_SHADED = 12
@@ -157,7 +158,7 @@ def outcomes(report: Report) -> Section:
     pml, pmc = _pointwise(report)
     assert pml.secrets is not None
     assert pmc.secrets is not None
-    order = np.lexsort((-pmc.values, -pml.values)).tolist()
+    order = falling(pml.values, pmc.values).tolist()
     shown = order[:_MOST_ROWS]
     rows: list[tuple[str, ...]] = []
     for j in shown:
@@ -195,7 +196,7 @@ def _heat(report: Report) -> tuple[Block, ...]:
     if not report.small:
         return ()
     place = {y: i for i, y in enumerate(joint.outcomes)}
-    by_outcome = np.lexsort((-pmc.values, -pml.values))[:_MOST_SHADED]
+    by_outcome = falling(pml.values, pmc.values)[:_MOST_SHADED]
     columns = [place[pml.outcomes[j]] for j in by_outcome.tolist()]
     secrets = {x: i for i, x in enumerate(joint.secrets)}
     rows = [secrets[belief.secret] for belief in report.beliefs[:_MOST_SHADED]]
@@ -316,6 +317,6 @@ def before_and_after(report: Report, outcome: Hashable, secret: Hashable) -> tup
 
 def _worst(variable: Pointwise) -> tuple[Hashable, float, Hashable]:
     """Return the outcome where the variable is largest, its probability, and the value of the secret."""
-    i = int(np.argmax(variable.values))
+    i = first_largest(variable.values)
     assert variable.secrets is not None
     return variable.outcomes[i], float(variable.probabilities[i]), variable.secrets[i]

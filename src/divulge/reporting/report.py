@@ -35,6 +35,7 @@ from divulge.model.record import Record
 from divulge.releasing.ledger import Ledger
 from divulge.releasing.receipt import Mechanism, Receipt
 from divulge.releasing.sinks import publish, refuse_taken, staged
+from divulge.ties import falling, first_largest, first_smallest
 from divulge.units import Unit, nats_per
 
 MOST_COMPARED = 64
@@ -139,12 +140,12 @@ class Report(Record):
         for i in support.tolist():
             row = np.asarray(rows[[i]].todense() if joint.channel.sparse else rows[i]).ravel()[y]
             lift, before = row / q, float(joint.prior.floats[i])
-            up, down = int(lift.argmax()), int(lift.argmin())
+            up, down = first_largest(lift), first_smallest(lift, absolute=0.0)
             at_up, at_down = (joint.outcomes[int(y[j])] for j in (up, down))
             high, low = (min(before * float(lift[j]), 1.0) for j in (up, down))
             confirmed = bool((lone & (row > 0)).any())
             found.append(Belief(joint.secrets[i], before, high, low, at_up, at_down, float(q[up]), confirmed))
-        return tuple(sorted(found, key=lambda belief: -belief.up / belief.before))
+        return tuple(found[i] for i in falling([belief.up / belief.before for belief in found]))
 
     @cached_property
     def adversaries(self) -> dict[str, Attack]:
@@ -212,7 +213,8 @@ class Report(Record):
             return mutual_information(Joint(prior, channel.floats))
 
         found = [best_member(name, prior, (level,), told) for name in _FAMILIES]
-        rows = sorted((row for row in found if row is not None), key=lambda row: -row.utility)
+        kept = [row for row in found if row is not None]
+        rows = [kept[i] for i in falling([row.utility for row in kept])]
         this, truth = self.joint, Joint(prior, mechanisms.identity(names))
         return (
             Alternative.of("this release", this, mutual_information(this)),

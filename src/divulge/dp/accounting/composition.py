@@ -17,6 +17,7 @@ from divulge.dp.loss.orders import Curve, per_order, supremum
 from divulge.dp.loss.pair import Bracket, PrivacyLoss, order
 from divulge.dp.subjects import counted, privacy_losses
 from divulge.errors import DivulgeError
+from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
 MOST_DRAWS = 10**15
@@ -163,8 +164,8 @@ class Composition:
             floor = max(found.lower for found in coarse)
             candidates = [index for index in candidates if coarse[index].upper >= floor]
         found = [bounds(index, self.tolerance) for index in candidates]
-        best = max(range(len(found)), key=lambda k: found[k].upper)
-        return Bracket(max(f.lower for f in found), found[best].upper), candidates[best]
+        upper = [f.upper for f in found]
+        return Bracket(max(f.lower for f in found), max(upper)), candidates[first_largest(upper)]
 
     def _delta(self, index: int, epsilon: float, tolerance: float) -> Bracket:
         parts = self.directions[index].parts

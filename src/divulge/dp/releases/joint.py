@@ -23,6 +23,7 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
 from divulge.model.prior import Prior
 from divulge.model.record import Record
+from divulge.ties import first_largest, first_smallest
 from divulge.units import Unit, nats_per
 
 MOST_DENSITIES = 1 << 22
@@ -108,7 +109,7 @@ def _exact(name: str, prior: Any, releases: Sequence[Any], unit: Unit) -> Pointw
     densities, log_q = given.densities(likelihoods)
     kept = np.flatnonzero(log_q > -math.inf)
     values = LEAKAGES[name](densities[kept]) / nats_per(unit) + 0.0
-    at = densities[kept].argmax(axis=1) if name == "pml" else densities[kept].argmin(axis=1)
+    at = (first_largest if name == "pml" else first_smallest)(densities[kept], axis=1)
     q = np.exp(log_q[kept] + ways[kept])
     return Pointwise(
         name, values, q / q.sum(), [labels[i] for i in kept], tuple(given.secrets[int(i)] for i in at), unit

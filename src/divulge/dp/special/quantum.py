@@ -8,7 +8,7 @@ import numpy as np
 
 from divulge.dp.loss.pair import order
 from divulge.dp.neighbors import ordered_pairs
-from divulge.dp.variants.worst import Worst
+from divulge.dp.variants.worst import Worst, largest
 from divulge.errors import DivulgeError
 from divulge.model.convert import as_channel
 from divulge.model.entries import TOLERANCE
@@ -110,7 +110,7 @@ def quantum_dp(states: Any, alpha: float, neighbors: Any = None, unit: Unit = "n
     given = states_of(states)
     labels = tuple(given)
     pairs = ((labels[i], labels[j]) for i, j in ordered_pairs(labels, neighbors).tolist())
-    return max((Worst(quantum_renyi(given[x], given[y], alpha, unit), (x, y)) for x, y in pairs), key=float)
+    return largest([Worst(quantum_renyi(given[x], given[y], alpha, unit), (x, y)) for x, y in pairs])
 
 
 def states_of(released: Any) -> dict[Any, np.ndarray]:

@@ -11,6 +11,7 @@ from divulge.dp.neighbors import ordered_pairs
 from divulge.errors import DivulgeError
 from divulge.model.convert import as_channel
 from divulge.model.record import Record
+from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
 _STEPS = 200
@@ -99,7 +100,7 @@ def capacity_bounded(
         weights, value, upper = _solved(rows[i], rows[j], phi, f, radius)
         pair = (channel.secrets[i], channel.secrets[j])
         found.append(CapacityBounded(value / scale, upper / scale, weights, pair))
-    best = max(found, key=lambda one: one.value)
+    best = found[first_largest([one.value for one in found])]
     return CapacityBounded(best.value, max(one.upper for one in found), best.weights, best.pair)
 
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from divulge.dp.loss.pair import PrivacyLoss, order
 from divulge.dp.neighbors import ordered_pairs
-from divulge.dp.variants.worst import Worst, in_unit, nats_of, worst, worst_delta
+from divulge.dp.variants.worst import Worst, in_unit, largest, nats_of, worst, worst_delta
 from divulge.errors import DivulgeError
 from divulge.model.convert import as_channel
+from divulge.ties import first_largest
 from divulge.units import Unit
 
 
@@ -194,15 +195,15 @@ def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
     pairs = ordered_pairs(channel.secrets, neighbors)
     adjacent = np.eye(len(rows), dtype=bool)
     adjacent[tuple(pairs.T)] = True
-    best, triple = -math.inf, (0, 0, 0)
+    found: list[Worst] = []
     with np.errstate(divide="ignore", over="ignore"):
         logs = np.log(rows)
         for i, j in pairs[pairs[:, 0] <= pairs[:, 1]].tolist():
             third, apart = np.flatnonzero(adjacent[i] & adjacent[j]), np.flatnonzero(rows[i] != rows[j])
             values = _log_norms(np.log(np.abs(rows[i] - rows[j])[apart]), logs[np.ix_(third, apart)], alpha)
-            if values.max() > best:
-                best, triple = float(values.max()), (i, j, int(third[values.argmax()]))
-        return Worst(float(np.exp(best)), tuple(channel.secrets[k] for k in triple))
+            found.append(Worst(float(np.exp(values.max())), (i, j, int(third[first_largest(values)]))))
+        best = largest(found)
+        return Worst(best.value, tuple(channel.secrets[k] for k in best.pair))
 
 
 def _log_norms(gaps: np.ndarray, logs: np.ndarray, alpha: float) -> np.ndarray:

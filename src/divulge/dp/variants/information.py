@@ -13,6 +13,7 @@ from divulge.errors import DivulgeError
 from divulge.measures.shannon import Capacity, capacity
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
+from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
 _MOST_NEIGHBORHOODS = 10_000
@@ -72,7 +73,7 @@ def mutual_information_dp(subject: Any, neighbors: Any = None, unit: Unit = "nat
             "neighbors", f"have at most {_MOST_NEIGHBORHOODS} maximal sets of neighbors", "it", "more"
         )
     each = [capacity(Channel(rows[at], [subject.secrets[i] for i in at], subject.outcomes), unit) for at in groups]
-    best = max(each, key=lambda found: found.value)
+    best = each[first_largest([found.value for found in each])]
     return Capacity(best.value, max(f.lower for f in each), max(f.upper for f in each), best.prior, unit)
 
 

@@ -1,6 +1,6 @@
 """The worst ordered pair: a measure of one privacy loss, maximized over all pairs of a subject."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,10 @@ from divulge.dp.loss.pair import Bracket, PrivacyLoss, like, numbers
 from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.subjects import as_subject, privacy_losses
 from divulge.model.channel import Channel
+from divulge.ties import first_largest, first_smallest
 from divulge.units import Unit, nats_per
 
-_CLOSE, _ROUNDING = 1e-12, 2e-15
+_CLOSE, _ROUNDING = 2e-12, 4e-15
 """Pairs whose excess, from plain sums, is this close to the largest, as a share or as a number, are computed again."""
 
 
@@ -44,6 +45,18 @@ class Worst:
         return float(self.value)
 
 
+def largest(found: Sequence[Worst]) -> Worst:
+    """Return the largest value, with the first pair that reaches it up to rounding.
+
+    Examples
+    --------
+    >>> largest([Worst(0.3, ("a", "b")), Worst(0.1 + 0.2, ("b", "a"))]).pair
+    ('a', 'b')
+    """
+    values = [one.value for one in found]
+    return Worst(max(values), found[first_largest(values)].pair, max(one.lower for one in found))
+
+
 def worst(
     subject: Any, measure: Callable[[PrivacyLoss], float], neighbors: Any = None, *, least: bool = False
 ) -> Worst:
@@ -59,8 +72,8 @@ def worst(
     for loss in privacy_losses(subject, neighbors):
         pairs.append(loss.pair)
         values.append(measure(loss))
-    at = int(np.argmin(values) if least else np.argmax(values))
-    return Worst(values[at], pairs[at])
+    at = first_smallest(values) if least else first_largest(values)
+    return Worst(min(values) if least else max(values), pairs[at])
 
 
 def worst_bracket(subject: Any, measure: Callable[[PrivacyLoss], Bracket], neighbors: Any = None) -> Worst:
@@ -73,8 +86,8 @@ def worst_bracket(subject: Any, measure: Callable[[PrivacyLoss], Bracket], neigh
     ((0, 1), 0.0)
     """
     found = [(measure(loss), loss.pair) for loss in privacy_losses(subject, neighbors)]
-    best, pair = max(found, key=lambda one: one[0].upper)
-    return Worst(best.upper, pair, max(bracket.lower for bracket, _ in found))
+    upper = [bracket.upper for bracket, _ in found]
+    return Worst(max(upper), found[first_largest(upper)][1], max(bracket.lower for bracket, _ in found))
 
 
 def worst_delta(subject: Any, epsilon: Any, neighbors: Any = None) -> Worst:
@@ -94,7 +107,7 @@ def _worst_of(subject: Any, neighbors: Any) -> Callable[[float], Worst]:
     losses = privacy_losses(subject, neighbors)
 
     def find(epsilon: float) -> Worst:
-        return max((Worst(loss.delta(epsilon), loss.pair) for loss in losses), key=float)
+        return largest([Worst(loss.delta(epsilon), loss.pair) for loss in losses])
 
     return find
 
@@ -113,9 +126,8 @@ def _worst_rows(channel: Channel, neighbors: Any) -> Callable[[float], Worst]:
     def find(epsilon: float) -> Worst:
         scaled = np.exp(min(epsilon, 700.0)) * floats
         excess = np.concatenate([_excess(floats[i], scaled, others) for i, others in groups])
-        largest = float(excess.max())
-        near = np.flatnonzero(excess >= largest * (1 - _CLOSE) - _ROUNDING)
-        return max((full(int(i), int(j), epsilon) for i, j in pairs[near]), key=float)
+        near = np.flatnonzero(excess >= float(excess.max()) * (1 - _CLOSE) - _ROUNDING)
+        return largest([full(int(i), int(j), epsilon) for i, j in pairs[near]])
 
     return find
 
