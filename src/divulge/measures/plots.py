@@ -1,16 +1,27 @@
 """Pictures of measures, drawn with matplotlib (extra: plot)."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 
 from divulge.extras import drawable
 
-if TYPE_CHECKING:
-    from divulge.measures.pointwise import Pointwise
+
+class Variable(Protocol):
+    """What is drawn: the values of a random variable and its tail, such as a `Pointwise`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str | None: ...
+    @property
+    def values(self) -> np.ndarray: ...
+    @property
+    def tail(self) -> Callable[[float], float]: ...
 
 
-def pointwise(variable: "Pointwise", ax: Any = None) -> Any:
+def pointwise(variable: Variable, ax: Any = None) -> Any:
     """Draw the tail P(value > t) over t, with what lies at infinity in words, and return the axes."""
     ax = drawable(ax)
     finite = np.unique(variable.values[np.isfinite(variable.values)])

@@ -1,0 +1,107 @@
+"""Data flows one way: a room imports only from those before it, and no modules import each other in a circle."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import divulge as dv
+
+SOURCE = Path(dv.__file__).parent
+
+LAYERS = (
+    ("errors", "units", "extras", "exact", "programs", "ties"),
+    ("datasets",),
+    ("model",),
+    ("files",),
+    ("measures",),
+    ("noise",),
+    ("dp",),
+    ("adversaries",),
+    ("guarantees",),
+    ("designing",),
+    ("releasing",),
+    ("publishing",),
+    ("auditing",),
+    ("reporting",),
+    ("cli",),
+    ("app",),
+    ("results", "", "__main__"),
+)
+"""The rooms in the order in which data flows; those of the ground, and the faces of the package, stand side by side."""
+
+HEIGHT = {room: i for i, layer in enumerate(LAYERS) for room in layer}
+
+
+def module_of(path: Path) -> str:
+    parts = ("divulge", *path.relative_to(SOURCE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {module_of(path): path for path in SOURCE.rglob("*.py")}
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def imported(module: str) -> Iterator[str]:
+    """Yield every module of the package that a module imports, at its head or inside a function."""
+    for node in ast.walk(ast.parse(FILES[module].read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in FILES)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").split(".")[0] == "divulge":
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in FILES else str(node.module)
+
+
+GRAPH = {module: set(imported(module)) - {module} for module in sorted(FILES)}
+
+
+def circles() -> list[list[str]]:
+    """Return the strongly connected components of more than one module (Tarjan)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        index[module] = low[module] = len(index)
+        stack.append(module)
+        for other in sorted(GRAPH[module]):
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[module] = min(low[module], low[other])
+        if low[module] == index[module]:
+            here = stack.index(module)
+            component = stack[here:]
+            del stack[here:]
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for module in GRAPH:
+        if module not in index:
+            visit(module)
+    return found
+
+
+def test_every_room_has_its_place() -> None:
+    assert {room(module) for module in FILES} <= set(HEIGHT)
+
+
+@pytest.mark.parametrize("module", GRAPH)
+def test_a_room_imports_only_from_those_before_it(module: str) -> None:
+    above = {other for other in GRAPH[module] if HEIGHT[room(other)] > HEIGHT[room(module)] and room(other)}
+    assert not above, f"{module} imports {sorted(above)}, which stand above it"
+
+
+LEFT = {"designing", "guarantees", "releasing", "reporting"}
+"""Rooms that still have circles inside; whoever ends the last one of a room strikes it out."""
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    found = circles()
+    assert {room(module) for circle in found for module in circle} == LEFT, found
