@@ -1,5 +1,6 @@
 """Every example in the documentation is run: `>>>` in python blocks, `$ divulge ...` in console blocks."""
 
+import ast
 import doctest
 import re
 import shlex
@@ -14,6 +15,7 @@ from divulge.cli.main import app
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 BLOCK = re.compile(r"^```(python|console)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -51,3 +53,26 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             run_python(source, names, page, text.count("\n", 0, block.start()) + 1)
         else:
             run_console(source, page)
+
+
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?(?![\w.])")
+
+
+def last_digits(text: str) -> list[str]:
+    """Return the numbers of a text that are written with more than 12 significant digits."""
+    return [n for n in NUMBER.findall(text) if len(n.partition("e")[0].replace(".", "").lstrip("0")) > 12]
+
+
+@pytest.mark.parametrize("path", [*PAGES, *SOURCES], ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_example_shows_digits_that_another_processor_would_not(path: Path) -> None:
+    text = path.read_text()
+    blocks = [source for kind, source in BLOCK.findall(text) if kind == "console" and path.suffix == ".md"]
+    examples = doctest.DocTestParser().get_examples(text if path.suffix == ".md" else _documentation(text))
+    assert not last_digits("\n".join([*(example.want for example in examples), *blocks]))
+
+
+def _documentation(source: str) -> str:
+    """Return the docstrings of a module."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, DOCUMENTED)]
+    return "\n\n".join(ast.get_docstring(node) or "" for node in nodes)

@@ -61,8 +61,8 @@ def correctly_rounded(ball: Callable[[], Any]) -> float:
     Examples
     --------
     >>> import flint
-    >>> correctly_rounded(lambda: flint.arb(3).log() / flint.arb(2).log())
-    1.584962500721156
+    >>> round(correctly_rounded(lambda: flint.arb(3).log() / flint.arb(2).log()), 9)
+    1.584962501
     """
     import flint
 
@@ -95,8 +95,8 @@ def log(value: Rational | int, unit: Unit = "nats") -> float:
 
     Examples
     --------
-    >>> log(Fraction(15))
-    2.70805020110221
+    >>> round(log(Fraction(15)), 9)
+    2.708050201
     >>> log(Fraction(8), "bits")
     3.0
     """
@@ -146,8 +146,8 @@ def log_sum_exp(logs: Iterable[Any]) -> Any:
 
     Examples
     --------
-    >>> correctly_rounded(lambda: log_sum_exp([arb(0), arb(0), arb(-1000)]))  # log 2
-    0.6931471805599453
+    >>> round(correctly_rounded(lambda: log_sum_exp([arb(0), arb(0), arb(-1000)])), 9)  # log 2
+    0.693147181
     """
     falling = sorted(logs, key=lambda log: float(log.mid()), reverse=True)
     peak, rest = falling[0], falling[1:]

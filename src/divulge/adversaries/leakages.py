@@ -358,8 +358,8 @@ def log_leakage(
     Examples
     --------
     >>> from divulge import Joint
-    >>> log_leakage(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), Gain.identity(2))  # log 3/2
-    0.4054651081081644
+    >>> round(log_leakage(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), Gain.identity(2)), 9)  # log 3/2
+    0.405465108
     """
     joint, adversary = as_joint(joint), as_adversary(adversary)
     return log_of(factor(adversary, *_sharply(joint, adversary, case, outcome)), unit)

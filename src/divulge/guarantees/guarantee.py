@@ -192,7 +192,7 @@ class Guarantee(ABC):
         >>> from divulge import LDP
         >>> verdict = LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
         >>> verdict.holds, verdict.measured, verdict.witness.outcome
-        (False, 1.0986122886681098, 0)
+        (False, 1.098612288..., 0)
         """
         asked = self if unit == "nats" else self._read_in(unit, self.index)
         subject = self.subject(released)
@@ -240,7 +240,7 @@ class Guarantee(ABC):
         --------
         >>> from divulge import LDP, PML
         >>> PML("1/4").implies(LDP, p_min="1/2")
-        LDP(0.584110610818803)
+        LDP(0.584110610...)
         >>> print(PML(1).implies(LDP))
         unknown: nothing known leads to ldp from pml without p_min.
         """
@@ -271,8 +271,8 @@ class Guarantee(ABC):
         Examples
         --------
         >>> from divulge import PML
-        >>> PML(1).read_in("bits").epsilon  # log 2, rounded up
-        0.6931471805599454
+        >>> round(PML(1).read_in("bits").epsilon, 9)  # log 2, rounded up
+        0.693147181
         """
         return self._read_in(unit, self.parameters(), to_keep)
 
@@ -308,7 +308,7 @@ class Guarantee(ABC):
         --------
         >>> from divulge import PML
         >>> PML("1/4").text(), PML(1).text("bits")
-        ('pml=0.25', 'pml=1.4426950408889636')
+        ('pml=0.25', 'pml=1.442695040...')
         """
         if unit != "nats":
             return replace(self, **{k: v for k, v in self.to_dict(unit).items() if k != "kind"}).text()
@@ -403,7 +403,7 @@ class Verdict:
         >>> from divulge import LDP
         >>> verdict = LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
         >>> verdict.to_dict()["holds"], verdict.to_dict()["measured"]
-        (False, 1.0986122886681098)
+        (False, 1.098612288...)
         """
         levels = {name: float(value) for name, value in self.levels.items()}
         return {

@@ -34,7 +34,7 @@ class PosteriorBounds:
     >>> bounds.words
     'before 50 in 100, after at most 75 and at least 25 in 100'
     >>> bounds.odds  # before, at least, at most
-    (1.0, 0.3333333333333333, 3.0)
+    (1.0, 0.333333333..., 3.0)
     """
 
     before: float
@@ -161,10 +161,10 @@ def guarantee_for_posterior(kind: Any, before: Any, after: Any) -> Guarantee:
     Examples
     --------
     >>> from divulge import LDP, PML
-    >>> guarantee_for_posterior(PML, "1/100", "1/20").epsilon  # log 5
-    1.6094379124341003
-    >>> guarantee_for_posterior(LDP, "1/100", "1/20").epsilon  # log(5 * 99/95)
-    1.6506808709681493
+    >>> round(guarantee_for_posterior(PML, "1/100", "1/20").epsilon, 9)  # log 5
+    1.609437912
+    >>> round(guarantee_for_posterior(LDP, "1/100", "1/20").epsilon, 9)  # log(5 * 99/95)
+    1.650680871
     """
     import flint
 

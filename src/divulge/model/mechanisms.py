@@ -132,7 +132,7 @@ def geometric_rows(n: int, a: Any) -> np.ndarray:
     Examples
     --------
     >>> geometric_rows(3, 0.5)[0].tolist()
-    [0.6666666666666666, 0.16666666666666666, 0.16666666666666666]
+    [0.666666666..., 0.166666666..., 0.166666666...]
     """
     ends = np.array([1 if y in (0, n - 1) else 1 - a for y in range(n)])
     powers = np.array([a**k for k in range(n)])

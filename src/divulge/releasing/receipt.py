@@ -152,7 +152,7 @@ class Receipt(Record):
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
         >>> receipt = dv.release(table, column="answer", mechanism=coin)
         >>> receipt.mechanism_of("answer").guarantees
-        {'ldp': 1.0986122886681098}
+        {'ldp': 1.098612288...}
         """
         wanted = (columns,) if isinstance(columns, str) else tuple(columns)
         for mechanism in self.mechanisms:

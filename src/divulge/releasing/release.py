@@ -129,7 +129,7 @@ def release(
     >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
     >>> receipt = release(survey, column="answer", mechanism=coin)
     >>> receipt.rows, receipt.guarantees  # log 3, rounded up
-    (4, {'ldp': 1.0986122886681098})
+    (4, {'ldp': 1.098612288...})
     >>> set(receipt.table["answer"].to_pylist()) <= {"yes", "no"}
     True
     """

@@ -41,7 +41,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
     --------
     >>> loss = PrivacyLoss.between([0.5, 0.25, 0.25], [0.25, 0.75, 0.0])
     >>> loss.losses.tolist(), loss.p.tolist(), loss.p_only
-    ([-1.0986122886681098, 0.6931471805599453], [0.25, 0.5], 0.25)
+    ([-1.098612288..., 0.693147180...], [0.25, 0.5], 0.25)
     """
 
     losses: np.ndarray

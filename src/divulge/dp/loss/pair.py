@@ -86,7 +86,7 @@ class PrivacyLoss(ABC):
     --------
     >>> loss = PrivacyLoss.between(["3/4", "1/4", "0"], ["1/4", "1/2", "1/4"])
     >>> loss.highest, loss.infinite, loss.reverse().infinite  # log 3; only Q shows the last outcome
-    (1.0986122886681098, 0.0, 0.25)
+    (1.098612288..., 0.0, 0.25)
     """
 
     pair: tuple[Hashable, Hashable]
@@ -159,8 +159,8 @@ class PrivacyLoss(ABC):
         Examples
         --------
         >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
-        >>> round(loss.expect(np.exp), 12)  # 3/4 times 3 + 1/4 times 1/3
-        2.333333333333
+        >>> round(round(loss.expect(np.exp), 12), 9)  # 3/4 times 3 + 1/4 times 1/3
+        2.333333333
         """
 
     @abstractmethod
@@ -188,8 +188,8 @@ class PrivacyLoss(ABC):
         >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])
         >>> loss.delta(0.0)  # the total variation distance
         0.5
-        >>> loss.epsilon(0.0)  # log 3
-        1.0986122886681098
+        >>> round(loss.epsilon(0.0), 9)  # log 3
+        1.098612289
         """
         from divulge.model.channel import Channel
 
@@ -217,7 +217,7 @@ class PrivacyLoss(ABC):
         --------
         >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
         >>> loss.epsilon(0.0), loss.epsilon(0.5)
-        (1.0986122886681098, 0.0)
+        (1.098612288..., 0.0)
         """
         d = probabilities(delta, "delta")
         found = [self._epsilon(float(v)) for v in d.ravel()]
@@ -237,7 +237,7 @@ class PrivacyLoss(ABC):
         --------
         >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
         >>> loss.quantile(0.0), loss.quantile(0.75)
-        (1.0986122886681098, 0.0)
+        (1.098612288..., 0.0)
         """
         d = probabilities(delta, "delta")
         found = [self._quantile(float(v)) for v in d.ravel()]
@@ -276,8 +276,8 @@ class PrivacyLoss(ABC):
         Examples
         --------
         >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
-        >>> round(loss.moment(2), 12)  # log(3)^2
-        1.206948960813
+        >>> round(round(loss.moment(2), 12), 9)  # log(3)^2
+        1.206948961
         """
         if not (order >= 0 and order == int(order)):
             raise DivulgeError.of("order", "be a whole number of at least 0", "it", str(order))
@@ -308,7 +308,7 @@ class PrivacyLoss(ABC):
         --------
         >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
         >>> loss.renyi(math.inf), round(loss.renyi(2.0), 12)  # log 3, log 7/3
-        (1.0986122886681098, 0.847297860387)
+        (1.098612288..., 0.847297860387)
         """
         alpha = order(alpha)
         if self.infinite > 0:
@@ -392,8 +392,8 @@ class PrivacyLoss(ABC):
         Examples
         --------
         >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
-        >>> round(loss.divergence(lambda r: (r - 1) ** 2), 12)  # chi^2, 1/4 times 4 + 3/4 times 4/9
-        1.333333333333
+        >>> round(round(loss.divergence(lambda r: (r - 1) ** 2), 12), 9)  # chi^2, 1/4 times 4 + 3/4 times 4/9
+        1.333333333
         """
         if isinstance(f, str):
             named = divergence_named(f)
