@@ -10,8 +10,9 @@ from support import random_channel, random_prior
 
 import divulge as dv
 from divulge.auditing.audit import EXACT
-from divulge.auditing.bounds import MEASURES, Cells, clopper_pearson
+from divulge.auditing.bounds import MEASURES, Cells, refutable
 from divulge.auditing.conformity import conformity
+from divulge.releasing.intervals import clopper_pearson
 
 
 def _values(prior: np.ndarray, channel: np.ndarray) -> dict[str, float]:
@@ -287,3 +288,36 @@ def test_guessability_refuses_what_is_no_column() -> None:
     for outcomes in (["a"] * 100, [[1, 2], [3]] * 50, [math.inf] * 100, y[:50], 5, []):
         with pytest.raises(dv.DivulgeError, match="outcomes"):
             dv.guessability([0, 1] * 50, outcomes)
+
+
+def test_an_audit_that_cannot_refute_says_what_it_could_have() -> None:
+    found = dv.audit([[9, 1], [1, 9]], secret=None, released=None, claim="ldp=1")
+    assert not found.violated
+    assert found.power is not None
+    assert found.power in repr(found)
+    few = dv.audit([[2, 0], [0, 2]], secret=None, released=None, claim="ldp=1")
+    assert few.refutable["ldp"] == 0.0
+    assert "cannot refute any claim of ldp" in (few.power or "")
+    caught = dv.audit([[900, 100], [100, 900]], secret=None, released=None, claim="ldp=1")
+    assert caught.violated
+    assert caught.power is None
+    told = dv.audit([[900, 100], [100, 900]], secret=None, released=None, claim="ldp=3").to_dict("bits")
+    assert told["refutable"]["ldp"] == pytest.approx(math.log2(math.e) * 5.204, abs=1e-3)
+    assert "[nats]" not in told["power"]
+
+
+def test_no_table_refutes_more_than_is_said() -> None:
+    """Over all tables of two secrets with 6 and 9 rows and up to three outcomes."""
+    rows, best = (6, 9), dict.fromkeys(MEASURES, -math.inf)
+    splits = {n: [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)] for n in rows}
+    for first in splits[6]:
+        for second in splits[9]:
+            if all(a + b for a, b in zip(first, second, strict=True)):
+                cells = Cells.of(np.array([first, second]), 0.2)
+                for name, measure in MEASURES.items():
+                    best[name] = max(best[name], measure(cells).lower)
+    most = refutable(np.array(rows), 3, 0.2)
+    for name, value in best.items():
+        assert value <= most[name] + 1e-12, name
+    assert best["ldp"] == pytest.approx(most["ldp"])
+    assert best["pmc"] == pytest.approx(most["pmc"])

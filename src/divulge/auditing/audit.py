@@ -2,12 +2,12 @@
 
 import html
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from divulge.auditing.bounds import MEASURES, Bounds, Cells
+from divulge.auditing.bounds import MEASURES, Bounds, Cells, refutable
 from divulge.auditing.conformity import Conformity, aligned, conformity
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
@@ -129,6 +129,9 @@ class Audit(Record):
     witness : Witness or None
     known : Known or None
         Exact values and a test of the rows, when the mechanism is known.
+    refutable : {measure: float}
+        The largest lower bound that any table with so many rows of each secret could have: claims from there on cannot
+        be refuted with so many rows, whatever they hold.
 
     Examples
     --------
@@ -149,6 +152,28 @@ class Audit(Record):
     violated: bool = False
     witness: Witness | None = None
     known: Known | None = None
+    refutable: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def power(self) -> str | None:
+        """What a claim that is not refuted was tested against: what these rows refute, and what so many rows could."""
+        if self.claim is None or self.violated:
+            return None
+        return self._power("nats")
+
+    def _power(self, unit: Unit) -> str:
+        assert self.claim is not None
+        parts: list[str] = []
+        for name in dict.fromkeys(CLAIMS[self.claim.kind].values()):
+            found = self.measures[name]
+            scale, nothing = (nats_per(unit), 0.0) if found.logarithmic else (1.0, 1.0)
+            low, most = found.lower / scale, self.refutable[name] / scale
+            if not most > nothing:
+                parts.append(f"so few rows cannot refute any claim of {name}")
+            else:
+                now = f"claims of {name} below {low:.4g}" if low > nothing else f"no claim of {name}"
+                parts.append(f"these rows refute {now}; as many could at best refute those below {most:.4g}")
+        return "; ".join(parts)
 
     @property
     def thinnest(self) -> int:
@@ -193,6 +218,8 @@ class Audit(Record):
             "claim": None if self.claim is None else self.claim.to_dict(unit),
             "violated": self.violated,
             "witness": None if self.witness is None else self.witness.to_dict(scales[self.witness.measure]),
+            "refutable": {name: value / scales[name] for name, value in self.refutable.items()},
+            "power": None if self.power is None else self._power(unit),
             "thinnest_cell": self.thinnest,
             "mechanism": None if self.known is None else self.known.to_dict(scales),
             "notes": list(self.notes),
@@ -222,6 +249,8 @@ class Audit(Record):
         lines: list[str] = []
         if self.claim is not None:
             lines.append(f"claim {self.claim}: {'VIOLATED' if self.violated else 'not refuted'}")
+        if self.power is not None and self.known is None:
+            lines.append(self.power)
         if self.known is not None:
             fit = self.known.conformity
             lines.append(
@@ -299,7 +328,10 @@ def audit(
     else:
         broken = known.verdict is not None and not known.verdict.holds
         violated = broken or (witness is not None and not known.conformity.conforms)
-    return Audit(int(counts.sum()), confidence, measures, secrets, outcomes, counts, claimed, violated, witness, known)
+    most = refutable(counts.sum(axis=1), cells.outcomes, confidence)
+    return Audit(
+        int(counts.sum()), confidence, measures, secrets, outcomes, counts, claimed, violated, witness, known, most
+    )  # fmt: skip
 
 
 _Table = tuple[np.ndarray, tuple[Hashable, ...], tuple[Hashable, ...]]

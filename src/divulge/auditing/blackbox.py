@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from divulge.auditing.bounds import clopper_pearson
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.releasing.coding import text_of
+from divulge.releasing.intervals import clopper_pearson
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from divulge.extras import require
+from divulge.releasing.intervals import clopper_pearson
 from divulge.ties import first_largest, first_smallest
 
 
@@ -32,6 +32,8 @@ class Cells:
     high: np.ndarray
     q_low: np.ndarray
     q_high: np.ndarray
+    outcomes: int
+    """How many there can be, by which the risk was divided."""
 
     @classmethod
     def of(cls, counts: np.ndarray, confidence: float, outcomes: int = 0) -> "Cells":
@@ -40,13 +42,13 @@ class Cells:
         m = max(seen, outcomes)
         if n == 1:  # one secret only: nothing can leak, whatever the rates are
             rates = counts / counts.sum()
-            return cls(counts, rates, rates, rates[0], rates[0])
+            return cls(counts, rates, rates, rates[0], rates[0], m)
         risk = (1 - confidence) / (n * m + m)
         rows = counts.sum(axis=1, keepdims=True)
         low, high = clopper_pearson(counts, np.broadcast_to(rows, counts.shape), risk)
         columns = counts.sum(axis=0)
         q_low, q_high = clopper_pearson(columns, np.full(seen, counts.sum()), risk)
-        return cls(counts, low, high, q_low, q_high)
+        return cls(counts, low, high, q_low, q_high, m)
 
     @property
     def rates(self) -> np.ndarray:
@@ -57,22 +59,6 @@ class Cells:
     def q(self) -> np.ndarray:
         """The observed P(y), shape (M,)."""
         return self.counts.sum(axis=0) / self.counts.sum()
-
-
-def clopper_pearson(successes: np.ndarray, trials: np.ndarray, risk: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the exact two-sided bounds on a probability; each side misses with probability at most risk / 2.
-
-    Examples
-    --------
-    >>> low, high = clopper_pearson(np.array([0]), np.array([10]), 0.05)
-    >>> float(low[0]), round(float(high[0]), 4)  # 1 - (0.025)^(1/10)
-    (0.0, 0.3085)
-    """
-    beta = require("scipy.stats", "science").beta
-    with np.errstate(invalid="ignore"):
-        low = np.where(successes > 0, beta.ppf(risk / 2, successes, trials - successes + 1), 0.0)
-        high = np.where(successes < trials, beta.isf(risk / 2, successes + 1, trials - successes), 1.0)
-    return low, high
 
 
 @dataclass(frozen=True)
@@ -184,3 +170,37 @@ MEASURES: dict[str, Callable[[Cells], Bounds]] = {
     "maximal_leakage": lambda cells: _log_of(_bayes_capacity(cells)),
 }
 """Measure -> its bounds from the cells; the claim kinds of the same name (with -) can be audited."""
+
+
+def refutable(rows: np.ndarray, outcomes: int, confidence: float) -> dict[str, float]:
+    """Return, for each measure, the largest lower bound that any table could have with so many rows of each secret.
+
+    Claims above it cannot be refuted, whatever the rows hold. `rows`, shape (N,): rows of each secret. Reached where an
+    outcome comes with one secret only, or never with one; at 0 (1 for ratios) where there is one secret or outcome.
+    """
+    n, m, total = len(rows), outcomes, rows.sum()
+    if n == 1 or m == 1:
+        logs, capacity = dict.fromkeys(("ldp", "pml", "pmc"), 0.0), 1.0
+    else:
+        risk = (1 - confidence) / (n * m + m)
+        always, _ = clopper_pearson(rows, rows, risk)
+        _, never = clopper_pearson(np.zeros(n), rows, risk)
+        least, most = np.argsort(never)[:2], np.argsort(-always)[:2]
+        ldp = max((math.log(always[a] / never[b]) for a in most for b in least if a != b), default=0.0)
+        pml = max(_most_of_one(int(k), int(total), risk) for k in np.unique(rows))
+        rest, _ = clopper_pearson(total - rows, np.full(n, total), risk)
+        logs = {"ldp": ldp, "pml": pml, "pmc": float(_log(rest, never).max())}
+        capacity = math.fsum(np.sort(always)[::-1][:m].tolist())
+    logs = {name: max(value, 0.0) for name, value in logs.items()}
+    capacity = max(1.0, capacity)
+    ratios = {"lift": math.exp(logs["pml"]), "lift_capacity": math.exp(logs["ldp"])}
+    both = {"bayes_capacity": capacity, "maximal_leakage": math.log(capacity)}
+    return {**logs, "lip": max(logs["pml"], logs["pmc"]), **ratios, **both}
+
+
+def _most_of_one(rows: int, total: int, risk: float) -> float:
+    """Return the largest log of low P(y | x) / high P(y) for an outcome that comes with one secret only."""
+    hits = np.unique(np.linspace(1, rows, 1000).round())
+    low, _ = clopper_pearson(hits, np.full(len(hits), rows), risk)
+    _, high = clopper_pearson(hits, np.full(len(hits), total), risk)
+    return float(_log(low, high).max())

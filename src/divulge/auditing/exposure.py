@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from divulge.auditing.bounds import clopper_pearson
 from divulge.errors import DivulgeError
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.releasing.coding import dictionary_of, text_of
+from divulge.releasing.intervals import clopper_pearson
 from divulge.releasing.sources import open_source
 
 MOST_VALUES = 1000

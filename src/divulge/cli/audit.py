@@ -82,6 +82,8 @@ def _print(told: dict[str, Any]) -> None:
         kept = "not refuted" if told["mechanism"] is None else "kept by the mechanism (decided exactly)"
         verdict = "VIOLATED" if told["violated"] else kept
         say(f"claim {told['claim']['kind']} ({claim}): {verdict}")
+        if told["power"] is not None and told["mechanism"] is None:
+            say(f"  {told['power']} [{told['unit']}]")
     if told["witness"] is not None:
         w = told["witness"]
         say(f"  {w['measure']} is at least {number(w['lower'])}, not {number(w['claimed'])}; outcome {w['outcome']!s}:")

@@ -28,7 +28,7 @@ def command(
     method: Annotated[
         str, typer.Option(help="inversion (unbiased); projection or em (biased, no intervals).")
     ] = "inversion",
-    interval: Annotated[str, typer.Option(help="normal, or bernstein, which holds for any number of rows.")] = "normal",
+    interval: Annotated[str, typer.Option(help="exact or bernstein (for any number of rows), or normal.")] = "exact",
     confidence: Annotated[float, typer.Option(help="Of all intervals together.")] = 0.95,
     engine: EngineOption = "local",
     each: Annotated[bool, typer.Option("--each", help="Let each interval alone have the confidence.")] = False,

@@ -10,13 +10,13 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.extras import require
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.releasing.coding import key_of
 from divulge.releasing.counting import Contingency, EngineName, contingency
+from divulge.releasing.intervals import ASYMPTOTIC, INTERVALS, within_simplex
 from divulge.releasing.receipt import Receipt
 
 POORLY_CONDITIONED = 100.0
@@ -46,6 +46,8 @@ class Frequencies(Tabled, Record):
     group : label of the group, or None
     doubts : tuple of str
         What speaks against the receipt being the one of this table.
+    interval : str
+        How the intervals were made.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Frequencies(Tabled, Record):
     condition: float
     group: Hashable = None
     doubts: tuple[str, ...] = ()
+    interval: str = "exact"
 
     @property
     def biased(self) -> bool:
@@ -81,6 +84,11 @@ class Frequencies(Tabled, Record):
             found.append(f"the mechanism is poorly conditioned ({self.condition:.3g}): intervals are wide for the rows")
         if self.biased:
             found.append(f"{self.method} is biased toward the inside of the simplex and comes without intervals")
+        elif self.interval in ASYMPTOTIC:
+            found.append(
+                f"{self.interval} intervals are asymptotic, and miss more often than stated where rows are few or "
+                'values are rare; interval="exact" (--interval exact) holds for any number of rows'
+            )
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,6 +114,7 @@ class Frequencies(Tabled, Record):
             "confidence": self.confidence,
             "simultaneous": self.simultaneous,
             "method": self.method,
+            "interval": None if self.biased else self.interval,
             "biased": self.biased,
             "values": rows,
             "condition": self.condition,
@@ -145,7 +154,7 @@ def estimate_frequencies(
     method: str = "inversion",
     confidence: float = 0.95,
     simultaneous: bool = True,
-    interval: str = "normal",
+    interval: str = "exact",
     engine: EngineName = "local",
 ) -> Any:
     """Return the estimated frequencies of the original values of a released column.
@@ -167,8 +176,11 @@ def estimate_frequencies(
     confidence : float in (0, 1)
     simultaneous : bool
         Whether all intervals hold at once (Bonferroni) or each alone.
-    interval : "normal", or "bernstein"
-        Normal intervals are good from some tens of rows a value on; empirical Bernstein intervals hold for any number.
+    interval : "exact", "bernstein" or "normal"
+        "exact" intervals hold with the stated confidence for any number of rows, values and any skew: by Clopper and
+        Pearson where the estimate is a share of rows (as for randomized response), else by betting. Empirical
+        Bernstein intervals do too, and are wider. Normal ones are asymptotic: they miss more often than stated where
+        rows are few or values rare, and carry a warning.
     engine : "local" or "spark"
         Where the rows are counted; everything after that is the same.
 
@@ -186,7 +198,8 @@ def estimate_frequencies(
 
     References
     ----------
-    Agresti, Coull, "Approximate is better than exact for interval estimation of binomial proportions", 1998.
+    Clopper, Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial", 1934.
+    Waudby-Smith, Ramdas, "Estimating means of bounded random variables by betting", arXiv:2010.09686.
     Maurer, Pontil, "Empirical Bernstein bounds and sample variance penalization", Theorem 4, arXiv:0907.3740.
 
     Examples
@@ -216,12 +229,13 @@ def estimate_frequencies(
     for group, counts in groups.items():
         estimate = METHODS[method].find(counts, matrix, inverse)
         if METHODS[method].biased:
-            radius = np.full(len(estimate), math.nan)
+            low = high = np.full(len(estimate), math.nan)
         else:
-            radius = INTERVALS[interval](counts, inverse, (1 - confidence) / families)
+            low, high = INTERVALS[interval](counts, matrix, inverse, (1 - confidence) / families)
+            low, high = within_simplex(low, high) if simultaneous else (np.clip(low, 0, 1), np.clip(high, 0, 1))
         found[group] = Frequencies(
-            tuple(channel.secrets), estimate, np.clip(estimate - radius, 0, 1), np.clip(estimate + radius, 0, 1),
-            int(counts.sum()), confidence, simultaneous, method, condition, group, doubts,
+            tuple(channel.secrets), estimate, low, high, int(counts.sum()), confidence, simultaneous, method,
+            condition, group, doubts, interval,
         )  # fmt: skip
     return found if by else found[None]
 
@@ -355,35 +369,3 @@ METHODS: dict[str, Method] = {
     "em": Method(_em, biased=True),
 }
 """Name -> way of estimating."""
-
-
-def _variance(counts: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    q = counts / counts.sum()
-    return np.maximum(q @ inverse**2 - (q @ inverse) ** 2, 0.0)
-
-
-def _normal(counts: np.ndarray, inverse: np.ndarray, risk: float) -> np.ndarray:
-    """Return z sqrt(V/n): the estimate is a mean of n terms B[Y, x].
-
-    As Agresti and Coull do for one proportion, z^2 rows spread over all outcomes are added for the variance V alone, so
-    that few rows with the same outcome do not pass for certainty.
-    """
-    z = float(require("scipy.stats", "science").norm.isf(risk / 2))
-    return z * np.sqrt(_variance(counts + z * z / len(counts), inverse) / counts.sum())
-
-
-def _bernstein(counts: np.ndarray, inverse: np.ndarray, risk: float) -> np.ndarray:
-    """Return sqrt(2 V log(4/risk) / n) + 7 R log(4/risk) / 3(n - 1), R the range of a term; for any n > 1."""
-    n = int(counts.sum())
-    if n < 2:
-        return np.full(inverse.shape[1], math.inf)
-    spread, log_term = np.ptp(inverse, axis=0), math.log(4 / risk)
-    variance = _variance(counts, inverse) * n / (n - 1)
-    return np.sqrt(2 * variance * log_term / n) + 7 * spread * log_term / (3 * (n - 1))
-
-
-INTERVALS: dict[str, Callable[[np.ndarray, np.ndarray, float], np.ndarray]] = {
-    "normal": _normal,
-    "bernstein": _bernstein,
-}
-"""Name -> radius of the interval, from (counts, right inverse, risk of missing)."""

@@ -1,0 +1,206 @@
+"""Confidence intervals for shares of rows and for means of bounded numbers: for any number of rows, or asymptotic."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from divulge.extras import require
+
+Interval = tuple[np.ndarray, np.ndarray]
+"""Lower and upper ends."""
+
+_SAME = 1e-12
+"""Weights that differ by less than this share of their range are one: the inverse of a channel is rounded."""
+
+_PER_OCTAVE = 1
+"""Stakes that are mixed, for each factor of 2 between the smallest and the largest that may be best."""
+
+_MOST_STAKED = 0.9
+"""The largest share of wealth that is staked on one row: who stakes all may lose all."""
+
+_LEAST_LOG = -600.0
+"""The log of a mean that is not told from 0."""
+
+
+def clopper_pearson(successes: np.ndarray, trials: np.ndarray, risk: float) -> Interval:
+    """Return the exact two-sided bounds on a probability; each side misses with probability at most risk / 2.
+
+    They hold as well for the mean probability of independent trials with different ones, whose tails are lighter than
+    the binomial ones (Hoeffding, 1956, Theorem 4) but for a single success, or a single failure: there Markov's
+    inequality stands for the binomial tail.
+
+    References
+    ----------
+    Hoeffding, "On the distribution of the number of successes in independent trials", 1956.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(np.array([0]), np.array([10]), 0.05)
+    >>> float(low[0]), round(float(high[0]), 4)  # 1 - (0.025)^(1/10)
+    (0.0, 0.3085)
+    """
+    beta = require("scipy.stats", "science").beta
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low = np.where(successes > 0, beta.ppf(risk / 2, successes, trials - successes + 1), 0.0)
+        high = np.where(successes < trials, beta.isf(risk / 2, successes + 1, trials - successes), 1.0)
+        low = np.where(successes == 1, np.minimum(low, risk / 2 / trials), low)
+        high = np.where(trials - successes == 1, np.maximum(high, 1 - risk / 2 / trials), high)
+    return low, high
+
+
+def finite_sample(counts: np.ndarray, matrix: np.ndarray, inverse: np.ndarray, risk: float) -> Interval:
+    """Return intervals that hold for any number of rows, for the values of these rows as well as for a population.
+
+    The estimate of a frequency is the mean of B[Y, x] over independent rows. Where B[., x] takes two values, it is the
+    share of rows with some outcomes, and Clopper and Pearson bound that. Where it takes more, see `by_betting`.
+    """
+    low, high = np.empty((2, inverse.shape[1]))
+    for x, weights in enumerate(inverse.T):
+        least, most = float(weights.min()), float(weights.max())
+        spread = most - least
+        if spread <= _SAME * max(abs(least), abs(most)):  # every row says the same
+            low[x], high[x] = least, most
+            continue
+        numbers = (weights - least) / spread
+        top = numbers >= 1 - _SAME
+        if (top | (numbers <= _SAME)).all():
+            ends = clopper_pearson(np.array([counts[top].sum()]), np.array([counts.sum()]), risk)
+            first, last = (float(end[0]) for end in ends)
+        else:
+            first, last = by_betting(counts, numbers, risk, variances(matrix, numbers))
+        low[x], high[x] = least + spread * (first - _SAME), least + spread * (last + _SAME)
+    return low, high
+
+
+def variances(matrix: np.ndarray, numbers: np.ndarray) -> tuple[float, float]:
+    """Return bounds on the variance of numbers[Y], whatever the frequencies of the secrets are.
+
+    It is concave in them, so least for one secret alone; and at most the mean square around the middle of the means.
+    """
+    means = matrix @ numbers
+    middle = (float(means.min()) + float(means.max())) / 2
+    return float((matrix @ numbers**2 - means**2).min()), float((matrix @ (numbers - middle) ** 2).max())
+
+
+def by_betting(
+    counts: np.ndarray, numbers: np.ndarray, risk: float, variance: tuple[float, float] = (0.0, 0.25)
+) -> tuple[float, float]:
+    """Return bounds on the mean of independent numbers in [0, 1]; each side misses with probability at most risk / 2.
+
+    If the mean is m, who stakes a share c on every number has wealth prod_i (1 - c + c X_i / m), with expectation at
+    most 1, and so has the mean wealth over some stakes; by Markov's inequality it exceeds 2 / risk with probability
+    risk / 2 at most. It falls with m, and the smallest m that it does not refute is the bound. The wealth depends on
+    counts only, not on the order of rows; numbers need not have the same distribution, as a geometric mean is at most
+    the arithmetic one. `variance`, between which the variance lies, tells which stakes may be good ones; the bounds
+    hold whether it is right or not.
+
+    References
+    ----------
+    Waudby-Smith, Ramdas, "Estimating means of bounded random variables by betting", arXiv:2010.09686.
+
+    Examples
+    --------
+    >>> low, high = by_betting(np.array([50, 50]), np.array([0.0, 1.0]), 0.05)
+    >>> low < 0.4 < 0.6 < high
+    True
+    """
+    stakes = _stakes(int(counts.sum()), risk, variance)
+    return _betting_below(counts, numbers, risk, stakes), 1 - _betting_below(counts, 1 - numbers, risk, stakes)
+
+
+def _stakes(n: int, risk: float, variance: tuple[float, float]) -> np.ndarray:
+    """Return stakes c / m: sqrt(2 log(2 / risk) / n V) is the best for variance V, each good within a factor of 2."""
+    unit = 2 * math.log(2 / risk) / n
+    first, last = (math.sqrt(unit / max(v, unit / n**2)) for v in (variance[1], variance[0]))
+    return np.geomspace(first, last, math.ceil(_PER_OCTAVE * math.log2(last / first)) + 1)[:, None]
+
+
+def _betting_below(counts: np.ndarray, numbers: np.ndarray, risk: float, stakes: np.ndarray) -> float:
+    """Return the smallest mean that a mixture of stakes does not refute."""
+    optimize = require("scipy.optimize", "science")
+    seen = counts > 0
+    counts, numbers = counts[seen], numbers[seen]
+    mean = float(counts @ numbers) / int(counts.sum())
+    if not mean > 0:
+        return 0.0
+    enough = math.log(2 / risk) + math.log(len(stakes))
+
+    def excess(log_m: float) -> float:
+        m = math.exp(log_m)
+        wealth = np.log1p(np.minimum(stakes * m, _MOST_STAKED) * (numbers / m - 1)) @ counts
+        top = float(wealth.max())
+        return top + math.log(float(np.exp(wealth - top).sum())) - enough
+
+    last = math.log(mean)
+    first = last - 1.0
+    while excess(first) < 0:  # ends: numbers / m grow without bound
+        if first < _LEAST_LOG:
+            return 0.0
+        first -= 2.0
+    root: Any = optimize.brentq(excess, first, last, xtol=1e-12, rtol=1e-12)
+    return math.exp(root - 1e-11)
+
+
+def _variance(counts: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    q = counts / counts.sum()
+    return np.maximum(q @ inverse**2 - (q @ inverse) ** 2, 0.0)
+
+
+def _around(counts: np.ndarray, inverse: np.ndarray, radius: np.ndarray | float) -> Interval:
+    estimate = counts / counts.sum() @ inverse
+    return estimate - radius, estimate + radius
+
+
+def bernstein(counts: np.ndarray, matrix: np.ndarray, inverse: np.ndarray, risk: float) -> Interval:
+    """Return estimate -+ sqrt(2 V log(4/risk) / n) + 7 R log(4/risk) / 3(n - 1), R the range of a term, for any n > 1.
+
+    References
+    ----------
+    Maurer, Pontil, "Empirical Bernstein bounds and sample variance penalization", Theorem 4, arXiv:0907.3740.
+    """
+    n = int(counts.sum())
+    if n < 2:
+        return _around(counts, inverse, math.inf)
+    spread, log_term = np.ptp(inverse, axis=0), math.log(4 / risk)
+    variance = _variance(counts, inverse) * n / (n - 1)
+    return _around(counts, inverse, np.sqrt(2 * variance * log_term / n) + 7 * spread * log_term / (3 * (n - 1)))
+
+
+def normal(counts: np.ndarray, matrix: np.ndarray, inverse: np.ndarray, risk: float) -> Interval:
+    """Return estimate -+ z sqrt(V/n): asymptotic, as few rows or rare values are not normal.
+
+    As Agresti and Coull do for one proportion, z^2 rows spread over all outcomes are added for the variance V alone, so
+    that few rows with the same outcome do not pass for certainty.
+
+    References
+    ----------
+    Agresti, Coull, "Approximate is better than exact for interval estimation of binomial proportions", 1998.
+    """
+    z = float(require("scipy.stats", "science").norm.isf(risk / 2))
+    variance = _variance(counts + z * z / len(counts), inverse)
+    return _around(counts, inverse, z * np.sqrt(variance / counts.sum()))
+
+
+def within_simplex(low: np.ndarray, high: np.ndarray) -> Interval:
+    """Return the intervals cut by what frequencies are: at least 0, and 1 in all. They hold when all of these do.
+
+    Intervals that contradict each other, as happens with the risk that was accepted, are cut to [0, 1] alone.
+    """
+    low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    slack = 1e-15 * len(low)
+    least = np.maximum(low, 1 - (high.sum() - high) - slack)
+    most = np.minimum(high, 1 - (low.sum() - low) + slack)
+    return (least, most) if (least <= most).all() else (low, high)
+
+
+INTERVALS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, float], Interval]] = {
+    "exact": finite_sample,
+    "bernstein": bernstein,
+    "normal": normal,
+}
+"""Name -> intervals, from (counts, channel matrix, its right inverse, risk of missing each)."""
+
+ASYMPTOTIC = ("normal",)
+"""Intervals that hold for many rows only."""
