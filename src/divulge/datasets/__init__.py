@@ -10,6 +10,8 @@ from typing import Any
 from divulge.errors import DivulgeError
 from divulge.extras import require
 
+__all__ = ["census", "census_path"]
+
 _SPLITS = ("train", "test")
 
 
