@@ -22,7 +22,7 @@ from .dp.variants.concentrated import MeanConcentrated as MeanConcentrated
 from .dp.variants.tradeoff import TradeOff as TradeOff
 from .dp.variants.worst import Worst as Worst
 from .guarantees.calculus import Step as Step
-from .guarantees.calculus import Unknown as Unknown
+from .guarantees.guarantee import Unknown as Unknown
 from .guarantees.guarantee import Verdict as Verdict
 from .guarantees.levels import Witness as Witness
 from .guarantees.posterior import PosteriorBounds as PosteriorBounds

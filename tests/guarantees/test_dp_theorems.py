@@ -12,8 +12,8 @@ import divulge as dv
 from divulge.dp.loss.divergences import DIVERGENCES
 from divulge.guarantees.calculus import consequences
 from divulge.guarantees.context import Context
-from divulge.guarantees.divergence_kinds import DIVERGENCE as DIVERGENCE_KINDS
-from divulge.guarantees.dp_kinds import DIFFERENTIAL_PRIVACY as KINDS
+from divulge.guarantees.kinds.divergences import DIVERGENCE as DIVERGENCE_KINDS
+from divulge.guarantees.kinds.loss import DIFFERENTIAL_PRIVACY as KINDS
 from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems import DIFFERENTIAL_PRIVACY as ROWS
 from divulge.guarantees.theorems import THEOREMS

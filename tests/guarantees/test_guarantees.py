@@ -14,7 +14,7 @@ from support import RUNNING_CHANNEL, RUNNING_PRIOR, joints, twins
 import divulge as dv
 from divulge import exact
 from divulge.guarantees.catalog import INFORMATION_DENSITY, KINDS, parse, parse_query
-from divulge.guarantees.guarantee import PARAMETERS
+from divulge.guarantees.parameters import PARAMETERS
 
 RUNNING = dv.Joint(RUNNING_PRIOR, RUNNING_CHANNEL)
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.kind)

@@ -198,7 +198,7 @@ class _Asked:
     @property
     def per_level(self) -> float:
         """Nats in the unit, where the level that is looked for is a logarithm."""
-        from divulge.guarantees.guarantee import PARAMETERS
+        from divulge.guarantees.parameters import PARAMETERS
 
         logarithmic = self.kind is not None and PARAMETERS[self.kind.bounded()[0]].logarithmic
         return nats_per(self.unit) if logarithmic else 1.0

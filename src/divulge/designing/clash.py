@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from divulge.errors import DivulgeError
-from divulge.guarantees.guarantee import PARAMETERS, Guarantee
+from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.parameters import PARAMETERS
 from divulge.units import Unit, nats_per
 
 Guarantees = tuple[Guarantee, ...]

@@ -16,7 +16,8 @@ from divulge.designing.named import FAMILIES
 from divulge.designing.robust import measured
 from divulge.errors import DivulgeError
 from divulge.extras import drawable, require
-from divulge.guarantees.guarantee import PARAMETERS, Guarantee
+from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.parameters import PARAMETERS
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 

@@ -7,7 +7,7 @@ from divulge.adversaries.adversary import Gain
 from divulge.adversaries.attack import Attack
 from divulge.adversaries.worst import PriorSequence, worst_average, worst_function, worst_gain
 from divulge.guarantees import kinds as k
-from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.guarantee import Guarantee, Verdict
 from divulge.guarantees.levels import Witness
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
@@ -68,3 +68,9 @@ ATTACKS: dict[tuple[type[Guarantee], str], Callable[[Any, Witness], Attack]] = {
     (k.MinEntropyLeakage, "epsilon"): _guessing,
 }
 """(Kind, parameter) -> the attack on what it is a property of, at the witness. The other kinds are means and tails."""
+
+
+def attack_of(verdict: Verdict) -> Attack | None:
+    """Return the adversary who attains what a verdict measured, at its witness; None for means and tails."""
+    found = ATTACKS.get((type(verdict.guarantee), verdict.tested))
+    return None if found is None else found(verdict.subject, verdict.witness)

@@ -10,7 +10,8 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.context import ULP, Context
-from divulge.guarantees.guarantee import PARAMETERS, Guarantee
+from divulge.guarantees.guarantee import Guarantee, Unknown
+from divulge.guarantees.parameters import PARAMETERS
 from divulge.guarantees.theorem import CONDITIONS, Theorem
 from divulge.guarantees.theorems import THEOREMS
 from divulge.units import Unit
@@ -57,28 +58,6 @@ class Step:
     def __repr__(self) -> str:
         text = self.to_dict()
         return f"{text['from']}  =>  {text['to']}    ({text['theorem']}; {text['source']})"
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """Nothing is claimed: no chain of theorems leads to this kind. Its truth value is False.
-
-    Examples
-    --------
-    >>> from divulge import LDP, PML
-    >>> answer = PML(1).implies(LDP)  # nothing is known of the prior
-    >>> bool(answer), answer.reason
-    (False, 'nothing known leads to ldp from pml without p_min.')
-    """
-
-    kind: type[Guarantee]
-    reason: str
-
-    def __bool__(self) -> bool:
-        return False
-
-    def __str__(self) -> str:
-        return f"unknown: {self.reason}"
 
 
 _Index = tuple[tuple[str, Any], ...]

@@ -4,9 +4,9 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.guarantees import kinds
-from divulge.guarantees.divergence_kinds import DIVERGENCE
-from divulge.guarantees.dp_kinds import DIFFERENTIAL_PRIVACY
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds.divergences import DIVERGENCE
+from divulge.guarantees.kinds.loss import DIFFERENTIAL_PRIVACY
 
 INFORMATION_DENSITY: tuple[type[Guarantee], ...] = (
     kinds.PML,

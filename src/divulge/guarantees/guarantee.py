@@ -1,66 +1,22 @@
 """What a guarantee is: a kind, its parameters, what it says, and whether a mechanism keeps it."""
 
 import math
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from numbers import Rational, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from numbers import Rational
+from typing import Any, ClassVar, Self
 
 from divulge import exact
-from divulge.dp.loss.divergences import DIVERGENCES, divergence_named
-from divulge.errors import DivulgeError
 from divulge.guarantees.levels import LOGARITHMS, Level, Witness
+from divulge.guarantees.parameters import PARAMETERS, checked, number_text
+from divulge.late import late
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, is_pair
-from divulge.model.entries import parse as parse_number
 from divulge.model.joint import Joint
 from divulge.ties import first_smallest
 from divulge.units import Unit, nats_per
-
-if TYPE_CHECKING:
-    from divulge.adversaries.attack import Attack
-    from divulge.guarantees.calculus import Step, Unknown
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """The range of a parameter, ends included, and whether it is a logarithm (and so has a unit); or its names."""
-
-    low: float
-    high: float
-    logarithmic: bool = False
-    names: tuple[str, ...] = ()
-
-    def clamped(self, value: Any) -> Any:
-        """Return `value`, brought back into the range where rounding took it out."""
-        return min(max(value, self.low), self.high)
-
-
-PARAMETERS: dict[str, Parameter] = {
-    "epsilon": Parameter(0, math.inf, True),
-    "lower": Parameter(0, math.inf, True),
-    "upper": Parameter(0, math.inf, True),
-    "ratio": Parameter(1, math.inf),
-    "delta": Parameter(0, 1),
-    "outside": Parameter(0, 1),
-    "distance": Parameter(0, 1),
-    "alpha": Parameter(1, math.inf),
-    "order": Parameter(1, math.inf),
-    "omega": Parameter(1, math.inf),
-    "zeta": Parameter(0, math.inf),
-    "mu": Parameter(0, math.inf),
-    "mean": Parameter(0, math.inf, True),
-    "tau": Parameter(0, math.inf, True),
-    "rho": Parameter(0, math.inf, True),
-    "xi": Parameter(0, math.inf, True),
-    "f": Parameter(0, 0, names=tuple(DIVERGENCES)),
-    "degree": Parameter(0, math.inf),
-    "divergence": Parameter(0, math.inf),
-}
-"""Name of a parameter -> its range. Every kind uses these names."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,12 +46,12 @@ class Guarantee(ABC):
     index: ClassVar[tuple[str, ...]] = ()
     forms: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
-    derivation: tuple["Step", ...] = field(default=(), compare=False, kw_only=True)
+    derivation: tuple[Any, ...] = field(default=(), compare=False, kw_only=True)
     """How it follows from what was given, when it was derived."""
 
     def __post_init__(self) -> None:
         for name in self.parameters():
-            object.__setattr__(self, name, _checked(getattr(self, name), name))
+            object.__setattr__(self, name, checked(getattr(self, name), name))
 
     @classmethod
     def parameters(cls) -> tuple[str, ...]:
@@ -183,9 +139,10 @@ class Guarantee(ABC):
         Returns
         -------
         Verdict
-            Exact entries are decided exactly, at equality too: rational ratios are compared with e^epsilon in ball
-            arithmetic, and a float parameter counts at its exact value. For float entries the answer allows for the
-            rounding margin that the verdict states.
+            Decided exactly, at equality too: ratios of fractions are compared with e^epsilon in ball arithmetic, and a
+            float parameter counts at its exact value. Float entries stand for the fractions they are in proportion
+            to, each distribution over its exact sum. Kinds about privacy losses compare the value their measure
+            computes, which its docstring describes.
 
         Examples
         --------
@@ -207,6 +164,8 @@ class Guarantee(ABC):
     @classmethod
     def of(cls, released: Any, **index: Any) -> Self:
         """Return the strongest guarantee of this kind that a mechanism keeps: its measured values, rounded up.
+
+        Of floats it covers the fractions they stand for, and their values as they are, whose rows may not sum to 1.
 
         Kinds with an index (such as the threshold of a tail) take it by name.
 
@@ -244,9 +203,7 @@ class Guarantee(ABC):
         >>> print(PML(1).implies(LDP))
         unknown: nothing known leads to ldp from pml without p_min.
         """
-        from divulge.guarantees.calculus import implied
-
-        return implied((self, *others), kind, **context)
+        return late("divulge.guarantees.calculus:implied")((self, *others), kind, **context)
 
     def stronger_than(self, other: "Guarantee", **context: Any) -> bool:
         """Say whether a theorem shows that this guarantee implies `other` in the context; False means not shown.
@@ -321,6 +278,28 @@ class Guarantee(ABC):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+@dataclass(frozen=True)
+class Unknown:
+    """Nothing is claimed: no chain of theorems leads to this kind. Its truth value is False.
+
+    Examples
+    --------
+    >>> from divulge import LDP, PML
+    >>> answer = PML(1).implies(LDP)  # nothing is known of the prior
+    >>> bool(answer), answer.reason
+    (False, 'nothing known leads to ldp from pml without p_min.')
+    """
+
+    kind: type[Guarantee]
+    reason: str
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return f"unknown: {self.reason}"
+
+
 @dataclass(frozen=True, repr=False)
 class Verdict:
     """Whether a guarantee holds for a mechanism. Its truth value is `holds`.
@@ -363,7 +342,7 @@ class Verdict:
     tested: str = ""
 
     @property
-    def attack(self) -> "Attack | None":
+    def attack(self) -> Any:
         """The adversary who attains what was measured, at the witness; None for means and tails.
 
         For kinds that hold whatever the prior, one who was almost sure of another secret, and was wrong.
@@ -375,10 +354,7 @@ class Verdict:
         >>> attack.before, attack.after
         (Fraction(1, 1), Fraction(3, 2))
         """
-        from divulge.guarantees.attacks import ATTACKS
-
-        found = ATTACKS.get((type(self.guarantee), self.tested))
-        return None if found is None else found(self.subject, self.witness)
+        return late("divulge.guarantees.attacks:attack_of")(self)
 
     @property
     def measured(self) -> Any:
@@ -392,7 +368,10 @@ class Verdict:
 
     @property
     def margin(self) -> float:
-        """The rounding margin allowed for float entries; 0 when the entries are exact and so is the verdict."""
+        """A bound of how far the measured value may be from the exact one: 0 when it is exact or correctly rounded.
+
+        The verdict does not depend on it.
+        """
         return self.level.margin
 
     def to_dict(self) -> dict[str, Any]:
@@ -421,53 +400,14 @@ class Verdict:
     def __repr__(self) -> str:
         measured = ", ".join(f"{name} {float(value):.6g}" for name, value in self.levels.items())
         measured += "" if self.unit == "nats" else f" in {self.unit}"
-        rounding = f" (rounding margin {self.margin:.1e})" if self.margin else " (decided exactly)"
+        how = "decided exactly" if self.level.certain else "compared as computed"
+        rounding = f" ({how}; measured to within {self.margin:.1e})" if self.margin else f" ({how})"
         head = f"{self.guarantee} {'holds' if self.holds else 'does not hold'}: measured {measured}{rounding}"
         return f"{head}\n{self.witness.adversary}" if self.witness.adversary else head
 
 
-def number_text(value: Any) -> str:
-    """Return a number as it may be written on the command line: "0.5", "1/3", "inf".
-
-    Examples
-    --------
-    >>> number_text(Fraction(1, 8)), number_text(Fraction(1, 3)), number_text(0.1)
-    ('0.125', '1/3', '0.1')
-    """
-    if isinstance(value, Rational) and value.denominator != 1:
-        decimal = f"{float(value):.12g}"
-        return decimal if Fraction(decimal) == value else str(value)
-    return str(value)
-
-
 def _plain(value: Any) -> str:
     return str(value) if value.denominator == 1 else repr(number_text(value))
-
-
-def _checked(value: Any, name: str) -> Any:
-    """Return the parameter as a float or Fraction inside its range, or as the name it is."""
-    allowed = PARAMETERS[name]
-    if allowed.names:
-        divergence_named(value)
-        return value
-    number = to_number(value, name)
-    if not allowed.low <= number <= allowed.high:
-        high = f" and at most {allowed.high:g}" if allowed.high < math.inf else ""
-        raise DivulgeError.of(name, f"be a number that is at least {allowed.low:g}{high}", "it", str(value))
-    if number != math.inf and number > sys.float_info.max:
-        raise DivulgeError.of(name, "be inf, or a number below 1.8e308", "it", "beyond")
-    return number
-
-
-def to_number(value: Any, name: str) -> Any:
-    """Return a number given as float, int, Fraction or text such as "1/3" as a float or Fraction; +inf is allowed."""
-    if isinstance(value, str):
-        if value.strip() in ("inf", "+inf"):
-            return math.inf
-        return parse_number(value, lambda: f"`{name}` must be a number; it is")
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise DivulgeError.of(name, "be a number", "it", f"a {type(value).__name__}")
-    return Fraction(value) if isinstance(value, Rational) else float(value)
 
 
 def _times(value: Any, unit: Unit, power: int, rounded: Callable[[Any], float] = exact.round_up) -> Any:

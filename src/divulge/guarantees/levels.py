@@ -1,18 +1,21 @@
 """How much there is of what a guarantee bounds: a number, the exact value behind it, and where it is reached."""
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
-from numbers import Rational
+from functools import cache, cached_property, partial
+from numbers import Rational as RationalNumber
 from typing import Any
 
 import numpy as np
 
 from divulge import exact
+from divulge.guarantees.rational import Rational
 from divulge.measures.columns import extremes
 from divulge.model.channel import Channel
+from divulge.model.entries import CLEAN
 from divulge.model.joint import Joint
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
@@ -59,6 +62,16 @@ class Witness:
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
+Ball = Callable[[], Any]
+"""Encloses a number, the tighter the higher the current precision of python-flint."""
+
+OfColumn = Callable[[Rational, list[Fraction]], Fraction]
+"""A number of a column of the rational mechanism."""
+
+_WORK = 1 << 18
+"""Up to this many entries a number of a float mechanism is bounded by its rational one, beyond by an error bound."""
+
+
 @dataclass(frozen=True)
 class Level:
     """One measured number on the scale of a guarantee's parameter.
@@ -68,25 +81,39 @@ class Level:
     value : float or Fraction
         The number as reported: a Fraction for a ratio of an exact channel, else a float.
     ball : function of no arguments, or None
-        Encloses the exact value at the current precision of python-flint; None when the entries are floats.
+        Encloses the exact value, of float entries that of the rational mechanism they stand for; None where there is no
+        such arithmetic, and the value counts as it is.
     margin : float
-        How far rounding may have moved a value computed from floats; 0 when exact.
+        A bound of how far the value may be from the exact one; 0 when it is exact or correctly rounded.
+    cover : function of no arguments
+        What `bound` adds, so that it also covers float entries as they stand, whose rows do not quite sum to 1.
+    work : int
+        How many entries the ball reads.
     """
 
     value: Any
-    ball: Callable[[], Any] | None = field(compare=False)
+    ball: Ball | None = field(compare=False)
     margin: float
     witness: Witness = field(default_factory=Witness)
+    cover: Callable[[], Fraction] = field(default=Fraction, compare=False)
+    work: int = 0
+
+    @property
+    def certain(self) -> bool:
+        """Whether comparisons are decided exactly."""
+        return self.ball is not None or self.value == math.inf or isinstance(self.value, RationalNumber)
 
     def at_most(self, bound: Any) -> bool:
-        """Say whether the number is at most `bound`: exactly, or for floats up to the margin."""
+        """Say whether the number is at most `bound`: by its error bound where that is enough, else exactly."""
         if self.value == math.inf or bound == math.inf:
             return bound == math.inf
-        if isinstance(self.value, Rational):
+        if isinstance(self.value, RationalNumber):
             return self.value <= Fraction(bound)
-        if self.ball is not None:
-            return exact.at_most(self.ball, bound)
-        return self.value <= float(bound) + self.margin
+        if self.ball is None:
+            return self.value <= bound
+        if self.margin and abs(self.value - float(bound)) > self.margin:
+            return self.value < bound
+        return exact.at_most(self.ball, bound)
 
     def to(self, unit: Unit) -> "Level":
         """Return the level of a logarithm, so far in nats, in `unit`."""
@@ -96,104 +123,175 @@ class Level:
         if self.ball is None:
             return replace(self, value=self.value / nats, margin=self.margin / nats)
         ball = partial(_in_unit, self.ball, unit)
-        return replace(self, value=exact.correctly_rounded(ball), ball=ball)
+        value = self.value / nats if self.margin else exact.correctly_rounded(ball)
+        return replace(self, value=value, margin=self.margin / nats, ball=ball)
 
     def bound(self) -> Any:
-        """Return the least parameter that the number certainly respects: rounded up, not to the nearest."""
-        if self.value == math.inf or isinstance(self.value, Rational):
+        """Return a parameter that the number certainly respects, rounded up: the least, but for floats of much work."""
+        if self.value == math.inf or isinstance(self.value, RationalNumber):
             return self.value
         if self.ball is None:
-            return self.value
+            return self.value + self.margin
         import flint
 
-        with flint.ctx.workprec(192):
-            return max(0.0, exact.round_up(self.ball()))
+        with flint.ctx.workprec(256):
+            if self.margin and self.work > _WORK:
+                return max(0.0, exact.round_up(exact.arb(Fraction(self.value) + Fraction(self.margin))))
+            return max(0.0, exact.round_up(self.ball() + exact.arb(self.cover())))
 
 
 def rounding(*shape: int) -> float:
-    """Return the margin for ratios of float entries: 4 ulp of 1 for each term of the sums involved, and 32 more.
+    """Return a bound of the relative error of ratios of float entries, their sums and the rows they are divided by.
 
-    It covers entries that are correctly rounded, rows that were renormalized, and the sums over `shape` of them.
+    4 ulp of 1 for each term of the sums involved, and 32 more; and what rows that are left alone may be off.
     """
-    return (sum(shape) + 8) * 2.0**-50
+    return (sum(shape) + 8) * 2.0**-50 + 4 * CLEAN
 
 
-def _log(ratio: Rational) -> Any:
+def _log(ratio: RationalNumber) -> Any:
     return exact.arb(ratio).log()
 
 
-def _in_unit(ball: Callable[[], Any], unit: Unit) -> Any:
+def _in_unit(ball: Ball, unit: Unit) -> Any:
     return ball() / LOGARITHMS[unit]()
 
 
-def log_of(ratio: Any, margin: float, witness: Witness, nats: Callable[[], float] | None = None) -> Level:
-    """Return the level log `ratio`, for an exact or float ratio; log inf is inf.
+@dataclass(frozen=True)
+class Found:
+    """A ratio as measured, and where it is from floats the one of the rational mechanism, worked out when asked for."""
+
+    ratio: Any
+    twin: Callable[[], tuple[Fraction, Fraction]] | None = None
+    margin: float = 0.0
+    work: int = 0
+
+    @cached_property
+    def exactly(self) -> tuple[Fraction, Fraction]:
+        """The exact ratio, and a relative cover for float entries as they stand."""
+        return (self.ratio, Fraction(0)) if self.twin is None else self.twin()
+
+    def inverse(self) -> "Found":
+        """Return one over the ratio; one over 0 is inf."""
+        if self.ratio == 0:
+            return Found(math.inf)
+
+        def exactly() -> tuple[Fraction, Fraction]:
+            return 1 / self.exactly[0], self.exactly[1]
+
+        return Found(1 / self.ratio, None if self.twin is None else exactly, self.margin, self.work)
+
+    def cover(self) -> Fraction:
+        """Return the cover of the logarithm."""
+        return self.exactly[1]
+
+    def relative(self) -> Fraction:
+        """Return the cover of the ratio itself."""
+        return self.exactly[1] * self.exactly[0]
+
+
+def larger(first: Level, second: Level) -> Level:
+    """Return the larger of two logarithms, told exactly where their values are too close to tell."""
+    if abs(first.value - second.value) > first.margin + second.margin or first.ball is None or second.ball is None:
+        return max(first, second, key=lambda level: level.value)
+    one, other = first.ball, second.ball
+    above = exact.at_most(lambda: one() - other(), 0)
+    most = second if above else first
+    return replace(most, value=max(first.value, second.value))
+
+
+def log_of(found: Found, witness: Witness, nats: Callable[[], float]) -> Level:
+    """Return the level log `ratio`, of an exact or float ratio; log inf is inf.
 
     The logarithm of a float near 1 has few digits: `nats` measures it with all.
     """
-    if ratio == math.inf:
+    if found.ratio == math.inf:
         return Level(math.inf, None, 0.0, witness)
-    if isinstance(ratio, Rational):
-        return Level(exact.log(ratio), partial(_log, ratio), 0.0, witness)
-    return Level(max(0.0, math.log(ratio) if nats is None else nats()), None, margin, witness)
+    if found.twin is None:
+        return Level(exact.log(found.ratio), partial(_log, found.ratio), 0.0, witness)
+    value = max(0.0, nats())
+    margin = found.margin * (1 + value)
+    return Level(value, lambda: _log(found.exactly[0]), margin, witness, found.cover, found.work)
 
 
-def ratio_of(ratio: Any, margin: float, witness: Witness) -> Level:
-    """Return the level `ratio` itself; the margin of a float is relative to it."""
-    if isinstance(ratio, Rational) or ratio == math.inf:
-        return Level(ratio, None, 0.0, witness)
-    return Level(float(ratio), None, margin * float(ratio), witness)
-
-
-def mean_of(terms: Iterable[tuple[Any, Any]], margin: float, witness: Witness, nats: Callable[[], float]) -> Level:
-    """Return the level sum of w log r over pairs (w, r), w > 0; an infinite r makes it infinite.
-
-    Of floats `nats` measures it.
-    """
-    pairs = [(w, r) for w, r in terms if w != 0]
-    if any(r == math.inf for _, r in pairs):
-        return Level(math.inf, None, 0.0, witness)
-    if all(isinstance(part, Rational) for pair in pairs for part in pair):
-        logs = [(w, r) for w, r in pairs if r != 1]
-
-        def ball() -> Any:
-            return sum((exact.arb(w) * exact.arb(r).log() for w, r in logs), start=exact.arb(0))
-
-        return Level(exact.weighted_log_sum(logs), ball, 0.0, witness)
-    return Level(max(0.0, nats()), None, margin, witness)
+def ratio_of(found: Found, witness: Witness) -> Level:
+    """Return the level `ratio` itself."""
+    if found.ratio == math.inf or found.twin is None:
+        return Level(found.ratio, None, 0.0, witness)
+    value = float(found.ratio)
+    margin = found.margin * value
+    return Level(value, lambda: exact.arb(found.exactly[0]), margin, witness, found.relative, found.work)
 
 
 @dataclass(frozen=True)
 class Peaks:
-    """The largest ratio above / below in each column, and its rows; Fractions when exact, inf where below is 0."""
+    """The largest ratio above / below in each column that counts, and its rows; inf where below is 0.
+
+    The ratios are Fractions when `twin` is None. Else they are floats, known up to `margin`, and `exactly` gives
+    those of the rational mechanism.
+    """
 
     ratios: list[Any]
     above: list[Hashable]
     below: list[Hashable]
     outcomes: list[Hashable]
+    columns: list[int]
+    twin: Rational | None
+    margin: float
+    of_column: OfColumn
 
     def top(self) -> int:
         """Return the position of the largest ratio, the first of those that tie up to rounding."""
         return first_largest(self.ratios)
 
+    def exactly(self, i: int) -> Any:
+        """Return the ratio at a position, of the rational mechanism."""
+        if self.twin is None or self.ratios[i] == math.inf:
+            return self.ratios[i]
+        return self.of_column(self.twin, self.twin.column(self.columns[i]))
+
+    def largest(self) -> Found:
+        """Return the largest ratio; of floats only columns that rounding may have kept from the top are worked out."""
+        top = max(self.ratios)
+        if self.twin is None or top == math.inf:
+            return Found(top)
+        twin, near = self.twin, [i for i, r in enumerate(self.ratios) if r >= top * (1 - 2 * self.margin)]
+        return Found(
+            top,
+            lambda: (max(map(self.exactly, near)), twin.cover),
+            self.margin,
+            len(near) * len(twin.rows),
+        )
+
 
 def ratios(above: np.ndarray, below: np.ndarray) -> list[Any]:
-    """Return above / below entry by entry; a / 0 is inf."""
-    return [math.inf if b == 0 else a / b for a, b in zip(above.tolist(), below.tolist(), strict=True)]
+    """Return above / below entry by entry; a / 0 is inf, and what overflows is the largest double."""
+    pairs = zip(above.tolist(), below.tolist(), strict=True)
+    return [math.inf if b == 0 else min(a / b, sys.float_info.max) for a, b in pairs]
+
+
+def _peaks(
+    subject: Joint | Channel, above: np.ndarray, below: np.ndarray, at: Any, columns: np.ndarray, of_column: Any
+) -> Peaks:
+    floats = above.dtype != object or below.dtype != object
+    channel = subject if isinstance(subject, Channel) else subject.channel
+    high, low = ([channel.secrets[int(i)] for i in rows] for rows in at)
+    outcomes, places = [channel.outcomes[int(j)] for j in columns], columns.tolist()
+    twin, margin = (Rational.of(subject), rounding(*channel.shape)) if floats else (None, 0.0)
+    return Peaks(ratios(above, below), high, low, outcomes, places, twin, margin, of_column)
 
 
 def upper_peaks(joint: Joint) -> Peaks:
     """Return the largest lift max_x C_xy / q_y of every outcome that occurs."""
     y, q, ends = _seen(joint)
-    secrets = [joint.secrets[int(i)] for i in ends.top_at[y]]
-    return Peaks(ratios(ends.top[y], q), secrets, secrets, [joint.outcomes[int(j)] for j in y])
+    at = ends.top_at[y]
+    return _peaks(joint, ends.top[y], q, (at, at), y, lambda twin, column: max(column) / twin.outer(column))
 
 
 def lower_peaks(joint: Joint) -> Peaks:
     """Return the inverse of the smallest lift, q_y / min_x C_xy, of every outcome that occurs."""
     y, q, ends = _seen(joint)
-    secrets = [joint.secrets[int(i)] for i in ends.bottom_at[y]]
-    return Peaks(ratios(q, ends.bottom[y]), secrets, secrets, [joint.outcomes[int(j)] for j in y])
+    at = ends.bottom_at[y]
+    return _peaks(joint, q, ends.bottom[y], (at, at), y, lambda twin, column: twin.outer(column) / min(column))
 
 
 def _seen(joint: Joint) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -205,8 +303,49 @@ def row_peaks(channel: Channel) -> Peaks:
     """Return the ratio max_x C_xy / min_x C_xy of every column that is not entirely zero, over all rows."""
     ends = extremes(channel.matrix)
     y = np.flatnonzero((ends.top > 0).astype(bool))
-    above, below = ([channel.secrets[int(i)] for i in at[y]] for at in (ends.top_at, ends.bottom_at))
-    return Peaks(ratios(ends.top[y], ends.bottom[y]), above, below, [channel.outcomes[int(j)] for j in y])
+    at = (ends.top_at[y], ends.bottom_at[y])
+    return _peaks(channel, ends.top[y], ends.bottom[y], at, y, lambda _, column: max(column) / min(column))
+
+
+def total_of(subject: Joint | Channel, of_column: OfColumn, floats: Any) -> Found:
+    """Return the sum over the outcomes of a part of every column, of which `floats` is the sum in floats."""
+    twin = Rational.of(subject)
+    channel = subject if isinstance(subject, Channel) else subject.channel
+    columns = range(channel.shape[1]) if isinstance(subject, Channel) else np.flatnonzero(subject.occurring).tolist()
+
+    def exactly() -> tuple[Fraction, Fraction]:
+        return exact.total(of_column(twin, twin.column(j)) for j in columns), twin.cover
+
+    if isinstance(floats, Fraction):
+        return Found(floats)
+    return Found(floats, exactly, rounding(*channel.shape), channel.shape[0] * channel.shape[1])
+
+
+def mean_of(
+    joint: Joint, terms: Callable[[Rational], Iterable[tuple[Any, Any]]], nats: Callable[[], float], witness: Witness
+) -> Level:
+    """Return the level sum of w log r over pairs (w, r), w > 0, of the rational mechanism; an infinite r is infinite.
+
+    Of floats `nats` measures it.
+    """
+    twin, shape = Rational.of(joint), joint.channel.shape
+
+    @cache
+    def logs() -> list[tuple[Any, Any]]:
+        return [(w, r) for w, r in terms(twin) if w != 0 and r != 1]
+
+    def ball() -> Any:
+        return sum((exact.arb(w) * exact.arb(r).log() for w, r in logs()), start=exact.arb(0))
+
+    if joint.exact:
+        if any(r == math.inf for _, r in logs()):
+            return Level(math.inf, None, 0.0, witness)
+        return Level(exact.weighted_log_sum(logs()), ball, 0.0, witness)
+    value = max(0.0, nats())
+    if value == math.inf:
+        return Level(math.inf, None, 0.0, witness)
+    margin = rounding(*shape) * (2 + value)
+    return Level(value, ball, margin, witness, lambda: twin.cover * Fraction(2 + value), shape[0] * shape[1])
 
 
 def total(values: np.ndarray) -> Any:

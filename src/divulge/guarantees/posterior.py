@@ -11,8 +11,9 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.calculus import consequences
 from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.context import Context
-from divulge.guarantees.guarantee import Guarantee, to_number
+from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP, PMC, PML
+from divulge.guarantees.parameters import to_number
 from divulge.model.shown import at_least, at_most, in_so_many
 
 _PRECISION = 256

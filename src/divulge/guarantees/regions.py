@@ -12,10 +12,10 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.guarantees.calculus import implied
 from divulge.guarantees.context import Context
-from divulge.guarantees.formulas import pmc_of_pml, pml_of_pmc
+from divulge.guarantees.formulas.density import pmc_of_pml, pml_of_pmc
 from divulge.guarantees.guarantee import Guarantee
-from divulge.guarantees.kinds import ALIP, PMC, PML
-from divulge.guarantees.levels import rounding, upper_peaks
+from divulge.guarantees.kinds.density import ALIP, PMC, PML
+from divulge.guarantees.levels import upper_peaks
 from divulge.guarantees.posterior import room_for
 from divulge.model.convert import as_prior
 from divulge.model.joint import Joint
@@ -143,11 +143,9 @@ def privacy_region(of: Any, prior: Any = None) -> Region:
 
 
 def _reached(joint: Joint) -> Callable[[Fraction], bool]:
-    """Return the test whether the largest lift reaches 1 / share: exact, or up to rounding for floats."""
-    peaks = upper_peaks(joint)
-    lift = peaks.ratios[peaks.top()]
-    room = lift if joint.exact else lift * (1 + rounding(*joint.channel.shape))
-    return lambda share: share * Fraction(room) >= 1
+    """Return the test whether the largest lift reaches 1 / share, exactly."""
+    lift = upper_peaks(joint).largest().exactly[0]
+    return lambda share: share * lift >= 1
 
 
 def _region(prior: Prior, room: Callable[[Fraction], bool]) -> Region:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import Guarantee
+from divulge.late import late
 
 CONDITIONS: dict[str, tuple[str, Callable[[Context], bool]]] = {
     "p_min": ("p_min", lambda c: c.p_min is not None),
@@ -55,6 +56,4 @@ class Theorem:
 
 def named(name: str) -> Theorem:
     """Return the row of the table of theorems with this name."""
-    from divulge.guarantees.theorems import THEOREMS
-
-    return next(theorem for theorem in THEOREMS if theorem.name == name)
+    return next(theorem for theorem in late("divulge.guarantees.theorems:all_theorems")() if theorem.name == name)

@@ -28,6 +28,7 @@ from .guessing import bayes_vulnerability as bayes_vulnerability
 from .guessing import min_entropy_leakage as min_entropy_leakage
 from .guessing import pointwise_maximal_guesswork_leakage as pointwise_maximal_guesswork_leakage
 from .information import mutual_information as mutual_information
+from .overlay import plot_pointwise as plot_pointwise
 from .pointwise import Pointwise as Pointwise
 from .profiles import Profile as Profile
 from .profiles import profile as profile

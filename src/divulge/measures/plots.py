@@ -21,13 +21,13 @@ class Variable(Protocol):
     def tail(self) -> Callable[[float], float]: ...
 
 
-def pointwise(variable: Variable, ax: Any = None) -> Any:
+def draw_tail(variable: Variable, ax: Any = None, **options: Any) -> Any:
     """Draw the tail P(value > t) over t, with what lies at infinity in words, and return the axes."""
     ax = drawable(ax)
     finite = np.unique(variable.values[np.isfinite(variable.values)])
     end = 1.1 * float(finite[-1]) if len(finite) and finite[-1] > 0 else 1.0
     steps = np.unique(np.concatenate([[0.0], finite, [end]]))
-    ax.step(steps, [variable.tail(float(t)) for t in steps], where="post")
+    ax.step(steps, [variable.tail(float(t)) for t in steps], where="post", **options)
     infinite = variable.tail(end)
     if infinite > 0:
         below = infinite > 0.15
@@ -38,4 +38,6 @@ def pointwise(variable: Variable, ax: Any = None) -> Any:
     ax.set_xlabel(f"t [{variable.unit}]" if variable.unit else "t")
     ax.set_ylabel(f"P({variable.name} > t)")
     ax.set_ylim(0, 1.02)
+    if "label" in options:
+        ax.legend()
     return ax

@@ -255,19 +255,21 @@ class Pointwise(Tabled, Record):
             columns["secret"] = list(self.secrets)
         return pd.DataFrame(columns, index=pd.Index(list(self.outcomes), name="outcome", tupleize_cols=False))
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw P(value > t) over t on matplotlib axes and return them (extra: plot).
+
+        Options such as `label` and `color` are those of a line; `plot_pointwise` lays several over one another.
 
         Examples
         --------
         >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
-        >>> leak.plot().get_xlabel()
+        >>> leak.plot(label="today").get_xlabel()
         't [nats]'
         """
-        from divulge.measures.plots import pointwise
+        from divulge.measures.plots import draw_tail
 
-        return pointwise(self, ax)
+        return draw_tail(self, ax, **options)
 
     def __getitem__(self, outcome: Hashable) -> float:
         return float(self.values[position(self.outcomes, outcome, "outcome")])

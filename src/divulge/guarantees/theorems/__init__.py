@@ -36,3 +36,8 @@ FAMILIES: dict[str, tuple[Theorem, ...]] = {
 
 THEOREMS: tuple[Theorem, ...] = tuple(theorem for rows in FAMILIES.values() for theorem in rows)
 """All theorems the calculus searches."""
+
+
+def all_theorems() -> tuple[Theorem, ...]:
+    """Return the whole table."""
+    return THEOREMS

@@ -1,9 +1,9 @@
 """Between approximate differential privacy, tails of the loss, and distances of rows."""
 
-from divulge.guarantees import dp_formulas as f
-from divulge.guarantees import dp_kinds as d
 from divulge.guarantees import kinds as k
-from divulge.guarantees.formulas import INFINITY
+from divulge.guarantees.formulas import loss as f
+from divulge.guarantees.formulas.density import INFINITY
+from divulge.guarantees.kinds import loss as d
 from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import BUN_STEINKE, KAIROUZ, RR, SAY_OR_RR, SYMMETRIC
 

@@ -1,7 +1,7 @@
 """What holds on average over outcomes: capacities, means, information and one try."""
 
 from divulge.guarantees import kinds as k
-from divulge.guarantees.formulas import bayes_capacity_of_ldp, chord, cost_leakage_of_ldp, two_level_information
+from divulge.guarantees.formulas.density import bayes_capacity_of_ldp, chord, cost_leakage_of_ldp, two_level_information
 from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import EVERYWHERE, EXPLAINING, IDB, PML_PAPER
 

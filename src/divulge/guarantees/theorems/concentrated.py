@@ -1,8 +1,8 @@
 """Renyi, concentrated and Gaussian differential privacy."""
 
-from divulge.guarantees import dp_formulas as f
-from divulge.guarantees import dp_kinds as d
-from divulge.guarantees.formulas import INFINITY
+from divulge.guarantees.formulas import loss as f
+from divulge.guarantees.formulas.density import INFINITY
+from divulge.guarantees.kinds import loss as d
 from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import BUN_STEINKE, DONG, GAUSS
 

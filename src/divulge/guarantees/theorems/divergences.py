@@ -1,11 +1,11 @@
 """Between divergences, restricted queries and quantum states, and from privacy losses to them."""
 
-from divulge.guarantees import divergence_formulas as g
-from divulge.guarantees import divergence_kinds as v
-from divulge.guarantees import dp_formulas as f
-from divulge.guarantees import dp_kinds as d
 from divulge.guarantees import kinds as k
-from divulge.guarantees.formulas import INFINITY
+from divulge.guarantees.formulas import divergences as g
+from divulge.guarantees.formulas import loss as f
+from divulge.guarantees.formulas.density import INFINITY
+from divulge.guarantees.kinds import divergences as v
+from divulge.guarantees.kinds import loss as d
 from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import DONG, GAUSS, KAIROUZ, RR, RR_WORST, SAY_OR_RR, SYMMETRIC
 

@@ -1,9 +1,9 @@
 """From pure differential privacy (`LDP`) to its variants and back."""
 
-from divulge.guarantees import dp_formulas as f
-from divulge.guarantees import dp_kinds as d
 from divulge.guarantees import kinds as k
-from divulge.guarantees.formulas import INFINITY, two_level_information
+from divulge.guarantees.formulas import loss as f
+from divulge.guarantees.formulas.density import INFINITY, two_level_information
+from divulge.guarantees.kinds import loss as d
 from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import BUN_STEINKE, DONG, KAIROUZ, RR, RR_WORST
 

@@ -1,7 +1,7 @@
 """Tails of leakage and cost, and what holds for every mechanism under a known prior."""
 
 from divulge.guarantees import kinds as k
-from divulge.guarantees.formulas import INFINITY, average_with_tail, entropy, least, log_inverse, one_if
+from divulge.guarantees.formulas.density import INFINITY, average_with_tail, entropy, least, log_inverse, one_if
 from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import PML_PAPER
 

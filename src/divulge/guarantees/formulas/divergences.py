@@ -10,8 +10,8 @@ randomized response, and its chord where g is more convex, by saying the secret 
 from typing import Any
 
 from divulge.dp.loss.divergences import DIVERGENCES
-from divulge.guarantees.dp_formulas import ball, inverse
-from divulge.guarantees.formulas import INFINITY
+from divulge.guarantees.formulas.density import INFINITY
+from divulge.guarantees.formulas.loss import ball, inverse
 
 _ORDER = list(DIVERGENCES)
 

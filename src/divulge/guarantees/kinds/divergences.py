@@ -13,8 +13,8 @@ from divulge.dp.special.quantum import quantum_dp, states_of
 from divulge.dp.special.restricted import capacity_bounded
 from divulge.dp.variants import divergence
 from divulge.errors import DivulgeError
-from divulge.guarantees.dp_kinds import LossGuarantee, level_of, levels_of
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds.loss import LossGuarantee, level_of, levels_of
 from divulge.guarantees.levels import Level
 from divulge.model.channel import Channel
 

@@ -1,23 +1,17 @@
-"""The guarantees built on information density and on capacities: what each means and how to measure it."""
+"""The guarantees about every outcome: what the information density bounds, with and without a prior, and its tails."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
+from divulge import exact
 from divulge.guarantees import levels as at
 from divulge.guarantees.guarantee import Guarantee
-from divulge.guarantees.levels import Level, Peaks, Witness, rounding
-from divulge.measures.capacities import maximal_cost_leakage, maximal_leakage
-from divulge.measures.columns import extremes
+from divulge.guarantees.levels import Found, Level, Peaks, Witness
 from divulge.measures.density import ldp, pmc, pml
-from divulge.measures.guessing import min_entropy_leakage
-from divulge.measures.information import mutual_information
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
-from divulge.ties import first_largest
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,8 +35,7 @@ class PML(Guarantee):
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         peaks = at.upper_peaks(subject)
-        margin, witness = rounding(*subject.channel.shape), _gain(subject, peaks)
-        return (at.log_of(peaks.ratios[peaks.top()], margin, witness, lambda: pml(subject).max()),)
+        return (at.log_of(peaks.largest(), _gain(subject, peaks), lambda: pml(subject).max()),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,8 +59,7 @@ class PMC(Guarantee):
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         peaks = at.lower_peaks(subject)
-        margin, witness = rounding(*subject.channel.shape), _cost(subject, peaks)
-        return (at.log_of(peaks.ratios[peaks.top()], margin, witness, lambda: pmc(subject).max()),)
+        return (at.log_of(peaks.largest(), _cost(subject, peaks), lambda: pmc(subject).max()),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,9 +105,8 @@ class LIP(Guarantee):
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        levels = ALIP(0, 0).levels(subject)
-        witness = levels[first_largest([level.value for level in levels])].witness
-        return (replace(max(levels, key=lambda level: level.value), witness=witness),)
+        cost, gain = ALIP(0, 0).levels(subject)
+        return (at.larger(cost, gain),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,8 +131,7 @@ class LDP(Guarantee):
 
     def levels(self, subject: Channel) -> tuple[Level, ...]:
         peaks = at.row_peaks(subject)
-        margin, witness = rounding(*subject.shape), _pair(peaks)
-        return (at.log_of(peaks.ratios[peaks.top()], margin, witness, lambda: ldp(subject)),)
+        return (at.log_of(peaks.largest(), _pair(peaks), lambda: ldp(subject)),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -186,7 +176,7 @@ class Lift(Guarantee):
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         peaks = at.upper_peaks(subject)
-        return (at.ratio_of(peaks.ratios[peaks.top()], rounding(*subject.channel.shape), _gain(subject, peaks)),)
+        return (at.ratio_of(peaks.largest(), _gain(subject, peaks)),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -212,31 +202,6 @@ class MaxGLeakage(Guarantee):
 
 
 @dataclass(frozen=True, repr=False)
-class AverageGLeakage(Guarantee):
-    """Average-case g-leakage at most `ratio` for every gain at this prior: sum_y max_x C_xy over P_x > 0.
-
-    Examples
-    --------
-    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
-    >>> [AverageGLeakage(level).holds_for(flip).holds for level in ("4/3", "3/2")]  # 3/4 + 3/4
-    [False, True]
-    """
-
-    ratio: Any
-    kind = "average-g-leakage"
-    title = "average-case g-leakage"
-    sentence = (
-        "Whatever his gain, an adversary who knows the prior multiplies it by at most {ratio} on average over outcomes."
-    )
-
-    def levels(self, subject: Joint) -> tuple[Level, ...]:
-        ends = extremes(subject.c, np.flatnonzero(subject.prior.support))
-        adversary = "An adversary who is paid 1/P(x) for naming the secret x gains this factor on average."
-        ratio = at.total(ends.top[subject.occurring])
-        return (at.ratio_of(ratio, rounding(*subject.channel.shape), Witness(adversary=adversary)),)
-
-
-@dataclass(frozen=True, repr=False)
 class LiftCapacity(Guarantee):
     """Lift capacity at most `ratio`: the lift under every prior, max_y max_x C_xy / min_x C_xy <= ratio; no prior.
 
@@ -255,166 +220,7 @@ class LiftCapacity(Guarantee):
 
     def levels(self, subject: Channel) -> tuple[Level, ...]:
         peaks = at.row_peaks(subject)
-        return (at.ratio_of(peaks.ratios[peaks.top()], rounding(*subject.shape), _pair(peaks)),)
-
-
-@dataclass(frozen=True, repr=False)
-class BayesCapacity(Guarantee):
-    """Bayes capacity at most `ratio`: sum_y max_x C_xy <= ratio; needs no prior.
-
-    Examples
-    --------
-    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
-    >>> [BayesCapacity(level).holds_for(flip).holds for level in ("4/3", "3/2")]  # 3/4 + 3/4
-    [False, True]
-    """
-
-    ratio: Any
-    kind = "bayes-capacity"
-    title = "Bayes capacity"
-    sentence = (
-        "Whatever the prior and the gain, the release multiplies an adversary's gain by at most {ratio} on average."
-    )
-    about = "channel"
-
-    def levels(self, subject: Channel) -> tuple[Level, ...]:
-        ratio = at.total(extremes(subject.matrix).top)
-        return (at.ratio_of(ratio, rounding(*subject.shape), Witness(adversary=_ONE_TRY)),)
-
-
-@dataclass(frozen=True, repr=False)
-class MaximalLeakage(Guarantee):
-    """Maximal leakage at most epsilon (nats): log sum_y max_x C_xy <= epsilon; needs no prior.
-
-    Examples
-    --------
-    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
-    >>> [MaximalLeakage(level).holds_for(flip).holds for level in (0.40, 0.41)]  # log (3/4 + 3/4) = 0.405
-    [False, True]
-    """
-
-    epsilon: Any
-    kind = "maximal-leakage"
-    title = "maximal leakage"
-    sentence = (
-        "Whatever the prior, the chance of guessing any function of the secret grows by at most a factor {exp_epsilon}."
-    )
-    about = "channel"
-
-    def levels(self, subject: Channel) -> tuple[Level, ...]:
-        ratio = at.total(extremes(subject.matrix).top)
-        witness = Witness(adversary=_ONE_TRY)
-        return (at.log_of(ratio, rounding(*subject.shape), witness, lambda: maximal_leakage(subject)),)
-
-
-@dataclass(frozen=True, repr=False)
-class MaximalCostLeakage(Guarantee):
-    """Maximal cost leakage at most epsilon (nats): -log sum_y min_x C_xy <= epsilon; needs no prior.
-
-    Examples
-    --------
-    >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
-    >>> [MaximalCostLeakage(level).holds_for(flip).holds for level in (0.69, 0.70)]  # -log (1/4 + 1/4) = 0.693
-    [False, True]
-    """
-
-    epsilon: Any
-    kind = "maximal-cost-leakage"
-    title = "maximal cost leakage"
-    sentence = (
-        "Whatever the prior, the expected cost of any adversary falls on average at most by a factor {exp_epsilon}."
-    )
-    about = "channel"
-
-    def levels(self, subject: Channel) -> tuple[Level, ...]:
-        kept = at.total(extremes(subject.matrix).bottom)
-        ratio = at.ratios(np.array([1 if isinstance(kept, Fraction) else 1.0], dtype=object), np.array([kept]))[0]
-        return (at.log_of(ratio, rounding(*subject.shape), Witness(), lambda: maximal_cost_leakage(subject)),)
-
-
-@dataclass(frozen=True, repr=False)
-class MinEntropyLeakage(Guarantee):
-    """Min-entropy leakage at most epsilon (nats): log of sum_y max_x P_x C_xy / max_x P_x.
-
-    Examples
-    --------
-    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
-    >>> [MinEntropyLeakage(level).holds_for(flip).holds for level in (0.40, 0.41)]  # from 1/2 to 3/4
-    [False, True]
-    """
-
-    epsilon: Any
-    kind = "min-entropy-leakage"
-    title = "min-entropy leakage"
-    sentence = "The chance of guessing the secret in one try grows by at most a factor {exp_epsilon} on average."
-
-    def levels(self, subject: Joint) -> tuple[Level, ...]:
-        ratio = at.total(extremes(subject.matrix).top) / subject.p.max()
-        margin, witness = rounding(*subject.channel.shape), Witness(adversary="One guess of the secret.")
-        return (at.log_of(ratio, margin, witness, lambda: min_entropy_leakage(subject)),)
-
-
-@dataclass(frozen=True, repr=False)
-class MeanPML(Guarantee):
-    """Expected pointwise maximal leakage at most epsilon (nats): E_q[max_x i(x; Y)] <= epsilon.
-
-    Examples
-    --------
-    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
-    >>> [MeanPML(level).holds_for(flip).holds for level in (0.40, 0.41)]  # log 3/2 = 0.405 at both outcomes
-    [False, True]
-    """
-
-    epsilon: Any
-    kind = "mean-pml"
-    title = "mean pointwise maximal leakage"
-    sentence = "The pointwise maximal leakage is at most {epsilon} nats on average over outcomes."
-
-    def levels(self, subject: Joint) -> tuple[Level, ...]:
-        return (_mean(subject, at.upper_peaks(subject), lambda: pml(subject).mean()),)
-
-
-@dataclass(frozen=True, repr=False)
-class MeanPMC(Guarantee):
-    """Expected pointwise maximal cost at most epsilon (nats): E_q[max_x -i(x; Y)] <= epsilon.
-
-    Examples
-    --------
-    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
-    >>> [MeanPMC(level).holds_for(flip).holds for level in (0.69, 0.70)]  # log 2 = 0.693 at both outcomes
-    [False, True]
-    """
-
-    epsilon: Any
-    kind = "mean-pmc"
-    title = "mean pointwise maximal cost"
-    sentence = "The pointwise maximal cost is at most {epsilon} nats on average over outcomes."
-
-    def levels(self, subject: Joint) -> tuple[Level, ...]:
-        return (_mean(subject, at.lower_peaks(subject), lambda: pmc(subject).mean()),)
-
-
-@dataclass(frozen=True, repr=False)
-class MutualInformation(Guarantee):
-    """Mutual information at most epsilon (nats): E[i(X; Y)] <= epsilon.
-
-    Examples
-    --------
-    >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
-    >>> [MutualInformation(level).holds_for(flip).holds for level in (0.130, 0.131)]  # log 2 - H(1/4) = 0.1308
-    [False, True]
-    """
-
-    epsilon: Any
-    kind = "mutual-information"
-    title = "mutual information"
-    sentence = "The release says at most {epsilon} nats about the secret on average."
-
-    def levels(self, subject: Joint) -> tuple[Level, ...]:
-        x, y = np.nonzero((_dense(subject.matrix) > 0).astype(bool))
-        weights, lift = _dense(subject.matrix)[x, y].tolist(), subject.lift[x, y].tolist()
-        terms, margin = zip(weights, lift, strict=True), rounding(*subject.channel.shape)
-        return (at.mean_of(terms, margin, Witness(), lambda: mutual_information(subject)),)
+        return (at.ratio_of(peaks.largest(), _pair(peaks)),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -467,9 +273,6 @@ class TailPMC(Guarantee):
         return (_tail(subject, at.lower_peaks(subject), self.epsilon),)
 
 
-_ONE_TRY = "Under the uniform prior, an adversary with one guess of the secret gains this factor on average."
-
-
 def _gain(joint: Joint, peaks: Peaks) -> Witness:
     """Return the witness of the largest lift: the adversary paid 1/P(x) for the right x."""
     i = peaks.top()
@@ -505,25 +308,29 @@ def _pair(peaks: Peaks) -> Witness:
     return Witness(outcome=y, secret=x, other=other, adversary=text)
 
 
-def _mean(joint: Joint, peaks: Peaks, nats: Callable[[], float]) -> Level:
-    i = peaks.top()
-    q = joint.outer[joint.occurring].tolist()
-    witness = Witness(outcome=peaks.outcomes[i])
-    return at.mean_of(zip(q, peaks.ratios, strict=True), rounding(*joint.channel.shape), witness, nats)
-
-
 def _tail(joint: Joint, peaks: Peaks, epsilon: Any) -> Level:
-    """Return P(log ratio > epsilon), each outcome decided exactly or, for floats, within the rounding margin."""
-    margin = rounding(*joint.channel.shape)
-    over = [not at.log_of(ratio, margin, Witness()).at_most(epsilon) for ratio in peaks.ratios]
-    i = peaks.top()
-    share = at.total(joint.outer[joint.occurring][np.array(over, dtype=bool)])
+    """Return P(log ratio > epsilon), each outcome decided exactly; of floats only where rounding may matter."""
+
+    def exceeds(i: int) -> bool:
+        ratio = peaks.ratios[i]
+        if epsilon == math.inf or ratio == math.inf:
+            return epsilon != math.inf
+        if peaks.twin is not None and abs(near := math.log(ratio) - float(epsilon)) > peaks.margin * (2 + abs(near)):
+            return near > 0
+        return not exact.at_most(lambda: exact.arb(peaks.exactly(i)).log(), epsilon)
+
+    over = [i for i in range(len(peaks.ratios)) if exceeds(i)]
+    share = at.total(joint.outer[[peaks.columns[i] for i in over]])
     text = (
         f"The outcomes beyond {float(epsilon):.6g} have probability {float(share):.6g} together; "
-        f"{peaks.outcomes[i]} is the worst."
+        f"{peaks.outcomes[peaks.top()]} is the worst."
     )
-    return at.ratio_of(share if joint.exact else float(share), margin, Witness(peaks.outcomes[i], adversary=text))
+    witness = Witness(peaks.outcomes[peaks.top()], adversary=text)
+    if peaks.twin is None:
+        return at.ratio_of(Found(share), witness)
+    twin, work = peaks.twin, len(over) * len(peaks.twin.rows)
 
+    def exactly() -> tuple[Fraction, Fraction]:
+        return exact.total(twin.outer(twin.column(peaks.columns[i])) for i in over), twin.cover
 
-def _dense(matrix: Any) -> Any:
-    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
+    return at.ratio_of(Found(float(share), exactly, peaks.margin, work), witness)

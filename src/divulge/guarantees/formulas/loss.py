@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from divulge.guarantees.formulas import INFINITY, least
+from divulge.guarantees.formulas.density import INFINITY, least
 
 _HALVINGS = 330
 

@@ -1,0 +1,1 @@
+"""The bounds of the theorems, on python-flint balls."""

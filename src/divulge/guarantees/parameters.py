@@ -1,0 +1,90 @@
+"""The parameters of guarantees: names, ranges, and numbers in and out of text."""
+
+import math
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import Any
+
+from divulge.dp.loss.divergences import DIVERGENCES, divergence_named
+from divulge.errors import DivulgeError
+from divulge.model.entries import parse as parse_number
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The range of a parameter, ends included, and whether it is a logarithm (and so has a unit); or its names."""
+
+    low: float
+    high: float
+    logarithmic: bool = False
+    names: tuple[str, ...] = ()
+
+    def clamped(self, value: Any) -> Any:
+        """Return `value`, brought back into the range where rounding took it out."""
+        return min(max(value, self.low), self.high)
+
+
+PARAMETERS: dict[str, Parameter] = {
+    "epsilon": Parameter(0, math.inf, True),
+    "lower": Parameter(0, math.inf, True),
+    "upper": Parameter(0, math.inf, True),
+    "ratio": Parameter(1, math.inf),
+    "delta": Parameter(0, 1),
+    "outside": Parameter(0, 1),
+    "distance": Parameter(0, 1),
+    "alpha": Parameter(1, math.inf),
+    "order": Parameter(1, math.inf),
+    "omega": Parameter(1, math.inf),
+    "zeta": Parameter(0, math.inf),
+    "mu": Parameter(0, math.inf),
+    "mean": Parameter(0, math.inf, True),
+    "tau": Parameter(0, math.inf, True),
+    "rho": Parameter(0, math.inf, True),
+    "xi": Parameter(0, math.inf, True),
+    "f": Parameter(0, 0, names=tuple(DIVERGENCES)),
+    "degree": Parameter(0, math.inf),
+    "divergence": Parameter(0, math.inf),
+}
+"""Name of a parameter -> its range. Every kind uses these names."""
+
+
+def checked(value: Any, name: str) -> Any:
+    """Return the parameter as a float or Fraction inside its range, or as the name it is."""
+    allowed = PARAMETERS[name]
+    if allowed.names:
+        divergence_named(value)
+        return value
+    number = to_number(value, name)
+    if not allowed.low <= number <= allowed.high:
+        high = f" and at most {allowed.high:g}" if allowed.high < math.inf else ""
+        raise DivulgeError.of(name, f"be a number that is at least {allowed.low:g}{high}", "it", str(value))
+    if number != math.inf and number > sys.float_info.max:
+        raise DivulgeError.of(name, "be inf, or a number below 1.8e308", "it", "beyond")
+    return number
+
+
+def to_number(value: Any, name: str) -> Any:
+    """Return a number given as float, int, Fraction or text such as "1/3" as a float or Fraction; +inf is allowed."""
+    if isinstance(value, str):
+        if value.strip() in ("inf", "+inf"):
+            return math.inf
+        return parse_number(value, lambda: f"`{name}` must be a number; it is")
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise DivulgeError.of(name, "be a number", "it", f"a {type(value).__name__}")
+    return Fraction(value) if isinstance(value, Rational) else float(value)
+
+
+def number_text(value: Any) -> str:
+    """Return a number as it may be written on the command line: "0.5", "1/3", "inf".
+
+    Examples
+    --------
+    >>> number_text(Fraction(1, 8)), number_text(Fraction(1, 3)), number_text(0.1)
+    ('0.125', '1/3', '0.1')
+    """
+    if isinstance(value, Rational) and value.denominator != 1:
+        decimal = f"{float(value):.12g}"
+        return decimal if Fraction(decimal) == value else str(value)
+    return str(value)

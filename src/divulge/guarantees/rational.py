@@ -1,0 +1,104 @@
+"""The rational mechanism that a float one is: its doubles at their exact values, every distribution over its sum.
+
+Doubles such as 0.1, 0.2, 0.7 do not sum to 1 exactly. What they stand for is what they are in proportion to: the rows
+of the channel and the prior, each divided by its exact sum. Exact entries sum to 1 and stay what they are.
+"""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.model.channel import Channel
+from divulge.model.joint import Joint
+
+_DIGITS = Fraction(1, 2**53)
+
+
+def exact_sum(values: Iterable[float]) -> Fraction:
+    """Return the sum of doubles as a Fraction: what the correctly rounded sum leaves over is summed again."""
+    terms = list(values)
+    total = Fraction(0)
+    while (part := math.fsum(terms)) != 0.0:
+        total += Fraction(part)
+        terms.append(-part)
+    return total
+
+
+class Rational:
+    """Rows of a channel, and weights of its secrets, as fractions that sum to 1; a column is made when it is asked for.
+
+    Attributes
+    ----------
+    rows : positions of the rows that count
+    """
+
+    def __init__(self, channel: Channel, matrix: Any, weights: np.ndarray | None = None, rounded: bool = False) -> None:
+        self._matrix, self._weights, self._rounded = matrix, weights, rounded
+        size = matrix.shape[0]
+        self.rows = np.arange(size) if weights is None else np.flatnonzero((weights > 0).astype(bool))
+        self.channel = channel
+
+    @classmethod
+    def of(cls, subject: Joint | Channel) -> "Rational":
+        """Return the rational mechanism that a joint (secrets of positive probability only) or a channel stands for."""
+        if isinstance(subject, Channel):
+            return cls(subject, subject.matrix)
+        return cls(subject.channel, subject.c, subject.p, rounded="rounded" in vars(subject))
+
+    @cached_property
+    def _floats(self) -> bool:
+        return self._matrix.dtype != object
+
+    @cached_property
+    def totals(self) -> dict[int, Fraction]:
+        """The exact sum of each row that counts."""
+        if not self._floats:
+            return dict.fromkeys(self.rows.tolist(), Fraction(1))
+        if hasattr(self._matrix, "tocsr"):
+            stored = self._matrix.tocsr()
+            return {i: exact_sum(stored[[i]].data.tolist()) for i in self.rows.tolist()}
+        return {i: exact_sum(self._matrix[i].tolist()) for i in self.rows.tolist()}
+
+    @cached_property
+    def prior(self) -> list[Fraction]:
+        """The weights of the rows that count."""
+        if self._weights is None:
+            raise AttributeError("a channel alone has no prior")
+        given = self._weights[self.rows].tolist()
+        total = exact_sum(given) if self._weights.dtype != object else Fraction(1)
+        return [Fraction(p) / total for p in given]
+
+    @cached_property
+    def cover(self) -> Fraction:
+        """A bound of the relative distance of ratios of probabilities from those of the doubles as they stand."""
+        sums = list(self.totals.values()) if self._floats else []
+        if self._weights is not None and self._weights.dtype != object:
+            sums.append(exact_sum(self._weights.tolist()))
+        off = max((abs(total - 1) for total in sums), default=Fraction(0))
+        if off == 0 and not self._rounded:
+            return Fraction(0)
+        return 4 * (off + (sum(self._matrix.shape).bit_length() + 4) * _DIGITS)
+
+    def column(self, j: int) -> list[Fraction]:
+        """Return P(y | x) over the rows that count."""
+        if hasattr(self._matrix, "tocsc"):
+            entries = self._matrix[:, [j]].toarray().ravel()[self.rows].tolist()
+        else:
+            entries = self._matrix[self.rows, j].tolist()
+        return [Fraction(c) if t == 1 else Fraction(c) / t for c, t in zip(entries, self.totals.values(), strict=True)]
+
+    def outer(self, column: list[Fraction]) -> Fraction:
+        """Return P(y), the mean of its column."""
+        return exact.total(p * c for p, c in zip(self.prior, column, strict=True) if c)
+
+    def row(self, i: int) -> list[Fraction]:
+        """Return the distribution of the outcome given the secret at position i."""
+        matrix = self._matrix.tocsr() if hasattr(self._matrix, "tocsr") else self._matrix
+        entries = matrix[[i]].toarray().ravel() if hasattr(matrix, "tocsr") else matrix[i]
+        total = self.totals[i]
+        return [Fraction(c) / total for c in entries.tolist()]
