@@ -147,14 +147,19 @@ def test_bits_are_decided_exactly_too() -> None:
     assert dv.guarantees.TailPML(1, 0).holds_for(dv.Joint(["1/2", "1/2"], [[1, 0], [0, 1]]), "bits").holds
 
 
-def test_floats_have_a_stated_margin() -> None:
+def test_a_ratio_of_floats_is_decided_at_its_exact_value() -> None:
     growth = math.exp(1.0)
     response = np.full((5, 5), 1 / (4 + growth)) + np.eye(5) * (growth - 1) / (4 + growth)
-    verdict = dv.LDP(1.0).holds_for(response)
-    assert verdict.holds
-    assert 0 < verdict.margin < 1e-13
+    twin = F(response[0, 0].item()) / F(response[1, 0].item())
+    with flint.ctx.workprec(200):
+        above = bool(exact.arb(twin).log() > 1)
+    assert dv.LDP(1.0).holds_for(response).holds != above
+    verdict = dv.LDP(1 - 1e-15).holds_for(response)
+    assert not verdict.holds
+    assert 0 < verdict.margin < 1e-12
+    assert "more than claimed by less than the entries are rounded" in str(verdict)
+    assert dv.LDP.of(response).holds_for(response)
     assert not dv.LDP(1 - 1e-12).holds_for(response).holds
-    assert "margin" in str(verdict)
 
 
 def test_a_failure_names_outcome_secret_and_adversary() -> None:
@@ -233,3 +238,102 @@ def test_floats_of_rows_nearly_alike_are_measured_like_fractions(kind: Any) -> N
         found, wanted = kind.of(approximate), kind.of(exact)
         for name in kind.bounded():
             assert float(getattr(found, name)) == pytest.approx(float(getattr(wanted, name)), rel=1e-12, abs=0)
+
+
+def fractions_of(joint: dv.Joint) -> tuple[list[F], list[list[F]]]:
+    """The prior and the channel that a float joint stands for."""
+    p, rows = [F(v) for v in joint.p.tolist()], [[F(v) for v in row] for row in joint.c.tolist()]
+    return [v / sum(p) for v in p], [[v / sum(row) for v in row] for row in rows]
+
+
+def truths(p: list[F], rows: list[list[F]]) -> dict[Any, Any]:
+    """What each kind measures, from its definition: ratios as fractions, logarithms of many digits."""
+    columns = list(zip(*rows, strict=True))
+    q = [sum(a * b for a, b in zip(p, column, strict=True)) for column in columns]
+    log = exact.log
+    up = [max(column) / total for column, total in zip(columns, q, strict=True)]
+    down = [total / min(column) if min(column) else math.inf for column, total in zip(columns, q, strict=True)]
+    pair = [max(column) / min(column) if min(column) else math.inf for column in columns]
+
+    def nats(ratio: Any) -> Any:
+        return math.inf if ratio == math.inf else log(ratio)
+
+    g = dv.guarantees
+    return {
+        dv.PML: nats(max(up)),
+        dv.PMC: nats(max(down)),
+        dv.LIP: max(nats(max(up)), nats(max(down))),
+        dv.LDP: nats(max(pair)),
+        g.Lift: max(up),
+        g.LiftCapacity: max(pair),
+        g.BayesCapacity: sum(map(max, columns)),
+        g.MaximalLeakage: nats(sum(map(max, columns))),
+        g.AverageGLeakage: sum(map(max, columns)),
+        g.MinEntropyLeakage: nats(
+            sum(max(a * b for a, b in zip(p, column, strict=True)) for column in columns) / max(p)
+        ),
+        g.MeanPML: exact.weighted_log_sum(zip(q, up, strict=True)),
+        g.MutualInformation: exact.weighted_log_sum(
+            (a * c, c / t) for column, t in zip(columns, q, strict=True) for a, c in zip(p, column, strict=True) if c
+        ),
+    }
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_of_floats_is_at_least_the_truth_and_the_least_that_holds(seed: int) -> None:
+    """Random joints, some given as P(x, y), some with rows that are nearly alike."""
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(2, 6, size=2)
+    channel = rng.dirichlet(np.ones(m), size=n)
+    if seed % 3 == 1:
+        channel = channel[:1] + 1e-13 * (rng.random((n, m)) - 0.5)
+    joint = dv.Joint(rng.dirichlet(np.ones(n)), channel)
+    if seed % 3 == 2:
+        joint = dv.Joint.from_matrix(joint.p[:, None] * joint.c)
+    for kind, truth in truths(*fractions_of(joint)).items():
+        (value,) = kind.of(joint).values().values()
+        assert F(value) >= F(truth) * (1 - F(1, 2**52)), kind
+        assert float(value) <= float(truth) * (1 + 1e-13) + 1e-13
+        assert kind.of(joint).holds_for(joint).holds
+        slightly = float(truth) - 1e-13 if float(truth) > 1e-9 else -1
+        if slightly > PARAMETERS[kind.parameters()[0]].low:
+            assert not kind(slightly).holds_for(joint).holds
+
+
+@settings(max_examples=60, deadline=None)
+@given(joints(exact=False))
+def test_a_float_joint_is_measured_from_above_as_it_stands_too(joint: dv.Joint) -> None:
+    """Doubles that do not quite sum to 1, read as they are."""
+    p, c = [F(v) for v in joint.p.tolist()], [[F(v) for v in row] for row in joint.c.tolist()]
+    seen = np.flatnonzero(joint.occurring)
+    up = [max(c[i][j] for i in range(len(p)) if p[i]) / sum(a * r[j] for a, r in zip(p, c, strict=True)) for j in seen]
+    assert F(dv.guarantees.Lift.of(joint).ratio) >= max(up)
+    with flint.ctx.workprec(200):
+        assert not exact.arb(F(dv.PML.of(joint).epsilon)).exp() < exact.arb(max(up))
+
+
+def test_no_claim_of_zero_is_kept_by_a_mechanism_that_leaks() -> None:
+    leaky = dv.Joint([0.5, 0.5], [[0.5 + 2**-50, 0.5 - 2**-50], [0.5, 0.5]])
+    alike = dv.Joint([0.1] * 10, [[0.1, 0.2, 0.7]] * 10)
+    g = dv.guarantees
+    for kind in (dv.PML, dv.PMC, dv.LIP, dv.LDP, g.MeanPML, g.MeanPMC, g.MutualInformation, g.MaximalLeakage):
+        assert not kind(0).holds_for(leaky).holds, kind
+        assert kind(0).holds_for(alike).holds, kind
+    for kind, index in ((g.KL, {}), (g.TV, {}), (dv.RDP, {"alpha": 2}), (g.AbsChi, {"alpha": 3})):
+        zero = kind(**index, **dict.fromkeys(kind.bounded(), 0))
+        assert not zero.holds_for(leaky.channel).holds, kind
+        assert zero.holds_for(alike.channel).holds, kind
+    assert not dv.ADP(0, 0).holds_for(leaky.channel).holds
+    assert dv.ADP(0, F(1, 2**50)).holds_for(leaky.channel).holds
+
+
+@pytest.mark.parametrize("epsilon", [1e-8, 0.3, 1.0, 2.0, 7.5, 40.0])
+def test_named_mechanisms_of_floats_keep_what_they_are_named_for(epsilon: float) -> None:
+    for n in (2, 3, 7, 20):
+        assert dv.LDP(epsilon).holds_for(dv.mechanisms.randomized_response(n, epsilon)), n
+        scores = np.random.default_rng(n).random((n, n + 1))
+        assert dv.LDP(epsilon).holds_for(dv.mechanisms.exponential(scores, epsilon)), n
+        assert dv.LDP(epsilon).holds_for(dv.mechanisms.subset_selection(min(n, 7), epsilon)), n
+    for n in (2, 5):
+        level = 0.9 * math.log(n / (n - 1))
+        assert dv.PML(level).holds_for(dv.Joint(dv.Prior.uniform(n), dv.mechanisms.extremal([1 / n] * n, level)))

@@ -402,7 +402,9 @@ class Verdict:
         measured += "" if self.unit == "nats" else f" in {self.unit}"
         how = "decided exactly" if self.level.certain else "compared as computed"
         rounding = f" ({how}; measured to within {self.margin:.1e})" if self.margin else f" ({how})"
-        head = f"{self.guarantee} {'holds' if self.holds else 'does not hold'}: measured {measured}{rounding}"
+        close = not self.holds and abs(self.slack) <= self.margin
+        missed = ", more than claimed by less than the entries are rounded" if close else ""
+        head = f"{self.guarantee} {'holds' if self.holds else 'does not hold'}: measured {measured}{missed}{rounding}"
         return f"{head}\n{self.witness.adversary}" if self.witness.adversary else head
 
 

@@ -96,9 +96,9 @@ class Rational:
         """Return P(y), the mean of its column."""
         return exact.total(p * c for p, c in zip(self.prior, column, strict=True) if c)
 
-    def row(self, i: int) -> list[Fraction]:
-        """Return the distribution of the outcome given the secret at position i."""
+    def row(self, i: int, as_given: bool = False) -> list[Fraction]:
+        """Return the distribution of the outcome given the secret at position i, or its entries as they stand."""
         matrix = self._matrix.tocsr() if hasattr(self._matrix, "tocsr") else self._matrix
         entries = matrix[[i]].toarray().ravel() if hasattr(matrix, "tocsr") else matrix[i]
-        total = self.totals[i]
+        total = 1 if as_given else self.totals[i]
         return [Fraction(c) / total for c in entries.tolist()]

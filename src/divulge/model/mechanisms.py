@@ -23,6 +23,7 @@ from divulge.model.prior import Prior
 
 _MOST_SUBSETS = 1_000_000
 
+_HALF_ULP = 2.0**-53
 _ROUNDING = Fraction(1, 10**12)
 """By this share scores that were computed may pass the sensitivity that was meant."""
 
@@ -198,7 +199,9 @@ def exponential(
     if isinstance(a, Fraction):
         weights = np.array([[_power(a, step) for step in row] for row in steps.tolist()], dtype=object)
     else:
-        weights = exponential_weights(exact.as_floats(steps), -math.log(a) if epsilon is None else float(epsilon))
+        weights = exponential_weights(
+            exact.as_floats(steps), -math.log(a) if epsilon is None else _inside(float(epsilon))
+        )
     return Channel(_without_loss(weights / weights.sum(axis=1)[:, None], epsilon), secrets, outcomes)
 
 
@@ -311,8 +314,8 @@ def extremal(prior: Any, epsilon: float | None = None, *, ratio: Any = None) -> 
     p = prior.probabilities if isinstance(a, Fraction) else prior.floats
     if not (p > 0).all():
         raise DivulgeError.of("prior", "give every secret a positive probability", "one", "0")
-    gain = 1 / a if isinstance(a, Fraction) or epsilon is None else math.exp(epsilon)
-    surplus = gain - 1 if isinstance(a, Fraction) or epsilon is None else math.expm1(epsilon)
+    gain = 1 / a if isinstance(a, Fraction) or epsilon is None else math.exp(_inside(epsilon))
+    surplus = gain - 1 if isinstance(a, Fraction) or epsilon is None else math.expm1(_inside(epsilon))
     diagonal = p - (1 - p) * surplus
     if not (diagonal >= 0).all():
         limit = -math.log1p(-float(p.min()))
@@ -536,7 +539,12 @@ def _inverse_ratio(epsilon: float | None, ratio: Any) -> Any:
         return 1 / value
     if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.number)) or not epsilon >= 0:
         raise DivulgeError.of("epsilon", "be a number that is at least 0", "it", str(epsilon))
-    return math.exp(-float(epsilon))
+    return math.exp(-_inside(float(epsilon)))
+
+
+def _inside(epsilon: float) -> float:
+    """Return epsilon less what rounding may add to the logarithm of a ratio of two float entries, at least 0."""
+    return epsilon if epsilon == math.inf else max(0.0, epsilon - (8 + 4 * epsilon) * _HALF_ULP)
 
 
 def _number(value: Any, argument: str) -> Any:

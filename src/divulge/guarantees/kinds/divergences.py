@@ -5,6 +5,7 @@ Some are about restricted adversaries, who ask queries of one class only, and so
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from divulge.dp.special.quantum import quantum_dp, states_of
 from divulge.dp.special.restricted import capacity_bounded
 from divulge.dp.variants import divergence
 from divulge.errors import DivulgeError
+from divulge.guarantees import pairs
 from divulge.guarantees.guarantee import Guarantee
-from divulge.guarantees.kinds.loss import LossGuarantee, level_of, levels_of
+from divulge.guarantees.kinds.loss import LossGuarantee, decided, level_of, levels_of
 from divulge.guarantees.levels import Level
 from divulge.model.channel import Channel
 
@@ -40,7 +42,9 @@ class FDivergence(LossGuarantee):
     index = ("f",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(divergence.f_divergence(subject, self.f), "The divergence")
+        f, question = self.f, pairs.DIVERGENCES[self.f]
+        found = partial(divergence.f_divergence, f=f)
+        return decided(subject, found, lambda loss: loss.divergence(f), question, "The divergence")
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,7 +71,7 @@ class TernaryAbsChi(LossGuarantee):
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         found = divergence.ternary_abs_chi(rows_of(subject, self.kind), float(self.alpha))
-        return (level_of(found.value, found.pair, "The ternary abs-chi divergence"),)
+        return (level_of(found.value, found.pair, "The ternary abs-chi divergence", subject),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,7 +103,7 @@ class CapacityBoundedDP(LossGuarantee):
     def levels(self, subject: Any) -> tuple[Level, ...]:
         channel = rows_of(subject, self.kind)
         found = capacity_bounded(channel, polynomials(channel, float(self.degree)), self.f)
-        return (level_of(found.upper, found.pair, "The best query of the class"),)
+        return (level_of(found.upper, found.pair, "The best query of the class", subject),)
 
 
 def polynomials(channel: Channel, degree: float) -> np.ndarray:
@@ -163,7 +167,7 @@ class QuantumRDP(Guarantee):
         return states_of(released)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(quantum_dp(subject, float(self.alpha)), "The Renyi divergence of the states")
+        return levels_of(quantum_dp(subject, float(self.alpha)), "The Renyi divergence of the states", subject)
 
 
 def rows_of(subject: Any, kind: str) -> Channel:

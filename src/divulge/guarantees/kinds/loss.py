@@ -4,7 +4,11 @@ They are about a channel (all pairs of its rows), or a named mechanism of the ce
 `LDP` is pure differential privacy here too.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from divulge.dp.loss.pair import PrivacyLoss, least
@@ -12,12 +16,15 @@ from divulge.dp.subjects import as_subject
 from divulge.dp.variants import approximate, concentrated, divergence, tradeoff
 from divulge.dp.variants.information import mutual_information_dp
 from divulge.dp.variants.worst import Worst, worst
+from divulge.guarantees import pairs
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.levels import Level, Witness
+from divulge.guarantees.pairs import Question
+from divulge.model.channel import Channel
 from divulge.model.convert import as_joint, is_pair
 
-_MARGIN = 1e-11
-"""Relative rounding allowed for in values of sums, suprema and quantiles in floating point."""
+_ERROR = 1e-11
+"""Relative error of suprema that a search in floating point finds for the rows of a channel."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,16 +47,31 @@ class LossGuarantee(Guarantee):
         return as_subject(as_joint(released).channel if is_pair(released) else released)
 
 
-def level_of(value: float, pair: Any, words: str) -> Level:
+def level_of(value: float, pair: Any, words: str, subject: Any) -> Level:
     """Return a level in floating point with the pair, or triple, of secrets that reaches it."""
     secret, other = pair[:2] if pair else (None, None)
     text = f"{words} between {secret} and {other}." if pair else f"{words}."
-    return Level(float(value), None, _MARGIN * (1 + abs(value)), Witness(secret=secret, other=other, adversary=text))
+    error = _ERROR * abs(value) if isinstance(subject, Channel) else 0.0
+    return Level(float(value), None, error, Witness(secret=secret, other=other, adversary=text))
 
 
-def levels_of(found: Worst, words: str) -> tuple[Level, ...]:
+def levels_of(found: Worst, words: str, subject: Any) -> tuple[Level, ...]:
     """Return the value of the worst pair as the only level."""
-    return (level_of(found.value, found.pair, words),)
+    return (level_of(found.value, found.pair, words, subject),)
+
+
+def decided(
+    subject: Any,
+    measured: Callable[[Any], Worst],
+    measure: Callable[[PrivacyLoss], float],
+    question: Question,
+    words: str,
+    as_given: bool = False,
+) -> tuple[Level, ...]:
+    """Return the largest value over the ordered pairs: decided exactly for the rows of a channel, else as measured."""
+    if isinstance(subject, Channel):
+        return (pairs.level(subject, measure, question, words, as_given),)
+    return levels_of(measured(subject), words, subject)
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +96,9 @@ class ADP(LossGuarantee):
     index = ("delta",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(approximate.epsilon_from_delta(subject, float(self.delta)), "The best test at this delta")
+        delta, question = float(self.delta), pairs.epsilon_at(Fraction(self.delta))
+        found = partial(approximate.epsilon_from_delta, delta=delta)
+        return decided(subject, found, lambda loss: loss.epsilon(delta), question, "The best test at this delta", True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,7 +123,9 @@ class PDP(LossGuarantee):
     index = ("delta",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(approximate.epsilon_from_tail(subject, float(self.delta)), "The upper tail of the loss")
+        delta, question = float(self.delta), pairs.quantile_at(Fraction(self.delta))
+        found = partial(approximate.epsilon_from_tail, delta=delta)
+        return decided(subject, found, lambda loss: loss.quantile(delta), question, "The upper tail of the loss", True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,7 +156,9 @@ class RelaxedDP(LossGuarantee):
         def epsilon(loss: PrivacyLoss) -> float:
             return least(lambda e: loss.relaxed(e, outside) <= delta, loss.highest)
 
-        return levels_of(worst(subject, epsilon), "The best test outside the rare outcomes")
+        question = pairs.epsilon_at(Fraction(self.delta), Fraction(self.outside))
+        found = partial(worst, measure=epsilon)
+        return decided(subject, found, epsilon, question, "The best test outside the rare outcomes", True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +178,7 @@ class KL(LossGuarantee):
     sentence = "On average an outcome speaks for its own secret, against any other, by at most {epsilon} nats."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(divergence.kl_privacy(subject), "The mean loss")
+        return decided(subject, divergence.kl_privacy, lambda loss: loss.mean(), pairs.mean_loss, "The mean loss")
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,7 +200,9 @@ class RDP(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(divergence.renyi_dp(subject, float(self.alpha)), "The Renyi divergence")
+        alpha, words = float(self.alpha), "The Renyi divergence"
+        found = partial(divergence.renyi_dp, alpha=alpha)
+        return decided(subject, found, lambda loss: loss.renyi(alpha), pairs.renyi(alpha), words)
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,7 +224,9 @@ class AbsChi(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(divergence.abs_chi(subject, float(self.alpha)), "The abs-chi divergence")
+        alpha, words = float(self.alpha), "The abs-chi divergence"
+        found = partial(divergence.abs_chi, alpha=alpha)
+        return decided(subject, found, lambda loss: loss.abs_chi(alpha), pairs.abs_chi(alpha), words)
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,7 +246,8 @@ class TV(LossGuarantee):
     sentence = "No test gains more than {distance} in probability from seeing the outcome of one secret, not another."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(divergence.total_variation(subject), "The best test")
+        found, question = divergence.total_variation, pairs.total_variation
+        return decided(subject, found, lambda loss: loss.delta(0.0), question, "The best test")
 
 
 @dataclass(frozen=True, repr=False)
@@ -237,7 +270,7 @@ class MIDP(LossGuarantee):
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         found = mutual_information_dp(subject)
-        return (level_of(found.upper, None, "The prior that reaches the capacity learns this much"),)
+        return (level_of(found.upper, None, "The prior that reaches the capacity learns this much", subject),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -259,7 +292,10 @@ class MCDP(LossGuarantee):
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         found = concentrated.mean_concentrated(subject)
-        return level_of(found.mu, found.mu_pair, "The mean loss"), level_of(found.tau, found.tau_pair, "The tail")
+        return (
+            *KL(self.mean).levels(subject),
+            level_of(found.tau, found.tau_pair, "The tail", subject),
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -282,7 +318,7 @@ class ZCDP(LossGuarantee):
     forms = (("rho",), ("xi", "rho"))
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(concentrated.zcdp_rho(subject, float(self.xi)), "The Renyi curve")
+        return levels_of(concentrated.zcdp_rho(subject, float(self.xi)), "The Renyi curve", subject)
 
 
 @dataclass(frozen=True, repr=False)
@@ -307,7 +343,7 @@ class ApproximateZCDP(LossGuarantee):
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         found = concentrated.approximate_zcdp_rho(subject, float(self.delta), float(self.xi))
-        return levels_of(found, "The Renyi curve")
+        return levels_of(found, "The Renyi curve", subject)
 
 
 @dataclass(frozen=True, repr=False)
@@ -332,7 +368,7 @@ class BoundedCDP(LossGuarantee):
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         found = concentrated.zcdp_rho(subject, float(self.xi), up_to=float(self.order))
-        return levels_of(found, "The Renyi curve")
+        return levels_of(found, "The Renyi curve", subject)
 
 
 @dataclass(frozen=True, repr=False)
@@ -354,7 +390,7 @@ class TruncatedCDP(LossGuarantee):
     index = ("omega",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(concentrated.zcdp_rho(subject, up_to=float(self.omega)), "The Renyi curve")
+        return levels_of(concentrated.zcdp_rho(subject, up_to=float(self.omega)), "The Renyi curve", subject)
 
 
 @dataclass(frozen=True, repr=False)
@@ -376,7 +412,7 @@ class CappedCDP(LossGuarantee):
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         found = concentrated.truncated_cdp(subject)
-        return level_of(found.xi, found.xi_pair, "The largest loss"), level_of(found.rho, found.rho_pair, "The curve")
+        return *RDP(math.inf, self.xi).levels(subject), level_of(found.rho, found.rho_pair, "The curve", subject)
 
 
 @dataclass(frozen=True, repr=False)
@@ -396,7 +432,7 @@ class GDP(LossGuarantee):
     sentence = "Telling two secrets apart from the outcome is at least as hard as telling N(0, 1) from N({mu}, 1)."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(tradeoff.gaussian_dp(subject), "The best test")
+        return levels_of(tradeoff.gaussian_dp(subject), "The best test", subject)
 
 
 DIFFERENTIAL_PRIVACY: tuple[type[Guarantee], ...] = (

@@ -1,0 +1,232 @@
+"""How far apart two rows of a channel are, exactly: what decides guarantees about privacy losses at equality.
+
+A question is a function of two rows, given as pairs (p, q) of fractions of what each shows; it returns a function that
+encloses the answer in a ball. Divergences are asked of the distributions that floats are in proportion to. Questions
+with a delta are asked of the entries as they stand, so that an outcome of 0.05 has a probability of 0.05.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from divulge import exact
+from divulge.dp.loss.pair import PrivacyLoss
+from divulge.dp.subjects import privacy_losses
+from divulge.guarantees.levels import Ball, Level, Witness
+from divulge.guarantees.rational import Rational
+from divulge.model.channel import Channel
+
+Pairs = list[tuple[Fraction, Fraction]]
+Question = Callable[[Pairs], Ball]
+
+_NEAR, _ERROR = 1e-9, 1e-11
+"""How close to the largest a pair must come to be worked out; how far a measured value may be off, relatively."""
+
+
+def kept_after(pairs: Pairs, outside: Fraction) -> Pairs:
+    """Return the pairs without the outcomes of largest loss, of probability `outside` under P; one may go in part."""
+    kept: Pairs = []
+    for p, q in sorted(pairs, key=_loss, reverse=True):
+        gone = min(p, outside)
+        outside -= gone
+        if p > gone or p == 0:
+            kept.append((p - gone, q * (p - gone) / p if p else q))
+    return kept
+
+
+def _loss(pair: tuple[Fraction, Fraction]) -> Fraction | float:
+    p, q = pair
+    return p / q if q else math.inf
+
+
+def epsilon_at(delta: Fraction, outside: Fraction = Fraction(0)) -> Question:
+    """Return the least epsilon >= 0 with sum (p - e^epsilon q)_+ <= delta: log of max_S (P(S) - delta) / Q(S).
+
+    S runs over the sets of largest loss; +inf where outcomes that only P shows have more than delta.
+    """
+
+    def question(pairs: Pairs) -> Ball:
+        largest, p_sum, q_sum = Fraction(1), -delta, Fraction(0)
+        for p, q in sorted(kept_after(pairs, outside), key=_loss, reverse=True):
+            p_sum, q_sum = p_sum + p, q_sum + q
+            if q_sum == 0:
+                if p_sum > 0:
+                    return _infinite
+            elif p_sum / q_sum > largest:
+                largest = p_sum / q_sum
+        return _log(largest)
+
+    return question
+
+
+def quantile_at(delta: Fraction) -> Question:
+    """Return the least epsilon >= 0 with P(loss > epsilon) <= delta."""
+
+    def question(pairs: Pairs) -> Ball:
+        beyond, falling = Fraction(0), sorted(((p, q) for p, q in pairs if p), key=_loss, reverse=True)
+        for p, q in falling:
+            beyond += p
+            if beyond > delta:
+                return _log(max(p / q, Fraction(1))) if q else _infinite
+        return _zero
+
+    return question
+
+
+def total_variation(pairs: Pairs) -> Ball:
+    """Return sum (p - q)_+."""
+    return _number(exact.total(p - q for p, q in pairs if p > q))
+
+
+def mean_loss(pairs: Pairs) -> Ball:
+    """Return sum p log p/q."""
+    if any(q == 0 < p for p, q in pairs):
+        return _infinite
+    return lambda: _sum(exact.arb(p) * exact.arb(p / q).log() for p, q in pairs if p and p != q)
+
+
+def renyi(alpha: float) -> Question:
+    """Return log(sum p^alpha q^(1 - alpha)) / (alpha - 1), the mean loss at 1, the largest at infinity."""
+
+    def question(pairs: Pairs) -> Ball:
+        if alpha == 1:
+            return mean_loss(pairs)
+        if any(q == 0 < p for p, q in pairs):
+            return _infinite
+        if alpha == math.inf:
+            return epsilon_at(Fraction(0))(pairs)
+        shown = [(p, q) for p, q in pairs if p]
+
+        def ball() -> Any:
+            order = exact.ball(alpha)
+            logs = [order * exact.arb(p).log() + (1 - order) * exact.arb(q).log() for p, q in shown]
+            return exact.log_sum_exp(logs) / (order - 1)
+
+        return _zero if all(p == q for p, q in pairs) else ball
+
+    return question
+
+
+def abs_chi(alpha: float) -> Question:
+    """Return (sum q |p/q - 1|^alpha)^(1/alpha), at infinity the largest |p/q - 1|."""
+
+    def question(pairs: Pairs) -> Ball:
+        apart = [(abs(p - q), q) for p, q in pairs if p != q]
+        if not apart:
+            return _zero
+        if alpha == 1:
+            return _number(exact.total(gap for gap, _ in apart))
+        if any(q == 0 for _, q in apart):
+            return _infinite
+        if alpha == math.inf:
+            return _number(max(gap / q for gap, q in apart))
+        if alpha == 2:
+            squared = exact.total(gap * gap / q for gap, q in apart)
+            return lambda: exact.arb(squared).sqrt()
+
+        def ball() -> Any:
+            order = exact.ball(alpha)
+            logs = [order * exact.arb(gap).log() + (1 - order) * exact.arb(q).log() for gap, q in apart]
+            return (exact.log_sum_exp(logs) / order).exp()
+
+        return ball
+
+    return question
+
+
+def _jensen_shannon(pairs: Pairs) -> Ball:
+    halves = [(p, (p + q) / 2) for p, q in pairs] + [(q, (p + q) / 2) for p, q in pairs]
+    mean = mean_loss(halves)
+    return lambda: mean() / 2
+
+
+def _hellinger(pairs: Pairs) -> Ball:
+    return lambda: _sum((exact.arb(p).sqrt() - exact.arb(q).sqrt()) ** 2 for p, q in pairs if p != q)
+
+
+def _chi_squared(pairs: Pairs) -> Ball:
+    if any(q == 0 < p for p, q in pairs):
+        return _infinite
+    return _number(exact.total((p - q) ** 2 / q for p, q in pairs if q))
+
+
+DIVERGENCES: dict[str, Question] = {
+    "js": _jensen_shannon,
+    "hellinger": _hellinger,
+    "kl": mean_loss,
+    "chi2": _chi_squared,
+}
+"""Name of an f-divergence -> the question."""
+
+
+def level(
+    channel: Channel,
+    measure: Callable[[PrivacyLoss], float],
+    question: Question,
+    words: str,
+    as_given: bool = False,
+) -> Level:
+    """Return the largest value of `measure` over the ordered pairs of rows, decided by `question`.
+
+    `as_given` asks it of entries as they stand, and not of each over the sum of its row.
+    """
+    losses = privacy_losses(channel)
+    values = [float(measure(loss)) for loss in losses]
+    top = max(range(len(values)), key=lambda i: values[i])
+    value, (secret, other) = values[top], losses[top].pair
+    witness = Witness(secret=secret, other=other, adversary=f"{words} between {secret} and {other}.")
+    if value == math.inf:
+        return Level(value, None, 0.0, witness)
+    near = [loss.pair for loss, found in zip(losses, values, strict=True) if found >= value * (1 - _NEAR)]
+    asked = Asked(channel, near, question, as_given)
+
+    def cover() -> Fraction:
+        return asked.twin.cover * (1 + Fraction(value))
+
+    return Level(value, asked, _ERROR * (value + 1e-3), witness, cover, len(near) * channel.shape[1])
+
+
+class Asked:
+    """A question to several pairs of rows, each asked once: encloses the largest answer."""
+
+    def __init__(self, channel: Channel, pairs: list[tuple[Any, Any]], question: Question, as_given: bool) -> None:
+        self._channel, self._named, self._question = channel, pairs, question
+        self._balls: list[Ball] | None = None
+        self.twin, self._as_given = Rational.of(channel), as_given
+
+    def __call__(self) -> Any:
+        if self._balls is None:
+            self._balls = [self._question(list(key)) for key in set(self._different())]
+        largest, *others = (ball() for ball in self._balls)
+        for one in others:
+            largest = largest.max(one)
+        return largest
+
+    def _different(self) -> Iterator[tuple[tuple[Fraction, Fraction], ...]]:
+        """Yield what the rows show, in one order: pairs that differ by names of outcomes only are asked once."""
+        at = {secret: i for i, secret in enumerate(self._channel.secrets)}
+        rows: dict[int, list[Fraction]] = {}
+        for pair in self._named:
+            p, q = (rows.setdefault(at[s], rows.get(at[s]) or self.twin.row(at[s], self._as_given)) for s in pair)
+            yield tuple(sorted((a, b) for a, b in zip(p, q, strict=True) if a or b))
+
+
+def _sum(balls: Iterator[Any]) -> Any:
+    return sum(balls, start=exact.arb(0))
+
+
+def _number(value: Fraction) -> Ball:
+    return lambda: exact.arb(value)
+
+
+def _log(ratio: Fraction) -> Ball:
+    return lambda: exact.arb(ratio).log()
+
+
+def _infinite() -> Any:
+    return exact.ball(math.inf)
+
+
+def _zero() -> Any:
+    return exact.arb(0)
