@@ -6,7 +6,7 @@ from typing import Any
 from divulge.errors import DivulgeError
 from divulge.extras import drawable
 from divulge.measures.density import pmc, pml
-from divulge.measures.plots import draw_tail
+from divulge.measures.plots import pointwise
 from divulge.measures.pointwise import Pointwise
 from divulge.units import Unit
 
@@ -53,5 +53,5 @@ def plot_pointwise(mechanisms: Mapping[str, Any], measure: str = "pml", ax: Any 
     if len(units) > 1:
         raise DivulgeError.of("mechanisms", "be in one unit", "they", f"in {' and '.join(sorted(units))}")
     for label, one in found.items():
-        draw_tail(one, ax, label=label)
+        pointwise(one, ax, label=label)
     return ax

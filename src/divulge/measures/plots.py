@@ -21,7 +21,7 @@ class Variable(Protocol):
     def tail(self) -> Callable[[float], float]: ...
 
 
-def draw_tail(variable: Variable, ax: Any = None, **options: Any) -> Any:
+def pointwise(variable: Variable, ax: Any = None, **options: Any) -> Any:
     """Draw the tail P(value > t) over t, with what lies at infinity in words, and return the axes."""
     ax = drawable(ax)
     finite = np.unique(variable.values[np.isfinite(variable.values)])

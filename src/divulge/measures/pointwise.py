@@ -267,9 +267,9 @@ class Pointwise(Tabled, Record):
         >>> leak.plot(label="today").get_xlabel()
         't [nats]'
         """
-        from divulge.measures.plots import draw_tail
+        from divulge.measures.plots import pointwise
 
-        return draw_tail(self, ax, **options)
+        return pointwise(self, ax, **options)
 
     def __getitem__(self, outcome: Hashable) -> float:
         return float(self.values[position(self.outcomes, outcome, "outcome")])

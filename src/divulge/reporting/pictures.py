@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from divulge.extras import require
+from divulge.measures.plots import pointwise
 from divulge.measures.pointwise import Pointwise
 
 GAIN, LOSS = "#D55E00", "#0072B2"
