@@ -66,7 +66,8 @@ ORDERS = [0, 1e-6, 0.01, 0.3, 0.5, 0.9, 1 - 1e-7, 1, 1 + 1e-7, 1.3, 2, 7.5, 40, 
 
 
 def test_every_measure_has_its_accuracy_tested() -> None:
-    functions = {name for name in dv.measures.__all__ if inspect.isfunction(getattr(dv.measures, name))}
+    public = [name for name in dv.measures.__all__ if not name.startswith("plot")]
+    functions = {name for name in public if inspect.isfunction(getattr(dv.measures, name))}
     assert functions <= {name.partition(" ")[0] for name in MEASURES} | ELSEWHERE
 
 

@@ -2,6 +2,7 @@
 
 import matplotlib as mpl
 import numpy as np
+import pytest
 from support import RUNNING_CHANNEL, RUNNING_PRIOR
 
 import divulge as dv
@@ -22,3 +23,13 @@ def test_the_line_is_the_tail() -> None:
 def test_infinite_values_are_told() -> None:
     axes = dv.pmc(dv.Joint([0.5, 0.5], np.eye(2))).plot()
     assert "infinite with probability 1" in axes.texts[0].get_text()
+
+
+def test_several_mechanisms_share_one_picture() -> None:
+    joint = dv.Joint(RUNNING_PRIOR, RUNNING_CHANNEL)
+    axes = dv.measures.plot_pointwise({"costs": dv.pmc(joint), "again": joint}, measure="pmc")
+    assert [line.get_label() for line in axes.lines] == ["costs", "again"]
+    assert axes.lines[0].get_ydata().tolist() == axes.lines[1].get_ydata().tolist()
+    for wrong in ({}, {"a": dv.pml(joint, "bits"), "b": joint}, [joint]):
+        with pytest.raises(dv.DivulgeError, match="mechanisms"):
+            dv.measures.plot_pointwise(wrong)  # type: ignore[arg-type]
