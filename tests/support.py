@@ -1,5 +1,7 @@
 """Random priors, channels and joints for tests: float or exact, with zeros where wanted."""
 
+import os
+import secrets
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -8,6 +10,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 import divulge as dv
+
+
+def fresh_seed() -> int:
+    """Return the seed of this run: that of DIVULGE_SEED where set, else a new one; a test says it when it fails."""
+    return int(os.environ.get("DIVULGE_SEED") or secrets.randbelow(10**9))
+
 
 ONE = 1 << 52
 """The whole, of which dyadic rows are parts: a double and a fraction hold each part alike."""

@@ -141,17 +141,19 @@ def consequences(
     context: Context,
     unit: Unit = "nats",
     theorems: Sequence[Theorem] | None = None,
+    rounding: float = 0.0,
 ) -> list[Guarantee | Unknown]:
     """Return what follows for each (kind, index) asked, indexes in `unit`; Unknown where nothing does.
 
-    `theorems` is the table to search, all of `THEOREMS` when not given.
+    `theorems` is the table to search, all of `THEOREMS` when not given. A chain that is tighter by no more than a share
+    `rounding` takes no one's place: of measured levels, the last bits would name another chain on another processor.
     """
     rows = THEOREMS if theorems is None else theorems
     guarantees = (given,) if isinstance(given, Guarantee) else tuple(given)
     for one in guarantees:
         DivulgeError.unless(one, Guarantee, "given", "be a guarantee, or a list of them")
     asked = [(kind_named(kind), index) for kind, index in kinds]
-    return [_tightest(rows, guarantees, context, kind, _index_of(kind, index, unit)) for kind, index in asked]
+    return [_tightest(rows, guarantees, context, kind, _index_of(kind, index, unit), rounding) for kind, index in asked]
 
 
 def _tightest(
@@ -160,8 +162,9 @@ def _tightest(
     context: Context,
     kind: type[Guarantee],
     index: _Index,
+    rounding: float,
 ) -> Guarantee | Unknown:
-    found = _closure(theorems, given, context, {kind: index}).get((kind, index))
+    found = _closure(theorems, given, context, {kind: index}, rounding).get((kind, index))
     if found is None or (not any(v.is_finite() for v in found.values) and given and not _rests_on(found)):
         return Unknown(kind, _reason(given, context, kind))
     return _with_derivation(found)
@@ -188,7 +191,11 @@ def _index_of(kind: type[Guarantee], index: Mapping[str, Any], unit: Unit) -> _I
 
 
 def _closure(
-    theorems: Sequence[Theorem], given: tuple[Guarantee, ...], context: Context, asked: dict[type[Guarantee], _Index]
+    theorems: Sequence[Theorem],
+    given: tuple[Guarantee, ...],
+    context: Context,
+    asked: dict[type[Guarantee], _Index],
+    rounding: float = 0.0,
 ) -> dict[_Key, _Known]:
     """Return the tightest known guarantee of each kind: rows are applied in rounds until none improves anything."""
     import flint
@@ -198,11 +205,11 @@ def _closure(
         settings = (_setting(context), _setting(context.nudged))
         known: dict[_Key, _Known] = {}
         for guarantee in given:
-            _learn(known, _premise(guarantee))
+            _learn(known, _premise(guarantee), 1.0)
         rows = [t for t in usable if not t.given or {type(g) for g in given}.intersection(t.given)]
         for _ in range(_MOST_ROUNDS):
             found = [new for row in rows for new in _applied(row, known, settings, asked)]
-            changed = {new.kind for new in found if _learn(known, new)}
+            changed = {new.kind for new in found if _learn(known, new, 1 - rounding)}
             rows = [t for t in usable if changed.intersection(t.given)]
             if not rows:
                 break
@@ -266,13 +273,13 @@ def _balls(result: Any) -> tuple[Any, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
-def _learn(known: dict[_Key, _Known], new: _Known) -> bool:
-    """Keep what is tighter of the new and the old, parameter by parameter; say whether anything changed."""
+def _learn(known: dict[_Key, _Known], new: _Known, share: float) -> bool:
+    """Keep what is below a share of the old, parameter by parameter; say whether anything changed."""
     old = known.get((new.kind, new.index))
     if old is None:
         known[new.kind, new.index] = new
         return True
-    better = [bool(a < b) for a, b in zip(new.values, old.values, strict=True)]
+    better = [bool(a < b * share) for a, b in zip(new.values, old.values, strict=True)]
     if not any(better):
         return False
     if not all(better):

@@ -35,7 +35,7 @@ from divulge.model.record import Record
 from divulge.releasing.ledger import Ledger
 from divulge.releasing.receipt import Mechanism, Receipt
 from divulge.releasing.sinks import publish, refuse_taken, staged
-from divulge.ties import falling, first_largest, first_smallest
+from divulge.ties import RELATIVE, falling, first_largest, first_smallest
 from divulge.units import Unit, nats_per
 
 MOST_COMPARED = 64
@@ -181,7 +181,8 @@ class Report(Record):
     def implied(self) -> tuple[Guarantee, ...]:
         """What follows from the guarantees under this prior, kind by kind, with derivations."""
         asked = [(kind, {}) for kind in INFORMATION_DENSITY if not kind.index]
-        found = consequences(self.guarantees, asked, Context.of(self.joint.prior)) if self.guarantees else []
+        context = Context.of(self.joint.prior)
+        found = consequences(self.guarantees, asked, context, rounding=RELATIVE) if self.guarantees else []
         return tuple(g for g in found if not isinstance(g, Unknown))
 
     @cached_property
