@@ -9,6 +9,24 @@ from typing import Any
 import divulge as dv
 
 
+def belief() -> Any:
+    """A hundred people like this one: before, 1 of them has the secret; after, at most 2.7 may be taken for one."""
+    import numpy as np
+    from matplotlib import pyplot as plt
+
+    after = dv.guarantees.posterior_bounds(dv.LDP(1), "1/100").upper * 100
+    _, axes = plt.subplots(1, 2, figsize=(9, 2.9), layout="constrained")
+    for ax, many, words in zip(axes, (1.0, after), ("before: 1 in 100", "after, at most: 2.7 in 100"), strict=True):
+        x, y = np.arange(100) % 20, -(np.arange(100) // 20)
+        share = np.clip(many - np.arange(100), 0, 1)
+        ax.scatter(x, y, s=90, color="#9aa5ad", alpha=0.45, linewidths=0)
+        ax.scatter(x, y, s=90 * share, color="#c8590f", linewidths=0)
+        ax.set_title(words)
+        ax.set_axis_off()
+        ax.set_aspect("equal")
+    return axes
+
+
 def implications() -> Any:
     """Which guarantee implies which."""
     from divulge.guarantees.theorems import INFORMATION_DENSITY
@@ -59,16 +77,24 @@ def growth() -> Any:
 
 PICTURES: dict[str, Callable[[], Any]] = {
     function.__name__: function
-    for function in (implications, variants, plane, frontier, outcomes, noise, losses, growth)
+    for function in (belief, implications, variants, plane, frontier, outcomes, noise, losses, growth)
 }
+
+
+DARK = b"""<style>@media (prefers-color-scheme: dark) { svg { fill: #e4e9ec }
+[style*="stroke: #000000"] { stroke: #c5ced4 !important } [style*="fill: #ffffff"] { fill: #1e2129 !important }
+[style*="stroke: #ffffff"] { stroke: #1e2129 !important } [style*="stroke: #b0b0b0"] { stroke: #4a535b !important }
+}</style>"""
+"""Turns what is black to light where the reader's screen is dark."""
 
 
 def drawn(picture: Callable[[], Any]) -> str:
     """Return the picture as an image in the page itself, with its docstring as what is read aloud."""
     found, buffer = picture(), io.BytesIO()
     axes = found if hasattr(found, "figure") else next(iter(found))
-    axes.figure.savefig(buffer, format="svg")
-    return f"![{picture.__doc__}](data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode()})"
+    axes.figure.savefig(buffer, format="svg", transparent=True)
+    image = re.sub(rb"(<svg[^>]*>)", rb"\1" + DARK, buffer.getvalue(), count=1)
+    return f"![{picture.__doc__}](data:image/svg+xml;base64,{base64.b64encode(image).decode()})"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
