@@ -1,4 +1,7 @@
-"""The errors Divulge raises, all of them `DivulgeError`, which is a `ValueError`."""
+"""The errors Divulge raises, all of them `DivulgeError`, which is a `ValueError`; and the words of their messages."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class DivulgeError(ValueError):
@@ -68,3 +71,29 @@ class MissingExtraError(DivulgeError):
     Traceback (most recent call last):
     divulge.errors.MissingExtraError: pandas is needed. Hint: pip install 'divulge[frames]'.
     """
+
+
+def printable(text: str) -> str:
+    """Return text with control characters and those that turn its direction written out: printing it does nothing else.
+
+    Examples
+    --------
+    >>> printable("a\x1b[2J")
+    'a\\\\x1b[2J'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def did_you_mean(word: object, known: Iterable[object]) -> str:
+    """Return " Did you mean 'x'?" with the known word most like `word`, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("religon", ["age", "religion"])
+    " Did you mean 'religion'?"
+    >>> did_you_mean("height", ["age", "religion"])
+    ''
+    """
+    by_folded = {str(name).casefold().strip(): str(name) for name in known}
+    close = get_close_matches(str(word).casefold().strip(), by_folded, n=1)
+    return f" Did you mean {printable(repr(by_folded[close[0]]))}?" if close else ""

@@ -111,10 +111,10 @@ def test_unreadable_and_truncated_input(tmp_path: Path) -> None:
     damaged[len(whole) // 3 : len(whole) // 3 + 2000] = bytes(2000)
     for content in (whole[: len(whole) // 2], b"", b"PAR1", bytes(damaged)):
         source.write_bytes(content)
-        with pytest.raises(dv.InputFileError, match=r"source\.parquet: cannot be read"):
+        with pytest.raises(dv.InputFileError, match=r"source\.parquet: (cannot be read|is empty)"):
             dv.release(source, sink, column="x", mechanism=BIT)
         assert os.listdir(tmp_path) == ["source.parquet"]
-    with pytest.raises(dv.InputFileError, match="there is none"):
+    with pytest.raises(dv.InputFileError, match="there is no such file"):
         dv.release(tmp_path / "missing.parquet", sink, column="x", mechanism=BIT)
     arrow = tmp_path / "source.arrow"
     with pa.ipc.new_file(arrow, pa.schema([("x", pa.string())])) as writer:
@@ -127,11 +127,11 @@ def test_unreadable_and_truncated_input(tmp_path: Path) -> None:
 def test_a_ragged_csv_file_is_refused_without_its_cells(tmp_path: Path) -> None:
     source = tmp_path / "source.csv"
     source.write_text("x,n\n" + "a,1\n" * 100 + "private-value\n")
-    with pytest.raises(dv.InputFileError, match="cannot be read") as caught:
+    with pytest.raises(dv.InputFileError, match="line 102 must have 2 cells") as caught:
         dv.release(source, tmp_path / "out.csv", column="x", mechanism=BIT)
     assert "private" not in str(caught.value)
-    source.write_bytes(b"x,n\n" + b"a,1\n" * 100 + b"\xff\xfe,2\n")
-    with pytest.raises(dv.InputFileError, match="cannot be read"):
+    source.write_bytes("x,n\né,2\n".encode() + b"a,1\n" * 100 + b"\xff\xfe,2\n")
+    with pytest.raises(dv.InputFileError, match="line 103 has the byte 0xff"):
         dv.release(source, tmp_path / "out.csv", column="x", mechanism=BIT)
     assert os.listdir(tmp_path) == ["source.csv"]
 

@@ -57,8 +57,9 @@ def plain(value: Any) -> Any:
 
 
 def emit(found: Any) -> None:
-    """Print one JSON object on standard output."""
-    print(json.dumps(plain(found), ensure_ascii=False, allow_nan=False))
+    """Print one JSON object on standard output; what does not print, or turns the direction of text, is escaped."""
+    text = json.dumps(plain(found), ensure_ascii=False, allow_nan=False)
+    print(text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
 
 
 def say(message: str) -> None:
@@ -109,18 +110,15 @@ def draw(subject: Any, path: Path, **options: Any) -> None:
     try:
         subject.plot(**options).figure.savefig(path, dpi=150)
     except (OSError, ValueError) as error:
-        raise DivulgeError(f"cannot draw to {path}: {error}.") from None
+        raise DivulgeError(f"cannot draw to {path}: {error}") from None
     note(f"drawn to {path}")
 
 
 def keep_apart(written: Path | None, *read: str | None) -> None:
     """Refuse to write over a file that is read, named by its path or as TABLE:COLUMN."""
-    for spec in read:
-        names = (spec, spec.rpartition(":")[0]) if spec else ()
-        if written is not None and any(name and Path(name).resolve() == written.resolve() for name in names):
-            raise DivulgeError.of(
-                "--output", "be another file than those that are read", "it", f"{written.name}, which is"
-            )
+    from divulge.files import opening
+
+    opening.keep_apart({"--output": written}, {Path(spec).name: spec for spec in read if spec})
 
 
 def one_of(given: Mapping[str, Any]) -> str:

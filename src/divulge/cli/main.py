@@ -3,14 +3,17 @@
 import io
 import os
 import sys
+import traceback
+import warnings
 from importlib import import_module
 from typing import Any
 
 import typer
+from typer import completion
 from typer.core import TyperGroup
 
 from divulge import __version__
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, did_you_mean, printable
 
 COMMANDS: dict[str, str] = {
     "measure": "Leakage profile of a mechanism, or of two columns of a table.",
@@ -28,6 +31,17 @@ COMMANDS: dict[str, str] = {
     "report": "What a release reveals, for people: one page, or text.",
 }
 """Command -> its line in the help. `divulge.cli.NAME` defines a function `command` with annotations, or an `app`."""
+
+READS = frozenset(COMMANDS) - {"ledger"}
+"""Commands that read files of others: they get the options that say how."""
+
+WRITES = ("release", "publish")
+"""Commands that write a table."""
+
+SHELLS = ("bash", "zsh", "fish")
+
+DONE, NO, WRONG, INTERRUPTED = 0, 1, 2, 130
+"""All exit codes there are. NO is the answer to a question that was asked; nothing that goes wrong has it."""
 
 
 class Output(io.FileIO):
@@ -66,12 +80,22 @@ class LazyGroup(TyperGroup):
         """Import one command."""
         if cmd_name not in COMMANDS:
             return None
+        from divulge.cli import reading
+
         module = import_module(f"divulge.cli.{cmd_name}")
         if hasattr(module, "app"):
             return typer.main.get_command(module.app)
+        options = (reading.READING if cmd_name in READS else {}) | (reading.WRITING if cmd_name in WRITES else {})
+        command = reading.with_options(module.command, options)
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(name=cmd_name, help=module.command.__doc__ or COMMANDS[cmd_name])(module.command)
+        alone.command(name=cmd_name, help=module.command.__doc__ or COMMANDS[cmd_name])(command)
         return typer.main.get_command(alone)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; of one that there is not, say which is meant."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]!r}.{did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the table of commands without importing them."""
@@ -79,15 +103,62 @@ class LazyGroup(TyperGroup):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; what goes wrong becomes one message and an exit code."""
+        """Run a command; typer gives an interrupt no word, and a pipe that is gone the exit code of an answer."""
         try:
             return super().invoke(ctx)
-        except DivulgeError as error:
-            print(f"error: {error}", file=sys.stderr)
-            raise typer.Exit(2) from None
-        except KeyboardInterrupt:
-            print("interrupted", file=sys.stderr)
-            raise typer.Exit(130) from None
+        except KeyboardInterrupt as error:
+            raise typer.Exit(_told(error)) from None
+        except OSError as error:
+            raise DivulgeError(_message(error)) from error
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run a command and end with its exit code; whatever goes wrong becomes one message and WRONG."""
+        if any(name.endswith("DIVULGE_COMPLETE") for name in os.environ):
+            completion.completion_init()  # pyright: ignore[reportPrivateImportUsage]
+        try:
+            found = super().main(*args, **options | {"standalone_mode": False})
+            code = found if isinstance(found, int) else DONE
+        except BaseException as error:
+            code = _told(error)
+        sys.exit(code)
+
+
+def _told(error: BaseException) -> int:
+    """Say in one message what went wrong, and return the exit code for it: never one that means an answer."""
+    if isinstance(error, SystemExit):
+        return DONE if error.code in (None, 0) else WRONG
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()  # pyright: ignore[reportAttributeAccessIssue]
+        return WRONG
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    if os.environ.get("DIVULGE_TRACEBACK"):
+        traceback.print_exception(error)
+    print(f"error: {_message(error)}", file=sys.stderr)
+    return WRONG
+
+
+def _message(error: BaseException) -> str:
+    """Return the message of an error as one line; what is unforeseen could quote a cell, and says its kind alone."""
+    if isinstance(error, DivulgeError):
+        found = str(error)
+    elif hasattr(error, "format_message"):  # what typer says about the command line
+        path = getattr(getattr(error, "ctx", None), "command_path", "divulge")
+        found = f"{error.format_message()} Hint: {path} --help."  # pyright: ignore[reportAttributeAccessIssue]
+    elif isinstance(error, MemoryError):
+        found = "this does not fit into memory."
+    elif isinstance(error, RecursionError):
+        found = "the input is nested too deeply."
+    elif isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        found = f"{where}{error.strerror}."
+    else:
+        found = (
+            f"something unforeseen went wrong ({type(error).__name__}), which is a defect of Divulge. "
+            "Hint: with DIVULGE_TRACEBACK=1 in the environment it says where."
+        )
+    return " ".join(map(printable, found.splitlines()))
 
 
 app = typer.Typer(
@@ -96,8 +167,20 @@ app = typer.Typer(
 
 
 @app.callback(invoke_without_command=True)
-def _root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+def _root(
+    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+    install_completion: str | None = typer.Option(
+        None, "--install-completion", metavar="SHELL", help="Complete commands with the tab key in bash, zsh or fish."
+    ),
+) -> None:
     """What a data release gives away about a secret, and how to release something better."""
+    if install_completion is not None:
+        if install_completion not in SHELLS:
+            raise DivulgeError.of("--install-completion", f"be {', '.join(SHELLS)}", "it", repr(install_completion))
+        install: Any = completion.install  # pyright: ignore[reportPrivateImportUsage]
+        _, path = install(install_completion, "divulge", "_DIVULGE_COMPLETE")
+        typer.echo(f"completion for {install_completion} is in {path}; a new terminal has it.")
+        raise typer.Exit
     if version:
         typer.echo(f"divulge {__version__}")
         raise typer.Exit
@@ -105,6 +188,8 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 
 def main() -> None:
     """Run the command line: exit 0 done, 1 a guarantee does not hold, 2 bad input, 130 interrupted."""
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
     out, err = sys.stdout, sys.stderr
     if isinstance(err, io.TextIOWrapper):
         sys.stderr = _through(Messages, err, line_buffering=True)
@@ -126,5 +211,5 @@ def _finish() -> None:
     try:
         print(end="", flush=True)
     except DivulgeError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+        print(f"error: {_message(error)}", file=sys.stderr)
+        raise SystemExit(WRONG) from None

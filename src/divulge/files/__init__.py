@@ -14,10 +14,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from divulge.errors import DivulgeError, InputFileError
+from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
 from divulge.files import as_arrow, as_csv, as_json, as_numpy
-from divulge.files.opening import Counts, PathLike, name_of, opened, replacing
+from divulge.files.opening import PathLike, name_of, opened, replacing
+from divulge.files.table import open_table
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -27,21 +28,19 @@ _LARGEST_DENSE = 10_000_000
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: how it is recognized, and what of a channel, a prior and the columns of a table it can hold."""
+    """A file format: how it is recognized, and how a channel, a prior and records are read from it."""
 
     suffixes: tuple[str, ...]
     magic: tuple[bytes, ...]
     channel: Callable[[BinaryIO], Channel]
     write: Callable[[Channel, BinaryIO], None]
     prior: Callable[[BinaryIO], Prior]
-    counts: Callable[[BinaryIO, tuple[str, ...]], Counts] | None = None
     records: Callable[[BinaryIO], Any] | None = None
-    columns: Callable[[BinaryIO], list[str]] | None = None
 
 
 FORMATS: tuple[Format, ...] = (
-    Format((".csv",), (), as_csv.channel, as_csv.write, as_csv.prior, as_csv.counts, as_csv.records, as_csv.columns),
-    Format((".json",), (b"{", b"["), as_json.channel, as_json.write, as_json.prior, None, as_json.read),
+    Format((".csv",), (), as_csv.channel, as_csv.write, as_csv.prior, as_csv.records),
+    Format((".json",), (b"{", b"["), as_json.channel, as_json.write, as_json.prior, as_json.read),
     Format((".npy",), (b"\x93NUMPY",), as_numpy.channel, as_numpy.write_npy, as_numpy.prior),
     Format((".npz",), (b"PK",), as_numpy.channel, as_numpy.write_npz, as_numpy.prior),
     Format(
@@ -50,8 +49,6 @@ FORMATS: tuple[Format, ...] = (
         lambda stream: as_arrow.channel(as_arrow.parquet(stream)),
         as_arrow.write_parquet,
         lambda stream: as_arrow.prior(as_arrow.parquet(stream)),
-        as_arrow.parquet_counts,
-        columns=as_arrow.parquet_columns,
     ),
     Format(
         (".arrow", ".feather", ".ipc"),
@@ -59,8 +56,6 @@ FORMATS: tuple[Format, ...] = (
         lambda stream: as_arrow.channel(as_arrow.arrow(stream)),
         as_arrow.write_arrow,
         lambda stream: as_arrow.prior(as_arrow.arrow(stream)),
-        as_arrow.arrow_counts,
-        columns=as_arrow.arrow_columns,
     ),
 )
 """All file formats; what is not recognized on standard input is CSV, the first."""
@@ -193,8 +188,8 @@ def _counted(table: str, column: str, channel: Channel | None) -> Prior:
     unknown = sum(count for value, count in counts.items() if str(value) not in known)
     if unknown:
         raise InputFileError(
-            f"{table}, column {column!r}: must have only secrets of the channel; {unknown:,} row(s) hold others. "
-            f"Hint: the channel's secrets are {', '.join(list(known)[:6])}{', ...' if len(known) > 6 else ''}."
+            f"{printable(table)}, column {column!r}: must have only secrets of the channel; {unknown:,} row(s) hold "
+            f"others. Hint: the channel's secrets are {', '.join(list(known)[:6])}{', ...' if len(known) > 6 else ''}."
         )
     by_text = {str(value): count for value, count in counts.items()}
     return Prior.from_counts([by_text.get(text, 0) for text in known], list(known.values()))
@@ -207,7 +202,7 @@ def read_joint(path: PathLike, secret: str, released: str) -> Joint:
 
     Parameters
     ----------
-    path : str or path of a CSV, Parquet or Arrow file
+    path : str or path of a table, or what else `open_table` takes
     secret, released : str
         Names of two columns.
 
@@ -260,34 +255,33 @@ def _ordered(labels: Iterable[Any]) -> list[Hashable]:
         return sorted(labels, key=str)
 
 
-def count_rows(path: PathLike, *columns: str) -> Counter[tuple[Hashable, ...]]:
+def count_rows(path: Any, *columns: str) -> Counter[tuple[Hashable, ...]]:
     """Return how often each combination of values occurs in `columns` of a table; a missing value is refused."""
-    with opened(path) as stream:
-        reader = _format(path, stream).counts
-        if reader is None:
-            raise InputFileError(f"{name_of(path)}: must be a table: a CSV, Parquet or Arrow file.")
-        counts: Counter[tuple[Hashable, ...]] = Counter()
-        for values, count in reader(stream, columns):
-            counts[values] += count
-        if not counts:
-            raise InputFileError(f"{name_of(path)}: has no rows.")
-        for at, column in enumerate(columns):
-            missing = sum(count for values, count in counts.items() if _is_missing(values[at]))
-            if missing:
-                raise InputFileError(
-                    f"{name_of(path)}: must have no missing value; column {column!r} lacks one in {missing:,} row(s). "
-                    "Hint: name it as a category of its own first."
-                )
+    source, pyarrow = open_table(path), require("pyarrow", "tables")
+    source.require_values(columns)
+    names, counts = list(dict.fromkeys(columns)), Counter[tuple[Hashable, ...]]()
+    for batch in source.batches(names):
+        counted = pyarrow.Table.from_batches([batch]).group_by(names).aggregate([([], "count_all")])
+        found = {name: counted.column(name).to_pylist() for name in names}
+        times = counted.column("count_all").to_pylist()
+        for *values, count in zip(*(found[name] for name in columns), times, strict=True):
+            counts[tuple(values)] += count
+    name = printable(source.name)
+    if not counts:
+        raise InputFileError(f"{name}: has no rows.")
+    for at, column in enumerate(columns):
+        missing = sum(count for values, count in counts.items() if _is_missing(values[at]))
+        if missing:
+            raise InputFileError(
+                f"{name}: must have no missing value; column {column!r} lacks one in {missing:,} row(s). "
+                "Hint: name it as a category of its own first."
+            )
     return counts
 
 
-def column_names(path: PathLike) -> list[str]:
-    """Return the names of the columns of a CSV, Parquet or Arrow file, in order."""
-    with opened(path) as stream:
-        reader = _format(path, stream).columns
-        if reader is None:
-            raise InputFileError(f"{name_of(path)}: must be a table: a CSV, Parquet or Arrow file.")
-        return reader(stream)
+def column_names(path: Any) -> list[str]:
+    """Return the names of the columns of a table, in order."""
+    return list(open_table(path).schema.names)
 
 
 def _is_missing(value: Hashable) -> bool:

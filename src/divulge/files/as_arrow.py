@@ -1,6 +1,5 @@
 """Parquet and Arrow, in the shape of the CSV file; columns of text hold exact numbers (extra: tables)."""
 
-from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -8,20 +7,36 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.cells import cells, texts
-from divulge.files.opening import Counts, columns_exist
+from divulge.files.settings import current
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
 from divulge.model.tables import column_values
 
 
 def parquet(stream: BinaryIO) -> Any:
-    """Return the table of a Parquet file."""
-    return require("pyarrow.parquet", "tables").read_table(stream)
+    """Return the table of a Parquet file, after measuring it."""
+    with require("pyarrow.parquet", "tables").ParquetFile(stream) as file:
+        limits, about = current().limits, file.metadata
+        limits.allow("it", "cells", about.num_rows * about.num_columns)
+        groups = map(about.row_group, range(about.num_row_groups))
+        limits.allow("it, unpacked,", "bytes", sum(group.total_byte_size for group in groups))
+        return _checked(file.read())
 
 
 def arrow(stream: BinaryIO) -> Any:
     """Return the table of an Arrow file or stream (also called Feather)."""
-    return _reader(stream).read_all()
+    ipc = require("pyarrow", "tables").ipc
+    head = stream.read(6)
+    stream.seek(0)
+    with ipc.open_file(stream) if head == b"ARROW1" else ipc.open_stream(stream) as reader:
+        return _checked(reader.read_all())
+
+
+def _checked(table: Any) -> Any:
+    """Return a table in which nothing points out of its buffers."""
+    table.validate(full=True)
+    current().limits.allow("it", "cells", table.num_rows * table.num_columns)
+    return table
 
 
 def channel(table: Any) -> Channel:
@@ -48,31 +63,6 @@ def prior(table: Any) -> Prior:
     return Prior(values, column_values(secrets, "secrets"))
 
 
-def parquet_counts(stream: BinaryIO, wanted: tuple[str, ...]) -> Counts:
-    """Yield combinations of the wanted values and how often each occurs, batch by batch of a Parquet file."""
-    source = require("pyarrow.parquet", "tables").ParquetFile(stream)
-    columns_exist(source.schema_arrow.names, wanted)
-    return _counts(source.iter_batches(columns=list(dict.fromkeys(wanted))), wanted)
-
-
-def arrow_counts(stream: BinaryIO, wanted: tuple[str, ...]) -> Counts:
-    """Yield combinations of the wanted values and how often each occurs, batch by batch of an Arrow file."""
-    source = _reader(stream)
-    columns_exist(source.schema.names, wanted)
-    batches = source if hasattr(source, "__iter__") else map(source.get_batch, range(source.num_record_batches))
-    return _counts(batches, wanted)
-
-
-def parquet_columns(stream: BinaryIO) -> list[str]:
-    """Return the names of the columns of a Parquet file."""
-    return list(require("pyarrow.parquet", "tables").read_schema(stream).names)
-
-
-def arrow_columns(stream: BinaryIO) -> list[str]:
-    """Return the names of the columns of an Arrow file."""
-    return list(_reader(stream).schema.names)
-
-
 def write_parquet(what: Channel, stream: BinaryIO) -> None:
     """Write a Parquet file; exact entries are text."""
     require("pyarrow.parquet", "tables").write_table(_table(what), stream)
@@ -85,13 +75,6 @@ def write_arrow(what: Channel, stream: BinaryIO) -> None:
         sink.write_table(table)
 
 
-def _reader(stream: BinaryIO) -> Any:
-    ipc = require("pyarrow", "tables").ipc
-    head = stream.read(6)
-    stream.seek(0)
-    return ipc.open_file(stream) if head == b"ARROW1" else ipc.open_stream(stream)
-
-
 def _table(what: Channel) -> Any:
     columns = [texts(what.secrets, "secrets"), *map(list, zip(*cells(what), strict=True))]
     return require("pyarrow", "tables").table(columns, names=["secret", *texts(what.outcomes, "outcomes")])
@@ -100,13 +83,3 @@ def _table(what: Channel) -> Any:
 def _is_binary_number(kind: Any) -> bool:
     types = require("pyarrow", "tables").types
     return types.is_integer(kind) or types.is_floating(kind)
-
-
-def _counts(batches: Iterable[Any], wanted: tuple[str, ...]) -> Counts:
-    pyarrow, names = require("pyarrow", "tables"), list(dict.fromkeys(wanted))
-    for batch in batches:
-        table = pyarrow.Table.from_batches([batch]).select(names)
-        counted = table.group_by(names).aggregate([([], "count_all")])
-        columns = {name: counted.column(name).to_pylist() for name in names}
-        values = zip(*(columns[name] for name in wanted), strict=True)
-        yield from zip(values, counted.column("count_all").to_pylist(), strict=True)

@@ -1,37 +1,42 @@
-"""CSV: a header, one line a row, cells in UTF-8. A cell with `/` makes all numbers of the file exact."""
+"""CSV: a header, one line a row. A cell with `/` makes all numbers of the file exact."""
 
 import csv
 import io
+import os
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, BinaryIO
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, printable
 from divulge.files.cells import cells, texts
-from divulge.files.opening import Counts, columns_exist
+from divulge.files.delimited import decoded
+from divulge.files.opening import columns_exist
+from divulge.files.settings import current
+from divulge.files.source import Content
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
 
 
 def rows(stream: BinaryIO) -> Iterator[list[str]]:
-    """Yield the lines that hold anything, cells stripped; each must be as long as the first."""
-    lines, width = csv.reader(_decoded(stream), strict=True), 0
+    """Yield the lines that hold anything, cells stripped; each must be as long as the first.
+
+    Delimiter, decimal sign and encoding are guessed as those of a table are.
+    """
+    settings, content = current(), stream.read()
+    path = getattr(stream, "name", None)
+    name = os.path.basename(path) if isinstance(path, str) else "standard input"
+    text, dialect = decoded(Content(printable(name), ".csv", len(content), content=content), settings)
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=dialect.delimiter)
+    width, cells = 0, 0
     for row in lines:
         if not any(cell.strip() for cell in row):
             continue
         width = width or len(row)
         if len(row) != width:
             raise DivulgeError(f"line {lines.line_num} must have {width} cells, as the first; it has {len(row)}.")
-        yield [cell.strip() for cell in row]
-
-
-def _decoded(stream: BinaryIO) -> Iterator[str]:
-    for number, line in enumerate(stream, start=1):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            found = f"the byte 0x{line[error.start]:02x}"
-            raise DivulgeError(f"must be UTF-8 text; line {number} has {found}.") from None
+        cells += width
+        settings.limits.allow("it", "cells", cells)
+        yield [dialect.pointed(cell.strip()) for cell in row]
 
 
 def channel(stream: BinaryIO) -> Channel:
@@ -52,21 +57,6 @@ def prior(stream: BinaryIO) -> Prior:
         raise DivulgeError(f"must have two columns, secret and probability; it has {len(lines[0]) if lines else 0}.")
     body = lines if _is_number(lines[0][1]) else lines[1:]
     return Prior([row[0] for row in _numbers([row[1:] for row in body])], [row[0] for row in body])
-
-
-def counts(stream: BinaryIO, wanted: tuple[str, ...]) -> Counts:
-    """Yield the wanted cells of each line, once each; an empty cell is missing, None."""
-    lines = rows(stream)
-    header = next(lines, [])
-    columns_exist(header, wanted)
-    places = [header.index(column) for column in wanted]
-    for row in lines:
-        yield tuple(row[i] or None for i in places), 1
-
-
-def columns(stream: BinaryIO) -> list[str]:
-    """Return the cells of the header."""
-    return next(rows(stream), [])
 
 
 def records(stream: BinaryIO) -> list[dict[str, Any]]:
@@ -97,6 +87,8 @@ def _float_or_text(cell: str) -> float | str:
     try:
         return float(cell)
     except ValueError:
+        if cell.endswith("%"):
+            raise DivulgeError("must have shares without percent signs; a cell has one. Hint: 30 % is 0.3.") from None
         return cell
 
 

@@ -1,19 +1,25 @@
 """Opening files and standard input, replacing files whole, and one message for whatever is wrong with them."""
 
-import io
 import os
+import secrets
+import select
+import stat
 import sys
-from collections.abc import Generator, Hashable, Iterable, Iterator
+import tempfile
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from divulge.errors import DivulgeError, InputFileError, MissingExtraError
+from divulge.errors import DivulgeError, InputFileError, MissingExtraError, did_you_mean, printable
+from divulge.files.settings import Limits, current
 
 PathLike = str | os.PathLike[str]
 
-Counts = Iterator[tuple[tuple[Hashable, ...], int]]
-"""Combinations of values and how often each occurs; a combination may come again."""
+PATIENCE = 2.0
+"""Seconds after which a command that waits for standard input says so."""
+
+_IN_MEMORY = 1 << 24
 
 _MESSAGES: dict[type[BaseException], str] = {
     FileNotFoundError: "there is no such file.",
@@ -28,6 +34,7 @@ _MESSAGES: dict[type[BaseException], str] = {
 @contextmanager
 def naming(name: str) -> Generator[None]:
     """Turn whatever goes wrong with the file `name` into one InputFileError that names it."""
+    name = printable(name)
     try:
         yield
     except (InputFileError, MissingExtraError):
@@ -39,7 +46,7 @@ def naming(name: str) -> Generator[None]:
     except Exception as error:  # what a parser of foreign bytes may raise is open-ended
         known = next((text for kind, text in _MESSAGES.items() if isinstance(error, kind)), None)
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise InputFileError(f"{name}: {known or 'cannot be read: ' + lines[0][:200]}") from error
+        raise InputFileError(f"{name}: {known or 'cannot be read: ' + printable(lines[0][:200])}") from error
 
 
 _A_PATH = "be the path of a file, or - for standard input"
@@ -55,31 +62,77 @@ def name_of(path: PathLike) -> str:
 
 @contextmanager
 def opened(path: PathLike) -> Generator[BinaryIO]:
-    """Yield a binary stream of a file or of standard input; an empty one is refused, errors inside name the file."""
+    """Yield a binary stream of a file or of standard input; an empty one is refused, errors inside name the file.
+
+    The file is measured first: what is larger than the limit is not read.
+    """
     name = name_of(path)
-    with naming(name):
-        if path == "-":
-            if sys.stdin is None:
-                raise InputFileError(f"{name}: is closed.")
-            content = sys.stdin.buffer.read()
-            if not content.strip():
-                raise InputFileError(f"{name}: is empty.")
-            yield io.BytesIO(content)
-            return
-        with open(path, "rb") as stream:
-            if os.path.isfile(path) and not os.fstat(stream.fileno()).st_size:
-                raise InputFileError(f"{name}: is empty.")
-            yield stream
+    with naming(name), standard_input() if path == "-" else regular(path) as stream:
+        size = os.fstat(stream.fileno()).st_size if path != "-" else stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+        if not size or (path == "-" and not stream.read(_IN_MEMORY).strip()):
+            raise InputFileError(f"{name}: is empty.")
+        stream.seek(0)
+        current().limits.allow("it", "bytes", size)
+        yield stream
+
+
+def regular(path: PathLike) -> BinaryIO:
+    """Return a stream of a file; a folder, a device and a pipe are refused without waiting for them."""
+
+    def without_waiting(name: str, flags: int) -> int:
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+    if os.path.isdir(path):
+        raise IsADirectoryError
+    stream = open(path, "rb", opener=without_waiting)  # noqa: SIM115
+    mode = os.fstat(stream.fileno()).st_mode
+    if stat.S_ISREG(mode):
+        return stream
+    stream.close()
+    kind = "a pipe" if stat.S_ISFIFO(mode) else "a device or socket"
+    raise DivulgeError(f"must be a file; it is {kind}. Hint: save it to a file first; - is standard input.")
 
 
 @contextmanager
-def replacing(path: PathLike) -> Generator[BinaryIO]:
-    """Yield a stream to a temporary file that takes the place of `path` when all is written, and vanishes otherwise."""
+def standard_input() -> Generator[BinaryIO]:
+    """Yield all of standard input, within the limit; large input waits in a file that has no name."""
+    if sys.stdin is None:
+        raise InputFileError("standard input: is closed.")
+    source = sys.stdin.buffer
+    _tell_of_waiting(source)
+    limits: Limits = current().limits
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as content:
+        while block := source.read(1 << 20):
+            content.write(block)
+            limits.allow("it", "bytes", content.tell())
+        content.seek(0)
+        yield content  # pyright: ignore[reportReturnType]
+
+
+def _tell_of_waiting(source: Any) -> None:
+    """Say what is waited for, when nothing comes."""
+    try:
+        if source.isatty():
+            current().tell("reading standard input: end it with Ctrl-D.")
+        elif not select.select([source], [], [], PATIENCE)[0]:
+            current().tell("waiting for standard input.")
+    except (OSError, ValueError):  # what has no descriptor never waits
+        return
+
+
+@contextmanager
+def replacing(path: PathLike, *, private: bool = False) -> Generator[BinaryIO]:
+    """Yield a stream to a temporary file that takes the place of `path` when all is written, and vanishes otherwise.
+
+    A private file is one that only its owner may read.
+    """
     target = Path(name_of(path))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    temporary = target.with_name(f".{secrets.token_hex(8)}.partial")
+    mode = 0o600 if private else 0o666
     with naming(str(target)):
         try:
-            with open(temporary, "xb") as stream:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -88,14 +141,80 @@ def replacing(path: PathLike) -> Generator[BinaryIO]:
             temporary.unlink(missing_ok=True)
 
 
+Named = Mapping[str, PathLike | None]
+"""Argument -> path. None, "-" and the URL of a database are no files."""
+
+
+def keep_apart(written: Named, read: Named | None = None) -> None:
+    """Refuse a call that writes one file twice, or one that it reads, by whatever path or link.
+
+    Parameters
+    ----------
+    written, read : argument -> path, or TABLE:COLUMN
+        All files of the call. A folder also clashes with what lies in it.
+
+    Examples
+    --------
+    >>> keep_apart({"--output": "out.csv", "--ledger": "./out.csv"})
+    Traceback (most recent call last):
+    divulge.errors.DivulgeError: `--ledger` must be another file than --output; it is the same file, 'out.csv'.
+    """
+    seen: list[tuple[str, Path, tuple[int, int] | None]] = []
+    for argument, place in [*_places(read or {}), *_places(written)]:
+        identity = _identity(place)
+        for other, known, same in seen if argument in written else ():
+            if place == known or (identity is not None and identity == same):
+                found = "the same file"
+            elif known in place.parents and known.is_dir():
+                found = f"inside {other}"
+            elif place in known.parents and place.is_dir():
+                found = f"the folder of {other}"
+            else:
+                continue
+            raise DivulgeError.of(
+                argument, f"be another file than {printable(other)}", "it", f"{found}, {place.name!r}"
+            )
+        seen.append((argument, place, identity))
+
+
+def _places(named: Named) -> Iterator[tuple[str, Path]]:
+    """Yield each argument with the places it may mean, without links."""
+    for argument, path in named.items():
+        text = "" if path is None else os.fspath(path)
+        if text in ("", "-") or "://" in text:
+            continue
+        yield argument, resolved(text)
+        table, colon, _ = text.rpartition(":")
+        if colon and table:
+            yield argument, resolved(table)
+
+
+def resolved(path: PathLike) -> Path:
+    """Return the absolute path without links; one that cannot be (a circle of links) is refused."""
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        raise InputFileError(f"{printable(os.fspath(path))}: must be a path that leads somewhere.") from None
+
+
+def _identity(path: PathLike) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return None if stat.S_ISDIR(found.st_mode) else (found.st_dev, found.st_ino)
+
+
 def columns_exist(present: Iterable[str], wanted: Iterable[str]) -> None:
     """Refuse a wanted column that a table does not have, or has twice."""
     names = list(present)
     for column in wanted:
         if names.count(column) != 1:
-            shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-            found = f"has no column {column!r}" if column not in names else f"has two columns {column!r}"
-            raise DivulgeError(f"{found}. Hint: its columns are {shown or 'none'}.")
+            shown = ", ".join(repr(name) for name in names[:12]) + (", ..." if len(names) > 12 else "")
+            absent = column not in names
+            found = "no column" if absent else "two columns"
+            meant = did_you_mean(column, names) if absent else ""
+            raise DivulgeError(f"has {found} {column!r}.{meant} Hint: its columns are {shown or 'none'}.")
 
 
 def kind(value: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
+from divulge.errors import printable
 
 Table = tuple[Sequence[Any], Sequence[Any], Any]
 """Labels of the rows, labels of the columns, numbers."""
@@ -17,17 +18,6 @@ Table = tuple[Sequence[Any], Sequence[Any], Any]
 _MOST_ROWS, _MOST_COLUMNS = 12, 10
 _DIGITS = 3
 _ROUNDING = 1e-12
-
-
-def printable(text: str) -> str:
-    """Return text with its control characters written out, so that printing it does nothing else.
-
-    Examples
-    --------
-    >>> printable("a\x1b[2J")
-    'a\\\\x1b[2J'
-    """
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def printable_lines(text: str) -> str:

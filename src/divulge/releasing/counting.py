@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.files.table import open_table
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.releasing.coding import dictionary_of, text_of
-from divulge.releasing.sources import open_source
 
 _DENSE = 1 << 22
 """Up to so many cells, a batch is counted into the whole table; beyond, only the cells that occur."""
@@ -167,7 +167,7 @@ def contingency(table: Any, columns: Sequence[str] | str, *, engine: EngineName 
         from divulge.releasing.spark import frame_of
 
         return on_spark(frame_of(table), names)
-    source = open_source(table)
+    source = open_table(table)
     source.require_values(names)
     return counted(names, source.batches(list(dict.fromkeys(names)), names))
 

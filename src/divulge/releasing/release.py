@@ -9,6 +9,8 @@ from typing import Any
 
 from divulge import __version__
 from divulge.errors import DivulgeError
+from divulge.files.source import Source
+from divulge.files.table import open_table, require_utf8
 from divulge.guarantees.catalog import as_guarantee
 from divulge.releasing import sinks
 from divulge.releasing.choosing import COUNTED, MOST_SECRETS, mechanisms_for
@@ -17,7 +19,6 @@ from divulge.releasing.estimate import rank
 from divulge.releasing.plan import Faults, Part, Plan
 from divulge.releasing.promised import Spent, together
 from divulge.releasing.receipt import Mechanism, Receipt, now
-from divulge.releasing.sources import Source, open_source, require_utf8
 from divulge.units import Unit
 
 Progress = Callable[[int, int | None], None]
@@ -199,7 +200,7 @@ def _engine(source: Any, name: str) -> Engine:
         from divulge.releasing.spark import engine
 
         return engine(source)
-    table = open_source(source)
+    table = open_table(source)
 
     def run(plan: Plan, temporary: Path, progress: Progress | None) -> int:
         writer = sinks.writer_for(temporary.with_suffix(""))(temporary, plan.schema)

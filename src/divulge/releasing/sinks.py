@@ -1,6 +1,7 @@
 """Tables out: batches are written under a temporary name, and appear under the final one whole or not at all."""
 
 import base64
+import datetime
 import errno
 import hashlib
 import os
@@ -11,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, printable
 from divulge.extras import require
-from divulge.model.shown import printable
-from divulge.releasing.sources import opener
+from divulge.files.settings import current
+from divulge.releasing.bare import bare_batch, coded_batch, plain_batch, plain_schema
 
 ROWS_A_PART = 1 << 24
 """Rows in one file of a folder."""
@@ -32,16 +33,6 @@ class Writer(Protocol):
         ...
 
 
-def plain_schema(schema: Any) -> Any:
-    """Return the schema with plain text in place of dictionaries of text, and without metadata."""
-    pa = require("pyarrow", "tables")
-    fields = [
-        pa.field(f.name, f.type.value_type) if pa.types.is_dictionary(f.type) else pa.field(f.name, f.type)
-        for f in schema
-    ]
-    return pa.schema(fields)
-
-
 class ParquetWriter:
     """One Parquet file. Dictionaries go out as they are, and are read back as the plain text they hold."""
 
@@ -53,6 +44,7 @@ class ParquetWriter:
 
     def write(self, batch: Any) -> None:
         """Write one row group."""
+        batch = coded_batch(batch)
         self._writer.write_batch(batch.replace_schema_metadata(self._schema.metadata), row_group_size=batch.num_rows)
 
     def close(self) -> None:
@@ -60,27 +52,131 @@ class ParquetWriter:
         self._writer.close()
 
 
-class PlainWriter:
-    """A CSV or Arrow file, through the writer of its format; dictionaries become plain text."""
+class ArrowWriter:
+    """An Arrow file with plain columns."""
 
-    def __init__(self, path: Path, schema: Any, writer: Callable[[str, Any], Any]) -> None:
+    def __init__(self, path: Path, schema: Any) -> None:
         self._schema = plain_schema(schema)
-        self._writer = writer(str(path), self._schema)
+        self._writer = require("pyarrow", "tables").ipc.new_file(str(path), self._schema)
 
     def write(self, batch: Any) -> None:
         """Write one batch."""
-        self._writer.write_batch(plain_batch(batch, self._schema))
+        self._writer.write_batch(bare_batch(plain_batch(batch, self._schema)))
 
     def close(self) -> None:
         """Write what is left."""
         self._writer.close()
 
 
-def plain_batch(batch: Any, schema: Any) -> Any:
-    """Return the batch with the plain types of `schema`."""
-    pa = require("pyarrow", "tables")
-    columns = [a if a.type.equals(f.type) else a.cast(f.type) for a, f in zip(batch.columns, schema, strict=True)]
-    return pa.record_batch(columns, schema=schema)
+class CsvWriter:
+    """A CSV file, text in quotes. Cells that a spreadsheet would run are told, or escaped if asked for."""
+
+    def __init__(self, path: Path, schema: Any) -> None:
+        csv = require("pyarrow.csv", "tables")
+        options = csv.WriteOptions(delimiter="\t" if path.name.endswith(".tsv.partial") else ",")
+        self._schema, self._formulas = plain_schema(schema), Formulas()
+        self._writer = csv.CSVWriter(str(path), self._schema, write_options=options)
+
+    def write(self, batch: Any) -> None:
+        """Write one batch."""
+        self._writer.write_batch(self._formulas.seen(plain_batch(batch, self._schema)))
+
+    def close(self) -> None:
+        """Write what is left, and tell of formulas."""
+        self._writer.close()
+        self._formulas.tell()
+
+
+class Formulas:
+    """Cells of text that a spreadsheet takes for a formula: they begin with =, @, a tab, or a sign without a number."""
+
+    _FORMULA = r"^(?:[=@\t\r]|[+-](?:[^0-9.,]|[0-9.,]*[^0-9.,eE+-]))"
+
+    def __init__(self) -> None:
+        settings = current()
+        self._escape, self._tell = settings.escape_formulas, settings.tell
+        self._found: dict[str, int] = {}
+
+    def seen(self, batch: Any) -> Any:
+        """Return the batch, its formulas counted, and behind an apostrophe where they are to be escaped."""
+        pa, compute = require("pyarrow", "tables"), require("pyarrow.compute", "tables")
+        columns = list(batch.columns)
+        for k, array in enumerate(columns):
+            if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+                continue
+            formulas = compute.match_substring_regex(array, self._FORMULA)
+            count = compute.sum(formulas).as_py() or 0
+            if count:
+                name = batch.schema.names[k]
+                self._found[name] = self._found.get(name, 0) + count
+            if count and self._escape:
+                columns[k] = compute.replace_substring_regex(array, f"({self._FORMULA})", r"'\1")
+        return pa.record_batch(columns, schema=batch.schema)
+
+    def tell(self) -> None:
+        """Say how many there were, in which columns."""
+        for name, count in self._found.items():
+            done = "were written behind an apostrophe" if self._escape else (
+                "went out as they are: --escape-formulas puts an apostrophe before them"
+            )  # fmt: skip
+            self._tell(f"{count:,} cells of column {name!r} are formulas for a spreadsheet; they {done}.")
+
+
+class WorkbookWriter:
+    """An Excel workbook of one sheet. Text is text there: no formula, no link."""
+
+    MOST_ROWS = 1_048_575
+    LONGEST = 32_767
+
+    def __init__(self, path: Path, schema: Any) -> None:
+        options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False,
+                   "strings_to_numbers": False, "remove_timezone": True, "nan_inf_to_errors": True}  # fmt: skip
+        self._schema, self._rows = plain_schema(schema), 0
+        self._book = require("xlsxwriter", "tables").Workbook(str(path), options)
+        self._sheet = self._book.add_worksheet()
+        formats = {"date32[day]": "yyyy-mm-dd", "timestamp": "yyyy-mm-dd hh:mm:ss", "time": "hh:mm:ss"}
+        self._formats = {kind: self._book.add_format({"num_format": text}) for kind, text in formats.items()}
+        for column, name in enumerate(self._schema.names):
+            self._sheet.write_string(0, column, name)
+
+    def write(self, batch: Any) -> None:
+        """Write one batch."""
+        if self._rows + batch.num_rows > self.MOST_ROWS:
+            raise DivulgeError(
+                f"a workbook has room for {self.MOST_ROWS:,} rows; the table has more. Nothing was published. Hint: "
+                "choose a name that ends in .csv or .parquet."
+            )
+        columns = [column.to_pylist() for column in plain_batch(batch, self._schema).columns]
+        for row, values in enumerate(zip(*columns, strict=True), start=self._rows + 1):
+            for column, value in enumerate(values):
+                self._cell(row, column, value)
+        self._rows += batch.num_rows
+
+    def _cell(self, row: int, column: int, value: Any) -> None:
+        if value is None:
+            return
+        if isinstance(value, bool):
+            self._sheet.write_boolean(row, column, value)
+        elif isinstance(value, (int, float)) and abs(value) < 2**53:
+            self._sheet.write_number(row, column, value)
+        elif isinstance(value, datetime.datetime) and value.year >= 1900:
+            self._sheet.write_datetime(row, column, value, self._formats["timestamp"])
+        elif isinstance(value, datetime.date) and value.year >= 1900:
+            self._sheet.write_datetime(row, column, value, self._formats["date32[day]"])
+        elif isinstance(value, datetime.time):
+            self._sheet.write_datetime(row, column, value, self._formats["time"])
+        else:
+            text = str(value)
+            if len(text) > self.LONGEST:
+                raise DivulgeError(
+                    f"a cell of a workbook has room for {self.LONGEST:,} characters; one has {len(text):,}. Nothing "
+                    "was published. Hint: choose a name that ends in .csv or .parquet."
+                )
+            self._sheet.write_string(row, column, text)
+
+    def close(self) -> None:
+        """Write the file."""
+        self._book.close()
 
 
 class FolderWriter:
@@ -116,7 +212,7 @@ class MemoryWriter:
 
     def write(self, batch: Any) -> None:
         """Keep one batch."""
-        self._batches.append(plain_batch(batch, self._schema))
+        self._batches.append(bare_batch(plain_batch(batch, self._schema)))
 
     def close(self) -> None:
         """Do nothing: the table is there."""
@@ -126,28 +222,22 @@ class MemoryWriter:
         return require("pyarrow", "tables").Table.from_batches(self._batches, self._schema)
 
 
-def _csv(path: Path, schema: Any) -> Writer:
-    csv = require("pyarrow.csv", "tables")
-    options = csv.WriteOptions(delimiter="\t" if path.name.endswith(".tsv.partial") else ",")
-    return PlainWriter(path, schema, lambda name, plain: csv.CSVWriter(name, plain, write_options=options))
-
-
-def _arrow(path: Path, schema: Any) -> Writer:
-    return PlainWriter(path, schema, require("pyarrow", "tables").ipc.new_file)
-
-
 WRITERS: dict[str, Callable[[Path, Any], Writer]] = {
-    ".parquet": ParquetWriter, ".pq": ParquetWriter, ".csv": _csv, ".tsv": _csv, ".arrow": _arrow, ".feather": _arrow,
-    ".ipc": _arrow, "": FolderWriter,
+    ".parquet": ParquetWriter, ".pq": ParquetWriter, ".csv": CsvWriter, ".tsv": CsvWriter, ".arrow": ArrowWriter,
+    ".feather": ArrowWriter, ".ipc": ArrowWriter, ".xlsx": WorkbookWriter, "": FolderWriter,
 }  # fmt: skip
 """Suffix of a file -> how it is written; a name without a suffix is a folder of Parquet files."""
 
 
 def writer_for(final: Path) -> Callable[[Path, Any], Writer]:
     """Return how a file with the suffix of `final` is written."""
-    if final.suffix:
-        opener(final)
-    return WRITERS[final.suffix.lower()]
+    try:
+        return WRITERS[final.suffix.lower()]
+    except KeyError:
+        known = ", ".join(filter(None, WRITERS))
+        raise DivulgeError(
+            f"{printable(final.name)}: must have a name that ends in {known}, or none of a suffix for a folder."
+        ) from None
 
 
 @contextmanager

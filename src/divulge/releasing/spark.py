@@ -16,12 +16,13 @@ import numpy as np
 
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
+from divulge.files.source import Source
+from divulge.files.table import PARQUET, open_table
 from divulge.model.shown import printable
+from divulge.releasing.bare import plain_batch, plain_schema
 from divulge.releasing.coding import text_of
 from divulge.releasing.counting import Contingency
 from divulge.releasing.plan import Faults, Plan
-from divulge.releasing.sinks import plain_batch, plain_schema
-from divulge.releasing.sources import PARQUET, Source, open_source
 
 if TYPE_CHECKING:
     from divulge.releasing.release import Engine, Progress
@@ -109,12 +110,12 @@ def frame_of(table: Any) -> Any:
             "tables in memory are counted on this machine.",
         )  # fmt: skip
     path = Path(table)
-    open_source(path)  # refuses what is missing, damaged, or of one type here and of another there
-    if not path.is_dir() and path.suffix.lower() not in PARQUET:
+    if path.exists() and not path.is_dir() and path.suffix.lower() not in PARQUET:
         raise InputFileError(
             f"{printable(path.name)}: must be a Parquet file or a folder of them, for Spark. Hint: read it with your "
             "session, and give the DataFrame."
         )
+    open_table(path)  # refuses what is missing, damaged, or of one type here and of another there
     session = require("pyspark.sql", "spark").SparkSession.builder.getOrCreate()
     with _working(path.name):
         return session.read.parquet(path.absolute().as_uri())
@@ -132,7 +133,7 @@ def engine(table: Any) -> "Engine":
 
     def run(plan: Plan, temporary: Path, progress: "Progress | None") -> int:
         _write(frame, plan, temporary)
-        return open_source(temporary).rows or 0
+        return open_table(temporary).rows or 0
 
     def reread(final: Path) -> Any:
         return frame.sparkSession.read.parquet(final.as_uri())

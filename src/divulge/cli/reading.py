@@ -1,0 +1,67 @@
+"""The options that say how files are read and written, for every command that reads a table."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from divulge.cli.common import note
+from divulge.files.settings import using
+
+READING: dict[str, Any] = {
+    "delimiter": Annotated[
+        str | None, typer.Option("--delimiter", metavar="C", help="What stands between cells of CSV; else guessed.")
+    ],
+    "decimal": Annotated[
+        str | None, typer.Option("--decimal", metavar="C", help="The decimal sign of CSV, . or ,; else guessed.")
+    ],
+    "encoding": Annotated[
+        str | None, typer.Option("--encoding", metavar="NAME", help="Of text, such as utf-8 or latin-1; else guessed.")
+    ],
+    "sheet": Annotated[
+        str | None, typer.Option("--sheet", metavar="NAME", help="The sheet of a workbook, by name or number.")
+    ],
+    "line_breaks": Annotated[
+        bool, typer.Option("--line-breaks", help="Cells of CSV may hold line breaks; else each line is a row.")
+    ],
+    "limits": Annotated[
+        str | None,
+        typer.Option("--limit", metavar="LIMITS", help="The most that is read: rows=1e9,cells=2e7,bytes=1GiB."),
+    ],
+}
+"""Setting -> its option, for commands that read a table."""
+
+WRITING: dict[str, Any] = {
+    "escape_formulas": Annotated[
+        bool, typer.Option("--escape-formulas", help="Write CSV cells that begin with = + - @ behind an apostrophe.")
+    ],
+}
+"""The same, for commands that write one."""
+
+
+def with_options(command: Callable[..., None], options: dict[str, Any]) -> Callable[..., None]:
+    """Return the command with options for how files are read and written."""
+    own = inspect.signature(command, eval_str=True)
+    added = {name: kind for name, kind in options.items() if name not in own.parameters}
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        settings = {name: given.pop(name) or None for name in added}
+        with using(tell=note, **settings):
+            command(**given)
+
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(kind), annotation=kind)
+        for name, kind in added.items()
+    ]
+    parameters = [*(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own.parameters.values()), *more]
+    called.__signature__ = own.replace(parameters=parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    called.__annotations__ = {p.name: p.annotation for p in parameters}
+    del called.__wrapped__
+    return called
+
+
+def _default(kind: Any) -> Any:
+    return False if kind.__origin__ is bool else None

@@ -1,0 +1,484 @@
+"""Tables as text (CSV): what they look like is guessed, every byte is checked before the first row is read.
+
+A parser alone cannot be trusted with a damaged file: one quote that is not closed makes the rows behind it a single
+cell, which would go out as it is. So all lines are measured first; unless cells have line breaks on purpose, each is a
+row.
+"""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from divulge.errors import DivulgeError, InputFileError
+from divulge.extras import require
+from divulge.files.settings import Settings
+from divulge.files.source import Content, Source
+
+_SAMPLE = 1 << 18
+_BLOCK = 1 << 24
+_LONGEST_LINE = 1 << 26
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+"""Delimiters that are guessed, in the order in which ties are broken."""
+
+_OTHER_KINDS: dict[bytes, str] = {
+    b"PK\x03\x04": "a zip archive such as an Excel workbook (.xlsx)",
+    b"PAR1": "a Parquet file (.parquet)",
+    b"ARROW1": "an Arrow file (.arrow)",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls)",
+    b"\x1f\x8b": "compressed with gzip; unpack it first",
+    b"SQLite format 3": "an SQLite database",
+    b"%PDF": "a PDF document",
+    b"\x93NUMPY": "a NumPy array (.npy)",
+}
+_DECIMAL_COMMA = r"[+-]?(?:[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+),[0-9]+"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What the text of a table looks like."""
+
+    delimiter: str
+    decimal: str
+    encoding: str
+
+    def pointed(self, cell: str) -> str:
+        """Return a cell with a number such as 1.234,5 written 1234.5, where the comma is the decimal sign."""
+        if self.decimal == "." or not re.fullmatch(_DECIMAL_COMMA, cell):
+            return cell
+        return cell.replace(".", "").replace(",", ".")
+
+    def __str__(self) -> str:
+        cells = f"cells between {DELIMITERS.get(self.delimiter, repr(self.delimiter))}"
+        return f"{cells}{', decimal commas' if self.decimal == ',' else ''}, {_called(self.encoding)}"
+
+
+def _called(encoding: str) -> str:
+    names = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "cp1252": "Latin-1 (Windows-1252)", "latin-1": "Latin-1"}
+    return names.get(encoding, encoding.upper())
+
+
+@dataclass
+class Lines:
+    """What a pass over all lines found."""
+
+    rows: int = 0
+    """Lines that hold anything, with the header; of one column, all."""
+    blank: int = 0
+    breaks: int = 0
+    ended: bool = True
+
+
+class Transcoded(io.RawIOBase):
+    """A text in another encoding, read as UTF-8."""
+
+    def __init__(self, stream: BinaryIO, encoding: str) -> None:
+        self._stream, self._decoder = stream, codecs.getincrementaldecoder(encoding)("strict")
+        self._rest, self._done = b"", False
+
+    def readable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes, at most `size`."""
+        while not self._done and (size < 0 or len(self._rest) < size):
+            block = self._stream.read(max(size, 1 << 16))
+            self._done = not block
+            self._rest += self._decoder.decode(block, self._done).encode("utf-8", "surrogatepass")
+        size = len(self._rest) if size < 0 else size
+        out, self._rest = self._rest[:size], self._rest[size:]
+        return out
+
+    def close(self) -> None:
+        """Close the text."""
+        self._stream.close()
+        super().close()
+
+
+def table(content: Content, settings: Settings) -> Source:
+    """Return the table of a text, every cell as it stands there; an empty cell is missing."""
+    pa, pacsv = require("pyarrow", "tables"), require("pyarrow.csv", "tables")
+    dialect = guessed(content, settings)
+    open_text = _opener(content, dialect.encoding)
+    header = _header(open_text, dialect.delimiter, settings.line_breaks)
+    lines = scan(open_text, dialect.delimiter, len(header), settings.line_breaks)
+    if lines.breaks:
+        settings.tell(f"{content.name}: {lines.breaks:,} line breaks are inside cells; it has {lines.rows - 1:,} rows.")
+    if not lines.ended:
+        settings.tell(f"{content.name}: its last line has no end; the file may have been cut short there.")
+    settings.limits.allow(content.name, "rows", lines.rows - 1)
+    parse = pacsv.ParseOptions(
+        delimiter=dialect.delimiter, newlines_in_values=settings.line_breaks, ignore_empty_lines=len(header) > 1
+    )
+
+    def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
+        types = {name: pa.dictionary(pa.int32(), pa.string()) if name in coded else pa.string() for name in columns}
+        convert = pacsv.ConvertOptions(
+            column_types=types, include_columns=list(columns), null_values=[""], strings_can_be_null=True
+        )
+        options = pacsv.ReadOptions(block_size=_BLOCK, column_names=header, skip_rows=1)
+        rows, plain = 0, dialect.decimal == "."
+        with open_text() as text:
+            try:
+                with pacsv.open_csv(text, read_options=options, parse_options=parse, convert_options=convert) as reader:
+                    for batch in reader:
+                        rows += batch.num_rows
+                        yield batch if plain else pa.record_batch([*map(_with_points, batch)], schema=batch.schema)
+            except pa.ArrowInvalid:
+                _explain(open_text, dialect.delimiter, content.name)
+                raise
+        if rows != lines.rows - 1:
+            raise InputFileError(
+                f"{content.name}: must have a row for each line; {lines.rows - 1:,} lines below the header were read "
+                f"as {rows:,} rows. Hint: see that every quote is closed; --line-breaks (line_breaks=True) allows line "
+                "breaks inside cells."
+            )
+
+    schema = pa.schema([(name, pa.string()) for name in header])
+    return content.source(schema, lines.rows - 1, stream)
+
+
+def _opener(content: Content, encoding: str) -> Callable[[], Any]:
+    if encoding in ("utf-8", "utf-8-sig"):
+        return lambda: _without_mark(content.open())
+    return lambda: Transcoded(_without_mark(content.open()), encoding)
+
+
+def _without_mark(stream: BinaryIO) -> BinaryIO:
+    """Return the stream behind the byte order mark of UTF-8, if it has one."""
+    if stream.read(3) != codecs.BOM_UTF8:
+        stream.seek(0)
+    return stream
+
+
+def decoded(content: Content, settings: Settings) -> tuple[str, Dialect]:
+    """Return a whole text, and what it looks like."""
+    dialect = guessed(content, settings)
+    try:
+        with _opener(content, dialect.encoding)() as stream:
+            return stream.read().decode(), dialect
+    except UnicodeDecodeError as error:
+        raise DivulgeError(f"is not text in {_called(dialect.encoding)}: {error.reason}.") from None
+
+
+def guessed(content: Content, settings: Settings) -> Dialect:
+    """Return what the text looks like; tell what was guessed and is not the usual."""
+    dialect, options = _dialect(content, settings)
+    if options:
+        settings.tell(f"{content.name}: read as text with {dialect}; {', '.join(options)} would set it.")
+    return dialect
+
+
+def _dialect(content: Content, settings: Settings) -> tuple[Dialect, list[str]]:
+    """Return what the text looks like, and the options that would set what was guessed and is not the default."""
+    with content.open() as stream:
+        head = stream.read(_SAMPLE)
+    for magic, kind in _OTHER_KINDS.items():
+        if head.startswith(magic):
+            raise InputFileError(f"{content.name}: must be text, as its name says; it is {kind}.")
+    if b"\0" in head and settings.encoding is None and not _wide(head):
+        raise DivulgeError("must be text; it holds zero bytes.")
+    options: list[str] = []
+    encoding = _known_encoding(settings.encoding) if settings.encoding else _guessed_encoding(content, head)
+    if not settings.encoding and encoding != "utf-8":
+        options.append("--encoding")
+    if settings.encoding and encoding == "utf-8":
+        _check_utf8(content)
+    try:
+        with _opener(content, encoding)() as stream:
+            sample = stream.read(_SAMPLE).decode("utf-8", "ignore")
+    except UnicodeError:
+        raise InputFileError(f"{content.name}: is not text in {_called(encoding)}.") from None
+    usual = "\t" if content.suffix == ".tsv" else ","
+    delimiter = settings.delimiter
+    if delimiter is None:
+        delimiter = _guessed_delimiter(sample, len(head) == _SAMPLE, usual)
+        if delimiter != usual:
+            options.append("--delimiter")
+    delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
+    if len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii():
+        raise DivulgeError.of("delimiter", "be one character of ASCII, and no quote", "it", repr(delimiter))
+    decimal = settings.decimal
+    if decimal is None:
+        decimal = "." if delimiter == "," else _guessed_decimal(sample, delimiter)
+        if decimal == ",":
+            options.append("--decimal")
+    if decimal not in (".", ","):
+        raise DivulgeError.of("decimal", 'be "." or ","', "it", repr(decimal))
+    if decimal == delimiter:
+        raise DivulgeError.of("decimal", "be another character than the delimiter", "it", repr(decimal))
+    return Dialect(delimiter, decimal, encoding), options
+
+
+def _known_encoding(encoding: str) -> str:
+    """Return the name of an encoding of text that Python knows."""
+    try:
+        found = codecs.lookup(encoding)
+        if found._is_text_encoding:  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+            return "utf-8" if found.name == "utf-8-sig" else found.name
+    except (LookupError, ValueError):
+        pass
+    raise DivulgeError.of(
+        "encoding", "be one that Python knows, such as utf-8, latin-1, cp1252 or utf-16", "it", repr(encoding)
+    )
+
+
+def _guessed_encoding(content: Content, head: bytes) -> str:
+    """Return UTF-16 or UTF-32 by mark or zeros; UTF-8 if all bytes are; Latin-1 if the first odd byte is no UTF-8."""
+    return _wide(head) or ("utf-8" if _check_utf8(content, latin=True) else _latin(content))
+
+
+def _wide(head: bytes) -> str | None:
+    """Return UTF-16 or UTF-32 where a mark, or zeros in every other byte, tell it."""
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    even, odd = head[0:2000:2].count(0), head[1:2000:2].count(0)
+    if len(head) > 1 and max(even, odd) > len(head[:2000]) // 5 and min(even, odd) == 0:
+        return "utf-16-le" if odd else "utf-16-be"
+    return None
+
+
+def _check_utf8(content: Content, latin: bool = False) -> bool:
+    """Say yes if all bytes are UTF-8; no, where allowed, if the first one beyond ASCII is not; refuse the rest."""
+    decoder, ascii_only, line = codecs.getincrementaldecoder("utf-8")("strict"), True, 1
+    with content.open() as stream:
+        while block := stream.read(_BLOCK):
+            try:
+                ascii_only = decoder.decode(block).isascii() and ascii_only
+                line += block.count(b"\n")
+            except UnicodeDecodeError as error:
+                before, byte = error.object[: error.start], error.object[error.start]
+                if latin and ascii_only and before.isascii():
+                    return False
+                raise DivulgeError(
+                    f"is not UTF-8 text; line {line + before.count(10)} has the byte 0x{byte:02x}. Hint: --encoding "
+                    "(encoding=) says what it is, such as latin-1."
+                ) from None
+    if decoder.getstate()[0]:
+        raise DivulgeError("is not UTF-8 text to its end; it ends in the middle of a character.")
+    return True
+
+
+def _latin(content: Content) -> str:
+    """Return cp1252 unless a byte has no meaning there."""
+    with content.open() as stream:
+        while block := stream.read(_BLOCK):
+            if any(byte in block for byte in (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")):
+                return "latin-1"
+    return "cp1252"
+
+
+def _sample_rows(sample: str, delimiter: str) -> list[list[str]]:
+    try:
+        return [row for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if row]
+    except csv.Error:
+        return []
+
+
+def _guessed_delimiter(sample: str, cut: bool, usual: str) -> str:
+    """Return the delimiter under which all lines have equally many cells, the most of them; the usual one if none."""
+    widths: dict[str, int] = {}
+    for delimiter in sorted(DELIMITERS, key=lambda d: d != usual):
+        rows = _sample_rows(sample, delimiter)
+        rows = rows[:-1] if cut and len(rows) > 1 else rows
+        if rows and len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
+            widths[delimiter] = len(rows[0])
+    if widths:
+        return max(widths, key=lambda d: widths[d])
+    heads = {d: len(rows[0]) for d in DELIMITERS if (rows := _sample_rows(sample, d))}
+    best = max(heads, key=lambda d: heads[d], default=usual)
+    return usual if heads.get(usual, 0) > 1 or heads.get(best, 0) < 2 else best
+
+
+def _guessed_decimal(sample: str, delimiter: str) -> str:
+    cells = [cell for row in _sample_rows(sample, delimiter)[1:-1] for cell in row]
+    commas = any(re.fullmatch(_DECIMAL_COMMA, cell) for cell in cells)
+    points = any(re.fullmatch(r"[+-]?[0-9]+\.[0-9]+", cell) for cell in cells)
+    return "," if commas and not points else "."
+
+
+def _with_points(array: Any) -> Any:
+    """Return the cells with numbers such as 1.234,5 written 1234.5."""
+    pa, compute = require("pyarrow", "tables"), require("pyarrow.compute", "tables")
+    if pa.types.is_dictionary(array.type):
+        return pa.DictionaryArray.from_arrays(array.indices, _with_points(array.dictionary))
+    commas = compute.match_substring_regex(array, f"^{_DECIMAL_COMMA}$")
+    without = compute.replace_substring(compute.replace_substring(array, ".", ""), ",", ".")
+    return compute.if_else(commas, without, array)
+
+
+def _header(open_text: Callable[[], Any], delimiter: str, line_breaks: bool) -> list[str]:
+    """Return the names of the columns: the first line, which no cell goes beyond."""
+    with open_text() as text:
+        first = text.read(_LONGEST_LINE if line_breaks else _SAMPLE)
+        end = re.search(rb"[\r\n]", first)
+        while end is None and len(first) < _LONGEST_LINE and (more := text.read(_SAMPLE)):
+            first += more
+            end = re.search(rb"[\r\n]", first)
+    line = first[: end.start()] if end else first
+    fault = _fault(line, delimiter.encode())
+    if fault:
+        raise DivulgeError(f"line 1 {fault}.{_HINT}")
+    if not line.strip():
+        raise DivulgeError("must have the names of its columns in line 1, which is empty.")
+    return next(csv.reader([line.decode()], delimiter=delimiter))
+
+
+_HINT = " Hint: --line-breaks (line_breaks=True) is for cells that hold line breaks on purpose."
+
+
+def scan(open_text: Callable[[], Any], delimiter: str, width: int, line_breaks: bool) -> Lines:
+    """Return how many rows a text has, after checking that every quote is closed where its cell ends.
+
+    Lines without quotes are only counted; where quotes stand as they must is decided for a block at once; what is left
+    is judged by itself, as a parser would read it.
+    """
+    found, rest, mark = Lines(), b"", delimiter.encode()
+    with open_text() as text:
+        while True:
+            block = text.read(_BLOCK)
+            data = rest + block
+            if not data:
+                break
+            if b"\0" in data:
+                raise DivulgeError(f"must be text; line {_line(found)} or one behind it holds a zero byte.")
+            cut = _end_of_records(data, line_breaks) if block else len(data)
+            if not cut:
+                if len(data) > _LONGEST_LINE:
+                    what = "a row" if line_breaks else "a line"
+                    raise DivulgeError(f"line {_line(found)} begins {what} of more than {_LONGEST_LINE >> 20} MiB.")
+                rest = data
+                continue
+            _measure(data[:cut], mark, line_breaks, width, found)
+            rest = data[cut:]
+            if not block:
+                found.ended = data[-1:] in (b"\n", b"\r")
+                break
+    return found
+
+
+def _line(found: Lines) -> int:
+    return found.rows + found.blank + found.breaks + 1
+
+
+def _end_of_records(data: bytes, line_breaks: bool) -> int:
+    """Return where the last whole row ends; a carriage return at the end may be half of a line end."""
+    last = data.rfind(b"\n") + 1 or (data[:-1].rfind(b"\r") + 1)
+    if not line_breaks or b'"' not in data:
+        return last
+    quotes, ends = _places(data[:last])
+    outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
+    return int(outside[-1]) + 1 if outside.size else 0
+
+
+def _places(data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Return where quotes are, and where lines end; of a pair of return and newline, the newline."""
+    at = np.frombuffer(data, dtype=np.uint8)
+    ends = at == _NEWLINE
+    if b"\r" in data:
+        lone = at == _RETURN
+        lone[:-1] &= ~ends[1:]
+        ends = ends | lone
+    return np.flatnonzero(at == _QUOTE), np.flatnonzero(ends)
+
+
+def _measure(data: bytes, mark: bytes, line_breaks: bool, width: int, found: Lines) -> None:
+    """Add the lines of a block of whole rows; refuse a quote that is not closed, with its line."""
+    if b'"' not in data and b"\r" not in data and b"\n\n" not in data and not data.startswith(b"\n"):
+        found.rows += data.count(b"\n") + (not data.endswith(b"\n"))
+        return
+    quotes, ends = _places(data)
+    if not ends.size or ends[-1] != len(data) - 1:
+        ends = np.append(ends, len(data))
+    before = np.searchsorted(quotes, ends)
+    wrong = _misplaced(data, mark, quotes, before, line_breaks)
+    if line_breaks:
+        if wrong.size or quotes.size % 2:
+            place = quotes[wrong[0]] if wrong.size else quotes[-1]
+            line = _line(found) + int(np.searchsorted(ends, place))
+            raise DivulgeError(f"line {line} has a quote that does not end a cell, or begins one that does not end.")
+        inside = before % 2 == 1
+        found.breaks += int(np.count_nonzero(inside))
+        ends = ends[~inside]
+    else:
+        _judge_lines(data, mark, quotes, ends, before, wrong, found)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    lengths = ends - starts
+    at = np.frombuffer(data, dtype=np.uint8)
+    lengths -= (lengths > 0) & (at[np.maximum(ends - 1, 0)] == _RETURN)
+    blank = int(np.count_nonzero(lengths == 0)) if width > 1 else 0
+    found.rows += len(ends) - blank
+    found.blank += blank
+
+
+def _misplaced(data: bytes, mark: bytes, quotes: np.ndarray, before: np.ndarray, across: bool) -> np.ndarray:
+    """Return the quotes that neither open a cell at its beginning, nor close one at its end, nor stand in pairs."""
+    if not quotes.size:
+        return quotes
+    at = np.frombuffer(data, dtype=np.uint8)
+    first = np.zeros(len(quotes), dtype=np.int64)
+    if not across:
+        line = np.searchsorted(before, np.arange(len(quotes)), side="right")
+        first = np.concatenate([[0], before])[line]
+    opens = (np.arange(len(quotes)) - first) % 2 == 0
+    edges = np.isin(np.arange(256), [mark[0], _NEWLINE, _RETURN, _QUOTE])
+    previous = np.where(quotes > 0, at[np.maximum(quotes - 1, 0)], _NEWLINE)
+    following = np.where(quotes + 1 < len(at), at[np.minimum(quotes + 1, len(at) - 1)], _NEWLINE)
+    return np.flatnonzero(~np.where(opens, edges[previous], edges[following]))
+
+
+def _judge_lines(
+    data: bytes, mark: bytes, quotes: np.ndarray, ends: np.ndarray, before: np.ndarray, wrong: np.ndarray, found: Lines
+) -> None:
+    """Refuse the first line with a cell that its own line does not close."""
+    odd = np.flatnonzero(np.diff(before, prepend=0) % 2)
+    suspects = np.union1d(odd, np.searchsorted(before, wrong, side="right"))
+    for line in suspects.tolist():
+        start = int(ends[line - 1]) + 1 if line else 0
+        fault = _fault(data[start : ends[line]].rstrip(b"\r"), mark)
+        if fault:
+            raise DivulgeError(f"line {_line(found) + line} {fault}.{_HINT}")
+
+
+def _fault(line: bytes, mark: bytes) -> str | None:
+    """Return what is wrong with the quotes of a line. A quote inside a cell that begins without one is a character."""
+    place = 0
+    while place <= len(line):
+        if line[place : place + 1] != b'"':
+            place = line.find(mark, place) + 1
+            if not place:
+                return None
+            continue
+        end = line.find(b'"', place + 1)
+        while end >= 0 and line[end + 1 : end + 2] == b'"':
+            end = line.find(b'"', end + 2)
+        if end < 0:
+            return "has a quote that is not closed"
+        if line[end + 1 : end + 2] not in (b"", mark):
+            return "has characters behind the closing quote of a cell"
+        place = end + 2
+    return None
+
+
+def _explain(open_text: Callable[[], Any], delimiter: str, name: str) -> None:
+    """Refuse the first line that has more or fewer cells than the header, without its content."""
+    with open_text() as text:
+        readable: Any = io.BufferedReader(text) if isinstance(text, io.RawIOBase) else text
+        lines = csv.reader(io.TextIOWrapper(readable, "utf-8", newline=""), delimiter=delimiter)
+        width = len(next(lines))
+        for row in lines:
+            if row and len(row) != width:
+                raise InputFileError(
+                    f"{name}: line {lines.line_num} must have {width} cells, as the header has; it has {len(row)}. "
+                    "Hint: a cell that holds the delimiter stands in quotes; --delimiter (delimiter=) says what it is."
+                )

@@ -1,0 +1,244 @@
+"""Workbooks, and files of Stata, SPSS and SAS: read by libraries in C and Rust, in a process of its own.
+
+A damaged file can make such a library crash, or ask for all memory. The process that reads it has limits, hands the
+table over as Arrow, and takes nothing else along when it ends.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+from divulge.errors import DivulgeError, InputFileError, did_you_mean, printable
+from divulge.extras import require
+from divulge.files.settings import Limits, Settings
+from divulge.files.source import Content, Source, batch_rows
+
+_MEMORY = 3 << 30
+"""Bytes of addresses that a reader may take (a few hundred MB of them are its libraries)."""
+
+_SECONDS = 900
+"""Seconds of processor time that a reader may take."""
+
+_REFUSED = 3
+"""Exit code of a reader that says why."""
+
+
+def sheet(content: Content, settings: Settings) -> Source:
+    """Return the table of one sheet of a workbook: the first line that holds anything has the names of the columns."""
+    require("python_calamine", "tables")
+    _unpacked(content, settings)
+    return _apart("sheet", content, settings)
+
+
+def statistics(content: Content, settings: Settings) -> Source:
+    """Return the table of a file of Stata, SPSS or SAS; values with labels are read as their labels."""
+    require("pyreadstat", "tables")
+    return _apart("statistics", content, settings)
+
+
+def _unpacked(content: Content, settings: Settings) -> None:
+    """Refuse a workbook that unpacks to more than the limit."""
+    settings.limits.allow(content.name, "bytes", content.size)
+    if content.suffix == ".xls":
+        return
+    try:
+        with content.open() as opened, zipfile.ZipFile(opened) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        raise DivulgeError("must be a workbook, as its name says; it is damaged, or something else.") from None
+    settings.limits.allow(f"{content.name}, unpacked,", "bytes", size)
+
+
+def _apart(kind: str, content: Content, settings: Settings) -> Source:
+    """Return the table that a process of its own reads, and tell what it says."""
+    pa = require("pyarrow", "tables")
+    asked = {"kind": kind, "path": str(content.path), "suffix": content.suffix, "sheet": settings.sheet,
+             "encoding": settings.encoding, "limits": asdict(settings.limits)}  # fmt: skip
+    command = [sys.executable, "-c", "from divulge.files.foreign import main; main()", json.dumps(asked)]
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    with content.open():
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=os.environ | {"PYTHONPATH": path.rstrip(os.pathsep)},
+        )
+    said = done.stderr.decode(errors="replace")
+    if done.returncode == _REFUSED:
+        raise InputFileError(f"{content.name}: {said.strip()}")
+    if done.returncode:
+        raise InputFileError(
+            f"{content.name}: cannot be read: it is damaged, or takes more than {_MEMORY >> 30} GiB of memory."
+        )
+    for line in filter(None, said.splitlines()):
+        settings.tell(f"{content.name}: {line}")
+    with pa.ipc.open_stream(pa.py_buffer(done.stdout)) as reader:
+        table = reader.read_all()
+    table.validate(full=True)
+
+    def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
+        yield from table.select(list(columns)).to_batches(max_chunksize=batch_rows(len(columns)))
+
+    return content.source(table.schema, table.num_rows, stream)
+
+
+def main() -> None:
+    """Read what the first argument asks for, as that process: Arrow to standard output, remarks to the other."""
+    asked = json.loads(sys.argv[1])
+    with contextlib.suppress(ImportError):
+        import resource
+
+        for kind, most in ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_CPU, _SECONDS), (resource.RLIMIT_CORE, 0)):
+            hard = resource.getrlimit(kind)[1]
+            resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    try:
+        import pyarrow as pa
+
+        pa.set_cpu_count(1)
+        pa.set_io_thread_count(1)
+        limits = Limits(**asked["limits"])
+        read = _sheet if asked["kind"] == "sheet" else _statistics
+        table = read(asked, limits)
+        with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as sink:
+            sink.write_table(table)
+        sys.stdout.buffer.flush()
+    except DivulgeError as error:
+        print(error, file=sys.stderr)
+        sys.exit(_REFUSED)
+    except MemoryError:
+        print("does not fit into memory.", file=sys.stderr)
+        sys.exit(_REFUSED)
+
+
+def _sheet(asked: dict[str, Any], limits: Limits) -> Any:
+    calamine = require("python_calamine", "tables")
+    try:
+        book = calamine.CalamineWorkbook.from_path(asked["path"])
+        names = book.sheet_names
+        chosen = _chosen(names, asked["sheet"])
+        if asked["sheet"] is None and len(names) > 1:
+            print(f"has {len(names)} sheets; the first, {names[0]!r}, is read. --sheet (sheet=) names another.",
+                  file=sys.stderr)  # fmt: skip
+        found = book.get_sheet_by_name(chosen)
+        limits.allow("it", "cells", found.total_height * found.total_width)
+        rows = found.to_python(skip_empty_area=True)
+    except calamine.PasswordError:
+        raise DivulgeError("must not be locked by a password; it is.") from None
+    except (calamine.CalamineError, OSError, ValueError) as error:
+        if isinstance(error, DivulgeError):
+            raise
+        raise DivulgeError("must be a workbook, as its name says; it is damaged, or something else.") from None
+    rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
+    if not rows:
+        raise DivulgeError("is empty.")
+    header, body = [str(cell).strip() for cell in rows[0]], rows[1:]
+    nameless = [i for i, name in enumerate(header) if not name and any(row[i] not in ("", None) for row in body)]
+    if nameless:
+        raise DivulgeError(
+            f"must have the names of all columns in its first line; column {nameless[0] + 1} has none. Hint: leave out "
+            "lines above the table."
+        )
+    kept = [i for i, name in enumerate(header) if name]
+    return _table([(header[i], [row[i] for row in body]) for i in kept])
+
+
+def _chosen(names: list[str], wanted: str | None) -> str:
+    if wanted is None:
+        return names[0]
+    if wanted in names:
+        return wanted
+    if wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= len(names):
+        return names[int(wanted) - 1]
+    known = ", ".join(map(repr, names[:12]))
+    raise DivulgeError(f"has no sheet {printable(repr(wanted))}.{did_you_mean(wanted, names)} Hint: it has {known}.")
+
+
+def _statistics(asked: dict[str, Any], limits: Limits) -> Any:
+    pyreadstat = require("pyreadstat", "tables")
+    suffix = asked["suffix"]
+    read = {".dta": pyreadstat.read_dta, ".por": pyreadstat.read_por, ".sas7bdat": pyreadstat.read_sas7bdat,
+            ".xpt": pyreadstat.read_xport}.get(suffix, pyreadstat.read_sav)  # fmt: skip
+    options = {"output_format": "dict"} | ({} if asked["encoding"] is None else {"encoding": asked["encoding"]})
+    try:
+        about = read(asked["path"], metadataonly=True, **options)[1]
+        if about.number_rows is not None:
+            limits.allow("it", "rows", about.number_rows)
+            limits.allow("it", "cells", about.number_rows * max(about.number_columns, 1))
+        columns, about = read(asked["path"], **options)
+    except (DivulgeError, MemoryError):
+        raise
+    except UnicodeError:
+        raise DivulgeError(_ENCODING) from None
+    except Exception:  # what the library raises for foreign bytes is open-ended
+        raise DivulgeError("cannot be read: it is damaged, cut short, or something else than its name says.") from None
+    labels, labelled = about.variable_value_labels, list[str]()
+    found: list[tuple[str, list[Any]]] = []
+    for name, values in columns.items():
+        cells = [_cell(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]
+        known = {_number(code): text for code, text in labels.get(name, {}).items()}
+        if known and all(cell in known for cell in cells if cell is not None):
+            cells = [None if cell is None else known[cell] for cell in cells]
+            labelled.append(name)
+        found.append((name, cells))
+    if labelled:
+        print(f"codes with labels are read as their labels: {', '.join(map(repr, labelled[:12]))}"
+              f"{', ...' if len(labelled) > 12 else ''}.", file=sys.stderr)  # fmt: skip
+    return _table(found)
+
+
+_ENCODING = "is not text in the encoding it is read in. Hint: --encoding (encoding=) says which it is."
+
+
+def _cell(value: Any) -> Any:
+    """Return a value with missing ones as None, whole numbers as such, and one type for all moments."""
+    if value is None or value == "" or value != value:
+        return None
+    return _number(value)
+
+
+def _number(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+def _table(columns: list[tuple[str, list[Any]]]) -> Any:
+    """Return columns of one type each: what all their values are, else text."""
+    import pyarrow as pa
+
+    arrays: list[Any] = []
+    for _, values in columns:
+        cells = [_cell(value) for value in values]
+        kinds = {type(cell) for cell in cells if cell is not None}
+        arrays.append(pa.array(*_typed(cells, kinds)))
+    return pa.Table.from_arrays(arrays, [name for name, _ in columns])
+
+
+def _moment(cell: Any) -> Any:
+    return cell if cell is None or isinstance(cell, datetime) else datetime(cell.year, cell.month, cell.day)
+
+
+def _typed(cells: list[Any], kinds: set[type]) -> tuple[list[Any], Any]:
+    import pyarrow as pa
+
+    if kinds == {bool}:
+        return cells, pa.bool_()
+    if kinds == {int} and all(cell is None or abs(cell) < 2**63 for cell in cells):
+        return cells, pa.int64()
+    if kinds and kinds <= {int, float}:
+        return [None if cell is None else float(cell) for cell in cells], pa.float64()
+    if kinds == {date}:
+        return cells, pa.date32()
+    if kinds and kinds <= {date, datetime}:
+        return [_moment(cell) for cell in cells], pa.timestamp("us")
+    if kinds == {time}:
+        return cells, pa.time64("us")
+    if kinds == {timedelta}:
+        return cells, pa.duration("us")
+    return [None if cell is None else str(cell) for cell in cells], pa.string()

@@ -1,0 +1,207 @@
+"""A table that can be streamed: its schema, and record batches of Arrow that never grow in memory."""
+
+import io
+import os
+import stat
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from divulge.errors import DivulgeError, InputFileError, printable
+from divulge.extras import require
+from divulge.files.opening import columns_exist, regular
+from divulge.files.settings import Limits, current
+
+MOST_ROWS = 1 << 20
+"""Rows in a batch of a narrow table; a wide one gets fewer, so that a batch takes about as much memory."""
+
+Stream = Callable[[Sequence[str], Sequence[str]], Iterator[Any]]
+"""From the columns wanted, and those that should arrive as dictionaries, to record batches."""
+
+
+def batch_rows(columns: int) -> int:
+    """Return how many rows a batch of this many columns should have."""
+    return max(1 << 12, min(MOST_ROWS, (MOST_ROWS << 2) // max(columns, 1)))
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that can be streamed, more than once.
+
+    Attributes
+    ----------
+    name : str
+        What messages and receipts call it: the name of the file, without its folder.
+    schema : pyarrow.Schema
+    rows : int, or None when only reading tells
+    stream : function of (columns, coded columns)
+        Yields record batches of the columns; the coded ones arrive as dictionaries where the format can do that.
+    path : Path, or None for a table in memory
+    codable : tuple of str
+        Columns of text that are cheaper to read as dictionaries.
+    restore : function of a pyarrow.Table
+        Turns a table back into what was given: pandas to pandas, polars to polars, anything else to pyarrow.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import divulge as dv
+    >>> source = dv.open_table(pa.table({"answer": ["yes", "no", "no"]}))
+    >>> source.schema.names, source.rows
+    (['answer'], 3)
+    """
+
+    name: str
+    schema: Any
+    rows: int | None
+    stream: Stream
+    path: Path | None = None
+    codable: tuple[str, ...] = ()
+    restore: Callable[[Any], Any] = field(default_factory=lambda: lambda table: table)
+
+    def batches(self, columns: Sequence[str] | None = None, coded: Sequence[str] = ()) -> Iterator[Any]:
+        """Yield record batches of `columns` (all when not given), in the order of the rows.
+
+        Every batch is checked in full before it is handed over: no offset of it points out of its buffers.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> source = dv.open_table(pa.table({"answer": ["yes", "no", "no"], "age": [1, 2, 3]}))
+        >>> [batch.num_rows for batch in source.batches(["age"])]
+        [3]
+        """
+        names = self.schema.names if columns is None else list(columns)
+        self.require_columns([*names, *coded])
+        with reading(self.name):
+            for batch in self.stream(names, [name for name in coded if name in names]):
+                batch.validate(full=True)
+                yield batch
+
+    def require_columns(self, columns: Sequence[str]) -> None:
+        """Refuse a column that the table lacks, or has twice.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> dv.open_table(pa.table({"sex": ["f"]})).require_columns(["sexe"])
+        Traceback (most recent call last):
+        divulge.errors.InputFileError: table: has no column 'sexe'. Did you mean 'sex'? Hint: its columns are 'sex'.
+        """
+        try:
+            columns_exist(self.schema.names, columns)
+        except DivulgeError as error:
+            raise InputFileError(f"{printable(self.name)}: {error}") from None
+
+    def require_values(self, columns: Sequence[str]) -> None:
+        """Refuse columns that the table lacks, or whose values have no text to be told apart by.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> dv.open_table(pa.table({"answer": ["yes"]})).require_values(["answer"])
+        """
+        self.require_columns(columns)
+        for column in columns:
+            kind = self.schema.field(column).type
+            if not is_plain(kind):
+                raise InputFileError(
+                    f"{printable(self.name)}: column {column!r} must hold text, numbers, booleans, dates or times; it "
+                    f"holds {printable(str(kind))}. Hint: cast it to text first."
+                )
+
+
+@dataclass(frozen=True)
+class Content:
+    """The bytes of a table: of a file, opened anew for each pass and found unchanged; or of standard input."""
+
+    name: str
+    suffix: str
+    size: int
+    path: Path | None = None
+    content: bytes = b""
+    stamp: tuple[int, ...] = ()
+
+    @classmethod
+    def of_file(cls, path: Path) -> "Content":
+        """Return the content of a file."""
+        with regular(path) as stream:
+            found = os.fstat(stream.fileno())
+        if not found.st_size:
+            raise InputFileError(f"{printable(path.name)}: is empty.")
+        return cls(printable(path.name), path.suffix.lower(), found.st_size, path, stamp=_stamp(found))
+
+    def open(self) -> BinaryIO:
+        """Return a stream of it, from its beginning."""
+        if self.path is None:
+            return io.BytesIO(self.content)
+        stream = regular(self.path)
+        if _stamp(os.fstat(stream.fileno())) != self.stamp:
+            stream.close()
+            raise InputFileError(f"{self.name}: must stay as it is while it is read; it was changed meanwhile.")
+        return stream
+
+    def source(self, schema: Any, rows: int | None, stream: Stream, codable: tuple[str, ...] = ()) -> Source:
+        """Return the Source of this content, which ends with an error when the file changes on the way."""
+
+        def unchanged(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
+            yield from stream(columns, coded)
+            self.open().close()
+
+        return Source(self.name, schema, rows, unchanged, self.path, codable)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of this call."""
+        return current().limits
+
+
+def _stamp(found: os.stat_result) -> tuple[int, ...]:
+    return stat.S_IFMT(found.st_mode), found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def is_plain(kind: Any) -> bool:
+    """Say whether values of an Arrow type can be secrets: text, numbers, booleans, dates and times, coded or not."""
+    types = require("pyarrow.types", "tables")
+    if types.is_dictionary(kind):
+        return is_plain(kind.value_type)
+    plain = (
+        types.is_string, types.is_large_string, types.is_string_view, types.is_boolean, types.is_integer,
+        types.is_floating, types.is_decimal, types.is_date, types.is_time, types.is_timestamp, types.is_duration,
+        types.is_null,
+    )  # fmt: skip
+    return any(test(kind) for test in plain)
+
+
+@contextmanager
+def reading(name: str) -> Generator[None]:
+    """Turn the errors of a reader into one that names the table and, because they can quote cells, nothing else."""
+    pa, name = require("pyarrow", "tables"), printable(name)
+    try:
+        yield
+    except pa.lib.ArrowCancelled:
+        raise KeyboardInterrupt from None
+    except InputFileError:
+        raise
+    except UnicodeError:
+        raise InputFileError(
+            f"{name}: is not text in the encoding it is read in. Hint: --encoding (encoding=) says which it is."
+        ) from None
+    except MemoryError:  # ArrowMemoryError too
+        raise InputFileError(f"{name}: does not fit into memory.") from None
+    except IsADirectoryError:
+        raise InputFileError(f"{name}: is a folder, not a file.") from None
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise InputFileError(f"{name}: cannot be read: {os.strerror(error.errno)}.") from None
+        raise InputFileError(
+            f"{name}: cannot be read to its end ({type(error).__name__}): it is damaged, cut short, or no file of the "
+            "kind that its name says."
+        ) from None
+    except DivulgeError as error:
+        raise InputFileError(f"{name}: {error}") from None

@@ -1,0 +1,138 @@
+"""The one reader of tables: every command and every function opens them here."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from divulge.errors import DivulgeError, InputFileError, printable
+from divulge.files import columnar, delimited, foreign
+from divulge.files.frames import IN_MEMORY
+from divulge.files.opening import standard_input
+from divulge.files.settings import Settings, using
+from divulge.files.source import Content, Source, reading
+
+PARQUET = (".parquet", ".pq")
+
+OPENERS: dict[str, Callable[[Content, Settings], Source]] = {
+    **dict.fromkeys((".csv", ".tsv", ".txt"), delimited.table),
+    **dict.fromkeys(PARQUET, columnar.parquet),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), columnar.arrow),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), foreign.sheet),
+    **dict.fromkeys((".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt"), foreign.statistics),
+}
+"""Suffix of a file -> how it is read."""
+
+_MAGIC: dict[bytes, str] = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff\xff\xff": ".arrow"}
+
+
+def open_table(
+    table: Any,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    line_breaks: bool | None = None,
+    limit: str | None = None,
+) -> Source:
+    """Return a table to be streamed: the file or folder at a path, standard input, or a table in memory.
+
+    Every function that takes a table opens it so; call it yourself to say how a file is to be read. What is not said
+    is guessed from the file, and a guess that is not the usual is told as a warning.
+
+    Parameters
+    ----------
+    table : path, "-", or table
+        CSV (.csv, .tsv, .txt), Parquet and folders of it, Arrow, Excel (.xlsx, .xls, .ods), Stata (.dta), SPSS (.sav),
+        SAS (.sas7bdat, .xpt); a pandas, polars or pyarrow table, or pyarrow Dataset.
+    delimiter : str, optional
+        What stands between the cells of a CSV file, such as ";".
+    decimal : "." or ",", optional
+        With ",", a cell such as 1.234,5 is read as 1234.5.
+    encoding : str, optional
+        Of the text of a CSV file, such as "latin-1" or "utf-16".
+    sheet : str, optional
+        Name or number, from 1, of the sheet of a workbook.
+    line_breaks : bool
+        Whether cells of a CSV file may hold line breaks; else each line is a row, and closes its quotes.
+    limit : str, optional
+        The most that is read, such as "rows=1e9,cells=2e7,bytes=1GiB", which is the default.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    InputFileError
+        When a file is missing, damaged, too large, or of an unknown format. The message shows no cell.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "people.csv"
+    >>> _ = path.write_text("name;height\\nAda;1,65\\nBob;1,80\\n")
+    >>> source = open_table(path, delimiter=";", decimal=",")
+    >>> source.schema.names, source.rows
+    (['name', 'height'], 2)
+    >>> folder.cleanup()
+    """
+    if isinstance(table, Source):
+        return table
+    with using(
+        delimiter=delimiter, decimal=decimal, encoding=encoding, sheet=sheet, line_breaks=line_breaks, limits=limit
+    ) as settings:
+        if isinstance(table, (str, os.PathLike)):
+            return _of_path(os.fspath(table), settings)
+        for known, convert in IN_MEMORY.items():
+            if type(table).__module__.partition(".")[0] == known:
+                return convert(table)
+    raise DivulgeError.of("table", "be a path or a pandas, polars or pyarrow table", "it", f"a {type(table).__name__}")
+
+
+def _of_path(name: str | bytes, settings: Settings) -> Source:
+    if not isinstance(name, str) or not name:
+        raise DivulgeError.of("table", "be the path of a file or folder, or -", "it", "empty" if not name else "bytes")
+    if name == "-":
+        with standard_input() as stream:
+            content = stream.read()
+        suffix = next((known for magic, known in _MAGIC.items() if content.startswith(magic)), ".csv")
+        if not content.strip():
+            raise InputFileError("standard input: is empty.")
+        found = Content("standard input", suffix, len(content), content=content)
+        with reading(found.name):
+            return OPENERS[suffix](found, settings)
+    path = Path(name)
+    require_utf8(path)
+    shown = path.name or name
+    with reading(shown):
+        if path.is_dir():
+            return columnar.folder(path, settings)
+        if not os.path.lexists(path):
+            raise InputFileError(f"{printable(shown)}: there is no such file.")
+        opens = opener(path)
+        return opens(Content.of_file(path), settings)
+
+
+def opener(path: Path) -> Callable[[Content, Settings], Source]:
+    """Return how a file with this suffix is read."""
+    try:
+        return OPENERS[path.suffix.lower()]
+    except KeyError:
+        raise InputFileError(
+            f"{printable(path.name)}: must be a table: a folder of Parquet files, or a name that ends in "
+            f"{', '.join(OPENERS)}."
+        ) from None
+
+
+def require_utf8(path: Path) -> None:
+    """Refuse a path that is no UTF-8, or no path at all: receipts, ledgers and Arrow have no name for it."""
+    try:
+        if "\0" in str(path):
+            raise UnicodeEncodeError("utf-8", "", 0, 1, "zero byte")
+        os.path.abspath(path).encode()
+    except UnicodeEncodeError:
+        name = os.fsencode(path.name).decode(errors="backslashreplace")
+        raise InputFileError(f"{printable(name)}: must have a path in UTF-8. Hint: rename it or its folder.") from None

@@ -1,0 +1,132 @@
+"""What goes out of a batch: what its rows hold, and nothing that lies beside it in memory.
+
+A filtered table keeps the values of the rows that were taken out: in the dictionary of a coded column, under the null
+of a missing cell, in the bytes before and behind a slice, in metadata. Every format would carry some of them.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from divulge.extras import require
+
+
+def plain_type(kind: Any) -> Any:
+    """Return a type with plain values in place of dictionaries, at every depth, and without metadata of its fields."""
+    pa = require("pyarrow", "tables")
+    types = pa.types
+    if types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain_type(kind.storage_type)
+    if types.is_struct(kind):
+        return pa.struct([_plain_field(kind.field(i)) for i in range(kind.num_fields)])
+    if types.is_map(kind):
+        return pa.map_(plain_type(kind.key_type), plain_type(kind.item_type))
+    for test, make in ((types.is_large_list, pa.large_list), (types.is_list, pa.list_)):
+        if test(kind):
+            return make(_plain_field(kind.value_field))
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_plain_field(kind.value_field), kind.list_size)
+    return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(kind, kind)
+
+
+def _plain_field(field: Any) -> Any:
+    return require("pyarrow", "tables").field(field.name, plain_type(field.type), field.nullable)
+
+
+def plain_schema(schema: Any) -> Any:
+    """Return the schema with plain types, and without metadata."""
+    pa = require("pyarrow", "tables")
+    return pa.schema([pa.field(f.name, plain_type(f.type)) for f in schema])
+
+
+def plain_batch(batch: Any, schema: Any) -> Any:
+    """Return the batch with the plain types of `schema`."""
+    pa = require("pyarrow", "tables")
+    columns = [plain(a, f.type) for a, f in zip(batch.columns, schema, strict=True)]
+    return pa.record_batch(columns, schema=schema)
+
+
+def bare_batch(batch: Any) -> Any:
+    """Return the batch with only what its rows hold, for a format that copies the memory of a column."""
+    pa = require("pyarrow", "tables")
+    return pa.record_batch([*map(bare, batch.columns)], schema=batch.schema)
+
+
+def coded_batch(batch: Any) -> Any:
+    """Return the batch with only those values in its dictionaries that a row has, for a format that copies values."""
+    pa = require("pyarrow", "tables")
+    if not any(pa.types.is_dictionary(field.type) for field in batch.schema):
+        return batch
+    columns = [_with_used_values(a) if pa.types.is_dictionary(a.type) else a for a in batch.columns]
+    return pa.record_batch(columns, schema=batch.schema)
+
+
+def plain(array: Any, kind: Any) -> Any:
+    """Return the array as one of a plain type."""
+    pa = require("pyarrow", "tables")
+    if array.type.equals(kind):
+        return array
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    try:
+        return array.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.array(array.to_pylist(), kind)
+
+
+def bare(array: Any) -> Any:
+    """Return an array of the same values that holds nothing else: no value under a null, none outside of the slice."""
+    pa, compute = require("pyarrow", "tables"), require("pyarrow.compute", "tables")
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _with_used_values(array)
+    if pa.types.is_nested(kind):
+        return pa.array(array.to_pylist(), kind)
+    if array.null_count and array.null_count < len(array):
+        zero = "" if _is_text(kind) else b"" if _is_bytes(kind) else None
+        blank = pa.scalar(zero, kind) if zero is not None else compute.min(array) if _is_ordered(kind) else None
+        if blank is None:
+            return pa.array(array.to_pylist(), kind)
+        filled, valid = compute.fill_null(array, blank), compute.is_valid(array)
+        return pa.Array.from_buffers(kind, len(array), [valid.buffers()[1], *filled.buffers()[1:]], array.null_count)
+    if array.null_count:
+        return pa.nulls(len(array), kind)
+    # Buffers that reach beyond the slice are copied: joined with nothing, an array gets buffers of its own.
+    beyond = array.get_total_buffer_size() > array.nbytes + 64
+    return pa.concat_arrays([array, array.slice(0, 0)]) if array.offset or beyond else array
+
+
+def _with_used_values(array: Any) -> Any:
+    """Return the dictionary array with only those values in its dictionary that a row has; itself if all are."""
+    pa = require("pyarrow", "tables")
+    size = len(array.dictionary)
+    indices = array.indices
+    known = indices.drop_null().to_numpy(zero_copy_only=False)
+    used = np.flatnonzero(np.bincount(known, minlength=size)) if size else np.empty(0, dtype=np.int64)
+    if len(used) == size and not indices.null_count:
+        return array
+    places = np.zeros(max(size, 1), dtype=np.int32)
+    places[used] = np.arange(len(used), dtype=np.int32)
+    missing = np.asarray(indices.is_null()) if indices.null_count else None
+    moved = places.take(indices.fill_null(0).to_numpy(zero_copy_only=False) if missing is not None else known)
+    if missing is not None:
+        moved[missing] = 0
+    picked = pa.array(moved, mask=missing).cast(indices.type)
+    return pa.DictionaryArray.from_arrays(picked, array.dictionary.take(pa.array(used)))
+
+
+def _is_text(kind: Any) -> bool:
+    types = require("pyarrow", "tables").types
+    return types.is_string(kind) or types.is_large_string(kind)
+
+
+def _is_bytes(kind: Any) -> bool:
+    types = require("pyarrow", "tables").types
+    return types.is_binary(kind) or types.is_large_binary(kind)
+
+
+def _is_ordered(kind: Any) -> bool:
+    types = require("pyarrow", "tables").types
+    return types.is_primitive(kind) or types.is_decimal(kind)
