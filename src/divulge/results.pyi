@@ -21,15 +21,6 @@ from .dp.variants.concentrated import CappedCurve as CappedCurve
 from .dp.variants.concentrated import MeanConcentrated as MeanConcentrated
 from .dp.variants.tradeoff import TradeOff as TradeOff
 from .dp.variants.worst import Worst as Worst
-from .dp.composition import Composition as Composition
-from .dp.concentrated import CappedCurve as CappedCurve
-from .dp.concentrated import MeanConcentrated as MeanConcentrated
-from .dp.density_composition import LeakageBounds as LeakageBounds
-from .dp.density_composition import SampledLeakage as SampledLeakage
-from .dp.growth import Growth as Growth
-from .dp.restricted import CapacityBounded as CapacityBounded
-from .dp.tradeoff import TradeOff as TradeOff
-from .dp.worst import Worst as Worst
 from .files.source import Source as Source
 from .guarantees.calculus import Step as Step
 from .guarantees.guarantee import Unknown as Unknown

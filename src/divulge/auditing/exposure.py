@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.files.table import open_table
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.releasing.coding import dictionary_of, text_of
 from divulge.releasing.intervals import clopper_pearson
-from divulge.releasing.sources import open_source
 
 MOST_VALUES = 1000
 """A column of more values is left out: it names people or is a measurement, and each value has few rows."""
@@ -206,7 +206,7 @@ def exposure(
     """
     if not 0 < confidence < 1:
         raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
-    source = open_source(table)
+    source = open_table(table)
     source.require_values([secret])
     others = [name for name in source.schema.names if name != secret] if columns is None else list(columns)
     if secret in others:
