@@ -15,15 +15,14 @@ def belief() -> Any:
     from matplotlib import pyplot as plt
 
     after = dv.guarantees.posterior_bounds(dv.LDP(1), "1/100").upper * 100
-    _, axes = plt.subplots(1, 2, figsize=(9, 2.9), layout="constrained")
+    _, axes = plt.subplots(1, 2, figsize=(7.2, 1.45), layout="constrained")
     for ax, many, words in zip(axes, (1.0, after), ("before: 1 in 100", "after, at most: 2.7 in 100"), strict=True):
         x, y = np.arange(100) % 20, -(np.arange(100) // 20)
         share = np.clip(many - np.arange(100), 0, 1)
-        ax.scatter(x, y, s=90, color="#9aa5ad", alpha=0.45, linewidths=0)
-        ax.scatter(x, y, s=90 * share, color="#c8590f", linewidths=0)
-        ax.set_title(words)
+        ax.scatter(x, y, s=38, color="#9aa5ad", alpha=0.55, linewidths=0)
+        ax.scatter(x, y, s=38 * share, color="#c8590f", linewidths=0)
+        ax.set(title=words, xlim=(-0.7, 19.7), ylim=(-4.7, 0.7), aspect="equal")
         ax.set_axis_off()
-        ax.set_aspect("equal")
     return axes
 
 
@@ -88,13 +87,13 @@ DARK = b"""<style>@media (prefers-color-scheme: dark) { svg { fill: #e4e9ec }
 """Turns what is black to light where the reader's screen is dark."""
 
 
-def drawn(picture: Callable[[], Any]) -> str:
+def drawn(picture: Callable[[], Any], alt: str = "") -> str:
     """Return the picture as an image in the page itself, with its docstring as what is read aloud."""
     found, buffer = picture(), io.BytesIO()
     axes = found if hasattr(found, "figure") else next(iter(found))
     axes.figure.savefig(buffer, format="svg", transparent=True)
     image = re.sub(rb"(<svg[^>]*>)", rb"\1" + DARK, buffer.getvalue(), count=1)
-    return f"![{picture.__doc__}](data:image/svg+xml;base64,{base64.b64encode(image).decode()})"
+    return f"![{alt or picture.__doc__}](data:image/svg+xml;base64,{base64.b64encode(image).decode()})"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -49,10 +49,20 @@ def test_every_picture_has_a_place_and_every_place_its_picture() -> None:
     mpl.use("Agg")
     made = hook("_pictures")
     marks = {mark for text in SOURCES.values() for mark in re.findall(r"<!-- (\w+) -->", text)}
-    assert marks == {*made.PICTURES, *hook("_guarantees").PARTS, "report"}
+    assert marks == {*made.PICTURES, *hook("_guarantees").PARTS, "report", "gallery"}
     text = made.on_page_markdown("before <!-- plane --> after")
     assert text.startswith("before ![The plane of bounds")
     assert text.endswith(") after")
+
+
+def test_the_gallery_shows_what_it_ran() -> None:
+    mpl.use("Agg")
+    made = hook("_gallery")
+    section = made.shown(made.trade_off)
+    assert section.startswith("## The trade-off")
+    assert "```py\ndv.dp.trade_off(" in section
+    assert "data:image/svg+xml" in section
+    assert all(len(made.program(picture).splitlines()) <= 12 for picture in made.PICTURES)
 
 
 def test_the_report_is_shown_in_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
