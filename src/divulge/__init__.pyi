@@ -21,6 +21,7 @@ from .designing.about import About as About
 from .designing.asking import design as design
 from .designing.frontier import frontier as frontier
 from .designing.frontier import least_epsilon as least_epsilon
+from .designing.naming.names import OwnNames as OwnNames
 from .designing.scores import Score as Score
 from .dp.accounting.composition import compose as compose
 from .errors import DivulgeError as DivulgeError

@@ -12,6 +12,7 @@ from .auditing.exposure import Told as Told
 from .designing.design import Design as Design
 from .designing.frontier import Frontier as Frontier
 from .designing.frontier import LeastEpsilon as LeastEpsilon
+from .designing.naming.sets import ValueSet as ValueSet
 from .dp.accounting.composition import Composition as Composition
 from .dp.releases.growth import Growth as Growth
 from .dp.releases.joint import LeakageBounds as LeakageBounds

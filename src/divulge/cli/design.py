@@ -50,7 +50,7 @@ def command(
             metavar="NAME",
             help="What is kept: mutual-information, total-variation, chi-squared, hellinger, le-cam, "
             "lautum-information; or a score of secret and outcome: hamming, worst-hamming, and to be small error, "
-            "absolute-distance, squared-distance, worst-absolute-distance.",
+            "absolute-distance, squared-distance, worst-absolute-distance, estimation, worst-estimation.",
         ),
     ] = "mutual-information",
     about: Annotated[
@@ -63,7 +63,11 @@ def command(
     ] = None,
     outcomes: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="What may be released, also less than the best mechanism needs."),
+        typer.Option(
+            metavar="A,B,...",
+            help="What may be released, also less than the best mechanism needs; or `values`: one outcome for each "
+            "value, which raises it most; or `sets`: each outcome named after the values that it raises.",
+        ),
     ] = None,
     forbid: Annotated[
         list[str] | None,
@@ -265,6 +269,8 @@ def _goal(utility: str, about: str | None, prior: str) -> Any:
 def _alphabet(prior: "Prior", outcomes: str | None, forbid: Sequence[str]) -> dict[str, Any]:
     """Return the outcomes and the pairs that never occur, both read as secrets where they are the text of one."""
     by_text = {str(secret): secret for secret in prior.secrets}
+    if outcomes in ("values", "sets") and not forbid:
+        return {"outcomes": outcomes}
     named = None if outcomes is None else [by_text.get(name, name) for name in outcomes.split(",")]
     pairs = [text.rpartition(":")[::2] for text in forbid]
     for text, (secret, _) in zip(forbid, pairs, strict=True):

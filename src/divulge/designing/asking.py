@@ -19,6 +19,10 @@ from divulge.designing.effort import Effort, Progress
 from divulge.designing.limits import Classes, Limits, classes_of, limits_of
 from divulge.designing.linear import Infeasible
 from divulge.designing.methods import CLOSED, mixture_of
+from divulge.designing.naming.estimation import ESTIMATION, Estimation, as_estimation
+from divulge.designing.naming.named_design import Asked
+from divulge.designing.naming.names import OwnNames
+from divulge.designing.naming.sets import labeled_by_sets
 from divulge.designing.pricing import Problem
 from divulge.designing.robust import robust
 from divulge.designing.scored import scored, unforbidden
@@ -49,7 +53,7 @@ def design(
     prior: Any,
     *guarantees: Any,
     utility: Any = "mutual-information",
-    outcomes: Iterable[Hashable] | None = None,
+    outcomes: Iterable[Hashable] | OwnNames | str | None = None,
     forbidden: Iterable[tuple[Hashable, Hashable]] = (),
     method: str | None = None,
     time_limit: float | None = None,
@@ -73,11 +77,16 @@ def design(
     utility : str, convex function of an array of lifts, About, Score, matrix of scores (N, M), or Gain or Cost
         "mutual-information" (nats), "total-variation", "chi-squared", ...; linear ones are "hamming",
         "absolute-distance", ...: the mean score of releasing y when the secret is x, by one linear program.
-    outcomes : labels, optional
-        0, 1, ... when not given. Those that are not used are dropped. Of fewer than an optimum uses the best that was
-        found comes back, with the bound for any number; of two outcomes of up to 12 secrets it is the best of all, with
-        a bound for two. For scores, the labels that are scored: those of the secrets, or 0, 1, ... for a matrix, when
-        not given.
+        "estimation" and "worst-estimation": n times the variance of frequencies that are estimated from n outcomes,
+        summed over values or of the worst, to be small; the outcomes are then "values".
+    outcomes : labels, "values", OwnNames or "sets", optional
+        "values": one outcome for each value, under its name, which occurs and raises it more than any other (`OwnNames`
+        asks for more). Scores are then solved with their proof; of other utilities it is the best that is found, beside
+        the bound of all channels. "sets": the best outcomes, each labeled with the set of the values that it raises.
+        Labels: 0, 1, ... when not given. Those that are not used are dropped. Of fewer than an optimum uses the best
+        that was found comes back, with the bound for any number; of two outcomes of up to 12 secrets it is the best of
+        all, with a bound for two. For scores, the labels that are scored: those of the secrets, or 0, 1, ... for a
+        matrix, when not given.
     forbidden : pairs (secret, outcome), optional
         What must never be released: these entries of the channel are exactly 0. `outcomes` are those of the secrets
         when not given; the bound holds for any number of outcomes of each kind.
@@ -129,17 +138,19 @@ def design(
     effort = Effort(deadline=math.inf if time_limit is None else started + time_limit, progress=progress)
     if not isinstance(prior, PriorSet):
         prior = _prior(prior)
-    elif score is None:
+    elif score is None and as_estimation(utility) is None:
         raise DivulgeError.of(
-            "utility", "be a linear score for a set of priors", "it", "another one", 'such as "hamming".'
+            "utility", "be a linear score or a variance for a set of priors", "it", "another one", 'such as "hamming".'
         )
-    names = None if outcomes is None else tuple(alphabet(outcomes, None, "outcomes"))
-    goal = _utility(utility, prior) if score is None else score
+    goal = (as_estimation(utility) or _utility(utility, prior)) if score is None else score
+    naming, names = _naming(outcomes, isinstance(goal, Estimation))
     pairs = tuple(_pairs(forbidden))
+    if pairs and isinstance(naming, OwnNames):
+        raise DivulgeError.of("forbidden", "be empty where outcomes bear the names of values", "it", "not empty")
     if pairs and names is None and score is None:
         names = tuple(prior.secrets)
-    request = _Request(prior, goal, names, method, bits, pairs)
-    wanted = _wanted(at_least, at_most, score is not None and score.least)
+    request = _Request(prior, goal, names, method, bits, pairs, naming)
+    wanted = _wanted(at_least, at_most, isinstance(goal, (Score, Estimation)) and goal.least)
     try:
         found = request.under(promised, effort)
     except Infeasible as infeasible:
@@ -149,6 +160,23 @@ def design(
     if _reached(found.bound, wanted, found.minimized):
         raise _short(found, wanted, f"the best that was found has {found.utility:.9g}.")
     raise request.refusal(promised, time_limit, wanted) or _short(request.under((), effort), wanted)
+
+
+def _naming(outcomes: Any, estimated: bool) -> tuple[OwnNames | str | None, Labels | None]:
+    """Return (how outcomes are named, their labels where these are given)."""
+    if (isinstance(outcomes, str) and outcomes == "values") or (estimated and outcomes is None):
+        return OwnNames(), None
+    if isinstance(outcomes, OwnNames):
+        return outcomes, None
+    if isinstance(outcomes, str) and outcomes != "sets":
+        raise DivulgeError.of("outcomes", 'be labels, "values", OwnNames or "sets"', "it", repr(outcomes))
+    if estimated:
+        raise DivulgeError.of(
+            "outcomes", 'be "values" or OwnNames for the variance of estimates', "it", "something else"
+        )
+    if outcomes is None or isinstance(outcomes, str):
+        return outcomes, None
+    return None, tuple(alphabet(outcomes, None, "outcomes"))
 
 
 def _pairs(forbidden: Any) -> Iterable[tuple[Hashable, Hashable]]:
@@ -198,14 +226,24 @@ class _Request:
     """What is asked but for the guarantees."""
 
     prior: Prior | PriorSet
-    goal: SubConvex | Score
+    goal: SubConvex | Score | Estimation
     outcomes: Labels | None
     method: str | None
     bits: int
     forbidden: tuple[tuple[Hashable, Hashable], ...]
+    naming: OwnNames | str | None = None
 
     def under(self, promised: tuple[Guarantee, ...], effort: Effort) -> Design:
         """Return the design under guarantees; raise Infeasible where there is none."""
+        if isinstance(self.naming, OwnNames):
+            asked = Asked(self.prior, promised, self.goal, self.naming, self.bits)
+            return asked.design(replace(effort, sign=-1.0 if asked.minimized else 1.0))
+        found = self._unnamed(promised, effort)
+        return labeled_by_sets(found) if self.naming == "sets" else found
+
+    def _unnamed(self, promised: tuple[Guarantee, ...], effort: Effort) -> Design:
+        """Return the design whose outcomes bear any names."""
+        assert not isinstance(self.goal, Estimation)
         if isinstance(self.goal, SubConvex):
             return self._convex(promised, self.goal, effort)
         effort = replace(effort, sign=self.goal.sign)
@@ -220,7 +258,7 @@ class _Request:
 
         def works(guarantees: tuple[Guarantee, ...]) -> bool | None:
             seconds = _TRY if time_limit is None else min(time_limit, _TRY)
-            goal = None if isinstance(self.goal, Score) else wanted
+            goal = wanted if isinstance(self.goal, SubConvex) else None
             try:
                 found = self.under(guarantees, Effort(deadline=time.monotonic() + seconds, wanted=goal))
             except Infeasible:
@@ -236,7 +274,7 @@ class _Request:
             return None
         if wanted is None:
             return Clashing(Wish("a channel that never releases what is forbidden"), found)
-        side = "at most" if isinstance(self.goal, Score) and self.goal.least else "at least"
+        side = "at least" if isinstance(self.goal, SubConvex) or not self.goal.least else "at most"
         logarithmic = isinstance(self.goal, SubConvex) and self.goal.logarithmic
         return Clashing(Wish(f"{self.goal.name} of {side}", wanted, logarithmic), found)
 
@@ -348,7 +386,7 @@ def _utility(value: Any, prior: Prior | PriorSet) -> SubConvex:
         return custom(cast(Function, value))
     if isinstance(value, str) and value in SUBCONVEX:
         return SUBCONVEX[value]
-    known = ", ".join([*SUBCONVEX, *SCORES])
+    known = ", ".join([*SUBCONVEX, *SCORES, *ESTIMATION])
     raise DivulgeError.of("utility", f"be a convex function of the lift, a Score or one of {known}", "it", repr(value))
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from divulge.designing.naming.estimation import Estimation
+from divulge.designing.naming.names import OwnNames
 from divulge.designing.robust import decided, measured
 from divulge.designing.scores import Score
 from divulge.designing.utilities import SubConvex
@@ -67,7 +69,7 @@ class Design(Tabled, Record):
     seconds: float = field(compare=False)
     minimized: bool = False
     """Whether less utility is better: it is a distortion, and `bound` a lower bound."""
-    goal: SubConvex | Score | None = None
+    goal: SubConvex | Score | Estimation | None = None
     """The utility itself."""
     scored: Labels | None = None
     """The outcomes that have scores, of a linear utility."""
@@ -77,6 +79,18 @@ class Design(Tabled, Record):
     """Pairs (secret, outcome) that never occur."""
     unrounded: float | None = field(default=None, compare=False)
     """The utility of the blend of floats that was rounded to the integers."""
+    naming: OwnNames | str | None = None
+    """What the labels of the outcomes promise: `OwnNames`, "sets", or nothing."""
+    unnamed_bound: float | None = field(default=None, compare=False)
+    """The bound for outcomes of any names, where names were asked for."""
+
+    @property
+    def names_cost(self) -> float | None:
+        """What the names cost in utility at most, at least 0; None where none were asked for."""
+        if self.unnamed_bound is None:
+            return None
+        lost = self.utility - self.unnamed_bound if self.minimized else self.unnamed_bound - self.utility
+        return max(0.0, lost)
 
     @property
     def logarithmic(self) -> bool:
@@ -145,6 +159,8 @@ class Design(Tabled, Record):
             return None
         if isinstance(self.goal, Score) and self.priors is not None:
             return decided(self.priors, self.goal, self.scored, other)
+        if isinstance(self.goal, Estimation) and self.priors is not None:
+            return self.goal.over(self.priors, np.asarray(other.floats.toarray() if other.sparse else other.floats))[0]
         if isinstance(self.goal, Score):
             return self.goal.decided(self.prior.floats, other, self.prior.secrets, self.scored)
         if self.goal is None:

@@ -7,6 +7,7 @@ column replace all pairs of rows, and the floors cost no rows at all.
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,10 @@ class Scoring:
     limits: Limits
     guards: np.ndarray
     judges: np.ndarray
+    leads: np.ndarray | None = None
+    """Of outcomes that are named after the secrets: C_yy is at least leads_y times each other entry of column y."""
+    floors: np.ndarray | None = None
+    """Of these: the least probability of each outcome under each of the guards, (M,)."""
 
     @property
     def allowed(self) -> np.ndarray:
@@ -57,13 +62,14 @@ class Scoring:
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """Multipliers: of the row sums (N,), of high and low by guard (G, M), of the capacity, of the judges (J,)."""
+    """Multipliers: of row sums (N,), of high, low and occurrence by guard (G, M), of the capacity, of judges (J,)."""
 
     rows: np.ndarray
     high: np.ndarray
     low: np.ndarray
     capacity: float
     judges: np.ndarray
+    occurrence: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +127,7 @@ def solved(scoring: Scoring, effort: Effort = _FOREVER) -> Solution:
         np.maximum(part["low"], 0).reshape(guards, m) if "low" in part else none,
         max(0.0, -float(part["capacity"][0])) if "capacity" in part else 0.0,
         share / share.sum() if share.sum() > 0 else np.ones(judges) / judges,
+        np.maximum(part["occurrence"], 0).reshape(guards, m) if "occurrence" in part else None,
     )
     x = np.array(solution.col_value)
     return Solution(x[: n * m].reshape(n, m) + x[n * m + m : -2], bound_of(scoring, dual), dual)
@@ -129,8 +136,31 @@ def solved(scoring: Scoring, effort: Effort = _FOREVER) -> Solution:
 @dataclass(frozen=True, eq=False)
 class _Block:
     matrix: Any
-    low: float
+    low: Any
     high: float
+
+
+def _named_rows(scoring: Scoring, block: Callable[..., _Block]) -> dict[str, _Block]:
+    """Return the rows that make column y largest at y: D_yy = w_y, and b_y + D_xy at most (b_y + w_y) / lead_y."""
+    from scipy import sparse
+
+    assert scoring.leads is not None
+    (n, m), leads = scoring.scores.shape, scoring.leads
+    on = np.eye(n, dtype=bool).ravel()
+    column: Any = sparse.identity(m, format="csr")
+    every: Any = sparse.identity(n * m, format="csr")
+    repeated: Any = sparse.kron(np.ones((n, 1)), column, format="csr")[~on]
+    others = sparse.diags(np.tile(leads, n)[~on]) @ every[~on]
+    found = {
+        "own": block(every[on], w=-column, low=0.0),
+        "top": block(others, w=-repeated, b=-repeated @ sparse.diags(1 - leads)),
+    }
+    if scoring.floors is not None:
+        masses = sparse.vstack([sparse.kron(p[None, :], column) for p in scoring.guards])
+        copies = sparse.kron(np.ones((len(scoring.guards), 1)), column)
+        least = np.tile(scoring.floors, len(scoring.guards))
+        found["occurrence"] = block(masses, b=copies, low=least, high=math.inf)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +191,7 @@ def _program(scoring: Scoring) -> _Program:
     inf = math.inf
 
     def block(d: Any = None, w: Any = None, b: Any = None, floors: Any = None, least: Any = None,
-              low: float = -inf, high: float = 0.0) -> _Block:  # fmt: skip
+              low: Any = -inf, high: float = 0.0) -> _Block:  # fmt: skip
         given = (d, w, b, floors, least)
         rows = next(part.shape[0] for part in given if part is not None)
         parts = [
@@ -174,7 +204,9 @@ def _program(scoring: Scoring) -> _Program:
         "sum": block(sparse.kron(sparse.identity(n), every), floors=np.ones((n, 1)), low=1.0, high=1.0),
         "floors": block(b=every, floors=-one, low=0.0),
     }
-    if min(limits.high, limits.ratio, limits.capacity) < inf:
+    if scoring.leads is not None:
+        blocks |= _named_rows(scoring, block)
+    elif min(limits.high, limits.ratio, limits.capacity) < inf:
         blocks["top"] = block(sparse.identity(n * m), w=-sparse.kron(np.ones((n, 1)), column))
     if limits.high < inf:
         blocks["high"] = block(-limits.high * masses, w=copies, b=(1 - limits.high) * copies)
@@ -204,7 +236,7 @@ def _loaded(highspy: Any, program: _Program) -> Any:
     model.col_cost_ = cost
     model.col_lower_ = np.append(np.zeros(len(cost) - 1), -math.inf if "judge" in blocks else 0.0)
     model.col_upper_ = program.most
-    model.row_lower_ = np.concatenate([np.full(b.matrix.shape[0], b.low) for b in blocks.values()])
+    model.row_lower_ = np.concatenate([np.broadcast_to(b.low, b.matrix.shape[0]) for b in blocks.values()])
     model.row_upper_ = np.concatenate([np.full(b.matrix.shape[0], b.high) for b in blocks.values()])
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
@@ -238,6 +270,8 @@ def _watched(solver: Any, scoring: Scoring, effort: Effort) -> None:
 def silent(scoring: Scoring) -> Solution | None:
     """Return the channel that always releases the best single outcome; None where each is forbidden for some secret."""
     (n, m), guards, judges = scoring.scores.shape, len(scoring.guards), len(scoring.judges)
+    if scoring.leads is not None:
+        return None
     least = np.where(scoring.allowed.all(axis=0), (scoring.judges @ scoring.finite).min(axis=0), -math.inf)
     if np.isneginf(least).all():
         return None
@@ -259,46 +293,68 @@ def bound_of(scoring: Scoring, dual: Dual) -> float:
         slope = slope + limits.high * (scoring.guards.T @ dual.high)
     if dual.low.any():
         slope = slope - limits.low * (scoring.guards.T @ dual.low)
+    if dual.occurrence is not None:
+        slope = slope + scoring.guards.T @ dual.occurrence
     tops, bottoms = dual.high.sum(axis=0) + dual.capacity, dual.low.sum(axis=0)
     usable = scoring.allowed.any(axis=0)
     best = best_columns(
         slope[:, usable], scoring.allowed[:, usable], tops[usable], bottoms[usable], reference,
-        limits.tightened(float(reference.min()), len(reference)),
+        limits.tightened(float(reference.min()), len(reference)), scoring.leads,
     )  # fmt: skip
     fixed = [*dual.rows.tolist(), dual.capacity * limits.capacity if dual.capacity else 0.0]
+    if dual.occurrence is not None and scoring.floors is not None:
+        fixed += (-scoring.floors * dual.occurrence).ravel().tolist()
     total = math.fsum([*fixed, float(best.max())])
     return total + 2.0**-49 * math.fsum(map(abs, fixed))
 
 
 def best_columns(
-    slope: np.ndarray, allowed: np.ndarray, tops: np.ndarray, bottoms: np.ndarray, p: np.ndarray, limits: Limits
-) -> np.ndarray:
+    slope: np.ndarray, allowed: np.ndarray, tops: np.ndarray, bottoms: np.ndarray, p: np.ndarray, limits: Limits,
+    leads: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
     """Return for each column an upper bound of slope . v - tops max v + bottoms min v over lift vectors v, rounded up.
 
     For any z it is z + max (H - tops) t + (L + bottoms) m over low <= m <= t <= min(high, ratio m), where H and L add
     up the positive and negative parts of slope - z p. That is convex and piecewise linear in z: its tangents at the
-    ends of a bracket meet at the least value, once the bracket has no other kink.
+    ends of a bracket meet at the least value, once the bracket has no other kink. With `leads` v is largest at y in
+    column y, where it is t, and at most t / lead elsewhere.
     """
     high, low = min(limits.high, limits.ratio), max(limits.low, 1 / limits.ratio)
-    corners = np.array([(low, low), (low, min(high, limits.ratio * low if low else high)), (high, high),
-                        (max(low, high / limits.ratio), high)])[:, :, None]  # fmt: skip
+    lead = np.ones(slope.shape[1]) if leads is None else leads
+    least = np.minimum(low * lead, high)
+    corners = np.stack([
+        np.stack([low + 0 * lead, least]),
+        np.stack([low + 0 * lead, np.maximum(least, min(high, limits.ratio * low if low else high))]),
+        np.stack([high / lead, high + 0 * lead]),
+        np.stack([np.minimum(max(low, high / limits.ratio), high / lead), high + 0 * lead]),
+    ])  # fmt: skip
+    own = np.eye(*slope.shape, dtype=bool) if leads is not None else np.zeros(slope.shape, dtype=bool)
     mass, slope = np.where(allowed, p[:, None], 0.0), np.where(allowed, slope, 0.0)
     reach = np.minimum(high, 1 / p) @ np.abs(slope)
+    share = np.where(own, 1.0, 1 / lead)
 
     def at(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (the value at z, its slope, how far rounding may have moved the value)."""
         h = slope - z * mass
-        above = h > 0
-        up, heavy = np.where(above, h, 0.0).sum(axis=0), np.where(above, mass, 0.0).sum(axis=0)
-        values = (up - tops) * corners[:, 1] + (h.sum(axis=0) - up + bottoms) * corners[:, 0]
-        m, t = corners[values.argmax(axis=0), :, 0].T
-        rounding = reach + len(p) * np.abs(z) + (up + tops) * t + bottoms
-        return z + values.max(axis=0), 1 - heavy * t - (mass.sum(axis=0) - heavy) * m, 2.0**-49 * rounding
+        above = (h > 0) | own
+        up, heavy = np.where(above, h * share, 0.0).sum(axis=0), np.where(above, mass * share, 0.0).sum(axis=0)
+        down, light = np.where(above, 0.0, h).sum(axis=0), np.where(above, 0.0, mass).sum(axis=0)
+        values = (up - tops) * corners[:, 1] + (down + bottoms) * corners[:, 0]
+        m, t = np.take_along_axis(corners, values.argmax(axis=0)[None, None, :], axis=0)[0]
+        rounding = reach + len(p) * np.abs(z) + (np.abs(up) + tops) * t + bottoms
+        return z + values.max(axis=0), 1 - heavy * t - light * m, 2.0**-49 * rounding
 
     ratios = np.where(allowed, slope / p[:, None], 0.0)
     left, right = ratios.min(axis=0) - tops - bottoms, ratios.max(axis=0) + tops + bottoms
     (below, falls, unsure), (above, rises, doubt) = at(left), at(right)
     best = np.minimum(below + unsure, above + doubt)
+    for _ in range(_STEPS if leads is not None else 0):
+        if not ((falls >= 0) | (rises <= 0)).any():
+            break
+        width = right - left + np.abs(right) + 1e-300
+        left, right = np.where(falls >= 0, left - width, left), np.where(rises <= 0, right + width, right)
+        (below, falls, unsure), (above, rises, doubt) = at(left), at(right)
+        best = np.minimum(best, np.minimum(below + unsure, above + doubt))
     done = (falls >= 0) | (rises <= 0)
     for step in range(_STEPS):
         bends = rises - falls

@@ -102,6 +102,9 @@ def robust(
     bits: int,
     effort: Effort,
     method: str | None,
+    named: Callable[[certify.Checker, np.ndarray, np.ndarray], np.ndarray] | None = None,
+    leads: np.ndarray | None = None,
+    floors: np.ndarray | None = None,
 ) -> tuple[Found, np.ndarray, float]:
     """Return (the certified channel with its bound, the worst prior of its score, the score there) over the set.
 
@@ -112,13 +115,18 @@ def robust(
         raise DivulgeError.of("prior", f"be a prior or one of the sets {known}", "it", f"a {type(priors).__name__}")
     if not priors.possible().all():
         raise DivulgeError.of("prior", "be a set in which every secret is possible", "a secret", "impossible in it")
-    scoring, method, solution = _converged(priors, _tightened(priors, limits), score, scores, effort, method)
-    kept = used_outcomes(solution.channel, scoring.reference)
+    scoring, method, solution = _converged(
+        priors, tightened_over(priors, limits), score, scores, effort, method, leads, floors
+    )
+    kept = np.arange(len(names)) if named else used_outcomes(solution.channel, scoring.reference)
     if np.isneginf(scoring.scores[:, kept]).any():
         raise DivulgeError.of("utility", "allow every outcome for a set of priors", "one", "forbidden for some secret")
     checker = RobustChecker.over(priors, scoring.reference, limits)
-    weights = scoring.reference @ solution.channel[:, kept]
-    integers = certify.certified(weights, np.maximum(solution.channel[:, kept], 0.0) / weights, checker, bits)
+    if named is not None:
+        integers = named(checker, scoring.reference, solution.channel)
+    else:
+        weights = scoring.reference @ solution.channel[:, kept]
+        integers = certify.certified(weights, np.maximum(solution.channel[:, kept], 0.0) / weights, checker, bits)
     if integers.shape[1] < len(kept):
         kept = np.array([int(np.argmax((scoring.judges @ scoring.scores).min(axis=0)))])
     each = (integers / 2.0**bits * scoring.scores[:, kept]).sum(axis=1)
@@ -133,7 +141,7 @@ def robust(
     return found, worst, score.sign * value
 
 
-def _tightened(priors: PriorSet, limits: Limits) -> Limits:
+def tightened_over(priors: PriorSet, limits: Limits) -> Limits:
     """Return equal float limits without slack: of all priors of the set, the smallest probability leaves the most."""
     n = len(priors.secrets)
     p_min = min(float(priors.least(row)[x]) for x, row in enumerate(np.eye(n)))
@@ -141,13 +149,15 @@ def _tightened(priors: PriorSet, limits: Limits) -> Limits:
 
 
 def _converged(
-    priors: PriorSet, limits: Limits, score: Score, scores: np.ndarray, effort: Effort, method: str | None
-) -> tuple[Scoring, str, Solution]:
+    priors: PriorSet, limits: Limits, score: Score, scores: np.ndarray, effort: Effort, method: str | None,
+    leads: np.ndarray | None = None, floors: np.ndarray | None = None,
+) -> tuple[Scoring, str, Solution]:  # fmt: skip
     """Return the last linear program and its solution; every bound holds, the last is the least."""
     n = len(priors.secrets)
     guards = _distinct([priors.least(-row) for row in np.eye(n)])
     judges = np.eye(n) if score.worst else guards
-    scoring = Scoring(unforbidden(scores, limits), limits, guards, judges)
+    scoring = Scoring(unforbidden(scores, limits), limits, guards, judges, leads, floors)
+    method = method if leads is None else "linear-program"
     for _ in range(_ROUNDS):
         name, solution = solution_of(scoring, effort, method)
         worse = _worse_guards(priors, limits, solution.channel)

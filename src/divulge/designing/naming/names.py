@@ -1,0 +1,70 @@
+"""What the name of an outcome promises: that the column of v is largest at v, by how much, and how often it occurs."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+
+_LARGEST_LEAD = 1e3
+_ROOM = 1e-6
+"""What is left of leads and occurrence for rounding."""
+
+
+@dataclass(frozen=True)
+class OwnNames:
+    """One outcome for each value, named after it: the outcome v raises the belief in v more than in any other value.
+
+    C_vv > C_xv for every x other than v, so that it is also likeliest when the secret is v. Every value occurs.
+
+    Parameters
+    ----------
+    occurrence : float from 0 to 1
+        Outcome v occurs at least this many times as often as the value v does under the prior, or as one in N,
+        whichever is less. With 0 an outcome that the utility does not want may be as rare as once in 2^30.
+    lead : float from 0 to 1
+        How much larger the column of v is at v than elsewhere, as a share (on the scale of logarithms) of the most that
+        the guarantees allow. With 0 other values may be raised as much as v but for the last digits.
+
+    Raises
+    ------
+    DivulgeError
+        When one of them is not a number from 0 to 1.
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> prior = dv.Prior({"Catholic": 0.6, "None": 0.3, "Jewish": 0.1})
+    >>> best = dv.design(prior, dv.LDP(1), utility="hamming", outcomes=dv.OwnNames(occurrence=0.5))
+    >>> list(best.outcomes), bool(best.joint.outcome_distribution[2] >= 0.05)
+    (['Catholic', 'None', 'Jewish'], True)
+    """
+
+    occurrence: float = 0.0
+    lead: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("occurrence", "lead"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, float, Fraction)) and 0 <= value <= 1):
+                raise DivulgeError.of(name, "be a number from 0 to 1", "it", repr(value))
+
+
+def floors_of(names: OwnNames, prior: np.ndarray) -> np.ndarray:
+    """Return the least probability of each outcome, shape (N,), a little more than is asked for."""
+    return min(names.occurrence * (1 + _ROOM), 1.0) * np.minimum(prior, 1 / len(prior))
+
+
+def leads_of(names: OwnNames, largest: np.ndarray) -> np.ndarray:
+    """Return by what factor each column should be larger at its own value, of the largest factors that are possible.
+
+    They leave room for rounding: `leads_asked` are a little less.
+    """
+    room = np.maximum(np.minimum(largest, _LARGEST_LEAD) * (1 - _ROOM), 1.0)
+    return room ** float(names.lead) * (1 + _ROOM / 2 * (names.lead > 0))
+
+
+def leads_asked(names: OwnNames, leads: np.ndarray) -> np.ndarray:
+    """Return the leads that are asked for, of those that leave room for rounding."""
+    return np.maximum(leads / (1 + _ROOM / 2), 1.0) if names.lead else np.ones(len(leads))

@@ -1,0 +1,216 @@
+"""The best square channel with names that is found: candidates in closed form, then successive linear programs.
+
+A convex utility is maximized, and a variance is minimized, over a polytope (guarantees and names are linear in the
+channel). Linearizing at the last channel and solving the program climbs to a local optimum (Frank and Wolfe, with full
+steps for convex maximization: Mangasarian, "Machine learning via polyhedral concave minimization", 1996).
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from divulge.designing.about import Informed
+from divulge.designing.arcs import at_once
+from divulge.designing.arrange import outcomes_of
+from divulge.designing.closed import FORMS
+from divulge.designing.counting import Counting
+from divulge.designing.effort import Effort
+from divulge.designing.generation import ceiling_of, chord
+from divulge.designing.limits import Limits, classes_of
+from divulge.designing.linear import Infeasible, Scoring, Solution, solved
+from divulge.designing.methods import mixture_of
+from divulge.designing.naming.diagonal import truncated
+from divulge.designing.naming.estimation import Estimation
+from divulge.designing.naming.patterns import Masses, circulant_set, leveled_sets, set_sizes
+from divulge.designing.naming.rounding import keeps
+from divulge.designing.nearby import single
+from divulge.designing.pricing import Problem
+from divulge.designing.utilities import SUBCONVEX, SubConvex
+from divulge.errors import DivulgeError
+
+SOLVED = 12
+"""Up to this many values the optimum without names is searched for."""
+PROGRAMS = 16
+"""Up to this many values linear programs over all entries climb from the best candidate."""
+_STEPS = 24
+_WAYS = (1.0, 0.7, 0.4, 0.2, 0.1, 0.05, 0.02)
+_SETTLED = 1e-6
+
+
+class Goal(Protocol):
+    """A utility of float channels (N, M)."""
+
+    def of(self, prior: np.ndarray, channel: np.ndarray) -> float:
+        """Return the utility under a prior."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """What is asked: a strictly positive prior (also as it was given, perhaps exact), float limits, the
+    mechanism to start from, leads,
+    floors of what occurs, and the utility."""
+
+    prior: np.ndarray
+    exactly: np.ndarray
+    limits: Limits
+    start: np.ndarray
+    leads: np.ndarray
+    floors: np.ndarray
+    goal: Goal
+
+    @property
+    def sign(self) -> float:
+        """1 for a utility, -1 for a variance."""
+        return -1.0 if isinstance(self.goal, Estimation) else 1.0
+
+    def value(self, channel: np.ndarray) -> float:
+        """Return the utility, large when good."""
+        return self.sign * self.goal.of(self.prior, channel)
+
+    def slopes(self, channel: np.ndarray) -> np.ndarray:
+        """Return scores whose mean rises as the utility does, shape (N, N)."""
+        if isinstance(self.goal, Estimation):
+            slopes = -self.goal.gradient(self.prior, channel) / self.prior[:, None]
+            return slopes / np.abs(slopes * self.prior[:, None]).max()
+        assert isinstance(self.goal, SubConvex)
+        return self.goal.slopes(self.prior, channel)
+
+
+def best_found(task: Named, unnamed: np.ndarray, effort: Effort) -> tuple[np.ndarray, str]:
+    """Return (the best channel that was found, how), also from the columns of a good one without names."""
+    best, most, how = np.zeros((0, 0)), -math.inf, ""
+    for name, channel in candidates(task, unnamed):
+        channel = often_enough(channel, task)
+        if not keeps(channel, task.prior, task.limits, task.leads):
+            continue
+        value = task.value(channel)
+        if value > most or not len(best):
+            best, most, how = channel, value, name
+    if (
+        task.prior.all()
+        and len(task.prior) <= PROGRAMS
+        and isinstance(task.goal, SubConvex | Estimation)
+        and not effort.late()
+    ):
+        climbed, reached = _climbed(task, best, most, effort)
+        if reached > most:
+            return climbed, "successive linear programs"
+    return best, how
+
+
+def candidates(task: Named, unnamed: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
+    """Yield (name, channel) in closed form, or of small programs; each nearly keeps the limits."""
+    p, limits, n = task.prior, task.limits, len(task.prior)
+    yield "diagonal", task.start
+    yield from (("sets of values", c) for c in set_channels(task))
+    if isinstance(task.goal, Estimation):
+        return
+    for many in sorted({min(n, round(2 ** (k / 2))) for k in range(2, 2 * math.ceil(math.log2(n + 1)) + 1)}):
+        yield "diagonal", truncated(limits, p, many)
+    yield "matching of outcomes to values", matched(unnamed)
+
+
+def set_channels(task: Named, masses: Masses | None = None) -> Iterable[np.ndarray]:
+    """Yield channels whose columns are raised on the shifts of a set round the values in the order of probability.
+
+    `masses` are those under a set of priors, where it is not one.
+    """
+    p, limits, n = task.prior, task.limits, len(task.prior)
+    if n < 3:
+        return
+    ratio = min(limits.ratio, limits.high / max(limits.low, 1 / limits.high) if limits.high < math.inf else math.inf)
+    sizes = set_sizes(ratio, n) if ratio < math.inf else []
+    if limits.high < math.inf:
+        share = (1 - limits.low) / (limits.high - limits.low)
+        sizes += [min(max(round(part * share * n), 2), n - 1) for part in (0.6, 0.9)]
+    order = np.argsort(-p, kind="stable")
+    for many in sorted(set(sizes)):
+        column = circulant_set(n, many, 2.0, 2.0, 0) > 1
+        up = np.zeros((n, n), dtype=bool)
+        up[np.ix_(order, order)] = column[(np.arange(n)[:, None] - np.arange(n)) % n]
+        channel = leveled_sets(masses or (lambda sets: (p @ sets, p @ sets)), limits, up, task.leads)
+        if channel is not None:
+            yield channel
+
+
+def often_enough(channel: np.ndarray, task: Named) -> np.ndarray:
+    """Return the channel mixed with the mechanism to start from, in which every value occurs as often as asked."""
+    lacking = task.prior @ channel < task.floors
+    if not lacking.any():
+        return channel
+    q, full = task.prior @ channel, task.prior @ task.start
+    share = float(((task.floors - q) / np.maximum(full - q, 1e-300))[lacking].max())
+    share = min(1.0, share * (1 + 1e-9))
+    return (1 - share) * channel + share * task.start
+
+
+def _climbed(task: Named, channel: np.ndarray, value: float, effort: Effort) -> tuple[np.ndarray, float]:
+    """Return (channel, utility) after successive linear programs from this one."""
+    full = not isinstance(task.goal, Estimation)
+    for step in range(_STEPS):
+        if effort.late():
+            break
+        found = program(task, task.slopes(channel), replace(effort, progress=None))
+        if found is None:
+            break
+        trials = [channel + way * (found.channel - channel) for way in (_WAYS[:1] if full else _WAYS)]
+        values = [task.value(trial) for trial in trials]
+        at = int(np.argmax(values))
+        if not values[at] > value + _SETTLED * abs(value):
+            break
+        channel, value = trials[at], values[at]
+        effort.tell(value, math.inf, step)
+    return channel, value
+
+
+def program(task: Named, scores: np.ndarray, effort: Effort) -> Solution | None:
+    """Return the best named channel for scores, with a bound; None where the solver finds none."""
+    p = task.prior[None, :]
+    try:
+        return solved(
+            Scoring(scores, task.limits, p, p, task.leads, task.floors if task.floors.any() else None), effort
+        )
+    except (Infeasible, DivulgeError):
+        return None
+
+
+def matched(columns: np.ndarray) -> np.ndarray:
+    """Return a square channel from the columns (N, M) of another: each is named after a value that it raises most.
+
+    As many columns as can be have a value of their own (maximum matching); what is left joins a column that is
+    largest where it is largest itself.
+    """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    tops = columns >= columns.max(axis=0) * (1 - 1e-12)
+    own = maximum_bipartite_matching(csr_matrix(tops.T), perm_type="column")
+    channel = np.zeros((len(columns), len(columns)))
+    for y, x in enumerate(own.tolist()):
+        channel[:, x if x >= 0 else int(tops[:, y].argmax())] += columns[:, y]
+    return channel
+
+
+def unconstrained(task: Named, effort: Effort) -> tuple[np.ndarray, float]:
+    """Return (a good channel without names, an upper bound for all) of a convex utility; of chi-squared for a variance.
+
+    Few values, or probabilities that are counts, are solved; otherwise it is the channel of arcs and the secant bound.
+    """
+    utility = task.goal if isinstance(task.goal, SubConvex) else SUBCONVEX["chi-squared"]
+    classes = classes_of(task.exactly)
+    problem = Problem.of(classes, utility, task.limits)
+    if isinstance(utility, Informed):
+        found = at_once(Problem.of(single(classes), utility, task.limits))
+        told = SubConvex(utility.name, utility.f, utility.logarithmic, utility.terms, utility.rise)
+        problem = Problem.of(classes, told, task.limits)
+    elif len(task.prior) <= SOLVED or Counting.fits(classes):
+        _, found = mixture_of(problem, effort)
+    else:
+        closed = next((found for form in FORMS if (found := form(problem)) is not None), None)
+        found = closed or at_once(Problem.of(single(classes), utility, task.limits))
+    weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
+    return lifts * weights, min(found.bound, ceiling_of(problem), chord(problem)[0])
