@@ -88,6 +88,7 @@ def _merged(p: np.ndarray, utility: Informed, kinds: np.ndarray) -> tuple[np.nda
     Secrets that tell the same of W may all have the mean of their lifts: it keeps the limits, and the utility.
     """
     rows, alike = np.unique(np.column_stack([utility.given, kinds]), axis=0, return_inverse=True)
+    alike = alike.ravel()  # NumPy 2.0 gives it a second axis
     values = utility.given.shape[1]
     return alike, np.bincount(alike, p), replace(utility, given=rows[:, :values]), rows[:, values:] > 0
 
