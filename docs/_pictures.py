@@ -45,6 +45,11 @@ def plane() -> Any:
     return dv.guarantees.plot_alip_plane(p_min="1/4")
 
 
+def plane4() -> Any:
+    """Figure 1 of the paper: the plane of bounds for a uniform prior on four values."""
+    return dv.guarantees.plot_alip_plane(p_min="1/4", n=4, uniform=True)
+
+
 def frontier() -> Any:
     """Mutual information against pointwise maximal leakage on the column of education, with named mechanisms."""
     from divulge.files import read_prior
@@ -76,7 +81,7 @@ def growth() -> Any:
 
 PICTURES: dict[str, Callable[[], Any]] = {
     function.__name__: function
-    for function in (belief, implications, variants, plane, frontier, outcomes, noise, losses, growth)
+    for function in (belief, implications, variants, plane, plane4, frontier, outcomes, noise, losses, growth)
 }
 
 

@@ -13,7 +13,7 @@ from divulge.guarantees.catalog import KINDS
 from divulge.guarantees.theorems import FAMILIES, THEOREMS
 
 DOCS = Path(__file__).parents[1] / "docs"
-SOURCES = {page.name: page.read_text() for page in DOCS.glob("*.md")}
+SOURCES = {page.name: page.read_text() for page in DOCS.rglob("*.md")}
 
 
 def hook(name: str) -> ModuleType:
