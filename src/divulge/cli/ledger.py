@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import JsonOption, UnitOption, emit, print_table
-from divulge.model.shown import printable
+from divulge.errors import DivulgeError, printable
 from divulge.units import nats_per
 
 LedgerOption = Annotated[
@@ -29,8 +29,15 @@ def default_ledger(where: str | None) -> str:
     given = where or os.environ.get("DIVULGE_LEDGER")
     if given:
         return given
-    folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "divulge"
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "divulge"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "there is no home folder"
+        raise DivulgeError(
+            f"the folder of the ledger cannot be made: {reason}. Hint: --ledger WHERE or DIVULGE_LEDGER names another "
+            "place; --no-ledger keeps none."
+        ) from None
     return str(folder / "ledger.sqlite")
 
 
@@ -55,7 +62,7 @@ def show(
 
     where = default_ledger(ledger)
     if ledger is not None and "://" not in where and not Path(where).exists():
-        raise dv.InputFileError(f"{where}: there is no such file.")
+        raise dv.InputFileError(f"{printable(where)}: there is no such file.")
     book = dv.Ledger(where)
     name = str(Path(source).resolve()) if source is not None and Path(source).exists() else source
     entries = book.entries(name, column or ())

@@ -1,12 +1,14 @@
 """JSON: {"secrets": [...], "outcomes": [...], "matrix": [[...]]}. An entry in quotes makes all numbers exact."""
 
 import json
-from collections.abc import Hashable
+import math
+from collections.abc import Callable, Hashable
 from typing import Any, BinaryIO
 
 from divulge.errors import DivulgeError
 from divulge.files.cells import cells
 from divulge.files.opening import kind
+from divulge.files.settings import current
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
 
@@ -43,6 +45,11 @@ def read(stream: BinaryIO) -> Any:
     return _plain(_loaded(stream))
 
 
+def document(stream: BinaryIO) -> Any:
+    """Return the value of a document that a program wrote: finite numbers, and no key twice."""
+    return _parsed(stream, parse_float=_finite)
+
+
 def write(what: Channel, stream: BinaryIO) -> None:
     """Write the object; exact entries are text."""
     matrix = [[cell.removesuffix("/1") for cell in row] for row in cells(what)] if what.exact else cells(what)
@@ -55,14 +62,14 @@ def write(what: Channel, stream: BinaryIO) -> None:
 
 
 def _loaded(stream: BinaryIO) -> Any:
+    return _parsed(stream, parse_float=_numeral, parse_int=_numeral)
+
+
+def _parsed(stream: BinaryIO, **numbers: Callable[[str], Any]) -> Any:
+    content = stream.read()
+    current().limits.allow("it", "cells", content.count(b",") + content.count(b"["))
     try:
-        return json.loads(
-            stream.read().decode("utf-8-sig"),
-            parse_float=_numeral,
-            parse_int=_numeral,
-            parse_constant=_no_number,
-            object_pairs_hook=_once,
-        )
+        return json.loads(content.decode("utf-8-sig"), parse_constant=_no_number, object_pairs_hook=_once, **numbers)
     except json.JSONDecodeError as error:
         raise DivulgeError(f"must be JSON; line {error.lineno}, column {error.colno}: {error.msg}.") from None
 
@@ -71,6 +78,13 @@ def _numeral(text: str) -> Numeral:
     if len(text) > _LONGEST_NUMERAL:
         raise DivulgeError(f"must have numbers of at most {_LONGEST_NUMERAL} characters; one has {len(text)}.")
     return Numeral(text)
+
+
+def _finite(text: str) -> float:
+    found = float(text)
+    if not math.isfinite(found):
+        raise DivulgeError("must hold finite numbers only; one is beyond 1.8e308.")
+    return found
 
 
 def _no_number(word: str) -> Any:

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, printable
 from divulge.extras import require
+from divulge.files.opening import naming, regular
+from divulge.files.settings import current
 from divulge.guarantees.catalog import as_guarantee
 from divulge.model.prior import Prior
 from divulge.releasing.promised import Spent, together
@@ -19,6 +21,8 @@ from divulge.releasing.receipt import Mechanism, Receipt, now
 
 KINDS = ("ldp", "pml", "pmc")
 """Guarantees that a budget can be in."""
+
+_WHERE = "be a path or an SQLAlchemy URL with its driver installed"
 
 _ATTEMPTS = 20
 """So often a transaction is tried where writers meet each other instead of waiting in line."""
@@ -84,21 +88,23 @@ class Ledger:
 
     def __init__(self, where: str | os.PathLike[str]) -> None:
         sql = require("sqlalchemy", "release")
+        DivulgeError.unless(where, (str, os.PathLike), "ledger", _WHERE)
         text = os.fspath(where)
-        self.url = text if "://" in text else f"sqlite:///{Path(text).absolute()}"
         self._sql = sql
-        sqlite = self.url.startswith("sqlite")
-        self._attempts = 1 if sqlite else _ATTEMPTS
         try:
+            url = sql.make_url(text) if "://" in text else sql.URL.create("sqlite", database=str(Path(text).absolute()))
+            sqlite = url.get_backend_name() == "sqlite"
+            in_memory = sqlite and url.database in (None, "", ":memory:")
+            self.url = url.render_as_string(hide_password=False)
             options = {} if sqlite else {"isolation_level": "SERIALIZABLE"}
-            in_memory = sqlite and sql.make_url(self.url).database in (None, "", ":memory:")
             # Each transaction closes its connection, but for a database that lives in one.
             pool = {} if in_memory else {"poolclass": sql.NullPool}
-            self._engine = sql.create_engine(self.url, **options, **pool)
-        except (sql.exc.ArgumentError, sql.exc.NoSuchModuleError, ImportError):
-            raise DivulgeError.of(
-                "ledger", "be a path or an SQLAlchemy URL with its driver installed", "it", "not"
-            ) from None
+            self._engine = sql.create_engine(url, **options, **pool)
+        except Exception:  # what drivers raise for a URL that they do not understand is open-ended
+            raise DivulgeError.of("ledger", _WHERE, "it", "not") from None
+        self._attempts = 1 if sqlite else _ATTEMPTS
+        if sqlite and not in_memory and "uri" not in url.query:
+            _private_file(Path(url.database or ""))
         if sqlite:
             _begin_immediately(sql, self._engine)
         long = sql.Text().with_variant(sql.Text(2**32 - 1), "mysql", "mariadb")
@@ -228,8 +234,7 @@ class Ledger:
             query = query.where(self._table.c.source == source)
         found: list[Entry] = []
         for row in connection.execute(query):
-            mechanisms = tuple(Mechanism.from_dict(part) for part in json.loads(row.mechanisms))
-            entry = Entry(row.id, row.source, row.state, row.created, row.output, row.rows, mechanisms)
+            entry = _entry(row)
             if not columns or set(columns) & set(entry.columns):
                 found.append(entry)
         return found
@@ -246,6 +251,39 @@ class Ledger:
                     return work(connection)
         except self._sql.exc.DBAPIError as error:
             raise DivulgeError(f"the ledger cannot be opened, read or written. {otherwise}") from error
+
+
+def _entry(row: Any) -> Entry:
+    """Return the entry in a row; a row that is not as it was written is refused: it could count as nothing spent."""
+    try:
+        mechanisms = tuple(Mechanism.from_dict(part) for part in json.loads(row.mechanisms))
+        texts = (row.id, row.source, row.created, row.output or "")
+        if mechanisms and row.state in ("open", "published") and all(isinstance(text, str) for text in texts):
+            return Entry(row.id, row.source, row.state, row.created, row.output, int(row.rows), mechanisms)
+    except Exception:  # what a damaged row may hold is open-ended
+        pass
+    raise DivulgeError(
+        f"the ledger has an entry that is not as it was written ({printable(str(row.id))[:40]}). Nothing was drawn. "
+        "Hint: restore the ledger from a copy; an entry that is lost would count as nothing spent."
+    )
+
+
+def _private_file(path: Path) -> None:
+    """Make the file of a new ledger one that only its owner may read; refuse what is there and is no ledger."""
+    name = printable(path.name or str(path))
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        pass
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "its path is none"
+        raise DivulgeError(f"the ledger {name} cannot be made: {reason}. Nothing was drawn.") from None
+    with naming(f"the ledger {name}"), regular(path) as stream:
+        head, mode = stream.read(16), os.fstat(stream.fileno()).st_mode
+    if head not in (b"", b"SQLite format 3\0"):
+        raise DivulgeError(f"the ledger {name} must be an SQLite database; it is another file. Nothing was drawn.")
+    if head and mode & 0o077:
+        current().tell(f"the ledger {name} may be read by others. Hint: chmod 600 makes it its keeper's alone.")
 
 
 class _Open:

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError, InputFileError
-from divulge.files.opening import replacing
+from divulge.errors import DivulgeError, InputFileError, printable
+from divulge.files.as_json import document
+from divulge.files.opening import naming, opened, replacing
 from divulge.model.channel import Channel
 from divulge.model.entries import frozen
 from divulge.model.integer import IntegerChannel
@@ -291,26 +292,19 @@ class Receipt(Record):
         ('answer',)
         >>> folder.cleanup()
         """
-        name = Path(path).name
-        try:
-            found = json.loads(Path(path).read_bytes())
-        except OSError as error:
-            said = (
-                "there is no such file"
-                if isinstance(error, FileNotFoundError)
-                else f"cannot be read: {os.strerror(error.errno or 0)}"
-            )
-            raise InputFileError(f"{name}: {said}.") from None
-        except ValueError:
-            raise InputFileError(f"{name}: must be a receipt of a release; it is not JSON.") from None
+        name = printable(Path(path).name)
+        with opened(path) as stream:
+            found = document(stream)
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise InputFileError(f"{name}: must be a receipt of a release ({FORMAT}); it is something else.")
         stated = found.pop("checksum", None)
-        if stated != _checksum(_canonical(found)):
+        with naming(name):
+            whole = stated == _checksum(_canonical(found))
+        if not whole:
             raise InputFileError(f"{name}: must be as it was written; its checksum does not fit: it has been edited.")
         try:
             return cls.from_dict(found)
-        except (KeyError, TypeError, AttributeError, ValueError):
+        except Exception:  # what a part that is no part may raise is open-ended
             raise InputFileError(f"{name}: must be a complete receipt; a part is missing or malformed.") from None
 
     @classmethod

@@ -9,6 +9,7 @@ from typing import Any
 
 from divulge import __version__
 from divulge.errors import DivulgeError
+from divulge.files.opening import keep_apart
 from divulge.files.source import Source
 from divulge.files.table import open_table, require_utf8
 from divulge.guarantees.catalog import as_guarantee
@@ -16,6 +17,7 @@ from divulge.releasing import sinks
 from divulge.releasing.choosing import COUNTED, MOST_SECRETS, mechanisms_for
 from divulge.releasing.counting import EngineName, by_spark
 from divulge.releasing.estimate import rank
+from divulge.releasing.ledger import Ledger
 from divulge.releasing.plan import Faults, Part, Plan
 from divulge.releasing.promised import Spent, together
 from divulge.releasing.receipt import Mechanism, Receipt, now
@@ -141,7 +143,7 @@ def release(
         raise DivulgeError.of("column", "name one column, or several different ones", "it", repr(column))
     table.require_values(columns)
     table.require_columns([] if only_column else table.schema.names)
-    outputs = _outputs(chosen_engine, sink, receipt, force)
+    outputs = _outputs(chosen_engine, sink, receipt, ledger, force)
     several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
     wanted = tuple(as_guarantee(one) for one in several)
     chosen, notes = mechanisms_for(
@@ -170,25 +172,22 @@ class _Outputs:
     receipt: Path | None
 
 
-def _outputs(engine: Engine, sink: Any, receipt: Any, force: bool) -> _Outputs:
-    """Return where output and receipt go; refuse what is taken, and whatever would touch the source."""
+def _outputs(engine: Engine, sink: Any, receipt: Any, ledger: Any, force: bool) -> _Outputs:
+    """Return where output and receipt go; refuse what is taken, and two files of the call that are one."""
     source = engine.source
     if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
         raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
-    final = None if sink is None else Path(os.path.abspath(os.fspath(sink)))
+    final = None if sink is None else sinks.place(sink)
     beside = None if final is None else final.with_name(f"{final.stem}.receipt.json")
-    paper = beside if receipt is None else Path(os.path.abspath(os.fspath(receipt)))
-    if final is not None and final == paper:
-        raise DivulgeError.of("receipt", "be another file than the output", "it", "the output itself")
+    paper = beside if receipt is None else sinks.place(receipt)
+    book = ledger.url.partition(":///")[2] if isinstance(ledger, Ledger) else ledger
+    keep_apart({"sink": final, "receipt": paper, "ledger": book}, {"source": source.path})
     for path in (final, paper):
         if path is None:
             continue
         require_utf8(path)
         if not path.parent.is_dir():
             raise DivulgeError.of("sink", "be in a folder that exists", "its folder", "absent")
-        origin = None if source.path is None else source.path.resolve()
-        if origin is not None and (path.resolve() == origin or origin in path.resolve().parents):
-            raise DivulgeError.of("sink", "be another file than the source", "it", "the source itself")
         sinks.refuse_taken(path, force)
     if final is not None:
         sinks.writer_for(final)
@@ -263,8 +262,6 @@ def _recorded(ledger: Any, budget: Any, table: Source, source_name: str | None, 
         if budget is not None:
             raise DivulgeError.of("budget", "come with a ledger that keeps it", "it", "alone", "give ledger=PATH.")
         return nullcontext(_Unrecorded())
-    from divulge.releasing.ledger import Ledger
-
     if source_name is None:
         if table.path is None:
             raise DivulgeError.of(

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from divulge.errors import DivulgeError, printable
 from divulge.extras import require
 from divulge.files.settings import current
+from divulge.files.table import require_utf8
 from divulge.releasing.bare import bare_batch, coded_batch, plain_batch, plain_schema
 
 ROWS_A_PART = 1 << 24
@@ -238,6 +239,15 @@ def writer_for(final: Path) -> Callable[[Path, Any], Writer]:
         raise DivulgeError(
             f"{printable(final.name)}: must have a name that ends in {known}, or none of a suffix for a folder."
         ) from None
+
+
+def place(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path of a file to be written; refuse what can be none."""
+    final = Path(os.path.abspath(os.fspath(path)))
+    if not final.name or not os.fspath(path):
+        raise DivulgeError.of("sink", "be the path of a file to write", "it", repr(os.fspath(path)))
+    require_utf8(final)
+    return final
 
 
 @contextmanager
