@@ -13,6 +13,7 @@ import typer
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.files.opening import replacing
 from divulge.model.shown import printable, printable_lines
 from divulge.units import Unit
 
@@ -107,10 +108,13 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
 def draw(subject: Any, path: Path, **options: Any) -> None:
     """Draw what `subject.plot(**options)` shows to a file."""
     require("matplotlib", "plot").use("Agg")
-    try:
-        subject.plot(**options).figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
-        raise DivulgeError(f"cannot draw to {path}: {error}") from None
+    figure = subject.plot(**options).figure
+    known = figure.canvas.get_supported_filetypes()
+    kind = path.suffix.removeprefix(".").lower()
+    if kind not in known:
+        raise DivulgeError(f"{path}: must have a name that ends in one of .{', .'.join(known)}.")
+    with replacing(path) as stream:
+        figure.savefig(stream, format=kind, dpi=150)
     note(f"drawn to {path}")
 
 

@@ -128,6 +128,8 @@ def replacing(path: PathLike, *, private: bool = False) -> Generator[BinaryIO]:
     A private file is one that only its owner may read.
     """
     target = Path(name_of(path))
+    if target.exists() and not target.is_file() and not target.is_dir():
+        raise InputFileError(f"{printable(str(target))}: is a device or pipe, and is not replaced. Hint: name a file.")
     temporary = target.with_name(f".{secrets.token_hex(8)}.partial")
     mode = 0o600 if private else 0o666
     with naming(str(target)):

@@ -1,6 +1,7 @@
 """Between the values of columns and the positions of an alphabet, without a Python object a row."""
 
 import datetime
+import decimal
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ def text_of(value: Any) -> str | None:
         if math.isnan(value):
             return None
         return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, decimal.Decimal) and value.is_finite():
+        return str(int(value)) if value == value.to_integral_value() else f"{value.normalize():f}"
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         return str(value.astimezone(datetime.UTC))
     return str(value)

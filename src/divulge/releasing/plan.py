@@ -74,7 +74,8 @@ class Faults:
             raise DivulgeError.of(
                 "source", "hold only secrets of the mechanism", _called(columns),
                 f"in {count} row(s) something else. Nothing was published",
-                "give the mechanism a row for every value; in a column of numbers a label is 3, not 3.0.",
+                "give the mechanism a row for every value; in a column of numbers a label is 3, not 3.0, and in one of "
+                "text, as in CSV, 3.00 and 3 are two values.",
             )  # fmt: skip
         for columns, count in self.missing.items():
             raise DivulgeError.of(

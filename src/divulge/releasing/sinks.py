@@ -303,9 +303,11 @@ def _claim(temporary: Path, final: Path) -> None:
 
 
 def refuse_taken(final: Path, force: bool) -> None:
-    """Refuse a name that is taken, unless forced; a folder that holds anything but a released table, even then."""
+    """Refuse a name that is taken, unless forced; a device, and a folder with more than a released table, even then."""
     if not os.path.lexists(final):
         return
+    if os.path.exists(final) and not final.is_dir() and not final.is_file():
+        raise DivulgeError(f"{printable(final.name)}: is a device or pipe, and is not replaced. Hint: name a file.")
     if not force:
         raise DivulgeError(f"{printable(final.name)}: there is one already. Hint: force=True, or --force, replaces it.")
     if final.is_dir() and not all(_part_of_a_table(path) for path in final.iterdir()):
