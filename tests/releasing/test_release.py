@@ -291,7 +291,7 @@ def test_an_edited_receipt_is_refused(people: pa.Table, mechanism: dv.Channel, t
         dv.Receipt.read(path)
     for text in ("{}", "[1]", "nonsense", ""):
         path.write_text(text)
-        with pytest.raises(dv.InputFileError, match="must be (a receipt|JSON)|is empty"):
+        with pytest.raises(dv.InputFileError, match=r"must be (a receipt|JSON)|is empty"):
             dv.Receipt.read(path)
 
 
