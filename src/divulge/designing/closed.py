@@ -12,9 +12,11 @@ from divulge.designing.generation import Mixture
 from divulge.designing.limits import Limits
 from divulge.designing.linear import Scoring, Solution
 from divulge.designing.pricing import Problem, silence
+from divulge.designing.truth import truthful
 from divulge.designing.vertices import Vertices, box_vertices, joined, pair_vertices
 
 _EDGE = 1e-13
+_TIGHT = 1e-11
 
 
 def _optimal(problem: Problem, weights: np.ndarray, vertices: Vertices) -> Mixture:
@@ -160,5 +162,29 @@ def disclosed(scoring: Scoring) -> Solution | None:
     return _within(channel, math.fsum((p[order] * share).tolist()))
 
 
-SCORED: tuple[Callable[[Scoring], Solution | None], ...] = (likeliest_response, disclosed)
+def truth_told(scoring: Scoring) -> Solution | None:
+    """Return the channel of the relaxation in 2 N numbers, where it keeps all limits and reaches its bound."""
+    p, limits = _hamming(scoring), scoring.limits
+    if p is None or limits.trivial:
+        return None
+    channel, bound = truthful(p, limits)
+    lacks = np.abs(channel.sum(axis=1) - 1).max() > _TIGHT or bound - float(p @ np.diag(channel)) > _TIGHT * bound
+    return None if lacks or not _nearly(channel, p, limits) else Solution(channel, bound)
+
+
+def truth_bound(scoring: Scoring) -> float:
+    """Return an upper bound of the probability of the truth, inf for all other scores."""
+    p = _hamming(scoring)
+    return math.inf if p is None else truthful(p, scoring.limits)[1]
+
+
+def _nearly(channel: np.ndarray, p: np.ndarray, limits: Limits) -> bool:
+    """Say whether a float channel keeps the limits but for rounding."""
+    q, top, bottom = p @ channel, channel.max(axis=0), channel.min(axis=0)
+    within = (top <= limits.high * q + _TIGHT).all() and (bottom >= limits.low * q - _TIGHT).all()
+    even = limits.ratio == math.inf or (top <= limits.ratio * bottom + _TIGHT).all()
+    return bool(within and even and top.sum() <= limits.capacity + _TIGHT)
+
+
+SCORED: tuple[Callable[[Scoring], Solution | None], ...] = (likeliest_response, disclosed, truth_told)
 """Of linear scores: tried in this order; each gives None where it does not apply."""

@@ -7,14 +7,13 @@ spectrum come close; what counts is the sum of 1 / |eigenvalue|^2.
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from divulge.designing.limits import Limits
-from divulge.extras import require
 
 _SWAPS = 1500
+_EXACT = 1e-10
 
 
 def circulant_set(size: int, many: int, upper: float, top: float, seed: int) -> np.ndarray:
@@ -57,55 +56,36 @@ Masses = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Takes sets of values as columns (N, M), gives the least and the largest probability of each, shape (M,)."""
 
 
-def leveled_sets(masses: Masses, limits: Limits, up: np.ndarray, leads: np.ndarray) -> np.ndarray | None:
-    """Return the channel whose column y has one level on the set `up`[:, y], one at y and one elsewhere, far apart.
+def leveled_sets(
+    prior: np.ndarray, limits: Limits, up: np.ndarray, leads: np.ndarray, masses: Masses | None = None
+) -> np.ndarray | None:
+    """Return the channel whose column y has the lifts that are farthest apart on the set `up`[:, y] and elsewhere.
 
-    A linear program in three numbers a column makes the levels on the sets largest beside the others; None where it
-    finds none.
+    On the set the lift is 1 but for a factor, `leads`[y] at y itself, and b elsewhere: limits bound b from below.
+    Weights that make such columns average to 1 solve a linear system; None where some are negative. A bound on the
+    capacity is kept by mixing with equal rows. With `masses` the limits hold under every prior of a set.
     """
-    highspy = require("highspy", "science")
-    from scipy import sparse
-
-    n = len(leads)
-    own = np.eye(n, dtype=bool)
-    others, below = (part.astype(np.float64) for part in (up & ~own, ~up & ~own))
-    one, none = sparse.identity(n, format="csr"), sparse.csr_matrix((n, n))
-    means = [
-        [sparse.diags(part) for part in (alone, both - alone, 1 - both)]
-        for alone, both in zip(masses(own), masses(up | own), strict=True)
-    ]
-    rows: list[tuple[Any, float, float]] = [
-        (sparse.hstack([one, sparse.csr_matrix(others), sparse.csr_matrix(below)]), 1.0, 1.0)
-    ]
-    lead = sparse.diags(leads)
-    rows += [(sparse.hstack([-one, lead, none]), -math.inf, 0.0), (sparse.hstack([none, -one, one]), -math.inf, 0.0)]
+    own = np.eye(len(prior), dtype=bool)
+    (least_own, most_own), (least_set, most_set) = (
+        masses(sets) if masses else (prior @ sets, prior @ sets) for sets in (own, up | own)
+    )
+    below = leads / limits.ratio
     if limits.high < math.inf:
-        own_mean, *other_means = (-limits.high * part for part in means[0])
-        rows.append((sparse.hstack([one + own_mean, *other_means]), -math.inf, 0.0))
+        outside = np.maximum(1 - least_set, 1e-300)
+        below = np.maximum(below, (leads / limits.high - (leads - 1) * least_own - least_set) / outside)
     if limits.low > 0:
-        *other_means, off_mean = (limits.low * part for part in means[1])
-        rows.append((sparse.hstack([*other_means, off_mean - one]), -math.inf, 0.0))
-    if limits.ratio < math.inf:
-        rows.append((sparse.hstack([one, none, -limits.ratio * one]), -math.inf, 0.0))
-    if limits.capacity < math.inf:
-        every = sparse.csr_matrix(np.append(np.ones(n), np.zeros(2 * n)))
-        rows.append((every, -math.inf, limits.capacity))
-    matrix: Any = sparse.vstack([part for part, _, _ in rows], format="csc")
-    model = highspy.HighsLp()
-    model.num_row_, model.num_col_ = matrix.shape
-    size = others.sum(axis=0)
-    model.col_cost_ = np.concatenate([-np.ones(n), -np.sqrt(size), np.sqrt(size) + 1])
-    model.col_lower_, model.col_upper_ = np.zeros(3 * n), np.full(3 * n, math.inf)
-    model.row_lower_ = np.concatenate([np.full(part.shape[0], low) for part, low, _ in rows])
-    model.row_upper_ = np.concatenate([np.full(part.shape[0], high) for part, _, high in rows])
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
-    solver = highspy.Highs()
-    for option, value in (("output_flag", False), ("threads", 1), ("simplex_iteration_limit", 40 * n)):
-        solver.setOptionValue(option, value)
-    solver.passModel(model)
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        inside = (leads - 1) * most_own + most_set
+        below = np.maximum(below, limits.low * inside / (1 - limits.low * (1 - most_set)))
+    if not (below <= 1).all():
         return None
-    at, on, off = np.array(solver.getSolution().col_value).reshape(3, n)
-    return np.where(np.eye(n, dtype=bool), at, np.where(up, on, off))
+    levels = np.where(own, leads, np.where(up, 1.0, below))
+    lifts = levels / (prior @ levels)
+    try:
+        weights = np.linalg.solve(lifts, np.ones(len(prior)))
+    except np.linalg.LinAlgError:
+        return None
+    if not (weights >= 0).all() or not np.abs(lifts @ weights - 1).max() < _EXACT:
+        return None
+    peak = float(lifts.max(axis=0) @ weights)
+    share = min(1.0, (limits.capacity - 1) / (peak - 1)) if peak > 1 else 1.0
+    return (1 - share + share * lifts) * weights

@@ -122,6 +122,8 @@ def set_channels(task: Named, masses: Masses | None = None) -> Iterable[np.ndarr
     p, limits, n = task.prior, task.limits, len(task.prior)
     if n < 3:
         return
+    if limits.capacity < math.inf:
+        limits = replace(limits, high=min(limits.high, limits.capacity))
     ratio = min(limits.ratio, limits.high / max(limits.low, 1 / limits.high) if limits.high < math.inf else math.inf)
     sizes = set_sizes(ratio, n) if ratio < math.inf else []
     if limits.high < math.inf:
@@ -132,7 +134,7 @@ def set_channels(task: Named, masses: Masses | None = None) -> Iterable[np.ndarr
         column = circulant_set(n, many, 2.0, 2.0, 0) > 1
         up = np.zeros((n, n), dtype=bool)
         up[np.ix_(order, order)] = column[(np.arange(n)[:, None] - np.arange(n)) % n]
-        channel = leveled_sets(masses or (lambda sets: (p @ sets, p @ sets)), limits, up, task.leads)
+        channel = leveled_sets(p, limits, up, task.leads, masses)
         if channel is not None:
             yield channel
 
@@ -203,6 +205,8 @@ def unconstrained(task: Named, effort: Effort) -> tuple[np.ndarray, float]:
     utility = task.goal if isinstance(task.goal, SubConvex) else SUBCONVEX["chi-squared"]
     classes = classes_of(task.exactly)
     problem = Problem.of(classes, utility, task.limits)
+    if isinstance(task.goal, Estimation) and len(task.prior) > SOLVED:
+        return np.ones((len(task.prior), 1)), min(ceiling_of(problem), chord(problem)[0])
     if isinstance(utility, Informed):
         found = at_once(Problem.of(single(classes), utility, task.limits))
         told = SubConvex(utility.name, utility.f, utility.logarithmic, utility.terms, utility.rise)

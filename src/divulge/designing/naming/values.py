@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 
 from divulge.designing.certify import Checker
-from divulge.designing.closed import SCORED
+from divulge.designing.closed import SCORED, truth_bound
 from divulge.designing.effort import Effort
 from divulge.designing.limits import Limits
 from divulge.designing.linear import Scoring, Solution, bound_of, solved
 from divulge.designing.naming.diagonal import diagonal
 from divulge.designing.naming.estimation import Estimation
 from divulge.designing.naming.names import OwnNames, floors_of, leads_asked, leads_of
-from divulge.designing.naming.rounding import named_exactly
+from divulge.designing.naming.rounding import keeps, named_exactly
 from divulge.designing.naming.search import Named, best_found, unconstrained
 from divulge.designing.utilities import SubConvex
 from divulge.errors import DivulgeError
@@ -23,6 +23,7 @@ SOLVED, LARGEST = 64, 200
 """Up to so many values scores are one linear program over all entries, and a second one without names; and where no
 closed form is known."""
 CLOSED, PROGRAM = "closed-form", "linear-program"
+_NEAR = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +130,8 @@ def named_scores(scores: np.ndarray, prior: np.ndarray, worst: bool, limits: Lim
     plain = Scoring(scores, limits, p, np.eye(n) if worst else p)
     closed = next((found for form in SCORED if (found := form(plain)) is not None), None)
     floors = naming.floors if naming.floors.any() else None
-    if closed is not None and naming.leads.max() == 1 and floors is None:
+    if closed and floors is None and keeps(closed.channel, prior, limits, naming.leads, _NEAR):
         return Found(closed.channel, closed.bound, closed.bound, CLOSED)
-    bound = closed.bound if closed else math.fsum((prior * scores.max(axis=1)).tolist())
     if n <= SOLVED or (closed is None and n <= LARGEST):
         asked = replace(plain, leads=naming.leads, floors=floors)
         try:
@@ -141,6 +141,7 @@ def named_scores(scores: np.ndarray, prior: np.ndarray, worst: bool, limits: Lim
         if solution is not None:
             unnamed = closed.bound if closed else _without(plain, solution, effort)
             return Found(solution.channel, solution.bound, max(unnamed, solution.bound), PROGRAM)
+    bound = closed.bound if closed else min(truth_bound(plain), math.fsum((prior * scores.max(axis=1)).tolist()))
     task = Named(prior, prior, limits, naming.start, naming.leads, naming.floors, _Mean(scores, worst))
     channel, how = best_found(task, closed.channel if closed else np.ones((n, 1)), effort)
     return Found(channel, bound, bound, how)
