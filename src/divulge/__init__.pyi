@@ -67,6 +67,7 @@ from .noise.mechanism import NoiseMechanism as NoiseMechanism
 from .releasing.counting import contingency as contingency
 from .releasing.estimate import estimate_frequencies as estimate_frequencies
 from .releasing.ledger import Ledger as Ledger
+from .releasing.preview import preview as preview
 from .releasing.receipt import Receipt as Receipt
-from .releasing.release import release as release
+from .reporting.release import release as release
 from .reporting.report import report as report

@@ -37,6 +37,7 @@ from .measures.shannon import Capacity as Capacity
 from .measures.tails import TailEnvelope as TailEnvelope
 from .releasing.counting import Contingency as Contingency
 from .releasing.estimate import Frequencies as Frequencies
+from .releasing.preview import Preview as Preview
 from .releasing.receipt import Receipt as Receipt
 from .reporting.report import Belief as Belief
 from .reporting.report import Report as Report

@@ -152,7 +152,7 @@ def test_a_receipt_is_the_mechanism_of_its_columns() -> None:
     table = pa.table({name: rng.choice(["a", "b", None], 30_000).tolist() for name in ("x", "y")})
     coin, weak = (dv.mechanisms.randomized_response(["a", "b", "?"], epsilon) for epsilon in (2.0, 0.1))
     pairs = {f"true {name}": table[name] for name in ("x", "y")}
-    apart = dv.release(table, column=["x", "y"], mechanism={"x": coin, "y": weak}, null_as="?")
+    apart = dv.release(table, column=["x", "y"], mechanism={"x": coin, "y": weak}, null_as="?", released_as=["x", "y"])
     rows = pa.table({**pairs, **{name: apart.table[name] for name in ("x", "y")}})
     for name, ldp in (("x", 2.0), ("y", 0.1)):
         found = dv.audit(
@@ -167,7 +167,7 @@ def test_a_receipt_is_the_mechanism_of_its_columns() -> None:
     )
     assert swapped.known is not None
     assert not swapped.known.conformity.conforms
-    both = dv.release(table, column=["x", "y"], mechanism=coin.product(weak), null_as="?")
+    both = dv.release(table, column=["x", "y"], mechanism=coin.product(weak), null_as="?", released_as=["x", "y"])
     rows = pa.table({**pairs, **{name: both.table[name] for name in ("x", "y")}})
     found = dv.audit(rows, secret=("true x", "true y"), released=("x", "y"), mechanism=both, confidence=sure)
     assert found.known is not None

@@ -89,7 +89,7 @@ def test_estimate_doubts_a_table_that_is_not_the_receipts(tmp_path: Path) -> Non
         dv.mechanisms.randomized_response(channels["y"], 1.0)
     )
     out = tmp_path / "out.parquet"
-    dv.release(tmp_path / "source.parquet", out, column=["x", "y"], mechanism=both, null_as="?")
+    dv.release(tmp_path / "source.parquet", out, column=["x", "y"], mechanism=both, null_as="?", released_as=["x", "y"])
     receipt = tmp_path / "out.receipt.json"
     code, said, doubts = run("estimate", out, "--receipt", receipt)
     assert (code, doubts) == (0, "")

@@ -41,7 +41,10 @@ def run(*arguments: Any, code: int = 0) -> Any:
 def test_release_with_a_mechanism(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     result = run("release", table, "--column", "ill", "--mechanism", tmp_path / "coin.csv", "-o", out)
-    assert result.stdout == "2,000 rows of 'ill' released\nguarantee: ldp 1.09861 nats\n"
+    assert result.stdout.startswith(
+        "2,000 rows of 'ill' released as 'ill_perturbed'\nguarantee: ldp 1.09861 nats\nfiles:\n"
+    )
+    assert "out.keeper.json  (for the keeper only" in result.stdout
     assert "went out as they are" in result.stderr
     assert pq.read_table(out)["age"].to_pylist() == list(range(2000))
     assert dv.Receipt.read(tmp_path / "out.receipt.json").rows == 2000
@@ -51,7 +54,7 @@ def test_release_with_a_mechanism(table: Path, tmp_path: Path) -> None:
     run(
         "release", table, "--column", "ill", "--mechanism", tmp_path / "coin.csv", "-o", out, "--force", "--only-column"
     )
-    assert pq.read_table(out).column_names == ["ill"]
+    assert pq.read_table(out).column_names == ["ill_perturbed"]
 
 
 def test_what_is_read_is_never_written_over(table: Path, tmp_path: Path) -> None:
@@ -78,7 +81,11 @@ def test_release_with_a_guarantee_as_json(table: Path, tmp_path: Path) -> None:
     found = json.loads(result.stdout)
     assert found["rows"] == 2000
     assert found["guarantees"]["pml"] <= 0.5
-    assert found["prior_source"].startswith("counted from the released column")
+    assert found["prior_source"] == "every value equally likely"
+    assert found["released_as"] == ["ill_perturbed"]
+    assert {Path(path).name for path in found["files"].values()} == {
+        "o.csv", "o.codebook.json", "o.codebook.md", "paper.json", "o.keeper.json",
+    }  # fmt: skip
     assert found["receipt"] == str(paper)
     assert dv.Receipt.read(paper).output == "o.csv"
 

@@ -117,7 +117,7 @@ def test_a_table_that_is_not_the_receipts_is_doubted(tmp_path: Path) -> None:
     table = pa.table({"x": ["a", "b", "b", "a"]})
     coin = dv.mechanisms.randomized_response(["a", "b"], 1.0)
     out = tmp_path / "out.parquet"
-    receipt = dv.release(table, out, column="x", mechanism=coin)
+    receipt = dv.release(table, out, column="x", mechanism=coin, released_as="x")
     assert estimate_frequencies(out, tmp_path / "out.receipt.json").warnings == ()
     (short,) = estimate_frequencies(table.slice(1), receipt).warnings
     assert "written for 4 rows, and the table has 3" in short

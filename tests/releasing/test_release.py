@@ -54,11 +54,11 @@ def test_every_source_in_memory_and_to_parquet(
     source = _written(people, kind, tmp_path)
     receipt = dv.release(source, tmp_path / "out.parquet", column="region", mechanism=mechanism)
     released = pq.read_table(tmp_path / "out.parquet")
-    assert released.column_names == people.column_names
-    assert released.schema.field("region").type == pa.string()
+    assert released.column_names == ["region_perturbed", "age", "note"]
+    assert released.schema.field("region_perturbed").type == pa.string()
     assert released["note"].to_pylist() == people["note"].to_pylist()
     assert list(map(int, released["age"].to_pylist())) == people["age"].to_pylist()
-    assert conforms(people["region"].to_pylist(), released["region"].to_pylist(), mechanism)
+    assert conforms(people["region"].to_pylist(), released["region_perturbed"].to_pylist(), mechanism)
     assert receipt.rows == people.num_rows
     assert receipt.untouched == ("age", "note")
     assert dv.Receipt.read(tmp_path / "out.receipt.json").to_dict() == receipt.to_dict()
@@ -68,8 +68,8 @@ def test_every_source_in_memory_and_to_parquet(
     expected = {"pandas": pd.DataFrame, "polars": pl.DataFrame}.get(kind, pa.Table)
     assert isinstance(table, expected)
     flat = pa.Table.from_batches(list(open_table(table).batches()))
-    assert flat.column_names == ["region"]
-    assert conforms(people["region"].to_pylist(), flat["region"].to_pylist(), mechanism)
+    assert flat.column_names == ["region_perturbed"]
+    assert conforms(people["region"].to_pylist(), flat["region_perturbed"].to_pylist(), mechanism)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".arrow", ""])
@@ -77,7 +77,7 @@ def test_every_sink(suffix: str, people: pa.Table, mechanism: dv.Channel, tmp_pa
     sink = tmp_path / f"out{suffix}"
     receipt = dv.release(people, sink, column="region", mechanism=mechanism)
     found = pa.Table.from_batches(list(open_table(sink).batches()))
-    assert conforms(people["region"].to_pylist(), found["region"].to_pylist(), mechanism)
+    assert conforms(people["region"].to_pylist(), found["region_perturbed"].to_pylist(), mechanism)
     assert found["note"].to_pylist() == people["note"].to_pylist()
     assert receipt.output == sink.name
     with pytest.raises(dv.DivulgeError, match="there is one already"):
@@ -85,11 +85,13 @@ def test_every_sink(suffix: str, people: pa.Table, mechanism: dv.Channel, tmp_pa
     again = dv.release(people, sink, column="region", mechanism=mechanism, force=True, only_column=True)
     assert again.describes(sink)
     assert not receipt.describes(sink)
-    assert open_table(sink).schema.names == ["region"]
+    assert open_table(sink).schema.names == ["region_perturbed"]
 
 
 def test_two_releases_differ_and_neither_is_the_source(people: pa.Table, mechanism: dv.Channel) -> None:
-    first, second = (dv.release(people, column="region", mechanism=mechanism).table["region"] for _ in range(2))
+    first, second = (
+        dv.release(people, column="region", mechanism=mechanism).table["region_perturbed"] for _ in range(2)
+    )
     assert first.to_pylist() != second.to_pylist()
     assert first.to_pylist() != people["region"].to_pylist()
 
@@ -99,11 +101,11 @@ def test_types_are_kept_where_the_labels_fit(tmp_path: Path) -> None:
     for kind in (pa.int8(), pa.int64(), pa.float64(), pa.string(), pa.large_string(), pa.decimal128(4, 0)):
         column = pa.array(["0", "1", "1"] * 50).cast(kind)
         table = dv.release(pa.table({"x": column}), column="x", mechanism=flip).table
-        assert table.schema.field("x").type == kind
-        assert set(table["x"].to_pylist()) == set(column.to_pylist())
+        assert table.schema.field("x_perturbed").type == kind
+        assert set(table["x_perturbed"].to_pylist()) == set(column.to_pylist())
     yes = dv.Channel(flip.matrix, ["False", "True"], ["no", "yes"])
     table = dv.release(pa.table({"x": [True, False] * 50}), column="x", mechanism=yes).table
-    assert set(table["x"].to_pylist()) == {"yes", "no"}
+    assert set(table["x_perturbed"].to_pylist()) == {"yes", "no"}
 
 
 def test_what_has_no_text_is_refused_and_goes_out_only_untouched(tmp_path: Path) -> None:
@@ -115,14 +117,18 @@ def test_what_has_no_text_is_refused_and_goes_out_only_untouched(tmp_path: Path)
         with pytest.raises(dv.InputFileError, match=f"column '{name}' must hold text, numbers") as caught:
             dv.release(table, column=name, mechanism=keep)
         assert "cell" not in str(caught.value)
-    dv.release(table, tmp_path / "o.parquet", column="x", mechanism=keep)
+    dv.release(table, tmp_path / "o.parquet", column="x", mechanism=keep, released_as="x")
     assert pq.read_table(tmp_path / "o.parquet").to_pylist() == table.to_pylist()
     with pytest.raises(dv.DivulgeError, match=r"p\.csv: cannot be written: its format has no place"):
         dv.release(table, tmp_path / "p.csv", column="x", mechanism=keep)
     assert not (tmp_path / "p.csv").exists()
     views = pa.table({"x": pa.array(["a", "b", None], pa.string_view())})
     three = dv.Channel(np.eye(3), ["a", "b", "?"], ["a", "b", "?"])
-    assert dv.release(views, column="x", mechanism=three, null_as="?").table["x"].to_pylist() == ["a", "b", None]
+    assert dv.release(views, column="x", mechanism=three, null_as="?").table["x_perturbed"].to_pylist() == [
+        "a",
+        "b",
+        None,
+    ]
 
 
 def test_a_missing_value_is_a_category_or_an_error(tmp_path: Path) -> None:
@@ -130,52 +136,74 @@ def test_a_missing_value_is_a_category_or_an_error(tmp_path: Path) -> None:
     with pytest.raises(dv.DivulgeError, match=r"column 'x' is in 800 row\(s\) missing"):
         dv.release(table, column="x", mechanism=dv.Channel(np.eye(2), ["a", "b"], ["a", "b"]))
     keep = dv.Channel(np.eye(3), ["a", "b", "?"], ["a", "b", "?"])
-    assert dv.release(table, column="x", mechanism=keep, null_as="?").table["x"].to_pylist() == table["x"].to_pylist()
+    out = dv.release(table, column="x", mechanism=keep, null_as="?").table["x_perturbed"].to_pylist()
+    assert out == table["x"].to_pylist()
     numbers = dv.Channel(np.eye(3), [1, 2, "?"], [1, 2, "?"])
-    out = dv.release(table, column="y", mechanism=numbers, null_as="?").table["y"].to_pylist()
+    out = dv.release(table, column="y", mechanism=numbers, null_as="?").table["y_perturbed"].to_pylist()
     assert out == [1.0, None, None, 2.0, 1.0] * 400
     for sink in (tmp_path / "one.parquet", tmp_path / "two.csv"):
         dv.release(table, sink, column="x", mechanism=keep, null_as="?", only_column=True)
         found = pa.Table.from_batches(list(open_table(sink).batches()))
-        assert found["x"].to_pylist() == table["x"].to_pylist()
-    spread = dv.Channel(np.full((3, 3), 1 / 3), ["a", "b", "?"], ["a", "b", "?"])
-    assert 400 < dv.release(table, column="x", mechanism=spread, null_as="?").table["x"].null_count < 1000
+        assert found["x_perturbed"].to_pylist() == table["x"].to_pylist()
+    spread = dv.Channel(np.full((3, 3), 1 / 3) + (3 * np.eye(3) - 1) / 100, ["a", "b", "?"], ["a", "b", "?"])
+    assert 400 < dv.release(table, column="x", mechanism=spread, null_as="?").table["x_perturbed"].null_count < 1000
 
 
-def test_a_guarantee_alone_designs_from_the_counts_and_says_so(people: pa.Table, tmp_path: Path) -> None:
+def test_a_guarantee_alone_keeps_the_alphabet_and_tells_no_counts(people: pa.Table, tmp_path: Path) -> None:
     receipt = dv.release(people, tmp_path / "out.parquet", column="region", guarantee="pml=0.5")
     assert receipt.guarantees["pml"] <= 0.5 + 1e-12
     only = receipt.mechanisms[0]
-    assert "counted from the released column" in only.prior_source
-    assert only.prior == dv.Prior.from_column(people["region"])
+    assert only.prior == dv.Prior.uniform(["east", "north", "south", "west"])
+    assert only.channel.outcomes == only.channel.secrets
     assert dv.PML("0.5").holds_for(dv.Joint(only.prior, only.channel.exact))
-    assert any("prior was counted" in warning for warning in receipt.warnings)
+    assert any("gain alone does not forbid" in warning for warning in receipt.warnings)
 
 
-def test_a_release_that_tells_no_frequencies_is_announced_before_a_row_is_drawn(people: pa.Table) -> None:
-    """ldp = 0.2 on these counts is kept best by two outcomes for four values."""
+def test_a_prior_from_the_data_is_taken_only_when_asked_and_kept_from_the_public(
+    people: pa.Table, tmp_path: Path
+) -> None:
+    counted = dv.Prior.from_column(people["region"])
+    for wrong in ({"guarantee": "ldp=1", "prior": counted}, {"mechanism": dv.design(counted, "ldp=1")}):
+        with pytest.raises(dv.DivulgeError, match="`prior` must be public"):
+            dv.release(people, column="region", **wrong)
+    asked = {"column": "region", "guarantee": "pml=0.5", "prior_from_data": True}
+    receipt = dv.release(people, tmp_path / "out.parquet", **asked)
+    assert any("mechanism tells how often each value occurs" in said for said in receipt.warnings)
+    assert receipt.mechanisms[0].prior.to_dict() == counted.to_dict()
+    assert dv.Receipt.read(tmp_path / "out.receipt.json").mechanisms[0].prior is None
+    assert dv.Receipt.read(tmp_path / "out.keeper.json").mechanisms[0].prior == receipt.mechanisms[0].prior
+
+
+def test_what_tells_no_frequencies_is_refused_for_statistics_and_announced_else(people: pa.Table) -> None:
+    """ldp = 0.2 is kept best by outcomes that are sets, fewer than the values."""
     order: list[str] = []
     asked: dict[str, Any] = {"column": "region", "progress": lambda done, of: order.append("drawn")}
-    blind = dv.release(people, guarantee="ldp=0.2", warn=order.append, **asked)
+    sets: dict[str, Any] = {"guarantee": "ldp=0.2", "outcomes": "sets", **asked}
+    with pytest.raises(dv.DivulgeError, match=r"let the frequencies be estimated back.*Hint: .*--outcomes values"):
+        dv.release(people, **sets)
+    assert not order
+    blind = dv.release(people, purpose="information", warn=order.append, **sets)
     assert order.index("drawn") == len(order) - 1
     assert tuple(order[:-1]) == blind.warnings
-    assert any("'region' were cannot be estimated" in said and "--invertible" in said for said in order)
+    assert any("'region' were cannot be estimated" in said for said in order)
     assert not any(value in said for said in order for value in ("north", "south", "east", "west"))
     with pytest.raises(dv.DivulgeError, match="identified"):
         dv.estimate_frequencies(blind.table, blind)
-    telling = dv.release(people, guarantee="ldp=0.2", invertible=True, **asked)
+    telling = dv.release(people, guarantee="ldp=0.2", **asked)
     assert telling.guarantees["ldp"] <= 0.2
-    assert not any("cannot be estimated" in said for said in telling.warnings)
     found = dv.estimate_frequencies(telling.table, telling, confidence=1 - 1e-7)
     shares = dv.contingency(people, "region").to_dict()
     truth = [shares[value] / 40_000 for value in found.values]
     assert all(low <= p <= high for low, p, high in zip(found.lower, truth, found.upper, strict=True))
 
 
-def test_a_design_takes_no_longer_than_it_may() -> None:
+def test_a_design_of_sets_takes_no_longer_than_it_may() -> None:
     """150 values of different frequency: after half a second the design lacks something, which the receipt says."""
     column = pa.table({"x": np.repeat(np.arange(150), np.arange(1, 151))})
-    receipt = dv.release(column, column="x", guarantee="ldp=1", time_limit=0.5)
+    public = dv.Prior.from_counts({i: 151 - i for i in range(150)})
+    receipt = dv.release(
+        column, column="x", guarantee="ldp=1", outcomes="sets", purpose="information", prior=public, time_limit=0.5
+    )
     assert receipt.guarantees["ldp"] <= 1
     assert any("was stopped after 0.5 s" in said for said in receipt.warnings)
     wide = pa.table({"x": pa.array(range(1025))})
@@ -183,14 +211,15 @@ def test_a_design_takes_no_longer_than_it_may() -> None:
         dv.release(wide, column="x", guarantee="ldp=1")
 
 
-def test_what_cannot_be_inverted_is_refused_when_it_must_be(people: pa.Table, mechanism: dv.Channel) -> None:
+def test_what_cannot_be_inverted_is_refused(people: pa.Table, mechanism: dv.Channel) -> None:
     constant = dv.Channel(np.full((4, 2), 0.5), mechanism.secrets, ["a", "b"])
-    assert "it tells 1 of 4" in dv.release(people, column="region", mechanism=constant).warnings[-1]
-    with pytest.raises(dv.DivulgeError, match="identified"):
-        dv.release(people, column="region", mechanism=constant, invertible=True)
-    with pytest.raises(dv.DivulgeError, match="leave a mechanism that can be inverted"):
-        dv.release(people, column="region", guarantee="ldp=0", invertible=True)
-    assert dv.release(people, column="region", mechanism=mechanism, invertible=True).rows == people.num_rows
+    assert "it tells 1 of 4" in dv.release(people, column="region", mechanism=constant, purpose="record").warnings[-1]
+    with pytest.raises(dv.DivulgeError, match="estimated back"):
+        dv.release(people, column="region", mechanism=constant)
+    with pytest.raises(dv.DivulgeError, match="leave a mechanism that tells values apart"):
+        dv.release(people, column="region", guarantee="ldp=0")
+    with pytest.raises(dv.DivulgeError, match="must promise something; pml=2 is kept by publishing the truth"):
+        dv.release(people, column="region", guarantee="pml=2")
 
 
 def test_an_outcome_that_never_occurs_promises_nothing() -> None:
@@ -219,7 +248,7 @@ def test_a_guarantee_with_a_mechanism_is_checked(people: pa.Table, mechanism: dv
         dv.release(people, column="region", mechanism=mechanism, guarantee="pml=1")
     prior = dv.Prior.uniform(mechanism.secrets)
     receipt = dv.release(people, column="region", mechanism=mechanism, guarantee="pml=1", prior=prior)
-    assert receipt.mechanisms[0].prior_source == "given"
+    assert receipt.mechanisms[0].assumed.source == "given"
     assert receipt.guarantees["pml"] == pytest.approx(np.log(5 / 2), rel=1e-15)
     assert receipt.guarantees["pmc"] == pytest.approx(np.log(2), rel=1e-15)
 
@@ -249,6 +278,10 @@ def test_bad_requests_are_refused(people: pa.Table, mechanism: dv.Channel, tmp_p
         ({"column": "region", "budget": "ldp=1"}, "ledger"),
         ({"column": "region", "engine": "abacus"}, "engine"),
         ({"column": "region", "mechanism": mechanism.matrix}, "only secrets of the mechanism"),
+        ({"column": "region", "released_as": "age"}, "no other column"),
+        ({"column": "region", "purpose": "fun"}, "purpose"),
+        ({"column": "region", "keep": ["nope"]}, "nope"),
+        ({"column": "region", "epsilon": 1}, "name of a mechanism"),
     ]
     for changed, message in cases:
         arguments = {"sink": tmp_path / "out.parquet", "mechanism": mechanism} | changed
@@ -259,7 +292,7 @@ def test_bad_requests_are_refused(people: pa.Table, mechanism: dv.Channel, tmp_p
     with pytest.raises(dv.InputFileError, match="has two columns 'age'"):
         dv.release(twice, column="region", mechanism=mechanism)
     alone = dv.release(twice, column="region", mechanism=mechanism, only_column=True)
-    assert alone.table.column_names == ["region"]
+    assert alone.table.column_names == ["region_perturbed"]
     assert source.read_bytes() == before
 
 
@@ -268,9 +301,9 @@ def test_pandas_index_and_categories_survive(people: pa.Table, mechanism: dv.Cha
     frame["region"] = frame["region"].astype("category")
     out = dv.release(frame, column="region", mechanism=mechanism).table
     assert (out.index == frame.index).all()
-    assert list(out.columns) == list(frame.columns)
+    assert list(out.columns) == ["region_perturbed", "age", "note"]
     alone = dv.release(frame, column="region", mechanism=mechanism, only_column=True).table
-    assert list(alone.columns) == ["region"]
+    assert list(alone.columns) == ["region_perturbed"]
     assert alone.index[0] == 0
 
 
@@ -306,7 +339,7 @@ def test_several_columns_as_one_secret(people: pa.Table, conforms: Any) -> None:
     pairs = [(x, y) for x in ("north", "south", "east", "west") for y in range(3)]
     matrix = np.full((12, 12), 1 / 24) + np.eye(12) / 2
     joint = dv.Channel(matrix, pairs, pairs)
-    receipt = dv.release(table, column=["a", "b"], mechanism=joint)
+    receipt = dv.release(table, column=["a", "b"], mechanism=joint, released_as=["a", "b"])
     rows = list(zip(table["a"].to_pylist(), table["b"].to_pylist(), strict=True))
     out = list(zip(receipt.table["a"].to_pylist(), receipt.table["b"].to_pylist(), strict=True))
     assert conforms(rows, out, joint)
@@ -316,7 +349,7 @@ def test_several_columns_as_one_secret(people: pa.Table, conforms: Any) -> None:
 
 def test_several_columns_independently(people: pa.Table, mechanism: dv.Channel, conforms: Any) -> None:
     table = pa.table({"a": people["region"], "b": people["region"]})
-    receipt = dv.release(table, column=["a", "b"], mechanism={"a": mechanism, "b": mechanism})
+    receipt = dv.release(table, column=["a", "b"], mechanism={"a": mechanism, "b": mechanism}, released_as=["a", "b"])
     secret = table["a"].to_pylist()
     a, b = (receipt.table[name].to_pylist() for name in "ab")
     twice = mechanism.alongside(mechanism)
@@ -341,7 +374,13 @@ def test_a_hostile_column_name_and_value_stay_what_they_are(tmp_path: Path) -> N
     table = pa.table({name: [value, "b"] * 10})
     safe = dv.Channel(np.eye(2), [value, "b"], [value, "b"])
     out = dv.release(
-        table, tmp_path / "o.parquet", column=name, mechanism=safe, ledger=tmp_path / "l.db", source_name=value
+        table,
+        tmp_path / "o.parquet",
+        column=name,
+        mechanism=safe,
+        ledger=tmp_path / "l.db",
+        source_name=value,
+        released_as=name,
     )
     assert pq.read_table(tmp_path / "o.parquet")[name].to_pylist() == table[name].to_pylist()
     assert dv.Receipt.read(tmp_path / "o.receipt.json").columns == (name,)

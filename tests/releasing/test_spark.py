@@ -45,7 +45,7 @@ def test_estimates_and_audits_are_those_of_the_local_engine(
 ) -> None:
     """A folder of pairs with missing values, counted here, by Spark from the folder, and by Spark from a frame."""
     rng = np.random.default_rng(3)
-    receipt = dv.release(people, column="region", mechanism=mechanism)
+    receipt = dv.release(people, column="region", mechanism=mechanism, released_as="region")
     secret = pa.array(people["region"].to_numpy(zero_copy_only=False), mask=rng.random(40_000) < 0.1)
     half = pa.array(rng.random(40_000) < 0.5)
     pairs = pa.table({"region": receipt.table["region"], "secret": secret, "half": half})
@@ -169,7 +169,7 @@ def test_a_release_is_one_write_with_a_receipt(
     )
     once, again = (receipt.table.toArrow().to_pydict() for _ in range(2))
     assert once == again
-    released = dict(zip(once["note"], once["region"], strict=True))
+    released = dict(zip(once["note"], once["region_perturbed"], strict=True))
     assert len(released) == len(once["note"]) == people.num_rows
     names = people["note"].to_pylist()
     assert conforms(people["region"].to_pylist(), [released[name] for name in names], mechanism)
@@ -182,7 +182,7 @@ def test_a_guarantee_alone_works_on_a_frame(spark: Any, folder: Path, tmp_path: 
     frame = spark.read.parquet(str(folder))
     receipt = dv.release(frame, tmp_path / "out", column="region", guarantee="ldp=1", only_column=True)
     assert receipt.guarantees["ldp"] <= 1 + 1e-15
-    assert receipt.table.columns == ["region"]
+    assert receipt.table.columns == ["region_perturbed"]
     with pytest.raises(dv.DivulgeError, match="folder of Parquet files, with Spark"):
         dv.release(frame, column="region", guarantee="ldp=1")
 
@@ -214,7 +214,7 @@ def test_a_failed_task_publishes_every_row_once(spark: Any, tmp_path: Path) -> N
     released = pq.read_table(tmp_path / "out")
     assert Counter(released["id"].to_pylist()) == dict.fromkeys(range(rows), 1)
     assert receipt.rows == rows
-    kept = np.mean(np.array(released["id"]) % 2 == np.array(released["x"].cast(pa.int64())))
+    kept = np.mean(np.array(released["id"]) % 2 == np.array(released["x_perturbed"].cast(pa.int64())))
     assert abs(kept - 0.75) < 6 * (0.75 * 0.25 / rows) ** 0.5
 
 

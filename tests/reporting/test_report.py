@@ -249,7 +249,7 @@ def test_data_are_estimates_with_bounds() -> None:
 def test_a_receipt_brings_its_promises_and_what_it_adds_up_to(tmp_path: Path) -> None:
     book = {"ledger": str(tmp_path / "l.sqlite"), "source_name": "people"}
     channel = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-    prior = dv.Prior(["1/3", "2/3"], ["yes", "no"])
+    prior = dv.Prior(["1/4", "3/4"], ["yes", "no"])
     dv.release(rows(), tmp_path / "first.parquet", column="ill", mechanism=channel, prior=prior, **book)
     receipt = dv.release(rows(), tmp_path / "out.parquet", column="ill", mechanism=channel, prior=prior, **book)
     found = dv.report(tmp_path / "out.receipt.json", ledger=book["ledger"])

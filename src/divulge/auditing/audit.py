@@ -429,7 +429,7 @@ def _ran(receipt: Receipt, secret: Any, released: Any) -> Channel:
     """Return the mechanism of a receipt that was run on these columns, whichever name they have now."""
     if len(receipt.mechanisms) == 1:
         return receipt.channel
-    run = {mechanism.columns for mechanism in receipt.mechanisms}
+    run = {names for m in receipt.mechanisms for names in (m.columns, receipt.names_of(m))}
     now = _names(released, "released")
     return receipt.mechanism_of(now if now in run else _names(secret, "secret")).channel.exact
 

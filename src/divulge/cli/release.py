@@ -1,4 +1,4 @@
-"""`divulge release`: a column of a table out of the door, through a mechanism."""
+"""`divulge release`: a column of a table out of the door, through a mechanism, with its papers."""
 
 import signal
 import sys
@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import EngineOption, JsonOption, PriorOption, UnitOption, emit, keep_apart, note, number, say
+from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, keep_apart, note, number, say
 from divulge.cli.ledger import LedgerOption, default_ledger
+from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 from divulge.units import nats_per
 
@@ -23,32 +24,71 @@ def command(
         list[str], typer.Option("--column", metavar="C", help="The sensitive column; several are one secret together.")
     ],
     out: Annotated[
-        Path, typer.Option("--output", "-o", metavar="OUT", help="Its suffix is its format; without one, a folder.")
-    ],
-    mechanism: Annotated[str | None, typer.Option(metavar="CHANNEL", help="The mechanism, a channel file.")] = None,
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT", help="Its suffix is its format; without one, a folder."),
+    ] = None,
     guarantee: Annotated[
         list[str] | None,
+        typer.Option(metavar="GUARANTEE", help="Such as ldp=1. Alone: make a mechanism for it. With one: check it."),
+    ] = None,
+    mechanism: Annotated[
+        str | None,
         typer.Option(
-            metavar="GUARANTEE",
-            help="Such as pml=0.5. Alone: design for it from the column's own counts. With --mechanism: check it.",
+            metavar="FILE_OR_NAME",
+            help="A channel file, or with --epsilon or --ratio: randomized-response, geometric, exponential, "
+            "subset-selection, extremal, resample, erasure, symmetric; without: identity, constant.",
         ),
     ] = None,
-    utility: Annotated[str, typer.Option(help="What a designed mechanism maximizes.")] = "mutual-information",
-    prior: PriorOption = None,
+    epsilon: Annotated[float | None, typer.Option(help="The strength of a mechanism given by its name.")] = None,
+    ratio: Annotated[str | None, typer.Option(help="The same, exactly: e^epsilon, such as 3 or 3/2.")] = None,
+    purpose: Annotated[
+        str,
+        typer.Option(help="statistics: best estimates; record: each row as often right as can be; information."),
+    ] = "statistics",
+    outcomes: Annotated[
+        str,
+        typer.Option(help="values: one outcome for each, called after it; sets: the best, called after sets."),
+    ] = "values",
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            "--prior",
+            metavar="PRIOR",
+            help="What attackers are taken to know: a public file, TABLE:COLUMN of another table, uniform "
+            "(the default), lower=P (no value is rarer), noisy=E (an estimate with noise, which spends E).",
+        ),
+    ] = None,
+    prior_from_data: Annotated[
+        bool, typer.Option("--prior-from-data", help="Take the column's own shares; the mechanism tells them.")
+    ] = False,
+    rule_out: Annotated[bool, typer.Option("--rule-out", help="Allow outcomes that rule values out.")] = False,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Tell how good it would be, at three levels; draw and spend nothing.")
+    ] = False,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="C", help="With --preview: the same for each value of this column.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="With --preview: draw it to .png, .svg or .pdf.")
+    ] = None,
+    released_as: Annotated[
+        list[str] | None,
+        typer.Option("--as", metavar="NAME", help="The name of the column in OUT.  [default: C_perturbed]"),
+    ] = None,
     null_as: Annotated[
         str | None, typer.Option("--null-as", metavar="LABEL", help="The mechanism's label for a missing value.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option("--keep", metavar="C", help="Other columns that go out; all when not given.")
     ] = None,
     only_column: Annotated[bool, typer.Option("--only-column", help="Drop all other columns.")] = False,
     raise_small: Annotated[
         bool, typer.Option("--raise-small", help="Raise entries below 2^-53 to 2^-53 instead of refusing them.")
     ] = False,
-    invertible: Annotated[
-        bool, typer.Option("--invertible", help="Only a mechanism from which frequencies can be estimated.")
-    ] = False,
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="SECONDS", help="Of a design; then the best one so far is taken.")
     ] = 60.0,
-    force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     receipt: Annotated[
         Path | None, typer.Option("--receipt", metavar="FILE", help="Where the receipt goes, if not beside the output.")
     ] = None,
@@ -61,45 +101,111 @@ def command(
     source_name: Annotated[
         str | None, typer.Option("--source-name", help="What the ledger calls the table, if not by its path.")
     ] = None,
+    language: Annotated[str, typer.Option(help="Of the statement: en or de.")] = "en",
     engine: EngineOption = "local",
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
-    """Release a column of a table through a mechanism; write the receipt beside it and print the guarantee.
+    """Release a column of a table through a mechanism, with all that belongs beside it; print what is guaranteed.
 
     Every value is replaced by a fresh draw from its row of the mechanism, exactly and from a cryptographic stream. The
-    output appears under its name when it is complete. The release is recorded in the ledger.
+    output appears under its name when it is complete; beside it stand its codebook, a statement for the public and a
+    receipt, and the record of the keeper, which is for nobody else. The release is recorded in the ledger.
+
+    divulge release survey.csv --column religion --guarantee ldp=1 --preview
+
+    divulge release survey.csv --column religion --guarantee ldp=1 -o released.csv
     """
     import divulge as dv
 
     for path in (out, receipt):
-        keep_apart(path, mechanism, prior)
-    channel = None if mechanism is None else read_channel(mechanism)
+        keep_apart(path, mechanism, _file(prior))
+    given = _mechanism(mechanism)
+    asked: dict[str, Any] = {
+        "column": column[0] if len(column) == 1 else column, "guarantee": guarantee, "mechanism": given,
+        "epsilon": epsilon, "ratio": ratio, "purpose": purpose, "outcomes": outcomes,
+        "prior": _prior(prior, given, table, column), "prior_from_data": prior_from_data, "rule_out": rule_out,
+        "null_as": null_as, "time_limit": time_limit, "unit": unit,
+    }  # fmt: skip
+    if preview:
+        _show(dv.preview(table, by=by, engine=engine, **asked), picture, as_json)
+        return
+    if by is not None or picture is not None:
+        raise DivulgeError("`--by` and `--picture` must come with --preview.")
+    if out is None:
+        raise DivulgeError.of("--output", "be given, or --preview", "it", "absent")
     signal.signal(signal.SIGTERM, _stop)
     with _progress() as progress:
         done = dv.release(
-            table, out, column=column[0] if len(column) == 1 else column, mechanism=channel, guarantee=guarantee,
-            utility=utility, prior=None if prior is None else read_prior(prior, channel), null_as=null_as,
-            only_column=only_column, raise_small=raise_small, invertible=invertible,
-            time_limit=time_limit, force=force, receipt=receipt,
-            ledger=None if no_ledger else default_ledger(ledger), budget=budget, source_name=source_name,
-            engine=engine, unit=unit, progress=progress, warn=note,
+            table, out, **asked, released_as=released_as, keep=keep, only_column=only_column, raise_small=raise_small,
+            force=force, receipt=receipt, ledger=None if no_ledger else default_ledger(ledger), budget=budget,
+            source_name=source_name, engine=engine, language=language, progress=progress, warn=note,
         )  # fmt: skip
+    _tell(done, unit, as_json, designed=mechanism is None)
+
+
+def _tell(done: Any, unit: Any, as_json: bool, designed: bool) -> None:
     scale = nats_per(unit)
     promised = {kind: value / scale for kind, value in done.guarantees.items()}
-    paper = receipt or out.with_name(f"{out.stem}.receipt.json")
     if as_json:
         emit({
-            "rows": done.rows, "columns": list(done.columns), "guarantees": promised, "unit": unit,
-            "prior_source": done.mechanisms[0].prior_source, "output": str(out), "receipt": str(paper),
-            "untouched": list(done.untouched), "warnings": list(done.warnings),
+            "rows": done.rows, "columns": list(done.columns), "released_as": list(done.released_as),
+            "guarantees": promised, "unit": unit, "prior_source": done.mechanisms[0].prior_source,
+            "purpose": done.purpose, "output": str(done.papers["table"]), "receipt": str(done.papers["receipt.json"]),
+            "files": {name: str(path) for name, path in done.papers.items()},
+            "together": done.together, "untouched": list(done.untouched), "warnings": list(done.warnings),
         })  # fmt: skip
         return
-    if mechanism is None:
+    if designed:
         for part in done.mechanisms:
             say(f"designed for {', '.join(map(repr, part.columns))}: {part.channel.exact!r}\n")
-    say(f"{done.rows:,} rows of {', '.join(map(repr, done.columns))} released")
+    say(f"{done.rows:,} rows of {', '.join(map(repr, done.columns))} released as "
+        f"{', '.join(map(repr, done.released_as))}")  # fmt: skip
     say("guarantee: " + ", ".join(f"{kind} {number(value, 6)}" for kind, value in promised.items()) + f" {unit}")
+    say("files:")
+    for name, path in done.papers.items():
+        say(f"  {path}" + ("  (for the keeper only: exact counts; readable by you alone)" if "keeper" in name else ""))
+
+
+def _file(prior: str | None) -> str | None:
+    return None if prior is None or prior == "uniform" or prior.startswith(("lower=", "noisy=")) else prior
+
+
+def _mechanism(spec: str | None) -> Any:
+    """Return a channel of a file, or the name of a mechanism."""
+    from divulge.releasing.choosing import NAMED
+
+    if spec is None or (spec in NAMED and not Path(spec).exists()):
+        return spec
+    if spec != "-" and not Path(spec).exists() and "." not in Path(spec).name:
+        raise DivulgeError.of("--mechanism", "be a channel file or one of " + ", ".join(NAMED), "it", repr(spec))
+    return read_channel(spec)
+
+
+def _prior(spec: str | None, mechanism: Any, table: str, columns: list[str]) -> Any:
+    """Return what --prior says: words as they are, else the prior of a file, which must not be the column itself."""
+    if _file(spec) is None:
+        return spec
+    assert spec is not None
+    file, _, column = spec.rpartition(":")
+    if file and [column] == columns and Path(file).exists() and Path(file).resolve() == Path(table).resolve():
+        raise DivulgeError.of(
+            "--prior", "be public", "it", "the released column itself, whose counts the mechanism would tell",
+            "take another survey, uniform, lower=P or noisy=E; --prior-from-data takes it, and the statement says so.",
+        )  # fmt: skip
+    return read_prior(spec, None if mechanism is None or isinstance(mechanism, str) else mechanism)
+
+
+def _show(found: Any, picture: Path | None, as_json: bool) -> None:
+    """Print a preview."""
+    from divulge.cli.common import draw
+
+    if picture is not None:
+        draw(found, picture)
+    if as_json:
+        emit(found.to_dict())
+    else:
+        say(found.text())
 
 
 def _stop(*_: Any) -> None:

@@ -1,23 +1,35 @@
-"""Which mechanism runs on which columns: those given and checked, or those designed for a guarantee."""
+"""Which mechanism runs on which columns: those given and checked, or those designed for a guarantee and a purpose."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from divulge.designing.design import Design
+from divulge.designing.named import FAMILIES, Named, tuned
 from divulge.errors import DivulgeError
-from divulge.extras import require
+from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP
+from divulge.measures.density import ldp
+from divulge.measures.information import mutual_information
+from divulge.measures.robust import PriorSet
+from divulge.model import mechanisms
 from divulge.model.channel import Channel
-from divulge.model.convert import as_prior
 from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.releasing.assumed import Assumed, measured, told
+from divulge.releasing.coding import key_of
 from divulge.releasing.counting import Contingency, contingency
 from divulge.releasing.estimate import rank, right_inverse
+from divulge.releasing.naming import require_true, set_labels, str_of, untrue
 from divulge.releasing.plan import Faults
-from divulge.releasing.promised import Spent, promises, together
+from divulge.releasing.promised import promises, together
 from divulge.releasing.receipt import Mechanism
-from divulge.ties import first_smallest
+from divulge.ties import first_largest
 from divulge.units import Unit
 
 MOST_SECRETS = 512
@@ -29,169 +41,473 @@ MOST_DESIGNED = 1024
 WORTH_TELLING = 0.001
 """From this share of utility on that a design may lack, a release says so."""
 
-COUNTED = "counted from the released column itself: the mechanism tells how often each value occurs"
+OUTCOMES = ("values", "sets")
+"""What outcomes are: one for each value and called after it, or sets of values, called after all that they raise."""
 
 
-def mechanisms_for(
-    source: Any,
-    columns: tuple[str, ...],
-    mechanism: Any,
-    guarantees: tuple[Any, ...],
-    unit: Unit,
-    utility: Any,
-    prior: Any,
-    null_as: Hashable,
-    raise_small: bool,
-    invertible: bool,
-    time_limit: float,
-) -> tuple[list[Mechanism], list[str]]:
-    """Return a mechanism for each group of columns, given or designed for the guarantee, and what to know of it."""
-    if mechanism is None and not guarantees:
-        raise DivulgeError("give a mechanism or a guarantee; there is neither.")
-    if mechanism is None:
-        kept = tuple(one.read_in(unit, to_keep=True) for one in guarantees)
-        return _designed(source, columns, kept, utility, prior, null_as, invertible, time_limit)
-    if isinstance(mechanism, Mapping) and len(columns) > 1 and set(mechanism) == set(columns):
-        groups = [((name,), mechanism[name]) for name in columns]
+@dataclass(frozen=True)
+class Purpose:
+    """What a release is for: how good a channel is for it under a prior (larger is better), and the design's name."""
+
+    about: str
+    worth: Callable[[Prior, Channel], float]
+    utility: str
+
+
+def _spread(prior: Prior, channel: Channel) -> float:
+    """Return minus the sum over x of the variance of B[Y, x], a row's part of the estimate; -inf without an inverse."""
+    if rank(channel.floats) < len(prior):
+        return -math.inf
+    p, inverse = prior.floats, right_inverse(Channel(channel.floats, channel.secrets, channel.outcomes))
+    return -float((p @ channel.floats @ inverse**2 - p**2).sum())
+
+
+PURPOSES: dict[str, Purpose] = {
+    "statistics": Purpose("estimates of how frequent values are, as near as can be", _spread, "mutual-information"),
+    "record": Purpose(
+        "each row as often right as can be",
+        lambda prior, channel: float((prior.floats[:, None] * channel.floats).max(axis=0).sum()),
+        "hamming",
+    ),
+    "information": Purpose(
+        "as much information about the values as can be",
+        lambda prior, channel: mutual_information(Joint(prior, channel.floats)),
+        "mutual-information",
+    ),
+}
+"""Name -> purpose."""
+
+
+def _order_scores(n: int) -> np.ndarray:
+    place = np.arange(n)
+    return -np.abs(place[:, None] - place).astype(float)
+
+
+def _share(strength: Mapping[str, Any]) -> Any:
+    """Return e^-epsilon, exact where the ratio is given."""
+    return 1 / Fraction(str(strength["ratio"])) if "ratio" in strength else math.exp(-strength["epsilon"])
+
+
+def _error(prior: Prior, strength: Mapping[str, Any]) -> Any:
+    """Return the chance of another value in the symmetric mechanism that is epsilon-LDP."""
+    n, a = len(prior), _share(strength)
+    return (n - 1) * a / (1 + (n - 1) * a)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A mechanism that is known by name: what it does, how it is made, and whether it takes epsilon or ratio."""
+
+    about: str
+    make: Callable[[Prior, Mapping[str, Any]], Channel]
+    tunable: bool = True
+
+
+NAMED: dict[str, Given] = {
+    "randomized-response": Given(
+        "the truth with odds e^epsilon to 1 against each other value",
+        lambda prior, s: mechanisms.randomized_response(prior.secrets, **s),
+    ),
+    "geometric": Given(
+        "values in their order, steps of one are e^epsilon-close",
+        lambda prior, s: mechanisms.geometric(prior.secrets, **s),
+    ),
+    "exponential": Given(
+        "values in their order, odds that fall with the distance",
+        lambda prior, s: Channel(
+            mechanisms.exponential(_order_scores(len(prior)), sensitivity=max(len(prior) - 1, 1), **s).matrix,
+            prior.secrets, prior.secrets,
+        ),
+    ),
+    "subset-selection": Given(
+        "a set of values that likely holds the truth",
+        lambda prior, s: mechanisms.subset_selection(prior.secrets, **s),
+    ),
+    "extremal": Given(
+        "the most information under epsilon-pml, for small epsilon",
+        lambda prior, s: mechanisms.extremal(prior, **s),
+    ),
+    "resample": Given(
+        "the truth, or with chance e^-epsilon a fresh draw from the prior",
+        lambda prior, s: mechanisms.resample(prior, 1 - _share(s)),
+    ),
+    "erasure": Given(
+        "the truth, or with chance e^-epsilon nothing",
+        lambda prior, s: mechanisms.erasure(prior.secrets, _share(s)),
+    ),
+    "symmetric": Given(
+        "the truth, or each other value equally often",
+        lambda prior, s: mechanisms.symmetric(prior.secrets, _error(prior, s)),
+    ),
+    "identity": Given("the truth", lambda prior, s: mechanisms.identity(prior.secrets), tunable=False),
+    "constant": Given("nothing", lambda prior, s: mechanisms.constant(prior.secrets), tunable=False),
+}  # fmt: skip
+"""Names of `dv.mechanisms`, with hyphens -> what they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What a release is to run: see `release` for the meaning of each field."""
+
+    columns: tuple[str, ...]
+    mechanism: Any = None
+    epsilon: float | None = None
+    ratio: Any = None
+    guarantees: tuple[Guarantee, ...] = ()
+    purpose: str = "statistics"
+    outcomes: str = "values"
+    prior: Any = None
+    prior_from_data: bool = False
+    rule_out: bool = False
+    null_as: Hashable = None
+    raise_small: bool = False
+    time_limit: float = 60.0
+    unit: Unit = "nats"
+
+    def __post_init__(self) -> None:
+        for name, known in (("purpose", tuple(PURPOSES)), ("outcomes", OUTCOMES)):
+            if getattr(self, name) not in known:
+                raise DivulgeError.of(name, f"be one of {', '.join(known)}", "it", repr(getattr(self, name)))
+        if self.mechanism is None and not self.guarantees:
+            raise DivulgeError("give a mechanism or a guarantee; there is neither.")
+        if (self.epsilon is not None or self.ratio is not None) and not isinstance(self.mechanism, str):
+            raise DivulgeError.of("epsilon", "come with the name of a mechanism", "it", "given without one",
+                                  "a guarantee such as ldp=1 has its own.")  # fmt: skip
+
+    @property
+    def kept(self) -> tuple[Guarantee, ...]:
+        """The guarantees in nats."""
+        return tuple(one.read_in(self.unit, to_keep=True) for one in self.guarantees)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Mechanisms to run, what to know of them (`private` for the keeper only), and the counts they were chosen with."""
+
+    mechanisms: tuple[Mechanism, ...]
+    notes: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
+    counts: Mapping[Hashable, int] | None = None
+
+
+def choose(source: Any, choice: Choice, *, count: bool = False) -> Chosen:
+    """Return a mechanism for each group of columns, given or designed; `count` the columns in any case."""
+    if choice.mechanism is not None and not isinstance(choice.mechanism, str):
+        return _given(source, choice, count)
+    return _made(source, choice)
+
+
+def _given(source: Any, choice: Choice, count: bool) -> Chosen:
+    given, columns = choice.mechanism, choice.columns
+    if isinstance(given, Mapping) and len(columns) > 1 and set(given) == set(columns):
+        groups = [((name,), given[name]) for name in columns]
     else:
-        groups = [(columns, mechanism)]
-    if prior is not None and len(groups) > 1:
+        groups = [(columns, given)]
+    if choice.prior is not None and len(groups) > 1:
         raise DivulgeError.of("prior", "go with one mechanism for all columns", "it", "given with several")
-    known = None if prior is None else as_prior(prior)
+    made_for = given.prior if isinstance(given, Design) and given.priors is None else None
+    counts = None
+    if len(groups) == 1 and (count or choice.prior is not None or made_for is not None or choice.prior_from_data):
+        counts = counted(contingency(source, columns), choice.null_as)
+    assumed = _assumed(choice, counts, made_for)
     chosen: list[Mechanism] = []
-    for names, given in groups:
-        whole = IntegerChannel.of(getattr(given, "channel", given), raise_small=raise_small)
-        chosen.append(certified(names, whole, known, "given" if known is not None else "none"))
-    for guarantee in guarantees:
-        _check(guarantee, chosen, unit)
-    if invertible:
-        for one in chosen:
-            right_inverse(one.channel.exact)
-    return chosen, []
+    for names, one in groups:
+        whole = IntegerChannel.of(getattr(one, "channel", one), raise_small=choice.raise_small)
+        chosen.append(certified(names, _relabelled(whole, choice, assumed), assumed))
+    return _finished(chosen, choice, counts)
 
 
-def certified(columns: tuple[str, ...], channel: IntegerChannel, prior: Prior | None, prior_source: str) -> Mechanism:
+def _assumed(choice: Choice, counts: Mapping[Hashable, int] | None, made_for: Prior | None) -> Assumed:
+    """Return what is taken to be known with a given mechanism: nothing, where nothing is said."""
+    if made_for is not None and not choice.prior_from_data:
+        told(made_for, counts, False)  # refuses a design that was made from the column's own counts
+    if choice.prior is None and not choice.prior_from_data:
+        return Assumed()
+    return told(choice.prior, counts, choice.prior_from_data)
+
+
+def _relabelled(channel: IntegerChannel, choice: Choice, assumed: Assumed) -> IntegerChannel:
+    """Return the channel with true names: as they are where they are true, else, when asked for, those of sets."""
+    if choice.outcomes == "sets":
+        prior = _center(assumed, channel).floats
+        names = set_labels(channel.weights / 2.0**channel.bits, prior, channel.secrets)
+        return replace(channel, outcomes=tuple(names))
+    require_true(channel.exact, channel.weights)
+    return channel
+
+
+def _center(assumed: Assumed, channel: IntegerChannel) -> Prior:
+    """Return the prior, the one in the middle of a set, or, where none is assumed, the uniform one."""
+    if assumed.prior is None:
+        return Prior.uniform(list(channel.secrets))
+    return assumed.prior.aligned(channel.secrets, "the mechanism")
+
+
+def certified(columns: tuple[str, ...], channel: IntegerChannel, assumed: Assumed) -> Mechanism:
     """Return the mechanism with the guarantees of exactly its integers."""
-    aligned = None if prior is None else prior.aligned(channel.secrets, "the mechanism")
-    return Mechanism(columns, channel, aligned, prior_source, promises(channel.weights, aligned))
+    aligned = assumed.aligned(channel.secrets, "the mechanism")
+    found = promises(channel.weights, aligned.alone)
+    if aligned.priors is not None:
+        for kind in ("pml", "pmc"):
+            found[kind] = min(measured(kind, aligned, channel.exact), found["ldp"])
+    return Mechanism(columns, channel, aligned, found)
 
 
-def _check(guarantee: Any, chosen: Sequence[Mechanism], unit: Unit = "nats") -> None:
-    """Refuse mechanisms that do not keep the guarantee."""
+def _finished(chosen: Sequence[Mechanism], choice: Choice, counts: Mapping[Hashable, int] | None) -> Chosen:
+    """Check guarantees and purpose, and return the mechanisms with what is to be known of them."""
+    for guarantee in choice.kept:
+        check(guarantee, chosen)
+    notes: list[str] = []
+    for one in chosen:
+        names = ", ".join(map(repr, one.columns))
+        told_of = rank(one.channel.weights.astype(float))
+        n = one.channel.shape[0]
+        if told_of < n and choice.purpose == "statistics":
+            raise DivulgeError.of(
+                "mechanism", "let the frequencies be estimated back, which is what purpose 'statistics' is for",
+                f"what it tells of {names}", f"{told_of} of {n} combinations of frequencies",
+                "take outcomes='values' (--outcomes values) and a guarantee, allow more leakage, or another purpose: "
+                "'record' or 'information' (--purpose).",
+            )  # fmt: skip
+        if told_of < n:
+            notes.append(
+                f"How frequent the {n} values of {names} were cannot be estimated from this release: it tells "
+                f"{told_of} of {n} combinations of their frequencies."
+            )
+        notes += _ruled_out(one, names)
+    private: tuple[str, ...] = ()
+    if counts is not None and len(chosen) == 1:
+        private = _absent(chosen[0], counts)
+    return Chosen(tuple(chosen), tuple(notes), private, counts)
+
+
+def _ruled_out(one: Mechanism, names: str) -> list[str]:
+    """Say which values each outcome rules out."""
+    weights = one.channel.weights
+    found: list[str] = []
+    for j in np.flatnonzero(((weights == 0).any(axis=0)) & (weights.max(axis=0) > 0))[:20].tolist():
+        gone = [str_of(x) for x, w in zip(one.channel.secrets, weights[:, j].tolist(), strict=True) if w == 0]
+        shown = ", ".join(gone[:10]) + (f" and {len(gone) - 10} more" if len(gone) > 10 else "")
+        found.append(f"The outcome {str_of(one.channel.outcomes[j])!r} of {names} rules out: {shown}.")
+    return found
+
+
+def _absent(one: Mechanism, counts: Mapping[Hashable, int]) -> tuple[str, ...]:
+    seen = {key_of(x) for x in counts}
+    absent = [x for x in one.channel.secrets if key_of(x) not in seen]
+    if not absent:
+        return ()
+    shown = ", ".join(map(repr, absent[:6])) + (" and more" if len(absent) > 6 else "")
+    return (f"No row has {shown}. That is no fault: nobody can tell from the output, and it is written nowhere else.",)
+
+
+def check(guarantee: Guarantee, chosen: Sequence[Mechanism]) -> None:
+    """Refuse mechanisms that do not keep the guarantee, which is in nats."""
     if len(chosen) > 1:
-        total = together([Spent(m.columns, m.channel, m.prior) for m in chosen], None)
-        allowed = guarantee.read_in(unit, to_keep=True).values().get("epsilon", -1)
+        total = together([m.spent for m in chosen], None)
+        allowed = guarantee.values().get("epsilon", -1)
         if not total.get(guarantee.kind, float("inf")) <= float(allowed):
             raise DivulgeError.of("mechanism", f"keep {guarantee}", "what its parts give together", f"{total}")
         return
     only = chosen[0]
-    if guarantee.about == "joint" and only.prior is None:
+    if guarantee.about == "joint" and only.assumed.prior is None:
         raise DivulgeError.of("prior", f"be given to check {guarantee}", "it", "absent")
     exact = only.channel.exact
-    verdict = guarantee.holds_for(exact if only.prior is None else Joint(only.prior, exact), unit)
+    if guarantee.about == "joint" and only.assumed.priors is not None:
+        _check_over(guarantee, only)
+        return
+    verdict = guarantee.holds_for(exact if only.prior is None else Joint(only.prior, exact))
     if not verdict.holds:
         raise DivulgeError.of("mechanism", f"keep {guarantee}", "its measured value", str(verdict.measured))
 
 
-def _designed(
-    source: Any,
-    columns: tuple[str, ...],
-    guarantees: tuple[Any, ...],
-    utility: Any,
-    prior: Any,
-    null_as: Hashable,
-    invertible: bool,
-    time_limit: float,
-) -> tuple[list[Mechanism], list[str]]:
-    """Return mechanisms designed for the guarantees: one for all columns while their combinations are few enough.
+def _check_over(guarantee: Guarantee, only: Mechanism) -> None:
+    """Refuse a mechanism that does not keep a pointwise guarantee under every prior of a set."""
+    bounds = {"pml": {"pml": "epsilon"}, "pmc": {"pmc": "epsilon"}, "lip": {"lip": "epsilon"},
+              "alip": {"pmc": "lower", "pml": "upper"}}.get(guarantee.kind)  # fmt: skip
+    if bounds is None:
+        raise DivulgeError.of("guarantee", "be ldp, pml, pmc, lip or alip for a set of priors", "it", guarantee.kind)
+    for kind, name in bounds.items():
+        found = measured(kind, only.assumed, only.channel.exact)
+        if not found <= float(guarantee.values()[name]) * (1 + 1e-9):
+            raise DivulgeError.of("mechanism", f"keep {guarantee} under every prior of the set", kind, f"{found:.6g}")
+
+
+def _made(source: Any, choice: Choice) -> Chosen:
+    """Return mechanisms made for the values of the columns: one for all while their combinations are few enough.
 
     Beyond that each of the k columns gets its share, epsilon/k of ldp, which together are epsilon-ldp and therefore
     also epsilon-pml, -pmc and -lip of all columns.
     """
-    from divulge.designing.asking import design
-
-    known = None if prior is None else as_prior(prior)
-    counts = None if known is not None else contingency(source, columns)
-    if counts is not None and len(counts.counts) > MOST_SECRETS and len(columns) > 1:
-        if not all(one.kind in ("ldp", "pml", "pmc", "lip") for one in guarantees):
-            given = ", ".join(map(str, guarantees))
-            raise DivulgeError.of(
-                "guarantee", "be ldp, pml, pmc or lip for so many combinations of columns", "it", given
-            )
-        epsilon = min(float(one.values()["epsilon"]) for one in guarantees)
-        share = (LDP(epsilon / len(columns) * (1 - 2**-40)),)
-        apart = [_designed(source, (name,), share, utility, None, null_as, invertible, time_limit) for name in columns]
-        return [part for parts, _ in apart for part in parts], [said for _, notes in apart for said in notes]
-    if known is None:
-        assert counts is not None
-        known = prior_of(counts, null_as)
+    columns = choice.columns
+    table = contingency(source, columns)
+    if len(table.counts) > MOST_SECRETS and len(columns) > 1:
+        return _apart(source, choice)
+    counts = counted(table, choice.null_as)
     names = ", ".join(map(repr, columns))
-    if not len(known) <= MOST_DESIGNED:
+    if not len(counts) <= MOST_DESIGNED:
         raise DivulgeError.of(
             "column", f"have at most {MOST_DESIGNED:,} values to design for", f"the number of {names}",
-            f"{len(known):,}", "merge values into fewer groups, or give a mechanism.",
+            f"{len(counts):,}", "merge values into fewer groups, or give a mechanism.",
         )  # fmt: skip
-    made = design(known, *guarantees, utility=utility, time_limit=time_limit)
-    channel, notes = made.channel, list[str]()
-    if invertible and rank(channel.floats) < len(known):
-        channel = least_spread(known, guarantees)
-    elif made.relative_gap > WORTH_TELLING:
-        notes.append(
-            f"The design for {names} was stopped after {time_limit:g} s, with {made.objective} {made.utility:.4g} "
-            f"where {made.side} {made.bound:.4g} is possible. Hint: time_limit (--time-limit) allows it longer."
-        )
-    whole = IntegerChannel.of(_named(channel, known))
-    chosen = [certified(columns, whole, known, "given" if counts is None else COUNTED)]
-    for guarantee in guarantees:
-        _check(guarantee, chosen)
-    return chosen, notes
+    assumed = told(choice.prior, counts, choice.prior_from_data)
+    prior = assumed.prior
+    assert prior is not None
+    notes: list[str] = []
+    if isinstance(choice.mechanism, str):
+        channel = _by_name(choice, prior)
+        sets = choice.outcomes == "sets" or not _true(channel)
+    else:
+        _require_a_bound(prior, assumed, choice.kept)
+        notes += _warned(choice.kept)
+        channel, sets, more = designed(choice, _left(choice.kept, assumed.epsilon), assumed)
+        notes += more
+    whole = IntegerChannel.of(channel, raise_small=choice.raise_small or choice.mechanism is None)
+    whole = _relabelled(whole, replace(choice, outcomes="sets" if sets else "values"), assumed)
+    found = _finished([certified(columns, whole, assumed)], choice, counts)
+    return replace(found, notes=(*notes, *found.notes))
 
 
-def least_spread(prior: Prior, guarantees: tuple[Any, ...]) -> Channel:
-    """Return the named mechanism under the guarantees from whose outcomes frequencies are estimated best.
+def _true(channel: Channel) -> bool:
+    weights = IntegerChannel.of(channel, raise_small=True).weights
+    if len(channel.outcomes) == 1 < len(channel.secrets):
+        return True
+    return set(channel.outcomes) <= {*channel.secrets, "erased"} and not untrue(
+        weights, channel.secrets, channel.outcomes
+    )
 
-    Of those that can be inverted, it has the least sum over x of the variance of B[Y, x], a row's part of the estimate.
-    """
-    from divulge.designing.named import FAMILIES, tuned
 
-    found = [
-        (_spread(prior, one.channel), one.channel) for f in FAMILIES.values() for one in tuned(f, prior, guarantees)
-    ]
-    least, channel = found[first_smallest([spread for spread, _ in found])]
-    if not least < math.inf:
+def _by_name(choice: Choice, prior: Prior) -> Channel:
+    name = str(choice.mechanism)
+    if name not in NAMED:
+        raise DivulgeError.of("mechanism", "be a channel or one of " + ", ".join(NAMED), "it", repr(name))
+    strength = {key: value for key in ("epsilon", "ratio") if (value := getattr(choice, key)) is not None}
+    if NAMED[name].tunable and len(strength) != 1:
+        raise DivulgeError.of("mechanism", f"come with epsilon or ratio (--epsilon, --ratio) where it is {name}",
+                              "what was given", "both" if strength else "neither")  # fmt: skip
+    if not NAMED[name].tunable and strength:
+        raise DivulgeError.of("epsilon", f"be left out: {name} has no strength", "it", "given")
+    if "epsilon" in strength and choice.unit != "nats":
+        strength["epsilon"] *= math.log(2)
+    return NAMED[name].make(prior, strength)
+
+
+def _require_a_bound(prior: Prior, assumed: Assumed, guarantees: tuple[Guarantee, ...]) -> None:
+    """Refuse guarantees that the truth itself keeps: under the prior they promise nothing."""
+    truth = certified(("",), IntegerChannel.of(mechanisms.identity(prior.secrets)), assumed)
+    try:
+        for one in guarantees:
+            check(one, [truth])
+    except DivulgeError:
+        return
+    if len(prior) > 1:
         raise DivulgeError.of(
-            "guarantee", "leave a mechanism that can be inverted", "every named one under it", "one that cannot",
+            "guarantee", "promise something", ", ".join(map(str, guarantees)),
+            f"kept by publishing the truth, with {len(prior)} values and this prior",
+            "take a smaller one, add ldp=E, or a public prior in which rare values are rare (prior=, --prior).",
+        )  # fmt: skip
+
+
+def _warned(guarantees: tuple[Guarantee, ...]) -> list[str]:
+    """Return the warning that belongs to a bound on gain alone."""
+    if all(one.kind in ("pml", "lift", "lift-capacity", "bayes-capacity", "maximal-leakage") for one in guarantees):
+        return [
+            "A bound on gain alone does not forbid an outcome to rule values out. Hint: add ldp=E or pmc=E, which do."
+        ]
+    return []
+
+
+def _apart(source: Any, choice: Choice) -> Chosen:
+    if not all(one.kind in ("ldp", "pml", "pmc", "lip") for one in choice.kept) or isinstance(choice.mechanism, str):
+        given = ", ".join(map(str, choice.guarantees)) or str(choice.mechanism)
+        raise DivulgeError.of("guarantee", "be ldp, pml, pmc or lip for so many combinations of columns", "it", given)
+    if choice.prior not in (None, "uniform"):
+        raise DivulgeError.of("prior", "be left out for so many combinations of columns", "it", "given")
+    epsilon = min(float(one.values()["epsilon"]) for one in choice.kept)
+    share = (LDP(epsilon / len(choice.columns) * (1 - 2**-40)),)
+    apart = [choose(source, replace(choice, columns=(name,), guarantees=share, unit="nats")) for name in choice.columns]
+    found = [one for part in apart for one in part.mechanisms]
+    return Chosen(tuple(found), tuple(note for part in apart for note in part.notes))
+
+
+def _left(guarantees: tuple[Guarantee, ...], spent: float) -> tuple[Guarantee, ...]:
+    """Return the guarantees with what an estimate of the prior spent taken off those that need no prior."""
+    if not spent:
+        return guarantees
+    left: list[Guarantee] = []
+    for one in guarantees:
+        if one.kind in ("ldp", "dp"):
+            epsilon = float(one.values()["epsilon"]) - spent
+            if not epsilon > 0:
+                raise DivulgeError.of("prior", f"be noisy=E with E below the epsilon of {one}", "E", f"{spent:.6g}")
+            one = replace(one, epsilon=epsilon * (1 - 2**-50))
+        left.append(one)
+    return tuple(left)
+
+
+def designed(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) -> tuple[Channel, bool, list[str]]:
+    """Return a channel for the guarantees and the purpose, whether its outcomes are sets, and what to know of it."""
+    if choice.outcomes == "sets":
+        return _sets(choice, kept, assumed)
+    prior, purpose = assumed.prior, PURPOSES[choice.purpose]
+    assert prior is not None
+    found = [
+        (purpose.worth(prior, one.channel), one.channel)
+        for one in candidates(prior, kept, assumed.priors)
+        if _true(one.channel) and (choice.rule_out or math.isfinite(ldp(one.channel)))
+    ]
+    best, channel = _best(found)
+    if channel is None or not best > -math.inf:
+        raise DivulgeError.of(
+            "guarantee", "leave a mechanism that tells values apart", "every one under it", "one that tells nothing",
             "allow more leakage.",
         )  # fmt: skip
-    return channel
+    return channel, False, []
 
 
-def _spread(prior: Prior, channel: Channel) -> float:
-    if rank(channel.floats) < len(prior):
-        return math.inf
-    p, inverse = prior.floats, right_inverse(channel)
-    return float((p @ channel.floats @ inverse**2 - p**2).sum())
+def _best(found: list[tuple[float, Channel]]) -> tuple[float, Channel | None]:
+    """Return the first of the largest."""
+    return found[first_largest([worth for worth, _ in found])] if found else (-math.inf, None)
 
 
-def _named(design: Channel, prior: Prior) -> Channel:
-    """Return a designed channel whose outcomes are called after the secrets they are likeliest to come from.
+def candidates(prior: Prior, guarantees: tuple[Guarantee, ...], priors: PriorSet | None) -> list[Named]:
+    """Return the named mechanisms with one outcome for each value, each tuned to just keep the guarantees."""
+    families = [FAMILIES[name] for name in ("randomized response", "resample")]
+    found = [one for family in families for one in tuned(family, prior, guarantees, priors)]
+    return [
+        replace(one, channel=Channel(one.channel.matrix, prior.secrets, prior.secrets))
+        for one in found
+        if one.channel.shape[0] == one.channel.shape[1]
+    ]
 
-    Each secret names at most one outcome; the assignment maximizes the probability that an outcome names its secret.
-    Outcomes beyond that are called "other 1", "other 2", ...
+
+def _sets(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) -> tuple[Channel, bool, list[str]]:
+    """Return the unconstrained optimum, whose outcomes are the sets of values that they raise."""
+    from divulge.designing.asking import design
+
+    if assumed.priors is not None:
+        raise DivulgeError.of("outcomes", "be 'values' for a set of priors", "it", "'sets'")
+    prior = assumed.prior
+    made = design(prior, *kept, utility=PURPOSES[choice.purpose].utility, time_limit=choice.time_limit)
+    notes: list[str] = []
+    if made.relative_gap > WORTH_TELLING:
+        notes.append(
+            f"The design was stopped after {choice.time_limit:g} s, with {made.objective} {made.utility:.4g} where "
+            f"{made.side} {made.bound:.4g} is possible. Hint: time_limit (--time-limit) allows it longer."
+        )
+    if not choice.rule_out and math.isinf(ldp(made.channel)):
+        raise DivulgeError.of(
+            "guarantee", "keep outcomes from ruling values out", "the best mechanism under it",
+            "one whose outcomes do", "add ldp=E or pmc=E; rule_out=True (--rule-out) allows it.",
+        )  # fmt: skip
+    return made.channel, True, notes
+
+
+def counted(counts: Contingency, null_as: Hashable = None) -> dict[Hashable, int]:
+    """Return counts by value, in the order of the values; a missing value counts as `null_as`, or is refused without.
+
+    The order tells nothing of the counts: it is that of the mechanism, which everybody sees.
     """
-    optimize = require("scipy.optimize", "science")
-    rows, columns = optimize.linear_sum_assignment(prior.floats[:, None] * design.floats, maximize=True)
-    secrets = prior.secrets
-    names: dict[int, Hashable] = {int(y): secrets[int(x)] for x, y in zip(rows, columns, strict=True)}
-    for y in range(design.shape[1]):
-        other = f"other {len(names) - len(rows) + 1}"
-        first = secrets[0]
-        names.setdefault(y, (other,) * len(first) if isinstance(first, tuple) else other)
-    return Channel(design.matrix, secrets, [names[y] for y in range(design.shape[1])])
-
-
-def prior_of(counts: Contingency, null_as: Hashable = None) -> Prior:
-    """Return the empirical prior of counted columns; a missing value counts as `null_as`, or is refused without it."""
     faults = Faults()
     if null_as is None:
         for column, missing in zip(counts.columns, counts.missing, strict=True):
@@ -206,4 +522,7 @@ def prior_of(counts: Contingency, null_as: Hashable = None) -> Prior:
             named[null_as if key is None else key] = count
     if not named:
         raise DivulgeError.of("source", "have at least one row to count", "it", "empty")
-    return Prior.from_counts(dict(sorted(named.items(), key=lambda item: (-item[1], str(item[0])))))
+    try:
+        return dict(sorted(named.items()))  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        return dict(sorted(named.items(), key=lambda item: str_of(item[0])))

@@ -276,7 +276,7 @@ def _lost(channel: Channel, matrix: np.ndarray) -> DivulgeError:
     shown = " ".join(terms[:6]).removeprefix("+ ") + (" ..." if len(terms) > 6 else "")
     return DivulgeError.of(
         "mechanism", "let the frequencies be identified", "the combination that leaves no trace in its outcomes", shown,
-        "such a release cannot be inverted; invertible=True (--invertible) designs one that can.",
+        "such a release cannot be inverted; outcomes='values' and purpose='statistics' make one that can.",
     )  # fmt: skip
 
 
@@ -289,7 +289,8 @@ def _mechanism(mechanism: Any, column: str | tuple[str, ...] | None) -> tuple[Ch
                 known = "; ".join(", ".join(map(repr, part.columns)) for part in mechanism.mechanisms)
                 raise DivulgeError.of("column", f"be named when several were released ({known})", "it", "not given")
             wanted = mechanism.mechanisms[0].columns
-        return mechanism.mechanism_of(wanted).channel.exact, wanted
+        ran = mechanism.mechanism_of(wanted)
+        return ran.channel.exact, mechanism.names_of(ran)
     if wanted is None:
         raise DivulgeError.of("column", "be named when no receipt names it", "it", "not given")
     return as_channel(mechanism), wanted

@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from divulge.files.opening import naming, regular
 from divulge.files.settings import current
 from divulge.guarantees.catalog import as_guarantee
 from divulge.model.prior import Prior
-from divulge.releasing.promised import Spent, together
+from divulge.releasing.promised import together
 from divulge.releasing.receipt import Mechanism, Receipt, now
 
 KINDS = ("ldp", "pml", "pmc")
@@ -203,17 +203,18 @@ class Ledger:
         key = secrets.token_hex(16)
         row = {
             "id": key, "source": source, "state": "open", "created": now(), "output": receipt.output, "rows": 0,
-            "mechanisms": json.dumps([mechanism.to_dict() for mechanism in receipt.mechanisms]),
+            "mechanisms": json.dumps([mechanism.to_dict(keeper=True) for mechanism in receipt.mechanisms]),
         }  # fmt: skip
 
-        def record(connection: Any) -> None:
+        def record(connection: Any) -> dict[str, Any]:
+            before = self._entries(connection, source, receipt.columns)
+            total = _total(before, receipt.mechanisms, receipt.mechanisms[0].prior)
             if wanted is not None:
-                before = self._entries(connection, source, receipt.columns)
-                _allow(wanted, _total(before, receipt.mechanisms, receipt.mechanisms[0].prior))
+                _allow(wanted, total)
             connection.execute(self._table.insert().values(**row))
+            return {"releases": len(before) + 1, "guarantees": total}
 
-        self._transaction(record)
-        entry = _Open(lambda rows: self._mark(key, rows))
+        entry = _Open(lambda rows: self._mark(key, rows), self._transaction(record))
         try:
             yield entry
         except BaseException:
@@ -287,10 +288,10 @@ def _private_file(path: Path) -> None:
 
 
 class _Open:
-    """The entry of a release under way."""
+    """The entry of a release under way; `together`: how many releases it and those before are, and what of."""
 
-    def __init__(self, mark: Callable[[int], None]) -> None:
-        self._mark, self.done = mark, False
+    def __init__(self, mark: Callable[[int], None], together: Mapping[str, Any]) -> None:
+        self._mark, self.together, self.done = mark, together, False
 
     def publishing(self) -> None:
         """Keep the entry from here on, whatever happens: something may be published."""
@@ -314,7 +315,7 @@ def _begin_immediately(sql: Any, engine: Any) -> None:
 
 def _total(entries: Sequence[Entry], more: Sequence[Mechanism], prior: Prior | None) -> dict[str, float]:
     mechanisms = [mechanism for entry in entries for mechanism in entry.mechanisms] + list(more)
-    return together([Spent(m.columns, m.channel, m.prior) for m in mechanisms], prior) if mechanisms else {}
+    return together([m.spent for m in mechanisms], prior) if mechanisms else {}
 
 
 def _allow(budget: Any, total: dict[str, float]) -> None:

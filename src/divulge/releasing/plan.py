@@ -1,6 +1,6 @@
 """One release in detail: which columns pass through which mechanism, and what a batch of rows becomes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -98,16 +98,28 @@ class Plan:
     parts : tuple of Part
     given : pyarrow.Schema
         Of the source.
-    only_column : bool
-        Whether all other columns are dropped.
+    kept : tuple of str, or None
+        Which other columns go out; all of them when not given.
     coded : tuple of str
         Columns of text that arrive, and go out, as dictionaries.
+    renamed : mapping
+        The names under which the protected columns go out.
     """
 
     parts: tuple[Part, ...]
     given: Any
-    only_column: bool
+    kept: tuple[str, ...] | None = None
     coded: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        names = [self.renamed.get(name, name) for name in self.columns]
+        for name in self.renamed.values():
+            if names.count(name) > 1:
+                raise DivulgeError.of(
+                    "released_as", "be a name that no other column of the output has", "it", repr(name),
+                    "choose another one (released_as=, --as), or leave the other column out (keep=, --keep).",
+                )  # fmt: skip
 
     @cached_property
     def protected(self) -> tuple[str, ...]:
@@ -117,8 +129,10 @@ class Plan:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the output, in the order of the source."""
-        return self.protected if self.only_column else tuple(self.given.names)
+        """The columns of the source that the output has, in their order, under the names they have there."""
+        if self.kept is None:
+            return tuple(self.given.names)
+        return tuple(name for name in self.given.names if name in self.protected or name in self.kept)
 
     @cached_property
     def untouched(self) -> tuple[str, ...]:
@@ -133,7 +147,7 @@ class Plan:
         fields |= {name: pa.field(name, pa.dictionary(pa.int32(), pa.string())) for name in self.coded}
         for part in self.parts:
             fields |= {f.name: f for f in part.outcomes.fields([self.given.field(name) for name in part.columns])}
-        return pa.schema([fields[name] for name in self.columns])
+        return pa.schema([fields[name].with_name(self.renamed.get(name, name)) for name in self.columns])
 
     def codes(self, batch: Any, faults: Faults) -> list[np.ndarray]:
         """Return the positions of the secrets for each part; count what has none."""
@@ -147,7 +161,7 @@ class Plan:
         pa = require("pyarrow", "tables")
         columns = {name: batch.column(name) for name in self.untouched}
         for part, codes in zip(self.parts, coded, strict=True):
-            fields = [self.schema.field(name) for name in part.columns]
+            fields = [self.schema.field(self.renamed.get(name, name)) for name in part.columns]
             arrays = part.outcomes.arrays(draw(part.table, codes, threads=threads), fields)
             columns |= dict(zip(part.columns, arrays, strict=True))
         return pa.record_batch([columns[name] for name in self.columns], schema=self.schema)

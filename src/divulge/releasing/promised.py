@@ -81,11 +81,15 @@ def _greatest(above: np.ndarray, below: np.ndarray) -> Fraction | float:
 
 @dataclass(frozen=True, eq=False)
 class Spent:
-    """One release: its columns, its integer channel, and the prior of the guarantees that need one."""
+    """One release: its columns, its integer channel, the prior of the guarantees that need one, and ldp beside it.
+
+    What stands beside is ldp that something else about the same columns spent, such as an estimate of the prior.
+    """
 
     columns: tuple[str, ...]
     channel: IntegerChannel
     prior: Prior | None
+    beside: float = 0.0
 
 
 def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]:
@@ -110,10 +114,11 @@ def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]
     """
     blocks = _blocks(releases)
     found = [promises(weights, _prior_for(spent, prior)) for spent, weights in blocks]
-    whole = {"ldp": sum_up(part["ldp"] for part in found)}
+    beside = sum_up(spent.beside for spent in releases)
+    whole = {"ldp": sum_up([beside, *(part["ldp"] for part in found)])}
     for kind in ("pml", "pmc"):
         others = [
-            sum_up([part[kind], *(other["ldp"] for other in found if other is not part)])
+            sum_up([part[kind], beside, *(other["ldp"] for other in found if other is not part)])
             for part in found
             if kind in part
         ]

@@ -21,9 +21,12 @@ from divulge.model.entries import frozen
 from divulge.model.integer import IntegerChannel
 from divulge.model.prior import Prior
 from divulge.model.record import Record
+from divulge.releasing.assumed import SOURCES, Assumed
+from divulge.releasing.promised import Spent
 from divulge.releasing.sinks import digest
 
-FORMAT = "divulge receipt 1"
+FORMAT = "divulge receipt 2"
+READ = ("divulge receipt 1", FORMAT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,31 +38,45 @@ class Mechanism(Record):
     columns : tuple of str
         Several columns: the labels of the channel are tuples with one part a column.
     channel : IntegerChannel
-    prior : Prior or None
-        The prior of the guarantees that need one.
-    prior_source : str
-        Where the prior is from: "given", "counted from the released column", or "none".
+    assumed : Assumed
+        What the attacker is taken to know, for the guarantees that need a prior.
     guarantees : dict
         {"ldp": epsilon, "pml": epsilon, ...} in nats, of exactly these integers; rounded up.
     """
 
     columns: tuple[str, ...]
     channel: IntegerChannel
-    prior: Prior | None
-    prior_source: str
+    assumed: Assumed
     guarantees: Mapping[str, float]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold of it."""
+    @property
+    def prior(self) -> Prior | None:
+        """The prior of the guarantees that need one, where it is one and not a set."""
+        return self.assumed.alone
+
+    @property
+    def prior_source(self) -> str:
+        """Where the prior is from, in words."""
+        return SOURCES[self.assumed.source]
+
+    @property
+    def spent(self) -> Spent:
+        """What the release of these columns adds to others."""
+        return Spent(self.columns, self.channel, self.prior, self.assumed.epsilon)
+
+    def to_dict(self, *, keeper: bool = False) -> dict[str, Any]:
+        """Return what JSON can hold of it; a prior that was counted from the column itself is for the keeper only."""
+        known = self.assumed.prior if keeper or self.assumed.public else None
         prior = None
-        if self.prior is not None:
-            shares = [str(p) for p in self.prior.probabilities.tolist()]
-            prior = {"secrets": [_written(x) for x in self.prior.secrets], "probabilities": shares}
+        if known is not None:
+            shares = [str(p) for p in known.probabilities.tolist()]
+            prior = {"secrets": [_written(x) for x in known.secrets], "probabilities": shares}
         return {
             "columns": list(self.columns),
-            "guarantees": {kind: value if math.isfinite(value) else "inf" for kind, value in self.guarantees.items()},
+            "guarantees": _finite(self.guarantees),
             "prior": prior,
-            "prior_source": self.prior_source,
+            "prior_source": self.assumed.source,
+            "prior_set": self.assumed.to_dict(),
             "rounded": self.channel.rounded,
             "secrets": [_written(x) for x in self.channel.secrets],
             "outcomes": [_written(y) for y in self.channel.outcomes],
@@ -80,8 +97,10 @@ class Mechanism(Record):
             exact = "." not in "".join(prior["probabilities"]) and "e" not in "".join(prior["probabilities"])
             shares = [p if exact else float(p) for p in prior["probabilities"]]
             prior = Prior(shares, [_read(x) for x in prior["secrets"]])
+        source = found["prior_source"] if found["prior_source"] in SOURCES else "counted"
+        assumed = Assumed(source, prior, **found.get("prior_set", {}))
         guarantees = {kind: float(value) for kind, value in found["guarantees"].items()}
-        return cls(tuple(found["columns"]), channel, prior, found["prior_source"], guarantees)
+        return cls(tuple(found["columns"]), channel, assumed, guarantees)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,14 +119,26 @@ class Receipt(Record):
     null_as : label that stands for a missing value, or None
     untouched : tuple of str
         Columns that went out as they are.
+    released_as : tuple of str
+        The names under which `columns` went out.
+    purpose : "statistics", "record" or "information"
+    asked : tuple of dict
+        The guarantees that were asked for, as `Guarantee.to_dict` has them, in nats.
     warnings : tuple of str
+        What the reader has to know.
     created : str
         UTC, ISO 8601.
     version : str
         Of Divulge.
     digest : str or None
         SHA-256 of the output file.
+    together : dict or None
+        {"releases": how many, "guarantees": {"ldp": epsilon, ...}}: what this release and all before it, on record
+        about the same columns, guarantee together.
     table : the released table, when no sink was given; not part of the written receipt
+    papers : dict
+        {"table", "codebook", "statement", "receipt", "keeper", ...: path} of the files that were written; not part of
+        the written receipt.
 
     Examples
     --------
@@ -130,7 +161,12 @@ class Receipt(Record):
     created: str
     version: str
     digest: str | None = None
+    released_as: tuple[str, ...] = ()
+    purpose: str = "statistics"
+    asked: tuple[Mapping[str, Any], ...] = ()
+    together: Mapping[str, Any] | None = None
     table: Any = field(default=None, repr=False, compare=False)
+    papers: Mapping[str, Path] = field(default_factory=dict[str, Path], repr=False, compare=False)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -157,13 +193,29 @@ class Receipt(Record):
         """
         wanted = (columns,) if isinstance(columns, str) else tuple(columns)
         for mechanism in self.mechanisms:
-            if mechanism.columns == wanted:
+            if wanted in (mechanism.columns, self.names_of(mechanism)):
                 return mechanism
         known = "; ".join(", ".join(map(repr, mechanism.columns)) for mechanism in self.mechanisms)
         raise DivulgeError.of("columns", f"be released together ({known})", "it", ", ".join(map(repr, wanted)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the receipt as JSON holds it.
+    def names_of(self, mechanism: Mechanism) -> tuple[str, ...]:
+        """Return the names under which the columns of a mechanism went out.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> receipt.names_of(receipt.mechanisms[0])
+        ('answer_perturbed',)
+        """
+        names = dict(zip(self.columns, self.released_as, strict=False))
+        return tuple(names.get(name, name) for name in mechanism.columns)
+
+    def to_dict(self, *, keeper: bool = False) -> dict[str, Any]:
+        """Return the receipt as JSON holds it; with `keeper` also what only the keeper of the source may know.
 
         Examples
         --------
@@ -185,9 +237,13 @@ class Receipt(Record):
             "rows": self.rows,
             "null_as": _written(self.null_as),
             "untouched": list(self.untouched),
+            "released_as": list(self.released_as),
+            "purpose": self.purpose,
+            "asked": [dict(one) for one in self.asked],
+            "together": None if self.together is None else _finite(self.together),
             "warnings": list(self.warnings),
-            "guarantees": {kind: value if math.isfinite(value) else "inf" for kind, value in self.guarantees.items()},
-            "mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms],
+            "guarantees": _finite(self.guarantees),
+            "mechanisms": [mechanism.to_dict(keeper=keeper) for mechanism in self.mechanisms],
         }
 
     def describes(self, path: str | os.PathLike[str]) -> bool:
@@ -231,7 +287,7 @@ class Receipt(Record):
         with replacing(path) as stream:
             stream.write(self.to_json())
 
-    def to_json(self) -> bytes:
+    def to_json(self, *, keeper: bool = False) -> bytes:
         """Return the text of the receipt's file, one line a part, with its checksum.
 
         Examples
@@ -244,7 +300,7 @@ class Receipt(Record):
         >>> receipt.to_json()[:1]
         b'{'
         """
-        parts = _canonical(self.to_dict())
+        parts = _canonical(self.to_dict(keeper=keeper))
         parts["checksum"] = f'"{_checksum(parts)}"'
         return ("{" + ",\n ".join(f'"{name}": {text}' for name, text in parts.items()) + "}\n").encode()
 
@@ -295,7 +351,9 @@ class Receipt(Record):
         name = printable(Path(path).name)
         with opened(path) as stream:
             found = document(stream)
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
+        if isinstance(found, dict) and "receipt" in found:  # the keeper's record
+            found = found["receipt"]
+        if not isinstance(found, dict) or found.get("format") not in READ:
             raise InputFileError(f"{name}: must be a receipt of a release ({FORMAT}); it is something else.")
         stated = found.pop("checksum", None)
         with naming(name):
@@ -328,13 +386,17 @@ class Receipt(Record):
             null_as=_read(found["null_as"]),
             untouched=tuple(found["untouched"]),
             warnings=tuple(found["warnings"]),
+            released_as=tuple(found.get("released_as", ())),
+            purpose=found.get("purpose", "statistics"),
+            asked=tuple(found.get("asked", ())),
+            together=_total(found.get("together")),
             **{name: found[name] for name in ("source", "output", "created", "version", "digest")},
         )
 
     def __repr__(self) -> str:
         promised = ", ".join(f"{kind} {value:.6g}" for kind, value in self.guarantees.items())
         lines = [f"released {self.rows:,} rows of {', '.join(map(repr, self.columns))}: {promised} (nats)"]
-        sources = {m.prior_source for m in self.mechanisms if m.prior is not None}
+        sources = {m.prior_source for m in self.mechanisms if m.assumed.prior is not None}
         lines += [f"prior: {source}" for source in sorted(sources)]
         return "\n".join(lines + [f"note: {warning}" for warning in self.warnings])
 
@@ -356,6 +418,20 @@ def _checksum(parts: Mapping[str, str]) -> str:
     for name, text in sorted(parts.items()):
         whole.update(f"{json.dumps(name)}:".encode() + text.encode() + b",")
     return whole.hexdigest()
+
+
+def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return numbers as JSON holds them: infinity is the word inf."""
+    return {
+        name: _finite(value) if isinstance(value, Mapping) else "inf" if value == math.inf else value
+        for name, value in values.items()
+    }
+
+
+def _total(found: Any) -> Any:
+    if found is None:
+        return None
+    return {**found, "guarantees": {kind: float(value) for kind, value in found["guarantees"].items()}}
 
 
 def _written(label: Hashable) -> Any:

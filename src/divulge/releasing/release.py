@@ -1,8 +1,8 @@
-"""From a table and a mechanism to a released table and its receipt."""
+"""From a table and a mechanism to a released table and the papers beside it."""
 
 import os
-from collections.abc import Callable, Hashable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,18 @@ from divulge.files.source import Source
 from divulge.files.table import open_table, require_utf8
 from divulge.guarantees.catalog import as_guarantee
 from divulge.releasing import sinks
-from divulge.releasing.choosing import COUNTED, MOST_SECRETS, mechanisms_for
+from divulge.releasing.choosing import Choice, Chosen, choose
 from divulge.releasing.counting import EngineName, by_spark
-from divulge.releasing.estimate import rank
 from divulge.releasing.ledger import Ledger
 from divulge.releasing.plan import Faults, Part, Plan
-from divulge.releasing.promised import Spent, together
-from divulge.releasing.receipt import Mechanism, Receipt, now
-from divulge.units import Unit
+from divulge.releasing.promised import together
+from divulge.releasing.receipt import Receipt, now
 
 Progress = Callable[[int, int | None], None]
+
+Papers = Callable[[Receipt, Chosen], Mapping[str, bytes]]
+"""What is written beside a release: {"receipt.json": content, ...}, from the receipt and what the mechanism was chosen
+with. Names that begin with "keeper" are for the keeper of the source only, and nobody else may read the file."""
 
 
 @dataclass(frozen=True)
@@ -39,159 +41,133 @@ class Engine:
     """Return the published table, for an engine that needs a sink."""
 
 
-def release(
-    source: Any,
-    sink: str | os.PathLike[str] | None = None,
-    *,
-    column: str | Sequence[str],
-    mechanism: Any = None,
-    guarantee: Any = None,
-    utility: Any = "mutual-information",
-    prior: Any = None,
-    null_as: Hashable = None,
-    only_column: bool = False,
-    raise_small: bool = False,
-    invertible: bool = False,
-    time_limit: float = 60.0,
-    force: bool = False,
-    receipt: str | os.PathLike[str] | None = None,
-    ledger: Any = None,
-    budget: Any = None,
-    source_name: str | None = None,
-    engine: EngineName = "local",
-    unit: Unit = "nats",
-    progress: Progress | None = None,
-    warn: Callable[[str], object] = lambda warning: None,
-) -> Receipt:
-    """Return the receipt of a release: every value of the column replaced by a fresh draw from its row of a mechanism.
+def as_several(guarantee: Any) -> tuple[Any, ...]:
+    """Return one or several guarantees, or none, as a tuple of Guarantee."""
+    several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
+    return tuple(as_guarantee(one) for one in several)
 
-    P(released = y | value = x) = w_xy / 2^53, in whole numbers w, and drawn with exactly these probabilities from a
-    cryptographic stream. The rows pass through in batches; the output appears under its name when it is complete.
 
-    Parameters
-    ----------
-    source : path of a Parquet, CSV or Arrow file or a folder of Parquet files; pandas, polars or pyarrow table;
-        PySpark DataFrame
-    sink : path, optional
-        Its suffix is its format; without a suffix it is a folder of Parquet files. Without a sink the released table is
-        `Receipt.table`, of the same library as the source.
-    column : name of the sensitive column, or names of several that are one secret together
-    mechanism : Channel or what converts to one, Design, or {column: mechanism} for independent ones, optional
-        Rows are matched with values by label, as text where the types differ. Labels over several columns are tuples.
-    guarantee : Guarantee or text such as "pml=0.5", or several, optional
-        Alone: the mechanism is designed for it from the column's own counts, which the receipt says. With a mechanism:
-        the mechanism must keep it, exactly.
-    utility : what the design maximizes
-    prior : Prior, optional
-        For the guarantees that need one; without it, and with a mechanism given, the receipt promises ldp alone.
-    null_as : label, optional
-        The label of the mechanism that stands for a missing value, going in and coming out; without it a missing value
-        is refused.
-    only_column : bool
-        Drop all other columns.
-    raise_small : bool
-        Raise entries below 2^-53 to 2^-53 instead of refusing the mechanism.
-    invertible : bool
-        Only release what frequencies can be estimated from. Where the design for a guarantee cannot be inverted, the
-        named mechanism under the same guarantee whose estimates vary least takes its place.
-    time_limit : float
-        Seconds that a design may take; what is found by then is released, and the receipt says what it may lack.
-    force : bool
-        Replace an output that exists.
-    receipt : path, optional
-        Beside the output, as NAME.receipt.json, when not given.
-    ledger : Ledger, path or URL, optional
-        Where the release is recorded; a source in memory then needs `source_name`.
-    budget : Guarantee or text, optional
-        What all releases of the column may spend together, kept by the ledger.
-    source_name : str, optional
-        What the ledger calls the source; the path of its file when not given.
-    engine : "local" or "spark"
-        Spark reads and writes paths that all its workers share; a PySpark DataFrame always takes it.
-    unit : "nats" or "bits"
-        What the guarantees and the budget are in; the receipt is in nats.
-    progress : function of (rows done, rows in all or None), optional
-    warn : function of str, optional
-        Gets every warning of the receipt before a row is drawn.
-
-    Returns
-    -------
-    Receipt
-
-    Raises
-    ------
-    DivulgeError
-        Naming column and count, never a value, when a value has no row in the mechanism or is missing; when the
-        guarantee does not hold or the budget does not allow it. Nothing is published then.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from divulge import Channel
-    >>> survey = pa.table({"answer": ["yes", "no", "no", "no"]})
-    >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-    >>> receipt = release(survey, column="answer", mechanism=coin)
-    >>> receipt.rows, receipt.guarantees  # log 3, rounded up
-    (4, {'ldp': 1.098612288...})
-    >>> set(receipt.table["answer"].to_pylist()) <= {"yes", "no"}
-    True
-    """
-    chosen_engine = _engine(source, engine)
-    table = chosen_engine.source
+def as_columns(column: str | Sequence[str]) -> tuple[str, ...]:
+    """Return one or several names of columns as a tuple."""
     columns = (column,) if isinstance(column, str) else tuple(column)
     if not columns or len(set(columns)) != len(columns):
         raise DivulgeError.of("column", "name one column, or several different ones", "it", repr(column))
+    return columns
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """How the table goes out: which other columns, under which names, where, and what is on record."""
+
+    keep: Sequence[str] | None = None
+    released_as: str | Sequence[str] | None = None
+    force: bool = False
+    receipt: str | os.PathLike[str] | None = None
+    ledger: Any = None
+    budget: Any = None
+    source_name: str | None = None
+    engine: EngineName = "local"
+    null_as: Hashable = None
+
+    def names(self, columns: tuple[str, ...]) -> dict[str, str]:
+        """Return the name of each protected column in the output: NAME_perturbed, or as asked."""
+        if self.released_as is None:
+            return {name: f"{name}_perturbed" for name in columns}
+        asked = (self.released_as,) if isinstance(self.released_as, str) else tuple(self.released_as)
+        if len(asked) != len(columns) or len(set(asked)) != len(asked) or not all(asked):
+            raise DivulgeError.of("released_as", f"be a name for each of {len(columns)} columns", "it", repr(asked))
+        return dict(zip(columns, asked, strict=True))
+
+
+def carry_out(
+    source: Any,
+    sink: str | os.PathLike[str] | None,
+    choice: Choice,
+    outgoing: Outgoing,
+    papers: Papers,
+    progress: Progress | None = None,
+    warn: Callable[[str], object] = lambda warning: None,
+) -> Receipt:
+    """Choose the mechanism, record the release, draw, and publish the table with its papers; or nothing of it."""
+    engine = _engine(source, outgoing.engine)
+    table, columns = engine.source, choice.columns
     table.require_values(columns)
-    table.require_columns([] if only_column else table.schema.names)
-    outputs = _outputs(chosen_engine, sink, receipt, ledger, force)
-    several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
-    wanted = tuple(as_guarantee(one) for one in several)
-    chosen, notes = mechanisms_for(
-        chosen_engine.counted, columns, mechanism, wanted, unit, utility, prior, null_as, raise_small, invertible,
-        time_limit,
+    table.require_columns([*(table.schema.names if outgoing.keep is None else outgoing.keep)])
+    outputs = _Outputs.of(engine, sink, outgoing)
+    chosen = choose(engine.counted, choice, count=sink is not None)
+    plan = Plan(
+        tuple(Part.of(part, choice.null_as) for part in chosen.mechanisms), table.schema,
+        None if outgoing.keep is None else tuple(outgoing.keep), table.codable, outgoing.names(columns),
     )  # fmt: skip
-    plan = Plan(tuple(Part.of(part, null_as) for part in chosen), table.schema, only_column, table.codable)
-    total = together([Spent(m.columns, m.channel, m.prior) for m in chosen], None)
-    if len(chosen) == 1:
-        total = dict(chosen[0].guarantees)
+    total = together([m.spent for m in chosen.mechanisms], None)
+    if len(chosen.mechanisms) == 1:
+        total = dict(chosen.mechanisms[0].guarantees)
+    total["ldp"] = max(total["ldp"], together([m.spent for m in chosen.mechanisms], None)["ldp"])
     made = Receipt(
-        mechanisms=tuple(chosen), guarantees=total, rows=0, source=table.name,
-        output=None if outputs.sink is None else outputs.sink.name, null_as=null_as, untouched=plan.untouched,
-        warnings=(*_warnings(plan), *notes), created=now(), version=__version__,
+        mechanisms=chosen.mechanisms, guarantees=total, rows=0, source=table.name,
+        output=None if outputs.sink is None else outputs.sink.name, null_as=choice.null_as, untouched=plan.untouched,
+        warnings=(*_warnings(plan), *chosen.notes), created=now(), version=__version__,
+        released_as=tuple(plan.renamed[name] for m in chosen.mechanisms for name in m.columns),
+        purpose=choice.purpose, asked=tuple(_plain(one) for one in choice.kept),
     )  # fmt: skip
-    allowed = None if budget is None else as_guarantee(budget, "budget").read_in(unit, to_keep=True)
-    with _recorded(ledger, allowed, table, source_name, made) as entry:
-        for warning in made.warnings:
+    budget = outgoing.budget
+    allowed = None if budget is None else as_guarantee(budget, "budget").read_in(choice.unit, to_keep=True)
+    with _recorded(outgoing.ledger, allowed, table, outgoing.source_name, made) as entry:
+        made = replace(made, together=entry.together)
+        for warning in (*made.warnings, *chosen.private):
             warn(warning)
-        return _carried_out(chosen_engine, plan, made, outputs, force, progress, entry)
+        return _Run(engine, plan, made, outputs, outgoing.force, progress, entry, chosen, papers).publish()
+
+
+def _plain(guarantee: Any) -> dict[str, Any]:
+    return {key: value if isinstance(value, str) else float(value) for key, value in guarantee.to_dict().items()}
 
 
 @dataclass(frozen=True)
 class _Outputs:
+    """Where things go: the table, and its papers beside it."""
+
     sink: Path | None
     receipt: Path | None
 
+    @classmethod
+    def of(cls, engine: Engine, sink: Any, outgoing: Outgoing) -> "_Outputs":
+        """Return where output and receipt go; refuse what is taken, and whatever would touch the source."""
+        source = engine.source
+        if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
+            raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
+        final = None if sink is None else sinks.place(sink)
+        found = cls(final, None if outgoing.receipt is None else sinks.place(outgoing.receipt))
+        ledger = outgoing.ledger
+        book = ledger.url.partition(":///")[2] if isinstance(ledger, Ledger) else ledger
+        names = {f"the {name}": name for name in PAPERS} | {"receipt": "receipt.json"}
+        del names["the receipt.json"]
+        papers = {} if final is None else {said: found.paper(name) for said, name in names.items()}
+        keep_apart({"sink": final, "receipt": found.receipt, **papers, "ledger": book}, {"source": source.path})
+        for path in found.all():
+            require_utf8(path)
+            if not path.parent.is_dir():
+                raise DivulgeError.of("sink", "be in a folder that exists", "its folder", "absent")
+            sinks.refuse_taken(path, outgoing.force)
+        if final is not None:
+            sinks.writer_for(final)
+        return found
 
-def _outputs(engine: Engine, sink: Any, receipt: Any, ledger: Any, force: bool) -> _Outputs:
-    """Return where output and receipt go; refuse what is taken, and two files of the call that are one."""
-    source = engine.source
-    if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
-        raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
-    final = None if sink is None else sinks.place(sink)
-    beside = None if final is None else final.with_name(f"{final.stem}.receipt.json")
-    paper = beside if receipt is None else sinks.place(receipt)
-    book = ledger.url.partition(":///")[2] if isinstance(ledger, Ledger) else ledger
-    keep_apart({"sink": final, "receipt": paper, "ledger": book}, {"source": source.path})
-    for path in (final, paper):
-        if path is None:
-            continue
-        require_utf8(path)
-        if not path.parent.is_dir():
-            raise DivulgeError.of("sink", "be in a folder that exists", "its folder", "absent")
-        sinks.refuse_taken(path, force)
-    if final is not None:
-        sinks.writer_for(final)
-    return _Outputs(final, paper)
+    def all(self) -> list[Path]:
+        """Return every path that will be written."""
+        papers = [] if self.sink is None else [self.paper(name) for name in PAPERS]
+        return [path for path in (self.sink, self.receipt, *papers) if path is not None]
+
+    def paper(self, name: str) -> Path:
+        """Return where a paper goes: beside the output, after its name."""
+        if name == "receipt.json" and self.receipt is not None:
+            return self.receipt
+        assert self.sink is not None
+        return self.sink.with_name(f"{self.sink.stem}.{name}")
+
+
+PAPERS = ("codebook.json", "codebook.md", "receipt.json", "keeper.json")
+"""What is written beside an output, after its name."""
 
 
 def _engine(source: Any, name: str) -> Engine:
@@ -226,34 +202,68 @@ def _streamed(plan: Plan, table: Source, writer: sinks.Writer, progress: Progres
     return rows
 
 
-def _carried_out(
-    engine: Engine, plan: Plan, made: Receipt, outputs: _Outputs, force: bool, progress: Progress | None, entry: Any
-) -> Receipt:
-    """Run the plan and publish: first the receipt, then the output, so that no output is ever without one."""
-    if outputs.sink is None:
-        writer = sinks.MemoryWriter(plan.schema)
-        rows = _streamed(plan, engine.source, writer, progress)
-        done = replace(made, rows=rows, table=engine.source.restore(writer.table()))
-        entry.publishing()
-        if outputs.receipt is not None:
-            done.save(outputs.receipt)
-        entry.published(done)
-        return done
-    with sinks.staged(outputs.sink) as temporary:
-        rows = engine.run(plan, temporary, progress)
-        done = replace(made, rows=rows, digest=sinks.digest(temporary))
-        assert outputs.receipt is not None
-        with sinks.staged(outputs.receipt) as paper:
-            paper.write_bytes(done.to_json())
-            entry.publishing()
-            sinks.publish(paper, outputs.receipt, force)
-            try:
-                sinks.publish(temporary, outputs.sink, force)
-            except BaseException:
-                sinks.remove(outputs.receipt)
-                raise
-            entry.published(done)
-    return done if engine.reread is None else replace(done, table=engine.reread(outputs.sink))
+@dataclass(frozen=True)
+class _Run:
+    """A release under way."""
+
+    engine: Engine
+    plan: Plan
+    made: Receipt
+    outputs: _Outputs
+    force: bool
+    progress: Progress | None
+    entry: Any
+    chosen: Chosen
+    papers: Papers
+
+    def publish(self) -> Receipt:
+        """Draw and publish: first the papers, then the output, so that no output is ever without them."""
+        sink = self.outputs.sink
+        if sink is None:
+            writer = sinks.MemoryWriter(self.plan.schema)
+            rows = _streamed(self.plan, self.engine.source, writer, self.progress)
+            done = replace(self.made, rows=rows, table=self.engine.source.restore(writer.table()))
+            self.entry.publishing()
+            if self.outputs.receipt is not None:
+                done.save(self.outputs.receipt)
+            self.entry.published(done)
+            return done
+        with ExitStack() as stack:
+            temporary = stack.enter_context(sinks.staged(sink))
+            rows = self.engine.run(self.plan, temporary, self.progress)
+            done = replace(self.made, rows=rows, digest=sinks.digest(temporary))
+            staged = {
+                self.outputs.paper(name): stack.enter_context(_written(self.outputs.paper(name), name, content))
+                for name, content in self.papers(done, self.chosen).items()
+            }
+            self.entry.publishing()
+            self._publish({**staged, sink: temporary})
+            self.entry.published(done)
+        where = {name: self.outputs.paper(name) for name in PAPERS if self.outputs.paper(name) in staged}
+        done = replace(done, papers={"table": sink, **where})
+        return done if self.engine.reread is None else replace(done, table=self.engine.reread(sink))
+
+    def _publish(self, staged: Mapping[Path, Path]) -> None:
+        """Give everything its final name, in this order; take back what has one when a later one fails."""
+        done: list[Path] = []
+        try:
+            for final, temporary in staged.items():
+                sinks.publish(temporary, final, self.force)
+                done.append(final)
+        except BaseException:
+            for final in done:
+                sinks.remove(final)
+            raise
+
+
+@contextmanager
+def _written(final: Path, name: str, content: bytes) -> Generator[Path]:
+    """Give a temporary file with this content; what is for the keeper is readable by nobody else from the start."""
+    with sinks.staged(final) as temporary:
+        mode = 0o600 if name.startswith("keeper") else 0o666
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(content)
+        yield temporary
 
 
 def _recorded(ledger: Any, budget: Any, table: Source, source_name: str | None, made: Receipt) -> Any:
@@ -273,6 +283,8 @@ def _recorded(ledger: Any, budget: Any, table: Source, source_name: str | None, 
 
 
 class _Unrecorded:
+    together = None
+
     def publishing(self) -> None:
         """Keep nothing."""
 
@@ -286,23 +298,15 @@ def _warnings(plan: Plan) -> tuple[str, ...]:
     if plan.untouched:
         names = ", ".join(map(repr, plan.untouched))
         said.append(f"These columns went out as they are, and can identify people or tell the secret: {names}.")
-    if any(part.mechanism.prior_source == COUNTED for part in plan.parts):
-        said.append(f"The prior was {COUNTED}.")
+    sources = {part.mechanism.assumed.source for part in plan.parts}
+    said += [text for source, text in _ON_PRIOR.items() if source in sources]
     if len(plan.parts) > 1:
         said.append("The columns were released independently of each other; together they guarantee the sum of ldp.")
-    said += [warning for part in plan.parts for warning in _blind(part.mechanism)]
     return tuple(said)
 
 
-def _blind(mechanism: Mechanism) -> list[str]:
-    """Say if frequencies cannot be estimated from what this mechanism releases."""
-    n, m = mechanism.channel.shape
-    told = min(n, m) if n > MOST_SECRETS else rank(mechanism.channel.weights.astype(float))
-    if told >= n:
-        return []
-    names = ", ".join(map(repr, mechanism.columns))
-    return [
-        f"How frequent the {n} values of {names} were cannot be estimated from this release: it tells {told} of {n} "
-        "combinations of their frequencies. Hint: with invertible=True (--invertible) a guarantee gives a mechanism "
-        "that tells all of them; so may a weaker guarantee."
-    ]
+_ON_PRIOR = {
+    "counted": "The prior was counted from the released column itself: the mechanism tells how often each value "
+    "occurs, and no promise of differential privacy of the collection goes with it.",
+    "noisy": "The shares of the values were estimated with noise first; the promised ldp counts what that spent.",
+}

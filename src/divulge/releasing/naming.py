@@ -1,0 +1,94 @@
+"""What outcomes are called: after a value only when they raise that value most, else after the set that they raise."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.model.channel import Channel
+from divulge.releasing.coding import key_of
+
+LONGEST = 120
+"""Characters of a label; a set with a longer one is numbered, and the codebook lists it."""
+
+
+def raised(matrix: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Return which secrets are likelier after each outcome than before, boolean of shape (N, M).
+
+    Examples
+    --------
+    >>> raised(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.5, 0.5])).tolist()
+    [[True, False], [False, True]]
+    """
+    return matrix > prior @ matrix * (1 + 1e-9)
+
+
+def untrue(weights: np.ndarray, secrets: Sequence[Hashable], outcomes: Sequence[Hashable]) -> list[Hashable]:
+    """Return the outcomes that are called after a secret and raise another one more: w_vv < max_x w_xv.
+
+    An outcome that is equally likely under every secret raises none, and is not true to the name of one either.
+
+    Examples
+    --------
+    >>> untrue(np.array([[1, 3], [3, 1]]), ["a", "b"], ["a", "b"])
+    ['a', 'b']
+    """
+    place = {key_of(x): i for i, x in enumerate(secrets)}
+    named = [(j, place[key_of(y)]) for j, y in enumerate(outcomes) if key_of(y) in place]
+    top, bottom = weights.max(axis=0), weights.min(axis=0)
+    alone = len(secrets) == 1
+    return [outcomes[j] for j, i in named if weights[i, j] < top[j] or (top[j] == bottom[j] and not alone)]
+
+
+def require_true(channel: Channel, weights: np.ndarray) -> None:
+    """Refuse a mechanism with an outcome that is called after a value and raises another one more."""
+    found = untrue(weights, channel.secrets, channel.outcomes)
+    if found:
+        raise DivulgeError.of(
+            "mechanism", "call an outcome after a value only where it raises that value most",
+            "the number of outcomes that mean something else", str(len(found)),
+            "rename them, or have them called after the sets that they raise (outcomes='sets', --outcomes sets).",
+        )  # fmt: skip
+
+
+def set_labels(matrix: np.ndarray, prior: np.ndarray, secrets: Sequence[Hashable]) -> list[Hashable]:
+    """Return labels that name the set of secrets that each outcome raises; equal sets are numbered.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.5, 0.5], [0.5, 0.5], [0.1, 0.9]])
+    >>> set_labels(rows, np.array([0.4, 0.4, 0.2]), ["a", "b", "c"])
+    ['any but c', 'c']
+    """
+    members = raised(matrix, prior).T
+    texts = [_called([str_of(x) for x, is_in in zip(secrets, row, strict=True) if is_in], secrets, row)
+             for row in members.tolist()]  # fmt: skip
+    taken = {str_of(x) for x in secrets}
+    found: list[Hashable] = []
+    for j, (text, row) in enumerate(zip(texts, members.tolist(), strict=True)):
+        if len(text) > LONGEST:
+            text = f"one of {sum(row)} values (set {j + 1})"
+        elif texts.count(text) > 1 or (sum(row) != 1 and text in taken):
+            text = f"{text} ({texts[: j + 1].count(text)})"
+        first = secrets[0]
+        alone = secrets[row.index(True)] if sum(row) == 1 and text in taken else None
+        found.append(alone if alone is not None else (text,) * len(first) if isinstance(first, tuple) else text)
+    return found
+
+
+def str_of(label: Hashable) -> str:
+    """Return a label as text; the parts of several columns are joined."""
+    return " & ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def _called(names: list[str], secrets: Sequence[Hashable], row: Sequence[bool]) -> str:
+    rest = [str_of(x) for x, is_in in zip(secrets, row, strict=True) if not is_in]
+    if not names or not rest:
+        return "any"
+    if len(names) > 1 and len(rest) < len(names):
+        return "any but " + _joined(rest)
+    return _joined(names)
+
+
+def _joined(names: list[str]) -> str:
+    return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

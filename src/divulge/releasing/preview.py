@@ -1,0 +1,400 @@
+"""How good a release would be, before anything is drawn: how far estimates will be off, and what becomes of a row."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.extras import drawable, require
+from divulge.files.table import open_table
+from divulge.model.shown import printable
+from divulge.releasing.choosing import Choice, Chosen, choose, counted
+from divulge.releasing.coding import key_of
+from divulge.releasing.counting import EngineName, by_spark, contingency
+from divulge.releasing.estimate import rank, right_inverse
+from divulge.releasing.naming import str_of
+from divulge.releasing.receipt import Mechanism
+from divulge.releasing.release import as_columns, as_several
+from divulge.units import Unit
+
+LEVELS = (0.5, 1.0, 2.0)
+"""What is shown side by side: the strength that was asked for, half of it and twice as much."""
+
+CONFIDENCE = 0.95
+_BAR = 24
+
+
+@dataclass(frozen=True)
+class Value:
+    """What becomes of one value.
+
+    Attributes
+    ----------
+    value : label
+    count : int
+        Rows that have it: exact, for the keeper's eyes.
+    share : float
+    half_width : float
+        Of its estimated share, all intervals together at 95 %; inf where it cannot be estimated.
+    stays : float
+        How often a row that has it says so.
+    """
+
+    value: Hashable
+    count: int
+    share: float
+    half_width: float
+    stays: float
+
+    @property
+    def told_from_zero(self) -> bool:
+        """Whether an estimate this far off still tells the share from nothing."""
+        return self.half_width < self.share
+
+
+@dataclass(frozen=True)
+class Level:
+    """One strength: what was asked, the mechanism and what becomes of each value, in all rows and by group."""
+
+    asked: str
+    ldp: float
+    stays: float
+    values: tuple[Value, ...]
+    groups: Mapping[Hashable, tuple[Value, ...]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "asked": self.asked, "ldp": self.ldp, "stays": self.stays,
+            "values": [_plain(v, sum(v.count for v in self.values)) for v in self.values],
+            "by": {str_of(name): [_plain(v, sum(v.count for v in group)) for v in group]
+                   for name, group in self.groups.items()},
+        }  # fmt: skip
+
+
+def _plain(value: Value, rows: int) -> dict[str, Any]:
+    return {
+        "value": str_of(value.value), "count": value.count, "share": value.share, "half_width": value.half_width,
+        "half_width_rows": value.half_width * rows, "stays": value.stays, "told_from_zero": value.told_from_zero,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class Preview:
+    """How good a release would be at several strengths; it holds exact counts, for the keeper's eyes only.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> survey = pa.table({"answer": ["yes"] * 100 + ["no"] * 900})
+    >>> found = preview(survey, column="answer", mechanism="randomized-response", ratio=9)
+    >>> [level.asked for level in found.levels], found.levels[1].stays
+    (['randomized-response, ratio 3', 'randomized-response, ratio 9', 'randomized-response, ratio 81'], 0.9)
+    """
+
+    columns: tuple[str, ...]
+    rows: int
+    levels: tuple[Level, ...]
+    notes: tuple[str, ...] = ()
+    by: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the preview as plain data.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> survey = pa.table({"answer": ["yes"] * 100 + ["no"] * 900})
+        >>> found = preview(survey, column="answer", guarantee="ldp=1").to_dict()
+        >>> found["rows"], [one["value"] for one in found["levels"][0]["values"]]
+        (1000, ['no', 'yes'])
+        """
+        return {
+            "columns": list(self.columns), "rows": self.rows, "confidence": CONFIDENCE, "by": self.by,
+            "levels": [level.to_dict() for level in self.levels], "notes": list(self.notes),
+        }  # fmt: skip
+
+    def text(self) -> str:
+        """Return the preview as text, with a picture of characters.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> survey = pa.table({"answer": ["yes"] * 100 + ["no"] * 900})
+        >>> print(preview(survey, column="answer", guarantee="ldp=1").text().splitlines()[0])
+        A release of 'answer', 1,000 rows. Nothing was drawn, nothing is spent; the counts below are exact: keep them.
+        """
+        names = ", ".join(map(repr, self.columns))
+        lines = [
+            f"A release of {names}, {self.rows:,} rows. Nothing was drawn, nothing is spent; the counts below are "
+            "exact: keep them.",
+            "How far the estimated number of rows with each value may be off (95 %, all values together):", "",
+        ]  # fmt: skip
+        lines += _table(self.levels, [level.values for level in self.levels])
+        lines += ["", "A row stays as it was: " + "; ".join(f"{one.asked}: {one.stays:.0%}" for one in self.levels)]
+        for level in self.levels:
+            lost = [v for v in level.values if not v.told_from_zero]
+            shown = ", ".join(str_of(v.value) for v in lost[:6]) + (f" and {len(lost) - 6} more" if lost[6:] else "")
+            told = f"too rare to be told from zero: {shown}" if lost else "every value can be told from zero"
+            lines.append(f"{level.asked}: {told}")
+        for group in self.levels[0].groups:
+            lines += ["", f"{self.by} = {str_of(group)}"]
+            lines += _table(self.levels, [level.groups[group] for level in self.levels])
+        lines += [f"note: {text}" for text in self.notes]
+        return "\n".join(map(printable, lines))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the half-widths beside the shares, and return the axes (extra: plot).
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> survey = pa.table({"answer": ["yes"] * 100 + ["no"] * 900})
+        >>> preview(survey, column="answer", guarantee="ldp=1").plot().get_xlabel()
+        'share of the rows [%]'
+        """
+        ax = drawable(ax, (6.4, 1.2 + 0.35 * min(len(self.levels[0].values), 40)))
+        shown = sorted(self.levels[0].values, key=lambda v: v.count)[-40:]
+        place = {v.value: i for i, v in enumerate(shown)}
+        for k, level in enumerate(self.levels):
+            values = [v for v in level.values if v.value in place and math.isfinite(v.half_width)]
+            ax.errorbar(
+                [100 * v.share for v in values], [place[v.value] + 0.22 * (1 - k) for v in values],
+                xerr=[100 * v.half_width for v in values], fmt="o", ms=3, capsize=3, label=printable(level.asked),
+                color=("#0072B2", "#D55E00", "#009E73")[k % 3],
+            )  # fmt: skip
+        ax.axvline(0, color="0.5", lw=1)
+        ax.set_yticks(range(len(shown)), [_short(str_of(v.value)).replace("$", r"\\$") for v in shown])
+        ax.set_xlabel("share of the rows [%]")
+        ax.legend()
+        return ax
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+def _short(text: str, most: int = 40) -> str:
+    text = printable(text)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _table(levels: Sequence[Level], columns: Sequence[tuple[Value, ...]]) -> list[str]:
+    """Return a line for each value: its count, how far off each level is, and a bar for the level that was asked."""
+    rows = sum(v.count for v in columns[0])
+    heads = ["value", "rows", *(level.asked for level in levels), ""]
+    middle = columns[len(columns) // 2]
+    scale = max((v.share + min(v.half_width, 1) for v in middle), default=1) or 1
+    lines = [heads]
+    for i in sorted(range(len(columns[0])), key=lambda i: -columns[0][i].count):
+        one = columns[0][i]
+        off = [_rows(column[i].half_width * rows) for column in columns]
+        lines.append([_short(str_of(one.value)), f"{one.count:,}", *off, _bar(middle[i], scale)])
+    widths = [max(len(line[j]) for line in lines) for j in range(len(heads))]
+    text = (0, len(heads) - 1)
+    return [
+        "  ".join(
+            cell.ljust(w) if j in text else cell.rjust(w) for j, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def _rows(value: float) -> str:
+    return "no estimate" if math.isinf(value) else f"± {math.ceil(value):,}"
+
+
+def _bar(value: Value, scale: float) -> str:
+    """Return the interval around the share as characters: dashes, with the share as a point."""
+    low, high = max(value.share - value.half_width, 0), min(value.share + value.half_width, scale)
+    cells = [" "] * (_BAR + 1)
+    for i in range(round(_BAR * low / scale), round(_BAR * high / scale) + 1):
+        cells[i] = "-"
+    cells[round(_BAR * value.share / scale)] = "o"
+    return "|" + "".join(cells)
+
+
+def preview(
+    source: Any,
+    *,
+    column: str | Sequence[str],
+    guarantee: Any = None,
+    mechanism: Any = None,
+    epsilon: float | None = None,
+    ratio: Any = None,
+    purpose: str = "statistics",
+    outcomes: str = "values",
+    prior: Any = None,
+    prior_from_data: bool = False,
+    rule_out: bool = False,
+    null_as: Hashable = None,
+    by: str | None = None,
+    levels: Sequence[float] = LEVELS,
+    time_limit: float = 60.0,
+    engine: EngineName = "local",
+    unit: Unit = "nats",
+) -> Preview:
+    """Return how far estimates of a release would be off, and how often rows stay as they are; draw nothing.
+
+    The half-width of value x in n rows is z sqrt(V_x / n), V_x = sum_y q_y B_yx^2 - P_x^2, with the true shares P,
+    q = P C and C B = I: what `estimate_frequencies` will give on average.
+
+    Parameters
+    ----------
+    source, column, guarantee, mechanism, epsilon, ratio, purpose, outcomes, prior, prior_from_data, rule_out, null_as
+        As for `release`.
+    by : str, optional
+        A public column: the same for each of its values, with intervals that hold for all groups together.
+    levels : numbers
+        Multiples of the strength that are shown; a mechanism of a file has one level.
+    time_limit, engine, unit
+        As for `release`.
+
+    Returns
+    -------
+    Preview
+        Prints as a table with a picture of characters; `plot` draws it, `to_dict` is plain data. It holds exact counts.
+
+    Raises
+    ------
+    DivulgeError
+        As for `release`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> survey = pa.table({"answer": ["yes"] * 100 + ["no"] * 900})
+    >>> found = preview(survey, column="answer", guarantee="ldp=1")
+    >>> [round(level.values[0].half_width, 2) for level in found.levels]
+    [0.14, 0.07, 0.04]
+    """
+    columns = as_columns(column)
+    choice = Choice(
+        columns, mechanism, epsilon, ratio, as_several(guarantee), purpose, outcomes, prior, prior_from_data, rule_out,
+        null_as, False, time_limit, unit,
+    )  # fmt: skip
+    if isinstance(prior, str) and prior.startswith("noisy="):
+        raise DivulgeError.of("prior", "be another one for a preview, which spends nothing", "it", repr(prior),
+                              "look at 'uniform' first.")  # fmt: skip
+    table = source if by_spark(source, engine) else open_table(source)
+    counts = counted(contingency(table, columns, engine=engine), null_as)
+    groups = {} if by is None else _by(table, columns, by, null_as, engine)
+    given = mechanism is not None and not isinstance(mechanism, str)
+    scales = (1.0,) if given or (isinstance(mechanism, str) and epsilon is None and ratio is None) else levels
+    found: list[Level] = []
+    notes: tuple[str, ...] = ()
+    for scale in scales:
+        asked = _scaled(choice, scale)
+        try:
+            chosen = choose(table, asked, count=True)
+        except DivulgeError:
+            if scale == 1:
+                raise
+            continue
+        if scale == 1:
+            notes = chosen.notes
+        found.append(_level(_called(asked), chosen, counts, groups))
+    return Preview(columns, sum(counts.values()), tuple(found), notes, by)
+
+
+def _by(table: Any, columns: tuple[str, ...], by: str, null_as: Hashable, engine: EngineName) -> Any:
+    """Return {value of `by`: counts by value}."""
+    if by in columns:
+        raise DivulgeError.of("by", "be another column than the released one", "it", repr(by))
+    found: dict[Hashable, dict[Hashable, int]] = {}
+    for key, count in contingency(table, (*columns, by), engine=engine).to_dict().items():
+        assert isinstance(key, tuple)
+        parts = tuple(null_as if part is None else part for part in key[:-1])
+        label = parts if len(columns) > 1 else parts[0]
+        found.setdefault(key[-1], {})[label] = count
+    return dict(sorted(found.items(), key=lambda item: str(item[0])))
+
+
+def _scaled(choice: Choice, scale: float) -> Choice:
+    """Return the choice with its strength multiplied: epsilons by the scale, ratios to its power."""
+    if scale == 1:
+        return choice
+    if isinstance(choice.mechanism, str):
+        if choice.epsilon is not None:
+            return replace(choice, epsilon=choice.epsilon * scale)
+        grown = float(Fraction(str(choice.ratio))) ** scale
+        near = Fraction(grown).limit_denominator(10**6)
+        return replace(choice, ratio=str(near))
+    return replace(choice, guarantees=tuple(_grown(one, scale) for one in choice.guarantees))
+
+
+def _grown(guarantee: Any, scale: float) -> Any:
+    logs = guarantee.logarithmic
+    values = {
+        name: value if name in guarantee.index else _times(value, scale) if name in logs else float(value) ** scale
+        for name, value in guarantee.values().items()
+    }
+    return type(guarantee)(**values)
+
+
+def _times(value: Any, scale: float) -> Any:
+    return value * Fraction(scale) if isinstance(value, Fraction) else float(value) * scale
+
+
+def _called(choice: Choice) -> str:
+    if isinstance(choice.mechanism, str):
+        strength = {"epsilon": choice.epsilon, "ratio": choice.ratio}
+        said = [f"{name} {value}" for name, value in strength.items() if value is not None]
+        return ", ".join([choice.mechanism, *said])
+    return " ".join(map(str, choice.guarantees)) or "the mechanism"
+
+
+def _level(
+    asked: str, chosen: Chosen, counts: Mapping[Hashable, int], groups: Mapping[Hashable, Mapping[Hashable, int]]
+) -> Level:
+    if len(chosen.mechanisms) != 1:
+        raise DivulgeError.of("column", "be one secret for a preview", "the columns", "released independently",
+                              "preview each column by itself.")  # fmt: skip
+    only = chosen.mechanisms[0]
+    families = len(only.channel.secrets)
+    values = _values(only, counts, families)
+    rows = sum(counts.values())
+    by = {name: _values(only, group, families * max(len(groups), 1)) for name, group in groups.items()}
+    stays = sum(v.count * v.stays for v in values) / rows
+    return Level(asked, only.guarantees["ldp"], stays, values, by)
+
+
+def _values(only: Mechanism, counts: Mapping[Hashable, int], families: int) -> tuple[Value, ...]:
+    channel = only.channel
+    matrix = channel.weights / 2.0**channel.bits
+    known = {key_of(x): n for x, n in counts.items()}
+    held = np.array([known.get(key_of(x), 0) for x in channel.secrets], dtype=float)
+    rows = held.sum()
+    if rows < sum(counts.values()):
+        raise DivulgeError.of("source", "hold only secrets of the mechanism", "the number of rows with another value",
+                              f"{int(sum(counts.values()) - rows):,}")  # fmt: skip
+    shares = held / rows
+    radius = half_widths(matrix, shares, rows, (1 - CONFIDENCE) / families)
+    place = {key_of(y): j for j, y in enumerate(channel.outcomes)}
+    return tuple(
+        Value(x, int(n), p, r, float(matrix[i, place[key_of(x)]]) if key_of(x) in place else 0.0)
+        for i, (x, n, p, r) in enumerate(
+            zip(channel.secrets, held.tolist(), shares.tolist(), radius.tolist(), strict=True)
+        )
+    )
+
+
+def half_widths(matrix: np.ndarray, shares: np.ndarray, rows: float, risk: float) -> np.ndarray:
+    """Return z sqrt(V_x / n) for each secret: half the width of the interval that holds but for `risk`.
+
+    Examples
+    --------
+    >>> half_widths(np.eye(2), np.array([0.5, 0.5]), 100.0, 0.05).round(3).tolist()  # 1.96 sqrt(1/4 / 100)
+    [0.098, 0.098]
+    """
+    from divulge.model.channel import Channel
+
+    if rank(matrix) < len(matrix):
+        return np.full(len(matrix), math.inf)
+    z = float(require("scipy.stats", "science").norm.isf(risk / 2))
+    inverse = right_inverse(Channel(matrix))
+    variance = np.maximum(shares @ matrix @ inverse**2 - shares**2, 0.0)
+    return z * np.sqrt(variance / rows)

@@ -1,0 +1,221 @@
+"""The path of somebody who does not program: what they believe about each file that comes out is so."""
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pytest
+
+import divulge as dv
+from divulge.releasing import assumed, choosing, naming
+
+COUNTS = {"Catholic": 700, "None": 300, "Muslim": 100, "Other": 52, "Buddhist": 30, "Jewish": 18}
+PUBLIC = ("codebook.json", "codebook.md", "receipt.json")
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """1,200 people and their religion."""
+    rng = np.random.default_rng(3)
+    religion = rng.permutation(np.repeat(list(COUNTS), list(COUNTS.values())))
+    path = tmp_path_factory.mktemp("survey") / "survey.csv"
+    pacsv.write_csv(pa.table({"religion": religion, "sex": rng.choice(["f", "m"], 1200)}), path)
+    return path
+
+
+def released(survey: Path, folder: Path, **asked: Any) -> dv.Receipt:
+    return dv.release(survey, folder / "out.csv", column="religion", **({"guarantee": "ldp=1"} | asked))
+
+
+def test_every_religion_occurs_under_its_name_and_raises_itself_most(survey: Path, tmp_path: Path) -> None:
+    receipt = released(survey, tmp_path)
+    table = pacsv.read_csv(tmp_path / "out.csv")
+    assert table.column_names == ["religion_perturbed", "sex"]
+    assert set(table["religion_perturbed"].to_pylist()) == set(COUNTS)
+    channel = receipt.channel
+    prior = dv.Prior.from_counts({x: COUNTS[x] for x in channel.secrets})
+    lift = dv.Joint(prior, channel).lift
+    for j, outcome in enumerate(channel.outcomes):
+        others = [lift[i, j] for i, x in enumerate(channel.secrets) if x != outcome]
+        assert lift[list(channel.secrets).index(outcome), j] > max(others)
+    # and of each outcome, under that very mechanism, the named value is the one that is raised most
+
+
+def test_estimates_from_the_public_files_alone_cover_all_six(survey: Path, tmp_path: Path) -> None:
+    released(survey, tmp_path)
+    found = dv.estimate_frequencies(tmp_path / "out.csv", tmp_path / "out.receipt.json", confidence=1 - 1e-7)
+    assert found.warnings == ()
+    for value, low, high in zip(found.values, found.lower, found.upper, strict=True):
+        assert low <= COUNTS[value] / 1200 <= high
+    book = json.loads((tmp_path / "out.codebook.json").read_text())["columns"][0]
+    said = pacsv.read_csv(tmp_path / "out.csv")["religion_perturbed"].to_pylist()
+    shares = np.array([said.count(y) / 1200 for y in book["channel"]["outcomes"]])
+    assert shares @ np.array(book["estimate"]["estimator"]) == pytest.approx(found.frequency, abs=1e-9)
+    assert np.array(book["channel"]["matrix"]) @ np.array(book["estimate"]["estimator"]) == pytest.approx(np.eye(6))
+
+
+def test_no_public_file_holds_a_count_of_the_source(survey: Path, tmp_path: Path) -> None:
+    """The same mechanism over other counts writes the same papers, but for the time, the digest and the draws."""
+    other = tmp_path / "survey.csv"
+    religion = np.repeat(list(COUNTS), 200)
+    pacsv.write_csv(pa.table({"religion": religion, "sex": ["f"] * 1200}), other)
+    texts: list[dict[str, str]] = []
+    for name, source in (("a", survey), ("b", other)):
+        (tmp_path / name).mkdir()
+        released(source, tmp_path / name)
+        found = {end: (tmp_path / name / f"out.{end}").read_text() for end in PUBLIC}
+        receipt = json.loads(found["receipt.json"])
+        found["receipt.json"] = json.dumps(
+            {k: v for k, v in receipt.items() if k not in ("created", "digest", "checksum")}
+        )
+        texts.append(found)
+    assert texts[0] == texts[1]
+
+
+def test_the_record_is_the_keepers_alone(survey: Path, tmp_path: Path) -> None:
+    receipt = released(survey, tmp_path)
+    keeper = receipt.papers["keeper.json"]
+    assert stat.S_IMODE(keeper.stat().st_mode) == 0o600
+    found = json.loads(keeper.read_text())
+    assert {one["value"]: one["count"] for one in found["counts"]} == COUNTS
+    assert "exact counts" in found["note"]
+    assert found["report"]["prior"]["source"].startswith("counted")
+    assert dv.Receipt.read(keeper).guarantees == receipt.guarantees
+
+
+@pytest.mark.parametrize("name", choosing.NAMED)
+def test_every_named_mechanism_runs_and_its_names_are_true(name: str, survey: Path, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"guarantee": None, "mechanism": name, "purpose": "record"}
+    if choosing.NAMED[name].tunable:
+        asked["epsilon"] = 0.1
+    receipt = released(survey, tmp_path, **asked)
+    whole = receipt.mechanisms[0].channel
+    assert not naming.untrue(whole.weights, whole.secrets, whole.outcomes)
+    if name in ("randomized-response", "symmetric", "subset-selection"):
+        assert receipt.guarantees["ldp"] == pytest.approx(0.1, abs=1e-12)
+    assert any("rules out" in said for said in receipt.warnings) == (name in ("erasure", "identity"))
+
+
+def test_outcomes_that_are_sets_are_called_after_all_that_they_raise(survey: Path, tmp_path: Path) -> None:
+    public = dv.Prior.from_counts({"Catholic": 60, "None": 25, "Muslim": 8, "Other": 4, "Buddhist": 2, "Jewish": 1})
+    for guarantee in ("ldp=0.5", "ldp=1", "ldp=2"):
+        receipt = released(
+            survey, tmp_path, guarantee=guarantee, outcomes="sets", purpose="information", prior=public, force=True
+        )
+        joint = dv.Joint(public.aligned(receipt.channel.secrets), receipt.channel)
+        for j, outcome in enumerate(receipt.channel.outcomes):
+            up = {str(x) for i, x in enumerate(joint.secrets) if joint.lift[i, j] > 1}
+            text = str(outcome).split(" (")[0]
+            named = set(text.removeprefix("any but ").replace(" or ", ", ").split(", "))
+            assert up == (set(COUNTS) - named if text.startswith("any but ") else named)
+
+
+def test_an_outcome_that_means_something_else_than_its_name_is_refused(survey: Path) -> None:
+    """Of rows published as b most are a."""
+    lying = dv.Channel([["1/4", "3/4"], ["3/4", "1/4"]], ["f", "m"], ["f", "m"])
+    with pytest.raises(dv.DivulgeError, match="only where it raises that value most"):
+        dv.release(survey, column="sex", mechanism=lying)
+    assert dv.release(survey, column="sex", mechanism=lying, outcomes="sets").channel.outcomes == ("m", "f")
+
+
+def test_a_noisy_prior_spends_its_epsilon_and_holds_the_truth(survey: Path, tmp_path: Path) -> None:
+    receipt = released(survey, tmp_path, prior="noisy=0.25", ledger=tmp_path / "l.sqlite")
+    assert 0.99 < receipt.guarantees["ldp"] <= 1  # the mechanism has what the estimate left of 1
+    assert receipt.mechanisms[0].guarantees["ldp"] < 0.76
+    assert receipt.together is not None
+    assert receipt.together["guarantees"]["ldp"] == pytest.approx(receipt.guarantees["ldp"])
+    with pytest.raises(dv.DivulgeError, match="with E below"):
+        released(survey, tmp_path, prior="noisy=1", force=True)
+    shares = np.array(list(COUNTS.values())) / 1200
+    missed = 0
+    for _ in range(200):
+        found = assumed.told("noisy=2", COUNTS, False)
+        assert found.prior is not None
+        missed += float(np.abs(found.prior.floats - shares).sum()) > found.radius
+    assert missed <= 25  # 5 % of 200 are 10; more than 25 are as rare as one in 20,000
+
+
+def test_bounds_on_noise_hold_for_exact_sums() -> None:
+    """Sums of |Z_i| by convolution of their exact law."""
+    for scale in (0.7, 3.0, 20.0):
+        a, k = np.exp(-1 / scale), np.arange(4000)
+        law = np.where(k == 0, (1 - a) / (1 + a), 2 * a**k * (1 - a) / (1 + a))
+        total = np.array([1.0])
+        for n in range(1, 7):
+            total = np.convolve(total, law)[:4000]
+            bound = assumed.noise_bound(n, scale, 0.05)
+            assert 1 - total[: int(bound) + 1].sum() <= 0.05
+            assert 1 - total[: int(bound / 2) + 1].sum() > 0.05  # not vacuous
+
+
+def test_a_set_of_priors_keeps_the_promise_under_each_of_them(survey: Path, tmp_path: Path) -> None:
+    receipt = released(survey, tmp_path, guarantee="pml=0.5", prior="lower=1/20")
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        shares = 1 / 20 + (1 - 6 / 20) * rng.dirichlet(np.full(6, 0.2))
+        assert dv.pml((shares, receipt.channel.floats)).max() <= 0.5 + 1e-9
+    assert dv.Receipt.read(tmp_path / "out.receipt.json").mechanisms[0].assumed == receipt.mechanisms[0].assumed
+
+
+def test_second_releases_are_added_up_at_once(survey: Path, tmp_path: Path) -> None:
+    for times in (1, 2, 3):
+        receipt = released(survey, tmp_path, ledger=tmp_path / "l.sqlite", force=True)
+        assert receipt.together is not None
+        assert receipt.together["releases"] == times
+        assert receipt.together["guarantees"]["ldp"] == pytest.approx(times, abs=1e-9)
+
+
+def test_a_preview_says_what_the_estimate_will_say_and_draws_nothing(survey: Path, tmp_path: Path) -> None:
+    seen = dv.preview(survey, column="religion", guarantee="ldp=1", by="sex")
+    assert [level.asked for level in seen.levels] == ["ldp=0.5", "ldp=1", "ldp=2"]
+    assert list(tmp_path.iterdir()) == []
+    level = seen.levels[1]
+    receipt = released(survey, tmp_path)
+    whole = receipt.mechanisms[0].channel
+    matrix = whole.weights / 2.0**whole.bits
+    drawn = np.random.default_rng(1)
+    counts = np.array([COUNTS[x] for x in whole.secrets])
+    inverse = np.linalg.inv(matrix)
+    trials = [sum(drawn.multinomial(n, row) for n, row in zip(counts, matrix, strict=True)) for _ in range(4000)]
+    spread = (np.array(trials) / 1200 @ inverse).std(axis=0)
+    from scipy.stats import norm
+
+    z = norm.isf(0.05 / 12)
+    # rows are drawn for fixed true values, the interval is for a population too: it is at least as wide
+    half = np.array([v.half_width for v in level.values])
+    assert (half >= z * spread * 0.95).all()
+    assert (half <= z * np.sqrt(spread**2 + 0.25 / 1200) * 1.05).all()
+    assert level.stays == pytest.approx(matrix[0, 0])
+    assert set(level.groups) == {"f", "m"}
+    assert not any(v.told_from_zero for v in level.values if v.count < 60)
+    text = seen.text()
+    assert "Jewish" in text
+    assert "too rare to be told from zero" in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"prior": "lower=1/2"}, "at most 1/6"),
+        ({"prior": "lower"}, "'uniform', 'lower=P' or 'noisy=E'"),
+        ({"prior": "noisy=-1"}, "number above 0"),
+        ({"prior": "uniform", "prior_from_data": True}, "left out with prior_from_data"),
+        ({"guarantee": None}, "a mechanism or a guarantee"),
+        ({"guarantee": None, "mechanism": "randomized-response"}, "come with epsilon or ratio"),
+        ({"guarantee": None, "mechanism": "nonsense", "epsilon": 1}, "channel or one of randomized-response"),
+        ({"guarantee": None, "mechanism": "identity", "epsilon": 1}, "left out"),
+        ({"outcomes": "letters"}, "values, sets"),
+        ({"guarantee": "pml=1.7", "outcomes": "sets", "purpose": "record"}, "ruling values out"),
+        ({"only_column": True, "keep": ["sex"]}, "left out with only_column"),
+    ],
+)
+def test_what_cannot_be_asked_has_a_message_of_its_own(
+    asked: dict[str, Any], message: str, survey: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(dv.DivulgeError, match=message):
+        released(survey, tmp_path, **asked)
+    assert list(tmp_path.iterdir()) == []
