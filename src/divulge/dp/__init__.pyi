@@ -3,6 +3,7 @@ from .accounting.composition import compose as compose
 from .accounting.exchange import from_dp_accounting as from_dp_accounting
 from .accounting.exchange import to_dp_accounting as to_dp_accounting
 from .accounting.promises import AdpRelease as AdpRelease
+from .accounting.promises import RenyiRelease as RenyiRelease
 from .accounting.promises import ZcdpRelease as ZcdpRelease
 from .accounting.sampling import FixedSizeSampled as FixedSizeSampled
 from .accounting.sampling import PoissonSampled as PoissonSampled

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from divulge.dp.knowledge import Known
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
 from divulge.dp.loss.densities import DensityLoss
@@ -74,7 +75,7 @@ class GaussianMechanism(Mechanism):
         _positive(sigma=self.sigma, sensitivity=self.sensitivity)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
-        return (GaussianLoss(self.sensitivity / self.sigma),)
+        return (GaussianLoss(self.sensitivity / self.sigma, known=Known.SENSITIVITY),)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class LaplaceMechanism(Mechanism):
         _positive(scale=self.scale, sensitivity=self.sensitivity)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
-        return (LaplaceLoss(self.sensitivity / self.scale),)
+        return (LaplaceLoss(self.sensitivity / self.scale, known=Known.SENSITIVITY),)
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class DiscreteLaplaceMechanism(Mechanism):
         inner = -math.expm1(-1 / self.scale) / (1 + math.exp(-1 / self.scale))
         p = inner * np.exp(-k / self.scale)
         p[0], p[-1] = math.exp(-s / self.scale) / (1 + math.exp(-1 / self.scale)), 1 / (1 + math.exp(-1 / self.scale))
-        return (AtomicLoss((s - 2 * k) / self.scale, p, p[::-1], pair=_PAIR),)
+        return (AtomicLoss((s - 2 * k) / self.scale, p, p[::-1], pair=_PAIR, known=Known.SENSITIVITY),)
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,8 @@ class DiscreteGaussianMechanism(Mechanism):
         weight = np.exp(-(k**2) / (2 * variance))
         total = math.fsum(weight.tolist())
         losses = s * (s - 2 * k) / (2 * variance)
-        return (AtomicLoss(losses, weight / total, weight[::-1] / total, pair=_PAIR, rate=s**2 / (2 * variance)),)
+        p, rate = weight / total, s**2 / (2 * variance)
+        return (AtomicLoss(losses, p, p[::-1], pair=_PAIR, rate=rate, known=Known.SENSITIVITY),)
 
 
 @dataclass(frozen=True)

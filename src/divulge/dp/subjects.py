@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from divulge.dp.knowledge import refused, weakest
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.neighbors import ordered_pairs
@@ -58,6 +59,13 @@ def as_subject(subject: Any) -> Channel | tuple[PrivacyLoss, ...]:
         return subject.losses()
     if isinstance(subject, tuple) and subject and all(isinstance(loss, PrivacyLoss) for loss in subject):
         return subject
+    return as_channel(subject)
+
+
+def as_rows(subject: Any, argument: str = "channel") -> Channel:
+    """Return the channel that a subject converts to; what only stands for one is refused by the table of questions."""
+    if isinstance(subject, PrivacyLoss) or hasattr(subject, "losses"):
+        raise refused("rows", weakest(loss.known for loss in privacy_losses(subject)), argument)
     return as_channel(subject)
 
 

@@ -2,19 +2,20 @@
 
 import itertools
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from divulge.dp.accounting.crossing import crossing, least_value
+from divulge import exact
+from divulge.dp.accounting.crossing import crossing
 from divulge.dp.accounting.engines import Engine, Part, alike, engine, merged
-from divulge.dp.accounting.promises import AdpRelease, ZcdpRelease
-from divulge.dp.accounting.sums import log_or_none, log_sum
-from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.accounting.promises import AdpRelease, Promises, ZcdpRelease
+from divulge.dp.knowledge import Known, weakest
 from divulge.dp.loss.orders import Curve, per_order, supremum
 from divulge.dp.loss.pair import Bracket, PrivacyLoss, order
+from divulge.dp.loss.promised import PromisedLoss
 from divulge.dp.subjects import counted, privacy_losses
 from divulge.errors import DivulgeError
 from divulge.ties import first_largest
@@ -22,6 +23,9 @@ from divulge.units import Unit, nats_per
 
 MOST_DRAWS = 10**15
 """Releases that are counted together; sums of more lose their whole numbers in doubles."""
+
+_PROMISED = 1e-5
+"""Width that is aimed at where a pair stands for a promised Renyi curve, to about which it does."""
 
 _COARSER = 1e4
 _FINER = 0.25
@@ -65,24 +69,26 @@ class Composition:
     directions: tuple[Direction, ...]
     tolerance: float = 1e-6
 
-    @property
-    def rho(self) -> float:
-        """The sum of what is promised in zCDP alone; 0 when there is no such release."""
-        return math.fsum(count * subject.rho for subject, count in self.releases if isinstance(subject, ZcdpRelease))
-
     @cached_property
     def _engines(self) -> dict[tuple[int, float], Engine]:
         return {}
 
     @cached_property
+    def known(self) -> Known:
+        """What is known of all releases together: as little as of the least known."""
+        return weakest(loss.known for turn in self.directions for loss, _ in turn.parts)
+
+    @cached_property
     def _attained(self) -> "Composition":
-        """The composition of pairs of data sets that there are; itself, unless a loss dominates several of them."""
-        turns = tuple(
-            replace(turn, parts=tuple(merged([(loss.attained, count) for loss, count in turn.parts])))
+        """The composition of data sets that there are: a promise may be kept by a release that says nothing."""
+        losses = [(loss, loss.attained) for turn in self.directions for loss, _ in turn.parts]
+        if all(one is other for one, other in losses):
+            return self
+        there = tuple(
+            replace(turn, parts=tuple(merged([(loss.attained, n) for loss, n in turn.parts if loss.attained])))
             for turn in self.directions
         )
-        losses = ((loss, loss.attained) for turn in self.directions for loss, _ in turn.parts)
-        return self if all(one is other for one, other in losses) else replace(self, directions=turns)
+        return replace(self, directions=there)
 
     def _engine(self, index: int, tolerance: float) -> Engine:
         key = (index, tolerance)
@@ -170,50 +176,40 @@ class Composition:
     def _delta(self, index: int, epsilon: float, tolerance: float) -> Bracket:
         parts = self.directions[index].parts
         infinite = _infinite(parts)
-        if infinite.lower == 1.0:
-            return infinite
-        if self.rho == 0 and epsilon >= _highest(parts):
-            return infinite
+        promises = _promises(parts)
+        if infinite.lower == 1.0 or epsilon >= _highest(parts):
+            return _from(infinite.lower, Bracket(0.0, promises.delta(epsilon))) if promises else infinite
         low, high = self._engine(index, tolerance).near_epsilon(epsilon)
         lower = math.exp(low.log_delta(epsilon, -1)) * (1 - 1e-14) if epsilon < math.inf else infinite.lower
-        if self.rho > 0:
-            return Bracket(lower, math.exp(self._log_delta_by_renyi(index, epsilon)))
         upper = math.exp(high.log_delta(epsilon, 1)) * (1 + 1e-14) + 5e-324
-        return Bracket(max(lower, infinite.lower), min(1.0, upper))
+        if promises:
+            upper = min(upper, promises.delta(epsilon))
+        return Bracket(min(max(lower, infinite.lower), upper), min(1.0, upper))
 
     def _epsilon(self, index: int, delta: float, tolerance: float) -> Bracket:
         parts = self.directions[index].parts
         infinite, pure = _infinite(parts), _highest(parts)
-        if delta == 1:
+        if delta == 1 or not parts:
             return Bracket(0.0, 0.0)
+        promises = _promises(parts)
+        tolerance = max(tolerance, _PROMISED) if promises else tolerance
+        by_renyi = promises.epsilon(delta) if promises else math.inf
         if delta < infinite.lower:
-            return Bracket(math.inf, math.inf)
+            return Bracket(by_renyi, by_renyi)
         if delta <= infinite.upper:
-            return Bracket(pure, pure) if infinite.lower == infinite.upper else Bracket(0.0, math.inf)
+            lower = pure if infinite.lower == infinite.upper else 0.0
+            return Bracket(lower, min(by_renyi, pure if _reaches(parts, delta) else math.inf))
         goal, lower, upper, width = math.log(delta), 0.0, pure, math.inf
-        for _ in range(_ATTEMPTS if tolerance == self.tolerance else 1):
+        for _ in range(_ATTEMPTS if tolerance == self.tolerance and not promises else 1):
             (low, high), start = self._engine(index, tolerance).near_delta(goal)
             lower = crossing(lambda e, low=low: low.log_delta(e, -1) - goal, start, -1)
-            if self.rho > 0:
-                return Bracket(lower, crossing(lambda e: self._log_delta_by_renyi(index, e) - goal, lower, 1))
             upper = min(pure, crossing(lambda e, high=high: high.log_delta(e, 1) - goal, start, 1))
-            if upper - lower <= self.tolerance or upper - lower > _WORTH * width:
+            if upper - lower <= self.tolerance or upper - lower > _WORTH * width or by_renyi <= lower:
                 break
             width = upper - lower
             tolerance *= _FINER
+        upper = min(upper, by_renyi)
         return Bracket(min(lower, upper), upper)
-
-    def _log_delta_by_renyi(self, index: int, epsilon: float) -> float:
-        """Return log(infinite + min over h = alpha - 1 of (h/(h+1))^h e^(log E e^(h L) - h epsilon) / (h + 1))."""
-        parts = self.directions[index].parts
-
-        def bound(log_gap: float) -> float:
-            gap = math.exp(log_gap)
-            moments = math.fsum(count * _log_moment(loss, gap) for loss, count in parts)
-            return moments - gap * (epsilon + math.log1p(1.0 / gap)) - math.log1p(gap)
-
-        finite = least_value(bound, math.log(1e-4), math.log(1e6))
-        return min(0.0, log_sum([finite, log_or_none(_infinite(parts).upper)]))
 
     def _renyi(self, index: int, alpha: float) -> float:
         return math.fsum(count * loss.renyi(alpha) for loss, count in self.directions[index].parts)
@@ -426,16 +422,33 @@ def _from(lower: float, found: Bracket) -> Bracket:
 
 
 def _infinite(parts: tuple[Part, ...]) -> Bracket:
-    """Return a bracket on the mass of the infinite loss, 1 - prod (1 - m)^count; exact at 0 and 1."""
+    """Return the doubles around the mass of the infinite loss, 1 - prod (1 - m)^count; the same where it is one."""
     if any(loss.infinite >= 1 for loss, _ in parts):
         return Bracket(1.0, 1.0)
     some = [(loss.infinite, count) for loss, count in parts if loss.infinite > 0]
     if len(some) <= 1 and all(count == 1 for _, count in some):
         mass = some[0][0] if some else 0.0
         return Bracket(mass, mass)
-    mass = -math.expm1(math.fsum(count * math.log1p(-infinite) for infinite, count in some)) + 0.0
-    slack = 1e-14
-    return Bracket(mass * (1.0 - slack), min(1.0, mass * (1.0 + slack)))
+    nearest = exact.correctly_rounded(lambda: _infinite_ball(some))
+    return Bracket(math.nextafter(nearest, 0.0), min(1.0, math.nextafter(nearest, 1.0)))
+
+
+def _infinite_ball(masses: Sequence[tuple[float, int]]) -> Any:
+    kept: Any = sum((count * (-exact.arb(Fraction(mass))).log1p() for mass, count in masses), start=exact.arb(0))
+    return -kept.expm1()
+
+
+def _reaches(parts: tuple[Part, ...], delta: float) -> bool:
+    """Say whether delta is at least the mass of the infinite loss, decided in balls; no where it cannot be."""
+    some = [(loss.infinite, count) for loss, count in parts if loss.infinite > 0]
+    if len(some) == 1 and some[0][1] == 1:
+        return some[0][0] <= delta
+    return exact.at_most(lambda: _infinite_ball(some), Fraction(delta))
+
+
+def _promises(parts: tuple[Part, ...]) -> Promises | None:
+    """Return the bounds by Renyi divergences, where a part is known by its Renyi curve."""
+    return Promises(parts) if any(isinstance(loss, PromisedLoss) for loss, _ in parts) else None
 
 
 def _is_bounded(loss: PrivacyLoss) -> bool:
@@ -451,19 +464,15 @@ def _highest(parts: tuple[Part, ...]) -> float:
     return max(0.0, nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf))
 
 
-def _log_moment(loss: PrivacyLoss, h: float) -> float:
-    """Return log E_P[e^(h L); L < inf]."""
-    if isinstance(loss, AtomicLoss):
-        return log_sum([log_or_none(float(p)) + h * value for p, value in zip(loss.p, loss.losses, strict=True)])
-    return h * loss.renyi(1.0 + h)
-
-
 def _for_group(subject: Any, size: int) -> Any:
     if hasattr(subject, "sensitivity"):
         return replace(subject, sensitivity=subject.sensitivity * size)
     if isinstance(subject, ZcdpRelease):
         return ZcdpRelease(subject.rho * size**2)
     found = privacy_losses(subject)
+    if isinstance(found[0], PromisedLoss):
+        hint = "give the promise for groups of this size."
+        raise DivulgeError.of("releases", "have a sensitivity or a largest loss for groups", "one", "a promise", hint)
     epsilon, delta = max(_highest(((loss, 1),)) for loss in found), max(loss.infinite for loss in found)
     if isinstance(subject, AdpRelease) or epsilon < math.inf:
         grown = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon > 0 else float(size)

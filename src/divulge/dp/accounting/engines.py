@@ -12,11 +12,13 @@ import numpy as np
 from divulge import exact
 from divulge.dp.accounting.lattice import common_step, log_multinomial, number_of_types, types
 from divulge.dp.accounting.sums import ListedSum, Sum, Window, tilted_sum
+from divulge.dp.knowledge import weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.grid import ROUND
 from divulge.dp.loss.pair import PrivacyLoss
+from divulge.dp.loss.promised import PromisedLoss
 
 Part = tuple[PrivacyLoss, int]
 Both = tuple[Sum, Sum]
@@ -26,6 +28,9 @@ MOST_CELLS = 1 << 21
 
 _QUIET = 32.0
 """-log of the tilted mass that may lie outside of the window, and of what is cut off the parts."""
+
+_DENSE = 1000
+"""Atoms more than these are as good as a density: the grid does not follow each."""
 
 _DEEPEST = 740.0
 _PLANNING_CELLS = 4096
@@ -201,8 +206,9 @@ class GridEngine:
         sharp = [
             loss.losses if isinstance(loss, AtomicLoss) else np.array([loss.lowest, loss.highest])
             for loss, _ in self.parts
+            if not isinstance(loss, PromisedLoss)
         ]
-        values = np.concatenate(sharp)
+        values = np.concatenate([np.zeros(0), *sharp])
         return common_step(values[np.isfinite(values)])
 
     def near_epsilon(self, epsilon: float) -> Both:
@@ -247,7 +253,7 @@ class GridEngine:
 
     def _resolution(self, width: float, wanted: float) -> tuple[int, float]:
         """Return the number of grid points and their distance; the lattice of the atoms lies on the grid if it can."""
-        atomic = [isinstance(loss, AtomicLoss) for loss, _ in self.parts]
+        atomic = [isinstance(loss, AtomicLoss) and len(loss.losses) <= _DENSE for loss, _ in self.parts]
         pure = self.lattice > 0 and all(atomic)
         if any(atomic) and not self.lattice:
             wanted = self.tolerance / self.draws
@@ -277,13 +283,15 @@ def merged(parts: Sequence[Part]) -> list[Part]:
             key = alike(loss)
             found[key] = (loss, count + (found[key][1] if key in found else 0))
     out = list(found.values())
-    return [*out, (GaussianLoss(math.sqrt(gaussian)), 1)] if gaussian else out
+    known = weakest(loss.known for loss, _ in parts if isinstance(loss, GaussianLoss))
+    return [*out, (GaussianLoss(math.sqrt(gaussian), known=known), 1)] if gaussian else out
 
 
 def alike(loss: PrivacyLoss) -> Any:
     """Return a key that equal losses share, whatever pair they belong to."""
     if isinstance(loss, AtomicLoss):
-        return tuple(array.tobytes() for array in (loss.losses, exact.as_floats(loss.p), exact.as_floats(loss.q)))
+        arrays = (loss.losses, exact.as_floats(loss.p), exact.as_floats(loss.q))
+        return (loss.known, getattr(loss, "curve", None), *(array.tobytes() for array in arrays))
     if not is_dataclass(loss):
         return id(loss)
     values = [getattr(loss, entry.name) for entry in fields(loss) if entry.name != "pair"]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.accounting.engines import span
+from divulge.dp.knowledge import Known
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.pair import PrivacyLoss
@@ -20,7 +21,8 @@ _LEAST = 1e-30
 def from_dp_accounting(distribution: Any) -> tuple[PrivacyLoss, PrivacyLoss]:
     """Return the losses of a `PrivacyLossDistribution` of dp-accounting: a record removed, and a record added.
 
-    A pessimistic distribution gives upper bounds, an optimistic one lower bounds, as it does there.
+    The distribution dominates its mechanism, so everything that follows is a bound from above. An optimistic one is
+    refused.
 
     Parameters
     ----------
@@ -34,7 +36,8 @@ def from_dp_accounting(distribution: Any) -> tuple[PrivacyLoss, PrivacyLoss]:
     Raises
     ------
     DivulgeError
-        The masses are no pair of distributions: they do not sum to 1, or those under Q to more than 1.
+        The masses are no pair of distributions: they do not sum to 1, or those under Q to more than 1; or it is
+        optimistic.
 
     References
     ----------
@@ -56,6 +59,9 @@ def _atoms(form: Any) -> AtomicLoss:
     if form is None or not hasattr(form, "to_dense_pmf"):
         raise DivulgeError.of("distribution", "be a PrivacyLossDistribution of dp-accounting", "it", "something else")
     dense = form.to_dense_pmf()
+    if not getattr(dense, "_pessimistic_estimate", True):
+        hint = "build it with pessimistic_estimate=True."
+        raise DivulgeError.of("distribution", "be a pessimistic one", "it", "optimistic: it bounds nothing above", hint)
     p = np.asarray(dense._probs, dtype=np.float64)
     losses = dense._discretization * (dense._lower_loss + np.arange(len(p)))
     infinite = float(dense._infinity_mass)
@@ -68,7 +74,8 @@ def _atoms(form: Any) -> AtomicLoss:
     total = math.fsum(q.tolist())
     if not total <= 1.0 + 1e-9:
         raise DivulgeError.of("distribution", "have a mass under Q of at most 1", "it", f"{total:.12g}")
-    return AtomicLoss(losses[kept], p[kept], q / max(total, 1.0), infinite, max(0.0, 1.0 - total))
+    known: dict[str, Any] = {"known": Known.DOMINATING, "below": False}
+    return AtomicLoss(losses[kept], p[kept], q / max(total, 1.0), infinite, max(0.0, 1.0 - total), **known)
 
 
 def to_dp_accounting(subject: Any, step: float = 1e-4) -> Any:

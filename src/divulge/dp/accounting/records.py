@@ -5,13 +5,13 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from divulge.dp.accounting.composition import Composition, compose
-from divulge.dp.accounting.promises import AdpRelease, ZcdpRelease
+from divulge.dp.accounting.promises import AdpRelease, RenyiRelease, ZcdpRelease
 from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
 from divulge.dp.mechanisms import MECHANISMS
 from divulge.errors import DivulgeError
 from divulge.units import Unit, nats_per
 
-KINDS: dict[str, Any] = {**MECHANISMS, "adp": AdpRelease, "zcdp": ZcdpRelease}
+KINDS: dict[str, Any] = {**MECHANISMS, "adp": AdpRelease, "zcdp": ZcdpRelease, "renyi": RenyiRelease}
 """Name of a release -> its class; the fields of the class are the parameters of the record."""
 
 SAMPLED: dict[tuple[str, ...], Any] = {

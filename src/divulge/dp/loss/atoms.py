@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
+from divulge.dp.knowledge import Known
 from divulge.dp.loss.pair import LossFunction, PrivacyLoss, like, numbers
 from divulge.errors import DivulgeError
 from divulge.measures.density import log_ratio
@@ -36,6 +37,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
     pair : labels of the two secrets
     rate : an r known to have D_alpha <= r alpha, in both directions
     rows : the two rows of floats that it comes from, if any
+    below : a loss that is attained where this one dominates; True for itself, False where none is known
 
     Examples
     --------
@@ -52,6 +54,8 @@ class AtomicLoss(Tabled, PrivacyLoss):
     pair: tuple[Hashable, Hashable] = (0, 1)
     rate: float = math.inf
     rows: tuple[np.ndarray, np.ndarray] | None = None
+    known: Known = Known.MECHANISM
+    below: PrivacyLoss | bool = True
 
     def __post_init__(self) -> None:
         rising = len(self.losses) < 2 or bool((np.diff(self.losses) > 0).all())
@@ -99,9 +103,21 @@ class AtomicLoss(Tabled, PrivacyLoss):
         return float(self.losses[0]) if len(self.losses) else math.inf
 
     def reverse(self) -> "AtomicLoss":
-        back = (-self.losses[::-1], self.q[::-1], self.p[::-1], self.q_only, self.p_only)
-        rows = None if self.rows is None else (self.rows[1], self.rows[0])
-        return AtomicLoss(*back, pair=(self.pair[1], self.pair[0]), rate=self.rate, rows=rows)
+        return replace(
+            self,
+            losses=-self.losses[::-1],
+            p=self.q[::-1],
+            q=self.p[::-1],
+            p_only=self.q_only,
+            q_only=self.p_only,
+            pair=self.pair[::-1],
+            rows=None if self.rows is None else self.rows[::-1],
+            below=self.below if isinstance(self.below, bool) else self.below.reverse(),
+        )
+
+    @property
+    def attained(self) -> PrivacyLoss | None:
+        return self if self.below is True else self.below or None
 
     @cached_property
     def _above(self) -> tuple[np.ndarray, np.ndarray]:

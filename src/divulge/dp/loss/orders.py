@@ -18,7 +18,7 @@ from divulge.dp.loss.pair import ROUNDING, Bracket, PrivacyLoss, order
 from divulge.measures.convex import exp_term
 
 _TOLERANCE = 5e-13
-_MOST_INTERVALS = 4_000
+MOST_INTERVALS = 4_000
 _LARGEST_ORDER = 1e30
 
 _DEEPEST = 600.0
@@ -127,7 +127,7 @@ def supremum(curve: Curve, score: Score, up_to: float = math.inf) -> float:
     return between(curve, score, up_to).upper
 
 
-def between(curve: Curve, score: Score, up_to: float = math.inf) -> Bracket:
+def between(curve: Curve, score: Score, up_to: float = math.inf, most: int = MOST_INTERVALS) -> Bracket:
     """Return bounds on the supremum of the score over orders in (1, up_to]; within 1e-12 of it where it is not flat.
 
     Over no order at all, up_to = 1, it is -inf.
@@ -145,12 +145,12 @@ def between(curve: Curve, score: Score, up_to: float = math.inf) -> Bracket:
         at[last] = curve.renyi(last)
         best = max(best, score.of(last, at[last]))
     further = score.of(last, curve.highest) if last < up_to else -math.inf
-    found = _inside(curve, score, at, best)
+    found = _inside(curve, score, at, best, most)
     upper = max(further, found.upper)
     return Bracket(min(found.lower, cap), min(cap, upper + ROUNDING * abs(upper)))
 
 
-def _inside(curve: Curve, score: Score, at: dict[float, float], best: float) -> Bracket:
+def _inside(curve: Curve, score: Score, at: dict[float, float], best: float, most: int) -> Bracket:
     """Return bounds on the supremum of the score between the orders of `at`: branch and bound."""
     bends = {a: curve.curvature(a) for a in at} if curve.spread < math.inf else dict.fromkeys(at, 0.0)
 
@@ -161,7 +161,7 @@ def _inside(curve: Curve, score: Score, at: dict[float, float], best: float) -> 
 
     heap = [bounded(a, b) for a, b in pairwise(sorted(at))]
     heapify(heap)
-    for _ in range(_MOST_INTERVALS):
+    for _ in range(most):
         top, a, b = heap[0]
         middle = 1 + (math.sqrt((a - 1) * (b - 1)) if a > 1 else (b - 1) / 16)
         rounding = score.of(b, at[b] * (1 + ROUNDING)) - score.of(b, at[b])

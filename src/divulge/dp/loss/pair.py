@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from divulge.dp.knowledge import Known
 from divulge.dp.loss.divergences import divergence_named
 from divulge.errors import DivulgeError
 from divulge.measures.convex import exp_term
@@ -81,6 +82,7 @@ class PrivacyLoss(ABC):
     infinite : P(L = +inf)
     rate : an r known to have D_alpha <= r alpha for every order, in both directions; +inf when none is known
     highest, lowest : essential supremum and infimum of the finite losses
+    known : whether the pair is the mechanism, or only dominates it; what else it answers is then not the mechanism's
 
     Examples
     --------
@@ -91,6 +93,7 @@ class PrivacyLoss(ABC):
 
     pair: tuple[Hashable, Hashable]
     rate: float = math.inf
+    known: Known = Known.MECHANISM
     _finite: ClassVar[Callable[..., "PrivacyLoss"]]
 
     @property
@@ -175,8 +178,13 @@ class PrivacyLoss(ABC):
         """
 
     @property
-    def attained(self) -> "PrivacyLoss":
-        """The loss of a pair of data sets that attains delta at all epsilon >= 0; itself, unless it joins several."""
+    def attained(self) -> "PrivacyLoss | None":
+        """The loss of two data sets that there are, for bounds from below; None where nothing is known of any."""
+        return self
+
+    @property
+    def pair_alone(self) -> "PrivacyLoss":
+        """The pair of distributions, without bounds that are known otherwise."""
         return self
 
     @staticmethod

@@ -8,18 +8,24 @@ first of these pairs is the worst, at every epsilon < 0 the second, and one pair
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from divulge import exact
+from divulge.dp.knowledge import Known, weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.pair import LossFunction, PrivacyLoss, like, numbers
+from divulge.dp.loss.promised import PromisedLoss, SampledCurve
+from divulge.measures.convex import power_term
 
 _MOST_PANELS = 20_000
+
+_LARGEST_EXPONENT = 600.0
+"""Beyond this (1 + x)^alpha is all there is of (1 + x)^alpha - 1 - alpha x."""
 
 _FAR = 4.0
 """Where e^((alpha - 1) L) moves P by so many deviations, the Renyi divergence is integrated where it moves P to."""
@@ -49,8 +55,15 @@ class SampledLoss(PrivacyLoss):
     pair: tuple[Hashable, Hashable] = ("D", "D'")
 
     def __post_init__(self) -> None:
-        """Keep the rate of the base pair: sampling never raises a Renyi divergence."""
+        """Keep the rate of the base pair: sampling never raises a Renyi divergence. A sample is dominated at best."""
         object.__setattr__(self, "rate", self.base.rate)
+        object.__setattr__(self, "known", weakest([Known.DOMINATING, self.base.known]))
+
+    @property
+    def attained(self) -> PrivacyLoss | None:
+        """The same with a base that is attained: of data sets without effect but for the record."""
+        base = self.base.attained
+        return self if base is self.base else base and replace(self, base=base)
 
     @property
     def infinite(self) -> float:
@@ -121,8 +134,9 @@ class SampledLoss(PrivacyLoss):
     def _renyi(self, alpha: float) -> float:
         """Return log E_Q[(1 - r + r e^t)^alpha] / (alpha - 1); for a Gaussian base by panels of half a deviation.
 
-        At orders too large for that, the bound by Minkowski's inequality, alpha / (alpha - 1) log(1 - r + r
-        E_Q[e^(alpha t)]^(1 / alpha)), which is then nearly attained.
+        With x = r (e^t - 1), E_Q x = 0: the moment exceeds 1 by E_Q[(1 + x)^alpha - 1 - alpha x], terms above 0 that
+        keep their digits at every rate. At orders too large for panels, the bound by Minkowski's inequality, alpha /
+        (alpha - 1) log(1 - r + r E_Q[e^(alpha t)]^(1 / alpha)), which is then nearly attained.
         """
         if self.added or not isinstance(self.base, GaussianLoss) or (alpha - 1) * self.base.mu < _FAR:
             return super()._renyi(alpha)
@@ -135,10 +149,16 @@ class SampledLoss(PrivacyLoss):
         edges = np.linspace(low, high, panels + 1)
         nodes, weights = np.polynomial.legendre.leggauss(16)
         half = np.diff(edges)[:, None] / 2
-        t = edges[:-1, None] + half * (1 + nodes)
-        logs = alpha * _mixed(t, self.sampling) - ((t / mu + mu / 2) ** 2) / 2 + np.log(half * weights / mu)
+        t = (edges[:-1, None] + half * (1 + nodes)).ravel()
+        grown = alpha * _mixed(t, self.sampling)
+        near = grown < _LARGEST_EXPONENT
+        x = self.sampling * np.expm1(t[near])
+        with np.errstate(divide="ignore"):
+            grown[near] = np.log(power_term(x, 1.0 + x, alpha))
+            logs = grown - ((t / mu + mu / 2) ** 2) / 2 + np.log(half * weights / (mu * math.sqrt(2 * math.pi))).ravel()
         top = float(logs.max())
-        return (top + math.log(math.fsum(np.exp(logs - top).ravel().tolist()) / math.sqrt(2 * math.pi))) / (alpha - 1)
+        excess = top + math.log(math.fsum(np.exp(logs - top).tolist()))
+        return (math.log1p(math.exp(excess)) if excess < 0 else float(np.logaddexp(0.0, excess))) / (alpha - 1)
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         under_q = _mixed(-self.base.reverse().sample(size, rng), self.sampling)
@@ -179,12 +199,13 @@ class FixedSizeLoss(PrivacyLoss):
     pair: tuple[Hashable, Hashable] = ("D", "D'")
 
     def __post_init__(self) -> None:
-        """Take the larger of the rates of both halves."""
+        """Take the larger of the rates of both halves, and what is known of both."""
         object.__setattr__(self, "rate", max(self.removed.rate, self.added.rate))
+        object.__setattr__(self, "known", weakest([Known.DOMINATING, self.removed.known, self.added.known]))
 
     @property
-    def attained(self) -> PrivacyLoss:
-        return self.removed
+    def attained(self) -> PrivacyLoss | None:
+        return self.removed.attained
 
     @property
     def infinite(self) -> float:
@@ -246,31 +267,20 @@ def sampled(base: PrivacyLoss, rate: float) -> PrivacyLoss:
     if gone > 0:
         losses = np.append(math.log1p(-rate), losses)
         mass, mass_q = np.append((1.0 - rate) * gone, mass), np.append(gone, mass_q)
-        gone = 0.0
-    return _atoms(losses, mass, mass_q, rate * float(base.p_only), gone, base.pair)
-
-
-def _atoms(losses: np.ndarray, p: np.ndarray, q: np.ndarray, p_only: float, q_only: float, pair: Any) -> AtomicLoss:
-    """Return the atomic loss with equal losses put together."""
     values, where = np.unique(losses, return_inverse=True)
-    size = len(values)
-    return AtomicLoss(
-        values, np.bincount(where, p, minlength=size), np.bincount(where, q, minlength=size), p_only, q_only, pair
-    )
+    p, q = (np.bincount(where, each, minlength=len(values)) for each in (mass, mass_q))
+    below = base.below if isinstance(base.below, bool) else sampled(base.below, rate)
+    known = weakest([Known.DOMINATING, base.known])
+    atoms = AtomicLoss(values, p, q, rate * float(base.p_only), 0.0, base.pair, base.rate, None, known, below)
+    return _with_curve(atoms, SampledCurve(base.curve, rate)) if isinstance(base, PromisedLoss) else atoms
 
 
-@dataclass(frozen=True, eq=False)
-class FixedSizeAtoms(AtomicLoss):
-    """The atoms of a `FixedSizeLoss`, with the pair that attains delta at every epsilon >= 0."""
-
-    removed: PrivacyLoss | None = None
-
-    @property
-    def attained(self) -> PrivacyLoss:
-        return self.removed or self
+def _with_curve(atoms: AtomicLoss, curve: SampledCurve) -> PromisedLoss:
+    return PromisedLoss(**{entry.name: getattr(atoms, entry.name) for entry in fields(atoms)}, curve=curve)
 
 
 def fixed_size(removed: PrivacyLoss, added: PrivacyLoss) -> PrivacyLoss:
+    """Return the loss of a sample of a fixed size from those of the pairs that are the worst at each side of 0."""
     if not (isinstance(removed, AtomicLoss) and isinstance(added, AtomicLoss)):
         return FixedSizeLoss(removed, added)
     up, down = removed.losses > 0, added.losses < 0
@@ -280,5 +290,9 @@ def fixed_size(removed: PrivacyLoss, added: PrivacyLoss) -> PrivacyLoss:
     losses = np.concatenate([added.losses[down], [0.0], removed.losses[up]])
     middle = int(np.count_nonzero(down))
     p[middle] = q[middle] = max(0.0, 1.0 - float(removed.p_only) - math.fsum(p.tolist()))
-    keep = p > 0
-    return FixedSizeAtoms(losses[keep], p[keep], q[keep], removed.p_only, added.q_only, removed.pair, removed=removed)
+    keep, known = p > 0, weakest([Known.DOMINATING, removed.known])
+    rest = (removed.p_only, added.q_only, removed.pair, removed.rate, None, known, removed.attained or False)
+    atoms = AtomicLoss(losses[keep], p[keep], q[keep], *rest)
+    if isinstance(removed, PromisedLoss) and isinstance(removed.curve, SampledCurve):
+        return _with_curve(atoms, replace(removed.curve, fixed=True))
+    return atoms

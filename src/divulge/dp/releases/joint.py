@@ -14,13 +14,13 @@ import numpy as np
 
 from divulge.dp.accounting.lattice import log_multinomial, number_of_types, types
 from divulge.dp.loss.pair import Bracket, numbers
-from divulge.dp.subjects import counted
+from divulge.dp.subjects import as_rows, counted
 from divulge.errors import DivulgeError
 from divulge.measures.capacities import maximal_leakage
 from divulge.measures.density import ldp, pml
 from divulge.measures.pointwise import Pointwise
 from divulge.model.channel import Channel
-from divulge.model.convert import as_channel, as_prior
+from divulge.model.convert import as_prior
 from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.ties import first_largest, first_smallest
@@ -72,7 +72,7 @@ def releases_of(prior: Any, releases: Sequence[Any]) -> Releases:
     named: list[Counted] = []
     matrices: list[tuple[np.ndarray, int]] = []
     for release, count in map(counted, releases):
-        channel = as_channel(release).aligned(secrets, "releases")
+        channel = as_rows(release).aligned(secrets, "releases")
         rows = (channel.floats.toarray() if channel.sparse else channel.floats)[seen]
         secrets = channel.secrets
         named.append((channel, count))

@@ -8,8 +8,8 @@ import numpy as np
 
 from divulge.dp.loss.divergences import Divergence, divergence_named
 from divulge.dp.neighbors import ordered_pairs
+from divulge.dp.subjects import as_rows
 from divulge.errors import DivulgeError
-from divulge.model.convert import as_channel
 from divulge.model.record import Record
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
@@ -89,7 +89,7 @@ def capacity_bounded(
     f = divergence_named(divergence, "divergence")
     if not radius > 0:
         raise DivulgeError.of("radius", "be positive", "it", str(radius))
-    channel = as_channel(channel)
+    channel = as_rows(channel)
     rows = channel.floats.toarray() if channel.sparse else channel.floats
     phi = np.asarray(features, dtype=np.float64)
     if phi.ndim != 2 or len(phi) != rows.shape[1] or not np.isfinite(phi).all():

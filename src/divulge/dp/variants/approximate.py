@@ -10,7 +10,8 @@ are; it is at least that of the rows divided by their sums, but for a relative 1
 
 from typing import Any
 
-from divulge.dp.loss.pair import numbers
+from divulge.dp.loss.pair import numbers, probabilities
+from divulge.dp.loss.tails import quantile_bound, relaxed_bound, tail_bound
 from divulge.dp.variants.worst import Worst, in_unit, nats_of, worst, worst_delta
 from divulge.units import Unit, nats_per
 
@@ -79,7 +80,7 @@ def epsilon_from_delta(subject: Any, delta: float, neighbors: Any = None, unit: 
     >>> epsilon_from_delta(LaplaceMechanism(scale=2.0), 0.0).value
     0.5
     """
-    return in_unit(unit, worst(subject, lambda loss: loss.epsilon(delta), neighbors))
+    return in_unit(unit, worst(subject, "delta", lambda loss: loss.epsilon(delta), neighbors))
 
 
 def tail_from_epsilon(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
@@ -112,7 +113,13 @@ def tail_from_epsilon(subject: Any, epsilon: float, neighbors: Any = None, unit:
     0.75
     """
     threshold = nats_of(epsilon, "epsilon", unit)
-    return worst(subject, lambda loss: loss.tail(threshold), neighbors)
+    return worst(
+        subject,
+        _tail_at(threshold),
+        lambda loss: loss.tail(threshold),
+        neighbors,
+        theorem=lambda loss: tail_bound(loss, threshold),
+    )
 
 
 def epsilon_from_tail(subject: Any, delta: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
@@ -145,7 +152,17 @@ def epsilon_from_tail(subject: Any, delta: float, neighbors: Any = None, unit: U
     >>> epsilon_from_tail([["3/4", "1/4"], ["1/4", "3/4"]], 0.75).value
     0.0
     """
-    return in_unit(unit, worst(subject, lambda loss: loss.quantile(delta), neighbors))
+    probabilities(delta, "delta")
+    return in_unit(
+        unit,
+        worst(
+            subject,
+            "tail",
+            lambda loss: loss.quantile(delta),
+            neighbors,
+            theorem=lambda loss: quantile_bound(loss, delta),
+        ),
+    )
 
 
 def relaxed_delta(subject: Any, epsilon: float, outside: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
@@ -182,4 +199,16 @@ def relaxed_delta(subject: Any, epsilon: float, outside: float, neighbors: Any =
     0.0
     """
     threshold = nats_of(epsilon, "epsilon", unit)
-    return worst(subject, lambda loss: loss.relaxed(threshold, outside), neighbors)
+    probabilities(outside, "outside")
+    return worst(
+        subject,
+        _tail_at(threshold),
+        lambda loss: loss.relaxed(threshold, outside),
+        neighbors,
+        theorem=lambda loss: relaxed_bound(loss, threshold, outside),
+    )
+
+
+def _tail_at(threshold: float) -> str:
+    """Return the question; a threshold below 0 is exceeded most by data sets that answer alike."""
+    return "tail" if threshold >= 0 else "tail below 0"

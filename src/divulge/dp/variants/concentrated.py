@@ -8,8 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from divulge.dp.loss.orders import Curve, between, beyond, clipped, curve_of, per_order
+from divulge.dp.knowledge import Known
+from divulge.dp.loss.closed import ExponentialLoss
+from divulge.dp.loss.orders import MOST_INTERVALS, Curve, between, beyond, clipped, curve_of, per_order
 from divulge.dp.loss.pair import Bracket, PrivacyLoss
+from divulge.dp.loss.tails import spread_bound
 from divulge.dp.variants.divergence import renyi_dp
 from divulge.dp.variants.worst import Worst, in_unit, nats_of, worst, worst_bracket
 from divulge.errors import DivulgeError
@@ -69,10 +72,8 @@ def mean_concentrated(subject: Any, neighbors: Any = None, unit: Unit = "nats") 
     >>> found.mu, found.tau
     (0.125, 0.5)
     """
-    from divulge.dp.special.subgaussian import sub_gaussian
-
-    mean = in_unit(unit, worst(subject, lambda loss: loss.mean(), neighbors))
-    tau = in_unit(unit, worst_bracket(subject, sub_gaussian, neighbors))
+    mean = in_unit(unit, worst(subject, "divergence", lambda loss: loss.mean(), neighbors))
+    tau = in_unit(unit, worst_bracket(subject, "spread", _spread, neighbors))
     return MeanConcentrated(mean.value, tau.value, mean.pair, tau.pair, tau.lower)
 
 
@@ -153,7 +154,9 @@ def zcdp_xi(subject: Any, rho: float, neighbors: Any = None, *, up_to: float = m
     if not rho < math.inf:
         raise DivulgeError.of("rho", "be a number below +inf", "it", str(rho))
     score = beyond(nats_of(rho, "rho", unit))
-    return in_unit(unit, worst_bracket(subject, lambda loss: between(curve_of(loss), score, up_to), neighbors))
+    return in_unit(
+        unit, worst_bracket(subject, "concentrated", lambda loss: between(curve_of(loss), score, up_to), neighbors)
+    )
 
 
 def approximate_zcdp_rho(
@@ -194,7 +197,22 @@ def approximate_zcdp_rho(
     """
     if not 0 <= delta < 1:
         raise DivulgeError.of("delta", "be at least 0 and below 1", "it", str(delta))
-    return _of_curves(subject, lambda loss: clipped(loss, delta) if delta else curve_of(loss), xi, neighbors, unit=unit)
+    return _of_curves(
+        subject, lambda loss: clipped(loss.pair_alone, delta) if delta else curve_of(loss), xi, neighbors, unit=unit
+    )
+
+
+def _spread(loss: PrivacyLoss) -> Bracket:
+    """Return bounds on tau: by the loss itself, or of what a pair dominates by its range or its Renyi curves."""
+    from divulge.dp.special.subgaussian import sub_gaussian
+
+    if loss.known <= Known.SENSITIVITY or isinstance(loss, ExponentialLoss):
+        return sub_gaussian(loss)
+    if loss.infinite > 0 and loss.renyi(2.0) == math.inf:
+        return Bracket(0.0, math.inf)
+    rates = [between(curve_of(each), per_order(0.0)).upper for each in (loss, loss.reverse())]
+    width = loss.highest - loss.lowest if loss.infinite == 0 and loss.reverse().infinite == 0 else math.inf
+    return Bracket(0.0, min(spread_bound(max(rates)), width / 2))
 
 
 @dataclass(frozen=True)
@@ -257,7 +275,11 @@ def _of_curves(
     score = per_order(nats_of(xi, "xi", unit))
 
     def least(loss: PrivacyLoss) -> Bracket:
-        found = between(curve(loss), score, up_to)
-        return Bracket(max(0.0, found.lower), max(0.0, found.upper))
+        dominated = loss.known > Known.SENSITIVITY
+        found = between(curve(loss), score, up_to, 100 if dominated else MOST_INTERVALS)
+        upper = found.upper
+        if dominated:  # its own Renyi curve may be better than that of the pair
+            upper = min(upper, between(curve_of(loss), score, up_to).upper)
+        return Bracket(max(0.0, min(found.lower, upper)), max(0.0, upper))
 
-    return in_unit(unit, worst_bracket(subject, least, neighbors))
+    return in_unit(unit, worst_bracket(subject, "concentrated", least, neighbors))

@@ -8,9 +8,9 @@ import numpy as np
 
 from divulge.dp.loss.pair import PrivacyLoss, order
 from divulge.dp.neighbors import ordered_pairs
+from divulge.dp.subjects import as_rows
 from divulge.dp.variants.worst import Worst, in_unit, largest, nats_of, worst, worst_delta
 from divulge.errors import DivulgeError
-from divulge.model.convert import as_channel
 from divulge.ties import first_largest
 from divulge.units import Unit
 
@@ -43,7 +43,7 @@ def kl_privacy(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> Wors
     >>> round(kl_privacy([["3/4", "1/4"], ["1/4", "3/4"]]).value, 12)  # log(3) / 2
     0.549306144334
     """
-    return in_unit(unit, worst(subject, lambda loss: loss.mean(), neighbors))
+    return in_unit(unit, worst(subject, "divergence", lambda loss: loss.mean(), neighbors))
 
 
 def renyi_dp(subject: Any, alpha: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
@@ -76,7 +76,7 @@ def renyi_dp(subject: Any, alpha: float, neighbors: Any = None, unit: Unit = "na
     >>> renyi_dp(GaussianMechanism(sigma=2.0), 8.0).value  # alpha / (2 sigma^2)
     1.0
     """
-    return in_unit(unit, worst(subject, lambda loss: loss.renyi(alpha), neighbors))
+    return in_unit(unit, worst(subject, "divergence", lambda loss: loss.renyi(alpha), neighbors))
 
 
 def renyi_order(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
@@ -112,7 +112,7 @@ def renyi_order(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit 
     8.0
     """
     threshold = nats_of(epsilon, "epsilon", unit)
-    return worst(subject, lambda loss: _largest_order(loss, threshold), neighbors, least=True)
+    return worst(subject, "divergence", lambda loss: _largest_order(loss, threshold), neighbors, least=True)
 
 
 def _largest_order(loss: PrivacyLoss, epsilon: float) -> float:
@@ -156,7 +156,7 @@ def abs_chi(subject: Any, alpha: float, neighbors: Any = None) -> Worst:
     >>> abs_chi([["3/4", "1/4"], ["1/4", "3/4"]], 1).value  # twice the total variation
     1.0
     """
-    return worst(subject, lambda loss: loss.abs_chi(alpha), neighbors)
+    return worst(subject, "divergence", lambda loss: loss.abs_chi(alpha), neighbors)
 
 
 def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
@@ -190,7 +190,7 @@ def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
     1.0
     """
     alpha = order(alpha)
-    channel = as_channel(channel)
+    channel = as_rows(channel)
     rows = channel.floats.toarray() if channel.sparse else channel.floats
     pairs = ordered_pairs(channel.secrets, neighbors)
     adjacent = np.eye(len(rows), dtype=bool)
@@ -279,4 +279,4 @@ def f_divergence(
     """
     if not isinstance(f, str) and not abs(float(f(np.ones(1))[0])) <= 1e-12:
         raise DivulgeError.of("f", "be 0 at 1", "f(1)", str(f(np.ones(1))[0]))
-    return worst(subject, lambda loss: loss.divergence(f, slope), neighbors)
+    return worst(subject, "divergence", lambda loss: loss.divergence(f, slope), neighbors)

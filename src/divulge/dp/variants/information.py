@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from divulge.dp.knowledge import Known
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.sampled import sampled
 from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.subjects import as_subject
+from divulge.dp.variants.worst import asked
 from divulge.errors import DivulgeError
 from divulge.measures.shannon import Capacity, capacity
 from divulge.model.channel import Channel
@@ -32,7 +34,8 @@ def mutual_information_dp(subject: Any, neighbors: Any = None, unit: Unit = "nat
     ----------
     subject : Channel of shape (N, M), mechanism, or PrivacyLoss
         A mechanism stands for the two data sets of its dominating pair: a record that takes part or does not, the
-        capacity max_w w D(P || M) + (1 - w) D(Q || M) with M = w P + (1 - w) Q. Where a record has more values than
+        capacity max_w w D(P || M) + (1 - w) D(Q || M) with M = w P + (1 - w) Q; of what only dominates a mechanism it
+        is an upper bound. Where a record has more values than
         two, `KL(...).implies(MIDP)` bounds it.
     neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
 
@@ -63,7 +66,7 @@ def mutual_information_dp(subject: Any, neighbors: Any = None, unit: Unit = "nat
     if not isinstance(subject, Channel):
         if neighbors is not None:
             raise DivulgeError.of("neighbors", "be given for a channel only", "it", "given for a mechanism")
-        return max((_of_pair(loss, unit) for loss in subject), key=lambda found: found.upper)
+        return max((_of_loss(loss, unit) for loss in subject), key=lambda found: found.upper)
     if neighbors is None:
         return capacity(subject, unit)
     rows = subject.matrix.toarray() if subject.sparse else subject.matrix
@@ -102,9 +105,20 @@ def neighborhoods(secrets: Any, neighbors: Any = None) -> Iterator[list[int]]:
     return grown([], set(near), set())
 
 
+def _of_loss(loss: PrivacyLoss, unit: Unit) -> Capacity:
+    """Return the capacity of a pair; where it only dominates, a bound from above, and one from a pair that there is."""
+    found = _of_pair(loss, unit)
+    if asked("information", loss) == "exact":
+        return found
+    there = loss.attained
+    lower = found.lower if there is loss else 0.0 if there is None else _of_pair(there, unit).lower
+    return Capacity(found.upper, min(lower, found.upper), found.upper, found.prior, unit)
+
+
 def _of_pair(loss: PrivacyLoss, unit: Unit) -> Capacity:
     """Return the capacity of the two distributions of a loss; at every w it lies between the mean and the larger D."""
     back = loss.reverse()
+    close = 1e-15 if loss.known <= Known.SENSITIVITY else 1e-9
     low, high = 0.0, 1.0
     mean = largest = 0.0
     w = 0.5
@@ -112,7 +126,7 @@ def _of_pair(loss: PrivacyLoss, unit: Unit) -> Capacity:
         w = (low + high) / 2
         first, second = _from_mixture(loss, w), _from_mixture(back, 1.0 - w)
         mean, largest = w * first + (1.0 - w) * second, max(first, second)
-        if largest - mean <= 1e-15 * largest:
+        if largest - mean <= close * largest:
             break
         low, high = (w, high) if first > second else (low, w)
     slack = _ROUNDING * largest
@@ -123,4 +137,5 @@ def _of_pair(loss: PrivacyLoss, unit: Unit) -> Capacity:
 
 def _from_mixture(loss: PrivacyLoss, w: float) -> float:
     """Return D(P || w P + (1 - w) Q)."""
-    return sampled(loss.reverse(), 1.0 - w).reverse().mean()
+    mixture = sampled(loss.reverse(), 1.0 - w).reverse()
+    return min(mixture.mean(), mixture.pair_alone.mean())

@@ -13,7 +13,7 @@ from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.densities import DensityLoss
 from divulge.dp.loss.pair import Bracket, PrivacyLoss, like, probabilities
 from divulge.dp.subjects import privacy_losses
-from divulge.dp.variants.worst import Worst, worst_bracket
+from divulge.dp.variants.worst import Worst, asked, worst_bracket
 from divulge.extras import drawable, require
 from divulge.model.record import Record
 
@@ -96,7 +96,7 @@ def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
     >>> curve.alpha.tolist(), curve.beta.tolist()
     ([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
     """
-    parts = [_corners(loss) for loss in privacy_losses(subject, neighbors)]
+    parts = [_corners(loss) for loss in privacy_losses(subject, neighbors) if asked("test", loss)]
     alpha, beta = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return TradeOff(*_lower_hull(alpha, beta))
 
@@ -134,7 +134,7 @@ def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
     >>> gaussian_dp(GaussianMechanism(sigma=2.0)).value
     0.5
     """
-    return worst_bracket(subject, _mu_bounds, neighbors)
+    return worst_bracket(subject, "test", _mu_bounds, neighbors)
 
 
 def _mu_bounds(loss: PrivacyLoss) -> Bracket:

@@ -1,11 +1,12 @@
 """The worst ordered pair: a measure of one privacy loss, maximized over all pairs of a subject."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from divulge.dp.knowledge import QUESTIONS, Answer, refused
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.pair import Bracket, PrivacyLoss, like, numbers
 from divulge.dp.neighbors import ordered_pairs
@@ -13,6 +14,8 @@ from divulge.dp.subjects import as_subject, privacy_losses
 from divulge.model.channel import Channel
 from divulge.ties import first_largest, first_smallest
 from divulge.units import Unit, nats_per
+
+Measure = Callable[[PrivacyLoss], float]
 
 _CLOSE, _ROUNDING = 2e-12, 4e-15
 """Pairs whose excess, from plain sums, is this close to the largest, as a share or as a number, are computed again."""
@@ -22,8 +25,7 @@ _CLOSE, _ROUNDING = 2e-12, 4e-15
 class Worst:
     """A value and the ordered pair (secret of P, secret of Q) that reaches it; for an array of questions, arrays.
 
-    `float(worst)` is the value. Where that is a bound from above found by a search, `lower` is one from below; else
-    they are equal.
+    `float(worst)` is the value. Where that is a bound from above, `lower` is one from below; else they are equal.
 
     Examples
     --------
@@ -58,36 +60,74 @@ def largest(found: Sequence[Worst]) -> Worst:
 
 
 def worst(
-    subject: Any, measure: Callable[[PrivacyLoss], float], neighbors: Any = None, *, least: bool = False
+    subject: Any,
+    question: str,
+    measure: Measure,
+    neighbors: Any = None,
+    *,
+    theorem: Measure | None = None,
+    least: bool = False,
 ) -> Worst:
     """Return the largest (or least) value of `measure` over the ordered pairs of a subject, and the pair.
 
+    The table of `knowledge` says whether a pair answers the question itself, from above, by `theorem` (by default what
+    its loss says, which is one), or not at all.
+
     Examples
     --------
-    >>> worst([[0.5, 0.5], [0.25, 0.75]], lambda loss: loss.mean()).pair
+    >>> worst([[0.5, 0.5], [0.25, 0.75]], "divergence", lambda loss: loss.mean()).pair
     (0, 1)
     """
-    pairs: list[tuple[Hashable, Hashable]] = []
-    values: list[float] = []
-    for loss in privacy_losses(subject, neighbors):
-        pairs.append(loss.pair)
-        values.append(measure(loss))
-    at = first_smallest(values) if least else first_largest(values)
-    return Worst(min(values) if least else max(values), pairs[at])
+    found = [_answer(loss, question, measure, theorem or measure) for loss in privacy_losses(subject, neighbors)]
+    if not least:
+        return largest(found)
+    values = [one.value for one in found]
+    return Worst(min(values), found[first_smallest(values)].pair)
 
 
-def worst_bracket(subject: Any, measure: Callable[[PrivacyLoss], Bracket], neighbors: Any = None) -> Worst:
+def _answer(loss: PrivacyLoss, question: str, measure: Measure, theorem: Measure) -> Worst:
+    """Return what a loss answers: its own value, or a bound from above with the value of a pair that there is."""
+    answer = asked(question, loss)
+    if answer == "exact":
+        return Worst(measure(loss), loss.pair)
+    value, there = (theorem if answer == "theorem" else measure)(loss), loss.attained
+    if there is loss and theorem is measure:
+        return Worst(value, loss.pair)
+    return Worst(value, loss.pair, min(value, measure(there)) if there is not None else min(value, 0.0))
+
+
+def asked(question: str, loss: PrivacyLoss) -> Answer:
+    """Return how a loss answers a question; raise where it does not."""
+    answer = QUESTIONS[question].answered(loss.known)
+    if answer == "refused":
+        raise refused(question, loss.known)
+    return answer
+
+
+def worst_bracket(
+    subject: Any,
+    question: str,
+    measure: Callable[[PrivacyLoss], Bracket],
+    neighbors: Any = None,
+    *,
+    floor: float = 0.0,
+) -> Worst:
     """Return the largest upper bound over the ordered pairs, its pair, and the largest lower bound.
+
+    A pair that only stands for a mechanism is bounded from below by one that there is, or by `floor`.
 
     Examples
     --------
-    >>> found = worst_bracket([[0.5, 0.5], [0.25, 0.75]], lambda loss: Bracket(0.0, loss.mean()))
+    >>> found = worst_bracket([[0.5, 0.5], [0.25, 0.75]], "divergence", lambda loss: Bracket(0.0, loss.mean()))
     >>> found.pair, found.lower
     ((0, 1), 0.0)
     """
-    found = [(measure(loss), loss.pair) for loss in privacy_losses(subject, neighbors)]
-    upper = [bracket.upper for bracket, _ in found]
-    return Worst(max(upper), found[first_largest(upper)][1], max(bracket.lower for bracket, _ in found))
+    found: list[Worst] = []
+    for loss in privacy_losses(subject, neighbors):
+        bracket, there = measure(loss), loss if asked(question, loss) == "exact" else loss.attained
+        lower = bracket.lower if there is loss else floor if there is None else measure(there).lower
+        found.append(Worst(bracket.upper, loss.pair, min(lower, bracket.upper)))
+    return largest(found)
 
 
 def worst_delta(subject: Any, epsilon: Any, neighbors: Any = None) -> Worst:
@@ -99,15 +139,20 @@ def worst_delta(subject: Any, epsilon: Any, neighbors: Any = None) -> Worst:
     subject = as_subject(subject)
     find = _worst_rows(subject, neighbors) if isinstance(subject, Channel) else _worst_of(subject, neighbors)
     found = [find(float(v)) for v in e.ravel()]
-    values = like(np.array([f.value for f in found]).reshape(e.shape), e)
-    return Worst(values, found[0].pair if e.ndim == 0 else [f.pair for f in found])
+    values, lower = (
+        like(np.array([getattr(f, name) for f in found]).reshape(e.shape), e) for name in ("value", "lower")
+    )
+    return Worst(values, found[0].pair if e.ndim == 0 else [f.pair for f in found], lower)
 
 
 def _worst_of(subject: Any, neighbors: Any) -> Callable[[float], Worst]:
     losses = privacy_losses(subject, neighbors)
 
     def find(epsilon: float) -> Worst:
-        return largest([Worst(loss.delta(epsilon), loss.pair) for loss in losses])
+        def delta(loss: PrivacyLoss) -> float:
+            return loss.delta(epsilon)
+
+        return largest([_answer(loss, "delta", delta, delta) for loss in losses])
 
     return find
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from divulge.dp.loss.pair import PrivacyLoss, least
+from divulge.dp.loss.tails import quantile_bound
 from divulge.dp.subjects import as_subject
 from divulge.dp.variants import approximate, concentrated, divergence, tradeoff
 from divulge.dp.variants.information import mutual_information_dp
@@ -156,8 +157,13 @@ class RelaxedDP(LossGuarantee):
         def epsilon(loss: PrivacyLoss) -> float:
             return least(lambda e: loss.relaxed(e, outside) <= delta, loss.highest)
 
+        def bound(loss: PrivacyLoss) -> float:
+            return min(loss.epsilon(delta), quantile_bound(loss, outside))
+
+        def found(losses: Any) -> Worst:
+            return worst(losses, "tail", epsilon, theorem=bound)
+
         question = pairs.epsilon_at(Fraction(self.delta), Fraction(self.outside))
-        found = partial(worst, measure=epsilon)
         return decided(subject, found, epsilon, question, "The best test outside the rare outcomes", True)
 
 

@@ -1,0 +1,427 @@
+"""What stands for a mechanism answers what it can: the table of subjects and questions, walked with real mechanisms.
+
+Every subject comes with random real mechanisms that lie below it, as two rows that are measured here by sums alone.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm
+
+import divulge as dv
+from divulge.dp.knowledge import QUESTIONS, TITLES, Known, weakest
+from divulge.dp.subjects import privacy_losses
+
+Row = np.ndarray
+EPSILONS, DELTAS, ORDERS = (0.0, 0.3, 1.2), (1e-5, 0.02, 0.3), (1.5, 2.0, 3.0, 8.0)
+
+
+# --- real mechanisms, measured by sums
+
+
+def delta(p: Row, q: Row, epsilon: float) -> float:
+    return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+
+
+def log_ratio(p: Row, q: Row) -> Row:
+    with np.errstate(divide="ignore"):
+        return np.where(p > 0, np.log(p) - np.log(q), -math.inf)
+
+
+def tail(p: Row, q: Row, epsilon: float) -> float:
+    return float(p[log_ratio(p, q) > epsilon + 1e-12].sum())
+
+
+def least_epsilon(p: Row, q: Row, at_most: float) -> float:
+    """Return the least epsilon with delta(epsilon) <= at_most, by halving."""
+    low, high = 0.0, 60.0
+    if delta(p, q, low) <= at_most:
+        return 0.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (low, middle) if delta(p, q, middle) <= at_most else (middle, high)
+    return high
+
+
+def renyi(p: Row, q: Row, alpha: float) -> float:
+    seen = p > 0
+    if (q[seen] == 0).any():
+        return math.inf
+    ratio = log_ratio(p, q)[seen]
+    if alpha == 1:
+        return float(p[seen] @ ratio)
+    h = alpha - 1
+    top = float(ratio.max())
+    return top + math.log(float(p[seen] @ np.exp(h * (ratio - top)))) / h
+
+
+def divergence(p: Row, q: Row, f: Callable[[Row], Row]) -> float:
+    return float(q @ f(p / q))
+
+
+def information(p: Row, q: Row) -> float:
+    def lost(w: float) -> float:
+        mixture = w * p + (1 - w) * q
+        return -(w * renyi(p, mixture, 1) + (1 - w) * renyi(q, mixture, 1))
+
+    return -float(minimize_scalar(lost, bounds=(0, 1), method="bounded").fun)
+
+
+def spread(p: Row, q: Row) -> float:
+    centered = log_ratio(p, q) - renyi(p, q, 1)
+    slopes = np.concatenate([-np.geomspace(1e-3, 30, 60), np.geomspace(1e-3, 30, 60)])
+    return max(math.sqrt(max(0.0, 2 * math.log(float(p @ np.exp(s * centered))))) / abs(s) for s in slopes)
+
+
+def errors(p: Row, q: Row) -> tuple[Row, Row]:
+    """Return the corners (alpha, beta) of the trade-off of the best tests."""
+    rising = np.argsort(log_ratio(p, q))
+    return np.append(0, np.cumsum(p[rising])), np.append(1, 1 - np.cumsum(q[rising]))
+
+
+def gaussian_mu(p: Row, q: Row) -> float:
+    alpha, beta = errors(p, q)
+    inside = (alpha > 1e-12) & (beta > 1e-12) & (alpha < 1 - 1e-12)
+    return max(0.0, float((norm.isf(alpha[inside]) - norm.ppf(beta[inside])).max(initial=0.0)))
+
+
+def zcdp(p: Row, q: Row) -> float:
+    orders = 1 + np.concatenate([[0.0], np.geomspace(1e-4, 1e4, 300)])
+    return max(renyi(p, q, a) / a for a in orders)
+
+
+def relaxed(p: Row, q: Row, epsilon: float, outside: float) -> float:
+    """Return the delta left once the outcomes of largest loss, `outside` in all, are set aside."""
+    gained, left = 0.0, outside
+    for y in np.argsort(-log_ratio(p, q)):
+        gone = min(left, p[y])
+        left -= gone
+        gained += max(0.0, (p[y] - gone) * (1 - math.exp(epsilon - log_ratio(p, q)[y]))) if p[y] > gone else 0.0
+    return gained
+
+
+Check = Callable[[Any, Row, Row], list[tuple[float, float]]]
+"""What a subject answers and the truth of a mechanism it stands for: pairs (answer, truth), answer >= truth."""
+
+CHECKS: dict[str, Check] = {
+    "delta_from_epsilon": lambda s, p, q: [(dv.dp.delta_from_epsilon(s, e).value, delta(p, q, e)) for e in EPSILONS],
+    "epsilon_from_delta": lambda s, p, q: [
+        (dv.dp.epsilon_from_delta(s, d).value, least_epsilon(p, q, d)) for d in DELTAS
+    ],
+    "total_variation": lambda s, p, q: [(dv.dp.total_variation(s).value, delta(p, q, 0.0))],
+    "renyi_dp": lambda s, p, q: [(dv.dp.renyi_dp(s, a).value, renyi(p, q, a)) for a in ORDERS],
+    "renyi_order": lambda s, p, q: [
+        (0.3, renyi(p, q, a)) for a in [dv.dp.renyi_order(s, 0.3).value] if 1 <= a < math.inf
+    ],
+    "kl_privacy": lambda s, p, q: [(dv.dp.kl_privacy(s).value, renyi(p, q, 1))],
+    "f_divergence": lambda s, p, q: [
+        (dv.dp.f_divergence(s, "chi2").value, divergence(p, q, lambda r: (r - 1) ** 2)),
+        (dv.dp.f_divergence(s, "kl").value, renyi(p, q, 1)),
+        (dv.dp.f_divergence(s, "hellinger").value, divergence(p, q, lambda r: (np.sqrt(r) - 1) ** 2)),
+        (dv.dp.f_divergence(s, "js").value, (renyi(p, (p + q) / 2, 1) + renyi(q, (p + q) / 2, 1)) / 2),
+        (dv.dp.f_divergence(s, lambda r: (r - 1) ** 2).value, divergence(p, q, lambda r: (r - 1) ** 2)),
+    ],
+    "abs_chi": lambda s, p, q: [
+        (dv.dp.abs_chi(s, a).value, divergence(p, q, lambda r, a=a: np.abs(r - 1) ** a) ** (1 / a)) for a in (1, 2, 3)
+    ],
+    "zcdp_rho": lambda s, p, q: [(dv.dp.zcdp_rho(s).value, zcdp(p, q))],
+    "zcdp_xi": lambda s, p, q: [
+        (dv.dp.zcdp_xi(s, 0.05, up_to=8).value, max(renyi(p, q, a) - 0.05 * a for a in np.linspace(1.001, 8, 50)))
+    ],
+    "approximate_zcdp_rho": lambda s, p, q: [  # what is left once delta is gone keeps no less than this much
+        (dv.dp.approximate_zcdp_rho(s, 0.05).value, max(0.0, delta(p, q, 0.0) - 0.05) ** 2 * 2)
+    ],
+    "truncated_cdp": lambda s, p, q: [
+        (dv.dp.truncated_cdp(s).rho, zcdp(p, q)),
+        (dv.dp.truncated_cdp(s).xi, renyi(p, q, 1e4)),
+    ],
+    "trade_off": lambda s, p, q: [
+        (float(np.interp(a, *errors(p, q))), float(dv.dp.trade_off(s)(a))) for a in (0.01, 0.1, 0.5)
+    ],
+    "gaussian_dp": lambda s, p, q: [(dv.dp.gaussian_dp(s).value, gaussian_mu(p, q))],
+    "mutual_information_dp": lambda s, p, q: [(dv.dp.mutual_information_dp(s).upper, information(p, q))],
+    "tail_from_epsilon": lambda s, p, q: [
+        (dv.dp.tail_from_epsilon(s, e).value, tail(p, q, e)) for e in (-0.2, *EPSILONS)
+    ],
+    "epsilon_from_tail": lambda s, p, q: [(d, tail(p, q, dv.dp.epsilon_from_tail(s, d).value)) for d in DELTAS],
+    "relaxed_delta": lambda s, p, q: [
+        (dv.dp.relaxed_delta(s, e, o).value, relaxed(p, q, e, o)) for e in EPSILONS for o in (0.001, 0.05)
+    ],
+    "mean_concentrated": lambda s, p, q: [
+        (dv.dp.mean_concentrated(s).tau, spread(p, q)),
+        (dv.dp.mean_concentrated(s).mu, renyi(p, q, 1)),
+    ],
+}
+
+
+def test_every_question_of_the_table_has_a_check() -> None:
+    asked = {name for key, question in QUESTIONS.items() for name in question.functions if key != "rows"}
+    assert asked == set(CHECKS)
+    assert len(TITLES) == len(Known) == len(QUESTIONS["delta"].answers)
+    for question in QUESTIONS.values():  # who knows less never answers better
+        worth = [("exact", "upper", "theorem", "refused").index(answer) for answer in question.answers]
+        assert worth == sorted(worth)
+
+
+# --- subjects, each with mechanisms that it stands for
+
+
+def random_rows(rng: np.random.Generator, n: int, m: int = 4) -> Row:
+    """Return rows that are alike but for a factor, with outcomes that hardly occur: promises at their edge."""
+    base = np.exp(rng.normal(0, rng.choice([0.5, 3.0]), m))
+    rows = base * np.exp(rng.normal(0, rng.choice([0.1, 0.5, 1.5]), (n, m)))
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def promise_of(rows: list[tuple[Row, Row]], kind: str) -> Any:
+    """Return the strongest promise of a kind that all pairs keep, in both orders."""
+    pairs = [*rows, *((q, p) for p, q in rows)]
+    slack = 1 + 1e-9
+    if kind == "pure":
+        return dv.dp.AdpRelease(max(float(log_ratio(p, q).max()) for p, q in pairs) * slack)
+    if kind == "adp":
+        return dv.dp.AdpRelease(max(least_epsilon(p, q, 0.01) for p, q in pairs) * slack + 1e-12, 0.01)
+    if kind == "zcdp":
+        return dv.dp.ZcdpRelease(max(zcdp(p, q) for p, q in pairs) * (1 + 1e-4))
+    orders = (1.5, 3.0, 10.0)
+    return dv.dp.RenyiRelease(orders, tuple(max(renyi(p, q, a) for p, q in pairs) * slack for a in orders))
+
+
+Drawn = tuple[Any, list[tuple[Row, Row]]]
+
+
+def promised(kind: str) -> Callable[[np.random.Generator], Drawn]:
+    def draw(rng: np.random.Generator) -> Drawn:
+        p, q = random_rows(rng, 2)
+        return promise_of([(p, q)], kind), [(p, q)]
+
+    return draw
+
+
+def poisson(kind: str, rate: float) -> Callable[[np.random.Generator], Drawn]:
+    """A mechanism on subsets of {other, record}; the other record is sampled too."""
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        none, other, record, both = random_rows(rng, 4)
+        neighbors = [(none, other), (none, record), (other, both), (record, both)]
+        without = (1 - rate) * none + rate * other
+        present = (1 - rate) * record + rate * both
+        release = dv.dp.PoissonSampled(promise_of(neighbors, kind), rate)
+        alone = (1 - rate) * none + rate * record
+        return release, [((1 - rate) * without + rate * present, without), (alone, none)]
+
+    return draw
+
+
+def fixed(kind: str) -> Callable[[np.random.Generator], Drawn]:
+    """A mechanism on one of two records, one of which is replaced."""
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        a, b, c = random_rows(rng, 3)
+        release = dv.dp.FixedSizeSampled(promise_of([(a, b), (b, c), (a, c)], kind), 1, 2)
+        return release, [((a + c) / 2, (b + c) / 2)]
+
+    return draw
+
+
+def exponential(rng: np.random.Generator) -> Drawn:
+    epsilon = float(rng.choice([0.5, 1.0, 4.0]))
+    u = rng.normal(0, 2, 6)
+    rows = np.exp(epsilon / 2 * np.array([u, u + rng.choice([-1, 1, 0.3], 6)]))
+    p, q = rows / rows.sum(axis=1, keepdims=True)
+    return dv.dp.ExponentialMechanism(epsilon), [(p, q)]
+
+
+def binned(law: Any, centers: Row, weights: Row, sigma: float) -> Row:
+    edges = np.concatenate([[-np.inf], np.linspace(-4 * sigma, 4 * sigma + 2, 40), [np.inf]])
+    masses = np.diff(law.cdf((edges[:, None] - centers) / sigma), axis=0)
+    return np.maximum(masses @ weights, 1e-300)
+
+
+def sampled_noise(rng: np.random.Generator) -> Drawn:
+    """Noise on a sampled sum in bins: a sensitivity below the largest, another record that is sampled as well."""
+    from scipy.stats import laplace
+
+    sigma, rate, reach = 1.0, float(rng.choice([0.05, 0.5])), float(rng.choice([0.2, 0.7, 1.0]))
+    kind, law = [(dv.dp.GaussianMechanism, norm), (dv.dp.LaplaceMechanism, laplace)][int(rng.integers(2))]
+    other = float(rng.choice([0.0, 0.8]))
+    q = binned(law, np.array([0.0, other]), np.array([1 - rate, rate]), sigma)
+    p = binned(law, np.array([reach, other + reach]), np.array([1 - rate, rate]), sigma)
+    return dv.dp.PoissonSampled(kind(sigma), rate), [((1 - rate) * q + rate * p, q)]
+
+
+def noise_below(rng: np.random.Generator) -> Drawn:
+    """Named noise on a query of a sensitivity below the one given, in bins that hold its losses nearly."""
+    from scipy.stats import laplace
+
+    reach = float(rng.choice([0.1, 0.5, 1.0]))
+    kind, law = [(dv.dp.GaussianMechanism, norm), (dv.dp.LaplaceMechanism, laplace)][int(rng.integers(2))]
+    one = np.ones(1)
+    return kind(1.0), [(binned(law, np.array([reach]), one, 1.0), binned(law, np.zeros(1), one, 1.0))]
+
+
+def in_hand(rng: np.random.Generator) -> Drawn:
+    p, q = random_rows(rng, 2)
+    return dv.Channel([p, q]), [(p, q)]
+
+
+SUBJECTS: dict[str, Callable[[np.random.Generator], Drawn]] = {
+    "channel": in_hand,
+    "noise of a smaller sensitivity": noise_below,
+    "exponential": exponential,
+    "sampled noise": sampled_noise,
+    **{f"promise {kind}": promised(kind) for kind in ("pure", "adp", "zcdp", "renyi")},
+    **{f"sampled {kind}": poisson(kind, 0.3) for kind in ("pure", "adp", "zcdp", "renyi")},
+    **{f"fixed-size {kind}": fixed(kind) for kind in ("adp", "zcdp", "renyi")},
+}
+
+
+def walked(name: str, seed: int, draws: int, functions: list[str]) -> None:
+    """Hold every answer of random subjects against the mechanisms that they stand for, in both orders."""
+    for draw in range(draws):
+        rng = np.random.default_rng([seed, draw])
+        subject, pairs = SUBJECTS[name](rng)
+        for p, q in [*pairs, *((q, p) for p, q in pairs)]:
+            for function in functions:
+                for answer, truth in CHECKS[function](subject, p, q):
+                    assert answer >= truth * (1 - 1e-7) - 1e-12, (function, subject, answer, truth, seed, draw)
+
+
+SLOW = {"approximate_zcdp_rho", "mutual_information_dp", "zcdp_rho", "zcdp_xi", "truncated_cdp", "mean_concentrated"}
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_no_mechanism_exceeds_what_its_subject_answers(name: str) -> None:
+    walked(name, 1, 4, [function for function in CHECKS if function not in SLOW])
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_no_mechanism_exceeds_what_its_subject_answers_by_a_search(name: str) -> None:
+    walked(name, 2, 1, sorted(SLOW))
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_a_composition_holds_for_the_products_of_its_mechanisms(name: str) -> None:
+    for draw in range(2):
+        subject, pairs = SUBJECTS[name](np.random.default_rng([3, draw]))
+        composed = dv.compose((subject, 2), tolerance=1e-4)
+        p, q = (np.outer(row, row).ravel() for row in pairs[0])
+        for one, other in ((p, q), (q, p)):
+            for d in (0.002, 0.1):
+                assert composed.epsilon(d).upper >= least_epsilon(one, other, d) * (1 - 1e-9) - 1e-12
+            assert composed.delta(0.4).upper >= delta(one, other, 0.4) * (1 - 1e-9)
+            assert composed.renyi(3.0) >= renyi(one, other, 3.0) * (1 - 1e-9)
+        if composed.known == Known.PROMISE:
+            assert composed.epsilon(0.002).lower == 0.0
+
+
+def test_what_wraps_knows_as_little_as_what_it_wraps() -> None:
+    zcdp = dv.dp.ZcdpRelease(0.1)
+    for wrapped in (dv.dp.PoissonSampled(zcdp, 0.1), dv.dp.FixedSizeSampled(zcdp, 1, 10)):
+        assert {loss.known for loss in privacy_losses(wrapped)} == {Known.PROMISE}
+        assert {loss.reverse().known for loss in privacy_losses(wrapped)} == {Known.PROMISE}
+    assert dv.compose(dv.dp.GaussianMechanism(1.0), (zcdp, 2)).known == Known.PROMISE
+    assert dv.compose(dv.dp.PoissonSampled(dv.dp.RandomizedResponse(1.0), 0.5)).known == Known.DOMINATING
+    assert weakest([]) == Known.MECHANISM
+
+
+# --- the examples
+
+
+RARE = dv.Channel([[0.00308, 0.99692], [0.000611, 0.999389]])
+"""It keeps zCDP of 0.1."""
+
+
+def test_a_sampled_zcdp_promise_is_no_sampled_gaussian() -> None:
+    assert dv.ZCDP("0.1").holds_for(RARE)
+    p, q = RARE.floats
+    needed = least_epsilon(0.9 * q + 0.1 * p, q, 1e-5)
+    assert needed == pytest.approx(0.32767, abs=1e-5)
+    sampled = dv.dp.PoissonSampled(dv.dp.ZcdpRelease(0.1), 0.1)
+    assert needed <= dv.compose(sampled).epsilon(1e-5).upper <= 0.36
+    assert needed <= dv.dp.epsilon_from_delta(sampled, 1e-5).value <= 0.36
+    mixed = dv.compose(sampled, dv.dp.GaussianMechanism(1e6)).epsilon(1e-5)
+    assert needed <= mixed.upper
+    assert mixed.lower <= 1e-4
+
+
+def test_a_promise_is_no_gaussian() -> None:
+    zcdp = dv.dp.ZcdpRelease(0.1)
+    assert not dv.ADP(1.5, 1e-4).holds_for(RARE)
+    assert not dv.ADP(1.5, 1e-4).holds_for(zcdp)
+    needed = dv.dp.epsilon_from_delta(RARE, 1e-4).value
+    assert needed <= dv.dp.epsilon_from_delta(zcdp, 1e-4).value <= 1.66
+    assert dv.ADP(1.66, 1e-4).holds_for(zcdp)
+    assert dv.dp.epsilon_from_delta(zcdp, 1e-4).lower == 0.0
+
+
+def test_tails_are_not_read_off_dominating_pairs() -> None:
+    worst = (1 - math.exp(-0.5)) / (1 - math.exp(-1))  # an exponential mechanism of two answers
+    found = dv.dp.tail_from_epsilon(dv.dp.ExponentialMechanism(1.0), 0.5).value
+    assert worst == pytest.approx(0.62246, abs=1e-5)
+    assert worst <= found <= worst * (1 + 1e-6)
+    assert not dv.guarantees.PDP(1, "0.002").holds_for(dv.dp.AdpRelease(1, 0.001))
+    assert dv.guarantees.PDP(1.7, "0.002").holds_for(dv.dp.AdpRelease(1, 0.001))  # 1 + log 2
+    for sampled in (
+        dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.1),
+        dv.dp.FixedSizeSampled(dv.dp.GaussianMechanism(1.0), 10, 100),
+    ):
+        for reach in np.linspace(0.05, 1.0, 20):
+            smaller = dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0, reach), 0.1)
+            for loss in smaller.losses():
+                for e in (0.0, 0.05, 0.2):
+                    assert dv.dp.tail_from_epsilon(sampled, e).value >= loss.tail(e)
+                    assert dv.dp.relaxed_delta(sampled, e, 0.01).value >= loss.relaxed(e, 0.01) - 1e-12
+
+
+def test_divergences_of_the_worst_exponential_mechanism_agree() -> None:
+    """The worst answers two ways, t and t - 1; of KL t = log((e - 1) / 1)."""
+    worst = dv.dp.ExponentialMechanism(1.0)
+
+    def two_way(t: float) -> tuple[Row, Row]:
+        share = (1 - math.exp(t - 1)) / (1 - math.exp(-1))
+        p = np.array([share, 1 - share])
+        return p, p * np.exp([-t, 1 - t])
+
+    pairs = [two_way(t) for t in np.linspace(0.01, 0.99, 401)]
+    for f, value in (("kl", lambda p, q: renyi(p, q, 1)), ("js", lambda p, q: js(p, q))):
+        truth = max(value(p, q) for p, q in pairs)
+        assert truth <= dv.dp.f_divergence(worst, f).value <= truth * (1 + 1e-4)
+    assert dv.dp.f_divergence(worst, "kl").value == dv.dp.kl_privacy(worst).value
+    assert dv.dp.f_divergence(worst, "chi2").value == pytest.approx(math.expm1(dv.dp.renyi_dp(worst, 2.0).value))
+    truth = max(information(p, q) for p, q in pairs)
+    found = dv.dp.mutual_information_dp(worst)
+    assert found.lower <= truth * (1 + 1e-9) <= found.upper
+
+
+def js(p: Row, q: Row) -> float:
+    return (renyi(p, (p + q) / 2, 1) + renyi(q, (p + q) / 2, 1)) / 2
+
+
+def test_a_list_bounds_nothing_below_what_there_is() -> None:
+    """Composed, the pair that dominates exponential mechanisms is worse than each: the lower end is a real one's."""
+    found = dv.compose((dv.dp.ExponentialMechanism(1.0), 10), tolerance=1e-4).epsilon(1e-4)
+    real = dv.compose((dv.dp.RandomizedResponse(0.5), 10)).epsilon(1e-4)
+    assert found.lower <= real.upper <= found.upper
+
+
+def test_what_needs_rows_is_refused_with_what_can_be_asked() -> None:
+    for subject in (dv.dp.ZcdpRelease(0.1), dv.dp.ExponentialMechanism(1.0), dv.dp.GaussianMechanism(1.0)):
+        with pytest.raises(dv.DivulgeError, match="epsilon and delta"):
+            dv.dp.ternary_abs_chi(subject, 2.0)
+        with pytest.raises(dv.DivulgeError, match="be a channel"):
+            dv.dp.joint_pml([0.5, 0.5], subject)
+
+
+def test_optimistic_distributions_are_refused() -> None:
+    from dp_accounting.pld import privacy_loss_distribution as peer
+
+    made = peer.from_laplace_mechanism(1.0, pessimistic_estimate=False, value_discretization_interval=1e-2)
+    with pytest.raises(dv.DivulgeError, match="pessimistic"):
+        dv.dp.from_dp_accounting(made)
+    taken = dv.dp.from_dp_accounting(peer.from_laplace_mechanism(1.0, value_discretization_interval=1e-2))
+    assert {loss.known for loss in taken} == {Known.DOMINATING}
