@@ -129,6 +129,9 @@ ATTAINED: dict[str, Callable[[], Case]] = {
     "LDP bounds the maximal cost leakage": lambda: _measured(dv.LDP, randomized_response(4, F(1, 3)), {"n": 4}),
     "the mean leakage is at most the worst": lambda: _measured(dv.PML, EXTREMAL),
     "the mean cost is at most the worst": lambda: _measured(dv.PMC, RESAMPLED),
+    "the mean leakage bounds every gain on average": lambda: _measured(
+        dv.guarantees.MeanPML, block_or_nothing(5, F(1, 3)), {"p_min": "1/5"}
+    ),
     "the mean of a logarithm is at most the logarithm of the mean": lambda: _measured(
         dv.guarantees.AverageGLeakage, EXTREMAL
     ),

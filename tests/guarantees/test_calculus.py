@@ -2,13 +2,16 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction as F
 from typing import Any
 
 import mpmath as mp
+import numpy as np
 import pytest
 
 import divulge as dv
+from divulge.guarantees.calculus import consequences
 from divulge.guarantees.context import Context
 
 
@@ -40,23 +43,27 @@ def test_conversions_are_never_below_and_within_1e_12(p: float) -> None:
             for start, end, formula in CONVERSIONS:
                 got = start(epsilon).implies(end, p_min=p).epsilon
                 truth = formula(mp.mpf(epsilon), mp.mpf(p))
-                if got == math.inf and truth != mp.inf:
-                    assert start is dv.PML
-                    assert epsilon >= edge * (1 - 1e-15)
-                elif got != math.inf:
+                assert (got == math.inf) == (truth == mp.inf)
+                if got != math.inf:
                     assert mp.mpf(got) >= truth
                     assert got - truth <= mp.mpf("1e-12") * max(1, min(1, truth))
                     assert got - truth <= mp.mpf("3e-16") * truth + mp.mpf(2) ** -1074
 
 
 @pytest.mark.parametrize("p", [F(1, 2), F(1, 10), 0.1, 0.3, 1e-5, F(1, 3)])
-def test_within_one_rounding_of_the_edge_the_answer_is_infinite(p: Any) -> None:
+def test_a_float_at_the_edge_counts_at_its_exact_value(p: Any) -> None:
+    """log 2 as a double lies below log 2: a coin that keeps it rules nothing out, as the privacy region says too."""
     with mp.workdps(60):
-        edge = float(mp.log(1 / (1 - (mp.mpf(p.numerator) / p.denominator if isinstance(p, F) else mp.mpf(p)))))
-    assert dv.PML(edge).implies(dv.PMC, p_min=p).epsilon == math.inf
+        limit = mp.log(1 / (1 - (mp.mpf(p.numerator) / p.denominator if isinstance(p, F) else mp.mpf(p))))
+        edge = float(limit)
+        below = mp.mpf(edge) < limit
+    found = dv.PML(edge).implies(dv.PMC, p_min=p).epsilon
+    assert (found < math.inf) == below
     assert dv.PML(math.nextafter(edge, 1)).implies(dv.LDP, p_min=p).epsilon == math.inf
-    inside = edge * (1 - 1e-14)
-    assert dv.PML(inside).implies(dv.PMC, p_min=p).epsilon < 40
+    assert dv.PML(edge * (1 - 1e-14)).implies(dv.PMC, p_min=p).epsilon < 40
+    if isinstance(p, F):
+        share = [p, 1 - p]
+        assert (dv.guarantees.privacy_region(dv.PML(edge), share).zeros == 0) == below
 
 
 def test_an_exact_prior_and_its_p_min_say_the_same() -> None:
@@ -154,6 +161,77 @@ def test_at_its_own_threshold_nothing_is_lost(bound: Any, tail: Any) -> None:
     assert tail(1, "1/8").implies(tail, epsilon=1) == tail(1, "1/8")
     assert tail(1, "1/8").implies(tail, epsilon=2) == tail(2, "1/8")
     assert tail(1, "1/8").implies(tail, epsilon="999/1000") == tail("999/1000", 1)
+
+
+CHAINS: list[tuple[dv.Guarantee, type[dv.Guarantee], dict[str, Any], float]] = [
+    # given, asked, its parameters, what follows by hand
+    (dv.guarantees.CappedCDP(10, "0.3"), dv.guarantees.KL, {}, 0.3),
+    (dv.guarantees.MCDP("0.1", "0.5"), dv.ADP, {"delta": "1e-6"}, 2.42),
+    (dv.guarantees.GDP(1), dv.guarantees.KL, {}, 0.5),
+    (dv.guarantees.GDP(1), dv.RDP, {"alpha": 3}, 1.5),
+    (dv.ADP(0, "0.1"), dv.guarantees.MIDP, {"n": 5}, 0.1 * math.log(5)),
+    (dv.guarantees.AbsChi(2, "0.3"), dv.guarantees.KL, {}, math.log(1.09)),
+    (dv.guarantees.AbsChi("3/2", "0.3"), dv.guarantees.KL, {}, 4 / 3 * 0.3**1.5),
+    (dv.PML(1), dv.PMC, {"n": 1}, 0.0),
+    (dv.RDP(2, "0.1"), dv.guarantees.FDivergence, {"f": "kl"}, 0.1),
+    (dv.ZCDP("0.125", "-0.025"), dv.guarantees.KL, {}, 0.1),
+    (dv.guarantees.MCDP("0.1", "0.5"), dv.RDP, {"alpha": 5}, 0.6),
+    (dv.guarantees.MeanPML("0.1"), dv.guarantees.BayesCapacity, {"p_min": "1/2"}, 1 + 0.1 / math.log(2)),
+]
+
+
+@pytest.mark.parametrize(("given", "kind", "context", "most"), CHAINS, ids=lambda v: str(v)[:40])
+def test_chains_go_through_what_has_an_order_or_a_delta(
+    given: dv.Guarantee, kind: Any, context: dict[str, Any], most: float
+) -> None:
+    found = given.implies(kind, **context)
+    assert float(found.values()[kind.bounded()[0]]) <= most * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("seed", "starts", "stops_each"), [(3, 4, 1)])
+def test_one_way_round_is_never_tighter_than_what_is_found(seed: int, starts: int, stops_each: int) -> None:
+    """A stop by hand, at any order, delta or xi, gives nothing that the search did not give."""
+    g, rng = dv.guarantees, np.random.default_rng(seed)
+    given = [dv.ZCDP("0.2"), dv.RDP(3, "0.4"), g.MCDP("0.1", "0.6"), g.GDP("0.8"), g.AbsChi(2, "0.5"), g.KL("0.1"),
+             dv.ADP("0.5", "0.01"), g.BoundedCDP("0.1", 6), g.TruncatedCDP("0.1", 6), g.CappedCDP(2, "0.1"),
+             g.FDivergence("hellinger", "0.1"), g.ApproximateZCDP("0.001", "0.1"), dv.LDP("0.7")]  # fmt: skip
+    asked: list[tuple[Any, dict[str, Any]]] = [
+        (dv.ADP, {"delta": 1e-3}),
+        (g.KL, {}),
+        (g.TV, {}),
+        (g.MIDP, {}),
+        (g.FDivergence, {"f": "js"}),
+        (g.PDP, {"delta": 0.02}),
+        (dv.RDP, {"alpha": 2.5}),
+        (g.AbsChi, {"alpha": 1.5}),
+        (g.ApproximateZCDP, {"delta": 0.01, "xi": 0.0}),
+        (g.RelaxedDP, {"delta": 1e-4, "outside": 1e-3}),
+    ]
+    stops: list[Any] = [
+        lambda: (dv.RDP, {"alpha": 1 + float(np.exp(rng.uniform(-3, 4)))}),
+        lambda: (dv.ADP, {"delta": float(np.exp(rng.uniform(-12, -0.5)))}),
+        lambda: (dv.ZCDP, {"xi": float(rng.uniform(-0.2, 0.2))}),
+        lambda: (g.PDP, {"delta": float(np.exp(rng.uniform(-12, -0.5)))}),
+        lambda: (g.AbsChi, {"alpha": 1 + float(np.exp(rng.uniform(-2, 1)))}),
+        lambda: (g.KL, {}),
+        lambda: (g.MCDP, {}),
+    ]
+    for start in [given[i] for i in rng.permutation(len(given))[:starts]]:
+        ends = consequences(start, asked, Context())
+        for _ in range(stops_each):
+            kind, index = stops[int(rng.integers(len(stops)))]()
+            stop = start.implies(kind, **index)
+            if not stop:
+                continue
+            bare = replace(stop, derivation=())
+            for (end, chosen), direct in zip(asked, ends, strict=True):
+                around = bare.implies(end, **chosen)
+                if around:
+                    assert direct, (start, stop, end)
+                    for name in end.bounded():
+                        assert float(getattr(direct, name)) <= float(getattr(around, name)) * (1 + 1e-6) + 1e-12, (
+                            start, bare, direct, around,
+                        )  # fmt: skip
 
 
 def test_stronger_than_is_what_can_be_proved() -> None:

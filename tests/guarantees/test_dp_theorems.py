@@ -26,7 +26,7 @@ CHOSEN = {
     "alpha": (1.0, 1.5, 2.0, 7.0),
     "order": (1.5, 6.0),
     "omega": (2.0, 9.0),
-    "xi": (0.0, 0.01, 0.2),
+    "xi": (0.0, 0.01, 0.2, -0.01, -0.3),
     "f": tuple(DIVERGENCES),
     "degree": (1.0, 2.0, math.inf),
 }
@@ -95,13 +95,20 @@ def secrets(mechanism: Any) -> int:
     return mechanism.shape[0] if isinstance(mechanism, dv.Channel) else 2
 
 
+def knowledge(row: Theorem, mechanism: Any) -> dict[str, Any]:
+    """What the row needs to know of the secret: its number of values, or the prior that is told most."""
+    if "prior" in row.needs:
+        return {"prior": dv.measures.capacity(mechanism).prior}
+    return {"n": secrets(mechanism)} if "n" in row.needs else {}
+
+
 @EACH
 def test_no_mechanism_violates_it(row: Theorem, monkeypatch: Any) -> None:
     rng = np.random.default_rng(5)
     for mechanism in mechanisms(row, rng):
         premises = [measured(kind, mechanism, pick(kind, rng)) for kind in row.given]
         index = pick(row.implies, rng)
-        known = {"n": secrets(mechanism)} if "n" in row.needs else {}
+        known = knowledge(row, mechanism)
         implied = alone(row, premises, index, monkeypatch, **known)
         if not implied:
             continue
@@ -125,6 +132,8 @@ GAUSS = dv.dp.GaussianMechanism(1.7)
 ANY = dv.Channel([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.4, 0.5, 0.1]])
 RR3 = dv.Channel((np.ones((3, 3)) + (math.exp(E) - 1) * np.eye(3)) / (2 + math.exp(E)))
 COMMUTING = Measured.of([np.diag([0.7, 0.2, 0.1]), np.diag([0.3, 0.3, 0.4])], [np.diag(e) for e in np.eye(3)])
+
+SAY_3 = dv.Channel([[0.25, 0, 0, 0.75], [0, 0.25, 0, 0.75], [0, 0, 0.25, 0.75]])
 
 ATTAINED: dict[str, tuple[Any, dict[str, float], dict[str, float]]] = {
     # row: (mechanism, chosen parameters of the premise, of the consequence)
@@ -152,6 +161,8 @@ ATTAINED: dict[str, tuple[Any, dict[str, float], dict[str, float]]] = {
     "the mean loss bounds total variation": (RR, {}, {}),
     "the capacity bounds total variation": (RR, {}, {}),
     "the capacity bounds mutual information": (ANY, {}, {}),
+    "total variation bounds the capacity": (SAY_3, {}, {}),
+    "total variation bounds mutual information": (SAY_3, {}, {}),
     "order 2 is abs-chi of order 2": (ANY, {"alpha": 2.0}, {"alpha": 2.0}),
     "abs-chi of order 2 is order 2": (ANY, {"alpha": 2.0}, {"alpha": 2.0}),
     "abs-chi of a smaller order": (ANY, {"alpha": 1.5}, {"alpha": 1.5}),
@@ -212,7 +223,8 @@ ATTAINED: dict[str, tuple[Any, dict[str, float], dict[str, float]]] = {
 
 def both(row: Theorem, case: Any, monkeypatch: Any) -> list[tuple[float, float]]:
     mechanism, given, index = case
-    implied = alone(row, [measured(row.given[0], mechanism, given)], index, monkeypatch)
+    known = knowledge(row, mechanism)
+    implied = alone(row, [measured(row.given[0], mechanism, given)], index, monkeypatch, **known)
     truth = measured(row.implies, mechanism, index)
     return [(float(implied.values()[name]), float(truth.values()[name])) for name in row.implies.bounded()]
 
@@ -283,10 +295,12 @@ def test_every_row_is_documented_once_and_every_tight_row_has_its_case() -> None
 
 def test_the_number_of_secrets_is_needed(monkeypatch: Any) -> None:
     """Ten secrets told apart a little: the bound for two is broken."""
-    (row,) = (r for r in ROWS if r.needs == ("n",))
-    many = shifted(2.5, 12)
-    wrong = alone(row, [dv.guarantees.KL.of(many)], {}, monkeypatch, n=1)
-    assert not wrong.holds_for(many).holds
+    rows = [r for r in ROWS if r.needs == ("n",)]
+    assert len(rows) == 2
+    for row in rows:
+        many = shifted(2.5, 12) if dv.guarantees.KL in row.given else SAY_3
+        wrong = alone(row, [row.given[0].of(many)], {}, monkeypatch, n=1)
+        assert not wrong.holds_for(many).holds
 
 
 @pytest.mark.parametrize(
@@ -353,13 +367,13 @@ def test_many_orders_are_taken_together() -> None:
     points = [dv.RDP(alpha, rho * alpha) for alpha in (2, 12, 22, 64)]
     each = [point.implies(dv.ADP, delta=delta).epsilon for point in points]
     together = dv.guarantees.implied(points, dv.ADP, delta=delta).epsilon
-    assert together == min(each)
+    assert together <= min(each)
     assert together > dv.dp.epsilon_from_delta(dv.dp.GaussianMechanism(math.sqrt(1 / (2 * rho))), delta).value
     between = dv.guarantees.implied(points, dv.RDP, alpha=17).epsilon
     assert between == pytest.approx((11 * 12 + 21 * 22) * rho / 2 / 16, rel=1e-12)
     bent = [dv.RDP(1.75, 0.06), dv.RDP(98, 0.69)]
     each = [point.implies(dv.ADP, delta=0.01).epsilon for point in bent]
-    assert dv.guarantees.implied(bent, dv.ADP, delta=0.01).epsilon < 0.999 * min(each)
+    assert dv.guarantees.implied(bent, dv.ADP, delta=0.01).epsilon < 0.9999 * min(each)
 
 
 def test_zcdp_alone_does_not_make_losses_sub_gaussian_of_its_own_width() -> None:

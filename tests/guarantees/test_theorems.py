@@ -150,6 +150,7 @@ TINY = dv.Prior(["1/1000", "999/1000"])
 SWAP = dv.Joint(TINY, [["0", "1"], ["1/5", "4/5"]])
 NAME = dv.Joint(TINY, [["1", "0"], ["1/5", "4/5"]])
 
+SAID = dv.Joint(dv.Prior.uniform(4), [[F(1, 3) * (i == j) for j in range(4)] + [F(2, 3)] for i in range(4)])
 BROKEN: dict[tuple[str, str], tuple[dv.Joint, dict[str, Any], dict[str, Any]]] = {
     # (row, condition): (a mechanism, what is wrongly believed of its secret, thresholds of premises)
     ("a leakage bound is a cost bound in the high-privacy regime", "p_min"): (SWAP, {"p_min": "1/2"}, {}),
@@ -184,6 +185,7 @@ BROKEN: dict[tuple[str, str], tuple[dv.Joint, dict[str, Any], dict[str, Any]]] =
         {"p_min": "1/2"},
         {"epsilon": "1/100"},
     ),
+    ("the mean leakage bounds every gain on average", "p_min"): (SAID, {"p_min": "1/2"}, {}),
     ("no leakage beyond the rarest secret", "p_min"): (NAME, {"p_min": "1/2"}, {}),
     ("no capacity beyond the number of secrets", "n"): (
         dv.Joint(dv.Prior.uniform(3), [["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]]),

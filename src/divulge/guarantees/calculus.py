@@ -1,25 +1,19 @@
 """The tightest consequence of guarantees over all chains of theorems, with the chain as its derivation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from types import SimpleNamespace
 from typing import Any
 
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import kind_named
-from divulge.guarantees.context import ULP, Context
+from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import Guarantee, Unknown
 from divulge.guarantees.parameters import PARAMETERS
+from divulge.guarantees.search import Index, Key, Known, closure, tightest
 from divulge.guarantees.theorem import CONDITIONS, Theorem
 from divulge.guarantees.theorems import THEOREMS
 from divulge.units import Unit
-
-_PRECISION = 320
-"""Bits carried along a chain; a result is rounded once, at its end, and up."""
-_MOST_ROUNDS = 200
-"""Bounds that improve each other for ever are cut off here: what is known by then is true, and all but tightest."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,23 +54,7 @@ class Step:
         return f"{text['from']}  =>  {text['to']}    ({text['theorem']}; {text['source']})"
 
 
-_Index = tuple[tuple[str, Any], ...]
 """The chosen parameters of a kind that has some, such as the threshold of a tail."""
-
-_Key = tuple[type[Guarantee], _Index]
-
-
-@dataclass(frozen=True, eq=False)
-class _Known:
-    """A guarantee on the way, in balls; `near` are its values had the inputs been one rounding worse."""
-
-    kind: type[Guarantee]
-    index: _Index
-    values: tuple[Any, ...]
-    near: tuple[Any, ...]
-    theorem: Theorem | None = None
-    parents: tuple["_Known", ...] = ()
-    original: Guarantee | None = None
 
 
 def implied(
@@ -113,9 +91,8 @@ def implied(
     -------
     Guarantee or Unknown
         Parameters are upper bounds: computed at 320 bits from the exact values of what was given and rounded up once,
-        so never below the true bound and within one unit in the last place of it. A bound with a pole (PMC from PML
-        at the edge log 1/(1 - p_min) of the high-privacy regime) is +inf when an input one rounding (2^-53,
-        relative) worse would reach the pole.
+        so never below the true bound and within one unit in the last place of it. The orders and deltas of what stands
+        between are searched for, to about 1e-8 of the best bound.
 
     Raises
     ------
@@ -152,30 +129,32 @@ def consequences(
     guarantees = (given,) if isinstance(given, Guarantee) else tuple(given)
     for one in guarantees:
         DivulgeError.unless(one, Guarantee, "given", "be a guarantee, or a list of them")
-    asked = [(kind_named(kind), index) for kind, index in kinds]
-    return [_tightest(rows, guarantees, context, kind, _index_of(kind, index, unit), rounding) for kind, index in asked]
+    named = [(kind_named(kind), index) for kind, index in kinds]
+    asked = [(kind, _index_of(kind, index, unit)) for kind, index in named]
+    known = closure(rows, guarantees, context, asked, 1 - rounding)
+    return [_answer(rows, known, key, guarantees, context, 1 - rounding) for key in asked]
 
 
-def _tightest(
+def _answer(
     theorems: Sequence[Theorem],
+    known: Mapping[Key, Known],
+    key: Key,
     given: tuple[Guarantee, ...],
     context: Context,
-    kind: type[Guarantee],
-    index: _Index,
-    rounding: float,
+    share: float,
 ) -> Guarantee | Unknown:
-    found = _closure(theorems, given, context, {kind: index}, rounding).get((kind, index))
+    found = known.get(key)
     if found is None or (not any(v.is_finite() for v in found.values) and given and not _rests_on(found)):
-        return Unknown(kind, _reason(given, context, kind))
-    return _with_derivation(found)
+        return Unknown(key[0], _reason(given, context, key[0]))
+    return _with_derivation(tightest(theorems, known, key, context, share))
 
 
-def _rests_on(known: _Known) -> bool:
+def _rests_on(known: Known) -> bool:
     """Return whether something that was given is among the premises, so that even +inf is what a theorem says of it."""
     return known.original is not None or any(map(_rests_on, known.parents))
 
 
-def _index_of(kind: type[Guarantee], index: Mapping[str, Any], unit: Unit) -> _Index:
+def _index_of(kind: type[Guarantee], index: Mapping[str, Any], unit: Unit) -> Index:
     for name in index:
         if name not in kind.index:
             raise DivulgeError.of(name, f"be a parameter that is chosen for {kind.kind}", "it", "not one of them")
@@ -190,109 +169,7 @@ def _index_of(kind: type[Guarantee], index: Mapping[str, Any], unit: Unit) -> _I
     return tuple((name, getattr(probe, name)) for name in kind.index)
 
 
-def _closure(
-    theorems: Sequence[Theorem],
-    given: tuple[Guarantee, ...],
-    context: Context,
-    asked: dict[type[Guarantee], _Index],
-    rounding: float = 0.0,
-) -> dict[_Key, _Known]:
-    """Return the tightest known guarantee of each kind: rows are applied in rounds until none improves anything."""
-    import flint
-
-    usable = [t for t in theorems if all(CONDITIONS[name][1](context) for name in t.needs)]
-    with flint.ctx.workprec(_PRECISION):
-        settings = (_setting(context), _setting(context.nudged))
-        known: dict[_Key, _Known] = {}
-        for guarantee in given:
-            _learn(known, _premise(guarantee), 1.0)
-        rows = [t for t in usable if not t.given or {type(g) for g in given}.intersection(t.given)]
-        for _ in range(_MOST_ROUNDS):
-            found = [new for row in rows for new in _applied(row, known, settings, asked)]
-            changed = {new.kind for new in found if _learn(known, new, 1 - rounding)}
-            rows = [t for t in usable if changed.intersection(t.given)]
-            if not rows:
-                break
-        return known
-
-
-def _premise(guarantee: Guarantee) -> _Known:
-    index = tuple((name, getattr(guarantee, name)) for name in guarantee.index)
-    values = tuple(exact.ball(getattr(guarantee, name)) for name in guarantee.bounded())
-    near = tuple(value * (1 + exact.ball(ULP)) for value in values)
-    return _Known(type(guarantee), index, values, near, original=guarantee)
-
-
-def _setting(context: Context) -> SimpleNamespace:
-    """Return what is known of the secret, in balls."""
-    return SimpleNamespace(
-        p=None if context.p_min is None else exact.ball(context.p_min),
-        n=None if context.n_max is None else exact.ball(context.n_max),
-        prior=None if context.prior is None else [exact.ball(v) for v in context.prior if v > 0],
-    )
-
-
-def _applied(
-    row: Theorem,
-    known: dict[_Key, _Known],
-    settings: tuple[SimpleNamespace, SimpleNamespace],
-    asked: dict[type[Guarantee], _Index],
-) -> Iterator[_Known]:
-    """Yield what the row gives from what is known, for every choice of its premises."""
-    import flint
-
-    if row.implies.index and row.implies not in asked:
-        return
-    index = asked.get(row.implies, ())
-    choices = [[k for k in known.values() if k.kind is kind] for kind in row.given]
-    for parents in product(*choices):
-        values, near = (
-            _balls(row.bound(_indexed(setting, index), *(_names(p, part) for p in parents)))
-            for setting, part in zip(settings, ("values", "near"), strict=True)
-        )
-        safe = tuple(flint.arb("inf") if not worse.is_finite() else v for v, worse in zip(values, near, strict=True))
-        yield _Known(row.implies, index, safe, near, row, parents)
-
-
-def _indexed(setting: SimpleNamespace, index: _Index) -> SimpleNamespace:
-    return SimpleNamespace(**vars(setting), **_chosen(index))
-
-
-def _names(known: _Known, part: str) -> SimpleNamespace:
-    """Return the parameters of a known guarantee by name, in balls."""
-    bounded = dict(zip(known.kind.bounded(), getattr(known, part), strict=True))
-    return SimpleNamespace(**bounded, **_chosen(known.index))
-
-
-def _chosen(index: _Index) -> dict[str, Any]:
-    """Return chosen parameters, numbers in balls and names as they are."""
-    return {name: value if isinstance(value, str) else exact.ball(value) for name, value in index}
-
-
-def _balls(result: Any) -> tuple[Any, ...]:
-    return result if isinstance(result, tuple) else (result,)
-
-
-def _learn(known: dict[_Key, _Known], new: _Known, share: float) -> bool:
-    """Keep what is below a share of the old, parameter by parameter; say whether anything changed."""
-    old = known.get((new.kind, new.index))
-    if old is None:
-        known[new.kind, new.index] = new
-        return True
-    better = [bool(a < b * share) for a, b in zip(new.values, old.values, strict=True)]
-    if not any(better):
-        return False
-    if not all(better):
-        pairs = list(zip(better, new.values, old.values, new.near, old.near, strict=True))
-        values = tuple(a if good else b for good, a, b, _, _ in pairs)
-        near = tuple(a if good else b for good, _, _, a, b in pairs)
-        parents = new.parents if old in new.parents or old.theorem is None else (*new.parents, old)
-        new = replace(new, values=values, near=near, parents=parents)
-    known[new.kind, new.index] = new
-    return True
-
-
-def _guarantee(known: _Known) -> Guarantee:
+def _guarantee(known: Known) -> Guarantee:
     """Return the guarantee with its parameters rounded up."""
     if known.original is not None:
         return known.original
@@ -300,7 +177,7 @@ def _guarantee(known: _Known) -> Guarantee:
     return known.kind(**values, **dict(known.index))
 
 
-def _named(known: _Known) -> list[tuple[Any, str]]:
+def _named(known: Known) -> list[tuple[Any, str]]:
     return list(zip(known.values, known.kind.bounded(), strict=True))
 
 
@@ -309,17 +186,20 @@ def _rounded(ball: Any, name: str) -> float:
     return PARAMETERS[name].clamped(exact.round_up(ball))
 
 
-def _with_derivation(known: _Known) -> Guarantee:
+def _with_derivation(known: Known) -> Guarantee:
     steps: list[Step] = []
     _collect(known, steps, {})
     return replace(_guarantee(known), derivation=tuple(steps))
 
 
-def _collect(known: _Known, steps: list[Step], seen: dict[int, Guarantee]) -> Guarantee:
+def _collect(known: Known, steps: list[Step], seen: dict[int, Guarantee]) -> Guarantee:
     """Append the steps that lead to `known`, premises first, each once; return its guarantee."""
     if id(known) in seen:
         return seen[id(known)]
-    given = tuple(_collect(parent, steps, seen) for parent in known.parents)
+    premises = known.parents
+    if known.merged is not None and known.merged.theorem is not None and known.merged not in premises:
+        premises = (*premises, known.merged)
+    given = tuple(_collect(parent, steps, seen) for parent in premises)
     gives = _guarantee(known)
     if known.theorem is not None:
         steps.append(Step(known.theorem, given, gives))

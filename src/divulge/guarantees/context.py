@@ -1,6 +1,6 @@
 """What is known of the secret when one guarantee is translated into another."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -63,6 +63,8 @@ class Context:
             return cls._of_prior(as_prior(prior))
         least = None if p_min is None else _probability(p_min)
         size = None if n is None else _size(n)
+        if size == 1:
+            least = Fraction(1) if least is None else least
         if uniform:
             size = size if size is not None or least is None else round(1 / least)
             if size is None:
@@ -94,13 +96,6 @@ class Context:
         if self.n is not None:
             return self.n
         return None if self.p_min is None else floor(1 / (self.p_min * (1 - ULP)))
-
-    @property
-    def nudged(self) -> "Context":
-        """The same context with a p_min that is smaller by one rounding, as it may have been before it was rounded."""
-        if self.p_min is None or self.p_min == 1:
-            return self
-        return replace(self, p_min=self.p_min * (1 - ULP))
 
     @cached_property
     def words(self) -> str:

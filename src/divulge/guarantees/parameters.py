@@ -42,7 +42,8 @@ PARAMETERS: dict[str, Parameter] = {
     "mean": Parameter(0, math.inf, True),
     "tau": Parameter(0, math.inf, True),
     "rho": Parameter(0, math.inf, True),
-    "xi": Parameter(0, math.inf, True),
+    "xi": Parameter(-sys.float_info.max, math.inf, True),
+    "cap": Parameter(0, math.inf, True),
     "f": Parameter(0, 0, names=tuple(DIVERGENCES)),
     "degree": Parameter(0, math.inf),
     "divergence": Parameter(0, math.inf),
@@ -58,8 +59,9 @@ def checked(value: Any, name: str) -> Any:
         return value
     number = to_number(value, name)
     if not allowed.low <= number <= allowed.high:
+        low = f"that is at least {allowed.low:g}" if allowed.low > -sys.float_info.max else "above -1.8e308"
         high = f" and at most {allowed.high:g}" if allowed.high < math.inf else ""
-        raise DivulgeError.of(name, f"be a number that is at least {allowed.low:g}{high}", "it", str(value))
+        raise DivulgeError.of(name, f"be a number {low}{high}", "it", str(value))
     if number != math.inf and number > sys.float_info.max:
         raise DivulgeError.of(name, "be inf, or a number below 1.8e308", "it", "beyond")
     return number

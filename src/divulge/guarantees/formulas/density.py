@@ -53,6 +53,13 @@ def chord(lower: Any, upper: Any) -> Any:
     return ((1 - low) * high * upper - (high - 1) * low * lower) / (high - low)
 
 
+def mean_growth(mean: Any, p: Any) -> Any:
+    """Return 1 + mean (1/p - 1) / log 1/p, at most 1/p: the chord of e^v over [0, log 1/p] at the mean of v."""
+    if p == 1:
+        return p
+    return 1 / p if not mean < log_inverse(p) else 1 + mean * (1 / p - 1) / log_inverse(p)
+
+
 def two_level_information(epsilon: Any) -> Any:
     """Return D - 1 - log D with D = epsilon / (1 - e^-epsilon); 0 at 0."""
     if epsilon == 0 or not epsilon.is_finite():

@@ -6,7 +6,9 @@ from typing import Any
 
 from divulge.guarantees.formulas.density import INFINITY, least
 
-_HALVINGS = 330
+
+_ENOUGH = 320
+"""Bits of an inverse that is searched for, however many are carried."""
 
 
 def ball(value: Any) -> Any:
@@ -54,6 +56,13 @@ def chi_of_pure(epsilon: Any, alpha: Any) -> Any:
         return zero()
     high, low = epsilon.expm1() ** alpha, (-(-epsilon).expm1()) ** alpha
     return ((high + epsilon.exp() * low) / (1 + epsilon.exp())) ** (1 / alpha)
+
+
+def mean_of_chi(alpha: Any, zeta: Any) -> Any:
+    """Return max(1, 1/(alpha (alpha - 1))) zeta^alpha for 1 < alpha <= 2, else +inf."""
+    if not alpha > 1 or alpha > 2 or not zeta.is_finite():
+        return INFINITY()
+    return zero() if zeta == 0 else (1 / (alpha * (alpha - 1))).max(ball(1)) * zeta**alpha
 
 
 def approximate_at(epsilon: Any, spent: Any, delta: Any) -> Any:
@@ -109,8 +118,10 @@ def approximate_of_line(xi: Any, rho: Any, delta: Any, limit: Any = None) -> Any
 
 def tail_of_line(xi: Any, rho: Any) -> Any:
     """Return the least over 0 < s <= 1 of sqrt(2 (e^(s (xi + rho (1 + s))) - 1)) / s, a tau; the s is searched."""
-    if not (xi.is_finite() and rho.is_finite()) or (xi == 0 and rho == 0):
-        return xi + rho
+    if not (xi.is_finite() and rho.is_finite()) or not xi + rho > 0:
+        return positive(xi + rho)
+    if xi < 0 and not xi + rho > 1e-30:
+        return INFINITY()
     x, r = float(xi), float(rho)
 
     def cost(s: float) -> float:
@@ -164,18 +175,33 @@ def line_below(xi: Any, rho: Any, wanted: Any) -> Any:
 
 
 def capped_line(cap: Any, rho: Any, wanted: Any) -> Any:
-    """Return rho (1 - wanted / cap): min(cap, rho alpha) <= wanted + that alpha; 0 from wanted = cap on."""
+    """Return the least rho' with min(cap, rho alpha) <= wanted + rho' alpha for all alpha > 1.
+
+    It is rho (1 - wanted / cap), 0 from wanted = cap on; for wanted < 0 the line is lowest at alpha -> 1.
+    """
+    if wanted < 0:
+        return rho.min(cap) - wanted
     if not cap.is_finite():
         return rho
     return zero() if not wanted < cap else rho * (1 - wanted / cap)
 
 
+def line_through_origin(xi: Any, rho: Any, end: Any) -> Any:
+    """Return the least rho' with xi + rho alpha <= rho' alpha for 1 < alpha < end."""
+    if xi > 0 or not end.is_finite():
+        return rho + positive(xi)
+    return rho + xi / end
+
+
 def inverse(grows: Callable[[Any], Any], target: Any, high: Any) -> Any:
-    """Return an x in [0, high] with grows(x) >= target for an increasing function: the least, to 330 halvings."""
-    low, top = zero(), ball(high)
-    for _ in range(_HALVINGS):
-        middle = ((low + top) / 2).mid()
-        low, top = (low, middle) if grows(middle) >= target else (middle, top)
+    """Return an x in [0, high] with grows(x) >= target for an increasing function: the least, by a halving a bit."""
+    import flint
+
+    with flint.ctx.workprec(min(flint.ctx.prec, _ENOUGH)):
+        low, top = zero(), ball(high)
+        for _ in range(flint.ctx.prec + 10):
+            middle = ((low + top) / 2).mid()
+            low, top = (low, middle) if grows(middle) >= target else (middle, top)
     return top
 
 

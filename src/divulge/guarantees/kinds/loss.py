@@ -401,24 +401,24 @@ class TruncatedCDP(LossGuarantee):
 
 @dataclass(frozen=True, repr=False)
 class CappedCDP(LossGuarantee):
-    """(xi, rho)-truncated CDP (Colisson): D_alpha <= min(xi, rho alpha) (nats) for every alpha >= 1.
+    """(cap, rho)-truncated CDP (Colisson): D_alpha <= min(cap, rho alpha) (nats) for every alpha >= 1.
 
     Examples
     --------
     >>> flip = [["3/4", "1/4"], ["1/4", "3/4"]]
-    >>> [CappedCDP(xi, 0.55).holds_for(flip).holds for xi in (1.09, 1.10)]  # log 3 = 1.099 at order infinity
+    >>> [CappedCDP(cap, 0.55).holds_for(flip).holds for cap in (1.09, 1.10)]  # log 3 = 1.099 at order infinity
     [False, True]
     """
 
-    xi: Any
+    cap: Any
     rho: Any
     kind = "tcdp-capped"
     title = "truncated concentrated differential privacy, capped"
-    sentence = "The Renyi divergence of order alpha is at most {rho} alpha nats, and never more than {xi}."
+    sentence = "The Renyi divergence of order alpha is at most {rho} alpha nats, and never more than {cap}."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         found = concentrated.truncated_cdp(subject)
-        return *RDP(math.inf, self.xi).levels(subject), level_of(found.rho, found.rho_pair, "The curve", subject)
+        return *RDP(math.inf, self.cap).levels(subject), level_of(found.rho, found.rho_pair, "The curve", subject)
 
 
 @dataclass(frozen=True, repr=False)

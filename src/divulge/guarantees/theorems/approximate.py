@@ -2,10 +2,12 @@
 
 from divulge.guarantees import kinds as k
 from divulge.guarantees.formulas import loss as f
-from divulge.guarantees.formulas.density import INFINITY
+from divulge.guarantees.formulas.density import INFINITY, entropy
 from divulge.guarantees.kinds import loss as d
 from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import BUN_STEINKE, KAIROUZ, RR, SAY_OR_RR, SYMMETRIC
+
+CUTS = "convexity: P_S log 1/P_S on a set S of secrets is at most a sum of cuts that adds up to H(P)/2"
 
 APPROXIMATE: tuple[Theorem, ...] = (
     Theorem(
@@ -115,6 +117,36 @@ APPROXIMATE: tuple[Theorem, ...] = (
         tight="no",
         remark="four times too large for two secrets that are hard to tell apart, counting the first row's factor",
         source="I(X; Y) <= sum P_x P_x' D(C_x || C_x'), and sum P_x^2 >= 1/N",
+    ),
+    Theorem(
+        "total variation bounds the capacity",
+        (d.TV,),
+        d.MIDP,
+        "distance log N",
+        lambda c, a: a.distance * c.n.log(),
+        needs=("n",),
+        remark="say the secret with probability `distance`, else nothing; a uniform prior",
+        source=CUTS,
+    ),
+    Theorem(
+        "total variation bounds mutual information",
+        (d.TV,),
+        k.MutualInformation,
+        "distance H(P)",
+        lambda c, a: a.distance * entropy(c.prior),
+        needs=("prior",),
+        remark="say the secret with probability `distance`, else nothing",
+        source=CUTS,
+    ),
+    Theorem(
+        "abs-chi bounds the mean loss",
+        (d.AbsChi,),
+        d.KL,
+        "max(1, 1/(α (α - 1))) ζ^α if 1 < α <= 2, else +inf",
+        lambda c, a: f.mean_of_chi(a.alpha, a.zeta),
+        tight="no",
+        remark="above 2 the row of a smaller order leads here",
+        source="r log r - r + 1 <= |r - 1|^α max(1, 1/(α (α - 1))), since log(1 + u) <= u^(α - 1)/(α - 1)",
     ),
     Theorem(
         "the capacity bounds total variation",

@@ -1,7 +1,13 @@
 """What holds on average over outcomes: capacities, means, information and one try."""
 
 from divulge.guarantees import kinds as k
-from divulge.guarantees.formulas.density import bayes_capacity_of_ldp, chord, cost_leakage_of_ldp, two_level_information
+from divulge.guarantees.formulas.density import (
+    bayes_capacity_of_ldp,
+    chord,
+    cost_leakage_of_ldp,
+    mean_growth,
+    two_level_information,
+)
 from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import EVERYWHERE, EXPLAINING, IDB, PML_PAPER
 
@@ -120,6 +126,16 @@ AVERAGE: tuple[Theorem, ...] = (
         lambda c, a: a.ratio.log(),
         remark="mechanisms with the same leakage at every outcome",
         source=f"{PML_PAPER}: maximal leakage is log E exp PML; Jensen",
+    ),
+    Theorem(
+        "the mean leakage bounds every gain on average",
+        (k.MeanPML,),
+        k.AverageGLeakage,
+        "1 + ε (1/p - 1) / log 1/p, at most 1/p",
+        lambda c, a: mean_growth(a.epsilon, c.p),
+        needs=("p_min",),
+        remark="a uniform prior: say the secret or nothing",
+        source="the chord of e^v over [0, log 1/p], where PML lies",
     ),
     Theorem(
         "the mean cost bounds maximal cost leakage",

@@ -1,0 +1,384 @@
+"""The search for the tightest chain of theorems, in balls.
+
+Rows of the table are applied in rounds until none improves anything. What a kind with a chosen parameter (an order, a
+delta) says differs with that parameter, so that the best one between two theorems is not known before: a first search
+runs over a grid of them, and along the chain it finds each is then moved to where the end is tightest.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+from divulge import exact
+from divulge.dp.loss.divergences import DIVERGENCES
+from divulge.guarantees.context import Context
+from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds.divergences import FDivergence
+from divulge.guarantees.kinds.loss import ADP, PDP, RDP, ZCDP, AbsChi, LossGuarantee
+from divulge.guarantees.theorem import CONDITIONS, Theorem
+
+Index = tuple[tuple[str, Any], ...]
+Key = tuple[type[Guarantee], Index]
+
+PRECISION = 320
+"""Bits carried along a chain; a result is rounded once, at its end, and up."""
+
+_COARSE = 96
+"""Bits while a parameter is moved."""
+
+_MOST_ROUNDS = 200
+"""Bounds that improve each other for ever are cut off here: what is known by then is true, and all but tightest."""
+
+_STEPS, _SWEEPS = 40, 3
+"""How often a parameter is tried as its interval shrinks by the golden ratio, and how often each gets its turn."""
+
+_NEAR, _MOST_CHAINS = 1.5, 6
+"""Chains within this factor of the best on the grid are looked at more closely, the best few of them."""
+
+_FINEST = Fraction(1, 2**80)
+"""Bounds that differ by a smaller share are the same: no digit of a double tells them apart."""
+
+_WORTH = 1 - 1e-9
+"""A parameter is moved where the end becomes tighter by more than the search could mistake."""
+
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """How a parameter that is chosen runs: the values tried first, and a scale on which it is moved between them.
+
+    `names` are parameters of other kinds that are of the same sort: their values are tried too.
+    """
+
+    grid: tuple[Any, ...]
+    to_scale: Callable[[float], float]
+    from_scale: Callable[[float], float]
+    names: tuple[str, ...]
+
+
+def _beyond_one(x: float) -> float:
+    return math.log(x - 1) if x > 1 else -60.0
+
+
+ORDERS = Chosen(
+    (1, *(Fraction(n, 64) for n in (65, 68, 80, 96)), 2, 3, 4, 6, 10, 16, 32, 64, 256, 2048, math.inf),
+    lambda a: _beyond_one(a) if a < math.inf else 60.0,
+    lambda t: 1.0 if t <= -60.0 else math.inf if t >= 60.0 else 1 + math.exp(t),
+    ("alpha", "order", "omega"),
+)
+DELTAS = Chosen(
+    (
+        0,
+        *(Fraction(1, 10**k) for k in (15, 12, 9, 7, 5, 4, 3, 2)),
+        *(Fraction(k, 20) for k in (1, 2, 4, 8, 12, 16, 19)),
+    ),
+    lambda d: math.log(d) if d > 0 else -750.0,
+    lambda t: 0.0 if t <= -745.0 else min(1.0, math.exp(t)),
+    ("delta", "outside"),
+)
+BETWEEN: dict[type[Guarantee], tuple[str, Chosen]] = {
+    RDP: ("alpha", ORDERS),
+    ADP: ("delta", DELTAS),
+    AbsChi: ("alpha", replace(ORDERS, grid=(1, Fraction(5, 4), Fraction(3, 2), 2, 3, 5))),
+    PDP: ("delta", replace(DELTAS, grid=DELTAS.grid[:9])),
+    ZCDP: ("xi", Chosen((0,), float, float, ("xi",))),
+    FDivergence: ("f", Chosen(tuple(DIVERGENCES), lambda _: 0.0, lambda _: 0.0, ())),
+}
+"""Kind that stands between theorems -> the parameter that is chosen, and how."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A guarantee on the way, in balls; `merged` is what it took single parameters from."""
+
+    kind: type[Guarantee]
+    index: Index
+    values: tuple[Any, ...]
+    theorem: Theorem | None = None
+    parents: tuple["Known", ...] = ()
+    original: Guarantee | None = None
+    merged: "Known | None" = None
+
+
+def closure(
+    theorems: Sequence[Theorem], given: Sequence[Guarantee], context: Context, asked: Sequence[Key], share: Any = 1
+) -> dict[Key, Known]:
+    """Return the tightest known guarantee of each kind, at the parameters asked for and those between.
+
+    One takes the place of another when it is below a `share` of it.
+    """
+    import flint
+
+    usable = [t for t in theorems if _met(t, context)]
+    with flint.ctx.workprec(_precision(context)):
+        premises = [_premise(guarantee) for guarantee in given]
+        known: dict[Key, Known] = {}
+        for premise in premises:
+            _learn(known, premise, 1)
+        indexes = _indexes(asked, premises)
+        setting = _setting(context)
+        ends = {(p.kind, p.index) for p in premises} | {(RDP, (("alpha", 1),)), (RDP, (("alpha", math.inf),))}
+        changed: set[Key] | None = None
+        share = Fraction(share) * (1 - _FINEST)
+        for _ in range(_MOST_ROUNDS):
+            found = [new for row in usable for new in _applied(row, known, setting, indexes, ends, changed)]
+            changed = {(new.kind, new.index) for new in found if _learn(known, new, share)}
+            if not changed:
+                break
+        return known
+
+
+def tightest(
+    theorems: Sequence[Theorem], known: Mapping[Key, Known], key: Key, context: Context, share: Any = 1
+) -> Known:
+    """Return what is known of one kind, the parameters between moved to where each of its own is smallest.
+
+    Every chain of theorems that comes near the best on the grid is tried, at the best of its parameters on the grid.
+    """
+    import flint
+
+    best = known[key]
+    with flint.ctx.workprec(_precision(context)):
+        setting = _setting(context)
+        for place in range(len(best.values)):
+            for chain in (known[key], *_alternatives(theorems, known, key, context, place)):
+                if _movable(chain):
+                    best = _merge(_moved(chain, place, setting), best, min(share, _WORTH)) or best
+    return best
+
+
+def _alternatives(
+    theorems: Sequence[Theorem], known: Mapping[Key, Known], key: Key, context: Context, place: int
+) -> list[Known]:
+    """Return other chains to a kind whose value comes near the best, each theorem and premise kind once."""
+    rows = [t for t in theorems if t.implies is key[0] and t.given and _met(t, context)]
+    if not any(kind in BETWEEN for row in rows for kind in row.given) or not known[key].values[place].is_finite():
+        return []
+    limit = known[key].values[place] * _NEAR
+    found: dict[tuple[str, ...], Known] = {}
+    for new in (n for row in rows for n in _applied(row, known, _setting(context), {key[0]: [key[1]]}, set(), None)):
+        if new.values[place] <= limit:
+            names = (str(new.theorem and new.theorem.name), *(p.theorem.name if p.theorem else "" for p in new.parents))
+            if names not in found or new.values[place] < found[names].values[place]:
+                found[names] = new
+    ranked = sorted(found.values(), key=lambda one: float(one.values[place].mid()))
+    return ranked[:_MOST_CHAINS]
+
+
+def _precision(context: Context) -> int:
+    """Return the bits carried: more where 1 - p_min is close to 1, from which p_min is told by its last bits."""
+    return PRECISION if context.p_min is None else PRECISION + 2 * int(1 / context.p_min).bit_length()
+
+
+def _met(theorem: Theorem, context: Context) -> bool:
+    return all(CONDITIONS[name][1](context) for name in theorem.needs)
+
+
+def _indexes(asked: Sequence[Key], premises: Sequence[Known]) -> dict[type[Guarantee], list[Index]]:
+    """Return the parameters at which each kind is looked at: those asked for and given, and of losses those between."""
+    indexes: dict[type[Guarantee], list[Index]] = {}
+    # Every row that starts from pure differential privacy is attained, so that one promise of it needs no stops.
+    for kind, index in asked:
+        if kind.index:
+            indexes.setdefault(kind, []).append(index)
+    whole = any(issubclass(p.kind, LossGuarantee) for p in premises)
+    if not whole and not any(issubclass(kind, LossGuarantee) for kind, _ in asked):
+        return indexes
+    said = [pair for index in (*(p.index for p in premises), *(index for _, index in asked)) for pair in index]
+    for kind, (name, chosen) in BETWEEN.items():
+        alike = [value for other, value in said if other in chosen.names]
+        tried = chosen.grid if whole else chosen.grid[:1]
+        between = [((name, value),) for value in (*tried, *alike, *_natural(kind, premises))]
+        at = indexes.setdefault(kind, [])
+        at += [index for index in dict.fromkeys(between) if index not in at]
+    for p in premises:
+        if p.kind.index and p.kind not in BETWEEN:
+            at = indexes.setdefault(p.kind, [])
+            at += [p.index] * (p.index not in at)
+    return indexes
+
+
+def _natural(kind: type[Guarantee], premises: Sequence[Known]) -> Iterator[Any]:
+    """Yield the xi at which mean-concentrated privacy is zCDP without loss: mean - tau^2 / 2."""
+    for p in premises:
+        if kind is ZCDP and p.original is not None and p.kind.kind == "mcdp":
+            mean, tau = p.original.values().values()
+            if mean < math.inf and tau < math.inf:
+                yield Fraction(mean) - Fraction(tau) ** 2 / 2
+
+
+def _premise(guarantee: Guarantee) -> Known:
+    index = tuple((name, getattr(guarantee, name)) for name in guarantee.index)
+    values = tuple(exact.ball(getattr(guarantee, name)) for name in guarantee.bounded())
+    return Known(type(guarantee), index, values, original=guarantee)
+
+
+def _setting(context: Context) -> SimpleNamespace:
+    """Return what is known of the secret, in balls."""
+    return SimpleNamespace(
+        p=None if context.p_min is None else exact.ball(context.p_min),
+        n=None if context.n_max is None else exact.ball(context.n_max),
+        prior=None if context.prior is None else [exact.ball(v) for v in context.prior if v > 0],
+    )
+
+
+def _applied(
+    row: Theorem,
+    known: Mapping[Key, Known],
+    setting: SimpleNamespace,
+    indexes: Mapping[type[Guarantee], Sequence[Index]],
+    ends: set[Key],
+    changed: set[Key] | None,
+) -> Iterator[Known]:
+    """Yield what the row gives from what is known and has changed, for every choice of its premises.
+
+    A row of several premises of one kind looks at those given, and at the first and last order: between them the others
+    lie on curves that are known already.
+    """
+    if changed is not None and not row.given:
+        return
+    several = len(set(row.given)) < len(row.given)
+    choices = [[k for k in known.values() if k.kind is kind] for kind in row.given]
+    if several:
+        choices = [[k for k in some if (k.kind, k.index) in ends] for some in choices]
+    targets = indexes.get(row.implies, ()) if row.implies.index else ((),)
+    for parents in product(*choices):
+        if changed is not None and changed.isdisjoint((p.kind, p.index) for p in parents):
+            continue
+        for index in targets:
+            if any((p.kind, p.index) == (row.implies, index) for p in parents):
+                continue
+            yield Known(row.implies, index, _bound(row, index, parents, setting), row, parents)
+
+
+def _bound(row: Theorem, index: Index, parents: Sequence[Known], setting: SimpleNamespace) -> tuple[Any, ...]:
+    here = SimpleNamespace(**vars(setting), **_in_balls(index)) if index else setting
+    found = row.bound(here, *(SimpleNamespace(**_in_balls(p.index), **_bounded(p)) for p in parents))
+    values = found if isinstance(found, tuple) else (found,)
+    return tuple(exact.ball(math.inf) if v.is_nan() or not v.is_finite() else v for v in values)
+
+
+def _bounded(known: Known) -> dict[str, Any]:
+    return dict(zip(known.kind.bounded(), known.values, strict=True))
+
+
+def _in_balls(index: Index) -> dict[str, Any]:
+    """Return chosen parameters, numbers in balls and names as they are."""
+    return {name: value if isinstance(value, str) else exact.ball(value) for name, value in index}
+
+
+def _learn(known: dict[Key, Known], new: Known, share: Any) -> bool:
+    """Keep what is below a share of the old, parameter by parameter; say whether anything changed."""
+    old = known.get((new.kind, new.index))
+    best = new if old is None else _merge(new, old, share)
+    if best is not None:
+        known[new.kind, new.index] = best
+    return best is not None
+
+
+def _merge(new: Known, old: Known, share: Any) -> Known | None:
+    """Return the new where it is below a share of the old, parameter by parameter; None where it nowhere is."""
+    least = exact.ball(Fraction(share))
+    better = [bool(a < b * least) for a, b in zip(new.values, old.values, strict=True)]
+    if not any(better):
+        return None
+    if all(better):
+        return new
+    values = tuple(a if good else b for good, a, b in zip(better, new.values, old.values, strict=True))
+    return replace(new, values=values, merged=old)
+
+
+def _movable(known: Known) -> list[Known]:
+    """Return the derived guarantees before this one whose parameter is chosen from a scale, the nearest first."""
+    found: dict[Key, Known] = {}
+    seen: set[int] = set()
+
+    def walk(one: Known, end: bool) -> None:
+        if id(one) in seen:
+            return
+        seen.add(id(one))
+        if not end and one.theorem is not None and one.kind in BETWEEN and one.kind is not FDivergence:
+            found.setdefault((one.kind, one.index), one)
+        for parent in (*one.parents, *((one.merged,) if one.merged else ())):
+            walk(parent, end and parent is one.merged)
+
+    walk(known, True)
+    return list(found.values())
+
+
+def _again(known: Known, moved: Mapping[Key, Index], setting: SimpleNamespace, done: dict[int, Known]) -> Known:
+    """Return the guarantee derived again by the same chain, some of the parameters between having moved."""
+    if id(known) in done:
+        return done[id(known)]
+    if known.theorem is None:
+        new = _premise(known.original) if known.original is not None else known
+    else:
+        parents = tuple(_again(p, moved, setting, done) for p in known.parents)
+        index = moved.get((known.kind, known.index), known.index)
+        new = replace(
+            known, index=index, parents=parents, values=_bound(known.theorem, index, parents, setting), merged=None
+        )
+        if known.merged is not None:
+            old = _again(known.merged, moved, setting, done)
+            new = _merge(new, old, 1) or old
+    done[id(known)] = new
+    return new
+
+
+def _moved(known: Known, place: int, setting: SimpleNamespace) -> Known:
+    """Return the same chain with its parameters where one value at its end is least, by golden sections in turn."""
+    import flint
+
+    moved: dict[Key, Index] = {}
+    keys = [(one.kind, one.index) for one in _movable(known)]
+
+    def end(key: Key, t: float) -> float:
+        name, chosen = BETWEEN[key[0]]
+        trial = {**moved, key: ((name, chosen.from_scale(t)),)}
+        value = _again(known, trial, setting, {}).values[place]
+        return float(value.upper()) if value.is_finite() else math.inf
+
+    with flint.ctx.workprec(_COARSE):
+        for _ in range(_SWEEPS if len(keys) > 1 else 1):
+            for key in keys:
+                name, chosen = BETWEEN[key[0]]
+                current = moved.get(key, key[1])[0][1]
+                here = chosen.to_scale(float(current))
+                low, high = _around(chosen, here)
+                t = _least(lambda t, key=key: end(key, t), low, high)
+                if end(key, t) < _end(known, moved, place, setting):
+                    moved[key] = ((name, chosen.from_scale(t)),)
+    return _again(known, moved, setting, {})
+
+
+def _end(known: Known, moved: Mapping[Key, Index], place: int, setting: SimpleNamespace) -> float:
+    value = _again(known, moved, setting, {}).values[place]
+    return float(value.upper()) if value.is_finite() else math.inf
+
+
+def _around(chosen: Chosen, here: float) -> tuple[float, float]:
+    """Return the neighbors on the grid of a value on its scale."""
+    scale = sorted({chosen.to_scale(float(v)) for v in chosen.grid})
+    below, above = [t for t in scale if t < here - 1e-9], [t for t in scale if t > here + 1e-9]
+    return below[-1] if below else here - 1, above[0] if above else here + 1
+
+
+def _least(cost: Callable[[float], float], low: float, high: float) -> float:
+    """Return about where a cost with one valley is least, by golden sections."""
+    a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_a, at_b = cost(a), cost(b)
+    for _ in range(_STEPS):
+        if at_a <= at_b:
+            high, b, at_b = b, a, at_a
+            a = high - _GOLDEN * (high - low)
+            at_a = cost(a)
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + _GOLDEN * (high - low)
+            at_b = cost(b)
+    return a if at_a <= at_b else b
