@@ -6,7 +6,6 @@ from typing import Any
 
 from divulge.guarantees.formulas.density import INFINITY, least
 
-
 _ENOUGH = 320
 """Bits of an inverse that is searched for, however many are carried."""
 
