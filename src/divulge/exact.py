@@ -284,6 +284,10 @@ def round_down(ball: Any) -> float:
     return -round_up(-ball) + 0.0
 
 
+LARGEST_EXPONENT = 2_000_000
+"""In nats; e to it has three million bits."""
+
+
 def ball(value: Rational | float) -> Any:
     """Return the ball of a number at its exact value; +inf is a ball too."""
     import flint
@@ -316,6 +320,11 @@ def _exp_bounds(exponent: Rational | float, bits: int) -> tuple[Fraction, Fracti
 
     if not math.isfinite(exponent):
         raise DivulgeError.of("exponent", "be finite", "it", str(exponent))
+    if abs(exponent) > LARGEST_EXPONENT:
+        raise DivulgeError.of(
+            "epsilon", f"be at most {LARGEST_EXPONENT:,} nats for its exponential to be written exactly", "it",
+            f"{float(exponent):.4g}", "such a level rules out nothing: leave it out, or take a smaller one.",
+        )  # fmt: skip
     with flint.ctx.workprec(bits + 64):
         ball = arb(Fraction(exponent)).exp()
         low, high = fraction(ball.lower()), fraction(ball.upper())

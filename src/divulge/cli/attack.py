@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import ChannelArgument, JsonOption, UnitOption, emit, print_table, say
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, did_you_mean
 from divulge.files import read_channel, read_prior
 
 _MOST_NUMBERS = 10**7
@@ -63,7 +63,9 @@ def _label(joint: Any, text: str) -> Any:
         if str(label) == text:
             return label
     shown = ", ".join(str(label) for label in list(joint.outcomes)[:6])
-    raise DivulgeError.of("--outcome", "be an outcome of the channel", "it", repr(text), f"the outcomes are {shown}.")
+    meant = did_you_mean(text, joint.outcomes).strip()
+    hint = f"{meant} The outcomes are {shown}.".strip()
+    raise DivulgeError.of("--outcome", "be an outcome of the channel", "it", repr(text), hint)
 
 
 def _refuse_floods(numbers: int) -> None:

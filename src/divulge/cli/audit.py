@@ -4,7 +4,17 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, note, number, print_table, say
+from divulge.cli.common import (
+    EngineOption,
+    JsonOption,
+    UnitOption,
+    emit,
+    note,
+    number,
+    print_table,
+    say,
+    tell_of_itself,
+)
 from divulge.errors import DivulgeError
 
 
@@ -40,6 +50,8 @@ def command(
     With --mechanism or --receipt the claim is decided exactly, and the rows are tested against the mechanism.
     """
     import divulge as dv
+
+    tell_of_itself(secret, released)
     from divulge.guarantees.catalog import parse
 
     if receipt is not None and mechanism is not None:

@@ -125,6 +125,12 @@ def keep_apart(written: Path | None, *read: str | None) -> None:
     opening.keep_apart({"--output": written}, {Path(spec).name: spec for spec in read if spec})
 
 
+def tell_of_itself(secret: Iterable[str] | None, released: Iterable[str] | None) -> None:
+    """Say so when a column is compared with itself: it tells all of itself, which is no finding."""
+    for column in set(secret or ()) & set(released or ()):
+        note(f"column {column!r} is both --secret and --released: this is what it tells when it goes out as it is.")
+
+
 def one_of(given: Mapping[str, Any]) -> str:
     """Return the key whose value is not None; refuse none and several.
 

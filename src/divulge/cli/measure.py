@@ -6,7 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, OptionalChannel, PriorOption, UnitOption, emit, note, one_of, print_table
+from divulge.cli.common import (
+    JsonOption,
+    OptionalChannel,
+    PriorOption,
+    UnitOption,
+    emit,
+    note,
+    one_of,
+    print_table,
+    tell_of_itself,
+)
 from divulge.errors import DivulgeError
 from divulge.ties import falling
 
@@ -69,6 +79,7 @@ def command(
     else:
         if secret is None or released is None:
             raise DivulgeError("--data needs both columns. Hint: --secret COLUMN --released COLUMN.")
+        tell_of_itself([secret], [released])
         counts = count_rows(str(data), secret, released)
         mechanism = estimated_joint(counts)
         if prior is not None:

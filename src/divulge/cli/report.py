@@ -5,7 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, OptionalChannel, PriorOption, UnitOption, emit, note, one_of, say
+from divulge.cli.common import (
+    JsonOption,
+    OptionalChannel,
+    PriorOption,
+    UnitOption,
+    emit,
+    note,
+    one_of,
+    say,
+    tell_of_itself,
+)
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 
@@ -91,6 +101,7 @@ def command(
         unit=unit,
         **asked,
     )
+    tell_of_itself(secret, released)
     if out is not None:
         found.save(out, force=force)
         note(f"written to {out}")

@@ -293,6 +293,9 @@ def _guessed_delimiter(sample: str, cut: bool, usual: str) -> str:
         rows = rows[:-1] if cut and len(rows) > 1 else rows
         if rows and len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
             widths[delimiter] = len(rows[0])
+    others = [d for d in widths if d != ","]
+    if others and re.search(r"[0-9],[0-9]", sample) and not re.search(r"[^0-9],|,[^0-9]", sample):
+        return others[0]  # each comma is a decimal sign
     if widths:
         return max(widths, key=lambda d: widths[d])
     heads = {d: len(rows[0]) for d in DELIMITERS if (rows := _sample_rows(sample, d))}
@@ -301,7 +304,7 @@ def _guessed_delimiter(sample: str, cut: bool, usual: str) -> str:
 
 
 def _guessed_decimal(sample: str, delimiter: str) -> str:
-    cells = [cell for row in _sample_rows(sample, delimiter)[1:-1] for cell in row]
+    cells = [cell for row in _sample_rows(sample, delimiter) for cell in row]
     commas = any(re.fullmatch(_DECIMAL_COMMA, cell) for cell in cells)
     points = any(re.fullmatch(r"[+-]?[0-9]+\.[0-9]+", cell) for cell in cells)
     return "," if commas and not points else "."

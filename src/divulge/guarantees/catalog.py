@@ -1,5 +1,6 @@
 """All kinds of guarantee by name, and guarantees read from text."""
 
+import re
 from typing import Any
 
 from divulge.errors import DivulgeError
@@ -82,6 +83,8 @@ def parse(text: str) -> Guarantee:
     name, equals, rest = text.partition("=")
     kind = kind_named(name)
     values = rest.split(":") if equals else []
+    for value in values:
+        _refuse_other_notation(value)
     forms = kind.forms or (kind.parameters(),)
     for form in forms:
         if len(values) == len(form):
@@ -89,6 +92,19 @@ def parse(text: str) -> Guarantee:
             return kind(**parameters)
     written = " or ".join(f"{kind.kind}={':'.join(form).upper()}" for form in forms)
     raise DivulgeError.of("guarantee", f"be written {written}", "it", repr(text))
+
+
+def _refuse_other_notation(value: str) -> None:
+    """Refuse a share in percent, and a factor e^epsilon in the place of epsilon, each with what is meant."""
+    number = value.strip().lower()
+    if number.endswith("%"):
+        raise DivulgeError.of("guarantee", "have numbers without percent signs", "a part", repr(value), "50 % is 0.5.")
+    factor = re.fullmatch(r"([0-9.]+)\s*(?:x|\u00d7|times)", number)
+    if factor or re.match(r"(?:e\s*(?:\^|\*\*)|exp\s*\()", number):
+        raise DivulgeError.of(
+            "guarantee", "have epsilon itself, not the factor e^epsilon by which odds change", "a part", repr(value),
+            "epsilon is the logarithm of the factor: 0.693 for a factor of 2, 1.0986 for 3, 2.303 for 10.",
+        )  # fmt: skip
 
 
 def as_guarantee(value: Any, argument: str = "guarantee") -> Guarantee:

@@ -5,7 +5,7 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
-from divulge.errors import LabelError
+from divulge.errors import LabelError, did_you_mean
 
 Labels = Sequence[Hashable]
 
@@ -98,7 +98,8 @@ def alignment(wanted: Labels, given: Labels, argument: str, other: str) -> list[
     if is_default(wanted) or is_default(given):
         return None
     missing = [label for label in wanted if label not in set(given) and str(label) not in set(map(str, given))]
+    meant = did_you_mean(missing[0], given).strip() if missing else ""
     raise LabelError.of(
         argument, f"have the same labels as {other}", f"{missing[0]!r}" if missing else "a label", "missing from it",
-        "compare the labels of both; for an outcome or secret that never occurs give probability 0.",
+        f"{meant} Compare the labels of both; for an outcome or secret that never occurs give probability 0.".strip(),
     )  # fmt: skip

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import LabelError
+from divulge.errors import LabelError, did_you_mean
 from divulge.extras import require
+from divulge.files.settings import current
 
 UNKNOWN = -1
 MISSING = -2
@@ -147,6 +148,12 @@ class Secrets:
         """Return the coding of these labels."""
         parts = components(labels, columns)
         alphabets = tuple(Alphabet(tuple(dict.fromkeys(part[k] for part in parts)), null_as) for k in range(columns))
+        if null_as is not None and not any(text_of(null_as) in alphabet.positions for alphabet in alphabets):
+            known = [label for alphabet in alphabets for label in alphabet.labels]
+            current().tell(
+                f"the label for a missing value, {null_as!r}, is none of the mechanism: a missing value is refused."
+                f"{did_you_mean(null_as, known)}"
+            )
         rows = np.full([len(alphabet.labels) for alphabet in alphabets], UNKNOWN, dtype=np.int32)
         for row, part in enumerate(parts):
             rows[tuple(alphabet.places[label] for alphabet, label in zip(alphabets, part, strict=True))] = row

@@ -6,6 +6,8 @@ never handed back lazily: Spark would compute it anew when it is used again, and
 
 import datetime
 import os
+import re
+import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -51,9 +53,23 @@ def _working(name: str) -> Generator[None]:
     try:
         yield
     except (errors.PySparkException, bridge.Py4JError) as error:
+        _refuse_other_pythons(error)
         raise InputFileError(
             f"{printable(name)}: cannot be read by Spark ({type(error).__name__}). Hint: it may be damaged, have a "
             "type that Spark does not know, or two columns whose names differ by case alone."
+        ) from error
+
+
+def _refuse_other_pythons(error: BaseException) -> None:
+    """Say so when the workers run a Python that lacks a library, or is of another version than this one."""
+    said = str(error)
+    missing = re.search(r"No module named '([\w.]+)'|PACKAGE_NOT_INSTALLED.*?([\w.]+) >= ", said)
+    version = "PYTHON_VERSION_MISMATCH" in said
+    if missing or version:
+        found = "another version of Python" if missing is None else f"no {missing[1] or missing[2]}"
+        raise DivulgeError(
+            f"the Python of Spark's workers must have what this one has; it has {found}. Nothing was published. Hint: "
+            f"set PYSPARK_PYTHON to a Python with divulge[spark] installed on every worker, such as {sys.executable}."
         ) from error
 
 
@@ -172,6 +188,7 @@ def _write(frame: Any, plan: Plan, temporary: Path) -> None:
         with _zones_kept(frame.sparkSession):
             picked.mapInArrow(released, types.from_arrow_schema(schema)).write.parquet(temporary.as_uri())
     except Exception as error:  # whatever Spark raises, the rows without a secret are the likeliest cause: count them
+        _refuse_other_pythons(error)
         with _working(NAME):
             _faults(frame, plan).refuse()
         raise DivulgeError("Spark could not carry out the release; nothing was published.") from error

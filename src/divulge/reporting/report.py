@@ -352,6 +352,11 @@ class Report(Record):
         """
         DivulgeError.unless(path, (str, os.PathLike), "path", "be the path of a file")
         target = Path(path)
+        if target.suffix.lower() not in (".html", ".htm"):
+            raise DivulgeError.of(
+                "path", "have a name that ends in .html", "it", repr(target.name),
+                "a browser prints the page, to PDF too.",
+            )  # fmt: skip
         refuse_taken(target, force)
         page = self.html().encode()
         with staged(target) as temporary:
