@@ -1,8 +1,9 @@
-"""Fill the page on guarantees from the tables of kinds and theorems."""
+"""Fill the pages on guarantees and privacy loss from the tables of kinds, theorems, and subjects and questions."""
 
 import re
 from typing import Any
 
+from divulge.dp.knowledge import QUESTIONS, TITLES
 from divulge.guarantees.catalog import KINDS
 from divulge.guarantees.theorem import CONDITIONS, Theorem
 from divulge.guarantees.theorems import FAMILIES
@@ -58,12 +59,31 @@ def theorems() -> str:
     return "\n\n".join(f"### {title}\n\n{_table(head, *map(_row, rows))}" for title, rows in FAMILIES.items())
 
 
-PARTS = {"kinds": kinds, "theorems": theorems}
+ANSWERS = {
+    "exact": "exactly",
+    "upper": "from above",
+    "theorem": "from above, by a theorem",
+    "refused": "not at all",
+}
+
+
+def subjects() -> str:
+    """Return the table of what each kind of subject answers, and how."""
+    rows = [("asked", *TITLES.values())]
+    for question in QUESTIONS.values():
+        asked = f"{question.title}<br><small>{', '.join(f'`{name}`' for name in question.functions)}</small>"
+        rows.append((asked, *(ANSWERS[answer] for answer in question.answers)))
+    return _table(*rows)
+
+
+PARTS = {"kinds": kinds, "theorems": theorems, "subjects": subjects}
+PAGES = {"guarantees.md", "privacy-loss.md"}
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    if page.file.src_path != "guarantees.md":
+    if page.file.src_path not in PAGES:
         return markdown
     for name, part in PARTS.items():
-        markdown = markdown.replace(f"<!-- {name} -->", part())
+        if f"<!-- {name} -->" in markdown:
+            markdown = markdown.replace(f"<!-- {name} -->", part())
     return markdown

@@ -9,6 +9,7 @@ import matplotlib as mpl
 import pytest
 
 import divulge as dv
+from divulge.dp.knowledge import QUESTIONS, TITLES
 from divulge.guarantees.catalog import KINDS
 from divulge.guarantees.theorems import FAMILIES, THEOREMS
 
@@ -36,6 +37,13 @@ def test_every_row_and_kind_is_on_the_page_of_guarantees() -> None:
     assert len(rows) == len(KINDS) + 1 + len(THEOREMS) + len(FAMILIES)
     other = SimpleNamespace(file=SimpleNamespace(src_path="index.md"))
     assert made.on_page_markdown("<!-- kinds -->", other) == "<!-- kinds -->"
+
+
+def test_every_question_and_answer_is_on_the_page_of_privacy_loss() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_path="privacy-loss.md"))
+    text = hook("_guarantees").on_page_markdown(SOURCES["privacy-loss.md"], page)
+    assert all(f"| {question.title}" in text for question in QUESTIONS.values())
+    assert all(title in text for title in TITLES.values())
 
 
 def test_formulas_are_read_as_they_are_written() -> None:

@@ -158,7 +158,7 @@ class Promises:
             h = math.exp(log_h)
             return (self._moments(h) - math.log(left) - math.log1p(h)) / h - math.log1p(1 / h)
 
-        return max(0.0, self._least(bound)) * (1 + 1e-12)
+        return float(max(0.0, self._least(bound)) * (1 + 1e-12))
 
     def _least(self, bound: Callable[[float], float]) -> float:
         """Return about the least bound over orders, from a coarse grid and Brent's method; each value is sound."""
@@ -173,13 +173,13 @@ class Promises:
         grid = np.union1d(grid, [math.log(alpha - 1) for points in given for alpha, _ in points if alpha < math.inf])
         values = [bound(x) for x in grid.tolist()]
         at = int(np.argmin(values))
-        best = values[at]
+        best = float(values[at])
         if not math.isfinite(best):
             return best
         far = best + 1e3 * (1 + abs(best))
         ends = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
         found: Any = minimize_scalar(lambda x: min(bound(x), far), bounds=ends, method="bounded")
-        return min(best, found.fun)
+        return float(min(best, found.fun))
 
 
 def _log_sum_exp(logs: np.ndarray) -> float:
