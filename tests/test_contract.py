@@ -110,6 +110,8 @@ PARAMETERS: dict[str, tuple[Any, list[Any]]] = {
     "audit.released": ("released", NO_COLUMN),
     "estimate_frequencies.released": (frame(), NO_TABLE),
     "guessability.secrets": ([0, 1, 0], [None, 3, object(), [], [0]]),
+    "publish.statistics": (dv.Count("secret"), NO_OBJECT),
+    "publish.guarantee": ("dp=1", NO_GUARANTEE),
     "report.subject": (JOINT, [*NO_MATRIX, RUNNING_CHANNEL]),
     "release.mechanism": (dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"]), NO_OBJECT),
     "unit": ("nats", ["furlongs", "", None, 1, math.nan]),

@@ -64,10 +64,17 @@ from .model.integer import IntegerChannel as IntegerChannel
 from .model.joint import Joint as Joint
 from .model.prior import Prior as Prior
 from .noise.mechanism import NoiseMechanism as NoiseMechanism
+from .publishing.statistics import Count as Count
+from .publishing.statistics import Mean as Mean
+from .publishing.statistics import Proportion as Proportion
+from .publishing.statistics import Quantiles as Quantiles
+from .publishing.statistics import Sum as Sum
+from .publishing.statistics import Variance as Variance
 from .releasing.counting import contingency as contingency
 from .releasing.estimate import estimate_frequencies as estimate_frequencies
 from .releasing.ledger import Ledger as Ledger
 from .releasing.preview import preview as preview
 from .releasing.receipt import Receipt as Receipt
+from .reporting.publish import publish as publish
 from .reporting.release import release as release
 from .reporting.report import report as report

@@ -35,6 +35,7 @@ from .measures.profiles import Profile as Profile
 from .measures.robust import Robust as Robust
 from .measures.shannon import Capacity as Capacity
 from .measures.tails import TailEnvelope as TailEnvelope
+from .publishing.published import Published as Published
 from .releasing.counting import Contingency as Contingency
 from .releasing.estimate import Frequencies as Frequencies
 from .releasing.preview import Preview as Preview

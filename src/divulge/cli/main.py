@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "noise": "What noise on a number gives away: Laplace, Gaussian, staircase, Student-t, logistic, discrete.",
     "account": "What a list of releases adds up to.",
     "release": "Release a column of a table through a mechanism, with a receipt.",
+    "publish": "Publish counts, sums, means and quantiles of a table, with noise and intervals.",
     "estimate": "How frequent the original values of a released column were, with intervals.",
     "audit": "What observed pairs of secret and outcome show, and whether a claim survives them.",
     "ledger": "What was released, and what it adds up to.",

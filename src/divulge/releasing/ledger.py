@@ -1,6 +1,7 @@
 """The ledger: what was released about which columns of which source, what it adds up to, and a budget kept."""
 
 import json
+import math
 import os
 import secrets
 import time
@@ -10,16 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from divulge.dp.accounting.composition import compose
+from divulge.dp.accounting.promises import ZcdpRelease
 from divulge.errors import DivulgeError, printable
 from divulge.extras import require
 from divulge.files.opening import naming, regular
 from divulge.files.settings import current
 from divulge.guarantees.catalog import as_guarantee
 from divulge.model.prior import Prior
+from divulge.releasing.aggregate import Aggregate
 from divulge.releasing.promised import together
-from divulge.releasing.receipt import Mechanism, Receipt, now
+from divulge.releasing.receipt import Mechanism, now
 
-KINDS = ("ldp", "pml", "pmc")
+KINDS = ("ldp", "dp", "pml", "pmc", "zcdp", "adp")
 """Guarantees that a budget can be in."""
 
 _WHERE = "be a path or an SQLAlchemy URL with its driver installed"
@@ -50,7 +54,7 @@ class Entry:
     created: str
     output: str | None
     rows: int
-    mechanisms: tuple[Mechanism, ...]
+    mechanisms: tuple[Mechanism | Aggregate, ...]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -174,7 +178,7 @@ class Ledger:
         return _total(self.entries(source, columns), [], prior)
 
     @contextmanager
-    def spending(self, source: str, receipt: Receipt, budget: Any = None) -> "Generator[_Open]":
+    def spending(self, source: str, receipt: Any, budget: Any = None) -> "Generator[_Open]":
         """Record a release before a row is drawn, if the budget allows it; take it back if nothing was published.
 
         Look and record are one transaction that no other writer can pass, so that two releases cannot both spend what
@@ -257,7 +261,7 @@ class Ledger:
 def _entry(row: Any) -> Entry:
     """Return the entry in a row; a row that is not as it was written is refused: it could count as nothing spent."""
     try:
-        mechanisms = tuple(Mechanism.from_dict(part) for part in json.loads(row.mechanisms))
+        mechanisms = tuple(_part(part) for part in json.loads(row.mechanisms))
         texts = (row.id, row.source, row.created, row.output or "")
         if mechanisms and row.state in ("open", "published") and all(isinstance(text, str) for text in texts):
             return Entry(row.id, row.source, row.state, row.created, row.output, int(row.rows), mechanisms)
@@ -297,9 +301,9 @@ class _Open:
         """Keep the entry from here on, whatever happens: something may be published."""
         self.done = True
 
-    def published(self, receipt: Receipt) -> None:
+    def published(self, receipt: Any) -> None:
         """Mark the entry as published."""
-        self._mark(receipt.rows)
+        self._mark(receipt.rows or 0)
 
 
 def _begin_immediately(sql: Any, engine: Any) -> None:
@@ -318,10 +322,23 @@ def _total(entries: Sequence[Entry], more: Sequence[Mechanism], prior: Prior | N
     return together([m.spent for m in mechanisms], prior) if mechanisms else {}
 
 
+def _part(found: Any) -> Any:
+    """Return a recorded mechanism, or recorded statistics."""
+    return Aggregate.from_dict(found) if "statistics" in found else Mechanism.from_dict(found)
+
+
 def _allow(budget: Any, total: dict[str, float]) -> None:
     """Refuse a release after which the total would pass the budget; where no prior is known, ldp bounds the others."""
-    spent = total.get(budget.kind, total["ldp"])
-    if not spent <= float(budget.values()["epsilon"]):
+    allowed = budget.values()
+    ldp, rho = total["ldp"], total.get("zcdp", total["ldp"] ** 2 / 2)
+    spent = total.get(budget.kind, ldp)
+    if budget.kind == "zcdp":
+        spent = rho
+    elif budget.kind == "adp":
+        spent = (
+            min(ldp, compose(ZcdpRelease(rho)).epsilon(float(allowed["delta"])).upper) if math.isfinite(rho) else ldp
+        )
+    if not spent <= float(allowed.get("epsilon", allowed.get("rho", 0))):
         raise DivulgeError.of(
             "budget", f"allow {budget.kind} {spent!r} in all", "it",
             str(budget).partition("=")[2], "nothing was drawn.",

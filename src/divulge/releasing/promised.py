@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from divulge import exact
+from divulge.guarantees.formulas.density import pmc_of_ldp, pml_of_ldp
 from divulge.model.integer import IntegerChannel
 from divulge.model.labels import alignment, same_letters
 from divulge.model.prior import Prior
@@ -87,9 +88,15 @@ class Spent:
     """
 
     columns: tuple[str, ...]
-    channel: IntegerChannel
+    channel: IntegerChannel | None
     prior: Prior | None
     beside: float = 0.0
+    loss: float = 0.0
+    """Of statistics, which have no channel: the ldp of one record, all others known."""
+    rho: float = 0.0
+    """Of statistics: their zCDP."""
+    least: Fraction | None = None
+    """Of statistics under pml or pmc: every value of the secret has this probability or more."""
 
 
 def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]:
@@ -112,8 +119,10 @@ def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]
     >>> {kind: round(value, 6) for kind, value in together([coin, coin], half).items()}
     {'ldp': 2.197225, 'pml': 0.587787, 'pmc': 1.609438}
     """
-    blocks = _blocks(releases)
+    blocks = _blocks([spent for spent in releases if spent.channel is not None])
     found = [promises(weights, _prior_for(spent, prior)) for spent, weights in blocks]
+    aggregates = [spent for spent in releases if spent.channel is None]
+    found += [{"ldp": spent.loss} for spent in aggregates]
     beside = sum_up(spent.beside for spent in releases)
     whole = {"ldp": sum_up([beside, *(part["ldp"] for part in found)])}
     for kind in ("pml", "pmc"):
@@ -124,10 +133,40 @@ def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]
         ]
         if others:
             whole[kind] = min(*others, whole["ldp"])
+    priors = [spent.prior if prior is None else prior for spent in releases]
+    return _with_aggregates(whole, [beside, *(part["ldp"] for part in found[: len(blocks)])], aggregates, priors)
+
+
+def _with_aggregates(
+    whole: dict[str, float],
+    losses: Sequence[float],
+    aggregates: Sequence[Spent],
+    priors: Sequence[Prior | None],
+) -> dict[str, float]:
+    """Return the total with what follows from it for a secret whose values have at least a known probability.
+
+    ldp of everything together is pml and pmc of such a secret. Without a bound at every outcome, zCDP adds up, of which
+    epsilon-ldp spends epsilon^2 / 2.
+    """
+    if not aggregates:
+        return whole
+    least = [spent.least for spent in aggregates if spent.least is not None]
+    least += [min(Fraction(p) for p in known.probabilities.tolist() if p > 0) for known in priors if known is not None]
+    if least and min(least) <= Fraction(1, 2):
+        for kind, bound in (("pml", pml_of_ldp), ("pmc", pmc_of_ldp)):
+            told = (
+                exact.round_up(bound(exact.ball(whole["ldp"]), exact.arb(min(least))))
+                if kind == "pml" or math.isfinite(whole["ldp"])
+                else math.inf
+            )
+            whole[kind] = min(told, whole.get(kind, math.inf))
+    if math.isinf(whole["ldp"]):
+        whole["zcdp"] = sum_up([*(spent.rho for spent in aggregates), *(sum_up([e * e / 2, 5e-324]) for e in losses)])
     return whole
 
 
 def _prior_for(spent: Spent, prior: Prior | None) -> Prior | None:
+    assert spent.channel is not None
     known = prior if prior is not None else spent.prior
     if known is None or {str(x) for x in known.secrets} != {str(x) for x in spent.channel.secrets}:
         known = spent.prior
@@ -138,7 +177,9 @@ def _blocks(releases: Sequence[Spent]) -> list[tuple[Spent, np.ndarray]]:
     """Return releases of the same columns and secrets multiplied out, as far as they fit."""
     blocks: list[tuple[Spent, np.ndarray]] = []
     for spent in releases:
+        assert spent.channel is not None
         for i, (first, product) in enumerate(blocks):
+            assert first.channel is not None
             same = first.columns == spent.columns and same_letters(first.channel.secrets, spent.channel.secrets)
             if same and product.size * spent.channel.weights.shape[1] <= MOST_CELLS:
                 order = alignment(first.channel.secrets, spent.channel.secrets, "mechanism", "an earlier one")

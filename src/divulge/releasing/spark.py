@@ -36,7 +36,7 @@ NAME = "Spark DataFrame"
 
 def open_frame(frame: Any) -> Source:
     """Return the Source of a PySpark DataFrame; its batches come to this machine one partition at a time."""
-    with _working(NAME):
+    with working(NAME):
         schema = frame.limit(0).toArrow().schema
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
@@ -47,7 +47,7 @@ def open_frame(frame: Any) -> Source:
 
 
 @contextmanager
-def _working(name: str) -> Generator[None]:
+def working(name: str) -> Generator[None]:
     """Turn what Spark raises, which can quote cells, into an error that names the table and nothing else."""
     errors, bridge = require("pyspark.errors", "spark"), require("py4j.protocol", "spark")
     try:
@@ -91,7 +91,7 @@ def contingency(frame: Any, columns: tuple[str, ...]) -> Contingency:
     functions = require("pyspark.sql.functions", "spark")
     names = [f"c{k}" for k in range(len(columns))]
     moments = [getattr(source.schema.field(column).type, "tz", None) is not None for column in columns]
-    with _working(source.name):
+    with working(source.name):
         picked = frame.select(*(functions.col(quoted(c)).alias(n) for c, n in zip(columns, names, strict=True)))
         found = picked.groupBy(*names).agg(functions.count(functions.lit(1)).alias("count")).collect()
     seen: list[dict[Any, int]] = [{} for _ in columns]
@@ -133,7 +133,7 @@ def frame_of(table: Any) -> Any:
         )
     open_table(path)  # refuses what is missing, damaged, or of one type here and of another there
     session = require("pyspark.sql", "spark").SparkSession.builder.getOrCreate()
-    with _working(path.name):
+    with working(path.name):
         return session.read.parquet(path.absolute().as_uri())
 
 
@@ -189,7 +189,7 @@ def _write(frame: Any, plan: Plan, temporary: Path) -> None:
             picked.mapInArrow(released, types.from_arrow_schema(schema)).write.parquet(temporary.as_uri())
     except Exception as error:  # whatever Spark raises, the rows without a secret are the likeliest cause: count them
         _refuse_other_pythons(error)
-        with _working(NAME):
+        with working(NAME):
             _faults(frame, plan).refuse()
         raise DivulgeError("Spark could not carry out the release; nothing was published.") from error
 

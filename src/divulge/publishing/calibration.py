@@ -1,0 +1,433 @@
+"""The least noise that keeps what is asked, and how the total is divided among the queries."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from divulge import exact
+from divulge.dp.accounting.composition import Composition, compose
+from divulge.dp.accounting.promises import AdpRelease, ZcdpRelease
+from divulge.dp.mechanisms import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.guarantees.guarantee import Guarantee
+from divulge.publishing.leakage import (
+    Family,
+    Noise,
+    RecordPrior,
+    concentration,
+    largest_loss,
+    told,
+    told_of_records,
+)
+from divulge.publishing.queries import Query, Unit
+
+PURE = ("dp", "pml", "pmc", "lip")
+"""Guarantees that bound every outcome: discrete Laplace noise keeps them with the least variance."""
+
+KINDS = (*PURE, "adp", "zcdp", "rdp")
+"""Guarantees that statistics can be published under."""
+
+POINTWISE = ("pml", "pmc", "lip")
+
+_STEPS = 60
+"""Halvings of the interval in which a scale lies."""
+
+_TRIES = 12
+"""Compositions computed for one search, which take seconds each."""
+
+_CLOSE = 1e-4
+"""The least noise under adp is found to within this share of epsilon."""
+
+_MOST_ATOMS = 1000
+"""The law of Laplace noise is composed up to this sensitivity."""
+
+_WIDEST_GAUSSIAN = 20_000.0
+"""Up to this sigma the law of a discrete Gaussian is composed; beyond, its zCDP promise is."""
+
+
+def weights_of(queries: Sequence[Query], unit: Unit, family: Family, split: Any) -> list[float]:
+    """Return the share of the loss that each query gets; shares sum to 1, and 0 is for what no record changes.
+
+    With loss E and share b, Laplace noise has scale L1 / (E b), and sigma^2 = L2^2 / (2 rho b). In units of what one
+    row can change, n cells then have a mean squared error in proportion to n (L1/span)^2 / b^2, or n (L2/span)^2 / b,
+    whose sum is least for shares in proportion to the cube root of n (L1/span)^2, or the root of n (L2/span)^2.
+    "relative" makes all errors the same share of a cell of average size; "equal" gives every query the same.
+
+    Examples
+    --------
+    >>> margins = [Query("rows", ("a",), (100,)), Query("rows", ("b",), (800,))]
+    >>> [round(w, 6) for w in weights_of(margins, Unit(), "laplace", "mean-squared")]  # cube roots of 1 and 8
+    [0.333333, 0.666667]
+    """
+    changed = [q.changes(unit) for q in queries]
+    if isinstance(split, (list, tuple)):
+        given = [float(w) for w in split] if all(isinstance(w, (int, float)) for w in split) else []
+        if len(given) != len(queries) or not all(0 < w < math.inf for w in given):
+            raise DivulgeError.of(
+                "split", f"be {len(queries)} positive numbers, one a query", "it", repr(split)[:60],
+                "or mean-squared, relative, equal.",
+            )  # fmt: skip
+        raw = given
+    elif split == "equal":
+        raw = [1.0] * len(queries)
+    elif split in ("mean-squared", "relative"):
+        raw = [_wanted(q, l1, l2, family, split) for q, (l1, l2) in zip(queries, changed, strict=True)]
+    else:
+        raise DivulgeError.of("split", "be mean-squared, relative, equal, or numbers", "it", repr(split)[:60])
+    raw = [w if l1 else 0.0 for w, (l1, _) in zip(raw, changed, strict=True)]
+    total = sum(raw)
+    return [w / total for w in raw] if total else raw
+
+
+def _wanted(query: Query, l1: int, l2: int, family: Family, split: str) -> float:
+    """Return the optimal share of a query, up to a common factor."""
+    span, cells = float(query.span), query.cells
+    if query.kind == "ranks":  # ranks are off by about scale log(candidates) / denominator
+        span, cells = query.only.denominator / (1 + math.log(query.candidates)), cells * query.draws
+    if family == "laplace":
+        size = l1 / span
+        return size * query.cells if split == "relative" else (cells * size * size) ** (1 / 3)
+    size = math.sqrt(l2) / span
+    return (size * query.cells) ** 2 if split == "relative" else math.sqrt(cells) * size
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Noise for each query, and what it guarantees.
+
+    Attributes
+    ----------
+    noises : tuple of Noise
+    guarantees : {"dp": epsilon, "pml": ...}, or {"adp": {"epsilon", "delta"}}; nats, rounded up
+    loss : the most that the log-likelihood of an outcome changes with one unit replaced; may be inf
+    exact : kinds whose number is what the law of the noise attains, and no bound from above alone
+    """
+
+    noises: tuple[Noise, ...]
+    guarantees: dict[str, Any]
+    loss: Fraction | float
+    exact: tuple[str, ...]
+
+
+def calibrated(
+    queries: Sequence[Query], unit: Unit, asked: Sequence[Guarantee], prior: RecordPrior | None, noise: str | None,
+    split: Any,
+) -> Calibration:  # fmt: skip
+    """Return the noise with which every guarantee asked for is kept, and no smaller noise of the family would do."""
+    for one in asked:
+        if one.kind not in KINDS:
+            raise DivulgeError.of("guarantee", f"be of a kind for statistics ({', '.join(KINDS)})", "it", str(one))
+        if one.kind in POINTWISE and prior is None:
+            raise DivulgeError.of(
+                "record_prior", f"be given for {one}: what is known of the record before", "it", "absent",
+                "lower=0.01 (--record-prior lower=0.01) means that every value of the secret has a probability "
+                "of 0.01 or more.",
+            )  # fmt: skip
+    families: list[Family] = ["laplace"] if any(one.kind in PURE for one in asked) else ["laplace", "gaussian"]
+    if noise is not None:
+        if noise not in ("laplace", "gaussian"):
+            raise DivulgeError.of("noise", 'be "laplace" or "gaussian"', "it", repr(noise)[:60])
+        if noise not in families:
+            raise DivulgeError.of("noise", "be laplace for a guarantee that holds at every outcome", "it", "gaussian",
+                                  "Gaussian noise keeps adp, zcdp and rdp.")  # fmt: skip
+        families = [noise]  # type: ignore[list-item]
+    if not any(query.changes(unit)[0] for query in queries):
+        none = tuple(Noise("laplace", 0.0) for _ in queries)
+        return Calibration(none, {one.kind: _level(one, 0.0) for one in asked}, Fraction(0), ())
+    found = [_of_family(queries, unit, asked, prior, family, split) for family in families]
+    best = min((one for one in found if one is not None), key=lambda one: _loss(queries, one), default=None)
+    if best is None:
+        raise DivulgeError.of(
+            "guarantee", "leave room for noise", "what is asked", ", ".join(map(str, asked)), "allow more leakage."
+        )
+    return _told(queries, unit, asked, prior, best)
+
+
+def _loss(queries: Sequence[Query], noises: Sequence[Noise]) -> float:
+    """Return the mean squared error of all cells, in units of what one row can change."""
+    terms = [
+        q.cells * (n.scale * (1 + math.log(q.candidates)) / q.only.denominator) ** 2
+        if q.kind == "ranks" else q.cells * (n.deviation / q.span) ** 2
+        for q, n in zip(queries, noises, strict=True)
+    ]  # fmt: skip
+    return math.fsum(terms)
+
+
+def _of_family(
+    queries: Sequence[Query],
+    unit: Unit,
+    asked: Sequence[Guarantee],
+    prior: RecordPrior | None,
+    family: Family,
+    split: Any,
+) -> tuple[Noise, ...] | None:
+    """Return the least noise of a family that keeps all that is asked; None where none does."""
+    weights = weights_of(queries, unit, family, split)
+
+    def noises(total: Fraction | float) -> tuple[Noise, ...]:
+        """Return noise that spends `total`, E or rho, in the shares; scales are rounded up."""
+        out: list[Noise] = []
+        for query, weight in zip(queries, weights, strict=True):
+            l1, l2 = query.changes(unit)
+            if not l1:
+                out.append(Noise(family, 0.0))
+            elif family == "laplace":
+                out.append(Noise(family, _above(l1 / (Fraction(total) * Fraction(weight)))))
+            else:
+                out.append(Noise(family, _above_root(l2 / (2 * Fraction(total) * Fraction(weight)))))
+        return tuple(out)
+
+    totals = [_total(one, queries, unit, prior, family, noises) for one in asked]
+    least = min(totals)
+    if not 0 < least < math.inf:
+        return None
+    return _nudged(noises, least, lambda made: all(_keeps(one, queries, unit, prior, made) for one in asked))
+
+
+def _nudged(
+    noises: Callable[[Any], tuple[Noise, ...]], total: Any, kept: Callable[[Any], bool]
+) -> tuple[Noise, ...] | None:
+    """Return noise for the total, taken back by roundings until what was asked is kept to the last digit."""
+    for k in range(40):
+        made = noises(Fraction(total) * (1 - Fraction(2**k - 1, 2**52)))
+        if kept(made):
+            return made
+    return None
+
+
+def _above(value: Fraction) -> float:
+    found = float(value)
+    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+
+
+def _above_root(value: Fraction) -> float:
+    found = math.sqrt(float(value))
+    while Fraction(found) ** 2 < value:
+        found = math.nextafter(found, math.inf)
+    return found
+
+
+def _total(
+    asked: Guarantee, queries: Sequence[Query], unit: Unit, prior: RecordPrior | None, family: Family,
+    noises: Callable[[Any], tuple[Noise, ...]],
+) -> Any:  # fmt: skip
+    """Return the largest total that keeps one guarantee: E for Laplace noise, rho for Gaussian."""
+    values = {name: Fraction(value) if value != math.inf else math.inf for name, value in asked.values().items()}
+    level: Any = values["rho"] if asked.kind == "zcdp" else values["epsilon"]
+    if level == math.inf:
+        raise DivulgeError.of("guarantee", "be finite", "it", str(asked))
+    if not level > 0:
+        raise DivulgeError.of("guarantee", "be larger than 0", "it", str(asked), "nothing can be published at 0.")
+    if asked.kind == "dp":
+        return level
+    if asked.kind in POINTWISE:
+        assert prior is not None
+        own = [
+            _loss_for(kind, level, prior.least) for kind in (POINTWISE[:2] if asked.kind == "lip" else (asked.kind,))
+        ]
+        # what a loss with one unit replaced is in terms of a unit added
+        share = noises(Fraction(1))
+        scale = largest_loss(queries, share, unit, "replaced")
+        return _searched(asked, queries, unit, prior, noises, min(own) / Fraction(scale))
+    if asked.kind == "zcdp" and family == "gaussian":
+        return level
+    if asked.kind == "rdp" and family == "gaussian":
+        return level / values["alpha"]
+    if asked.kind == "adp":
+        delta = float(values["delta"])
+        start = _rho_for(float(level), delta) if family == "gaussian" else float(level)
+        return _followed(
+            lambda total: _measured(asked, queries, unit, prior, noises(Fraction(total)))[0], float(level), start
+        )
+    return _searched(asked, queries, unit, prior, noises, Fraction(1))
+
+
+def _rho_for(epsilon: float, delta: float) -> float:
+    """Return rho = mu^2 / 2 of the real-valued Gaussian mechanism with this epsilon at this delta, to start from.
+
+    delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) (Balle, Wang, arXiv:1805.06530).
+    """
+    special = require("scipy.special", "science")
+
+    def excess(mu: float) -> float:
+        return special.ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon + special.log_ndtr(-mu / 2 - epsilon / mu))
+
+    if not 0 < delta < 1:
+        return 0.0
+    low, high = 1e-9, 1e3
+    for _ in range(100):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if excess(middle) <= delta else (low, middle)
+    return low * low / 2
+
+
+def _followed(epsilon_of: Callable[[float], float], wanted: float, start: float) -> Any:
+    """Return a total whose epsilon is at most `wanted`, and within 1e-4 of it where secants lead there."""
+    if not start > 0:
+        return Fraction(0)
+    goal, seen, best = math.log(wanted), list[tuple[float, float]](), 0.0
+    total, slope = start * (1 - 1e-5), 0.5
+    for _ in range(_TRIES):
+        found = epsilon_of(total)
+        if found <= wanted:
+            best = max(best, total)
+            if found >= wanted * (1 - _CLOSE):
+                break
+        if not 0 < found < math.inf:
+            total /= 2
+            continue
+        seen.append((math.log(total), math.log(found)))
+        if len(seen) > 1 and seen[-1][0] != seen[-2][0]:
+            slope = min(2.0, max(0.2, (seen[-1][1] - seen[-2][1]) / (seen[-1][0] - seen[-2][0])))
+        total = math.exp(seen[-1][0] + (goal + math.log1p(-_CLOSE / 2) - seen[-1][1]) / slope)
+    return Fraction(best)
+
+
+def _loss_for(kind: str, level: Any, p: Fraction) -> Fraction:
+    """Return E with -log(p + (1-p) e^-E) = level, or log(p + (1-p) e^E) = level, rounded down.
+
+    Examples
+    --------
+    >>> p = Fraction(1, 100)
+    >>> abs(float(_loss_for("pml", Fraction(1), p)) - math.log(0.99 / (math.exp(-1) - 0.01))) < 1e-14
+    True
+    """
+    import flint
+
+    with flint.ctx.workprec(192):
+        epsilon, least = exact.arb(Fraction(level)), exact.arb(p)
+        if kind == "pmc":
+            return Fraction(exact.round_down(((epsilon.exp() - least) / (1 - least)).log()))
+        left = (-epsilon).exp() - least
+        if not left > 0:
+            raise DivulgeError.of(
+                "guarantee", f"be below log(1/p) = {-math.log(p):.4g} to promise anything", "it",
+                f"pml={float(level):g}",
+                "a secret of this prior cannot be told more than that, whatever is published.",
+            )  # fmt: skip
+        return Fraction(exact.round_down(((1 - least) / left).log()))
+
+
+def _searched(
+    asked: Guarantee, queries: Sequence[Query], unit: Unit, prior: RecordPrior | None,
+    noises: Callable[[Any], tuple[Noise, ...]], start: Fraction,
+) -> Any:  # fmt: skip
+    """Return the largest total whose noise keeps the guarantee, by halving on a scale of logarithms."""
+
+    def kept(log: float) -> bool:
+        return _keeps(asked, queries, unit, prior, noises(Fraction(math.exp(log))))
+
+    low = high = math.log(float(start))
+    for _ in range(_STEPS):
+        if kept(low):
+            break
+        high, low = low, low - 1.0
+    else:
+        return Fraction(0)
+    while low == high or kept(high):
+        if high > low:
+            low = high
+        high += 1.0
+        if high > 60:
+            return Fraction(math.exp(low))
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if kept(middle) else (low, middle)
+    return Fraction(math.exp(low))
+
+
+def _keeps(
+    asked: Guarantee, queries: Sequence[Query], unit: Unit, prior: RecordPrior | None, made: Sequence[Noise]
+) -> bool:
+    """Say whether the noise keeps a guarantee, by the number that would be printed."""
+    found, _ = _measured(asked, queries, unit, prior, made)
+    wanted = asked.values()
+    return found <= Fraction(wanted["rho"] if asked.kind == "zcdp" else wanted["epsilon"])
+
+
+def _measured(
+    asked: Guarantee, queries: Sequence[Query], unit: Unit, prior: RecordPrior | None, made: Sequence[Noise]
+) -> tuple[float, bool]:
+    """Return how much of the kind that is asked for the noise gives, rounded up, and whether the law attains it."""
+    counts = all(query.kind == "rows" for query in queries)
+    if asked.kind == "dp":
+        return _up(largest_loss(queries, made, unit)), counts
+    if asked.kind in POINTWISE:
+        assert prior is not None
+        whole = told_of_records(queries, made, unit, prior)
+        return (whole or told(largest_loss(queries, made, unit, "replaced"), prior))[asked.kind], counts
+    if asked.kind == "zcdp":
+        return _up(concentration(queries, made, unit)), counts and made[0].family == "gaussian"
+    if asked.kind == "rdp":
+        alpha = Fraction(asked.values()["alpha"])
+        pure, rho = largest_loss(queries, made, unit), concentration(queries, made, unit)
+        return _up(min(rho * alpha, pure)), False
+    return adp_epsilon(composition(queries, made, unit), float(asked.values()["delta"])), False
+
+
+def adp_epsilon(composed: Composition, delta: float) -> float:
+    """Return the upper end of the bracket on epsilon at this delta."""
+    return composed.epsilon(delta).upper
+
+
+def composition(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) -> Composition:
+    """Return what the noises of all queries add up to: by the laws where they are few, else by what they promise.
+
+    The counts of a row change two cells by 1 each: two mechanisms of sensitivity 1. A single number is one of its
+    sensitivity, as the hockey-stick divergences of shifted log-concave noise grow with the shift.
+    """
+    parts: list[Any] = []
+    for query, noise in zip(queries, made, strict=True):
+        l1, _ = query.changes(unit)
+        if not l1:
+            continue
+        laplace = noise.family == "laplace"
+        mechanism = DiscreteLaplaceMechanism if laplace else DiscreteGaussianMechanism
+        single = query.cells == 1 or unit.neighbors == "added"
+        known = query.kind != "ranks" and (unit.at_most == 1 or query.cells == 1) and (single or query.kind == "rows")
+        if known and (l1 if single else 1) <= (_MOST_ATOMS if laplace else 1) and noise.scale <= _WIDEST_GAUSSIAN:
+            parts.append(mechanism(noise.scale, l1) if single else (mechanism(noise.scale, 1), 2))
+        elif laplace:
+            parts.append(AdpRelease(math.nextafter(l1 / noise.scale, math.inf)))
+        else:
+            return compose(ZcdpRelease(_above(concentration(queries, made, unit))))
+    return compose(*parts, tolerance=1e-4)
+
+
+def _up(value: Fraction | float) -> float:
+    return _above(value) if isinstance(value, Fraction) else value
+
+
+def _level(one: Guarantee, value: float) -> Any:
+    if one.kind == "adp":
+        return {"epsilon": value, "delta": float(one.values()["delta"])}
+    return {"alpha": float(one.values()["alpha"]), "epsilon": value} if one.kind == "rdp" else value
+
+
+def _told(
+    queries: Sequence[Query], unit: Unit, asked: Sequence[Guarantee], prior: RecordPrior | None, made: tuple[Noise, ...]
+) -> Calibration:
+    """Return the noise with what it guarantees: what was asked first, then what else is known."""
+    found: dict[str, Any] = {}
+    attained: list[str] = []
+    for one in asked:
+        value, sharp = _measured(one, queries, unit, prior, made)
+        found[one.kind] = _level(one, value)
+        attained += [one.kind] if sharp else []
+    pure = largest_loss(queries, made, unit)
+    found.setdefault("dp", _up(pure))
+    if pure == math.inf:
+        del found["dp"]
+    found.setdefault("zcdp", _up(concentration(queries, made, unit)))
+    if pure < math.inf and "zcdp" not in [one.kind for one in asked]:
+        del found["zcdp"]
+    loss = largest_loss(queries, made, unit, "replaced")
+    if prior is not None:
+        whole = told_of_records(queries, made, unit, prior) or told(loss, prior)
+        found = {**found, **{kind: value for kind, value in whole.items() if kind not in found and value < math.inf}}
+    return Calibration(made, found, loss, tuple(attained))

@@ -1,0 +1,152 @@
+"""The values of columns that group, as they are listed beforehand; and what is known of a record before."""
+
+import json
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from divulge.errors import DivulgeError, InputFileError
+from divulge.files.opening import naming, opened
+from divulge.model.convert import as_prior
+from divulge.model.entries import parse as parse_number
+from divulge.model.prior import Prior
+from divulge.publishing.leakage import RecordPrior
+from divulge.releasing.coding import text_of
+
+MOST_CELLS = 4_000_000
+"""So many cells a release has at most."""
+
+_REMEDY = (
+    "list them in values={...} (--values FILE), take those that occur with values_from_data=True (--values-from-data), "
+    "unprotected, or publish one count under adp=EPSILON:DELTA, where values that occur often show themselves."
+)
+
+
+def read_values(given: Any) -> dict[str, list[Hashable]]:
+    """Return {column: values} from a mapping, or from a JSON file of one or a codebook of a released column."""
+    if isinstance(given, Mapping):
+        return {str(column): _listed(str(column), values) for column, values in given.items()}
+    if not isinstance(given, (str, os.PathLike)):
+        raise DivulgeError.of(
+            "values", "be {column: list of values} or a file of that", "it", f"a {type(given).__name__}"
+        )
+    with opened(given) as stream, naming(Path(given).name):
+        found = json.loads(stream.read())
+        if not isinstance(found, dict):
+            raise DivulgeError('must hold an object such as {"race": ["White", ...]}.')
+        return {column: _listed(column, values) for column, values in _codebook(found).items()}
+
+
+def _codebook(found: dict[str, Any]) -> dict[str, Any]:
+    """Return {column: values} of a codebook of released columns, or the object itself."""
+    if str(found.get("format", "")).startswith("divulge codebook"):
+        columns = found.get("columns")
+        entries = columns if isinstance(columns, list) else [found]
+        out: dict[str, Any] = {}
+        for entry in entries:
+            if isinstance(entry, Mapping):
+                names = entry.get("column", entry.get("columns"))
+                name = names[0] if isinstance(names, list) and len(names) == 1 else names
+                values = next((entry[key] for key in ("values", "secrets") if isinstance(entry.get(key), list)), None)
+                if isinstance(name, str) and values is not None:
+                    out[name] = [v["value"] if isinstance(v, Mapping) and "value" in v else v for v in values]
+        return out
+    return found
+
+
+def _listed(column: str, values: Any) -> list[Hashable]:
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or isinstance(values, Mapping):
+        raise DivulgeError.of(
+            "values", "be a list for each column", f"that of {column!r}", f"a {type(values).__name__}"
+        )
+    found = list(values)
+    if not found:
+        raise DivulgeError.of("values", "list at least one value of each column", f"that of {column!r}", "empty")
+    texts = [
+        text_of(value) if isinstance(value, Hashable) and not isinstance(value, tuple) else None for value in found
+    ]
+    if None in texts:
+        raise DivulgeError.of(
+            "values", "be text, numbers or dates", f"one of {column!r}", "missing or something else",
+            "null_as=LABEL (--null-as) counts missing values under a label of the list.",
+        )  # fmt: skip
+    if len(set(texts)) != len(texts):
+        raise DivulgeError.of("values", "list every value once", f"one of {column!r}", "there twice")
+    return [str(text) for text in texts]
+
+
+def require_listed(columns: Sequence[str], values: Mapping[str, Sequence[Hashable]]) -> None:
+    """Refuse columns without a list."""
+    for column in columns:
+        if column not in values:
+            raise DivulgeError.of("values", f"list the values of column {column!r}, which groups", "it", "not listed",
+                                  _REMEDY)  # fmt: skip
+
+
+def record_prior(given: Any, columns: Sequence[str]) -> RecordPrior:
+    """Return what is known of a record: lower=P, a prior of one column, or {record: probability} of several columns.
+
+    Examples
+    --------
+    >>> float(record_prior("lower=0.01", ["race"]).least)
+    0.01
+    >>> record_prior({"White": "9/10", "Other": "1/10"}, ["race"]).secret
+    "column 'race'"
+    """
+    if isinstance(given, RecordPrior):
+        return given
+    if isinstance(given, str) and given.partition("=")[0].strip() == "lower":
+        return RecordPrior(_probability(given.partition("=")[2].strip()))
+    if isinstance(given, (str, os.PathLike)):
+        return _from_file(given, columns)
+    if isinstance(given, Mapping) and given and all(isinstance(key, tuple) for key in given):
+        return _of_records(as_prior(dict(given)), columns)
+    return _of_column(as_prior(given), columns)
+
+
+def _probability(text: Any) -> Fraction:
+    number = parse_number(text, lambda: "`record_prior` must be written lower=P with a probability; it is")
+    return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
+
+
+def _from_file(path: Any, columns: Sequence[str]) -> RecordPrior:
+    """Read a prior file; one whose header names several columns that group is a prior of whole records."""
+    from divulge.files import read_prior
+
+    name = os.fspath(path)
+    if name.lower().endswith(".csv") and Path(name).is_file():
+        import csv
+
+        with open(name, newline="", encoding="utf-8") as stream, naming(Path(name).name):
+            lines = list(csv.reader(stream))
+        if lines and len(lines[0]) > 2:
+            head = tuple(cell.strip() for cell in lines[0][:-1])
+            if not set(head) <= set(columns):
+                has, known = (", ".join(map(repr, names)) or "none" for names in (head, columns))
+                raise InputFileError(
+                    f"{Path(name).name}: must have the columns that group and then a probability; it has {has}. "
+                    f"Hint: those that group are {known}."
+                )
+            shares = {tuple(line[:-1]): line[-1] for line in lines[1:] if line}
+            return _of_records(as_prior(shares), head)
+    return _of_column(read_prior(name), columns)
+
+
+def _of_column(prior: Prior, columns: Sequence[str]) -> RecordPrior:
+    held = [Fraction(p) for p in prior.probabilities.tolist() if p > 0]
+    secret = f"column {columns[0]!r}" if len(columns) == 1 else "a secret of the record with these probabilities"
+    shares = {(text_of(x),): Fraction(p) for x, p in prior.to_dict().items() if p > 0} if len(columns) == 1 else None
+    return RecordPrior(min(held), secret, tuple(columns) if shares else (), shares)
+
+
+def _of_records(prior: Prior, columns: Sequence[str]) -> RecordPrior:
+    shares = {key: Fraction(p) for key, p in prior.to_dict().items() if p > 0}
+    named = {tuple(map(text_of, key if isinstance(key, tuple) else (key,))): p for key, p in shares.items()}
+    if any(len(key) != len(columns) for key in named):
+        hint = f"the columns that group are {', '.join(map(repr, columns))}."
+        raise DivulgeError.of(
+            "record_prior", f"have records of {len(columns)} columns", "one of them", "longer or shorter", hint
+        )
+    return RecordPrior(min(named.values()), "the record's " + ", ".join(columns), tuple(columns), named)

@@ -1,0 +1,408 @@
+"""The exact part: whole numbers by group, counted and summed by DuckDB or Spark in one statement that both read alike.
+
+Only the cells of the margins that are asked for come back; rows stay where they are. A person's rows beyond the number
+that counts are left out in the order of a hash (MD5) of the person and the row's own values: no other row takes part.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError, InputFileError
+from divulge.extras import require
+from divulge.files.source import Source
+from divulge.files.table import PARQUET, open_table
+from divulge.model.shown import printable
+from divulge.publishing.queries import Query, Unit
+from divulge.releasing.coding import text_of
+from divulge.releasing.counting import EngineName, by_spark
+
+MOST_TOTAL = 1 << 62
+"""Sums stay below this, so that noise is added in 64 bits."""
+
+TABLE = "\0"
+"""Stands for the table in SQL: no column has it in its name."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table on an engine that answers one kind of SQL.
+
+    Attributes
+    ----------
+    source : Source
+        What names and types are read from.
+    ask : function of (SQL with `TABLE` in the place of the table, columns it reads) that returns an Arrow table
+    quote : function of a column's name
+    text : the engine's type of text
+    """
+
+    source: Source
+    ask: Callable[[str, Sequence[str]], Any]
+    quote: Callable[[str], str]
+    text: str
+
+    def kind(self, column: str) -> str:
+        """Return "whole", "real" or "text", what values of a column are."""
+        types = require("pyarrow.types", "tables")
+        found = self.source.schema.field(column).type
+        if types.is_dictionary(found):
+            found = found.value_type
+        if types.is_integer(found):
+            return "whole"
+        return "real" if types.is_floating(found) or types.is_decimal(found) else "text"
+
+
+def table_of(given: Any, engine: EngineName = "local") -> Table:
+    """Return a table where it is counted: by Spark when asked to and for its frames, else by DuckDB."""
+    return _on_spark(given) if by_spark(given, engine) else _on_duckdb(open_table(given))
+
+
+def _on_duckdb(source: Source) -> Table:
+    duckdb = require("duckdb", "statistics")
+
+    def quote(column: str) -> str:
+        return '"' + column.replace('"', '""') + '"'
+
+    def ask(sql: str, columns: Sequence[str]) -> Any:
+        path, pa = source.path, require("pyarrow", "tables")
+        with duckdb.connect() as connection:
+            connection.execute("SET preserve_insertion_order = false")
+            parquet = path is not None and (path.suffix.lower() in PARQUET or path.is_dir())
+            if parquet:
+                assert path is not None
+                files = [path] if path.is_file() else _files(path)
+                names = ", ".join("'" + str(file.resolve()).replace("'", "''") + "'" for file in files)
+                place = f"read_parquet([{names}])"
+            else:
+                needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
+                schema = pa.schema([_plain(source.schema.field(name)) for name in needed])
+                batches = (_cast(batch, schema) for batch in source.batches(needed))
+                connection.register("given", pa.RecordBatchReader.from_batches(schema, batches))
+                place = "given"
+            try:
+                return connection.sql(sql.replace(TABLE, place)).to_arrow_table()
+            except duckdb.Error as error:
+                if isinstance(error.__cause__, DivulgeError):
+                    raise error.__cause__ from None
+                raise InputFileError(
+                    f"{printable(source.name)}: cannot be read to its end ({type(error).__name__}). Hint: it may be "
+                    "damaged or cut short, or a column may hold what its type has no place for."
+                ) from None
+
+    return Table(source, ask, quote, "varchar")
+
+
+def _files(folder: Path) -> list[Path]:
+    found = sorted(folder.rglob("*.parquet"))
+    return [f for f in found if not any(part.startswith((".", "_")) for part in f.relative_to(folder).parts)]
+
+
+def _plain(field: Any) -> Any:
+    pa = require("pyarrow", "tables")
+    return pa.field(field.name, field.type.value_type) if pa.types.is_dictionary(field.type) else field
+
+
+def _cast(batch: Any, schema: Any) -> Any:
+    pa = require("pyarrow", "tables")
+    found = [batch.column(f.name) for f in schema]
+    return pa.record_batch([a if a.type.equals(f.type) else a.cast(f.type) for a, f in zip(found, schema, strict=True)],
+                           schema=schema)  # fmt: skip
+
+
+def _on_spark(given: Any) -> Table:
+    from divulge.releasing.spark import frame_of, open_frame, quoted, working
+
+    frame = frame_of(given)
+    source = open_frame(frame)
+    if frame is not given:
+        path = Path(given)
+        source = Source(path.name, source.schema, None, source.stream, path)
+
+    def ask(sql: str, columns: Sequence[str]) -> Any:
+        frame.createOrReplaceTempView("divulge_given")
+        with working(source.name):
+            return frame.sparkSession.sql(sql.replace(TABLE, "divulge_given")).toArrow()
+
+    return Table(source, ask, quoted, "string")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a table holds: for each query the whole numbers of its cells, and the number of rows that count.
+
+    Attributes
+    ----------
+    totals : one int64 array of the query's shape each; for ranks one of shape (cells, candidates): rows with each value
+    rows : rows that count
+    groups : {columns that group: int64 array of rows in each group}
+    """
+
+    totals: tuple[np.ndarray, ...]
+    rows: int
+    groups: Mapping[tuple[str, ...], np.ndarray]
+
+
+def values_in(table: Table, columns: Sequence[str], null_as: Hashable = None) -> dict[str, list[Hashable]]:
+    """Return the values that occur in each column, in the order of their texts."""
+    found: dict[str, list[Hashable]] = {}
+    for name in columns:
+        result = table.ask(f"SELECT DISTINCT {table.quote(name)} AS v FROM {TABLE}", [name])
+        texts = {text_of(value) for value in result.column("v").to_pylist()}
+        if None in texts:
+            texts = {text for text in texts if text is not None} | (
+                {text_of(null_as)} if null_as is not None else set()
+            )
+        found[name] = [*sorted(text for text in texts if text is not None)]
+    return found
+
+
+def counted(
+    table: Table,
+    queries: Sequence[Query],
+    values: Mapping[str, Sequence[Hashable]],
+    unit: Unit,
+    null_as: Hashable = None,
+) -> Counted:
+    """Return the exact numbers of all queries, in one pass; what has no place in them is refused."""
+    groups = sorted({name for query in queries for name in query.by})
+    numbers = list(dict.fromkeys(
+        (q.column, q.step, q.bottom if q.kind == "ranks" else q.middle, q.kind == "ranks", _ends(q))
+        for q in queries if q.column is not None and q.kind != "rows"
+    ))  # fmt: skip
+    shown = list(
+        dict.fromkeys((q.column, text_of(q.only)) for q in queries if q.column is not None and q.kind == "rows")
+    )
+    read = list(dict.fromkeys([*groups, *(c for c, *_ in numbers), *(c for c, _ in shown)]))  # type: ignore[list-item]
+    person = [] if unit.person is None else [unit.person]
+    if person:
+        _refuse_nulls(table, person[0])
+    picked = [f"{table.quote(name)} AS g{i}" for i, name in enumerate(groups)]
+    for i, (column, step, middle, _, ends) in enumerate(numbers):
+        picked += [
+            f"{_whole(table, str(column), step, ends)} - {middle} AS v{i}",
+            f"{_odd(table, str(column))} AS o{i}",
+        ]
+    for i, (column, _) in enumerate(shown):
+        picked.append(f"CAST({table.quote(str(column))} AS {table.text}) AS p{i}")
+    inner = f"SELECT {', '.join(picked) or '1 AS one'} FROM {_bounded(table, read, unit)}"
+    sets = [tuple(q.by) + (() if q.kind != "ranks" else (numbers.index(_key(q)),)) for q in queries]
+    wanted = list(dict.fromkeys([(), *sets]))
+    columns = [f"g{i}" for i in range(len(groups))] + [f"v{i}" for i, (*_, ranks, _) in enumerate(numbers) if ranks]
+    sums = ["count(*) AS rows"]
+    for i, (*_, ranks, _) in enumerate(numbers):
+        if not ranks:
+            big = "HUGEINT" if table.text == "varchar" else "DECIMAL(38,0)"
+            sums += [f"sum(CAST(v{i} AS {big})) AS s{i}", f"sum(CAST(v{i} AS {big}) * v{i}) AS q{i}"]
+        sums.append(f"sum(o{i}) AS o{i}")
+    for i, (_, only) in enumerate(shown):
+        literal = str(only).replace("'", "''")
+        sums += [f"sum(CASE WHEN p{i} = '{literal}' THEN 1 ELSE 0 END) AS c{i}",
+                 f"sum(CASE WHEN p{i} IS NULL THEN 1 ELSE 0 END) AS m{i}"]  # fmt: skip
+    named = [_set(one, groups) for one in wanted]
+    marks = [f"GROUPING({c}) AS m_{c}" for c in columns]
+    by = f" GROUP BY GROUPING SETS ({', '.join('(' + ', '.join(one) + ')' for one in named)})" if columns else ""
+    sql = f"SELECT {', '.join([*columns, *marks, *sums])} FROM ({inner}) AS whole{by}"
+    found = table.ask(sql, [*read, *person])
+    return _Gathered(table, found, groups, numbers, shown, values, null_as).answers(
+        queries, sets, wanted, named, columns
+    )
+
+
+def _ends(query: Query) -> tuple[int, int]:
+    if query.kind == "ranks":
+        return query.bottom, query.bottom + query.candidates - 1
+    if query.kind == "squares":
+        return query.middle - math.isqrt(query.high), query.middle + math.isqrt(query.high)
+    return query.low + query.middle, query.high + query.middle
+
+
+def _key(query: Query) -> tuple[Any, ...]:
+    return (query.column, query.step, query.bottom if query.kind == "ranks" else query.middle, query.kind == "ranks",
+            _ends(query))  # fmt: skip
+
+
+def _set(one: tuple[Any, ...], groups: Sequence[str]) -> list[str]:
+    return [f"v{part}" if isinstance(part, int) else f"g{groups.index(part)}" for part in one]
+
+
+def _bounded(table: Table, read: Sequence[str], unit: Unit) -> str:
+    """Return the table, or with persons the first rows of each in the order of a hash of their own values."""
+    if unit.person is None:
+        return TABLE
+    who = table.quote(unit.person)
+    texts = [f"coalesce(CAST({table.quote(name)} AS {table.text}), '')" for name in (unit.person, *read)]
+    names = ", ".join(table.quote(name) for name in read) or "1 AS one"
+    order = f"md5(concat_ws('|', {', '.join(texts)}))"
+    ranked = f"SELECT {names}, row_number() OVER (PARTITION BY {who} ORDER BY {order}) AS divulge_place FROM {TABLE}"
+    return f"(SELECT * FROM ({ranked}) AS ranked WHERE divulge_place <= {unit.at_most}) AS bounded"
+
+
+def _real(table: Table, column: str) -> str:
+    return f"TRY_CAST({table.quote(column)} AS DOUBLE)"
+
+
+def _whole(table: Table, column: str, step: Fraction, ends: tuple[int, int]) -> str:
+    """Return SQL for a value in whole steps, brought between its ends; null for what is no number."""
+    low, high = ends
+    if table.kind(column) == "whole" and step == 1:
+        return f"least(greatest(CAST({table.quote(column)} AS BIGINT), {low}), {high})"
+    value = _real(table, column)
+    inverse = 1 / step
+    scaled = (
+        f"({value} * {int(inverse)}e0)" if inverse.denominator == 1 else f"({value} / CAST({float(step)!r} AS DOUBLE))"
+    )
+    clamped = f"least(greatest(floor(CASE WHEN isnan({value}) THEN NULL ELSE {scaled} END + 0.5e0), {low}e0), {high}e0)"
+    return f"CASE WHEN {value} IS NULL OR isnan({value}) THEN NULL ELSE CAST({clamped} AS BIGINT) END"
+
+
+def _odd(table: Table, column: str) -> str:
+    """Return SQL that is 1 for a missing value, NaN, or what is no number."""
+    if table.kind(column) == "whole":
+        return f"CASE WHEN {table.quote(column)} IS NULL THEN 1 ELSE 0 END"
+    value = _real(table, column)
+    return f"CASE WHEN {value} IS NULL OR isnan({value}) THEN 1 ELSE 0 END"
+
+
+def _refuse_nulls(table: Table, column: str) -> None:
+    found = table.ask(
+        f"SELECT sum(CASE WHEN {table.quote(column)} IS NULL THEN 1 ELSE 0 END) AS n FROM {TABLE}", [column]
+    )
+    missing = int(found.column("n")[0].as_py() or 0)
+    if missing:
+        raise DivulgeError.of(
+            "person", "name the person of every row", f"column {column!r}", f"missing in {missing:,} rows",
+            "rows of nobody cannot be counted for a person; drop them first.",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    table: Table
+    found: Any
+    groups: Sequence[str]
+    numbers: Sequence[Any]
+    shown: Sequence[Any]
+    values: Mapping[str, Sequence[Hashable]]
+    null_as: Hashable
+
+    def answers(
+        self, queries: Sequence[Query], sets: Sequence[Any], wanted: Sequence[Any], named: Sequence[Sequence[str]],
+        columns: Sequence[str],
+    ) -> Counted:  # fmt: skip
+        """Return the numbers of each query, put in their cells."""
+        marks = {c: np.asarray(self.found.column(f"m_{c}").to_pylist(), dtype=np.int64) for c in columns}
+        rows: dict[Any, np.ndarray] = {}
+        for one, names in zip(wanted, named, strict=True):
+            keep = np.ones(self.found.num_rows, dtype=bool)
+            for c in columns:
+                keep &= marks[c] == (0 if c in names else 1)
+            rows[one] = np.flatnonzero(keep)
+        self._refuse(rows[()])
+        total = int(self._column("rows", rows[()]).sum())
+        places = {one: self._places(one, rows[one]) for one in wanted}
+        out = [self._answer(query, rows[one], places[one]) for query, one in zip(queries, sets, strict=True)]
+        groups: dict[tuple[str, ...], np.ndarray] = {}
+        for query in queries:
+            if query.by not in groups and query.by in rows:
+                shape = tuple(len(self.values[name]) for name in query.by)
+                groups[query.by] = self._put(shape, places[query.by], self._column("rows", rows[query.by]))
+        return Counted(tuple(out), total, groups)
+
+    def _column(self, name: str, rows: np.ndarray) -> np.ndarray:
+        pa = require("pyarrow", "tables")
+        taken = self.found.column(name).take(pa.array(rows))
+        values = [0 if value is None else int(value) for value in taken.to_pylist()]
+        if any(abs(value) >= MOST_TOTAL for value in values):
+            raise _overflow(self.table.source.name)
+        return np.array(values, dtype=np.int64)
+
+    def _refuse(self, whole: np.ndarray) -> None:
+        for i, (column, *_) in enumerate(self.numbers):
+            odd = int(self._column(f"o{i}", whole).sum())
+            if odd:
+                raise DivulgeError.of(
+                    "table", f"hold a number in every row of column {column!r}", "it", f"without one in {odd:,} rows",
+                    "missing values, NaN and text have no place in a sum: drop these rows or give them a value first.",
+                )  # fmt: skip
+        for i, (column, _) in enumerate(self.shown):
+            missing = int(self._column(f"m{i}", whole).sum())
+            if missing and self.null_as is None:
+                raise _missing(str(column), missing)
+
+    def _places(self, one: tuple[Any, ...], rows: np.ndarray) -> list[np.ndarray]:
+        """Return where the groups of a set are, one array a column; values that are not listed are refused."""
+        pa = require("pyarrow", "tables")
+        out: list[np.ndarray] = []
+        counts: np.ndarray | None = None
+        for part in one:
+            if isinstance(part, int):
+                out.append(self._column(f"v{part}", rows))
+                continue
+            taken = self.found.column(f"g{self.groups.index(part)}").take(pa.array(rows)).combine_chunks()
+            coded = taken if pa.types.is_dictionary(taken.type) else taken.dictionary_encode()
+            listed = {text_of(value): i for i, value in enumerate(self.values[part])}
+            null = listed.get(text_of(self.null_as)) if self.null_as is not None else None
+            lookup = [
+                listed.get(text_of(v), -1) if text_of(v) is not None else -2 for v in coded.dictionary.to_pylist()
+            ]
+            lookup.append(-2)
+            indices = coded.indices.fill_null(len(lookup) - 1).to_numpy(zero_copy_only=False).astype(np.int64)
+            place = np.array(lookup, dtype=np.int64)[indices]
+            if null is not None:
+                place[place == -2] = null
+            counts = self._column("rows", rows) if counts is None and (place < 0).any() else counts
+            if (place == -2).any():
+                assert counts is not None
+                raise _missing(part, int(counts[place == -2].sum()))
+            if (place == -1).any():
+                assert counts is not None
+                raise DivulgeError.of(
+                    "values", f"list every value of column {part!r}", "rows with one that is not there: their number",
+                    f"{int(counts[place == -1].sum()):,}",
+                    "add it to the list, or change it in the table; a value that occurs nowhere may stand in the list.",
+                )  # fmt: skip
+            out.append(place)
+        return out
+
+    def _put(self, shape: tuple[int, ...], places: Sequence[np.ndarray], values: np.ndarray) -> np.ndarray:
+        out = np.zeros(shape, dtype=np.int64)
+        np.add.at(out, tuple(places) if places else (), values if places else int(values.sum()))
+        return out
+
+    def _answer(self, query: Query, rows: np.ndarray, places: Sequence[np.ndarray]) -> np.ndarray:
+        if query.kind == "ranks":
+            return self._put((*query.shape, query.candidates), places, self._column("rows", rows)).reshape(
+                query.cells, query.candidates
+            )
+        shape = query.shape[: len(query.by)]
+        counts = self._column("rows", rows)
+        if query.kind == "rows" and query.column is None:
+            return self._put(shape, places, counts)
+        if query.kind == "rows":
+            shown = self._column(f"c{self.shown.index((query.column, text_of(query.only)))}", rows)
+            with_value = self._put(shape, places, shown)
+            if len(query.shape) == len(query.by):
+                return with_value
+            return np.stack([with_value, self._put(shape, places, counts) - with_value], axis=-1)
+        i = self.numbers.index(_key(query))
+        if int(counts.sum()) * query.reach >= MOST_TOTAL:
+            raise _overflow(self.table.source.name)
+        return self._put(shape, places, self._column(f"{'q' if query.kind == 'squares' else 's'}{i}", rows))
+
+
+def _overflow(name: str) -> DivulgeError:
+    return DivulgeError.of("step", "be so coarse that sums stay below 2^62 steps", f"a sum of {name}", "larger",
+                           "give a larger step=, or narrower bounds.")  # fmt: skip
+
+
+def _missing(column: str, rows: int) -> DivulgeError:
+    return DivulgeError.of(
+        "table", f"have a value in every row of column {column!r}", "it", f"without one in {rows:,} rows",
+        "null_as=LABEL (--null-as) counts missing values under a label of the list.",
+    )  # fmt: skip

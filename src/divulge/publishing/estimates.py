@@ -1,0 +1,223 @@
+"""From noisy whole numbers to statistics with intervals that hold together, by the law of the noise alone.
+
+Every draw gets the same miss, so small that all of them are met together at the level: the draws are independent.
+Whatever is computed from numbers that all lie in their intervals lies in its own.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.publishing.leakage import Noise
+from divulge.publishing.noise import chosen, each, half_width, noisy, ranks_off
+from divulge.publishing.queries import Plan, Query
+from divulge.publishing.statistics import Count, Mean, Proportion, Quantiles, Statistic, Sum, Variance
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What was drawn for one query: noisy numbers with the half-width of their intervals; for ranks, chosen values.
+
+    Attributes
+    ----------
+    values : int64 array of the query's shape; for ranks of shape (3, cells): low, value, high as steps from the bottom
+    width : half-width of the simultaneous interval, 0 for ranks
+    """
+
+    values: np.ndarray
+    width: int
+    deviation: float
+
+
+def draws_of(queries: Sequence[Query], noises: Sequence[Noise]) -> int:
+    """Return how many independent draws there are, each of which can miss its interval."""
+    return sum(
+        q.cells * (2 if q.kind == "ranks" else 1)
+        for q, noise in zip(queries, noises, strict=True)
+        if noise.scale and not (q.kind == "ranks" and q.draws == 1)
+    )
+
+
+def drawn(queries: Sequence[Query], noises: Sequence[Noise], totals: Sequence[np.ndarray], level: float) -> list[Drawn]:
+    """Return every query's noisy numbers."""
+    miss = each(level, draws_of(queries, noises))
+    out: list[Drawn] = []
+    for query, noise, exact in zip(queries, noises, totals, strict=True):
+        if query.kind == "ranks":
+            out.append(Drawn(_choices(query, noise, exact, miss), 0, math.nan))
+        else:
+            out.append(Drawn(noisy(exact, noise), half_width(noise, miss) if noise.scale else 0, noise.deviation))
+    return out
+
+
+def scores(rows: np.ndarray, above: int, below: int, shift: int = 0, beyond: str = "") -> np.ndarray:
+    """Return how far the ranks of each value are from the rank `above` n + `shift`, in units of 1 / `below` of a row.
+
+    A value with L rows below it and E at it has the ranks from L to L + E. `beyond` "low" or "high" puts a value before
+    all others that stands for every rank below 0, or behind them for every rank above n.
+
+    Examples
+    --------
+    >>> scores(np.array([1, 2, 1]), 1, 2).tolist()  # the median of a, b, b, c, twice the distances
+    [2, 0, 2]
+    """
+    upto = np.cumsum(rows) * below
+    before = upto - rows * below
+    n = int(upto[-1]) // below
+    target = above * n + shift
+    found = np.maximum(np.maximum(before - target, target - upto), 0)
+    if beyond == "low":
+        return np.concatenate([[max(target, 0)], found])
+    if beyond == "high":
+        return np.concatenate([found, [max(below * n - target, 0)]])
+    return found
+
+
+def _choices(query: Query, noise: Noise, rows: np.ndarray, miss: float) -> np.ndarray:
+    """Return low, value and high of each cell: choices for the rank, and for ranks so far off that they enclose it."""
+    above, below = query.only.numerator, query.only.denominator
+    off = ranks_off(noise, query.candidates + 1, miss) + 1
+    out = np.zeros((3, query.cells), dtype=np.int64)
+    last = query.candidates - 1
+    for cell in range(query.cells):
+        out[1, cell] = chosen(scores(rows[cell], above, below), noise)
+        if query.draws == 1:
+            out[0, cell], out[2, cell] = 0, last
+            continue
+        low = max(chosen(scores(rows[cell], above, below, -off, "low"), noise) - 1, 0)
+        high = min(chosen(scores(rows[cell], above, below, off, "high"), noise), last)
+        out[:, cell] = min(low, high), np.clip(out[1, cell], min(low, high), max(low, high)), max(low, high)
+    return out
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """One statistic in every group: arrays of the shape of the groups; for quantiles one for each probability.
+
+    Attributes
+    ----------
+    statistic : Statistic
+    at : probability of the quantile, or None
+    values, low, high : float64 or int64 arrays
+    error : float64 array, standard deviation of the noise, NaN where it is not known
+    """
+
+    statistic: Statistic
+    at: Any
+    values: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    error: np.ndarray
+
+
+def estimates(plan: Plan, found: Sequence[Drawn], rows: int | None, shapes: Mapping[str, int]) -> list[Estimates]:
+    """Return all statistics. `rows` is the number of rows where it is public."""
+    out: list[Estimates] = []
+    for one, parts in zip(plan.statistics, plan.parts, strict=True):
+        queries, numbers = [plan.queries[i] for i in parts], [found[i] for i in parts]
+        shape = tuple(shapes[name] for name in one.by)
+        out += _ESTIMATES[type(one)](one, queries, numbers, rows, shape)
+    return out
+
+
+def _ends(number: Drawn, least: float = -math.inf) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    values = number.values.astype(float)
+    low, high = np.maximum(values - number.width, least), np.maximum(values + number.width, least)
+    return values, low, high
+
+
+def _count(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
+    number = numbers[0]
+    error = np.full(shape, number.deviation)
+    return [Estimates(one, None, number.values, number.values - number.width, number.values + number.width, error)]
+
+
+def _sum(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
+    step, number = float(queries[0].step), numbers[0]
+    values, low, high = (part * step for part in _ends(number))
+    return [Estimates(one, None, values, low, high, np.full(shape, number.deviation * step))]
+
+
+def _rows(numbers: Any, place: int, rows: int | None, shape: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Return the rows of each group with their interval, at least 1, and the deviation of the noise."""
+    if place < len(numbers):
+        values, low, high = _ends(numbers[place], 1.0)
+        return np.maximum(values, 1.0), low, high, numbers[place].deviation
+    whole = np.full(shape, float(rows or 1))
+    return whole, whole, whole, 0.0
+
+
+def _ratio(low: np.ndarray, high: np.ndarray, least: np.ndarray, most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of a / b over a in [low, high] and b in [least, most], b > 0."""
+    return np.minimum(low / least, low / most), np.maximum(high / least, high / most)
+
+
+def _mean(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
+    query = queries[0]
+    total, low, high = _ends(numbers[0])
+    n, least, most, spread = _rows(numbers, 1, rows, shape)
+    below, above = _ratio(low, high, least, most)
+    step = float(query.step)
+    ends = (query.low * step, query.high * step)
+    middle, centered = query.middle * step, np.clip(total / n * step, *ends)
+    error = np.hypot(numbers[0].deviation * step, centered * spread) / n
+    parts = (centered, np.clip(below * step, *ends), np.clip(above * step, *ends))
+    value, lower, upper = (part + middle for part in parts)
+    return [Estimates(one, None, value, lower, upper, error)]
+
+
+def _variance(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
+    query, step = queries[0], float(queries[0].step)
+    total, low, high = _ends(numbers[0])
+    square, square_low, square_high = _ends(numbers[1], 0.0)
+    n, least, most, spread = _rows(numbers, 2, rows, shape)
+    below, above = (np.clip(part, query.low, query.high) for part in _ratio(low, high, least, most))
+    mean = np.clip(total / n, query.low, query.high)
+    second, third = _ratio(square_low, square_high, least, most)
+    nearest = np.where((below <= 0) & (above >= 0), 0.0, np.minimum(abs(below), abs(above)))
+    farthest = np.maximum(abs(below), abs(above))
+    most_variance = ((query.high - query.low) / 2) ** 2
+    value = np.clip(square / n - mean**2, 0, most_variance)
+    parts = (value, np.clip(second - farthest**2, 0, most_variance), np.clip(third - nearest**2, 0, most_variance))
+    error = np.sqrt(numbers[1].deviation ** 2 + (2 * mean * numbers[0].deviation) ** 2 + (mean**2 * spread) ** 2) / n
+    value, lower, upper = (part * step**2 for part in parts)
+    return [Estimates(one, None, value, lower, upper, error * step**2)]
+
+
+def _proportion(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
+    number = numbers[0]
+    if number.values.shape == shape:
+        whole = np.full(shape, float(rows or 1))
+        values, low, high = (np.clip(part / whole, 0, 1) for part in _ends(number, 0.0))
+        return [Estimates(one, None, values, low, high, number.deviation / whole)]
+    values, low, high = _ends(number, 0.0)
+    part, rest = np.maximum(values[..., 0], 0), np.maximum(values[..., 1], 0)
+    n = np.maximum(part + rest, 1.0)
+    share = np.where(part + rest > 0, part / n, 0.5)
+    under = np.divide(
+        low[..., 0], low[..., 0] + high[..., 1], out=np.zeros(shape), where=low[..., 0] + high[..., 1] > 0
+    )
+    over = np.divide(high[..., 0], high[..., 0] + low[..., 1], out=np.ones(shape), where=high[..., 0] + low[..., 1] > 0)
+    error = number.deviation * np.hypot(1 - share, share) / n
+    return [Estimates(one, None, np.clip(share, under, over), under, over, error)]
+
+
+def _quantiles(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
+    out: list[Estimates] = []
+    for query, number in zip(queries, numbers, strict=True):
+        low, values, high = ((part.reshape(shape) + query.bottom) * float(query.step) for part in number.values)
+        out.append(Estimates(one, query.only, values, low, high, np.full(shape, math.nan)))
+    return out
+
+
+_ESTIMATES: dict[type, Any] = {
+    Count: _count,
+    Sum: _sum,
+    Mean: _mean,
+    Variance: _variance,
+    Proportion: _proportion,
+    Quantiles: _quantiles,
+}

@@ -1,0 +1,148 @@
+"""Noise drawn by OpenDP's exact samplers, and the law of the noise: how far off a number is, and how probably.
+
+OpenDP draws the discrete Laplace and discrete Gaussian law in whole-number arithmetic from the operating system's
+random numbers, and chooses the best of noisy scores by comparing as many digits as it takes. The scale is the double
+that it is.
+"""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from divulge.extras import require
+from divulge.publishing.leakage import Noise
+from divulge.releasing.sampling import cores
+
+_CHUNK = 1 << 14
+"""So many cells are drawn in one call."""
+
+_MARGIN = 1 + 1e-9
+"""Tails in doubles are right within this factor."""
+
+
+def _opendp() -> Any:
+    library = require("opendp.prelude", "statistics")
+    library.enable_features("contrib")
+    return library
+
+
+def noisy(totals: np.ndarray, noise: Noise) -> np.ndarray:
+    """Return whole numbers plus fresh noise, one draw a cell; nothing is added where the scale is 0.
+
+    Examples
+    --------
+    >>> noisy(np.array([10, 20]), Noise("laplace", 0.0)).tolist()
+    [10, 20]
+    """
+    if noise.scale == 0:
+        return totals.copy()
+    measurement = _additive(noise)
+    flat = np.ascontiguousarray(totals, dtype=np.int64).ravel()
+    pieces = [flat[start : start + _CHUNK] for start in range(0, len(flat), _CHUNK)]
+
+    def draw(piece: np.ndarray) -> np.ndarray:
+        return np.array(measurement(piece.tolist()), dtype=np.int64)
+
+    if len(pieces) < 2:
+        return (draw(flat) if len(flat) else flat).reshape(totals.shape)
+    with ThreadPoolExecutor(min(cores(), len(pieces))) as pool:
+        return np.concatenate(list(pool.map(draw, pieces))).reshape(totals.shape)
+
+
+@lru_cache(maxsize=64)
+def _additive(noise: Noise) -> Any:
+    """Return OpenDP's measurement that adds noise to each of many whole numbers."""
+    dp = _opendp()
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    if noise.family == "laplace":
+        return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=noise.scale)
+    return dp.m.make_gaussian(domain, dp.l2_distance(T="i64"), scale=noise.scale)
+
+
+@lru_cache(maxsize=64)
+def _selective(noise: Noise) -> Any:
+    """Return OpenDP's measurement that chooses the place of a small score."""
+    dp = _opendp()
+    measure = dp.max_divergence() if noise.family == "laplace" else dp.zero_concentrated_divergence()
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    return dp.m.make_noisy_max(domain, dp.linf_distance(T="i64"), measure, scale=noise.scale, negate=True)
+
+
+def chosen(scores: np.ndarray, noise: Noise) -> int:
+    """Return the position of a small score, drawn: exponential noise (permute-and-flip), or Gumbel (exponential
+    mechanism).
+
+    References
+    ----------
+    McKenna, Sheldon, "Permute-and-Flip", arXiv:2010.12603.
+    """
+    return int(_selective(noise)(scores.tolist()))
+
+
+def above_threshold(counts: dict[str, int], scale: float, threshold: int) -> dict[str, int]:
+    """Return noisy counts of those keys whose noisy count reaches a threshold, by OpenDP's thresholded Laplace."""
+    dp = _opendp()
+    domain = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="i64"))
+    metric = dp.l01inf_distance(dp.absolute_distance(T="i64"))
+    measurement = dp.m.make_laplace_threshold(domain, metric, scale=scale, threshold=threshold)
+    return {str(key): int(value) for key, value in measurement(counts).items()}
+
+
+def tail(noise: Noise, width: int) -> float:
+    """Return P(|K| > width), or a bound just above it: 2 a^(w+1) / (1 + a) with a = e^(-1/s); erfc for wide Gaussians.
+
+    Sum over k > w of e^(-k^2/2s^2) is at most the integral from w on, and the sum over all k at least the whole
+    integral.
+
+    Examples
+    --------
+    >>> round(tail(Noise("laplace", 1.0), 2), 6)  # 2 e^-3 / (1 + e^-1)
+    0.072795
+    """
+    if noise.scale == 0:
+        return 0.0
+    if noise.family == "laplace":
+        return 2 * math.exp(-(width + 1) / noise.scale) / (1 + math.exp(-1 / noise.scale)) * _MARGIN
+    if noise.scale > 1000:
+        return math.erfc(width / (noise.scale * math.sqrt(2))) * _MARGIN
+    reach = width + math.ceil(40 * noise.scale) + 2
+    weight = np.exp(-(np.arange(reach + 1, dtype=float) ** 2) / (2 * noise.scale**2))
+    return 2 * math.fsum(weight[width + 1 :].tolist()) / (2 * math.fsum(weight[1:].tolist()) + 1) * _MARGIN
+
+
+def half_width(noise: Noise, beyond: float) -> int:
+    """Return the least w with P(|K| > w) <= beyond.
+
+    Examples
+    --------
+    >>> half_width(Noise("laplace", 1.0), 0.05), half_width(Noise("laplace", 1.0), 0.073)
+    (3, 2)
+    """
+    low, high = -1, 1
+    while tail(noise, high) > beyond:
+        low, high = high, 2 * high
+    if tail(noise, 0) <= beyond:
+        return 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if tail(noise, middle) <= beyond else (middle, high)
+    return high
+
+
+def each(level: float, count: int) -> float:
+    """Return the miss of one of `count` independent draws with which all are met with probability `level`.
+
+    Examples
+    --------
+    >>> round(each(0.95, 2), 6)  # 1 - sqrt(0.95)
+    0.025321
+    """
+    return -math.expm1(math.log(level) / max(count, 1)) / _MARGIN
+
+
+def ranks_off(noise: Noise, candidates: int, beyond: float) -> int:
+    """Return t with P(score of the choice >= least score + t) <= beyond: the candidates times e^(-t / scale)."""
+    return max(0, math.ceil(noise.scale * math.log(candidates / beyond) * _MARGIN))

@@ -1,0 +1,435 @@
+"""From a table and what is asked of it to published statistics: count, draw, tell, and put everything in its place."""
+
+import json
+import math
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divulge import __version__
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.guarantees.catalog import as_guarantee
+from divulge.publishing.calibration import Calibration, calibrated
+from divulge.publishing.categories import MOST_CELLS, read_values, record_prior, require_listed
+from divulge.publishing.counting import Table, counted, table_of, values_in
+from divulge.publishing.estimates import Estimates, drawn, estimates
+from divulge.publishing.leakage import RecordPrior, concentration
+from divulge.publishing.published import LEADING, TRAILING, Published
+from divulge.publishing.queries import Plan, Unit, plan_of
+from divulge.publishing.statistics import Count, Mean, Proportion, Quantiles, Statistic, Variance, as_statistics
+from divulge.releasing import sinks
+from divulge.releasing.aggregate import Aggregate
+from divulge.releasing.receipt import now
+
+Papers = Callable[[Published], Mapping[str, bytes]]
+"""What turns a result into files beside the output: {end of the name: content}."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked: the arguments of `publish`, checked and converted."""
+
+    statistics: tuple[Statistic, ...]
+    guarantees: tuple[Any, ...]
+    unit: Unit
+    prior: RecordPrior | None
+    values: Mapping[str, Sequence[Hashable]]
+    values_from_data: bool
+    null_as: Hashable
+    noise: str | None
+    split: Any
+    level: float
+    others: str
+    non_negative: bool
+    whole: bool
+    consistent: bool
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """Every column that groups, in order of appearance."""
+        return tuple(dict.fromkeys(name for one in self.statistics for name in one.by))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that tells something."""
+        return tuple(dict.fromkeys(name for one in self.statistics for name in one.columns))
+
+
+def request(
+    statistics: Any,
+    guarantee: Any,
+    *,
+    unit: Any = "nats",
+    person: Any = None,
+    at_most: int = 1,
+    neighbors: Any = "replaced",
+    prior: Any = None,
+    values: Any = None,
+    values_from_data: bool = False,
+    null_as: Any = None,
+    noise: Any = None,
+    split: Any = "mean-squared",
+    level: Any = 0.95,
+    others: Any = "known",
+    non_negative: bool = False,
+    whole: bool = False,
+    consistent: bool = False,
+) -> Request:
+    """Return the request, or refuse what cannot be asked."""
+    asked = as_statistics(statistics)
+    several = guarantee if isinstance(guarantee, (list, tuple)) else [guarantee]
+    kept = tuple(as_guarantee(one).read_in(unit, to_keep=True) for one in several)
+    if not kept:
+        raise DivulgeError.of("guarantee", 'be given, such as "dp=1"', "it", "absent")
+    if len({one.kind for one in kept}) != len(kept):
+        raise DivulgeError.of("guarantee", "name each kind once", "one of them", "there twice")
+    if person is not None and not (isinstance(person, str) and person):
+        raise DivulgeError.of("person", "be the name of a column", "it", repr(person)[:60])
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise DivulgeError.of("level", "be a number between 0 and 1", "it", repr(level)[:60])
+    if others not in ("known", "independent"):
+        raise DivulgeError.of("others", 'be "known" or "independent"', "it", repr(others)[:60])
+    if values is not None and values_from_data:
+        raise DivulgeError("give values or values_from_data (--values, --values-from-data); there are both.")
+    listed = {} if values is None else read_values(values)
+    made = Request(
+        asked, kept, Unit(person, at_most, neighbors), None, listed, values_from_data, null_as, noise, split,
+        float(level), others, non_negative, whole, consistent,
+    )  # fmt: skip
+    if person is not None and person in made.columns:
+        raise DivulgeError.of("person", "be a column that no statistic reads", "it", repr(person))
+    return made if prior is None else replace(made, prior=record_prior(prior, made.by))
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A request for a table, with its noise; nothing has been counted or drawn, but listing what occurs when asked
+    to."""
+
+    request: Request
+    table: Table
+    values: Mapping[str, Sequence[Hashable]]
+    plan: Plan
+    noise: Calibration
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What a reader has to know, in sentences."""
+        asked, said = self.request, list[str]()
+        unit = asked.unit
+        if unit.person is None:
+            said.append("Every row is taken to be another person's." if unit.neighbors == "replaced" else
+                        "Every row is taken to be another person's, and how many rows there are is protected "
+                        "too.")  # fmt: skip
+        else:
+            said.append(
+                f"All rows of a person (column {unit.person!r}) are protected together. Of each person "
+                f"{unit.at_most:,} "
+                f"{'row counts' if unit.at_most == 1 else 'rows count at most'}; which ones depends on a hash of the "
+                "person's own rows and on nobody else's, and the others are left out."
+            )
+        said.append(
+            f"Neighboring tables differ in one {unit.noun} that is "
+            + ("there or not." if unit.neighbors == "added" else "replaced by another one; their number is public.")
+        )  # fmt: skip
+        if asked.values_from_data and asked.by:
+            said.append(
+                "The values that group are those that occur in the table: which values occur is NOT protected by any "
+                "guarantee here."
+            )
+        elif asked.by:
+            said.append("The values that group were listed beforehand; combinations that nobody has are there as well.")
+        clamped = sorted({one.column for one in asked.statistics if hasattr(one, "bounds")})  # type: ignore[attr-defined]
+        if clamped:
+            names = ", ".join(map(repr, clamped))
+            said.append(
+                f"Values of {names} beyond the bounds count as the nearest bound, and all are rounded to whole steps; "
+                "statistics and intervals are about the values so treated. Whether any were is not told."
+            )
+        if any(isinstance(one, (Mean, Variance, Quantiles, Proportion)) and one.by for one in asked.statistics):
+            said.append("That every listed group has somebody in it is taken to be public.")
+        if asked.non_negative:
+            said.append("Negative counts were raised to 0, which makes small counts too large on average.")
+        if asked.consistent:
+            said.append("Counts were moved, by least squares, so that tables with common columns have common totals.")
+        if asked.whole:
+            said.append("Counts were then rounded to whole numbers.")
+        if asked.others == "independent":
+            said.append(
+                "If the other records are unknown and drawn independently, the worst outcome tells as much as "
+                "if they were "
+                "known: it lies beyond all that the others can add up to. It is only less probable."
+            )
+        return tuple(said)
+
+
+def ready(asked: Request, source: Any, engine: Any) -> Ready:
+    """Return the request with its categories, queries and noise for a table."""
+    table = table_of(source, engine)
+    person = [] if asked.unit.person is None else [asked.unit.person]
+    table.source.require_values([*asked.columns, *person])
+    known = {name: list(values) for name, values in asked.values.items()}
+    if asked.values_from_data:
+        known = values_in(table, asked.by, asked.null_as)
+        if any(not values for values in known.values()):
+            raise DivulgeError.of("table", "have at least one row", "it", "empty")
+    require_listed(asked.by, known)
+    sizes = {name: len(known[name]) for name in asked.by}
+    cells = sum(math.prod(sizes[name] for name in one.by) for one in asked.statistics)
+    if not cells <= MOST_CELLS:
+        raise DivulgeError.of("statistics", f"have at most {MOST_CELLS:,} cells", "their number", f"{cells:,}",
+                              "group by fewer columns, or by coarser ones.")  # fmt: skip
+    whole = {one.column: table.kind(one.column) == "whole" for one in asked.statistics if hasattr(one, "column")}  # type: ignore[attr-defined]
+    for one in asked.statistics:
+        column = getattr(one, "column", None)
+        if hasattr(one, "bounds") and table.kind(str(column)) == "text" and not _is_text(table, str(column)):
+            raise DivulgeError.of("column", "hold numbers to be summed up", f"{column!r}", "of another type")
+    plan = plan_of(asked.statistics, sizes, whole, asked.unit)
+    noise = calibrated(plan.queries, asked.unit, asked.guarantees, asked.prior, asked.noise, asked.split)
+    return Ready(asked, table, known, plan, noise)
+
+
+def _is_text(table: Table, column: str) -> bool:
+    types = require("pyarrow.types", "tables")
+    found = table.source.schema.field(column).type
+    found = found.value_type if types.is_dictionary(found) else found
+    return types.is_string(found) or types.is_large_string(found) or types.is_string_view(found)
+
+
+def described(made: Ready, output: str | None) -> Published:
+    """Return what will be published, without its numbers: what it promises can be recorded before anything is drawn."""
+    asked, noise = made.request, made.noise
+    prior = None if asked.prior is None else {"least": float(asked.prior.least), "secret": asked.prior.secret}
+    queries = tuple(
+        {
+            "kind": query.kind, "column": query.column, "by": list(query.by), "cells": query.cells,
+            "family": one.family, "scale": one.scale, "loss": _share(query, one, asked.unit),
+            **({"step": float(query.step), "low": query.low, "high": query.high} if query.span > 1 else {}),
+            **({"at": str(query.only)} if query.only is not None else {}),
+        }
+        for query, one in zip(made.plan.queries, noise.noises, strict=True)
+    )  # fmt: skip
+    kept = Aggregate(
+        asked.columns, {"ldp": _up(noise.loss)},
+        _up(concentration(made.plan.queries, noise.noises, asked.unit, "replaced")),
+        None if asked.prior is None else asked.prior.least,
+    )  # fmt: skip
+    unit = {"noun": asked.unit.noun, "person": asked.unit.person, "at_most": asked.unit.at_most,
+            "neighbors": asked.unit.neighbors}  # fmt: skip
+    return Published(
+        table=None, guarantees=noise.guarantees, queries=queries, level=asked.level, protected=unit, prior=prior,
+        others=asked.others, loss=_up(noise.loss), source=made.table.source.name, output=output, rows=None,
+        columns=asked.columns, told=made.told, created=now(), version=__version__, aggregate=kept,
+    )  # fmt: skip
+
+
+def _up(value: Fraction | float) -> float:
+    """Return a double that is at least a number."""
+    found = float(value)
+    return found if math.isinf(found) or Fraction(found) >= value else math.nextafter(found, math.inf)
+
+
+def _share(query: Any, noise: Any, unit: Unit) -> Any:
+    """Return the most that the query's outcome changes its log-likelihood with one unit, or "inf"."""
+    l1, _ = query.changes(unit)
+    if not l1:
+        return 0.0
+    return "inf" if noise.family == "gaussian" and query.kind != "ranks" else l1 / noise.scale
+
+
+def carried_out(
+    made: Ready, described_: Published, outputs: "Outputs", force: bool, entry: Any, papers: Papers
+) -> Published:
+    """Count, draw, and publish: the papers first and the table last, so that no table is ever without them."""
+    asked, plan = made.request, made.plan
+    exact = counted(made.table, plan.queries, made.values, asked.unit, asked.null_as)
+    _refuse_empty(made, exact)
+    rows = exact.rows if asked.unit.rows_known else None
+    if rows is not None and not rows:
+        raise DivulgeError.of("table", "have at least one row", "it", "empty")
+    numbers = drawn(plan.queries, made.noise.noises, exact.totals, asked.level)
+    sizes = {name: len(made.values[name]) for name in asked.by}
+    found = estimates(plan, numbers, rows, sizes)
+    if asked.non_negative or asked.consistent or asked.whole:
+        from divulge.publishing.margins import adjusted
+
+        treated = {"non_negative": asked.non_negative, "whole": asked.whole, "consistent": asked.consistent}
+        found = adjusted(found, sizes, rows, **treated)
+    done = replace(described_, table=tidy(found, made.values, asked.by), rows=rows)
+    keeper = {
+        "source": str(made.table.source.path or made.table.source.name), "rows_counted": exact.rows,
+        "values": {name: list(values) for name, values in made.values.items() if name in asked.by},
+        "exact": _exact(plan, exact),
+    }  # fmt: skip
+    done = replace(done, keeper=keeper)
+    if outputs.sink is None:
+        entry.publishing()
+        entry.published(done)
+        return done
+    with ExitStack() as stack:
+        temporary = stack.enter_context(sinks.staged(outputs.sink))
+        writer = sinks.writer_for(outputs.sink)(temporary, done.table.schema)
+        try:
+            for batch in done.table.to_batches():
+                writer.write(batch)
+        finally:
+            writer.close()
+        done = replace(done, digest=sinks.digest(temporary))
+        contents = {"receipt.json": done.to_json(), "keeper.json": _kept(done), **papers(done)}
+        papers_: list[tuple[Path, Path]] = []
+        for ending, content in contents.items():
+            final = outputs.beside(ending)
+            paper = stack.enter_context(sinks.staged(final))
+            _write(paper, content, private=ending == "keeper.json")
+            papers_.append((paper, final))
+        entry.publishing()
+        put: list[Path] = []
+        try:
+            for paper, final in papers_:
+                sinks.publish(paper, final, force)
+                put.append(final)
+            sinks.publish(temporary, outputs.sink, force)
+        except BaseException:
+            for final in put:
+                sinks.remove(final)
+            raise
+        entry.published(done)
+    return done
+
+
+def _write(path: Path, content: bytes, private: bool) -> None:
+    """Write a new file, readable by its owner alone where it is private."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+
+
+def _exact(plan: Plan, exact: Any) -> list[dict[str, Any]]:
+    """Return the exact numbers, for the keeper; of quantiles only how many rows have each value is too much to keep."""
+    return [
+        {"kind": q.kind, "column": q.column, "by": list(q.by), "numbers": total.tolist()}
+        for q, total in zip(plan.queries, exact.totals, strict=True)
+        if q.kind != "ranks" and total.size <= 100_000
+    ]
+
+
+def _kept(done: Published) -> bytes:
+    body = {"format": "divulge keeper record 1", "created": done.created, "output": done.output,
+            "guarantees": dict(done.guarantees), "loss": done.loss if math.isfinite(done.loss) else "inf",
+            **done.keeper}  # fmt: skip
+    return (json.dumps(body, ensure_ascii=False) + "\n").encode()
+
+
+def _refuse_empty(made: Ready, exact: Any) -> None:
+    """Refuse groups without rows where a statistic divides by them, or ranks them; said to the keeper alone."""
+    for one, parts in zip(made.plan.statistics, made.plan.parts, strict=True):
+        if not isinstance(one, (Mean, Variance, Quantiles, Proportion)) or not one.by:
+            continue
+        query = made.plan.queries[parts[0]]
+        rows = exact.groups.get(one.by)
+        if rows is None:
+            rows = exact.totals[parts[0]].sum(axis=-1)
+        empty = int((np.asarray(rows) == 0).sum())
+        if empty:
+            raise DivulgeError.of(
+                "values", f"make groups that have rows, for a {one.kind} by {', '.join(one.by)}",
+                f"the number of those without, of {query.cells:,}", f"{empty:,}",
+                "leave these values out, or group by fewer columns; counts may have empty cells.",
+            )  # fmt: skip
+
+
+def tidy(found: Sequence[Estimates], values: Mapping[str, Sequence[Hashable]], by: Sequence[str]) -> Any:
+    """Return one row a number: statistic, column, at, the columns that group, value, low, high, standard_error."""
+    pa = require("pyarrow", "tables")
+    columns = list(by)
+    taken = [name for name in columns if name in (*LEADING, *TRAILING)]
+    if taken:
+        names = ", ".join(LEADING + TRAILING)
+        raise DivulgeError.of("by", f"group by columns with other names than {names}", "one of them",
+                              repr(taken[0]), "rename it in the table.")  # fmt: skip
+    data: dict[str, list[Any]] = {name: [] for name in (*LEADING, *columns, *TRAILING)}
+    for one in found:
+        statistic, size = one.statistic, one.values.size
+        data["statistic"] += [statistic.kind] * size
+        data["column"] += [getattr(statistic, "column", None)] * size
+        at = f"{float(one.at):g}" if one.at is not None else None
+        at = str(statistic.value) if isinstance(statistic, Proportion) else at
+        data["at"] += [at] * size
+        grid = np.indices([len(values[name]) for name in statistic.by]).reshape(len(statistic.by), size)
+        for name in columns:
+            if name in statistic.by:
+                labels = np.array([str(v) for v in values[name]], dtype=object)
+                data[name] += labels[grid[statistic.by.index(name)]].tolist()
+            else:
+                data[name] += [None] * size
+        for name, part in zip(TRAILING, (one.values, one.low, one.high, one.error), strict=True):
+            flat = np.asarray(part, dtype=float).ravel()
+            data[name] += [None if math.isnan(v) else v for v in flat.tolist()]
+    types = dict.fromkeys(data, pa.string()) | dict.fromkeys(TRAILING, pa.float64())
+    if all(isinstance(one.statistic, Count) for one in found):
+        types |= {name: pa.int64() for name in ("value", "low", "high") if all(v == int(v) for v in data[name])}
+    table = pa.table({name: pa.array(part, types[name]) for name, part in data.items()})
+    empty = [name for name in ("column", "at") if table.column(name).null_count == table.num_rows]
+    return table.drop_columns(empty) if empty else table
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where the table goes, and the files beside it."""
+
+    sink: Path | None
+    receipt: Path | None = None
+
+    @classmethod
+    def of(cls, sink: Any, receipt: Any, source: Any, force: bool, endings: Sequence[str]) -> "Outputs":
+        """Return the places; refuse what is taken, and whatever would touch the source."""
+        if sink is None:
+            if receipt is not None:
+                raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
+            return cls(None)
+        DivulgeError.unless(sink, (str, os.PathLike), "sink", "be the path of a file")
+        final = Path(os.path.abspath(os.fspath(sink)))
+        if not final.suffix:
+            raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", repr(final.name))
+        found = cls(final, None if receipt is None else Path(os.path.abspath(os.fspath(receipt))))
+        places = [final, *(found.beside(ending) for ending in endings)]
+        if len(set(places)) != len(places):
+            raise DivulgeError.of("receipt", "be another file than the output", "it", "one of the others")
+        if not final.parent.is_dir():
+            raise DivulgeError.of("sink", "be in a folder that exists", "its folder", "absent")
+        origin = None if source is None else Path(source).resolve()
+        for path in places:
+            if origin is not None and (path.resolve() == origin or origin in path.resolve().parents):
+                raise DivulgeError.of("sink", "be another file than the source", "it", "the source itself")
+            sinks.refuse_taken(path, force)
+        sinks.writer_for(final)
+        return found
+
+    def beside(self, ending: str) -> Path:
+        """Return the file with this ending beside the output."""
+        assert self.sink is not None
+        if ending == "receipt.json" and self.receipt is not None:
+            return self.receipt
+        return self.sink.with_name(f"{self.sink.stem}.{ending}")
+
+
+class Unrecorded:
+    """The entry of a release that no ledger keeps."""
+
+    def publishing(self) -> None:
+        """Keep nothing."""
+
+    def published(self, receipt: Any) -> None:
+        """Record nothing."""
+
+
+def unrecorded() -> Any:
+    """Return the context of no entry."""
+    return nullcontext(Unrecorded())

@@ -1,0 +1,296 @@
+"""What publishing gives: the table, and receipts of it that name no exact number of the source."""
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from divulge.errors import InputFileError
+from divulge.extras import require
+from divulge.model.record import Record
+from divulge.model.shown import in_so_many
+from divulge.releasing.aggregate import Aggregate
+from divulge.releasing.sinks import digest
+from divulge.units import Unit, nats_per
+
+FORMAT = "divulge statistics receipt 1"
+
+LEADING = ("statistic", "column", "at")
+TRAILING = ("value", "low", "high", "standard_error")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Published(Record):
+    """Statistics of a table, published with noise: the numbers, their intervals, and what they tell about one record.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        One row a number: statistic, column, at (the probability of a quantile, the value of a proportion), the columns
+        that group, value, low, high (which cover all true numbers together at `level`), standard_error of the noise.
+    guarantees : dict
+        {"dp": epsilon, "pml": ...}, in nats and rounded up; {"adp": {"epsilon", "delta"}}.
+    queries : tuple of dict
+        What was asked of the table, with its noise: kind, columns, number of cells, family, scale, share of the loss.
+    level : probability with which all intervals cover
+    protected : {"noun": "row" or "person", "person", "at_most", "neighbors"}
+    prior : {"least", "secret"} of the guarantees about one record, or None
+    others : "known" or "independent"
+    loss : the most that the log-likelihood of what is published changes with one unit, in nats; may be inf
+    source, output : names without folders
+    rows : number of rows where it is public, else None
+    columns : every column that was read
+    told : tuple of str
+        What a reader has to know: options, assumptions, clamping.
+    aggregate : what the ledger keeps of it
+    keeper : dict
+        For the keeper alone, never written to the receipt.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import divulge as dv
+    >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+    >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
+    >>> found.guarantees, found.table.num_rows
+    ({'dp': 1.0}, 2)
+    """
+
+    table: Any
+    guarantees: Mapping[str, Any]
+    queries: tuple[Mapping[str, Any], ...]
+    level: float
+    protected: Mapping[str, Any]
+    prior: Mapping[str, Any] | None
+    others: str
+    loss: float
+    source: str
+    output: str | None
+    rows: int | None
+    columns: tuple[str, ...]
+    told: tuple[str, ...]
+    created: str
+    version: str
+    digest: str | None = None
+    aggregate: Aggregate | None = field(default=None, repr=False, compare=False)
+    keeper: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def mechanisms(self) -> tuple[Aggregate, ...]:
+        """What the ledger keeps."""
+        return () if self.aggregate is None else (self.aggregate,)
+
+    @cached_property
+    def by(self) -> tuple[str, ...]:
+        """The columns of the table that group."""
+        names = [] if self.table is None else self.table.column_names
+        return tuple(name for name in names if name not in (*LEADING, *TRAILING))
+
+    def statistics(self) -> list[dict[str, Any]]:
+        """Return one record a number: statistic, by, value, low, high, and what else there is.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+        >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
+        >>> [one["by"] for one in found.statistics()]
+        [{'sex': 'f'}, {'sex': 'm'}]
+        """
+        out: list[dict[str, Any]] = []
+        for row in self.table.to_pylist():
+            one: dict[str, Any] = {"statistic": row["statistic"]}
+            one |= {name: row[name] for name in ("column", "at") if row.get(name) is not None}
+            one["by"] = {name: row[name] for name in self.by if row[name] is not None}
+            for name in TRAILING:
+                value = row[name]
+                whole = one["statistic"] == "count" and name != "standard_error"
+                one[name] = int(value) if whole and value is not None and value == int(value) else value
+            out.append(one)
+        return out
+
+    def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
+        """Return everything that is public, as JSON holds it.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+        >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
+        >>> sorted(found.to_dict())[:3]
+        ['columns', 'created', 'digest']
+        """
+        scale = nats_per(unit)
+        return {
+            "statistics": self.statistics(),
+            **self._about(),
+            "guarantees": {kind: _in_unit(value, scale) for kind, value in self.guarantees.items()},
+            "loss": _finite(self.loss / scale),
+            "unit": unit,
+        }
+
+    def _about(self) -> dict[str, Any]:
+        return {
+            "guarantees": {kind: _in_unit(value, 1.0) for kind, value in self.guarantees.items()},
+            "level": self.level, "protected": dict(self.protected),
+            "record_prior": None if self.prior is None else dict(self.prior),
+            "others": self.others, "loss": _finite(self.loss), "queries": [dict(query) for query in self.queries],
+            "source": self.source, "output": self.output, "rows": self.rows, "columns": list(self.columns),
+            "told": list(self.told), "created": self.created, "version": self.version, "digest": self.digest,
+        }  # fmt: skip
+
+    def to_json(self) -> bytes:
+        """Return the text of the receipt's file, with its checksum; it holds no number of the table.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+        >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
+        >>> b"divulge statistics receipt" in found.to_json()
+        True
+        """
+        body = {"format": FORMAT, **self._about()}
+        body["checksum"] = _checksum(body)
+        return (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode()
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], table: Any = None) -> "Published":
+        """Return what the receipt in a file tells; one that was edited is refused.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> out = pathlib.Path(folder.name) / "sexes.csv"
+        >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+        >>> _ = dv.publish(table, dv.Count("sex"), out, guarantee="dp=1", values={"sex": ["f", "m"]})
+        >>> dv.results.Published.read(out.with_name("sexes.receipt.json")).guarantees
+        {'dp': 1.0}
+        >>> folder.cleanup()
+        """
+        name = Path(path).name
+        try:
+            found = json.loads(Path(path).read_bytes())
+        except OSError as error:
+            raise InputFileError(f"{name}: cannot be read: {os.strerror(error.errno or 0)}.") from None
+        except ValueError:
+            raise InputFileError(f"{name}: must be a receipt of statistics; it is not JSON.") from None
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise InputFileError(f"{name}: must be a receipt of statistics ({FORMAT}); it is something else.")
+        if found.pop("checksum", None) != _checksum(found):
+            raise InputFileError(f"{name}: must be as it was written; its checksum does not fit: it has been edited.")
+        try:
+            return cls(
+                table=table, guarantees={k: _back(v) for k, v in found["guarantees"].items()},
+                queries=tuple(found["queries"]), prior=found["record_prior"], loss=float(found["loss"]),
+                columns=tuple(found["columns"]), told=tuple(found["told"]),
+                **{k: found[k] for k in ("level", "protected", "others", "source", "output", "rows", "created",
+                                         "version", "digest")},
+            )  # fmt: skip
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise InputFileError(f"{name}: must be a complete receipt; a part is missing or malformed.") from None
+
+    def describes(self, path: str | os.PathLike[str]) -> bool:
+        """Say whether the file at `path` is the table that was published, to the byte.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> out = pathlib.Path(folder.name) / "sexes.csv"
+        >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+        >>> dv.publish(table, dv.Count("sex"), out, guarantee="dp=1", values={"sex": ["f", "m"]}).describes(out)
+        True
+        >>> folder.cleanup()
+        """
+        return self.digest == digest(Path(path))
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame (extra: frames).
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+        >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
+        >>> list(found.to_frame()["sex"])
+        ['f', 'm']
+        """
+        require("pandas", "frames")
+        return self.table.to_pandas()
+
+    def __repr__(self) -> str:
+        promised = ", ".join(promise(kind, value) for kind, value in self.guarantees.items())
+        count = 0 if self.table is None else self.table.num_rows
+        lines = [f"{count:,} numbers about {', '.join(map(repr, self.columns)) or 'the rows'}: {promised} (nats)"]
+        shown = [] if self.table is None else self.table.slice(0, 8).to_pylist()
+        for row in shown:
+            where = ", ".join(str(row[name]) for name in self.by if row[name] is not None)
+            about = " ".join(str(row[name]) for name in LEADING if row.get(name) is not None)
+            lines.append(
+                f"  {about}{' of ' + where if where else ''}: {row['value']:g} ({row['low']:g} to {row['high']:g})"
+            )
+        if count > 8:
+            lines.append(f"  ... and {count - 8:,} more")
+        return "\n".join(lines)
+
+
+def promise(kind: str, value: Any) -> str:
+    """Return a guarantee with its numbers as people read them.
+
+    Examples
+    --------
+    >>> promise("dp", 1.0), promise("adp", {"epsilon": 1.0, "delta": 1e-6})
+    ('dp 1', 'adp 1 at delta 1e-06')
+    """
+    if not isinstance(value, Mapping):
+        return f"{kind} {value:.6g}"
+    rest = [f"{name} {part:g}" for name, part in value.items() if name != "epsilon"]
+    return f"{kind} {value['epsilon']:.6g} at {', '.join(rest)}"
+
+
+def odds(log: float) -> str:
+    """Return e^log as a factor that is at least it, in three digits."""
+    if log > 20:
+        return "no useful factor"
+    value = math.exp(log)
+    digits = max(0, 2 - math.floor(math.log10(max(value, 1))))
+    return f"{math.ceil(value * 10**digits * (1 - 1e-12)) / 10**digits:g} times"
+
+
+def of_so_many(p: float) -> tuple[float, int]:
+    """Return a probability as so many of 100, 1,000, ..."""
+    base = in_so_many(p)
+    return p * base, base
+
+
+def _in_unit(value: Any, scale: float) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(part / scale) if name == "epsilon" else part for name, part in value.items()}
+    return _finite(value / scale)
+
+
+def _finite(value: float) -> Any:
+    return value if math.isfinite(value) else "inf"
+
+
+def _back(value: Any) -> Any:
+    return {k: float(v) for k, v in value.items()} if isinstance(value, Mapping) else float(value)
+
+
+def _checksum(body: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -1,0 +1,290 @@
+"""What can be published of a table: counts, sums, means, proportions, variances and quantiles, as plain records."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from divulge.errors import DivulgeError
+
+MOST_STEPS = 1 << 40
+"""So many steps at most lie between two bounds."""
+
+MOST_CANDIDATES = 100_000
+"""Among so many values, at most, a quantile is chosen."""
+
+
+def _number(value: Any, name: str) -> Fraction:
+    """Return a finite number exactly; text is read as it is written, a float at the decimal it prints as."""
+    try:
+        return Fraction(str(value)) if isinstance(value, (str, float)) else Fraction(value)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise DivulgeError.of(name, "be a finite number", "it", repr(value)[:60]) from None
+
+
+def _columns(names: Any, argument: str) -> tuple[str, ...]:
+    found = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, (list, tuple)) else (names,)
+    if not all(isinstance(name, str) and name for name in found) or len(set(found)) != len(found):
+        raise DivulgeError.of(argument, "be names of different columns", "it", repr(names)[:60])
+    return found
+
+
+class Statistic:
+    """One statistic, of all rows or `by` groups of them; the subclasses say which."""
+
+    kind: ClassVar[str]
+    by: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that the statistic reads.
+
+        Examples
+        --------
+        >>> Mean("age", bounds=(0, 90), by="sex").columns
+        ('sex', 'age')
+        """
+        own = getattr(self, "column", None)
+        return self.by if own is None else (*self.by, own)
+
+
+@dataclass(frozen=True, init=False)
+class Count(Statistic):
+    """How many rows have each combination of values of some columns; without columns, how many rows there are.
+
+    Parameters
+    ----------
+    columns : names of columns
+
+    Examples
+    --------
+    >>> Count("race", "sex")
+    Count('race', 'sex')
+    """
+
+    by: tuple[str, ...]
+    kind = "count"
+
+    def __init__(self, *columns: str) -> None:
+        object.__setattr__(self, "by", _columns(columns, "columns"))
+
+    def __repr__(self) -> str:
+        return f"Count({', '.join(map(repr, self.by))})"
+
+
+@dataclass(frozen=True)
+class _Numeric(Statistic):
+    """A statistic of a column of numbers between bounds, in whole multiples of a step."""
+
+    column: str
+    bounds: tuple[Any, Any]
+    by: Any = ()
+    step: Any = None
+
+    def __post_init__(self) -> None:
+        _columns(self.column, "column")
+        object.__setattr__(self, "by", _columns(self.by, "by"))
+        if self.column in self.by:
+            raise DivulgeError.of("by", "group by other columns than the one that is summed up", "it", repr(self.by))
+        given: Any = self.bounds
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise DivulgeError.of(
+                "bounds", "be a pair (low, high)", "it", repr(self.bounds)[:60],
+                "bounds come from what is known in public about the column, such as ages from 0 to 90; values beyond "
+                "them count as the nearest bound.",
+            )  # fmt: skip
+        low, high = (_number(bound, "bounds") for bound in self.bounds)
+        if not low < high:
+            raise DivulgeError.of("bounds", "rise from low to high", "the pair", f"{self.bounds[0]}, {self.bounds[1]}")
+        object.__setattr__(self, "bounds", (low, high))
+        if self.step is not None:
+            step = _number(self.step, "step")
+            if not step > 0:
+                raise DivulgeError.of("step", "be positive", "it", str(self.step))
+            object.__setattr__(self, "step", step)
+        self.lattice(self.step or Fraction(1))
+
+    def lattice(self, step: Fraction) -> tuple[int, int]:
+        """Return the bounds in whole steps.
+
+        Examples
+        --------
+        >>> Mean("height", bounds=(1, 2.5), step="0.1").lattice(Fraction(1, 10))
+        (10, 25)
+        """
+        low, high = (bound / step for bound in self.bounds)
+        if low.denominator != 1 or high.denominator != 1:
+            raise DivulgeError.of(
+                "bounds", "be whole multiples of the step", "the step", f"{float(step):g}",
+                "sums are added up in whole numbers of steps; give step=0.01, say.",
+            )  # fmt: skip
+        if not high - low <= MOST_STEPS or not max(abs(low), abs(high)) <= MOST_STEPS:
+            raise DivulgeError.of("step", f"leave at most 2^40 steps between 0 and the bounds of {self.column!r}", "it",
+                                  f"{float(step):g}", "take a coarser one.")  # fmt: skip
+        return int(low), int(high)
+
+    def __repr__(self) -> str:
+        parts = [repr(self.column), f"bounds=({float(self.bounds[0]):g}, {float(self.bounds[1]):g})"]
+        parts += [f"by={self.by!r}"] if self.by else []
+        parts += [f"step={float(self.step):g}"] if self.step is not None else []
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(_Numeric):
+    """The sum of a column of numbers.
+
+    Parameters
+    ----------
+    column : name
+    bounds : (low, high)
+        What is publicly known of the values; those beyond count as the nearest bound.
+    by : names of columns to group by
+    step : number, optional
+        Values are rounded to whole multiples of it, so that everything adds up in whole numbers; 1 for a column of
+        whole numbers, required for any other.
+
+    Examples
+    --------
+    >>> Sum("income", bounds=(0, 100_000), step=100)
+    Sum('income', bounds=(0, 100000), step=100)
+    """
+
+    kind = "sum"
+
+
+@dataclass(frozen=True, repr=False)
+class Mean(_Numeric):
+    """The mean of a column of numbers; parameters as for `Sum`.
+
+    Examples
+    --------
+    >>> Mean("age", bounds=(0, 90), by="sex")
+    Mean('age', bounds=(0, 90), by=('sex',))
+    """
+
+    kind = "mean"
+
+
+@dataclass(frozen=True, repr=False)
+class Variance(_Numeric):
+    """The variance of a column of numbers, sum (v - mean)^2 / rows; parameters as for `Sum`.
+
+    Examples
+    --------
+    >>> Variance("age", bounds=(0, 90))
+    Variance('age', bounds=(0, 90))
+    """
+
+    kind = "variance"
+
+
+@dataclass(frozen=True, repr=False)
+class Quantiles(_Numeric):
+    """Values of a column of numbers below which given shares of the rows lie.
+
+    Parameters
+    ----------
+    column, bounds, by, step : as for `Sum`
+        A quantile is chosen among the multiples of the step between the bounds.
+    probabilities : numbers in (0, 1)
+    intervals : bool
+        Spend two thirds of what the quantiles may say on both ends of an interval.
+
+    Examples
+    --------
+    >>> Quantiles("age", bounds=(0, 90), probabilities=(0.25, 0.5, 0.75))
+    Quantiles('age', bounds=(0, 90), probabilities=(0.25, 0.5, 0.75))
+    """
+
+    probabilities: Any = (0.25, 0.5, 0.75)
+    intervals: bool = True
+    kind = "quantile"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = self.probabilities if isinstance(self.probabilities, (list, tuple)) else (self.probabilities,)
+        found = tuple(_number(p, "probabilities") for p in given)
+        if not found or len(set(found)) != len(found) or not all(0 < p < 1 for p in found):
+            raise DivulgeError.of("probabilities", "be different numbers between 0 and 1", "it", repr(given)[:60])
+        if max(p.denominator for p in found) > 10**6:
+            raise DivulgeError.of("probabilities", "have at most six digits", "it", repr(given)[:60])
+        object.__setattr__(self, "probabilities", found)
+
+    def lattice(self, step: Fraction) -> tuple[int, int]:
+        low, high = super().lattice(step)
+        if high - low >= MOST_CANDIDATES:
+            raise DivulgeError.of("step", f"leave at most {MOST_CANDIDATES:,} values to choose a quantile among", "it",
+                                  f"{float(step):g}", "take a coarser one.")  # fmt: skip
+        return low, high
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{float(p):g}" for p in self.probabilities)
+        return f"{super().__repr__()[:-1]}, probabilities=({shown}))"
+
+
+@dataclass(frozen=True)
+class Proportion(Statistic):
+    """The share of rows in which a column has a value.
+
+    Parameters
+    ----------
+    column : name
+    value : the value that is counted
+    by : names of columns to group by
+
+    Examples
+    --------
+    >>> Proportion("answer", "yes", by=("region",)).columns
+    ('region', 'answer')
+    """
+
+    column: str
+    value: Any
+    by: Any = ()
+    kind = "proportion"
+
+    def __post_init__(self) -> None:
+        _columns(self.column, "column")
+        object.__setattr__(self, "by", _columns(self.by, "by"))
+        if self.column in self.by:
+            raise DivulgeError.of("by", "group by other columns than the one that is counted", "it", repr(self.by))
+        if self.value is None:
+            raise DivulgeError.of("value", "be a value of the column", "it", "None")
+
+
+def as_statistics(given: Any) -> tuple[Statistic, ...]:
+    """Return one statistic, or several, as a tuple; anything else is refused."""
+    found = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    if not found or not all(isinstance(one, Statistic) for one in found):
+        wrong = next((one for one in found if not isinstance(one, Statistic)), "empty")
+        raise DivulgeError.of(
+            "statistics", "be Count, Sum, Mean, Proportion, Variance or Quantiles, or several", "it", repr(wrong)[:60]
+        )
+    if len(set(found)) != len(found):
+        raise DivulgeError.of("statistics", "name each statistic once", "one of them", "there twice")
+    return found
+
+
+NUMERIC: dict[str, type[_Numeric]] = {"sum": Sum, "mean": Mean, "variance": Variance, "quantiles": Quantiles}
+
+
+def parse_numeric(kind: str, text: str, by: tuple[str, ...]) -> Statistic:
+    """Return the statistic written COLUMN:LOW:HIGH[:STEP], or for quantiles COLUMN:LOW:HIGH:P,P,...[:STEP].
+
+    Examples
+    --------
+    >>> parse_numeric("mean", "age:0:90", ())
+    Mean('age', bounds=(0, 90))
+    >>> parse_numeric("quantiles", "age:0:90:0.25,0.5", ())
+    Quantiles('age', bounds=(0, 90), probabilities=(0.25, 0.5))
+    """
+    form = "COLUMN:LOW:HIGH" + (":P,P,..." if kind == "quantiles" else "")
+    least = form.count(":")
+    parts = text.split(":")
+    if not least + 1 <= len(parts) <= least + 2 or not parts[0]:
+        raise DivulgeError.of(f"--{kind}", f"be written {form}[:STEP]", "it", repr(text)[:80],
+                              "bounds are what is publicly known of the column.")  # fmt: skip
+    options: dict[str, Any] = {"step": parts[least + 1]} if len(parts) == least + 2 else {}
+    if kind == "quantiles":
+        options["probabilities"] = tuple(parts[3].split(","))
+    return NUMERIC[kind](parts[0], bounds=(parts[1], parts[2]), by=by, **options)

@@ -1,0 +1,53 @@
+"""What the ledger keeps of published statistics: what they can say about one record, without their numbers."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from divulge.releasing.promised import Spent
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Statistics with noise, as one release about the records of a table.
+
+    Attributes
+    ----------
+    columns : every column that was read
+    guarantees : {"ldp": the most that a log-likelihood changes when one record is replaced, in nats; may be inf}
+    rho : zCDP of the same change, for noise without such a bound
+    least : probability that every value of the secret has at least, where pml or pmc were asked for
+    """
+
+    columns: tuple[str, ...]
+    guarantees: Mapping[str, float]
+    rho: float
+    least: Fraction | None = None
+
+    channel: ClassVar[None] = None
+    prior: ClassVar[None] = None
+
+    @property
+    def spent(self) -> Spent:
+        """What counts for a total."""
+        return Spent(self.columns, None, None, loss=self.guarantees["ldp"], rho=self.rho, least=self.least)
+
+    def to_dict(self, keeper: bool = False) -> dict[str, Any]:
+        """Return what JSON can hold of it."""
+        ldp = self.guarantees["ldp"]
+        return {
+            "statistics": True, "columns": list(self.columns), "ldp": ldp if math.isfinite(ldp) else "inf",
+            "rho": self.rho if math.isfinite(self.rho) else "inf",
+            "least": None if self.least is None else str(self.least),
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> "Aggregate":
+        """Return what `to_dict` described."""
+        least = None if found["least"] is None else Fraction(found["least"])
+        ldp, rho = float(found["ldp"]), float(found["rho"])
+        if not (ldp >= 0 and rho >= 0):
+            raise ValueError("a loss is not negative")
+        return cls(tuple(found["columns"]), {"ldp": ldp}, rho, least)

@@ -1,0 +1,162 @@
+"""`publish`: statistics of a table, with their statement."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.guarantees.catalog import as_guarantee
+from divulge.publishing.publication import Outputs, carried_out, described, ready, request, unrecorded
+from divulge.publishing.published import Published
+from divulge.releasing.counting import EngineName
+from divulge.reporting.statistics import page, text
+from divulge.units import Unit
+
+BESIDE = ("receipt.json", "keeper.json", "statement.html", "statement.txt")
+"""Endings of the files beside an output."""
+
+
+def publish(
+    source: Any,
+    statistics: Any,
+    sink: str | os.PathLike[str] | None = None,
+    *,
+    guarantee: Any,
+    person: str | None = None,
+    at_most: int = 1,
+    neighbors: str = "replaced",
+    record_prior: Any = None,
+    others: str = "known",
+    values: Any = None,
+    values_from_data: bool = False,
+    null_as: Any = None,
+    noise: str | None = None,
+    split: Any = "mean-squared",
+    level: float = 0.95,
+    non_negative: bool = False,
+    whole: bool = False,
+    consistent: bool = False,
+    force: bool = False,
+    receipt: str | os.PathLike[str] | None = None,
+    ledger: Any = None,
+    budget: Any = None,
+    source_name: str | None = None,
+    engine: EngineName = "local",
+    unit: Unit = "nats",
+    warn: Callable[[str], object] = lambda warning: None,
+) -> Published:
+    """Return statistics of a table with noise, intervals that hold together, and what they tell about one record.
+
+    Counts and sums are exact whole numbers, to which OpenDP adds discrete Laplace or discrete Gaussian noise; quantiles
+    are chosen by its selection of noisy scores. The noise is the least of its family that keeps what is asked.
+
+    Parameters
+    ----------
+    source : path of a table, or a pandas, polars or pyarrow table, or a PySpark DataFrame
+    statistics : Count, Sum, Mean, Proportion, Variance or Quantiles, or several of them
+    sink : path, optional
+        The table goes there, its suffix is its format; beside it receipt, statement, and a record for the keeper alone.
+    guarantee : Guarantee or text such as "dp=1", or several
+        dp, adp, zcdp or rdp; pml, pmc or lip about one record, with `record_prior`.
+    person : name of a column, optional
+        All rows of a person are protected together; without it every row is somebody else's.
+    at_most : int
+        Rows of a person that count; which ones depends on a hash of the person's own rows alone.
+    neighbors : "replaced" or "added"
+        Tables that must look alike differ in one unit that is replaced, or one that is there or not.
+    record_prior : "lower=P", prior file, Prior, or {record: probability}, optional
+        What is known before of a secret about one record; every value has probability P or more.
+    others : "known" or "independent"
+        What the adversary knows of all other records: everything, or that they are independent draws.
+    values : {column: list of values} or a JSON file of that, optional
+        The values of the columns that group; all combinations are published.
+    values_from_data : bool
+        Take the values that occur. Which ones do is then not protected, and told.
+    null_as : label, optional
+        The value that a missing value counts as.
+    noise : "laplace" or "gaussian", optional
+        The one with the smaller error when not given, where both keep the guarantee.
+    split : "mean-squared", "relative", "equal", or numbers, one a query
+        How the total is divided: for the least mean squared error of all cells, for the same relative error, equally.
+    level : float
+        Probability with which all intervals cover the true numbers together.
+    non_negative, whole, consistent : bool
+        Raise negative counts to 0; round counts; move counts by least squares so that common margins agree. Told.
+    force : bool
+        Replace files that exist.
+    receipt : path, optional
+        Beside the output, as NAME.receipt.json, when not given.
+    ledger : Ledger, path or URL, optional
+    budget : Guarantee or text, optional
+        What all releases about these columns of the source may spend together.
+    source_name : str, optional
+        What the ledger calls the source; its path when not given.
+    engine : "local" or "spark"
+    unit : "nats" or "bits"
+        What the guarantees and the budget are in.
+    warn : function of str, optional
+        Gets what a reader has to know before anything is drawn.
+
+    Returns
+    -------
+    Published
+        Guarantees rounded up; they are what the law of the noise attains for counts, and bounds for other statistics.
+
+    Raises
+    ------
+    DivulgeError
+        Naming column and count, never a value; nothing is published then.
+
+    References
+    ----------
+    Ghosh, Roughgarden, Sundararajan, "Universally Utility-Maximizing Privacy Mechanisms", arXiv:0811.2841; Canonne,
+    Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", arXiv:2004.00010; McKenna, Sheldon,
+    "Permute-and-Flip", arXiv:2010.12603.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from divulge import Count
+    >>> people = pa.table({"sex": ["f", "m", "f", "f"] * 100})
+    >>> found = publish(people, Count("sex"), guarantee="dp=1", values={"sex": ["f", "m", "x"]})
+    >>> found.table.column_names
+    ['statistic', 'sex', 'value', 'low', 'high', 'standard_error']
+    >>> found.guarantees, found.queries[0]["scale"]  # a row moves from one cell to another: 2 / scale
+    ({'dp': 1.0}, 2.0)
+    """
+    asked = request(
+        statistics, guarantee, unit=unit, person=person, at_most=at_most, neighbors=neighbors, prior=record_prior,
+        values=values, values_from_data=values_from_data, null_as=null_as, noise=noise, split=split, level=level,
+        others=others, non_negative=non_negative, whole=whole, consistent=consistent,
+    )  # fmt: skip
+    path = source if isinstance(source, (str, os.PathLike)) else None
+    outputs = Outputs.of(sink, receipt, path, force, BESIDE)
+    made = ready(asked, source, engine)
+    promised = described(made, None if outputs.sink is None else outputs.sink.name)
+    allowed = None if budget is None else as_guarantee(budget, "budget").read_in(unit, to_keep=True)
+    with _recorded(ledger, allowed, made.table.source, source_name, promised) as entry:
+        for sentence in promised.told:
+            warn(sentence)
+        return carried_out(made, promised, outputs, force, entry, _papers)
+
+
+def _papers(done: Published) -> Mapping[str, bytes]:
+    return {"statement.html": page(done).encode(), "statement.txt": (text(done) + "\n").encode()}
+
+
+def _recorded(ledger: Any, budget: Any, table: Any, source_name: str | None, promised: Published) -> Any:
+    """Return the context of the ledger's entry; without a ledger, one that does nothing."""
+    if ledger is None:
+        if budget is not None:
+            raise DivulgeError.of("budget", "come with a ledger that keeps it", "it", "alone", "give ledger=PATH.")
+        return unrecorded()
+    from divulge.releasing.ledger import Ledger
+
+    if source_name is None:
+        if table.path is None:
+            raise DivulgeError.of(
+                "source_name", "name a source that is no file, for the ledger", "it", "absent",
+                "the same table must have the same name every time.",
+            )  # fmt: skip
+        source_name = str(table.path.resolve())
+    return Ledger.of(ledger).spending(source_name, promised, budget)  # type: ignore[arg-type]

@@ -1,0 +1,341 @@
+"""Published numbers: right, in their intervals as often as is said, from exact counts, and refused where wrong."""
+
+import json
+import math
+import stat
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import divulge as dv
+from divulge.publishing.calibration import calibrated
+from divulge.publishing.counting import counted, table_of
+from divulge.publishing.estimates import drawn, estimates
+from divulge.publishing.noise import each, half_width, noisy, tail
+from divulge.publishing.publication import ready, request
+from divulge.publishing.queries import Unit
+
+from .conftest import VALUES
+
+ALMOST_EXACT = "dp=1e6"
+"""Noise so small that numbers are nearly always exact."""
+
+EVERYTHING = [
+    dv.Count("race", "sex"), dv.Count("race"), dv.Count(), dv.Sum("age", (0, 90)), dv.Mean("age", (0, 90)),
+    dv.Mean("height", (1, 2.5), by="sex", step=0.01), dv.Variance("age", (0, 90)), dv.Proportion("sex", "f"),
+    dv.Proportion("sex", "f", by="race"), dv.Quantiles("age", (0, 90)), dv.Quantiles("age", (0, 90), by="sex"),
+]  # fmt: skip
+
+
+def one(found: Any, kind: str, **where: Any) -> dict[str, Any]:
+    groups = {name: value for name, value in where.items() if name in VALUES}
+    rest = {name: value for name, value in where.items() if name not in VALUES}
+    rows = [row for row in found.statistics() if row["statistic"] == kind and row["by"] == groups]
+    (row,) = [row for row in rows if all(row.get(name) == value for name, value in rest.items())]
+    return row
+
+
+def test_without_noise_to_speak_of_the_numbers_are_those_of_the_table(people: Any) -> None:
+    found = dv.publish(people, EVERYTHING, guarantee=ALMOST_EXACT, values=VALUES)
+    frame = people.to_pandas()
+    assert one(found, "count", race="a", sex="m")["value"] == ((frame.race == "a") & (frame.sex == "m")).sum()
+    assert one(found, "count")["value"] == len(frame)
+    assert one(found, "sum", column="age")["value"] == frame.age.sum()
+    assert one(found, "mean", column="age")["value"] == pytest.approx(frame.age.mean())
+    assert one(found, "mean", column="height", sex="f")["value"] == pytest.approx(frame.height[frame.sex == "f"].mean())
+    assert one(found, "variance", column="age")["value"] == pytest.approx(frame.age.var(ddof=0))
+    assert one(found, "proportion", column="sex")["value"] == pytest.approx((frame.sex == "f").mean())
+    assert one(found, "proportion", race="b")["value"] == pytest.approx((frame.sex[frame.race == "b"] == "f").mean())
+    for p in ("0.25", "0.5", "0.75"):
+        assert one(found, "quantile", at=p)["value"] == np.quantile(frame.age, float(p), method="inverted_cdf")
+    for row in found.statistics():
+        assert row["low"] <= row["value"] <= row["high"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "folder", "csv", "pandas", "polars", "pyarrow", "batch"])
+def test_every_kind_of_table_gives_the_same_counts(people: Any, kind: str, tmp_path: Path) -> None:
+    import polars
+
+    if kind == "parquet":
+        pq.write_table(people, tmp_path / "t.parquet", row_group_size=100)
+    elif kind == "folder":
+        (tmp_path / "t.folder").mkdir()
+        for i in range(3):
+            pq.write_table(people.slice(200 * i, 200), tmp_path / "t.folder" / f"{i}.parquet")
+    elif kind == "csv":
+        people.to_pandas().to_csv(tmp_path / "t.csv", index=False)
+    table = {
+        "parquet": tmp_path / "t.parquet", "folder": tmp_path / "t.folder", "csv": tmp_path / "t.csv",
+        "pandas": people.to_pandas(), "polars": polars.from_arrow(people), "pyarrow": people,
+        "batch": people.combine_chunks().to_batches()[0],
+    }[kind]  # fmt: skip
+    asked = [
+        dv.Count("sex"), dv.Mean("height", (1, 2.5), step=0.01, by="sex"), dv.Sum("age", (0, 50), step=1),
+        dv.Quantiles("age", (0, 90), step=1),
+    ]  # fmt: skip
+    exact = {}
+    for name, source in (("this", table), ("arrow", people)):
+        made = ready(request(asked, "dp=1", values=VALUES), source, "local")
+        exact[name] = counted(made.table, made.plan.queries, made.values, Unit())
+    for a, b in zip(exact["this"].totals, exact["arrow"].totals, strict=True):
+        assert a.tolist() == b.tolist()
+
+
+def covered(people: Any, statistics: list[Any], guarantee: str, times: int, **how: Any) -> float:
+    """Return how often all intervals hold the numbers that nearly no noise gives; the table is counted once."""
+    asked = request(statistics, guarantee, values=VALUES, level=0.9, **how)
+    made = ready(asked, people, "local")
+    exact = counted(made.table, made.plan.queries, made.values, asked.unit)
+    sizes = {name: len(values) for name, values in VALUES.items()}
+    rows = exact.rows if asked.unit.rows_known else None
+    none = calibrated(made.plan.queries, asked.unit, [dv.DP(10**7)], None, "laplace", "equal").noises
+    truth = estimates(made.plan, drawn(made.plan.queries, none, exact.totals, 0.9), rows, sizes)
+    kept = 0
+    for _ in range(times):
+        found = estimates(made.plan, drawn(made.plan.queries, made.noise.noises, exact.totals, 0.9), rows, sizes)
+        kept += all(
+            bool(((got.low <= want.values + 1e-9) & (want.values <= got.high + 1e-9)).all())
+            for got, want in zip(found, truth, strict=True)
+        )
+    return kept / times
+
+
+SHORT = 0.9 - 4 * math.sqrt(0.09 / 1000)
+"""Four standard deviations below the level, in 1,000 repetitions."""
+
+
+@pytest.mark.parametrize(
+    ("statistics", "guarantee", "how"),
+    [
+        ([dv.Count("race", "sex"), dv.Count("sex")], "dp=1", {}),
+        ([dv.Count("race", "sex")], "zcdp=0.1", {"noise": "gaussian"}),
+        ([dv.Sum("age", (0, 90)), dv.Mean("age", (0, 90), by="race"), dv.Variance("age", (0, 90))], "dp=2", {}),
+        ([dv.Proportion("sex", "f", by="race"), dv.Mean("age", (0, 90))], "dp=1", {"neighbors": "added"}),
+        ([dv.Count("sex"), dv.Mean("age", (0, 90))], "dp=2", {"person": "who", "at_most": 2}),
+    ],
+)
+def test_intervals_hold_together_as_often_as_is_said(
+    people: Any, statistics: list[Any], guarantee: str, how: Any
+) -> None:
+    assert covered(people, statistics, guarantee, 1000, **how) >= SHORT
+
+
+@pytest.mark.parametrize("how", [{}, {"noise": "gaussian"}])
+def test_intervals_of_quantiles_hold_together(people: Any, how: Any) -> None:
+    guarantee = "zcdp=1" if how else "dp=4"
+    assert covered(people, [dv.Quantiles("age", (0, 90))], guarantee, 300, **how) >= 0.9 - 4 * math.sqrt(0.09 / 300)
+
+
+def test_counts_of_0_and_1_are_covered_as_the_others() -> None:
+    table = pa.table({"race": ["a"] * 50 + ["b"], "sex": ["f"] * 51})
+    assert covered(table, [dv.Count("race", "sex")], "dp=1", 1000) >= SHORT
+
+
+@pytest.mark.parametrize("family", ["laplace", "gaussian"])
+@pytest.mark.parametrize("scale", [0.4, 3.0, 80.0])
+def test_the_law_of_the_noise_is_the_one_that_is_drawn(family: Any, scale: float) -> None:
+    from divulge.publishing.leakage import Noise
+
+    noise = Noise(family, scale)
+    found = noisy(np.zeros(20_000, dtype=np.int64), noise)
+    assert abs(found.mean()) < 6 * noise.deviation / math.sqrt(20_000)
+    assert found.std() == pytest.approx(noise.deviation, rel=0.05)
+    assert found.std() != pytest.approx(1.2 * noise.deviation, rel=0.05)
+    for width in {0, int(scale), int(3 * scale)}:
+        p = tail(noise, width)
+        assert abs((abs(found) > width).mean() - p) <= 6 * math.sqrt(p * (1 - p) / 20_000) + 1e-9
+
+
+@pytest.mark.parametrize("scale", ["1", "7/2", "40"])
+def test_tails_are_those_of_the_law_in_fractions(scale: str) -> None:
+    from divulge.publishing.leakage import Noise
+
+    s = float(Fraction(scale))
+    a = Fraction(math.exp(-1 / s))
+    total = (1 + a) / (1 - a)
+    for width in (0, 1, 5, 30):
+        exact = 2 * a ** (width + 1) / (1 - a) / total
+        assert exact <= tail(Noise("laplace", s), width) <= float(exact) * (1 + 1e-8)
+        assert half_width(Noise("laplace", s), float(exact) * 1.000001) == width
+        gauss = Noise("gaussian", s)
+        weight = [math.exp(-k * k / (2 * s * s)) for k in range(2000)]
+        truth = 2 * math.fsum(weight[width + 1 :]) / (1 + 2 * math.fsum(weight[1:]))
+        assert truth <= tail(gauss, width) * (1 + 1e-12)
+        assert math.erfc(width / (s * math.sqrt(2))) >= truth * (1 - 1e-12)  # the bound for wide ones
+    assert each(0.95, 1) == pytest.approx(0.05, rel=1e-6)
+
+
+def test_a_persons_rows_beyond_k_are_left_out_whoever_else_is_there(people: Any) -> None:
+    unit = Unit("who", 1)
+
+    def ages(table: Any) -> int:
+        made = ready(request(dv.Sum("age", (0, 90)), "dp=1", person="who"), table, "local")
+        return int(counted(made.table, made.plan.queries, {}, unit).totals[0])
+
+    persons = sorted(set(people["who"].to_pylist()))
+    alone = {who: ages(people.filter(pc.equal(people["who"], who))) for who in persons[:12]}
+    assert ages(people.filter(pc.is_in(people["who"], pa.array(persons[:12])))) == sum(alone.values())
+    shuffled = people.take(pa.array(np.random.default_rng(1).permutation(people.num_rows)))
+    assert ages(shuffled) == ages(people)
+    for who, age in alone.items():
+        own = people.filter(pc.equal(people["who"], who))["age"].to_pylist()
+        assert age in own  # one of their own rows
+
+
+def refused(people: Any, statistics: Any, **how: Any) -> str:
+    with pytest.raises(dv.DivulgeError) as caught:
+        dv.publish(people, statistics, **({"guarantee": "dp=1", "values": VALUES} | how))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_bad_input_gets_one_message_that_names_no_value(people: Any, tmp_path: Path) -> None:
+    with pytest.raises(dv.DivulgeError, match="bounds"):
+        dv.Mean("age", (90, 0))
+    with pytest.raises(dv.DivulgeError, match="bounds"):
+        dv.Mean("age", None)
+    with pytest.raises(dv.DivulgeError, match="finite"):
+        dv.Mean("age", (0, math.nan))
+    assert "step" in refused(people, dv.Mean("height", (1, 2)))
+    holes = people.set_column(3, "height", pa.array([math.nan, None, *[1.5] * 598]))
+    assert "2 rows" in refused(holes, dv.Mean("height", (1, 2), step=0.01))
+    assert "2^62" in refused(pa.table({"v": [2**60] * 20}), dv.Variance("v", (0, 2**40)), values=None)
+    nobody = people.set_column(4, "who", pa.array([None, *["p"] * 599]))
+    assert "missing in 1 rows" in refused(nobody, dv.Count("sex"), person="who")
+    message = refused(people, dv.Count("race"), values={"race": ["a", "b"]})
+    assert "race" in message
+    assert "'c'" not in message
+    assert "1 " not in message.split("their number")[0]
+    assert "those without" in refused(people, dv.Mean("age", (0, 90), by="race"), values={"race": ["a", "b", "c", "z"]})
+    assert "empty" in refused(people, dv.Count("race"), values={"race": []})
+    assert "values-from-data" in refused(people, dv.Count("race"), values=None)
+    assert "record_prior" in refused(people, dv.Count("race"), guarantee="pml=1")
+    assert "log(1/p)" in refused(people, dv.Count("race"), guarantee="pml=5", record_prior="lower=0.01")
+    assert "(0, 1/2]" in refused(people, dv.Count("race"), guarantee="pml=1", record_prior="lower=0.6")
+    assert "null_as" in refused(people.set_column(0, "race", pa.array([None, *["a"] * 599])), dv.Count("race"))
+    assert "laplace" in refused(people, dv.Count("race"), noise="gaussian")
+    assert "for statistics" in refused(people, dv.Count("race"), guarantee="maximal-leakage=1")
+    assert "'agee'" in refused(people, dv.Mean("agee", (0, 90)))
+    assert "hold a number" in refused(people, dv.Mean("race", (0, 90), step=1))
+    assert "there twice" in refused(people, [dv.Count("race"), dv.Count("race")])
+    assert not list(tmp_path.iterdir())
+
+
+def test_bounds_that_the_data_belie_are_not_told(people: Any) -> None:
+    inside = dv.publish(people, dv.Mean("age", (0, 90)), guarantee="dp=1")
+    beyond = dv.publish(people, dv.Mean("age", (20, 30)), guarantee="dp=1")
+    said = [" ".join(found.told).replace("[0, 90]", "").replace("[20, 30]", "") for found in (inside, beyond)]
+    assert said[0] == said[1]
+
+
+def test_missing_values_count_as_a_value_when_asked(people: Any) -> None:
+    table = pa.table({"race": ["a", None, "b", None]})
+    found = dv.publish(table, dv.Count("race"), guarantee=ALMOST_EXACT, values={"race": ["a", "b", "?"]}, null_as="?")
+    assert [row["value"] for row in found.statistics()] == [1, 1, 2]
+    occurring = dv.publish(table, dv.Count("race"), guarantee=ALMOST_EXACT, values_from_data=True, null_as="?")
+    assert {row["by"]["race"]: row["value"] for row in occurring.statistics()} == {"?": 2, "a": 1, "b": 1}
+    assert any("NOT protected" in line for line in occurring.told)
+
+
+def test_numbers_of_other_types_are_compared_as_text(people: Any) -> None:
+    table = pa.table({"code": pa.array([1, 2, 2], pa.int8()), "day": pa.array([0, 0, 1], pa.date32())})
+    found = dv.publish(table, [dv.Count("code"), dv.Count("day")], guarantee=ALMOST_EXACT,
+                       values={"code": [1, "2"], "day": ["1970-01-01", "1970-01-02"]})  # fmt: skip
+    assert [row["value"] for row in found.statistics()] == [1, 2, 2, 1]
+
+
+def test_what_is_written_holds_no_exact_number_but_for_the_keeper(people: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    found = dv.publish(
+        people, dv.Count("race", "sex"), out, guarantee="pml=1", record_prior="lower=0.01", values=VALUES
+    )
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"out.csv", "out.receipt.json", "out.statement.html", "out.statement.txt", "out.keeper.json"}
+    keeper = tmp_path / "out.keeper.json"
+    assert stat.S_IMODE(keeper.stat().st_mode) == 0o600
+    exact = json.loads(keeper.read_text())["exact"][0]["numbers"]
+    for public in names - {"out.keeper.json", "out.csv"}:
+        text = (tmp_path / public).read_text()
+        assert all(str(number) not in text for row in exact for number in row if number > 99)
+    again = dv.results.Published.read(tmp_path / "out.receipt.json")
+    assert again.guarantees == found.guarantees
+    assert again.describes(out)
+    with pytest.raises(dv.DivulgeError, match="there is one already"):
+        dv.publish(people, dv.Count("race"), out, guarantee="dp=1", values=VALUES)
+    edited = (tmp_path / "out.receipt.json").read_text().replace('"level": 0.95', '"level": 0.99')
+    (tmp_path / "edited.json").write_text(edited)
+    with pytest.raises(dv.DivulgeError, match="checksum"):
+        dv.results.Published.read(tmp_path / "edited.json")
+
+
+def test_the_statement_answers_the_first_question_first(people: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    dv.publish(people, dv.Count("race"), out, guarantee="pml=1", record_prior="lower=0.01", values=VALUES)
+    text = " ".join((tmp_path / "out.statement.txt").read_text().split())
+    assert "no answer becomes more than 2.72 times as probable" in text
+    assert "1 in 100 before has at most 2.72 in 100 after" in text
+    assert "<script" not in (tmp_path / "out.statement.html").read_text()
+
+
+@pytest.mark.parametrize("split", ["mean-squared", "relative", "equal", [1, 2]])
+def test_a_split_keeps_the_promise(people: Any, split: Any) -> None:
+    found = dv.publish(
+        people, [dv.Count("race", "sex"), dv.Mean("age", (0, 90))], guarantee="dp=1", values=VALUES, split=split
+    )
+    assert 1 - 1e-9 < found.guarantees["dp"] <= 1
+    assert sum(query["loss"] for query in found.queries) == pytest.approx(1)
+
+
+def test_counts_can_be_made_non_negative_whole_and_consistent(people: Any) -> None:
+    asked = [dv.Count("race", "sex"), dv.Count("race"), dv.Count("sex")]
+    found = dv.publish(people, asked, guarantee="dp=0.3", values=VALUES, non_negative=True, whole=True, consistent=True)
+    rows = found.statistics()
+    joint = {(r["by"]["race"], r["by"]["sex"]): r["value"] for r in rows if len(r["by"]) == 2}
+    assert all(isinstance(v, int) and v >= 0 for v in joint.values())
+    assert sum(joint.values()) == people.num_rows
+    for r in rows:
+        if len(r["by"]) == 1:
+            assert r["value"] == sum(v for key, v in joint.items() if set(r["by"].values()) <= set(key))
+        assert r["low"] <= r["value"] <= r["high"]
+    assert len(found.told) == len(dv.publish(people, asked, guarantee="dp=0.3", values=VALUES).told) + 3
+
+
+def test_consistent_counts_are_the_nearest(people: Any) -> None:
+    """Held against the projection written as a quadratic program in cvxpy."""
+    import cvxpy
+
+    from divulge.publishing.margins import projected
+
+    rng = np.random.default_rng(2)
+    noisy_counts = [rng.normal(5, 6, (3, 4)), rng.normal(20, 3, 3), rng.normal(15, 2, 4)]
+    deviations = [6.0, 3.0, 2.0]
+    got = projected(noisy_counts, [("u", "v"), ("u",), ("v",)], deviations, {"u": 3, "v": 4}, None, True, False)
+    z = cvxpy.Variable((3, 4), nonneg=True)
+    parts = [z, cvxpy.sum(z, axis=1), cvxpy.sum(z, axis=0)]
+    loss = sum(cvxpy.sum_squares(p - y) / d**2 for p, y, d in zip(parts, noisy_counts, deviations, strict=True))
+    cvxpy.Problem(cvxpy.Minimize(loss)).solve()
+    assert got[0] == pytest.approx(z.value, abs=1e-3)
+
+
+def test_spark_gives_the_same_counts(people: Any, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    pq.write_table(people, tmp_path / "t.parquet")
+    asked = [dv.Count("race", "sex"), dv.Mean("height", (1, 2.5), by="sex", step=0.01), dv.Sum("age", (0, 50)),
+             dv.Quantiles("age", (0, 90)), dv.Proportion("sex", "f"), dv.Variance("age", (0, 90))]  # fmt: skip
+    exact = []
+    for engine in ("local", "spark"):
+        for person, k in ((None, 1), ("who", 1)):
+            asking = request(asked, "dp=1", values=VALUES, person=person, at_most=k)
+            made = ready(asking, tmp_path / "t.parquet", engine)
+            exact.append(
+                [t.tolist() for t in counted(made.table, made.plan.queries, made.values, Unit(person, k)).totals]
+            )
+    assert exact[0] == exact[2]
+    assert exact[1] == exact[3]
+    assert table_of(people).kind("height") == "real"
