@@ -328,7 +328,7 @@ def test_sums_of_all_records_and_of_all_but_one() -> None:
     x, p = np.array([0.0, 1.0, 2.0, 5.0]), np.array([0.4, 0.3, 0.2, 0.1])
     for places in (x, np.array([0.0, 1.0, math.sqrt(2), math.pi])):
         for n in (2, 3, 6, 7):
-            for found, count in zip(sums(places, p, n, False), (n - 1, n), strict=True):
+            for found, count in zip(sums(places, p, n, False)[:2], (n - 1, n), strict=True):
                 exact: dict[float, float] = {}
                 for t in product(range(4), repeat=count):
                     key = round(math.fsum(places[i] for i in t), 9)

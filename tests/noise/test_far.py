@@ -74,8 +74,8 @@ def test_limits_of_means_against_outcomes_far_out() -> None:
         y = np.array([7.0 if end.at > 0 else 5.0])  # nothing changes beyond the data
         error = float(m.law.error(y, "pml")[0])
         assert abs(end.outcome - float(m.law.log_outcome(y)[0])) <= error
-        assert abs(end.pml - m.pml(y)[0]) <= error
-        assert abs(end.pmc - m.pmc(y)[0]) <= error
+        assert abs(end.leakage("pml")[0] - m.pml(y)[0]) <= error
+        assert abs(end.leakage("pmc")[0] - m.pmc(y)[0]) <= error
 
 
 @pytest.mark.parametrize("kind", ["discrete-laplace", "discrete-gaussian"])

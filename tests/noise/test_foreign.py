@@ -37,7 +37,7 @@ def test_families_are_recognized(distribution: Any, kind: str, parameters: dict[
         (stats.genlogistic(1, loc=2, scale=0.3), ("logistic", {"scale": 0.3})),
         (stats.gennorm(1, loc=2, scale=0.3), ("laplace", {"scale": 0.3})),
         (stats.gennorm(2, loc=2, scale=0.3), ("gaussian", {"scale": 0.3 / math.sqrt(2)})),
-        (stats.t(3, loc=2, scale=0.3), ("student-t", {"scale": 0.3, "df": 3.0})),
+        (stats.crystalball(1e6, 3, loc=2, scale=0.3), ("gaussian", {"scale": 0.3})),
     ],
 )
 def test_a_twin_under_another_name_leaks_the_same(twin: Any, family: tuple[str, dict[str, float]], secret: str) -> None:
@@ -67,14 +67,13 @@ def test_one_sided_tails() -> None:
     y = np.linspace(-3, 12, 40_001)
     assert m.pml_supremum.lower - 1e-6 <= m.pml(y).max() <= m.pml_supremum.upper
     right = -math.log(np.exp(-np.array([1.0, 0.5, 0.0]) / 0.3) @ np.array([0.495, 0.01, 0.495]))
-    assert m.law.ends()[0].pml == pytest.approx(right, rel=1e-12)
+    assert m.law.ends()[0].leakage("pml")[0] == pytest.approx(right, rel=1e-12)
 
 
-def test_kinks_and_several_peaks_get_a_lower_bound_only() -> None:
-    for distribution in (stats.gennorm(0.5), stats.dweibull(2)):
-        found = dv.NoiseMechanism(distribution, TRAP).pml_supremum
-        assert found.method == "search on a grid"
-        assert found.upper == pytest.approx(-math.log(0.01))
+def test_several_peaks_get_a_lower_bound_only() -> None:
+    found = dv.NoiseMechanism(stats.dweibull(2), TRAP).pml_supremum
+    assert found.method == "search on a grid"
+    assert found.upper == pytest.approx(-math.log(0.01))
     assert dv.NoiseMechanism(stats.uniform(-0.1, 0.2), TRAP).pml_supremum.value == pytest.approx(-math.log(0.01))
 
 

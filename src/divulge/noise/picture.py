@@ -48,7 +48,7 @@ def span(mechanism: Drawn) -> tuple[float, float]:
     low, high = law.low, law.high
     if not law.bounded and mechanism.secret.continuous is not None:
         low, high = _shown(mechanism.secret.continuous)
-    return low + left, high + right
+    return low + left + noise.loc, high + right + noise.loc
 
 
 def _shown(distribution: Any) -> tuple[float, float]:
@@ -99,6 +99,6 @@ def plot(mechanism: Drawn, y: Any = None, ax: Any = None, unit: Unit = "nats") -
 
 
 def _title(mechanism: Drawn) -> str:
-    arguments = ", ".join(f"{k} {v:g}" for k, v in mechanism.noise.parameters.items())
+    arguments = ", ".join(f"{k} {v:g}" for k, v in mechanism.noise.described.items())
     about = f", one of {mechanism.records} records" if mechanism.records > 1 else ""
     return f"{mechanism.noise.kind} noise ({arguments}) on {mechanism.secret.description}{about}"

@@ -75,14 +75,15 @@ def binned(mechanism: Subject, outcome_edges: Any, secret_edges: Any = None) -> 
     >>> joint.channel.floats[0].round(6).tolist()  # P(-1 + Z <= 0) = 1 - 1/2e
     [0.81606, 0.18394]
     """
-    cuts = _edges(outcome_edges, "outcome_edges")
+    named = _edges(outcome_edges, "outcome_edges")
+    cuts = named - mechanism.noise.loc
     law = mechanism.law
     if isinstance(law, FiniteLaw):
         rows = np.zeros((len(law.values), len(cuts) + 1))
         for i, share in enumerate(law.shares):
             rows[i] = np.exp(law.others.log_weights) @ _by_place(mechanism.noise, share + law.others.places, cuts)
         rows /= rows.sum(axis=1, keepdims=True)
-        return Joint(Prior(np.exp(law.log_prior), [float(v) for v in law.values]), Channel(rows, None, _labels(cuts)))
+        return Joint(Prior(np.exp(law.log_prior), [float(v) for v in law.values]), Channel(rows, None, _labels(named)))
     secret = mechanism.secret
     inner = _edges(secret_edges, "secret_edges") if secret_edges is not None else quantile_marks(secret)[1:-1]
     if isinstance(law, NormalLaw):  # y = x/n + the rest: one normal record, in other units
@@ -91,7 +92,7 @@ def binned(mechanism: Subject, outcome_edges: Any, secret_edges: Any = None) -> 
         p_xy = _one_record(one, cuts - (n - 1) / n * law.mean, inner / n)
     else:
         p_xy = _several_records(law, cuts, inner) if isinstance(law, MeanLaw) else _one_record(law, cuts, inner)
-    return Joint.from_matrix(p_xy / p_xy.sum(), _labels(inner), _labels(cuts))
+    return Joint.from_matrix(p_xy / p_xy.sum(), _labels(inner), _labels(named))
 
 
 def _by_place(noise: Noise, places: np.ndarray, cuts: np.ndarray) -> np.ndarray:

@@ -116,7 +116,7 @@ def _before_and_after(mechanism: Subject, y: float) -> tuple[Integral, Integral]
         return _sum(law.values, np.exp(law.log_prior)), _sum(law.values, np.exp(posterior))
     density = mechanism.secret.density
     marks = quantile_marks(mechanism.secret)
-    near = _likely(mechanism, y) + mechanism.records * mechanism.noise.marks(1.0)
+    near = _likely(mechanism, float(point[0])) + mechanism.records * mechanism.noise.marks(1.0)
     edges = np.unique(np.clip(np.concatenate([marks, near]), marks[0], marks[-1]))
 
     def ratio(x: np.ndarray) -> np.ndarray:

@@ -9,13 +9,14 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.noise import quadrature
+from divulge.noise.answers.ranges import values
 from divulge.noise.families.noise import LAPLACE
 from divulge.noise.laws import steps
 from divulge.noise.laws.choice import AnyLaw, Subject
 from divulge.noise.laws.continuous import ContinuousLaw
 from divulge.noise.laws.finite import FiniteLaw
 from divulge.noise.laws.integrated import log_mixture
-from divulge.noise.laws.law import Law
+from divulge.noise.laws.law import SIDES, Law
 from divulge.noise.laws.means import MeanLaw, NormalLaw
 from divulge.units import Unit, nats_per
 
@@ -160,6 +161,8 @@ def allowance(law: AnyLaw) -> int:
     if not isinstance(law, FiniteLaw):
         periods = (law.high - law.low) / law.noise.period()[0] if _repeats(law) else 0.0
         return int(max(600, 6_000 / (1 + periods / 20)))
+    if law.noise.read_off:  # densities of scipy.stats may be slow
+        return 40_000
     return 400_000 if len(law.others.places) == 1 else int(max(10_000, 1_000_000 // len(law.values)))
 
 
@@ -172,7 +175,8 @@ def mean(mechanism: Subject, f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
     if (sure := pieces(law)) is not None:
         y, p, wrong = sure
         value, missed = f(y), abs(1 - math.fsum(p.tolist()))
-        error = float(wrong @ np.abs(value)) + missed * float(np.abs(value).max()) + 1e-14
+        rounded = max(float(p @ values(law, side, y).off) for side in SIDES) if law.bounded else 0.0
+        error = float(wrong @ np.abs(value)) + missed * float(np.abs(value).max()) + 1e-14 + 2 * rounded
         return Estimate(math.fsum((p * value).tolist()), error, True)
     y = points(mechanism)
     if mechanism.noise.step is not None:
@@ -272,7 +276,7 @@ def cdf(mechanism: Subject, y: Any) -> Any:
         raise DivulgeError.of("y", "hold numbers", "it", f"a {type(y).__name__}") from None
     if np.isnan(flat).any():
         raise DivulgeError.of("y", "hold numbers", "an outcome", "NaN")
-    value = below(mechanism, flat, above=False)
+    value = below(mechanism, flat - mechanism.noise.loc, above=False)
     return float(value[0]) if np.ndim(y) == 0 else value.reshape(np.shape(y))
 
 

@@ -10,6 +10,7 @@ from divulge.noise.families.noise import LAPLACE
 from divulge.noise.laws.continuous import ContinuousLaw
 from divulge.noise.laws.finite import FiniteLaw
 from divulge.noise.laws.law import Law, Range, Side
+from divulge.noise.laws.mixture import logsumexp
 from divulge.noise.laws.steps import inside
 
 
@@ -26,12 +27,9 @@ class Values:
     below: np.ndarray
     error: np.ndarray
     center: np.ndarray
-
-    @property
-    def leakage(self) -> np.ndarray:
-        """Return above - below, at least 0."""
-        with np.errstate(invalid="ignore"):
-            return np.maximum(self.above - self.below.min(axis=1), 0.0)
+    leakage: np.ndarray
+    off: np.ndarray
+    """A bound on the error of `leakage`, which may be better known than the difference of logs."""
 
     def __getitem__(self, at: np.ndarray | slice) -> "Values":
         return Values(*(part[at] for part in vars(self).values()))
@@ -45,9 +43,13 @@ class Values:
 def values(law: Law, side: Side, y: np.ndarray) -> Values:
     """Return the leakage of the outcomes y."""
     outcome, error, center = law.log_outcome(y), law.error(y, side), law.center(y)
-    if side == "pml":
-        return Values(y, law.log_best(y)[0], outcome[:, None], error, center)
-    return Values(y, outcome, law.log_worsts(y), error, center)
+    above, below = (law.log_best(y)[0], outcome[:, None]) if side == "pml" else (outcome, law.log_worsts(y))
+    lowest = below.min(axis=1)
+    error = error + law.rounding(y, above, lowest)
+    direct = law.direct(y, side)
+    with np.errstate(invalid="ignore"):
+        leak, off = (np.maximum(above - lowest, 0.0), error) if direct is None else direct
+    return Values(y, above, below, error, center, leak, off)
 
 
 def leakage(law: Law, side: Side, y: np.ndarray) -> np.ndarray:
@@ -68,6 +70,9 @@ def between(law: Law, side: Side, left: Values, mid: Values, right: Values) -> R
                 ranges.append((np.minimum(halves[0][0], halves[1][0]), np.maximum(halves[0][1], halves[1][1])))
         if law.noise.bend is not None and (side == "pml" or law.worsts_are_all):
             ranges.append(_by_bend(law, left, mid, right))
+        if law.noise.read_off and not law.noise.log_concave and one_by_one(law):
+            halves = _by_peak(law, side, left, mid), _by_peak(law, side, mid, right)
+            ranges.append((np.minimum(halves[0][0], halves[1][0]), np.maximum(halves[0][1], halves[1][1])))
         if law.noise.radii is not None and isinstance(law, (FiniteLaw, ContinuousLaw)) and law.bounded:
             halves = _by_steps(law, side, left, mid, right), _by_steps(law, side, right, mid, left)
             ranges.append((np.minimum(halves[0][0], halves[1][0]), np.maximum(halves[0][1], halves[1][1])))
@@ -174,6 +179,40 @@ def _height(law: Law, v: Values) -> np.ndarray:
 
 _LINEAR = (*LAPLACE, "gaussian", "discrete-gaussian")
 """Noise whose log density plus (r y)^2/2 is linear in y on either side of 0."""
+
+
+def one_by_one(law: Law) -> bool:
+    """Whether each of few secrets is a place of its own under noise of one peak."""
+    if not (isinstance(law, FiniteLaw) and law.bounded and law.noise.mode is not None):
+        return False
+    return len(law.others.places) == 1 and len(law.values) <= _MOST_SINGLE
+
+
+def _by_peak(law: Law, side: Side, left: Values, right: Values) -> Range:
+    """Noise of one peak: over an interval a density is least at an end, and most there or at the peak.
+
+    The best secret is among those that can be; pml(y) is at most -log P(x) of it.
+    """
+    assert isinstance(law, FiniteLaw)
+    noise, x = law.noise, law.locations_of_values
+    ends = [noise.log_density(v.y[:, None] - x) for v in (left, right)]
+    mode = noise.mode or 0.0
+    inside = (left.y[:, None] - x <= mode) & (mode <= right.y[:, None] - x)
+    peak = float(noise.log_density(np.array([mode]))[0])
+    low, high = np.minimum(*ends), np.where(inside, peak, np.maximum(*ends))
+    outcome = [logsumexp(law.log_prior + g) for g in (low, high)]
+    if side == "pml":
+        least, most = low.max(axis=1) - outcome[1], high.max(axis=1) - outcome[0]
+        candidate = high >= low.max(axis=1, keepdims=True)
+        most = np.fmin(most, np.where(candidate, -law.log_prior, 0.0).max(axis=1))
+    else:
+        least, most = outcome[0] - high.min(axis=1), outcome[1] - low.min(axis=1)
+    possible = outcome[1] > -math.inf
+    return np.where(possible, least, 0.0), np.where(possible, most, 0.0)
+
+
+_MOST_SINGLE = 256
+"""Up to so many secrets are bounded one by one."""
 
 WAYS: tuple[tuple[Callable[[Law], bool], Callable[[Law, Values, Values], Range]], ...] = (
     (lambda law: law.noise.log_concave and law.bounded, _by_order),

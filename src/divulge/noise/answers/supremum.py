@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 
 from divulge.noise.answers.outcomes import allowance, edges, pieces
-from divulge.noise.answers.ranges import Side, Values, between, leakage, values
+from divulge.noise.answers.ranges import Side, Values, between, leakage, one_by_one, values
 from divulge.noise.families.noise import LAPLACE
 from divulge.noise.laws.choice import AnyLaw
+from divulge.noise.laws.continuous import ContinuousLaw
 from divulge.noise.laws.finite import FiniteLaw
 from divulge.noise.laws.law import Law
 from divulge.noise.laws.steps import ROUNDING
 
 _TOLERANCE = {True: 1e-11, False: 1e-5}
-"""Width of the bracket for finitely many secrets, and for those that take an integral per outcome."""
+"""Width of the bracket for finitely many secrets and known noise, and for what takes an integral or a shape seen."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,10 @@ class Supremum:
     reason: str = ""
     certified: bool = True
 
+    def moved(self, loc: float) -> "Supremum":
+        """Return the same for outcomes moved by `loc`."""
+        return replace(self, at=self.at + loc) if loc else self
+
 
 _READ_OFF = "search, the noise's shape read off its density"
 _ESTIMATED = "the bracket rests on estimated errors of integrals over the secret"
@@ -62,10 +67,17 @@ def supremum(law: Law, side: Side) -> Supremum:
     for applies, find in WAYS:
         if applies(law, side):
             found = find(law, side)
-            if law.noise.read_off and law.bounded and find not in (_constant, _searched):
+            if law.noise.read_off and find is _searched:
+                found = replace(found, certified=False)
+            if law.noise.read_off and law.bounded and find not in (_constant, _searched, _rules_out):
                 found = replace(found, method=_READ_OFF, reason=found.reason or _NO_PROOF, certified=False)
-            if not (law.exact or math.isinf(found.value) or find is _constant):
+            in_closed_form = find is _at_the_ends and not any(end.error for end in law.ends())
+            if not (law.exact or math.isinf(found.value) or find is _constant or in_closed_form):
                 found = replace(found, reason=found.reason or _ESTIMATED, certified=False)
+            if math.isinf(found.at) and law.bounded:
+                right = found.at > 0
+                end = law.noise.support[right]
+                found = replace(found, at=(law.high if right else law.low) + end) if math.isfinite(end) else found
             if side == "pml" and isinstance(law, FiniteLaw) and law.bounded:  # pml(y) <= -log P(x)
                 rarest = -float(law.log_prior.min()) * (1 + 1e-15)
                 return replace(found, upper=max(found.value, min(found.upper, rarest)))
@@ -93,9 +105,17 @@ def _unbounded_ratio(law: Law, side: Side) -> Supremum:
     return Supremum(math.inf, math.inf, math.inf, at, "closed form", reason)
 
 
-def ends(law: Law, side: Side) -> list[tuple[float, float]]:
-    """Return [(limit of the leakage, +inf), (the same, -inf)]; none where the noise has no limiting ratio."""
-    return [(end.pml if side == "pml" else end.pmc, end.at) for end in law.ends()]
+Candidate = tuple[float, float, float]
+"""(a leakage, a bound on its error, its outcome)."""
+
+
+def ends(law: Law, side: Side) -> list[Candidate]:
+    """Return the limits of the leakage at +inf and -inf; none where the noise has no limiting ratio."""
+    return [(*end.leakage(side), end.at) for end in law.ends()]
+
+
+def _candidates(at: Values) -> list[Candidate]:
+    return list(zip(at.leakage.tolist(), at.off.tolist(), at.y.tolist(), strict=True))
 
 
 def _unbounded_end(law: Law, side: Side) -> Supremum:
@@ -103,22 +123,68 @@ def _unbounded_end(law: Law, side: Side) -> Supremum:
     return Supremum(math.inf, math.inf, math.inf, math.inf, "closed form", reason)
 
 
+def _settled_at_the_ends(law: Law, side: Side) -> bool:
+    """Whether the leakage is largest in the limit.
+
+    PMC under Laplace noise: E exp(-|y - T|/b) / min_x E[... | x] is largest, and constant, beyond all the data. Under
+    any log-concave noise on one record the worst secret is an end of the data, and f(y) / f(y | end) rises with the
+    distance from it. PML of a log-concave secret: inside the data f(y | x) reaches the same peak for every y while f(y)
+    has one peak, and beyond the data f(y | end) / f(y) rises with the distance.
+    """
+    if law.noise.kind in LAPLACE and side == "pmc":
+        return True
+    if not (law.noise.log_concave and law.noise.slopes is not None and law.bounded):
+        return False
+    if isinstance(law, FiniteLaw):
+        return side == "pmc" and len(law.others.places) == 1
+    return isinstance(law, ContinuousLaw) and (side == "pmc" or law.secret.log_concave)
+
+
 def _at_the_ends(law: Law, side: Side) -> Supremum:
-    """PMC under Laplace noise: E exp(-|y - T|/b) / min_x E[... | x] is largest, and constant, beyond all the data."""
-    return _best_of(ends(law, side), "closed form at the ends", max(end.error for end in law.ends()))
+    return _best_of(ends(law, side), "closed form at the ends")
 
 
-def _best_of(candidates: list[tuple[float, float]], method: str, error: float = 0.0) -> Supremum:
-    top = max(value for value, _ in candidates)
-    level = [pair for pair in candidates if pair[0] >= top - 1e-13 * max(1.0, top)]
-    value, at = min(level, key=lambda pair: (math.isfinite(pair[1]), abs(pair[1])))
-    return Supremum(value, max(0.0, value - error), value + error, at, method)
+def _rules_out(law: Law, side: Side) -> Supremum:
+    """Noise on a bounded range: an outcome near the end of all outcomes is possible for few secrets only."""
+    which = [i for i in (0, 1) if math.isfinite(law.noise.support[i])]
+    y = [(law.low, law.high)[i] + law.noise.support[i] for i in which]
+    if side == "pmc":
+        return Supremum(math.inf, math.inf, math.inf, y[0], "closed form", "some outcome rules a secret out")
+    mass = dict(law.secret.atoms) if isinstance(law, ContinuousLaw) else {}
+    at = next(v for v, i in zip(y, which, strict=True) if (law.low, law.high)[i] not in mass)
+    reason = (
+        "outcomes near the end of their range single out the end of the data, a value that no density gives any mass"
+    )
+    return Supremum(math.inf, math.inf, math.inf, at, "closed form", reason)
+
+
+def _singled_out(law: Law, side: Side) -> bool:
+    """Whether noise on a bounded range makes the leakage infinite."""
+    if law.noise.everywhere or not law.bounded:
+        return False
+    if side == "pmc":
+        return True
+    if not isinstance(law, ContinuousLaw):
+        return False
+    mass = dict(law.secret.atoms)
+    return any(
+        math.isfinite(end) and data not in mass
+        for end, data in zip(law.noise.support, (law.low, law.high), strict=True)
+    )
+
+
+def _best_of(candidates: list[Candidate], method: str) -> Supremum:
+    """Return the largest of all candidates, and of those that tie one at an end, or the nearest to 0."""
+    lower, upper = (max(v + sign * off for v, off, _ in candidates) for sign in (-1, 1))
+    level = [(v, at) for v, off, at in candidates if v + off >= lower * (1 - 1e-13)]
+    _, at = min(level, key=lambda pair: (math.isfinite(pair[1]), abs(pair[1]), -pair[1]))
+    lower = max(0.0, lower)
+    return Supremum(max([lower, *(value for value, _ in level)]), lower, upper, at, method)
 
 
 def _breakpoints(law: FiniteLaw, side: Side) -> Supremum:
     """Laplace noise: between neighboring locations f(y|x)/f(y) is a Moebius function of e^{2y/b}, hence monotone."""
-    y = law.locations
-    found = zip(leakage(law, side, y).tolist(), y.tolist(), strict=True)
+    found = _candidates(values(law, side, law.locations))
     return _best_of([*found, *ends(law, side)], "closed form at the data points")
 
 
@@ -128,7 +194,7 @@ def _pieces(law: FiniteLaw, side: Side) -> Supremum:
     assert sure is not None
     whole = abs(1 - math.fsum(sure[1].tolist())) <= 1e-9
     y = sure[0] if whole else np.concatenate([sure[0], law.locations])
-    found = _best_of(list(zip(leakage(law, side, y).tolist(), y.tolist(), strict=True)), "closed form on the pieces")
+    found = _best_of(_candidates(values(law, side, y)), "closed form on the pieces")
     if whole:
         return found
     reason = "steps of the noise are narrower than the distance between doubles: pieces inside them are not looked at"
@@ -165,9 +231,19 @@ def _beyond(law: Law, side: Side, reach: float) -> float:
         with np.errstate(invalid="ignore"):
             value = law.log_best(y)[0] - end.outcome if side == "pml" else law.log_outcome(y) - end.worst
             value = value - law.noise.relative(y, nearer, nearer)
-            bound = float((value + law.error(y, side) + end.error)[0])
+            logs = (law.log_best(y)[0], end.outcome) if side == "pml" else (law.log_outcome(y), end.worst)
+            off = law.error(y, side) + law.rounding(y, np.asarray(logs[0]), np.full(1, logs[1])) + end.error
+            bound = float((value + off)[0])
         bounds.append(math.inf if math.isnan(bound) else bound)
     return max(bounds, default=0.0)
+
+
+_RARE = 1e-17
+"""Beyond outcomes as rare as this, noise whose shape was only seen is taken to leak what it leaks in the limit."""
+
+
+def _trusts_its_limits(law: Law) -> bool:
+    return law.noise.read_off and not law.noise.log_concave and math.isinf(law.noise.fading)
 
 
 def _far(law: Law) -> float:
@@ -176,6 +252,8 @@ def _far(law: Law) -> float:
     scale = law.noise.scale
     if law.noise.radii is not None:
         return law.noise.period()[0]
+    if _trusts_its_limits(law):
+        return max(abs(end) for end in law.noise.spread(_RARE))
     if math.isfinite(law.noise.fading):
         probe = np.linspace(law.low - 3 * scale, law.high + 3 * scale, 257)
         least = min(float(leakage(law, side, probe).max()) for side in ("pml", "pmc"))
@@ -200,15 +278,22 @@ def _start(law: Law, reach: float) -> np.ndarray:
     parts = [inner, high + outer, low - outer, np.array([low, high])]
     if isinstance(law, FiniteLaw) and len(law.locations) <= 4096 and not law.finer_than_noise:
         parts.append(law.locations + (law.noise.mode or 0.0))
+    ends = [end for end in law.noise.support if math.isfinite(end)]
+    if isinstance(law, FiniteLaw) and ends and len(law.locations) <= 4096:
+        jumps = np.add.outer(law.locations, ends).ravel()
+        parts.extend([jumps - _gap(law) / 2, jumps + _gap(law) / 2])
     y = np.unique(np.concatenate(parts))
+    left, right = law.noise.spread(_RARE) if _trusts_its_limits(law) else law.noise.support
+    y = y[(y > law.low + left) & (y < law.high + right)]
     return y if law.noise.step is None else np.unique(_on_lattice(law, y))
 
 
 def _gap(law: Law) -> float:
     """Return the length of intervals around jumps that are left out, as jumps are only known up to rounding."""
-    if law.noise.radii is None:
+    if law.noise.radii is None and law.noise.everywhere:
         return 0.0
-    return 8 * ROUNDING * (law.high - law.low + max(abs(law.low), abs(law.high)))
+    ends = [abs(end) for end in law.noise.support if math.isfinite(end)]
+    return 8 * ROUNDING * (law.high - law.low + max(abs(law.low), abs(law.high)) + max(ends, default=0.0))
 
 
 def _branch_and_bound(law: AnyLaw, side: Side, reach: float) -> Supremum:
@@ -220,7 +305,7 @@ def _branch_and_bound(law: AnyLaw, side: Side, reach: float) -> Supremum:
     at = values(law, side, y)
     apart = np.diff(y) > 2 * _gap(law)
     left, right = at[:-1][apart], at[1:][apart]
-    best, where = max([*limits, _largest(at)])
+    best, where = max([*((limit, end) for limit, _, end in limits), _largest(at)])
     upper, spent = best, len(y)
     while len(left.y):
         mid = values(law, side, _middle(law, left.y, right.y))
@@ -229,7 +314,7 @@ def _branch_and_bound(law: AnyLaw, side: Side, reach: float) -> Supremum:
         found = between(law, side, left, mid, right)
         assert found is not None
         above = found[1]
-        margin = _TOLERANCE[exact] * max(1.0, best) + 4 * np.maximum(left.error, right.error)  # no narrower than known
+        margin = _TOLERANCE[exact and not law.noise.read_off] * max(1.0, best) + 4 * np.maximum(left.error, right.error)
         inside = right.y - left.y > smallest  # on a lattice, some intervals hold no other outcome
         open_ = (above > best + margin) & inside
         upper = max(upper, float(above[inside & ~open_].max(initial=0.0)))
@@ -242,8 +327,13 @@ def _branch_and_bound(law: AnyLaw, side: Side, reach: float) -> Supremum:
         left, mid, right = left[open_], mid[open_], right[open_]
         left, right = left.joined(mid), mid.joined(right)
     best, where = _refined(law, side, best, where)
-    error = float(law.error(np.array([where]), side)[0]) if math.isfinite(where) else 0.0
-    return Supremum(best, max(0.0, best - error), max(upper, best) * (1 + 1e-14), where, "certified search")
+    if math.isfinite(where):
+        at = values(law, side, np.array([where]))
+        best, error = float(at.leakage[0]), float(at.off[0])
+    else:
+        error = next(off for _, off, end in limits if end == where)
+    most = max([upper, best + error, *(limit + off for limit, off, _ in limits)])
+    return Supremum(best, max(0.0, best - error), most, where, "certified search")
 
 
 def _middle(law: Law, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -253,8 +343,9 @@ def _middle(law: Law, left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def _largest(at: Values) -> tuple[float, float]:
     """Return (the largest leakage, its outcome)."""
-    found = at.leakage
-    return float(found.max()), float(at.y[int(found.argmax())])
+    found = at.leakage - at.off  # far out, little else than rounding may be left
+    top = int(np.where(np.isnan(found), -1.0, found).argmax())
+    return max(float(found[top]), 0.0), float(at.y[top])
 
 
 def _on_lattice(law: Law, y: np.ndarray) -> np.ndarray:
@@ -269,15 +360,15 @@ def _refined(law: Law, side: Side, best: float, where: float) -> tuple[float, fl
 
     if math.isfinite(where) and law.noise.step is None:
         step = 0.02 * law.noise.scale
-        found: Any = minimize_scalar(
-            lambda u: -float(leakage(law, side, np.array([where + u * step]))[0]),
-            bounds=(-1.0, 1.0),
-            method="bounded",
-            options={"xatol": 1e-9},
-        )
+
+        def less(u: float) -> float:
+            at = values(law, side, np.array([where + u * step]))
+            return float((at.off - at.leakage)[0])
+
+        found: Any = minimize_scalar(less, bounds=(-1.0, 1.0), method="bounded", options={"xatol": 1e-9})
         if -found.fun > best:
             best, where = -float(found.fun), float(where + found.x * step)
-    limits = [(limit, at) for limit, at in ends(law, side) if limit >= best - 1e-12 * max(1.0, best)]
+    limits = [(limit, at) for limit, off, at in ends(law, side) if limit + off >= best * (1 - 1e-12)]
     return max([*limits, (best, where)], key=lambda pair: (pair in limits, pair[0]))
 
 
@@ -306,13 +397,19 @@ def _searched(law: Law, side: Side) -> Supremum:
 WAYS: tuple[tuple[Callable[[Law, Side], bool], Callable[..., Supremum]], ...] = (
     (lambda law, side: law.low == law.high, _constant),
     (lambda law, side: not law.bounded, _unbounded_secret),
+    (_singled_out, _rules_out),
     (lambda law, side: side == "pmc" and math.inf in (law.noise.slopes or ()), _unbounded_ratio),
-    (lambda law, side: any(math.isinf(limit) for limit, _ in ends(law, side)), _unbounded_end),
-    (lambda law, side: law.noise.kind in LAPLACE and side == "pmc", _at_the_ends),
+    (lambda law, side: any(math.isinf(limit) for limit, _, _ in ends(law, side)), _unbounded_end),
+    (_settled_at_the_ends, _at_the_ends),
     (lambda law, side: isinstance(law, FiniteLaw) and law.noise.kind in LAPLACE, _breakpoints),
     (lambda law, side: pieces(law) is not None, _pieces),
     (
-        lambda law, side: law.noise.log_concave or math.isfinite(law.noise.steepest) or law.noise.radii is not None,
+        lambda law, side: (
+            law.noise.log_concave
+            or math.isfinite(law.noise.steepest)
+            or law.noise.radii is not None
+            or (one_by_one(law) and law.noise.slopes is not None)
+        ),
         _bracketed,
     ),
     (lambda law, side: True, _searched),

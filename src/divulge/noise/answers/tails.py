@@ -8,7 +8,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.noise.answers.outcomes import Estimate, allowance, below, pieces, points
-from divulge.noise.answers.ranges import Range, Side, Values, between, leakage, values
+from divulge.noise.answers.ranges import Range, Side, Values, between, values
 from divulge.noise.answers.supremum import Supremum
 from divulge.noise.laws.choice import AnyLaw, Subject
 from divulge.noise.laws.finite import FiniteLaw
@@ -29,6 +29,9 @@ _PER_HALVING = 3
 
 _MOST_TERMS = 20_000_000
 """Terms that masses are summed from, for one tail or quantile."""
+
+_FEW_TIED = 1e-9
+"""So much mass that is tied with a threshold, as far as rounding tells, is counted as an error."""
 
 _EQUAL = 2e-14
 """A leakage above a threshold by no more than this share counts as equal to it: one may ask for a value reached."""
@@ -151,10 +154,11 @@ def _single(mechanism: Bounded, side: Side) -> Cells | None:
         y, mass, _ = sure
     else:
         return None
-    found, nothing = leakage(law, side, y), np.zeros(len(y))
-    where = Values(y, nothing, nothing[:, None], nothing, nothing)
+    at, nothing = values(law, side, y), np.zeros(len(y))
+    where = Values(y, nothing, nothing[:, None], nothing, nothing, nothing, nothing)
     ends = np.stack([nothing, mass])
-    return Cells(where, where, where, ends, 0 * ends, found, found, np.ones(len(y), dtype=bool))
+    least, most = np.maximum(at.leakage - at.off, 0.0), at.leakage + at.off
+    return Cells(where, where, where, ends, 0 * ends, least, most, np.ones(len(y), dtype=bool))
 
 
 def _first_cells(mechanism: Bounded, side: Side) -> Cells:
@@ -224,7 +228,9 @@ def tail(mechanism: Bounded, threshold: float, side: Side) -> Estimate:
     sure = math.fsum(mass[cells.least > level].tolist())
     doubt = math.fsum(mass[(cells.least <= level) & (cells.most > level)].tolist())
     error = doubt / 2 + 1e-14 * sure + _mass_error(mechanism)
-    return Estimate(min(1.0, sure + doubt / 2), error, certified(mechanism))
+    tied = math.fsum(mass[(cells.most <= level) & (cells.most > threshold)].tolist())
+    proved = certified(mechanism) and tied <= _FEW_TIED
+    return Estimate(min(1.0, sure + doubt / 2), error + (tied if proved else 0.0), proved)
 
 
 def quantile(mechanism: Bounded, p: float, side: Side) -> Estimate:

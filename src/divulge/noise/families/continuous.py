@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from divulge.extras import require
-from divulge.noise.families.noise import Noise, nearer, nearer_squared, positive, quiet
+from divulge.noise.families.noise import Noise, nearer, nearer_squared, nearer_terms, positive, quiet, squared_terms
 
 
 def laplace(scale: float) -> Noise:
@@ -35,6 +35,7 @@ def laplace(scale: float) -> Noise:
         curvature=1 / b,
         bend=0.0,
         log_ratio=nearer(b),
+        terms=nearer_terms(b),
         made_by=(laplace, (b,)),
     )
 
@@ -61,6 +62,7 @@ def gaussian(scale: float) -> Noise:
         frozen=stats.norm(scale=s),
         bend=1 / s,
         log_ratio=lambda y, x, c: nearer_squared(y, x, c, s) / 2,
+        terms=lambda y, x, c: squared_terms(y, x, c, s),
         made_by=(gaussian, (s,)),
     )
 
@@ -75,6 +77,28 @@ def logistic(scale: float) -> Noise:
     """
     s = positive(scale, "scale")
     stats = require("scipy.stats", "science")
+
+    @quiet
+    def excess(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """cosh(b) / cosh(a) - 1 for a = (y - x) / 2s and b = (y - c) / 2s: small without cancellation."""
+        a, b = (np.clip((y - at) / (2 * s), -300, 300) for at in (x, c))
+        half = np.clip((x - c) / (4 * s), -300, 300)
+        return 2 * np.sinh((a + b) / 2) * np.sinh(half) / np.cosh(a)
+
+    @quiet
+    def log_ratio(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        far = nearer(s)(y, x, c) - 2 * (np.log1p(np.exp(-np.abs(y - x) / s)) - np.log1p(np.exp(-np.abs(y - c) / s)))
+        e = excess(y, x, c)
+        alike = (np.abs(e) < 0.5) & (np.maximum(np.abs(y - x), np.abs(y - c)) < 500 * s)
+        return np.where(alike, 2 * np.log1p(np.where(alike, e, 0.0)), far)
+
+    @quiet
+    def terms(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        e = np.abs(excess(y, x, c))
+        alike = (e < 0.5) & (np.maximum(np.abs(y - x), np.abs(y - c)) < 500 * s)
+        near = np.abs((x - c) / s) * (1 + (np.abs(y - x) + np.abs(y - c)) / s)
+        return np.where(alike, near + 4 * e, nearer_terms(s)(y, x, c) + 4)
+
     return Noise(
         "logistic",
         {"scale": s},
@@ -87,11 +111,8 @@ def logistic(scale: float) -> Noise:
         frozen=stats.logistic(scale=s),
         curvature=1 / s,
         bend=math.sqrt(0.5) / s,
-        log_ratio=quiet(
-            lambda y, x, c: (
-                nearer(s)(y, x, c) - 2 * (np.log1p(np.exp(-np.abs(y - x) / s)) - np.log1p(np.exp(-np.abs(y - c) / s)))
-            )
-        ),
+        log_ratio=log_ratio,
+        terms=terms,
         made_by=(logistic, (s,)),
     )
 
@@ -123,6 +144,12 @@ def student_t(scale: float, df: float = 3.0) -> Noise:
         alike = np.abs(excess) < 0.5
         return 0.5 * (nu + 1) * np.where(alike, np.log1p(np.where(alike, excess, 0.0)), 2 * np.log(near / far))
 
+    @quiet
+    def terms(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        near, far = (np.hypot(math.sqrt(nu), (y - at) / s) for at in (c, x))
+        size = np.abs((x - c) / s / far) * ((np.abs(y - c) + np.abs(y - x)) / s / far)
+        return (nu + 1) * np.where(size < 0.5, 2 * size, 8 + np.abs(np.log(near / far)))
+
     return Noise(
         "student-t",
         {"scale": s, "df": nu},
@@ -137,5 +164,6 @@ def student_t(scale: float, df: float = 3.0) -> Noise:
         fading=nu + 1,
         bend=math.sqrt((nu + 1) / nu) / s,
         log_ratio=log_ratio,
+        terms=terms,
         made_by=(student_t, (s, nu)),
     )

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.noise.families.continuous import gaussian, laplace, logistic, student_t
-from divulge.noise.families.noise import Noise
+from divulge.noise.families.noise import Noise, Ratio
+from divulge.noise.quadrature import finite_or_zero
 
 SAME: dict[str, Callable[..., Noise]] = {
     "norm": gaussian,
@@ -18,10 +19,13 @@ SAME: dict[str, Callable[..., Noise]] = {
     "t": student_t,
     "cauchy": lambda scale: student_t(scale, 1.0),
 }
-"""scipy name -> the family it is when centered at 0, by its parameters."""
+"""scipy name -> the family it is, but for `loc`, by its other parameters."""
 
 _POINTS = 2000
 """So many places on either side of its median a density is looked at."""
+
+_FADES = -690.0
+"""Below it a log density that scipy takes of a density has lost digits, or is -inf."""
 
 _DOUBLINGS = 60
 """Times that a distance is doubled in search of the slope that a log density ends with."""
@@ -30,8 +34,8 @@ _DOUBLINGS = 60
 def from_scipy(distribution: Any) -> Noise:
     """Return a frozen continuous scipy.stats distribution as noise.
 
-    One that is a family, centered at 0, is that family. Of any other the shape is read off its log density: whether it
-    is log-concave, where its mode is, how steep it is and with what slopes it ends. That is no proof, and so marked.
+    One that is a family is that family, moved by its `loc`. Of any other the shape is read off its log density: whether
+    it is log-concave, where its mode is, how steep it is and with what slopes it ends. That is no proof, and so marked.
 
     Raises
     ------
@@ -53,10 +57,14 @@ def from_scipy(distribution: Any) -> Noise:
             type(distribution).__name__,
         )  # fmt: skip
     family, named = distribution.dist, _parameters(distribution)
-    if family.name in SAME and named.get("loc", 0.0) == 0:
-        return SAME[family.name](**{"scale": 1.0, **{k: v for k, v in named.items() if k != "loc"}})
+    if family.name in SAME:
+        centered = SAME[family.name](**{"scale": 1.0, **{k: v for k, v in named.items() if k != "loc"}})
+        loc = named.get("loc", 0.0)
+        return replace(centered, loc=loc, made_by=(from_scipy, (distribution,))) if loc else centered
     logpdf = _quiet(distribution.logpdf)
     shape = _shape(distribution, logpdf)
+    low, high = (float(end) for end in distribution.support())
+    everywhere = math.isinf(low) and math.isinf(high)
     steepest = max(shape.slopes or (math.inf,)) if shape.log_concave else shape.steepest
     return Noise(
         f"scipy.stats.{family.name}",
@@ -72,8 +80,63 @@ def from_scipy(distribution: Any) -> Noise:
         fading=shape.fading,
         mode=shape.mode,
         read_off=True,
+        support=(low, high),
+        blurred=None if family.name in RATIOS else _FADES if _by_doubles(family) else -math.inf,
+        log_ratio=_ratio(family.name, named, logpdf) if everywhere else None,
         made_by=(from_scipy, (distribution,)),
     )
+
+
+def _ratio(name: str, named: dict[str, float], logpdf: Callable[[Any], Any]) -> Ratio:
+    """Return log f(y - x) - log f(y - c), by a form that keeps its digits where there is one."""
+    own, scale = RATIOS.get(name), named.get("scale", 1.0)
+    shapes = [value for key, value in named.items() if key not in ("loc", "scale")]
+
+    def ratio(y: Any, x: Any, c: Any) -> Any:
+        with np.errstate(all="ignore"):
+            if own is None:
+                return logpdf(y - x) - finite_or_zero(logpdf(y - c))
+            a, b = ((y - at - named.get("loc", 0.0)) / scale for at in (x, c))
+            return own(a, b, (x - c) / scale, *shapes)
+
+    return ratio
+
+
+def _nearer(a: Any, b: Any, d: Any) -> Any:
+    """Return |b| - |a| for b - a = d."""
+    return np.where((a > 0) == (b > 0), np.where(b > 0, d, -d), np.abs(b) - np.abs(a))
+
+
+def _steep(z: Any, kappa: float) -> Any:
+    """Return minus the log density of asymmetric Laplace noise, but for a constant."""
+    return np.where(z > 0, z * kappa, -z / kappa)
+
+
+def _by_powers(a: Any, b: Any, d: Any, power: float) -> Any:
+    """Return |b|^power - |a|^power for b - a = d: of one sign, |b|^power (1 - (a/b)^power) without cancellation."""
+    low, high = np.minimum(np.abs(a), np.abs(b)), np.maximum(np.abs(a), np.abs(b))
+    near = (np.sign(a) == np.sign(b)) & (np.abs(d) < 0.5 * high) & (high > 0)
+    share = np.where(near, np.abs(d) / np.where(high > 0, high, 1.0), 0.0)
+    close = -np.expm1(power * np.log1p(-share)) * high**power
+    return np.sign(np.abs(b) - np.abs(a)) * np.where(near, close, high**power - low**power)
+
+
+RATIOS: dict[str, Callable[..., Any]] = {
+    "gumbel_r": lambda a, b, d: d - np.exp(-b) * np.expm1(d),
+    "gumbel_l": lambda a, b, d: -d - np.exp(b) * np.expm1(-d),
+    "hypsecant": lambda a, b, d: _nearer(a, b, d) + np.log1p(np.exp(-2 * np.abs(b))) - np.log1p(np.exp(-2 * np.abs(a))),
+    "gennorm": lambda a, b, d, beta: _by_powers(a, b, d, beta),
+    "laplace_asymmetric": lambda a, b, d, kappa: np.where(
+        (a > 0) == (b > 0), d * np.where(b > 0, kappa, -1 / kappa), _steep(b, kappa) - _steep(a, kappa)
+    ),
+    "moyal": lambda a, b, d: d / 2 - np.exp(-b) * np.expm1(d) / 2,
+}
+"""scipy name -> log f(a) - log f(b) in units of the scale, for a = y - x, b = y - c and b - a = d, then the shapes."""
+
+
+def _by_doubles(family: Any) -> bool:
+    """Whether scipy takes the log of the density, which underflows."""
+    return next(c for c in type(family).__mro__ if "_logpdf" in vars(c)).__name__ == "rv_continuous"
 
 
 def _parameters(distribution: Any) -> dict[str, float]:
@@ -114,6 +177,9 @@ def _shape(distribution: Any, logpdf: Callable[[Any], Any]) -> Shape:
     one_peak = bool((steep[:top] >= -allowed[:top]).all() and (steep[top:] <= allowed[top:]).all())
     low, high = (float(end) for end in distribution.support())
     mode = _climbed(logpdf, z, top) if one_peak else None
+    if one_peak and top in (0, len(z) - 1):  # largest at an end of the support
+        end = low if top == 0 else high
+        mode = end if math.isfinite(end) else mode
     slopes = None
     if mode is not None:
         scale = float(distribution.ppf(0.75) - distribution.ppf(0.25))

@@ -4,7 +4,16 @@ import math
 
 import numpy as np
 
-from divulge.noise.families.noise import ON_LATTICE, LogDensity, Noise, nearer, nearer_squared, positive
+from divulge.noise.families.noise import (
+    ON_LATTICE,
+    LogDensity,
+    Noise,
+    nearer,
+    nearer_squared,
+    nearer_terms,
+    positive,
+    squared_terms,
+)
 
 
 def discrete_laplace(scale: float, step: float = 1.0) -> Noise:
@@ -40,6 +49,7 @@ def discrete_laplace(scale: float, step: float = 1.0) -> Noise:
         step=h,
         bend=0.0,
         log_ratio=nearer(b),
+        terms=nearer_terms(b),
         made_by=(discrete_laplace, (b, h)),
     )
 
@@ -102,5 +112,6 @@ def discrete_gaussian(scale: float, step: float = 1.0) -> Noise:
         step=h,
         bend=1 / s,
         log_ratio=lambda y, x, c: nearer_squared(y, x, c, s) / 2,
+        terms=lambda y, x, c: squared_terms(y, x, c, s),
         made_by=(discrete_gaussian, (s, h)),
     )

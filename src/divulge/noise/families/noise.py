@@ -74,11 +74,29 @@ class Noise:
     """Whether these facts are read off a density, rather than proved."""
     log_ratio: Ratio | None = None
     """(y, x, c) -> log f(y - x) - log f(y - c) with all its digits however far y is; None: there is no such form."""
+    terms: Ratio | None = None
+    """(y, x, c) -> the sizes, added up, of the terms that `log_ratio` adds up; None: unknown, see `rounding`."""
+    blurred: float | None = None
+    """The log density below which its own digits are lost; None for a log ratio that needs none."""
+    support: tuple[float, float] = (-math.inf, math.inf)
+    """Outside it the density is 0."""
+    loc: float = 0.0
+    """What is added to the noise that everything here is about: outcomes are taken relative to it."""
 
     @property
     def of_family(self) -> bool:
         """Whether it is of a family of this library, whose facts are proved."""
         return self.made_by is not None and not self.read_off
+
+    @property
+    def described(self) -> dict[str, float]:
+        """Return the parameters, and `loc` where it is not 0."""
+        return {**self.parameters, "loc": self.loc} if self.loc and "loc" not in self.parameters else self.parameters
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether every outcome can come from every secret."""
+        return self.support == (-math.inf, math.inf)
 
     @property
     def scale(self) -> float:
@@ -125,9 +143,29 @@ class Noise:
         """Return log f(y - x) less `reference(y, c)`."""
         return self.log_density(y - x) if self.log_ratio is None else self.log_ratio(y, x, c)
 
+    def rounding(self, y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """Return a bound on the rounding error of `relative`: some ulps of its terms.
+
+        For noise whose form is not known an estimate: ulps of the log densities, and what an ulp of y changes them by.
+        """
+        if self.terms is not None:
+            return ULPS * np.abs(self.terms(y, x, c))
+        size = np.zeros(np.broadcast_shapes(np.shape(y), np.shape(x)))
+        with np.errstate(invalid="ignore", over="ignore"):
+            for at in (x,) if self.log_ratio is None else (x, c):
+                z = y - at
+                g, near = self.log_density(z), self.log_density(z * (1 + ULPS) + ULPS * np.abs(at))
+                change = np.where(np.isfinite(near), np.abs(near - g), 0.0)
+                part = np.where(np.isfinite(g), ULPS * np.abs(g) + change, 0.0)
+                size = size + (part if self.blurred is None else np.where(g < self.blurred, math.inf, part))
+        return size
+
     def reference(self, y: np.ndarray, c: np.ndarray) -> np.ndarray:
         """Return log f(y - c), or 0 for noise without `log_ratio`."""
-        return np.zeros(np.shape(y)) if self.log_ratio is None else self.log_density(y - c)
+        if self.log_ratio is None:
+            return np.zeros(np.shape(y))
+        found = self.log_density(y - c)
+        return np.where(np.isfinite(found), found, 0.0) if self.read_off else found
 
     @property
     def _quantiles(self) -> np.ndarray:
@@ -190,6 +228,10 @@ quiet = np.errstate(over="ignore", divide="ignore")
 """What overflows in a log density is infinite, and so the density 0."""
 
 
+ULPS = 8 * 2.0**-53
+"""A few roundings, relative to the size of what is rounded."""
+
+
 def nearer(scale: float) -> Ratio:
     """(|y - c| - |y - x|) / scale; outside the interval between x and c that is the same as at its end."""
 
@@ -201,10 +243,27 @@ def nearer(scale: float) -> Ratio:
     return ratio
 
 
+def nearer_terms(scale: float) -> Ratio:
+    """The terms of `nearer`."""
+
+    @quiet
+    def terms(y: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        inside = np.clip(y, np.minimum(x, c), np.maximum(x, c))
+        return (np.abs(inside - c) + np.abs(inside - x)) / scale
+
+    return terms
+
+
 @quiet
 def nearer_squared(y: np.ndarray, x: np.ndarray, c: np.ndarray, scale: float) -> np.ndarray:
     """((y - c)^2 - (y - x)^2) / scale^2."""
     return ((x - c) / scale) * ((y - c) / scale + (y - x) / scale)
+
+
+@quiet
+def squared_terms(y: np.ndarray, x: np.ndarray, c: np.ndarray, scale: float) -> np.ndarray:
+    """The terms of `nearer_squared`."""
+    return np.abs((x - c) / scale) * (np.abs(y - c) + np.abs(y - x)) / scale
 
 
 LAPLACE = ("laplace", "discrete-laplace")

@@ -69,5 +69,6 @@ def staircase(scale: float, sensitivity: float = 1.0, gamma: float | None = None
         math.inf,
         lambda d: epsilon * math.ceil(d / width - 1e-12),
         radii=radii,
+        terms=lambda y, x, c: np.abs(log_density(y - x)) + 8,
         made_by=(staircase, (s, width, share)),
     )

@@ -48,13 +48,11 @@ def law_of(noise: Noise, secret: Secret, records: int) -> AnyLaw:
 def _finite_law(noise: Noise, secret: Secret, values: np.ndarray, probabilities: np.ndarray, records: int) -> FiniteLaw:
     log_prior = np.log(probabilities)
     if records == 1:
-        others, everyone = Mixture(noise, np.zeros(1), np.zeros(1)), Mixture(noise, values, log_prior)
+        others, everyone, off = Mixture(noise, np.zeros(1), np.zeros(1)), Mixture(noise, values, log_prior), (0.0, 0.0)
     else:
-        others, everyone = (
-            Mixture(noise, places / records, log_p)
-            for places, log_p in sums(values, probabilities, records, on_lattice=False)
-        )
-    law = FiniteLaw(noise, values, log_prior, values / records, others, everyone, secret)
+        *both, off = sums(values, probabilities, records, on_lattice=False)
+        others, everyone = (Mixture(noise, places / records, log_p) for places, log_p in both)
+    law = FiniteLaw(noise, values, log_prior, values / records, others, everyone, secret, off[0], off[1] / records)
     if noise.step is not None:
         _check_lattice(law.locations, noise.step, noise.kind)
     return law

@@ -9,7 +9,7 @@ import numpy as np
 from divulge.noise.families.noise import Noise
 from divulge.noise.laws.closed import CLOSED_FORMS
 from divulge.noise.laws.integrated import LogGiven, beyond, log_far, log_mixture, window_matters
-from divulge.noise.laws.law import End, Range, Side, by_distance, farthest
+from divulge.noise.laws.law import End, Range, Side, by_distance, farthest, log_rounding
 from divulge.noise.laws.steps import cover, log_cover
 from divulge.noise.secrets.expectations import log_tilted, window
 from divulge.noise.secrets.secret import Secret
@@ -111,6 +111,12 @@ class ContinuousLaw:
 
     def error(self, y: np.ndarray, side: Side) -> np.ndarray:
         return self._outcome(np.asarray(y, dtype=np.float64).ravel())[1]
+
+    def rounding(self, y: np.ndarray, above: np.ndarray, below: np.ndarray) -> np.ndarray:
+        return log_rounding(self, y, above, below)
+
+    def direct(self, y: np.ndarray, side: Side) -> Range | None:
+        return None
 
     @property
     def one_peak(self) -> bool:

@@ -7,11 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from divulge.noise.families.noise import LAPLACE, Noise
-from divulge.noise.laws.law import End, Range, Side, by_distance, farthest
+from divulge.noise.families.noise import LAPLACE, ULPS, Noise
+from divulge.noise.laws.law import SIDES, End, Range, Side, by_distance, farthest, leakage_of
 from divulge.noise.laws.mixture import Mixture, logsumexp
 from divulge.noise.laws.steps import cover
 from divulge.noise.secrets.secret import Secret
+
+_FEW, _CHUNK = 32, 65_536
+"""Up to so many secrets each outcome is compared with all, so many outcomes at a time."""
+
+_SUMMED = 48
+"""From so many places on sums are made of blocks."""
 
 _SAME = 1e-12
 """Locations that differ by less than this share of their span are one."""
@@ -36,6 +42,10 @@ class FiniteLaw:
     everyone: Mixture
     secret: Secret
     """What the values are the distribution of; it is unbounded when far values were left out."""
+    weights_off: float = 0.0
+    """A bound on the relative error of the weights of sums of records."""
+    places_off: float = 0.0
+    """A bound on the error of the places of sums of records."""
 
     @property
     def exact(self) -> bool:
@@ -149,8 +159,63 @@ class FiniteLaw:
             else:
                 given = np.array([logsumexp(self.others.log_weights + limit(s + others)) for s in shares])
             outcome = float(logsumexp(self.everyone.log_weights + limit(sign * self.everyone.places)))
-            out.append(End(sign * math.inf, float(given.max()), outcome, float(given.min())))
+            # what the others add is the same for every secret, and cancels
+            own = limit(shares + others.max())
+            leaks = [leakage_of(own, self.log_prior, ULPS * np.abs(own), side) for side in SIDES]
+            out.append(
+                End(sign * math.inf, float(given.max()), outcome, float(given.min()), leaks=(leaks[0], leaks[1]))
+            )
         return out
+
+    def direct(self, y: np.ndarray, side: Side) -> Range | None:
+        if len(self.others.places) > 1 or len(self.values) > _FEW or not self.bounded:
+            return None
+        if self.noise.kind in LAPLACE:
+            y = np.clip(y, self.low, self.high)
+        parts: list[Range] = []
+        for start in range(0, len(y), _CHUNK):
+            at = y[start : start + _CHUNK]
+            center, x = self.center(at)[:, None], self.locations_of_values
+            given = self.noise.relative(at[:, None], x, center)
+            parts.append(leakage_of(given, self.log_prior, self.noise.rounding(at[:, None], x, center), side))
+        found = np.concatenate([v for v, _ in parts]), np.concatenate([e for _, e in parts])
+        return self._at_its_limit(y, side, *found) if self.noise.read_off else found
+
+    def _at_its_limit(self, y: np.ndarray, side: Side, leak: np.ndarray, off: np.ndarray) -> Range:
+        """Put the limit, of which no digit is sure, where outcomes are possible but all densities vanish as doubles."""
+        low, high = self.noise.support
+        lost = np.isnan(leak) & (y > self.low + low) & (y < self.high + high)
+        if not lost.any():
+            return leak, off
+        limits = {end.at > 0: end.leakage(side)[0] for end in self.ends()}
+        right = y > (self.low + self.high) / 2
+        limit = np.where(right, limits.get(True, 0.0), limits.get(False, 0.0))
+        most = -float(self.log_prior.min()) if side == "pml" else math.inf
+        return np.where(lost, limit, leak), np.where(lost, most, off)
+
+    @property
+    def locations_of_values(self) -> np.ndarray:
+        """The location of each value, for one record."""
+        return self.shares + self.others.places[0]
+
+    def rounding(self, y: np.ndarray, above: np.ndarray, below: np.ndarray) -> np.ndarray:
+        """Return a bound on rounding: of the logs, of sums of so many terms, of weights, and of rounded places.
+
+        The terms of a sum are weighted by themselves, and then log w_j + log f_j has a mean size of at most that of the
+        log of the sum and of the log of their number.
+        """
+        y = np.asarray(y, dtype=np.float64).ravel()
+        scale, places = self.noise.scale, len(self.everyone.places)
+        with np.errstate(invalid="ignore", over="ignore"):
+            size = np.abs(above) + np.abs(below) + math.log(places) + 1
+            away = np.minimum(np.abs(y - self.center(y)) / scale, 1e150)
+            z = np.where((y > self.low) & (y < self.high), away ** (2 if self.noise.bend else 1), 0.0)
+            steepest = self.noise.steepest
+            slope = steepest if math.isfinite(steepest) else (away + np.sqrt(2 * size)) / scale
+            blocks = math.sqrt(places) if places > _SUMMED else 1.0
+            ulps = ULPS * (4 * (size + z) + self.noise.parameters.get("df", 0.0) * 8 + blocks * (1 + np.abs(below)))
+            off = ulps + self.weights_off + np.where(np.isfinite(slope), slope, 0.0) * self.places_off
+        return np.where(np.isfinite(off), off, 0.0)
 
     @property
     def one_peak(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.noise.families.noise import LAPLACE, Noise
 from divulge.noise.laws.continuous import tilted_ends
-from divulge.noise.laws.law import End, Side
+from divulge.noise.laws.law import End, Range, Side, log_rounding
 from divulge.noise.laws.mixture import Mixture
 from divulge.noise.laws.sums import sums
 from divulge.noise.quadrature import integrals
@@ -128,6 +128,12 @@ class NormalLaw:
     def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         return np.full(len(left), math.inf)
 
+    def rounding(self, y: np.ndarray, above: np.ndarray, below: np.ndarray) -> np.ndarray:
+        return log_rounding(self, y, above, below)
+
+    def direct(self, y: np.ndarray, side: Side) -> Range | None:
+        return None
+
     def ends(self) -> list[End]:
         return [End(sign * math.inf, math.inf, 0.0, -math.inf) for sign in (1.0, -1.0)]
 
@@ -241,6 +247,12 @@ class MeanLaw:
         at = given.argmin(axis=1)
         return given[np.arange(len(given)), at], self._worst_of[at]
 
+    def rounding(self, y: np.ndarray, above: np.ndarray, below: np.ndarray) -> np.ndarray:
+        return log_rounding(self, y, above, below)
+
+    def direct(self, y: np.ndarray, side: Side) -> Range | None:
+        return None
+
     def ends(self) -> list[End]:
         return tilted_ends(self.noise, self.secret, self.records)
 
@@ -338,8 +350,7 @@ def mean_law(noise: Noise, secret: Secret, records: int) -> MeanLaw:
     weights, skew = rounded(secret, np.array([secret.low, secret.high]), secret.low, step, cells)
     lattice = secret.low + step * np.arange(cells + 1)
     keep = np.flatnonzero(weights[0])
-    others, everyone = (
-        Mixture(noise, places / records, log_p) for places, log_p in sums(lattice, weights[0], records, on_lattice=True)
-    )
+    *both, _ = sums(lattice, weights[0], records, on_lattice=True)
+    others, everyone = (Mixture(noise, places / records, log_p) for places, log_p in both)
     heaviest = float((weights[0][:-1] + weights[0][1:]).max()) if len(keep) > 1 else 1.0
     return MeanLaw(noise, secret, records, others, everyone, step / records, heaviest, skew)

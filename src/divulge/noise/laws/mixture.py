@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -134,10 +135,10 @@ class Mixture:
     @cached_property
     def _sides(self) -> tuple[np.ndarray, np.ndarray]:
         """log sum over r_i <= r_j of w_i e^-(r_j - r_i)/b, and over r_i >= r_j, by recursions along the places."""
-        decay = (np.diff(self.places) / self.noise.parameters["scale"]).tolist()
-        weights = self.log_weights.tolist()
-        left, right = _accumulated(weights, decay), _accumulated(weights[::-1], decay[::-1])[::-1]
-        return np.array([-math.inf, *left]), np.array([*right, -math.inf])
+        decay = np.diff(self.places.astype(np.longdouble)) / self.noise.parameters["scale"]
+        left = _accumulated(self.log_weights, decay)
+        right = _accumulated(self.log_weights[::-1], decay[::-1])[::-1]
+        return np.concatenate([[-math.inf], left]), np.concatenate([right, [-math.inf]])
 
     def _one_sided_sums(self, y: np.ndarray, shift: np.ndarray, center: np.ndarray) -> np.ndarray:
         """Laplace noise: what lies left of y decays as one, and so does what lies right of it."""
@@ -180,12 +181,18 @@ class Mixture:
         return np.logaddexp.reduceat(sums, np.searchsorted(row, np.arange(len(y))))
 
 
-def _accumulated(log_weights: list[float], decay: list[float]) -> list[float]:
-    """Return s_j = log(w_j + e^{s_{j-1} - decay_{j-1}})."""
-    total, sums = log_weights[0], log_weights[:1]
-    for weight, less in zip(log_weights[1:], decay, strict=True):
-        before = total - less
-        high, low = (before, weight) if before > weight else (weight, before)
-        total = high if low == -math.inf else high + math.log1p(math.exp(low - high))
-        sums.append(total)
-    return sums
+def _accumulated(log_weights: np.ndarray, decay: np.ndarray) -> np.ndarray:
+    """Return s_j = log(w_j + e^{s_{j-1} - decay_{j-1}}), by cumulative sums in long doubles, a stretch each."""
+    steps = np.abs(np.diff(log_weights)) + decay
+    room = 0.4 * float(np.log(np.finfo(np.longdouble).max))
+    stretch = np.floor(np.concatenate([[0.0], np.cumsum(steps)]) / room)
+    starts = np.flatnonzero(np.diff(stretch, prepend=-1.0))
+    sums, before = np.empty(len(log_weights), dtype=np.longdouble), np.longdouble(-math.inf)
+    for first, last in pairwise([*starts.tolist(), len(log_weights)]):
+        local = np.concatenate([[0.0], np.cumsum(decay[first : last - 1])])
+        part = log_weights[first:last] + local
+        before = before - decay[first - 1] if first else before
+        top = max(part.max(), before)
+        sums[first:last] = np.log(np.cumsum(np.exp(part - top)) + np.exp(before - top)) + top - local
+        before = sums[last - 1]
+    return sums.astype(np.float64)

@@ -31,12 +31,19 @@ Sum = tuple[np.ndarray, np.ndarray]
 """Values and their log probabilities."""
 
 
-def sums(values: np.ndarray, probabilities: np.ndarray, records: int, on_lattice: bool) -> tuple[Sum, Sum]:
-    """Return the sum of all independent records but one, and the sum of all."""
+def sums(
+    values: np.ndarray, probabilities: np.ndarray, records: int, on_lattice: bool
+) -> tuple[Sum, Sum, tuple[float, float]]:
+    """Return the sum of all independent records but one, that of all, and bounds on errors.
+
+    The errors are the relative one of the weights, and that of the places.
+    """
+    size = 1e-15 * float(np.abs(values).max()) * records
     if len(values) == 1:
-        return (values * (records - 1), np.zeros(1)), (values * records, np.zeros(1))
+        return (values * (records - 1), np.zeros(1)), (values * records, np.zeros(1)), (0.0, size)
     if len(values) == 2:
-        return _of_two(values, probabilities, records - 1), _of_two(values, probabilities, records)
+        two = _of_two(values, probabilities, records - 1), _of_two(values, probabilities, records)
+        return *two, (1e-15, size)
     step = values[1] - values[0] if on_lattice else _lattice_step(values)
     if step is not None and (values[-1] - values[0]) / step * records <= _MOST_SUMS:
         if not on_lattice and records * math.log(min(probabilities[0], probabilities[-1])) < _LEAST_LOG:
@@ -52,8 +59,11 @@ def sums(values: np.ndarray, probabilities: np.ndarray, records: int, on_lattice
             _kept(values[0] * count + np.arange(len(pmf)) * step, pmf)
             for count, pmf in ((records - 1, others), (records, np.convolve(others, base)))
         )
-        return first, second
-    return _enumerated(values, probabilities, records)
+        misfit = float(np.abs(values[0] + where * step - values).max())
+        terms = records * len(base) * float(np.finfo(base.dtype).eps)  # each convolution adds so many positive terms
+        return first, second, (terms + 1e-15 * (len(values) + 1), size + records * misfit)
+    unit = 1e-13 * float(values[-1] - values[0])
+    return *_enumerated(values, probabilities, records), (2e-16 * records * (len(values) + 2), size + records * unit)
 
 
 def _of_two(values: np.ndarray, probabilities: np.ndarray, count: int) -> Sum:
