@@ -1,5 +1,7 @@
 """.npy holds a matrix alone; .npz an array `matrix` and, if wanted, `secrets` and `outcomes`, dense or sparse."""
 
+import math
+import zipfile
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -7,6 +9,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.cells import cells, texts
+from divulge.files.settings import current
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
 
@@ -52,7 +55,23 @@ def write_npz(what: Channel, stream: BinaryIO) -> None:
     np.savez_compressed(stream, **arrays)
 
 
+def _measure(stream: BinaryIO) -> None:
+    """Refuse an array that takes more memory than the limit, by what its header or its archive says."""
+    limits, layout = current().limits, np.lib.format
+    start = stream.read(6)
+    stream.seek(0)
+    if start.startswith(b"PK"):
+        with zipfile.ZipFile(stream) as archive:
+            limits.allow("it, unpacked,", "bytes", sum(part.file_size for part in archive.infolist()))
+    elif start == layout.MAGIC_PREFIX:
+        read = layout.read_array_header_1_0 if layout.read_magic(stream) == (1, 0) else layout.read_array_header_2_0
+        shape, _, kind = read(stream)
+        limits.allow("it", "bytes", math.prod(shape) * kind.itemsize)
+    stream.seek(0)
+
+
 def _loaded(stream: BinaryIO) -> Any:
+    _measure(stream)
     try:
         return np.load(stream, allow_pickle=False)
     except ValueError as error:
@@ -73,6 +92,7 @@ def _sparse(found: Any) -> Any:
     if bytes(found["format"].item()) != b"csc" and bytes(found["format"].item()) != b"csr":
         raise DivulgeError("must be a csc or csr matrix; it is sparse in another layout.")
     layout = sparse.csc_array if bytes(found["format"].item()) == b"csc" else sparse.csr_array
+    current().limits.allow("it", "rows", int(found["shape"].sum()))
     matrix = layout((found["data"], found["indices"], found["indptr"]), shape=tuple(found["shape"].tolist()))
     matrix.check_format(full_check=True)
     return matrix

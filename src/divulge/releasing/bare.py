@@ -54,13 +54,23 @@ def bare_batch(batch: Any) -> Any:
     return pa.record_batch([*map(bare, batch.columns)], schema=batch.schema)
 
 
-def coded_batch(batch: Any) -> Any:
-    """Return the batch with only those values in its dictionaries that a row has, for a format that copies values."""
+def coded_schema(schema: Any) -> Any:
+    """Return the schema with plain types but for columns of text that are coded, and without metadata."""
     pa = require("pyarrow", "tables")
-    if not any(pa.types.is_dictionary(field.type) for field in batch.schema):
-        return batch
-    columns = [_with_used_values(a) if pa.types.is_dictionary(a.type) else a for a in batch.columns]
-    return pa.record_batch(columns, schema=batch.schema)
+    return pa.schema([pa.field(f.name, f.type if _is_coded(f.type) else plain_type(f.type)) for f in schema])
+
+
+def coded_batch(batch: Any, schema: Any) -> Any:
+    """Return the batch in a `coded_schema`, with only those values in a dictionary that a row has."""
+    pa = require("pyarrow", "tables")
+    pairs = zip(batch.columns, schema, strict=True)
+    columns = [_with_used_values(a) if _is_coded(f.type) else plain(a, f.type) for a, f in pairs]
+    return pa.record_batch(columns, schema=schema)
+
+
+def _is_coded(kind: Any) -> bool:
+    types = require("pyarrow", "tables").types
+    return types.is_dictionary(kind) and _is_text(kind.value_type)
 
 
 def plain(array: Any, kind: Any) -> Any:
@@ -94,7 +104,7 @@ def bare(array: Any) -> Any:
     if array.null_count:
         return pa.nulls(len(array), kind)
     # Buffers that reach beyond the slice are copied: joined with nothing, an array gets buffers of its own.
-    beyond = array.get_total_buffer_size() > array.nbytes + 64
+    beyond = array.get_total_buffer_size() > array.nbytes
     return pa.concat_arrays([array, array.slice(0, 0)]) if array.offset or beyond else array
 
 

@@ -16,7 +16,7 @@ from divulge.errors import DivulgeError, printable
 from divulge.extras import require
 from divulge.files.settings import current
 from divulge.files.table import require_utf8
-from divulge.releasing.bare import bare_batch, coded_batch, plain_batch, plain_schema
+from divulge.releasing.bare import bare_batch, coded_batch, coded_schema, plain_batch, plain_schema
 
 ROWS_A_PART = 1 << 24
 """Rows in one file of a folder."""
@@ -40,12 +40,13 @@ class ParquetWriter:
     def __init__(self, path: Path, schema: Any) -> None:
         parquet = require("pyarrow.parquet", "tables")
         declared = base64.b64encode(plain_schema(schema).serialize().to_pybytes())
-        self._schema = schema.with_metadata({"ARROW:schema": declared})
+        self._plain = coded_schema(schema)
+        self._schema = self._plain.with_metadata({"ARROW:schema": declared})
         self._writer = parquet.ParquetWriter(path, self._schema, store_schema=False)
 
     def write(self, batch: Any) -> None:
         """Write one row group."""
-        batch = coded_batch(batch)
+        batch = coded_batch(batch, self._plain)
         self._writer.write_batch(batch.replace_schema_metadata(self._schema.metadata), row_group_size=batch.num_rows)
 
     def close(self) -> None:
@@ -91,7 +92,8 @@ class CsvWriter:
 class Formulas:
     """Cells of text that a spreadsheet takes for a formula: they begin with =, @, a tab, or a sign without a number."""
 
-    _FORMULA = r"^(?:[=@\t\r]|[+-](?:[^0-9.,]|[0-9.,]*[^0-9.,eE+-]))"
+    _BEGIN = r"^[=@+\-\t\r]"
+    _NUMBER = r"^[+-]?(?:[0-9][0-9.,]*|[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 
     def __init__(self) -> None:
         settings = current()
@@ -105,13 +107,15 @@ class Formulas:
         for k, array in enumerate(columns):
             if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
                 continue
-            formulas = compute.match_substring_regex(array, self._FORMULA)
+            begins = compute.match_substring_regex(array, self._BEGIN)
+            formulas = compute.and_not(begins, compute.match_substring_regex(array, self._NUMBER))
             count = compute.sum(formulas).as_py() or 0
             if count:
                 name = batch.schema.names[k]
                 self._found[name] = self._found.get(name, 0) + count
             if count and self._escape:
-                columns[k] = compute.replace_substring_regex(array, f"({self._FORMULA})", r"'\1")
+                marked = compute.binary_join_element_wise("'", array, "")
+                columns[k] = compute.if_else(formulas, marked, array).cast(array.type)
         return pa.record_batch(columns, schema=batch.schema)
 
     def tell(self) -> None:
