@@ -125,3 +125,59 @@ def test_bad_input_is_exit_2_with_one_message(arguments: str, channel: str) -> N
     assert done.exit_code == 2
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
+
+
+def implied_of(command: str) -> dict[str, dict[str, object]]:
+    found = json.loads(run(app, [*command.split(), "--json"]).stdout)
+    return {f"{g['kind']}:{g.get('delta', g.get('alpha', ''))}": g for g in found["implied"]}
+
+
+def test_convert_says_epsilon_at_usual_deltas_and_renyi_at_usual_orders() -> None:
+    values = implied_of("convert zcdp=0.1")
+    for delta in (1e-6, 1e-9):
+        alphas = [1 + 10 ** (k / 200) for k in range(-200, 600)]
+        usual = min(
+            0.1 * a + math.log1p(-1 / a) - math.log(delta * a) / (a - 1) for a in alphas
+        )  # the conversion of Canonne, Kamath and Steinke
+        assert values[f"adp:{delta}"]["epsilon"] == pytest.approx(usual, rel=1e-3)
+        assert float(str(values[f"adp:{delta}"]["epsilon"])) <= usual
+    assert values["rdp:2.0"]["epsilon"] == pytest.approx(0.2)
+    assert values["rdp:32.0"]["epsilon"] == pytest.approx(3.2)
+    text = run(app, ["convert", "zcdp=0.1"]).stdout
+    assert "adp=" in text
+    assert "No finite bound on: pml, pmc" in text
+
+
+@pytest.mark.parametrize("given", ["zcdp=0.1", "rdp=8:1", "gdp=1", "adp=1:1e-5", "ldp=1.2"])
+def test_delta_at_an_epsilon_and_epsilon_at_a_delta_are_twins(given: str) -> None:
+    (found,) = implied_of(f"convert {given} --to adp=0.9:?").values()
+    assert found["epsilon"] == 0.9
+    delta = float(str(found["delta"]))
+    (back,) = implied_of(f"convert {given} --to adp=?:{delta!r}").values()
+    assert float(str(back["epsilon"])) <= 0.9 * (1 + 1e-12)
+    (less,) = implied_of(f"convert {given} --to adp=?:{delta * (1 - 1e-6)!r}").values()
+    assert less["epsilon"] == "inf" or float(str(less["epsilon"])) > 0.9
+
+
+def test_delta_is_0_where_the_epsilon_is_pure() -> None:
+    (found,) = implied_of("convert ldp=1 --to adp=1:?").values()
+    assert found["delta"] == 0
+    (found,) = implied_of("convert adp=1:1e-5 --to adp=1:?").values()
+    assert found["delta"] == 1e-5
+
+
+@pytest.mark.parametrize("query", ["adp=?:?", "adp=1", "adp=1:2", "rdp=?:1", "pml=1"])
+def test_a_query_with_nothing_or_all_unknown_is_refused(query: str) -> None:
+    found = run(app, ["convert", "zcdp=0.1", "--to", query])
+    assert found.exit_code == 2
+    assert "be written" in found.stderr
+
+
+def test_full_support_is_said_to_be_assumed() -> None:
+    found = json.loads(run(app, "convert lift=3 --to bayes-capacity --json".split()).stdout)
+    assert found["context"]["assumed"] == ["full support"]
+    assert found["implied"][0]["derivation"][-1]["assuming"] == "every secret can occur"
+    assert "assuming that every secret can occur" in run(app, "convert lift=3 --to bayes-capacity".split()).stdout
+    known = json.loads(run(app, "convert lift=3 --to bayes-capacity --p-min 1/10 --json".split()).stdout)
+    assert known["context"]["assumed"] == []
+    assert "assuming" not in known["implied"][0]["derivation"][-1]

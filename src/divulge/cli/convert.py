@@ -1,11 +1,15 @@
 """`divulge convert`: what a guarantee implies, and by which theorems."""
 
-from typing import Annotated
+import math
+from typing import Annotated, Any
 
 import typer
 
 from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, say
 from divulge.files import read_prior
+
+USUAL = ("adp=?:1e-6", "adp=?:1e-9", "rdp=2:?", "rdp=32:?")
+"""What is said of kinds with a chosen parameter where nothing is asked for."""
 
 
 def command(
@@ -18,7 +22,7 @@ def command(
         typer.Option(
             "--to",
             metavar="KIND[,KIND...]",
-            help="What to translate into, such as ldp,pmc or tail-pml=0.5:?; else all.",
+            help="Into what: ldp,pmc or adp=?:1e-6 (epsilon at a delta) or adp=1:? (delta at an epsilon); else all.",
         ),
     ] = None,
     p_min: Annotated[
@@ -37,8 +41,10 @@ def command(
     from divulge.guarantees.context import Context
     from divulge.guarantees.guarantee import Guarantee
 
+    usual: list[tuple[type[Guarantee], dict[str, str]]] = [(k, {}) for k in KINDS.values() if not k.index]
+    usual += [parse_query(text) for text in USUAL]
     written = [parse(text) for text in guarantees]
-    asked = [parse_query(name) for name in to.split(",")] if to else [(k, {}) for k in KINDS.values() if not k.index]
+    asked = [parse_query(name) for name in to.split(",")] if to else usual
     known = None if prior is None else read_prior(prior)
     context = Context.of(known, p_min, n, uniform, general)
     found = consequences([g.read_in(unit) for g in written], asked, context, unit=unit)
@@ -59,12 +65,21 @@ def command(
         )
         return
     say(f"{' and '.join(map(str, written))} ({unit}), knowing {context.words}, implies")
-    for guarantee in implied:
+    told = implied if to else [g for g in implied if _says_something(g)]
+    for guarantee in told:
         say(f"\n  {guarantee.text(unit)}    {guarantee.title}")
         for step in guarantee.derivation:
             text = step.to_dict(unit)
-            say(f"      {text['from']} => {text['to']}: {text['theorem']} [{text['source']}]")
+            assumed = f", assuming that {text['assuming']}" if "assuming" in text else ""
+            say(f"      {text['from']} => {text['to']}: {text['theorem']}{assumed} [{text['source']}]")
+    if len(told) < len(implied):
+        say(f"\nNo finite bound on: {', '.join(g.kind for g in implied if not _says_something(g))}")
     if unknown:
         say("\nUnknown:")
         for name, reason in unknown.items():
             say(f"  {name}: {reason}")
+
+
+def _says_something(guarantee: Any) -> bool:
+    """Return whether one of the bounds is finite."""
+    return any(getattr(guarantee, name) != math.inf for name in guarantee.bounded())

@@ -1,5 +1,6 @@
 """The tightest consequence of guarantees over all chains of theorems, with the chain as its derivation."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,11 +10,15 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import Guarantee, Unknown
+from divulge.guarantees.inverse import least_delta
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.guarantees.search import Index, Key, Known, closure, tightest
 from divulge.guarantees.theorem import CONDITIONS, Theorem
 from divulge.guarantees.theorems import THEOREMS
 from divulge.units import Unit
+
+_SAMPLES = (0.0, 1e-12, 1e-6, 1e-2, 0.3)
+"""Deltas at which is seen by which theorems the epsilon follows, before the delta of an epsilon is searched for."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,9 +36,10 @@ class Step:
     theorem: Theorem
     given: tuple[Guarantee, ...]
     gives: Guarantee
+    assumed: tuple[str, ...] = ()
 
     def to_dict(self, unit: Unit = "nats") -> dict[str, str]:
-        """Return {"theorem", "from", "to", "source"} as text, with logarithmic parameters in `unit`.
+        """Return {"theorem", "from", "to", "source"} as text, logarithms in `unit`; and what is assumed, if anything.
 
         Examples
         --------
@@ -42,16 +48,19 @@ class Step:
         ['LDP bounds leakage']
         """
         given = " and ".join(g.text(unit) for g in self.given) or "the context"
+        assumed = {"assuming": ", ".join(self.assumed)} if self.assumed else {}
         return {
             "theorem": self.theorem.name,
             "from": given,
             "to": self.gives.text(unit),
             "source": self.theorem.source,
+            **assumed,
         }
 
     def __repr__(self) -> str:
         text = self.to_dict()
-        return f"{text['from']}  =>  {text['to']}    ({text['theorem']}; {text['source']})"
+        assumed = f"; assuming {text['assuming']}" if self.assumed else ""
+        return f"{text['from']}  =>  {text['to']}    ({text['theorem']}; {text['source']}{assumed})"
 
 
 """The chosen parameters of a kind that has some, such as the threshold of a tail."""
@@ -130,9 +139,47 @@ def consequences(
     for one in guarantees:
         DivulgeError.unless(one, Guarantee, "given", "be a guarantee, or a list of them")
     named = [(kind_named(kind), index) for kind, index in kinds]
-    asked = [(kind, _index_of(kind, index, unit)) for kind, index in named]
-    known = closure(rows, guarantees, context, asked, 1 - rounding)
-    return [_answer(rows, known, key, guarantees, context, 1 - rounding) for key in asked]
+    turned = {i for i, (kind, index) in enumerate(named) if kind.dual and set(index) == {kind.dual}}
+    keys = [(kind, _index_of(kind, index, unit)) for i, (kind, index) in enumerate(named) if i not in turned]
+    known = closure(rows, guarantees, context, keys, 1 - rounding)
+    straight = iter([_answer(rows, known, key, guarantees, context, 1 - rounding) for key in keys])
+    return [
+        _turned(rows, guarantees, kind, index, context, unit) if i in turned else next(straight)
+        for i, (kind, index) in enumerate(named)
+    ]
+
+
+def _turned(
+    theorems: Sequence[Theorem],
+    given: tuple[Guarantee, ...],
+    kind: type[Guarantee],
+    index: Mapping[str, Any],
+    context: Context,
+    unit: Unit,
+) -> Guarantee | Unknown:
+    """Return the guarantee of least delta at the epsilon chosen, by the theorems that serve at some deltas."""
+    chosen: dict[str, Any] = {**index, **dict.fromkeys(kind.index, 0)}
+    epsilon = getattr(kind(**chosen).read_in(unit), kind.dual)
+    found: dict[float, Guarantee | Unknown] = {}
+    rows = theorems
+
+    def epsilon_at(delta: float) -> float:
+        found[delta] = consequences(given, [(kind, {kind.index[0]: delta})], context, theorems=rows)[0]
+        answer = found[delta]
+        return float(getattr(answer, kind.dual)) if isinstance(answer, Guarantee) else math.inf
+
+    used: set[str] = set()
+    for delta in _SAMPLES:
+        epsilon_at(delta)
+        used.update(step.theorem.name for step in getattr(found[delta], "derivation", ()))
+    rows = [row for row in theorems if row.name in used]
+    named = ("delta", "outside", "distance")
+    own = [float(value) for g in given for name, value in g.values().items() if name in named]
+    delta = least_delta(epsilon_at, float(epsilon), own)
+    if delta == math.inf:
+        answer = found[1.0]
+        return answer if isinstance(answer, Unknown) else Unknown(kind, _reason(given, context, kind))
+    return replace(found[delta], **{kind.dual: epsilon})  # type: ignore[arg-type]
 
 
 def _answer(
@@ -146,7 +193,7 @@ def _answer(
     found = known.get(key)
     if found is None or (not any(v.is_finite() for v in found.values) and given and not _rests_on(found)):
         return Unknown(key[0], _reason(given, context, key[0]))
-    return _with_derivation(tightest(theorems, known, key, context, share))
+    return _with_derivation(tightest(theorems, known, key, context, share), context)
 
 
 def _rests_on(known: Known) -> bool:
@@ -186,23 +233,23 @@ def _rounded(ball: Any, name: str) -> float:
     return PARAMETERS[name].clamped(exact.round_up(ball))
 
 
-def _with_derivation(known: Known) -> Guarantee:
+def _with_derivation(known: Known, context: Context) -> Guarantee:
     steps: list[Step] = []
-    _collect(known, steps, {})
+    _collect(known, steps, {}, context.assumed)
     return replace(_guarantee(known), derivation=tuple(steps))
 
 
-def _collect(known: Known, steps: list[Step], seen: dict[int, Guarantee]) -> Guarantee:
+def _collect(known: Known, steps: list[Step], seen: dict[int, Guarantee], assumed: Mapping[str, str]) -> Guarantee:
     """Append the steps that lead to `known`, premises first, each once; return its guarantee."""
     if id(known) in seen:
         return seen[id(known)]
     premises = known.parents
     if known.merged is not None and known.merged.theorem is not None and known.merged not in premises:
         premises = (*premises, known.merged)
-    given = tuple(_collect(parent, steps, seen) for parent in premises)
+    given = tuple(_collect(parent, steps, seen, assumed) for parent in premises)
     gives = _guarantee(known)
     if known.theorem is not None:
-        steps.append(Step(known.theorem, given, gives))
+        steps.append(Step(known.theorem, given, gives, tuple(assumed[n] for n in known.theorem.needs if n in assumed)))
     seen[id(known)] = gives
     return gives
 

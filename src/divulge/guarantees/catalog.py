@@ -130,14 +130,20 @@ def parse_query(text: str) -> tuple[type[Guarantee], dict[str, str]]:
     >>> kind, index = parse_query("tail-pml=0.5:?")
     >>> kind.kind, index
     ('tail-pml', {'epsilon': '0.5'})
+    >>> parse_query("adp=1:?")[1]  # delta at a chosen epsilon
+    {'epsilon': '1'}
     """
     name, equals, rest = text.partition("=")
     kind = kind_named(name)
     if not equals:
         return kind, {}
-    values, form = rest.split(":"), kind.forms[-1] if kind.forms else kind.parameters()
-    unknown = [name for name, value in zip(form, values, strict=False) if value.strip() == "?"]
-    if len(values) != len(form) or tuple(unknown) != kind.bounded():
-        written = ":".join("?" if name in kind.bounded() else name.upper() for name in form)
-        raise DivulgeError.of("to", f"be written {kind.kind}={written}", "it", repr(text))
-    return kind, {name: value for name, value in zip(form, values, strict=True) if name in kind.index}
+    values, form = [value.strip() for value in rest.split(":")], kind.forms[-1] if kind.forms else kind.parameters()
+    unknown = tuple(name for name, value in zip(form, values, strict=False) if value == "?")
+    turned = kind.index if kind.dual else None
+    if len(values) != len(form) or unknown not in (kind.bounded(), turned):
+        ways = [
+            [("?" if name in asked else name.upper()) for name in form] for asked in (kind.bounded(), turned) if asked
+        ]
+        written = " or ".join(f"{kind.kind}={':'.join(way)}" for way in ways)
+        raise DivulgeError.of("to", f"be written {written}", "it", repr(text))
+    return kind, {name: value for name, value in zip(form, values, strict=True) if name not in unknown}

@@ -29,8 +29,8 @@ class Context:
     uniform : bool
         Whether all secrets are known to be equally likely.
     full_support : bool
-        Whether every row of the channel belongs to a secret of positive probability. Without a prior this is
-        understood; a prior with zeros denies it.
+        Whether every row of the channel belongs to a secret of positive probability. A prior with zeros denies it;
+        without a prior and p_min it is assumed, and said (`assumed`).
     general : bool
         Whether the secret is continuous or countable: then there is no p_min.
     """
@@ -97,6 +97,18 @@ class Context:
             return self.n
         return None if self.p_min is None else floor(1 / (self.p_min * (1 - ULP)))
 
+    @property
+    def assumed(self) -> dict[str, str]:
+        """Conditions that nothing given shows, in words: full support, where neither the prior nor p_min is known.
+
+        Examples
+        --------
+        >>> Context.of(n=3).assumed, Context.of(p_min="1/4").assumed
+        ({'full support': 'every secret can occur'}, {})
+        """
+        unseen = self.prior is None and self.p_min is None and self.full_support
+        return {"full support": "every secret can occur"} if unseen else {}
+
     @cached_property
     def words(self) -> str:
         """The context in words."""
@@ -111,11 +123,12 @@ class Context:
         return ", ".join(part for part in parts if part) or "nothing"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return {"p_min", "n", "uniform", "full_support"}, without what is not known."""
+        """Return {"p_min", "n", "uniform", "full_support", "general", "assumed"}, without what is not known."""
         known: dict[str, Any] = {} if self.p_min is None else {"p_min": float(self.p_min)}
         if self.n is not None:
             known["n"] = self.n
-        return {**known, "uniform": self.uniform, "full_support": self.full_support, "general": self.general}
+        said = {"uniform": self.uniform, "full_support": self.full_support, "general": self.general}
+        return {**known, **said, "assumed": list(self.assumed)}
 
 
 def _probability(value: Any) -> Fraction:

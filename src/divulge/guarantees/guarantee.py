@@ -45,6 +45,8 @@ class Guarantee(ABC):
     about: ClassVar[str] = "joint"
     index: ClassVar[tuple[str, ...]] = ()
     forms: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    dual: ClassVar[str] = ""
+    """The bounded parameter that may be chosen in place of the index, of a kind that is a curve: epsilon of delta."""
 
     derivation: tuple[Any, ...] = field(default=(), compare=False, kw_only=True)
     """How it follows from what was given, when it was derived."""

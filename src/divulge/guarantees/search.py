@@ -120,7 +120,7 @@ def closure(
         known: dict[Key, Known] = {}
         for premise in premises:
             _learn(known, premise, 1)
-        indexes = _indexes(asked, premises)
+        indexes = _indexes(usable, asked, premises)
         setting = _setting(context)
         ends = {(p.kind, p.index) for p in premises} | {(RDP, (("alpha", 1),)), (RDP, (("alpha", math.inf),))}
         changed: set[Key] | None = None
@@ -179,7 +179,9 @@ def _met(theorem: Theorem, context: Context) -> bool:
     return all(CONDITIONS[name][1](context) for name in theorem.needs)
 
 
-def _indexes(asked: Sequence[Key], premises: Sequence[Known]) -> dict[type[Guarantee], list[Index]]:
+def _indexes(
+    theorems: Sequence[Theorem], asked: Sequence[Key], premises: Sequence[Known]
+) -> dict[type[Guarantee], list[Index]]:
     """Return the parameters at which each kind is looked at: those asked for and given, and of losses those between."""
     indexes: dict[type[Guarantee], list[Index]] = {}
     # Every row that starts from pure differential privacy is attained, so that one promise of it needs no stops.
@@ -191,6 +193,8 @@ def _indexes(asked: Sequence[Key], premises: Sequence[Known]) -> dict[type[Guara
         return indexes
     said = [pair for index in (*(p.index for p in premises), *(index for _, index in asked)) for pair in index]
     for kind, (name, chosen) in BETWEEN.items():
+        if not any(kind in row.given for row in theorems):
+            continue
         alike = [value for other, value in said if other in chosen.names]
         tried = chosen.grid if whole else chosen.grid[:1]
         between = [((name, value),) for value in (*tried, *alike, *_natural(kind, premises))]

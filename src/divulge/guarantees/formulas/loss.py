@@ -72,6 +72,8 @@ def approximate_at(epsilon: Any, spent: Any, delta: Any) -> Any:
     """
     if delta < spent:
         return INFINITY()
+    if delta == spent:
+        return epsilon
     if spent == 1:
         return zero()
     if not epsilon.is_finite():

@@ -95,6 +95,7 @@ class ADP(LossGuarantee):
         "under another."
     )
     index = ("delta",)
+    dual = "epsilon"
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         delta, question = float(self.delta), pairs.epsilon_at(Fraction(self.delta))
@@ -122,6 +123,7 @@ class PDP(LossGuarantee):
         "secret; merging outcomes afterwards can break this."
     )
     index = ("delta",)
+    dual = "epsilon"
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         delta, question = float(self.delta), pairs.quantile_at(Fraction(self.delta))
