@@ -1,9 +1,12 @@
 # make demo: what the census example reveals.  make test: all tests.  Both make their own environment in .venv.
+# make search MINUTES=60 SEED=7: random subjects against independent oracles.  make bench: times beside peers.
 PYTHON ?= python3
 WORKERS ?= 2
+MINUTES ?= 10
+SEED ?=
 BIN := .venv/bin
 
-.PHONY: demo test check docs clean
+.PHONY: demo test search check bench docs clean
 
 demo: .venv/demo.ready
 	$(BIN)/python examples/census.py
@@ -11,11 +14,17 @@ demo: .venv/demo.ready
 test: .venv/test.ready
 	$(BIN)/python -m pytest -n $(WORKERS)
 
+search: .venv/test.ready
+	PYTHONPATH=src:tests $(BIN)/python -m search --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
 check: .venv/test.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/mkdocs build --strict --quiet
+
+bench: .venv/bench.ready
+	$(BIN)/python benchmarks/all.py
 
 docs: .venv/test.ready
 	$(BIN)/mkdocs serve
@@ -33,4 +42,8 @@ clean:
 
 .venv/test.ready: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
+	@touch $@
+
+.venv/bench.ready: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,bench]'
 	@touch $@
