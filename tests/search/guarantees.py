@@ -9,7 +9,7 @@ import numpy as np
 
 import divulge as dv
 from search.measures import costs, gains, posterior
-from search.registry import at_least, at_most, case, mpf, same
+from search.registry import at_least, at_most, between, case, mpf, same
 from search.subjects import distribution, drawn, pick
 
 JOINT = (dv.PML, dv.PMC, dv.LIP, dv.guarantees.MeanPML, dv.guarantees.MeanPMC, dv.guarantees.Lift)

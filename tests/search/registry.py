@@ -64,13 +64,13 @@ def same(what: str, got: Any, want: Any, relative: float = 1e-12, absolute: floa
 def at_least(what: str, got: Any, want: Any, relative: float = 1e-50) -> None:
     """Assert that a bound from above is one, but for a relative error in the oracle's value."""
     a, b = mpf(got), mpf(want)
-    assert a >= b - abs(b) * mp.mpf(relative), _told(what, got, "at least", b)
+    assert a >= (b if mp.isinf(b) else b - abs(b) * mp.mpf(relative)), _told(what, got, "at least", b)
 
 
 def at_most(what: str, got: Any, want: Any, relative: float = 1e-50) -> None:
     """Assert that a bound from below is one, but for a relative error in the oracle's value."""
     a, b = mpf(got), mpf(want)
-    assert a <= b + abs(b) * mp.mpf(relative), _told(what, got, "at most", b)
+    assert a <= (b if mp.isinf(b) else b + abs(b) * mp.mpf(relative)), _told(what, got, "at most", b)
 
 
 def between(what: str, low: Any, value: Any, high: Any, relative: float = 1e-50) -> None:
