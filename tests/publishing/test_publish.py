@@ -323,8 +323,7 @@ def test_consistent_counts_are_the_nearest(people: Any) -> None:
     assert got[0] == pytest.approx(z.value, abs=1e-3)
 
 
-def test_spark_gives_the_same_counts(people: Any, tmp_path: Path) -> None:
-    pytest.importorskip("pyspark")
+def test_spark_gives_the_same_counts(people: Any, spark: Any, tmp_path: Path) -> None:
     pq.write_table(people, tmp_path / "t.parquet")
     asked = [dv.Count("race", "sex"), dv.Mean("height", (1, 2.5), by="sex", step=0.01), dv.Sum("age", (0, 50)),
              dv.Quantiles("age", (0, 90)), dv.Proportion("sex", "f"), dv.Variance("age", (0, 90))]  # fmt: skip

@@ -18,6 +18,7 @@ from divulge.cli.common import (
 )
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
+from divulge.files.opening import replacing
 
 
 def command(
@@ -64,6 +65,7 @@ def command(
     The release is a mechanism with a prior, a receipt, or two columns of a table (and then all is an estimate).
     """
     import divulge as dv
+    from divulge.publishing.published import about_statistics
 
     given = one_of({"CHANNEL": channel, "--receipt": receipt, "--data": data})
     asked: dict[str, Any] = {}
@@ -87,6 +89,9 @@ def command(
             )
         subject = known = read_channel(str(channel))
         asked |= {"about": "the mechanism on standard input" if channel == "-" else channel}
+    elif about_statistics(str(receipt)):
+        _tell_statistics(str(receipt), out, force, unit, as_json)
+        return
     else:
         subject = dv.Receipt.read(str(receipt))
         known = subject.mechanism_of(tuple(column) if column else subject.columns).channel.exact
@@ -109,3 +114,21 @@ def command(
         emit(found.to_dict())
     elif out is None:
         say(found.text())
+
+
+def _tell_statistics(receipt: str, out: Path | None, force: bool, unit: Any, as_json: bool) -> None:
+    """Tell what published statistics say about one record, from their receipt."""
+    from divulge.publishing.published import Published
+    from divulge.reporting.statistics import page, text
+
+    found = Published.read(receipt)
+    if out is not None:
+        if out.exists() and not force:
+            raise DivulgeError(f"{out.name}: there is one already. Hint: --force replaces it.")
+        with replacing(out) as stream:
+            stream.write(page(found).encode())
+        note(f"written to {out}")
+    if as_json:
+        emit(found.to_dict(unit))
+    elif out is None:
+        say(text(found))

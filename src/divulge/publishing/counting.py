@@ -181,7 +181,7 @@ def counted(
     read = list(dict.fromkeys([*groups, *(c for c, *_ in numbers), *(c for c, _ in shown)]))  # type: ignore[list-item]
     person = [] if unit.person is None else [unit.person]
     if person:
-        _refuse_nulls(table, person[0])
+        refuse_nulls(table, person[0])
     picked = [f"{table.quote(name)} AS g{i}" for i, name in enumerate(groups)]
     for i, (column, step, middle, _, ends) in enumerate(numbers):
         picked += [
@@ -190,7 +190,7 @@ def counted(
         ]
     for i, (column, _) in enumerate(shown):
         picked.append(f"CAST({table.quote(str(column))} AS {table.text}) AS p{i}")
-    inner = f"SELECT {', '.join(picked) or '1 AS one'} FROM {_bounded(table, read, unit)}"
+    inner = f"SELECT {', '.join(picked) or '1 AS one'} FROM {bounded(table, read, unit)}"
     sets = [tuple(q.by) + (() if q.kind != "ranks" else (numbers.index(_key(q)),)) for q in queries]
     wanted = list(dict.fromkeys([(), *sets]))
     columns = [f"g{i}" for i in range(len(groups))] + [f"v{i}" for i, (*_, ranks, _) in enumerate(numbers) if ranks]
@@ -231,7 +231,7 @@ def _set(one: tuple[Any, ...], groups: Sequence[str]) -> list[str]:
     return [f"v{part}" if isinstance(part, int) else f"g{groups.index(part)}" for part in one]
 
 
-def _bounded(table: Table, read: Sequence[str], unit: Unit) -> str:
+def bounded(table: Table, read: Sequence[str], unit: Unit) -> str:
     """Return the table, or with persons the first rows of each in the order of a hash of their own values."""
     if unit.person is None:
         return TABLE
@@ -269,7 +269,7 @@ def _odd(table: Table, column: str) -> str:
     return f"CASE WHEN {value} IS NULL OR isnan({value}) THEN 1 ELSE 0 END"
 
 
-def _refuse_nulls(table: Table, column: str) -> None:
+def refuse_nulls(table: Table, column: str) -> None:
     found = table.ask(
         f"SELECT sum(CASE WHEN {table.quote(column)} IS NULL THEN 1 ELSE 0 END) AS n FROM {TABLE}", [column]
     )

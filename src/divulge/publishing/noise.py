@@ -82,13 +82,12 @@ def chosen(scores: np.ndarray, noise: Noise) -> int:
     return int(_selective(noise)(scores.tolist()))
 
 
-def above_threshold(counts: dict[str, int], scale: float, threshold: int) -> dict[str, int]:
-    """Return noisy counts of those keys whose noisy count reaches a threshold, by OpenDP's thresholded Laplace."""
+def thresholded(scale: float, least: int) -> Any:
+    """Return OpenDP's measurement that publishes noisy counts by key, of keys whose noisy count is at least `least`."""
     dp = _opendp()
     domain = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="i64"))
     metric = dp.l01inf_distance(dp.absolute_distance(T="i64"))
-    measurement = dp.m.make_laplace_threshold(domain, metric, scale=scale, threshold=threshold)
-    return {str(key): int(value) for key, value in measurement(counts).items()}
+    return dp.m.make_laplace_threshold(domain, metric, scale=scale, threshold=least)
 
 
 def tail(noise: Noise, width: int) -> float:

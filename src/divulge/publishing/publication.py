@@ -20,10 +20,11 @@ from divulge.publishing.calibration import Calibration, calibrated
 from divulge.publishing.categories import MOST_CELLS, read_values, record_prior, require_listed
 from divulge.publishing.counting import Table, counted, table_of, values_in
 from divulge.publishing.estimates import Estimates, drawn, estimates
-from divulge.publishing.leakage import RecordPrior, concentration
+from divulge.publishing.leakage import Noise, RecordPrior, concentration
 from divulge.publishing.published import LEADING, TRAILING, Published
-from divulge.publishing.queries import Plan, Unit, plan_of
+from divulge.publishing.queries import Plan, Query, Unit, plan_of
 from divulge.publishing.statistics import Count, Mean, Proportion, Quantiles, Statistic, Variance, as_statistics
+from divulge.publishing.unknown import Threshold, occurring, published
 from divulge.releasing import sinks
 from divulge.releasing.aggregate import Aggregate
 from divulge.releasing.receipt import now
@@ -118,6 +119,8 @@ class Ready:
     values: Mapping[str, Sequence[Hashable]]
     plan: Plan
     noise: Calibration
+    threshold: Threshold | None = None
+    """Where no values were listed: counts show themselves from so many on."""
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -143,6 +146,11 @@ class Ready:
             said.append(
                 "The values that group are those that occur in the table: which values occur is NOT protected by any "
                 "guarantee here."
+            )
+        elif self.threshold is not None:
+            said.append(
+                f"The values were not listed beforehand: those with a noisy count of {self.threshold.least:,} "
+                "or more are published. That a combination is missing does not mean that nobody has it."
             )
         elif asked.by:
             said.append("The values that group were listed beforehand; combinations that nobody has are there as well.")
@@ -175,6 +183,9 @@ def ready(asked: Request, source: Any, engine: Any) -> Ready:
     table = table_of(source, engine)
     person = [] if asked.unit.person is None else [asked.unit.person]
     table.source.require_values([*asked.columns, *person])
+    unlisted = [name for name in asked.by if name not in asked.values]
+    if unlisted and not asked.values_from_data and _can_show_themselves(asked):
+        return _unlisted(asked, table)
     known = {name: list(values) for name, values in asked.values.items()}
     if asked.values_from_data:
         known = values_in(table, asked.by, asked.null_as)
@@ -196,6 +207,24 @@ def ready(asked: Request, source: Any, engine: Any) -> Ready:
     return Ready(asked, table, known, plan, noise)
 
 
+def _can_show_themselves(asked: Request) -> bool:
+    """Say whether values can be left to show themselves: one count, under (epsilon, delta) with delta above 0."""
+    (first, *rest), (asked_for, *more) = asked.statistics, asked.guarantees
+    treated = asked.non_negative or asked.consistent or asked.whole or asked.noise == "gaussian"
+    plain = isinstance(first, Count) and not rest and not more and not treated
+    return plain and asked_for.kind == "adp" and asked_for.values()["delta"] > 0
+
+
+def _unlisted(asked: Request, table: Table) -> Ready:
+    """Return the request for a count whose values show themselves."""
+    values = asked.guarantees[0].values()
+    threshold = Threshold.keeping(values["epsilon"], values["delta"], asked.unit)
+    query = Query("rows", asked.by, (2,) * len(asked.by))
+    told = {"adp": {"epsilon": threshold.epsilon, "delta": threshold.delta}}
+    noise = Calibration((Noise("laplace", threshold.scale),), told, math.inf, ())
+    return Ready(asked, table, {}, Plan(asked.statistics, (query,), ((0,),)), noise, threshold)
+
+
 def _is_text(table: Table, column: str) -> bool:
     types = require("pyarrow.types", "tables")
     found = table.source.schema.field(column).type
@@ -209,8 +238,10 @@ def described(made: Ready, output: str | None) -> Published:
     prior = None if asked.prior is None else {"least": float(asked.prior.least), "secret": asked.prior.secret}
     queries = tuple(
         {
-            "kind": query.kind, "column": query.column, "by": list(query.by), "cells": query.cells,
-            "family": one.family, "scale": one.scale, "loss": _share(query, one, asked.unit),
+            "kind": query.kind, "column": query.column, "by": list(query.by),
+            "cells": None if made.threshold else query.cells, "family": one.family, "scale": one.scale,
+            "loss": "inf" if made.threshold else _share(query, one, asked.unit),
+            **({"threshold": made.threshold.least} if made.threshold else {}),
             **({"step": float(query.step), "low": query.low, "high": query.high} if query.span > 1 else {}),
             **({"at": str(query.only)} if query.only is not None else {}),
         }
@@ -218,7 +249,7 @@ def described(made: Ready, output: str | None) -> Published:
     )  # fmt: skip
     kept = Aggregate(
         asked.columns, {"ldp": _up(noise.loss)},
-        _up(concentration(made.plan.queries, noise.noises, asked.unit, "replaced")),
+        math.inf if made.threshold else _up(concentration(made.plan.queries, noise.noises, asked.unit, "replaced")),
         None if asked.prior is None else asked.prior.least,
     )  # fmt: skip
     unit = {"noun": asked.unit.noun, "person": asked.unit.person, "at_most": asked.unit.at_most,
@@ -248,27 +279,8 @@ def carried_out(
     made: Ready, described_: Published, outputs: "Outputs", force: bool, entry: Any, papers: Papers
 ) -> Published:
     """Count, draw, and publish: the papers first and the table last, so that no table is ever without them."""
-    asked, plan = made.request, made.plan
-    exact = counted(made.table, plan.queries, made.values, asked.unit, asked.null_as)
-    _refuse_empty(made, exact)
-    rows = exact.rows if asked.unit.rows_known else None
-    if rows is not None and not rows:
-        raise DivulgeError.of("table", "have at least one row", "it", "empty")
-    numbers = drawn(plan.queries, made.noise.noises, exact.totals, asked.level)
-    sizes = {name: len(made.values[name]) for name in asked.by}
-    found = estimates(plan, numbers, rows, sizes)
-    if asked.non_negative or asked.consistent or asked.whole:
-        from divulge.publishing.margins import adjusted
-
-        treated = {"non_negative": asked.non_negative, "whole": asked.whole, "consistent": asked.consistent}
-        found = adjusted(found, sizes, rows, **treated)
-    done = replace(described_, table=tidy(found, made.values, asked.by), rows=rows)
-    keeper = {
-        "source": str(made.table.source.path or made.table.source.name), "rows_counted": exact.rows,
-        "values": {name: list(values) for name, values in made.values.items() if name in asked.by},
-        "exact": _exact(plan, exact),
-    }  # fmt: skip
-    done = replace(done, keeper=keeper)
+    table, rows, keeper = _shown(made) if made.threshold is not None else _numbers(made)
+    done = replace(described_, table=table, rows=rows, keeper=keeper)
     if outputs.sink is None:
         entry.publishing()
         entry.published(done)
@@ -302,6 +314,41 @@ def carried_out(
             raise
         entry.published(done)
     return done
+
+
+def _numbers(made: Ready) -> tuple[Any, int | None, dict[str, Any]]:
+    """Return the noisy table, the number of rows where it is public, and what the keeper alone may know."""
+    asked, plan = made.request, made.plan
+    exact = counted(made.table, plan.queries, made.values, asked.unit, asked.null_as)
+    _refuse_empty(made, exact)
+    rows = exact.rows if asked.unit.rows_known else None
+    if rows is not None and not rows:
+        raise DivulgeError.of("table", "have at least one row", "it", "empty")
+    numbers = drawn(plan.queries, made.noise.noises, exact.totals, asked.level)
+    sizes = {name: len(made.values[name]) for name in asked.by}
+    found = estimates(plan, numbers, rows, sizes)
+    if asked.non_negative or asked.consistent or asked.whole:
+        from divulge.publishing.margins import adjusted
+
+        treated = {"non_negative": asked.non_negative, "whole": asked.whole, "consistent": asked.consistent}
+        found = adjusted(found, sizes, rows, **treated)
+    values = {name: list(values) for name, values in made.values.items() if name in asked.by}
+    keeper = {**_keeper(made, exact.rows), "values": values, "exact": _exact(plan, exact)}
+    return tidy(found, made.values, asked.by), rows, keeper
+
+
+def _shown(made: Ready) -> tuple[Any, int | None, dict[str, Any]]:
+    """Return the same of counts whose values show themselves."""
+    asked, threshold = made.request, made.threshold
+    assert threshold is not None
+    counts, total = occurring(made.table, asked.by, asked.unit, asked.null_as)
+    rows = total if asked.unit.rows_known else None
+    table = published(counts, asked.by, threshold, asked.level, rows)
+    return table, rows, {**_keeper(made, total), "exact": [{"kind": "rows", "by": list(asked.by), "numbers": counts}]}
+
+
+def _keeper(made: Ready, rows: int) -> dict[str, Any]:
+    return {"source": str(made.table.source.path or made.table.source.name), "rows_counted": rows}
 
 
 def _write(path: Path, content: bytes, private: bool) -> None:

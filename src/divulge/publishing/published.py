@@ -104,7 +104,7 @@ class Published(Record):
         [{'sex': 'f'}, {'sex': 'm'}]
         """
         out: list[dict[str, Any]] = []
-        for row in self.table.to_pylist():
+        for row in [] if self.table is None else self.table.to_pylist():
             one: dict[str, Any] = {"statistic": row["statistic"]}
             one |= {name: row[name] for name in ("column", "at") if row.get(name) is not None}
             one["by"] = {name: row[name] for name in self.by if row[name] is not None}
@@ -247,6 +247,14 @@ class Published(Record):
         if count > 8:
             lines.append(f"  ... and {count - 8:,} more")
         return "\n".join(lines)
+
+
+def about_statistics(path: str | os.PathLike[str]) -> bool:
+    """Say whether a file is a receipt of statistics; what cannot be read is not."""
+    try:
+        return json.loads(Path(path).read_bytes()).get("format") == FORMAT
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def promise(kind: str, value: Any) -> str:

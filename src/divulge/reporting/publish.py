@@ -1,13 +1,15 @@
 """`publish`: statistics of a table, with their statement."""
 
+import math
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
 from divulge.publishing.publication import Outputs, carried_out, described, ready, request, unrecorded
-from divulge.publishing.published import Published
+from divulge.publishing.published import Published, promise
 from divulge.releasing.counting import EngineName
 from divulge.reporting.statistics import page, text
 from divulge.units import Unit
@@ -135,9 +137,23 @@ def publish(
     promised = described(made, None if outputs.sink is None else outputs.sink.name)
     allowed = None if budget is None else as_guarantee(budget, "budget").read_in(unit, to_keep=True)
     with _recorded(ledger, allowed, made.table.source, source_name, promised) as entry:
+        promised = replace(promised, told=(*promised.told, *_together(entry)))
         for sentence in promised.told:
             warn(sentence)
         return carried_out(made, promised, outputs, force, entry, _papers)
+
+
+def _together(entry: Any) -> list[str]:
+    """Return what all releases about these columns of the source add up to, where there were others before."""
+    before = getattr(entry, "together", None)
+    if not before or before["releases"] < 2:
+        return []
+    total = ", ".join(promise(kind, value) for kind, value in before["guarantees"].items() if value < math.inf)
+    return [
+        f"The ledger has {before['releases']:,} releases about these columns of this source, this one included. "
+        f"What they "
+        f"tell about one record adds up to {total or 'no bound at every outcome'} (nats)."
+    ]
 
 
 def _papers(done: Published) -> Mapping[str, bytes]:

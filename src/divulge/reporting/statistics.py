@@ -128,7 +128,9 @@ def _noise(found: Published) -> Section:
         if query["kind"] == "rows" and query["column"]:
             name = f"rows with one value of {query['column']}"
         law = "none: public" if not query["scale"] else _law(query)
-        rows.append((name, ", ".join(query["by"]) or "-", f"{query['cells']:,}", law))
+        rows.append(
+            (name, ", ".join(query["by"]) or "-", "-" if query["cells"] is None else f"{query['cells']:,}", law)
+        )
     table = Rows(
         "What was asked of the table, and the noise", ("numbers", "by", "how many", "noise"), tuple(rows), (0, 1, 3)
     )
@@ -144,7 +146,8 @@ def _law(query: Any) -> str:
         return f"{name} on rank scores, scale {query['scale']:.4g}"
     name = "discrete Laplace, scale" if query["family"] == "laplace" else "discrete Gaussian, sigma"
     step = f" steps of {query['step']:g}" if "step" in query else ""
-    return f"{name} {query['scale']:.4g}{step}"
+    threshold = f", published from {query['threshold']:,} on" if "threshold" in query else ""
+    return f"{name} {query['scale']:.4g}{step}{threshold}"
 
 
 def _up(value: float) -> str:

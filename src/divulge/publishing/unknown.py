@@ -1,0 +1,106 @@
+"""Counts of values that nobody listed: those that occur often show themselves, by OpenDP's thresholded Laplace noise.
+
+A value that one person alone has is published with a probability of at most delta: then its noisy count passes a
+threshold. All other values tell as much as under discrete Laplace noise.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.publishing.counting import Table, bounded, refuse_nulls
+from divulge.publishing.leakage import Noise
+from divulge.publishing.noise import each, half_width, thresholded
+from divulge.publishing.queries import Unit
+from divulge.releasing.coding import text_of
+
+MOST_VALUES = 10**9
+"""So many combinations occur at most where the number of rows is not public: for the width of intervals."""
+
+_MARGIN = 1 + 1e-12
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Discrete Laplace noise of a scale, and the least noisy count that is published."""
+
+    scale: float
+    least: int
+    epsilon: float
+    delta: float
+
+    @classmethod
+    def keeping(cls, epsilon: Any, delta: Any, unit: Unit) -> "Threshold":
+        """Return the least noise under (epsilon, delta)-DP, and for it the least threshold, from the law of the noise.
+
+        Of k rows that one unit has, k values at most are nobody else's, each with k rows at most. With a = e^(-1/scale)
+        one of them shows itself with probability 1 - (1 - p)^k at most, p = P(K >= least - k) = a^(least - k)/(1 + a).
+        OpenDP states P(K > least - k), a factor a less, though it publishes counts that equal the threshold.
+
+        Examples
+        --------
+        >>> found = Threshold.keeping(1, 1e-6, Unit())
+        >>> found.scale, found.least, found.delta <= 1e-6  # e^-14 / (1 + e^-1/2) is 5e-7
+        (2.0, 28, True)
+        """
+        k, replaced = unit.at_most, unit.neighbors == "replaced"
+        changed = (2 if replaced else 1) * k
+        scale = float(Fraction(changed) / Fraction(epsilon))
+        if Fraction(scale) * Fraction(epsilon) < changed:
+            scale = math.nextafter(scale, math.inf)
+        each_at_most = min(-math.expm1(math.log1p(-float(delta)) / k), -math.expm1(-1 / scale)) / _MARGIN
+        least = k + 1
+        least += max(0, math.ceil(-scale * math.log(each_at_most * (1 + math.exp(-1 / scale)))) - 1)
+        told = -math.expm1(k * math.log1p(-math.exp(-(least - k) / scale) / (1 + math.exp(-1 / scale)))) * _MARGIN
+        return cls(scale, least, _up(Fraction(changed) / Fraction(scale)), told)
+
+
+def _up(value: Fraction) -> float:
+    found = float(value)
+    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+
+
+def occurring(table: Table, by: Sequence[str], unit: Unit, null_as: Any) -> tuple[dict[str, int], int]:
+    """Return how often each combination of values occurs, by its text in JSON, and how many rows count."""
+    if unit.person is not None:
+        refuse_nulls(table, unit.person)
+    names = ", ".join(f"{table.quote(name)} AS g{i}" for i, name in enumerate(by))
+    groups = ", ".join(f"g{i}" for i in range(len(by)))
+    inner = f"SELECT {names} FROM {bounded(table, by, unit)}"
+    read = [*by, *([unit.person] if unit.person else [])]
+    found = table.ask(f"SELECT {groups}, count(*) AS n FROM ({inner}) AS whole GROUP BY {groups}", read)
+    counts: dict[str, int] = {}
+    for row in found.to_pylist():
+        texts = [text_of(row[f"g{i}"]) for i in range(len(by))]
+        missing = [name for name, text in zip(by, texts, strict=True) if text is None]
+        if missing and null_as is None:
+            raise DivulgeError.of(
+                "table", f"have a value in every row of column {missing[0]!r}", "it", "without one in some rows",
+                "null_as=LABEL (--null-as) counts missing values under a label.",
+            )  # fmt: skip
+        key = json.dumps([text_of(null_as) if text is None else text for text in texts])
+        counts[key] = counts.get(key, 0) + int(row["n"])
+    return counts, sum(counts.values())
+
+
+def published(counts: dict[str, int], by: Sequence[str], threshold: Threshold, level: float, rows: int | None) -> Any:
+    """Return the tidy table of the combinations that show themselves, in the order of their texts."""
+    pa = require("pyarrow", "tables")
+    drawn = thresholded(threshold.scale, threshold.least)(counts) if counts else {}
+    noise = Noise("laplace", threshold.scale)
+    width = half_width(noise, each(level, rows or MOST_VALUES))
+    keys = sorted(drawn, key=json.loads)
+    values = pa.array([int(drawn[key]) for key in keys], pa.int64())
+    parts = [json.loads(key) for key in keys]
+    compute = require("pyarrow.compute", "tables")
+    return pa.table({
+        "statistic": pa.array(["count"] * len(keys), pa.string()),
+        **{name: pa.array([part[i] for part in parts], pa.string()) for i, name in enumerate(by)},
+        "value": values, "low": compute.subtract(values, width), "high": compute.add(values, width),
+        "standard_error": pa.array([noise.deviation] * len(keys), pa.float64()),
+    })  # fmt: skip

@@ -1,0 +1,84 @@
+"""A released column and statistics of the same source: what the ledger says they add up to, against all outcomes."""
+
+import math
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import divulge as dv
+from divulge.releasing.aggregate import Aggregate
+from divulge.releasing.promised import Spent, together
+
+HALF = 1 / math.log(2)
+
+VALUES = ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_outcome_of_both_tells_more_than_the_total(seed: int) -> None:
+    """One record, the others known: its released value and noisy counts of a table over the same column."""
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 40, 3)
+    shares = [Fraction(int(w), int(weights.sum())) for w in weights]
+    rows = rng.integers(1, 12, (3, 3))
+    channel = dv.Channel([[Fraction(int(v), int(row.sum())) for v in row] for row in rows], VALUES, VALUES)
+    integer = dv.IntegerChannel.of(channel)
+    prior = dv.Prior(shares, VALUES)
+    released = Spent(("x",), integer, prior)
+    counts = Aggregate(("x",), {"ldp": math.nextafter(2 * math.log(2), 3)}, 9.0, None).spent
+    for several in ([released, counts], [released, counts, counts]):
+        tables = sum(spent.channel is None for spent in several)
+        found = together(several, None)
+        ratio, lift, cost = Fraction(0), Fraction(0), Fraction(0)
+        for y in range(3):
+            for outcome in product((0, 1), repeat=3 * tables):
+                w = []
+                for x in range(3):
+                    hot = [int(i == x) for i in range(3)] * tables
+                    distance = sum(abs(a - b) for a, b in zip(outcome, hot, strict=True))
+                    w.append(integer.exact.matrix[x, y] * Fraction(1, 2) ** distance)
+                q = sum((p * v for p, v in zip(shares, w, strict=True)), Fraction(0))
+                ratio, lift, cost = max(ratio, max(w) / min(w)), max(lift, max(w) / q), max(cost, q / min(w))
+        assert found["ldp"] >= math.log(ratio) - 1e-12
+        assert found["pml"] >= math.log(lift) - 1e-12
+        assert found["pmc"] >= math.log(cost) - 1e-12
+        assert found["pml"] <= found["ldp"]
+        assert math.log(ratio) > 0.6 * found["ldp"]
+
+
+def test_yesterdays_column_is_added(tmp_path: Path) -> None:
+    table = pa.table({"race": ["a", "b", "c", "a"] * 50, "age": list(range(200))})
+    book = tmp_path / "ledger.sqlite"
+    coin = dv.mechanisms.randomized_response(3, 1.0)
+    named = dv.Channel(coin.matrix, VALUES, VALUES)
+    dv.release(table, column="race", mechanism=named, ledger=book, source_name="people")
+    values = {"race": VALUES}
+    first = dv.publish(table, dv.Count("race"), guarantee="pml=1", record_prior="lower=0.01", values=values,
+                       ledger=book, source_name="people", budget="ldp=3")  # fmt: skip
+    assert any("2 releases" in line for line in first.told)
+    spent = dv.Ledger(book).spent("people", ["race"])
+    assert spent["ldp"] == pytest.approx(1 + first.loss, rel=1e-6)
+    p = 0.01
+    assert spent["pml"] == pytest.approx(-math.log(p + (1 - p) * math.exp(-spent["ldp"])), rel=1e-9)
+    with pytest.raises(dv.DivulgeError, match="budget"):
+        dv.publish(table, dv.Count("race"), guarantee="dp=1", values=values, ledger=book, source_name="people",
+                   budget="ldp=3")  # fmt: skip
+    dv.publish(table, dv.Mean("age", (0, 200)), guarantee="dp=1", ledger=book, source_name="people", budget="dp=1")
+    recorded = sorted(entry.columns for entry in dv.Ledger(book).entries("people"))
+    assert recorded == [("age",), ("race",), ("race",)]
+
+
+def test_noise_without_a_bound_at_every_outcome_adds_up_in_zcdp(tmp_path: Path) -> None:
+    table, book = pa.table({"x": ["a", "b"] * 50}), tmp_path / "ledger.sqlite"
+    how = {"values": {"x": ["a", "b"]}, "ledger": book, "source_name": "t", "noise": "gaussian"}
+    dv.publish(table, dv.Count("x"), guarantee="zcdp=0.1", budget="zcdp=0.25", **how)
+    dv.publish(table, dv.Count("x"), guarantee="zcdp=0.1", budget="zcdp=0.25", **how)
+    assert dv.Ledger(book).spent("t", ["x"])["zcdp"] == pytest.approx(0.2)
+    for budget in ("zcdp=0.25", "ldp=10", "adp=1:1e-9"):
+        with pytest.raises(dv.DivulgeError, match="budget"):
+            dv.publish(table, dv.Count("x"), guarantee="zcdp=0.1", budget=budget, **how)
+    dv.publish(table, dv.Count("x"), guarantee="zcdp=0.1", budget="adp=10:1e-9", **how)

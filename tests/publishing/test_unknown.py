@@ -1,0 +1,65 @@
+"""Values that nobody listed: what their showing themselves tells, from the law of the noise and over all outcomes."""
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import divulge as dv
+from divulge.publishing.noise import thresholded
+from divulge.publishing.queries import Unit
+from divulge.publishing.unknown import Threshold
+
+
+def law(count: int, scale: float, least: int, top: int) -> np.ndarray:
+    """Return the probabilities that a value with so many rows is not published, and of each count that is."""
+    a = math.exp(-1 / scale)
+    k = np.arange(least - count, top - count)
+    shown = (1 - a) / (1 + a) * a ** abs(k) if count else np.zeros(len(k))
+    return np.concatenate([[1 - shown.sum()], shown])
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-3), (0.5, 0.01), (3.0, 1e-4)])
+def test_what_is_told_holds_for_two_values_over_all_outcomes(epsilon: float, delta: float) -> None:
+    """A row moves from a value that nobody else has to one that others have, or that nobody has."""
+    found = Threshold.keeping(epsilon, delta, Unit())
+    top = found.least + int(60 * found.scale)
+    worst = 0.0
+    for others in ((0, 0), (0, 5), (3, 0), (found.least, 1)):
+        for moved in (((1, 0), (0, 1)), ((0, 1), (1, 0))):
+            first, second = (
+                np.outer(*(law(o + m, found.scale, found.least, top) for o, m in zip(others, where, strict=True)))
+                for where in moved
+            )
+            worst = max(worst, float(np.maximum(first - math.exp(found.epsilon) * second, 0).sum()))
+    assert worst <= found.delta * (1 + 1e-6)
+    assert worst > 0.9 * found.delta  # a threshold of one less would not do
+    assert found.delta * math.exp(1 / found.scale) > delta
+
+
+def test_the_sampler_publishes_from_the_threshold_on() -> None:
+    drawn = Counter(thresholded(1.0, 5)({str(i): 4 for i in range(20_000)}).values())
+    assert min(drawn) == 5
+    p = math.exp(-1) / (1 + math.exp(-1))
+    assert abs(sum(drawn.values()) / 20_000 - p) < 6 * math.sqrt(p * (1 - p) / 20_000)
+
+
+def test_frequent_values_show_themselves_and_rare_ones_do_not() -> None:
+    table = pa.table({"word": ["often"] * 500 + ["rare"], "sex": ["f"] * 501})
+    found = dv.publish(table, dv.Count("word", "sex"), guarantee="adp=1:1e-9")
+    (row,) = found.statistics()
+    assert row["by"] == {"word": "often", "sex": "f"}
+    assert row["low"] <= 500 <= row["high"]
+    assert any("not listed" in line for line in found.told)
+    assert found.guarantees["adp"]["epsilon"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "how", [{"guarantee": "dp=1"}, {"guarantee": "zcdp=1"}, {"non_negative": True}, {"guarantee": "adp=1:0"}]
+)
+def test_without_a_delta_values_must_be_listed(how: dict[str, Any]) -> None:
+    with pytest.raises(dv.DivulgeError, match="values-from-data"):
+        dv.publish(pa.table({"w": ["x"] * 9}), dv.Count("w"), **({"guarantee": "adp=1:1e-6"} | how))
