@@ -1,11 +1,14 @@
 """Noise on numbers, designs, audits and estimates: brute force, linear programs and counting."""
 
 import math
+import tempfile
 from fractions import Fraction
+from pathlib import Path
 
 import mpmath as mp
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from scipy import stats
 from scipy.optimize import linprog
 
@@ -171,16 +174,48 @@ def released(rng: np.random.Generator) -> None:
     names = ["a", "b", "c"]
     mechanism = dv.mechanisms.randomized_response(names, epsilon=epsilon)
     rows = 3000
-    import tempfile
-    from pathlib import Path
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "out.parquet"
         receipt = dv.release(pa.table({"x": ["a"] * rows}), path, column="x", mechanism=mechanism)
-        import pyarrow.parquet as pq
-
-        kept = pq.read_table(path)["x"].to_pylist().count("a")
+        kept = pq.read_table(path).column(0).to_pylist().count("a")
     at_least("receipt", receipt.guarantees["ldp"] * (1 + 1e-9), epsilon)
     share = math.exp(epsilon) / (math.exp(epsilon) + 2)
     low, high = stats.binom.ppf([5e-10, 1 - 5e-10], rows, share)
     between("share of rows that stay", low, kept, high)
+
+
+@case("preview")
+def previewed(rng: np.random.Generator) -> None:
+    """Half-widths are in the proportions of sqrt(sum_y q_y B_yx^2 - P_x^2), with the inverse B in 60 digits."""
+    counts = rng.integers(5, 500, size=3)
+    rows = distribution(rng, 3, span=0.5), distribution(rng, 3, span=0.5), distribution(rng, 3, span=0.5)
+    matrix = mp.matrix([[mpf(v) for v in row] for row in rows])
+    if abs(mp.det(matrix)) < mp.mpf("1e-3"):
+        return
+    names = ["a", "b", "c"]
+    table = pa.table({"x": [name for name, n in zip(names, counts, strict=True) for _ in range(n)]})
+    found = dv.preview(table, column="x", mechanism=dv.Channel(rows, names, ["u", "v", "w"]))
+    p = [mp.mpf(int(n)) / int(counts.sum()) for n in counts]
+    q = [mp.fsum(p[x] * matrix[x, y] for x in range(3)) for y in range(3)]
+    inverse = matrix**-1
+    spread = [mp.sqrt(mp.fsum(q[y] * inverse[y, x] ** 2 for y in range(3)) - p[x] ** 2) for x in range(3)]
+    widths = {str(value.value): value.half_width for value in found.levels[0].values}
+    for x, name in enumerate(names):
+        if max(widths.values()) < 1:
+            same("preview", widths[name] / widths["a"], spread[x] / spread[0], 1e-6)
+
+
+@case("publish")
+def published(rng: np.random.Generator) -> None:
+    """Counts are off by no more than their noise can be (1 in 10^9 by chance), and what is promised is 2 / scale."""
+    epsilon, counts = float(rng.uniform(0.2, 3)), rng.integers(0, 60, size=3)
+    names = ["a", "b", "c"]
+    table = pa.table({"x": [name for name, n in zip(names, counts, strict=True) for _ in range(n)]})
+    if table.num_rows == 0:
+        return
+    found = dv.publish(table, dv.Count("x"), guarantee=f"dp={epsilon}", values={"x": names}, noise="laplace")
+    at_most("what is promised", found.guarantees["dp"], epsilon)
+    scale = found.queries[0]["scale"]
+    at_least("what is promised", found.guarantees["dp"] * (1 + 1e-9), 2 / mpf(scale))
+    for name, n, value in zip(names, counts, found.table["value"].to_pylist(), strict=True):
+        assert abs(value - n) <= 24 * scale + 1, (name, n, value, scale)
