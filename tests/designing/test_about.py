@@ -172,5 +172,5 @@ def test_refusals_say_what_is_wrong() -> None:
         dv.design([0.5, 0.5], dv.PML(0.3), utility=dv.About("nonsense"))
     with pytest.raises(dv.DivulgeError, match="utility"):
         dv.design([0.5, 0.5], dv.PML(0.3), utility=dv.About(np.eye(2), "beauty"))
-    with pytest.raises(dv.DivulgeError, match="linear score for a set"):
+    with pytest.raises(dv.DivulgeError, match="linear score or a variance for a set"):
         dv.design(dv.measures.L1Ball([0.5, 0.5], "1/10"), dv.PML(0.3), utility=dv.About(np.eye(2)))

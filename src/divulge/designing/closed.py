@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from divulge.designing.generation import Mixture
+from divulge.designing.generation import Mixture, chord, ranges
 from divulge.designing.limits import Limits
 from divulge.designing.linear import Scoring, Solution
 from divulge.designing.pricing import Problem, silence
@@ -66,21 +66,17 @@ def binary(problem: Problem) -> Mixture | None:
     if problem.secrets != 2 or len(classes.size) != 2 or limits.capacity < math.inf:
         return None
 
-    def highest(p: float) -> float:
-        q = 1 - p
-        bounds = [limits.high, (1 - limits.low * q) / p]
-        return min(bounds + ([limits.ratio / (p * limits.ratio + q)] if limits.ratio < math.inf else []))
-
+    (rise, other), _ = ranges(classes, limits)
     p, q = classes.probability.tolist()
-    up = highest(p)
-    down = (1 - q * highest(q)) / p
-    if not up > down:
+    fall = other * q / p
+    if not rise + fall > 0:
         return None
-    weight = (1 - down) / (up - down)
-    first = np.array([up, down])
-    second = (1 - p * first) / q
+    weight = fall / (rise + fall)
+    first = np.maximum([1 + rise, 1 - fall], 0.0)
+    second = np.maximum([1 - rise * p / q, 1 + other], 0.0)
     own = np.array([[1, 0], [1, 0]])
-    return _optimal(problem, np.array([weight, 1 - weight]), Vertices(own, np.array([-1, -1]), second, second, first))
+    vertices = Vertices(own, np.array([-1, -1]), second, second, first)
+    return Mixture(np.array([weight, 1 - weight]), vertices, chord(problem)[0], classes)
 
 
 def uniform(problem: Problem) -> Mixture | None:

@@ -1,5 +1,6 @@
 """The most useful mechanism under a guarantee, with a bound on every other and a channel that keeps its promise."""
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +25,10 @@ from divulge.model.shown import Table, Tabled
 
 if TYPE_CHECKING:
     from divulge.designing.alternatives import Alternatives
+
+
+_EVALUATED = 2.0**-44
+"""How far the evaluation of a utility in floating point is off, as a share of it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +89,16 @@ class Design(Tabled, Record):
     unnamed_bound: float | None = field(default=None, compare=False)
     """The bound for outcomes of any names, where names were asked for."""
 
+    def __post_init__(self) -> None:
+        """Withdraw a bound that the utility is beyond by more than its own evaluation is off: it proves nothing."""
+        sign = -1.0 if self.minimized else 1.0
+        for name in ("bound", "unnamed_bound"):
+            bound = getattr(self, name)
+            if bound is not None and sign * self.utility > sign * bound:
+                near = abs(self.utility - bound) <= _EVALUATED * abs(self.utility)
+                object.__setattr__(self, name, self.utility if near else sign * math.inf)
+        super().__post_init__()
+
     @property
     def names_cost(self) -> float | None:
         """What the names cost in utility at most, at least 0; None where none were asked for."""
@@ -105,6 +120,8 @@ class Design(Tabled, Record):
     @property
     def relative_gap(self) -> float:
         """Gap over the size of the bound; 0 when the bound is 0."""
+        if math.isinf(self.bound):
+            return math.inf
         return self.gap / abs(self.bound) if self.bound else 0.0
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from divulge.designing.effort import Effort
-from divulge.designing.limits import Classes
+from divulge.designing.limits import Classes, Limits
 from divulge.designing.master import Dual, Master
 from divulge.designing.pricing import Oracle, Problem, silence, simple_start
 from divulge.designing.vertices import Vertices, joined
@@ -138,18 +138,28 @@ def chord(problem: Problem) -> tuple[float, Dual]:
 
 def chords(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Return (values at 1, slopes) of the chords of f over the range of the lift of a secret of each class."""
-    limits, p = problem.limits, problem.classes.probability
-    top = min(limits.high, 1 / float(p.min()))
-    high = np.minimum(top, (1 - limits.low * (1 - p)) / p)
-    with np.errstate(over="ignore"):
-        low = np.maximum(limits.low, (1 - top * (1 - p)) / p)
-    if limits.ratio < math.inf:
-        high = np.minimum(high, limits.ratio / (1 - p + limits.ratio * p))
-        low = np.maximum(low, 1 / (p + limits.ratio * (1 - p)))
-    apart = np.maximum(high - low, 1e-300)
+    up, down = ranges(problem.classes, problem.limits)
+    low, high, apart = 1 - down, 1 + up, np.maximum(up + down, 1e-300)
     utility = problem.utility.raised
     below, above = utility.f(low), utility.f(high)
-    return ((high - 1) * below + (1 - low) * above) / apart, (above - below) / apart
+    return (up * below + down * above) / apart, (above - below) / apart
+
+
+def ranges(classes: Classes, limits: Limits) -> tuple[np.ndarray, np.ndarray]:
+    """Return how far the lift of a secret of each class can rise above 1 and fall below it, rounded outward.
+
+    Limits on it alone, what the mean of 1 leaves when all others are at theirs, and the ratio with all others equal.
+    """
+    p, odds = classes.probability, classes.odds
+    rise, fall = limits.high - 1, 1 - limits.low
+    with np.errstate(over="ignore"):
+        up, down = np.minimum(rise, fall * odds), np.minimum(fall, np.minimum(rise, odds.max()) * odds)
+    if limits.ratio < math.inf:
+        wider, rest = limits.ratio - 1, odds * p
+        up = np.minimum(up, wider * rest / (1 + wider * p))
+        down = np.minimum(down, wider * rest / (1 + wider * rest))
+    out = 1 + len(p) * 2.0**-51
+    return up * out, np.minimum(down * out, 1.0)
 
 
 def ceiling_of(problem: Problem) -> float:

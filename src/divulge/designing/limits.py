@@ -27,8 +27,8 @@ class Limits:
     capacity: Any = math.inf
 
     def floats(self) -> "Limits":
-        """Return the same limits as floats."""
-        return Limits(*map(exact.as_float, (self.low, self.high, self.ratio, self.capacity)))
+        """Return the limits as floats, rounded outward: what no channel exceeds under these, none does under those."""
+        return Limits(_next(self.low, 0.0), *(_next(v, math.inf) for v in (self.high, self.ratio, self.capacity)))
 
     def meet(self, other: "Limits") -> "Limits":
         """Return the limits that hold exactly when both do."""
@@ -54,6 +54,12 @@ class Limits:
     def trivial(self) -> bool:
         """Whether only the channel that says nothing is left."""
         return self.high <= 1 or self.low >= 1 or self.ratio <= 1 or self.capacity <= 1
+
+
+def _next(value: Any, toward: float) -> float:
+    """Return the float itself, or the next one in a direction where rounding lost something."""
+    rounded = exact.as_float(value)
+    return rounded if rounded == value else math.nextafter(rounded, toward)
 
 
 def _power(epsilon: Any) -> Any:
@@ -115,6 +121,13 @@ class Classes:
         for c, rows in enumerate(self.members):
             out[rows] = c
         return out
+
+    @property
+    def odds(self) -> np.ndarray:
+        """The probability of all other secrets over that of one of each class, also where that is nearly 1."""
+        mass = self.probability * self.size
+        before, after = np.cumsum(np.append(0.0, mass[:-1])), np.cumsum(np.append(0.0, mass[:0:-1]))[::-1]
+        return (before + after) / self.probability + (self.size - 1)
 
     @property
     def total(self) -> int:

@@ -60,12 +60,17 @@ def _filled(p: np.ndarray, diagonal: np.ndarray, q: np.ndarray, low: float) -> n
     rows = np.maximum(1 - diagonal - low * (1 - q), 0.0)
     columns = np.maximum(q - p * diagonal - low * (1 - p) * q, 0.0)
     across, down = rows, columns
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         for _ in range(_FITS):
-            across = np.nan_to_num(rows / (down.sum() - down), posinf=0.0)
-            down = np.nan_to_num(columns / (p @ across - p * across), posinf=0.0)
-            if np.abs(across * (down.sum() - down) - rows).max() < 1e-16:
+            across = np.nan_to_num(rows / _others(down), posinf=0.0)
+            down = np.nan_to_num(columns / _others(p * across), posinf=0.0)
+            if np.abs(across * _others(down) - rows).max() < 1e-16:
                 break
-    channel = np.outer(across, down) + low * q
+        channel = np.nan_to_num(np.outer(across, down)) + low * q
     np.fill_diagonal(channel, diagonal)
     return channel
+
+
+def _others(values: np.ndarray) -> np.ndarray:
+    """Return the sum of all other values, for each."""
+    return np.cumsum(np.append(0.0, values[:-1])) + np.cumsum(np.append(0.0, values[:0:-1]))[::-1]

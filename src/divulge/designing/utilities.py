@@ -108,7 +108,7 @@ SUBCONVEX: dict[str, SubConvex] = {
         SubConvex("mutual-information", _entropy, True, (0.0, 1.0), np.log),
         SubConvex("total-variation", lambda v: np.abs(v - 1) / 2, rise=lambda v: np.sign(v - 1) / 2),
         SubConvex("chi-squared", lambda v: (v - 1) ** 2, rise=lambda v: 2 * (v - 1)),
-        SubConvex("hellinger", lambda v: (np.sqrt(v) - 1) ** 2, rise=lambda v: 1 - 1 / np.sqrt(v)),
+        SubConvex("hellinger", lambda v: ((v - 1) / (np.sqrt(v) + 1)) ** 2, rise=lambda v: 1 - 1 / np.sqrt(v)),
         SubConvex("lautum-information", _burg, True, (0.0, 1.0), lambda v: 1 - 1 / v),
         SubConvex(
             "le-cam", lambda v: (v - 1) ** 2 / (2 * (v + 1)), rise=lambda v: (v - 1) * (v + 3) / (2 * (v + 1) ** 2)
