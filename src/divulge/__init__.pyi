@@ -78,3 +78,4 @@ from .releasing.receipt import Receipt as Receipt
 from .reporting.publish import publish as publish
 from .reporting.release import release as release
 from .reporting.report import report as report
+from .reporting.statement import statement as statement

@@ -42,3 +42,4 @@ from .releasing.preview import Preview as Preview
 from .releasing.receipt import Receipt as Receipt
 from .reporting.report import Belief as Belief
 from .reporting.report import Report as Report
+from .reporting.statement import Statement as Statement

@@ -111,7 +111,7 @@ def told(given: Any, counts: Mapping[Hashable, int] | None, from_data: bool) -> 
         if kind not in ("lower", "noisy") or not text:
             raise DivulgeError.of("prior", "be a prior, 'uniform', 'lower=P' or 'noisy=E'", "it", repr(given))
         assert counts is not None
-        value = _positive(text, kind)
+        value = positive(text, kind)
         return _lower(list(counts), value) if kind == "lower" else noisy(counts, value)
     prior = as_prior(given)
     if counts is not None and _same(prior, counts):
@@ -123,7 +123,7 @@ def told(given: Any, counts: Mapping[Hashable, int] | None, from_data: bool) -> 
     return Assumed("given", prior)
 
 
-def _positive(text: str, kind: str) -> Fraction:
+def positive(text: str, kind: str) -> Fraction:
     try:
         value = Fraction(text)
     except (ValueError, ZeroDivisionError):

@@ -360,7 +360,7 @@ def _made(source: Any, choice: Choice) -> Chosen:
     else:
         _require_a_bound(prior, assumed, choice.kept)
         notes += _warned(choice.kept)
-        channel, sets, more = designed(choice, _left(choice.kept, assumed.epsilon), assumed)
+        channel, sets, more = designed(choice, left(choice.kept, assumed.epsilon), assumed)
         notes += more
     whole = IntegerChannel.of(channel, raise_small=choice.raise_small or choice.mechanism is None)
     whole = _relabelled(whole, replace(choice, outcomes="sets" if sets else "values"), assumed)
@@ -430,7 +430,7 @@ def _apart(source: Any, choice: Choice) -> Chosen:
     return Chosen(tuple(found), tuple(note for part in apart for note in part.notes))
 
 
-def _left(guarantees: tuple[Guarantee, ...], spent: float) -> tuple[Guarantee, ...]:
+def left(guarantees: tuple[Guarantee, ...], spent: float) -> tuple[Guarantee, ...]:
     """Return the guarantees with what an estimate of the prior spent taken off those that need no prior."""
     if not spent:
         return guarantees

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.extras import drawable, require
+from divulge.extras import drawable
 from divulge.files.table import open_table
+from divulge.model.channel import Channel
 from divulge.model.shown import printable
-from divulge.releasing.choosing import Choice, Chosen, choose, counted
+from divulge.releasing.assumed import positive
+from divulge.releasing.choosing import Choice, Chosen, choose, counted, left
 from divulge.releasing.coding import key_of
 from divulge.releasing.counting import EngineName, by_spark, contingency
 from divulge.releasing.estimate import rank, right_inverse
+from divulge.releasing.intervals import INTERVALS
 from divulge.releasing.naming import str_of
 from divulge.releasing.receipt import Mechanism
 from divulge.releasing.release import as_columns, as_several
@@ -239,8 +242,8 @@ def preview(
 ) -> Preview:
     """Return how far estimates of a release would be off, and how often rows stay as they are; draw nothing.
 
-    The half-width of value x in n rows is z sqrt(V_x / n), V_x = sum_y q_y B_yx^2 - P_x^2, with the true shares P,
-    q = P C and C B = I: what `estimate_frequencies` will give on average.
+    The half-width of a value is that of the interval which `estimate_frequencies` gives by default, at the numbers of
+    rows that its outcomes will have on average.
 
     Parameters
     ----------
@@ -276,9 +279,6 @@ def preview(
         columns, mechanism, epsilon, ratio, as_several(guarantee), purpose, outcomes, prior, prior_from_data, rule_out,
         null_as, False, time_limit, unit,
     )  # fmt: skip
-    if isinstance(prior, str) and prior.startswith("noisy="):
-        raise DivulgeError.of("prior", "be another one for a preview, which spends nothing", "it", repr(prior),
-                              "look at 'uniform' first.")  # fmt: skip
     table = source if by_spark(source, engine) else open_table(source)
     counts = counted(contingency(table, columns, engine=engine), null_as)
     groups = {} if by is None else _by(table, columns, by, null_as, engine)
@@ -289,15 +289,27 @@ def preview(
     for scale in scales:
         asked = _scaled(choice, scale)
         try:
-            chosen = choose(table, asked, count=True)
+            chosen = choose(table, _stand_in(asked), count=True)
         except DivulgeError:
             if scale == 1:
                 raise
             continue
         if scale == 1:
-            notes = chosen.notes
+            notes = chosen.notes if _stand_in(asked) is asked else (*chosen.notes, _NOISY)
         found.append(_level(_called(asked), chosen, counts, groups))
     return Preview(columns, sum(counts.values()), tuple(found), notes, by)
+
+
+_NOISY = "A preview spends nothing: where the release will estimate the shares with noise, all values are taken to be "\
+    "equally likely here, and the epsilon of the estimate is taken off the guarantees."  # fmt: skip
+
+
+def _stand_in(choice: Choice) -> Choice:
+    """Return the choice without an estimate of the prior, which would be drawn, under what it leaves of guarantees."""
+    if not (isinstance(choice.prior, str) and choice.prior.startswith("noisy=")):
+        return choice
+    spent = float(positive(choice.prior.partition("=")[2], "noisy"))
+    return replace(choice, prior=None, guarantees=left(choice.kept, spent), unit="nats")
 
 
 def _by(table: Any, columns: tuple[str, ...], by: str, null_as: Hashable, engine: EngineName) -> Any:
@@ -383,18 +395,28 @@ def _values(only: Mechanism, counts: Mapping[Hashable, int], families: int) -> t
 
 
 def half_widths(matrix: np.ndarray, shares: np.ndarray, rows: float, risk: float) -> np.ndarray:
-    """Return z sqrt(V_x / n) for each secret: half the width of the interval that holds but for `risk`.
+    """Return, for each secret, how far the interval that `estimate_frequencies` gives reaches on its longer side.
+
+    It is the default interval at the outcomes' expected numbers of rows, and misses with probability `risk` at most.
 
     Examples
     --------
-    >>> half_widths(np.eye(2), np.array([0.5, 0.5]), 100.0, 0.05).round(3).tolist()  # 1.96 sqrt(1/4 / 100)
-    [0.098, 0.098]
+    >>> half_widths(np.eye(2), np.array([0.5, 0.5]), 100.0, 0.05).round(1).tolist()  # Clopper, Pearson
+    [0.1, 0.1]
     """
-    from divulge.model.channel import Channel
-
-    if rank(matrix) < len(matrix):
+    if rank(matrix) < len(matrix) or not rows > 0:
         return np.full(len(matrix), math.inf)
-    z = float(require("scipy.stats", "science").norm.isf(risk / 2))
     inverse = right_inverse(Channel(matrix))
-    variance = np.maximum(shares @ matrix @ inverse**2 - shares**2, 0.0)
-    return z * np.sqrt(variance / rows)
+    counts = _whole(shares @ matrix * rows)
+    middle = counts / counts.sum() @ inverse
+    low, high = INTERVALS["exact"](counts, matrix, inverse, risk)
+    return np.minimum(np.maximum(high - middle, middle - low), 1.0)
+
+
+def _whole(expected: np.ndarray) -> np.ndarray:
+    """Return whole numbers with the same sum, by largest remainder."""
+    floors = np.floor(expected).astype(np.int64)
+    missing = round(float(expected.sum())) - int(floors.sum())
+    order = np.argsort(floors - expected, kind="stable")
+    floors[order[: max(missing, 0)]] += 1
+    return floors

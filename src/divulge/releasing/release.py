@@ -166,7 +166,7 @@ class _Outputs:
         return self.sink.with_name(f"{self.sink.stem}.{name}")
 
 
-PAPERS = ("codebook.json", "codebook.md", "receipt.json", "keeper.json")
+PAPERS = ("codebook.json", "codebook.md", "statement.html", "statement.txt", "receipt.json", "keeper.json")
 """What is written beside an output, after its name."""
 
 

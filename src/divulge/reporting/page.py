@@ -8,7 +8,7 @@ from divulge.model.shown import printable
 from divulge.reporting.blocks import Block, Cards, Items, Picture, Rows, Section, Shade, Words
 from divulge.reporting.pictures import as_address
 
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
 class Html(str):
@@ -45,9 +45,9 @@ def as_page(about: str, sections: Sequence[Section]) -> str:
             "head",
             tag("meta", charset="utf-8"),
             tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+            Html(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
             tag("title", title),
-            tag("style", Html(_STYLE)),
+            tag("style", Html(STYLE)),
         ),
         tag(
             "body",
@@ -130,7 +130,7 @@ _BLOCKS: dict[type, Callable[[Any], Html]] = {
     Picture: _picture,
 }
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ink: #1d2a33; --soft: #51616d; --paper: #ffffff; --card: #f3f6f8; --line: #d5dde3;
   --link: #0a5d8f; --good: #17704a; --bad: #b3261e; --more: 213 94 0; --less: 0 114 178; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8edf1; --soft: #a9b7c2; --paper: #12181d; --card: #1c252c;

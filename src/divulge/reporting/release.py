@@ -14,6 +14,8 @@ from divulge.releasing.receipt import Receipt
 from divulge.releasing.release import Outgoing, Progress, as_columns, as_several, carry_out
 from divulge.reporting import codebook
 from divulge.reporting.report import Report, report
+from divulge.reporting.sentences import Voice
+from divulge.reporting.statement import statement
 from divulge.units import Unit
 
 KEEPER = "divulge keeper 1"
@@ -145,6 +147,7 @@ def release(
         as_columns(column), mechanism, epsilon, ratio, as_several(guarantee), purpose, outcomes, prior,
         prior_from_data, rule_out, null_as, raise_small, time_limit, unit,
     )  # fmt: skip
+    Voice(language)
     if only_column and keep:
         raise DivulgeError.of("keep", "be left out with only_column", "it", "given as well")
     kept = () if only_column else None if keep is None else (keep,) if isinstance(keep, str) else tuple(keep)
@@ -158,9 +161,12 @@ def release(
 
 def written(receipt: Receipt, chosen: Chosen, language: str) -> dict[str, bytes]:
     """Return the papers of a release, by the end of their names."""
+    said = statement(receipt, language)
     return {
         "codebook.json": codebook.as_json(receipt),
         "codebook.md": codebook.as_markdown(receipt),
+        "statement.html": said.html().encode(),
+        "statement.txt": said.text().encode(),
         "keeper.json": keeper(receipt, chosen),
         "receipt.json": receipt.to_json(),
     }

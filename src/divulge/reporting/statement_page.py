@@ -1,0 +1,189 @@
+"""A statement as one HTML page and as text."""
+
+from itertools import zip_longest
+from textwrap import fill, wrap
+from typing import TYPE_CHECKING
+
+from divulge.model.shown import printable
+from divulge.reporting.page import POLICY, STYLE, Html, tag
+from divulge.reporting.sentences import Label, Text, plain
+
+if TYPE_CHECKING:
+    from divulge.reporting.statement import Grid, Para, Part, People, Statement
+
+_WIDTH = 88
+_CELL = 30
+
+
+def as_page(statement: "Statement") -> str:
+    """Return the page: the headline, then sections, each with its question."""
+    voice = statement.voice
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
+        tag("title", plain(statement.title)),
+        tag("style", Html(STYLE + _STYLE)),
+    )
+    body = tag(
+        "body",
+        tag("a", *_inside(voice.say("skip")), href="#part-1", class_="skip"),
+        tag("header", tag("p", *_inside(voice.say("kind")), class_="kind"), tag("h1", *_inside(statement.title))),
+        tag("main", *_sections(statement.parts)),
+        tag("footer", tag("p", *_inside(voice.say("made")))),
+    )
+    return f"<!doctype html>\n{tag('html', head, body, lang=statement.language)}\n"
+
+
+def _inside(text: Text) -> tuple[str, ...]:
+    """Return a text as HTML: labels are isolated, so that their direction does not turn the sentence."""
+    return tuple(tag("bdi", part.text) if isinstance(part, Label) else part for part in text)
+
+
+def _sections(parts: "tuple[Part, ...]") -> list[Html]:
+    from divulge.reporting.statement import Head
+
+    found: list[Html] = []
+    open_head: Head | None = None
+    inside: list[Part] = []
+
+    def close() -> None:
+        if open_head is None:
+            found.extend(_blocks(inside))
+            return
+        number = f"part-{len(found)}"
+        blocks = _blocks(inside)
+        if open_head.folded:
+            summary = tag("summary", tag("h2", *_inside(open_head.text)))
+            found.append(tag("section", tag("details", summary, *blocks), id=number))
+        else:
+            title = tag("h2", *_inside(open_head.text), id=f"{number}-title")
+            found.append(tag("section", title, *blocks, id=number, **{"aria-labelledby": f"{number}-title"}))
+
+    for part in parts:
+        if isinstance(part, Head):
+            close()
+            open_head, inside = part, []
+        else:
+            inside.append(part)
+    close()
+    return found
+
+
+def _blocks(parts: "list[Part]") -> list[Html]:
+    from divulge.reporting.statement import Grid, Para, People
+
+    found: list[Html] = []
+    items: list[Html] = []
+    for part in [*parts, None]:
+        if isinstance(part, Para) and part.tone == "item":
+            items.append(tag("li", *_inside(part.text)))
+            continue
+        if items:
+            found.append(tag("ul", *items))
+            items = []
+        if isinstance(part, Para):
+            found.append(_para(part))
+        elif isinstance(part, Grid):
+            found.append(_grid(part))
+        elif isinstance(part, People):
+            found.append(_people(part))
+    return found
+
+
+def _para(part: "Para") -> Html:
+    inside = _inside(part.text)
+    return tag("p", *inside, class_=part.tone) if part.tone else tag("p", *inside)
+
+
+def _grid(part: "Grid") -> Html:
+    def cell(kind: str, place: int, text: Text, **more: str) -> Html:
+        return tag(kind, *_inside(text), class_="text" if place in part.left else "number", **more)
+
+    head = [cell("th", i, text, scope="col") for i, text in enumerate(part.header)]
+    body = [tag("tr", *(cell("td", i, text, **{"data-label": plain(part.header[i])})
+                        for i, text in enumerate(row))) for row in part.rows]  # fmt: skip
+    return tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_="grid")
+
+
+def _people(part: "People") -> Html:
+    """Return 100 figures in rows of 20: a head and shoulders each, the first ones filled."""
+    figures: list[Html] = []
+    for i in range(100):
+        x, y = 16 * (i % 20), 24 * (i // 20)
+        kind = "own" if i < part.filled else "other"
+        figures.append(
+            Html(
+                f'<g class="{kind}" transform="translate({x} {y})"><circle cx="8" cy="6" r="4"/>'
+                '<path d="M2 21v-4a6 6 0 0 1 12 0v4z"/></g>'
+            )
+        )
+    drawing = tag(
+        "svg", *figures, viewBox="0 0 320 120", role="img", class_="people", **{"aria-label": plain(part.alt)}
+    )
+    return tag("figure", drawing, tag("figcaption", *_inside(part.caption)))
+
+
+def as_text(statement: "Statement") -> str:
+    """Return the statement for a terminal or a letter."""
+    from divulge.reporting.statement import Grid, Head, Para
+
+    title = plain(statement.title)
+    lines = [title, "=" * min(len(title), _WIDTH), ""]
+    for part in statement.parts:
+        if isinstance(part, Head):
+            text = plain(part.text)
+            lines += ["", text, "-" * len(text), ""]
+        elif isinstance(part, Para):
+            first = "- " if part.tone == "item" else ""
+            lines += [fill(plain(part.text), _WIDTH, initial_indent=first, subsequent_indent=" " * len(first)), ""]
+        elif isinstance(part, Grid):
+            lines += [*_table(part), ""]
+        else:
+            lines += ["".join("#" if i < part.filled else "." for i in range(start, start + 20))
+                      for start in range(0, 100, 20)]  # fmt: skip
+            lines += [fill(plain(part.caption), _WIDTH), ""]
+    return "\n".join(lines).replace("\n\n\n", "\n\n").rstrip() + "\n"
+
+
+def _table(grid: "Grid") -> list[str]:
+    texts = [grid.header, *grid.rows]
+    cells = [[wrap(printable(plain(text)), _CELL) or [""] for text in row] for row in texts]
+    widths = [max(len(line) for cell in column for line in cell) for column in zip(*cells, strict=True)]
+    lines: list[str] = []
+    for row in cells:
+        for parts in zip_longest(*row, fillvalue=""):
+            placed = zip(parts, widths, strict=True)
+            shown = [text.ljust(n) if i in grid.left else text.rjust(n) for i, (text, n) in enumerate(placed)]
+            lines.append("  ".join(shown).rstrip())
+        if len(lines) <= max(len(cell) for cell in cells[0]):
+            lines.append("-" * (sum(widths) + 2 * (len(widths) - 1)))
+    return lines
+
+
+_STYLE = """
+body { max-width: 46rem; }
+.lead { font-size: 1.2rem; line-height: 1.45; border-left: 5px solid var(--link); background: var(--card);
+  padding: .7rem 1rem; border-radius: .25rem; }
+.warn { border-left: 5px solid var(--bad); background: var(--card); padding: .6rem 1rem; border-radius: .25rem; }
+h2 { margin-top: 1.6rem; font-size: 1.2rem; }
+summary h2 { display: inline; border: 0; margin: 0; }
+details { border-top: 1px solid var(--line); padding-top: .8rem; margin-top: 1.6rem; }
+table.grid { width: 100%; min-width: 0; table-layout: auto; margin: .8rem 0; }
+table.grid th, table.grid td { overflow-wrap: anywhere; max-width: none; white-space: normal; }
+table.grid td.number { font-variant-numeric: tabular-nums; }
+svg.people { width: 100%; max-width: 24rem; height: auto; display: block; }
+.people .own { fill: var(--link); stroke: var(--link); }
+.people .other { fill: none; stroke: var(--soft); }
+.people g { stroke-width: 1.2; }
+@media (max-width: 34rem) {
+  table.grid, table.grid tbody, table.grid tr, table.grid td { display: block; width: 100%; }
+  table.grid thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  table.grid tr { border-bottom: 2px solid var(--line); padding: .4rem 0; }
+  table.grid td, table.grid td.number { border: 0; padding: .15rem 0; text-align: left; }
+  table.grid td::before { content: attr(data-label) ": "; color: var(--soft); }
+}
+@media print { body { font-size: 9.5pt; } h2 { margin-top: .8rem; padding-top: .3rem; }
+  details > *:not(summary) { display: block; } }
+"""
