@@ -184,6 +184,8 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
   tr { break-inside: avoid; }
   thead { display: table-header-group; }
   .wide { overflow: visible; }
+  table { min-width: 0; width: 100%; font-size: 7.5pt; }
+  th, td, td.number { padding: .15rem .3rem; white-space: normal; overflow-wrap: anywhere; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 @page { margin: 18mm 16mm; }
 """

@@ -284,8 +284,8 @@ def statement(receipt: Receipt | str | os.PathLike[str], language: str = "en") -
     >>> import divulge as dv
     >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
     >>> receipt = dv.release(table, column="answer", guarantee="ldp=1")
-    >>> " ".join(statement(receipt).text().split())[57:146]
-    'Many of the published answers are untrue. Chance changed them on purpose: of 1,000 people'
+    >>> "Many of the published answers are untrue." in " ".join(statement(receipt).text().split())
+    True
     """
     found = Receipt.of(receipt)
     if found is None:
@@ -562,7 +562,7 @@ def _not(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
 
 def _technical(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     bounds = {
-        kind: value for kind, value in facts.mechanism.guarantees.items()
+        kind: value for kind, value in sorted(facts.mechanism.guarantees.items())
         if exp(value) < USELESS and (kind == "ldp" or facts.mechanism.assumed.public)
     }  # fmt: skip
     numbers = ", ".join(f"{kind} {voice.number(math.ceil(v * 1e4 - 1e-7) / 1e4, 4)}" for kind, v in bounds.items())

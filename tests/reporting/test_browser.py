@@ -1,0 +1,121 @@
+"""Statement and report in a real browser: on a phone, in print, in the dark, with long and right-to-left labels."""
+
+import shutil
+from collections.abc import Generator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import divulge as dv
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None or not find_spec("playwright"):
+    pytest.skip("needs Chromium (apt-get install chromium) and playwright", allow_module_level=True)
+
+LONG = "a community of people whose name has sixty letters in a row x"
+RIGHT_TO_LEFT = ("מסורתי", "مسلم", "یهودی")
+LABELS = {
+    "plain": ("Catholic", "None", "Muslim", "Jewish"),
+    "long": tuple(f"{i} {LONG.replace(' ', '')}" for i in range(6)),
+    "right to left": RIGHT_TO_LEFT,
+    "many": tuple(f"value {i}" for i in range(200)),
+}
+
+
+@cache
+def released(labels: str) -> dv.Receipt:
+    values = LABELS[labels]
+    counts = np.arange(1, len(values) + 1)
+    table = pa.table({"answer": np.repeat(values, counts), "a " + LONG: np.arange(counts.sum())})
+    return dv.release(table, column="answer", guarantee="ldp=1", prior=dv.Prior.from_counts(dict.fromkeys(values, 1)))
+
+
+@cache
+def page_of(kind: str, labels: str) -> str:
+    receipt = released(labels)
+    return dv.report(receipt).html() if kind == "report" else dv.statement(receipt, kind).html()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Generator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        running = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+def opened(browser: Any, html: str, folder: Path, **options: Any) -> tuple[Any, list[str]]:
+    """Return the page in a window, and what it said on the console or asked of the network."""
+    path = folder / "page.html"
+    path.write_text(html)
+    window = browser.new_page(**({"viewport": {"width": 390, "height": 844}} | options))
+    heard: list[str] = []
+    window.on("console", lambda message: heard.append(message.text))
+    window.on("pageerror", lambda error: heard.append(str(error)))
+    window.on("request", lambda asked: heard.append(asked.url) if asked.url.startswith(("http", "ws")) else None)
+    window.goto(path.as_uri())
+    return window, heard
+
+
+CASES = [(kind, labels) for kind in ("en", "de", "report") for labels in LABELS if (kind, labels) != ("de", "many")]
+
+
+@pytest.mark.parametrize(("kind", "labels"), CASES)
+def test_nothing_is_cut_off_on_a_phone_and_nothing_leaves_the_page(
+    kind: str, labels: str, browser: Any, tmp_path: Path
+) -> None:
+    window, heard = opened(browser, page_of(kind, labels), tmp_path)
+    assert heard == []
+    assert window.evaluate("document.documentElement.scrollWidth") <= 390
+    beyond = window.evaluate(
+        """[...document.querySelectorAll('main p, main li, main h1, main h2, main td, main caption, main summary')]
+        .filter(e => !e.closest('.wide') && e.getBoundingClientRect().width > 0
+                     && e.getBoundingClientRect().right > innerWidth + 1).length"""
+    )
+    assert beyond == 0
+    window.close()
+
+
+@pytest.mark.parametrize(("kind", "labels"), [("en", "long"), ("de", "right to left"), ("report", "plain")])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(kind: str, labels: str, scheme: str, browser: Any, tmp_path: Path) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    window, _ = opened(browser, page_of(kind, labels), tmp_path, color_scheme=scheme, bypass_csp=True)
+    found = Axe().run(window).response["violations"]
+    serious = [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in found
+               if one["impact"] in ("serious", "critical")]  # fmt: skip
+    assert serious == []
+    window.close()
+
+
+@pytest.mark.parametrize(("kind", "labels"), [("en", "long"), ("report", "plain"), ("report", "many")])
+def test_nothing_is_wider_than_the_paper(kind: str, labels: str, browser: Any, tmp_path: Path) -> None:
+    """A4 less its margins is 178 mm, 673 pixels."""
+    window, _ = opened(browser, page_of(kind, labels), tmp_path, viewport={"width": 673, "height": 900})
+    window.emulate_media(media="print")
+    assert window.evaluate("document.documentElement.scrollWidth") <= 673
+    assert window.pdf(format="A4")[:4] == b"%PDF"
+    window.close()
+
+
+def test_right_to_left_labels_do_not_turn_the_sentence(browser: Any, tmp_path: Path) -> None:
+    window, _ = opened(browser, page_of("en", "right to left"), tmp_path)
+    assert window.locator("bdi").count() >= len(RIGHT_TO_LEFT)
+    assert all(label in window.inner_text("main") for label in RIGHT_TO_LEFT)
+    window.close()
+
+
+def test_the_keyboard_reaches_what_is_folded(browser: Any, tmp_path: Path) -> None:
+    window, _ = opened(browser, page_of("en", "plain"), tmp_path)
+    window.locator("summary").first.focus()
+    window.keyboard.press("Enter")
+    assert window.locator("details[open]").count() == 1
+    window.close()

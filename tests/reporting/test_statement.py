@@ -1,0 +1,211 @@
+"""The statement: its numbers by other routes, and the questions that it must answer for whoever sees nothing else."""
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import divulge as dv
+from divulge.releasing import naming
+from divulge.reporting.sentences import SENTENCES, Voice, catalog, languages, placeholders
+from divulge.reporting.statement import Facts, Statement, times
+
+FAITHS = ("Catholic", "None", "Muslim", "Other", "Buddhist", "Jewish")
+COUNTS = (700, 300, 100, 52, 30, 18)
+TABLE = pa.table({"faith": np.repeat(FAITHS, COUNTS), "sex": ["f", "m"] * 600})
+
+
+def released(**asked: Any) -> dv.Receipt:
+    return dv.release(TABLE, column="faith", **({"guarantee": "ldp=1"} | asked))
+
+
+def said(receipt: dv.Receipt, language: str = "en") -> str:
+    return " ".join(re.sub(r"^[-=]+$", "", dv.statement(receipt, language).text(), flags=re.MULTILINE).split())
+
+
+def test_the_ten_questions_are_answered() -> None:
+    text = said(released())
+    keep = math.e / (math.e + 5)  # randomized response over six values, odds e to 1
+    # how often it is untrue, first of all
+    assert text.index(f"{1000 - round(1000 * keep)} appear with an answer that is not theirs") < text.index("promise")
+    # which answers occur
+    assert "Each of these answers can be said, and no true answer is missing" in text
+    assert all(f"“{x}”" in text for x in FAITHS)
+    # what a row that says V means
+    assert "any other answer that is more than 2.72 times as frequent is still likelier" in text
+    # the largest rise, from what to what: odds 10 : 990 become 10 e : 990
+    assert f"10 {math.ceil(1000 * 10 * math.e / (10 * math.e + 990))} the said answer" in text
+    # somebody who knows everything else
+    assert "Yes. The bound of 2.72 times holds for everybody" in text
+    # a small group
+    assert re.search(r"estimated to within \d+ of the 1,200 rows", text)
+    # a second release, as a number
+    assert "by 7.39 times in place of 2.72 times" in text
+    # may it be public, and how many are in a group
+    assert "Can a small group be counted? Only from many rows" in text
+    assert "May this page be public? Yes." in text
+    assert "This page does not tell." in text
+    # at most risk; ties are ties
+    assert "no group bears more than another" in text
+    # somebody who is worried
+    assert "Nobody can tell from the table what you answered" in text
+    # what one would print in bold
+    assert "These other columns were not changed" in text
+    assert "in their old order" in text
+
+
+def test_one_rounding_of_a_factor_and_no_words_of_the_trade() -> None:
+    text = said(released()).partition("In technical words")[0]
+    assert set(re.findall(r"(\d\.\d+)(?= times)", text)) == {"2.72", "7.39"}
+    for word in ("nats", "pml", "pmc", "ldp", "inf", "lift", "prior", "epsilon", "None of"):
+        assert not re.search(rf"\b{word}\b", text), word
+    assert not re.search(r"of (100|10,000)\b", text), "chances are of 1,000"
+
+
+def test_no_count_of_the_source_is_told_and_counts_change_nothing() -> None:
+    even = pa.table({"faith": np.repeat(FAITHS, 200), "sex": ["f", "m"] * 600})
+    other = dv.release(even, column="faith", guarantee="ldp=1")
+    assert dv.statement(released()).html() == dv.statement(other).html()
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"guarantee": "pml=0.5"}, "no true answer more than 1.65 times as likely as it was, for somebody who before "
+                                   "took it that all answers are equally frequent"),
+        ({"guarantee": "pml=0.5", "prior": "lower=1/20"}, "no answer is rarer than 50 in 1,000"),
+        ({"guarantee": ["ldp=1", "lip=0.9"]}, "more than 2.46 times likelier or less likely"),
+        ({"guarantee": None, "mechanism": "randomized-response", "ratio": 3}, "No promise was typed. What the method "
+                                                                              "itself keeps"),
+        ({"guarantee": None, "mechanism": "identity"}, "There is no useful bound that holds against everybody"),
+        ({"guarantee": None, "mechanism": "identity"}, "The published answers are the true ones"),
+        ({"prior_from_data": True}, "The method was made from the table itself"),
+        ({"prior_from_data": True}, "must not get the codebook or the receipt either"),
+        ({"prior": "noisy=0.25"}, "changes nobody’s odds about that person’s true answer by more than 2.72 times"),
+        ({"guarantee": "ldp=1", "outcomes": "sets", "purpose": "information"}, "are never said by themselves"),
+        ({"guarantee": "ldp=1", "outcomes": "sets", "purpose": "information"}, "No. How many people have each true"),
+        ({"guarantee": "alip=0.5:0.6"}, "more than 1.83 times likelier, and none more than 1.65 times less likely"),
+    ],
+)  # fmt: skip
+def test_the_promise_is_the_one_that_was_typed(asked: dict[str, Any], words: str) -> None:
+    text = said(released(**asked))
+    assert words in text
+    assert "inf" not in re.split(r"\W", text)
+    assert "trillion" not in text
+    assert len(dv.statement(released(**asked), "de").text()) > 2000
+
+
+def test_a_public_prior_is_told_before_and_after_with_the_likeliest_truth() -> None:
+    public = dv.Prior([0.6, 0.2, 0.1, 0.05, 0.03, 0.02], FAITHS)
+    receipt = released(prior=public)
+    text = said(receipt)
+    joint = dv.Joint(public, receipt.channel.aligned(FAITHS))
+    for j, outcome in enumerate(joint.outcomes):
+        after = joint.posterior(outcome)
+        best = max(FAITHS, key=lambda x: float(after[x]))
+        own, top = 1000 * float(after[outcome]), round(1000 * float(after[best]))
+        before = Voice().number(1000 * float(public[outcome]), 1)
+        assert f"{outcome} {before} {Voice().number(own, 1)} “{best}”: {top}" in text, (j, outcome)
+    assert "Jewish 20 52.6 “Catholic”: 580" in text  # by hand: 0.02 e / (0.02 e + 0.98), 0.6 / (0.02 e + 0.98)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_no_prior_and_no_outcome_beats_what_the_page_says(seed: int) -> None:
+    """The rises, the table of what rows mean, and the factor for everybody hold for random priors."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    rows = rng.dirichlet(np.ones(n), n) + 2 * np.eye(n)
+    channel = dv.Channel(rows / rows.sum(axis=1, keepdims=True), list("abcdefg"[:n]), list("abcdefg"[:n]))
+    table = pa.table({"x": list("abcdefg"[:n])})
+    try:
+        receipt = dv.release(table, column="x", mechanism=channel)
+    except dv.DivulgeError:  # an outcome that raises another value more
+        assert naming.untrue(channel.floats, channel.secrets, channel.outcomes)
+        return
+    facts = Facts(receipt.mechanisms[0], receipt.rows)
+    matrix = receipt.mechanisms[0].channel.exact.floats
+    for _ in range(20):
+        p = rng.dirichlet(np.full(n, rng.choice([0.1, 1.0])))
+        joint = p[:, None] * matrix
+        after = joint / joint.sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = (after / (1 - after)) / (p / (1 - p))[:, None]
+        change = change[(p > 1e-6) & (p < 1 - 1e-6)]
+        assert (change <= facts.factor * (1 + 1e-6)).all()
+        assert (change <= facts.rises[(p > 1e-6) & (p < 1 - 1e-6)] * (1 + 1e-6)).all()
+    worst = np.unravel_index(facts.rises.argmax(), facts.rises.shape)
+    assert facts.rises[worst] == pytest.approx(facts.factor, rel=1e-9)
+
+
+def test_releases_before_are_named_with_their_sum(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        receipt = released(ledger=tmp_path / "l.sqlite", source_name="survey")
+        found: Statement = dv.statement(receipt)
+        if number == 1:
+            assert found.together == ""
+        else:
+            e = f"{math.ceil(math.exp(number) * 10 ** (2 if number == 2 else 1)) / 10 ** (2 if number == 2 else 1):g}"
+            assert f"Together with this one there are {number}" in found.together
+            assert f"change the odds by {e} times" in found.together
+            assert found.together in " ".join(found.text().split())
+
+
+def test_factors_are_rounded_up_once() -> None:
+    assert times(Voice("en"), math.e) == "2.72"
+    assert times(Voice("de"), math.e) == "2,72"
+    assert times(Voice("en"), 20.0855) == "20.1"
+    assert times(Voice("en"), 3.0000000000001) == "3"
+    assert times(Voice("en"), 1.0) == "1"
+
+
+def test_every_language_has_every_sentence_with_the_same_blanks() -> None:
+    assert {"en", "de"} <= set(languages())
+    for language in languages():
+        found = catalog(language)
+        assert set(found) == set(SENTENCES)
+        for name, text in SENTENCES.items():
+            assert placeholders(found[name]) == placeholders(text), (language, name)
+            assert language == "en" or found[name] != text or name == "most", (language, name)
+    with pytest.raises(dv.DivulgeError, match="one of de, en"):
+        dv.statement(released(), "klingon")
+    with pytest.raises(dv.DivulgeError, match="one of de, en"):
+        released(language="klingon")
+
+
+def test_the_files_of_a_release_hold_it_and_a_receipt_makes_it_again(tmp_path: Path) -> None:
+    receipt = dv.release(TABLE, tmp_path / "o.csv", column="faith", guarantee="ldp=1", language="de")
+    page = (tmp_path / "o.statement.html").read_text()
+    assert page == dv.statement(tmp_path / "o.receipt.json", "de").html()
+    assert '<html lang="de">' in page
+    assert (tmp_path / "o.statement.txt").read_text() == dv.statement(receipt, "de").text()
+    assert json.dumps(dv.statement(receipt).to_dict())
+    with pytest.raises(dv.DivulgeError, match="be a Receipt or the path of one"):
+        dv.statement(3)
+
+
+def test_several_columns_are_told_each_and_warned_of_once() -> None:
+    coin = {name: dv.mechanisms.randomized_response(values, 1.0)
+            for name, values in (("faith", FAITHS), ("sex", ["f", "m"]))}  # fmt: skip
+    receipt = dv.release(TABLE, column=["faith", "sex"], mechanism=coin)
+    text = said(receipt)
+    assert "“faith_perturbed” and “sex_perturbed”" in text
+    assert text.count("May this page be public?") == 1
+    assert text.count("Which answers occur?") == 2
+
+
+def test_hostile_labels_are_words() -> None:
+    evil = ['<script>alert("1")</script>', "\x1b[2J", "a\u202eb", "{times}"]
+    table = pa.table({"x": evil * 5, "<b>": [1] * 20})
+    page = dv.statement(dv.release(table, column="x", guarantee="ldp=1")).html()
+    assert "<script" not in page
+    assert "<b>" not in page
+    assert not {"\x1b", "\u202e"} & set(page)
+    assert "{times}" in page
