@@ -95,3 +95,32 @@ def test_worst_priors_that_are_known() -> None:
 def test_a_search_without_an_end_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(dv.DivulgeError, match=next(iter(options))):
         dv.adversaries.worst_prior([[0.75, 0.25], [0.25, 0.75]], dv.Gain.identity(2), **options)
+
+
+def every_support(n: int) -> np.ndarray:
+    """The uniform prior on every set of secrets."""
+    sets = np.array([[(mask >> i) & 1 for i in range(n)] for mask in range(1, 2**n)], dtype=float)
+    return sets / sets.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_worst_prior_of_the_max_case_is_bracketed_closely(seed: int) -> None:
+    """Gains of many shapes, some that pay nothing for a secret, against random priors and those of every support."""
+    rng = np.random.default_rng(seed)
+    n, m, w = rng.integers(2, 5, 3)
+    c = rng.dirichlet(np.ones(m), n)
+    g = np.eye(n) if seed % 3 == 0 else rng.random((w, n)) * (rng.random((w, n)) < 0.7) + np.eye(w, n) * 0.1
+    found = dv.adversaries.worst_prior(c, dv.Gain(g), case="max")
+    assert found.upper <= float(found.leakage) * 1.003
+    priors = np.concatenate([every_support(n), *(rng.dirichlet(np.ones(n) * a, 2000) for a in (0.05, 0.4, 1.0))])
+    before = (priors @ g.T).max(axis=1)
+    after = [((priors * c[:, y]) @ g.T).max(axis=1) / np.maximum(priors @ c[:, y], 1e-300) for y in range(m)]
+    best = (np.max(after, axis=0)[before > 0] / before[before > 0]).max()
+    assert best <= found.upper * (1 + 1e-9)
+
+
+def test_a_time_limit_leaves_an_honest_bracket() -> None:
+    rng = np.random.default_rng(1)
+    c, g = rng.dirichlet(np.ones(12), 12), rng.random((12, 12))
+    found = dv.adversaries.worst_prior(c, dv.Gain(g), steps=20_000, time_limit=0.2)
+    assert float(found.leakage) <= found.upper <= float(dv.bayes_capacity(c)) * (1 + 1e-9)

@@ -161,3 +161,42 @@ def test_a_no_by_little_more_than_the_tolerance_has_its_adversary(order: Any, si
             assert verdict.gain is not None
             less, more = verdict.vulnerability
             assert less < more
+
+
+@pytest.mark.parametrize(("n", "m"), [(60, 60), (40, 70)])
+def test_large_channels_are_decided_with_proof_and_without_one_great_program(n: int, m: int, monkeypatch: Any) -> None:
+    """Post-processed, unrelated, and nearly post-processed channels; the linear program is out of reach."""
+    monkeypatch.setattr("divulge.adversaries.refinements.nearest", lambda *_: pytest.fail("a linear program was used"))
+    rng = np.random.default_rng(4)
+    a, r, b = rng.dirichlet(np.ones(m), n), rng.dirichlet(np.ones(m), m), rng.dirichlet(np.ones(m), n)
+    made = dv.adversaries.refinement(a, a @ r)
+    assert made.holds
+    assert abs(a @ np.asarray(made.certificate) - a @ r).max() <= 1e-9
+    for other in (b, 0.9 * (a @ r) + 0.1 * b):
+        found = dv.adversaries.refinement(a, other)
+        assert not found.holds
+        assert found.gain is not None
+        before, after = found.vulnerability
+        assert after > before
+
+
+def test_exact_channels_of_30_letters_are_proved_either_way() -> None:
+    rng = np.random.default_rng(5)
+    a, r, b = ([[F(int(v), int(row.sum())) for v in row] for row in rng.integers(1, 30, (30, 30))] for _ in range(3))
+    made = dv.Channel(a).then(dv.Channel(r))
+    found = dv.adversaries.refinement(a, made)
+    assert found.holds
+    assert found.error == 0
+    assert dv.Channel(a).then(found.certificate).matrix.tolist() == made.matrix.tolist()
+    other = dv.adversaries.refinement(a, b)
+    assert not other.holds
+    assert other.vulnerability[0] < other.vulnerability[1]
+    assert isinstance(other.vulnerability[1], F)
+
+
+@pytest.mark.parametrize("limit", [0, -1, "x", float("nan"), True])
+def test_a_time_limit_is_a_time(limit: Any) -> None:
+    with pytest.raises(dv.DivulgeError, match="time_limit"):
+        dv.adversaries.refinement(np.eye(2), np.eye(2), time_limit=limit)
+    with pytest.raises(dv.DivulgeError, match="time_limit"):
+        dv.adversaries.worst_prior(np.eye(2), np.eye(2), time_limit=limit)

@@ -2,6 +2,7 @@
 
 import heapq
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from divulge import exact
 from divulge.adversaries.adversary import Gain
 from divulge.adversaries.attack import Attack
 from divulge.adversaries.leakages import Case, as_adversary, as_kind, leakage
-from divulge.adversaries.linear import optimum
+from divulge.adversaries.linear import deadline, optimum
 from divulge.errors import DivulgeError
 from divulge.measures.capacities import bayes_capacity
 from divulge.measures.density import lift_capacity
@@ -111,13 +112,19 @@ class WorstPrior:
 
 
 def worst_prior(
-    channel: Any, gain: Any, case: Case = "average", *, tolerance: float = 1e-3, steps: int = 1000
+    channel: Any,
+    gain: Any,
+    case: Case = "average",
+    *,
+    tolerance: float = 1e-3,
+    steps: int = 1000,
+    time_limit: float | None = None,
 ) -> WorstPrior:
     """Return the prior under which `gain` gets most out of the channel, with bounds on the supremum.
 
     Average-case: sum_y max_w sum_x pi_x C_xy g(w, x) over pi >= 0 with V_g(pi) <= 1, by branch and bound over what the
-    adversary does at each outcome; a linear program bounds each branch. Max-case: for each outcome, action, and
-    interval of V_g(pi), a linear program bounds the posterior gain; the interval with the largest bound is halved.
+    adversary does at each outcome; a linear program bounds each branch. Max-case: for each outcome y, action, and
+    interval of 1 / P(y), a linear program bounds the gain after y; the interval with the largest bound is halved.
 
     Parameters
     ----------
@@ -128,6 +135,8 @@ def worst_prior(
         The search ends when upper <= (1 + tolerance) leakage.
     steps : int
         The search ends after this many linear programs.
+    time_limit : float, optional
+        Seconds after which it ends too, with the bounds it has by then.
 
     Returns
     -------
@@ -137,8 +146,8 @@ def worst_prior(
     Raises
     ------
     DivulgeError
-        When the gain has no matrix over the secrets of the channel, `case` is unknown, or `tolerance` or `steps` are
-        out of range.
+        When the gain has no matrix over the secrets of the channel, `case` is unknown, or `tolerance`, `steps` or
+        `time_limit` are out of range.
 
     Examples
     --------
@@ -150,6 +159,7 @@ def worst_prior(
     tolerance = checked_tolerance(tolerance)
     if not (type(steps) is int and steps >= 1):
         raise DivulgeError.of("steps", "be a whole number that is at least 1", "it", repr(steps))
+    until = deadline(time_limit)
     if case not in _SEARCHES:
         raise DivulgeError.of("case", 'be "average" or "max"', "it", repr(case))
     order = _labels.alignment(channel.secrets, gain.secrets, "gain", "the channel's secrets")
@@ -157,7 +167,7 @@ def worst_prior(
     g = matrix if order is None else matrix[:, order]
     search, capacity = _SEARCHES[case]
     cap = float(capacity(channel))
-    pi, upper = search(_Problem(exact.as_floats(np.asarray(channel)), g, tolerance, steps), cap)
+    pi, upper = search(_Problem(exact.as_floats(np.asarray(channel)), g, tolerance, steps, until), cap)
     prior = Prior(pi, channel.secrets)
     reached = leakage(Joint(prior, channel), gain, case)
     return WorstPrior(gain, channel, case, prior, reached, max(float(reached), min(upper * (1 + _ROUNDING), cap)))
@@ -171,6 +181,7 @@ class _Problem:
     g: np.ndarray
     tolerance: float
     steps: int
+    until: float = math.inf
 
     def average(self, pi: np.ndarray) -> float:
         """Return the average-case leakage under pi."""
@@ -208,6 +219,8 @@ def _search(
     programs = len(queue)
     last = programs + problem.steps
     while queue and programs < last and min(-queue[0][0], cap) > reached * (1 + problem.tolerance):
+        if time.monotonic() > problem.until:
+            break
         for upper, left, pi in expand(heapq.heappop(queue)[2]):
             programs += 1
             pi = pi / pi.sum()
@@ -236,39 +249,64 @@ def _worst_average(problem: _Problem, cap: float) -> tuple[np.ndarray, float]:
 
 
 def _worst_largest(problem: _Problem, cap: float) -> tuple[np.ndarray, float]:
-    """Branch over the outcome, the action after it, and intervals of V_g(pi), whose upper ends give the bounds."""
+    """Branch over the outcome y, the action w after it, and intervals of k = sum_x u_x / sum_x u_x C_xy.
+
+    The leakage under u, scaled so that no action is worth more than 1 before, is k sum_x u_x C_xy g(w, x), linear in u
+    for a given k: a linear program over an interval bounds it by its upper end. Where all secrets that y may come from
+    pay the same for w, no interval is needed: k alone is to be maximized, by one program.
+    """
     c, g = problem.c, problem.g
     outcomes = np.flatnonzero(c.max(axis=0) > 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = c.max(axis=0) / c.min(axis=0)
-    ones = np.ones((1, len(c)))
-    lowest = optimum(
-        np.append(np.zeros(len(c)), -1.0),
-        A_ub=np.column_stack([g, -np.ones(len(g))]),
-        b_ub=np.zeros(len(g)),
-        A_eq=np.append(ones, [[0.0]], axis=1),
-        b_eq=[1.0],
-    )
-    least = 0.0 if lowest is None else max(0.0, -lowest[0]) * (1 - _ROUNDING)
+    room = 1 / least if (least := _least_vulnerability(g)) > 0 else math.inf
+
+    def program(y: int, w: int, low: float, high: float) -> tuple[float, np.ndarray] | None:
+        rows, limits = [g], [np.ones(len(g))]
+        if low > 0:
+            rows.append((low * c[:, y] - 1.0)[None])
+            limits.append(np.zeros(1))
+        if high < math.inf:
+            rows.append((1.0 - high * c[:, y])[None])
+            limits.append(np.zeros(1))
+        return optimum(c[:, y] * g[w], A_ub=np.concatenate(rows), b_ub=np.concatenate(limits))
 
     def expand(branch: tuple[int, int, float, float]) -> Expanded:
         y, w, low, high = branch
-        middle = math.sqrt(low * high) if low > 0 else high / 16
+        middle = math.sqrt(low * high) if high < math.inf else 16 * low
         for start, end in ((low, middle), (middle, high)):
-            found = optimum(
-                c[:, y] * g[w], A_ub=g - end * ones, b_ub=np.zeros(len(g)), A_eq=c[:, y].reshape(1, -1), b_eq=[1.0]
-            )
-            if found is not None:
-                bound = found[0] / start if start > 0 else math.inf
-                yield min(bound, spread[y]), (y, w, start, end), found[1]
+            found = program(y, w, start, end)
+            if found is not None and found[1].any():
+                bound = found[0] * end if found[0] > 0 else 0.0
+                yield min(bound, _limit(c[:, y], g[w], room)), (y, w, start, end), found[1]
 
-    most = float(g.max())
-    roots = [
-        (min(spread[y], most / least if least > 0 else math.inf), (int(y), w, least, most))
-        for y in outcomes
-        for w in range(len(g))
-    ]
-    return _search(problem, roots if most > 0 else [], expand, problem.largest, cap)
+    roots = []
+    for y in outcomes.tolist():
+        column = c[:, y]
+        top, bottom = float(column.max()), float(column.min())
+        ends = (1 / top * (1 - _ROUNDING), 1 / bottom * (1 + _ROUNDING) if bottom > 0 else math.inf)
+        roots += [(_limit(column, g[w], room), (y, w, *ends)) for w in range(len(g)) if g[w].any()]
+    return _search(problem, roots, expand, problem.largest, cap)
+
+
+def _least_vulnerability(g: np.ndarray) -> float:
+    """Return the least V_g over all priors, rounded down."""
+    found = optimum(
+        np.append(np.zeros(g.shape[1]), -1.0),
+        A_ub=np.column_stack([g, -np.ones(len(g))]),
+        b_ub=np.zeros(len(g)),
+        A_eq=np.append(np.ones((1, g.shape[1])), [[0.0]], axis=1),
+        b_eq=[1.0],
+    )
+    return 0.0 if found is None else max(0.0, -found[0]) * (1 - _ROUNDING)
+
+
+def _limit(column: np.ndarray, paid: np.ndarray, room: float) -> float:
+    """Return a bound of the leakage at an outcome after which an action pays `paid`.
+
+    It is at most the largest lift over secrets that pay, and at most what is paid over the least V_g, 1 / room.
+    """
+    bottom, most = float(column.min()), float(paid[column > 0].max(initial=0.0))
+    lift = float((column * (paid > 0)).max()) / bottom if bottom > 0 else math.inf
+    return min(lift, most * room if most > 0 else 0.0) * (1 + _ROUNDING)
 
 
 _SEARCHES: dict[str, tuple[Callable[[_Problem, float], tuple[np.ndarray, float]], Callable[[Any], Any]]] = {

@@ -5,6 +5,8 @@ minimized, and its prices separate what cannot be reached. Exactly, a float solu
 solves the equations, or comes with multipliers that prove that nothing does.
 """
 
+import math
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +18,7 @@ from divulge.extras import require
 
 _HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _SEEN = 1e-9
-_INFEASIBLE = 2
+_OVER, _INFEASIBLE = 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +30,22 @@ class Fit:
     prices: np.ndarray
 
 
-def solved(c: Any, **constraints: Any) -> Any:
-    """Return SciPy's solution of min c z over z >= 0 (HiGHS, dual simplex), None when there is no such z."""
-    result = require("scipy.optimize", "science").linprog(c, method="highs-ds", options=_HIGHS, **constraints)
+def deadline(time_limit: Any) -> float:
+    """Return when, on the monotonic clock, a time limit in seconds from now is over; inf where there is none."""
+    if time_limit is None:
+        return math.inf
+    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit > 0:
+        raise DivulgeError.of("time_limit", "be a number of seconds above 0, or None", "it", repr(time_limit))
+    return time.monotonic() + time_limit
+
+
+def solved(c: Any, until: float = math.inf, **constraints: Any) -> Any:
+    """Return SciPy's solution of min c z over z >= 0 (HiGHS, dual simplex); None when there is none, or no time."""
+    left = {} if until == math.inf else {"time_limit": max(0.01, until - time.monotonic())}
+    linprog = require("scipy.optimize", "science").linprog
+    result = linprog(c, method="highs-ds", options={**_HIGHS, **left}, **constraints)
+    if result.status == _OVER and left:
+        return None
     if result.status not in (0, _INFEASIBLE):
         raise DivulgeError(f"the linear program of this question must be solvable; it is not: {result.message}")
     return result if result.status == 0 else None
@@ -42,8 +57,8 @@ def optimum(objective: np.ndarray, **constraints: Any) -> tuple[float, np.ndarra
     return None if result is None else (-float(result.fun), np.maximum(result.x, 0.0))
 
 
-def nearest(soft: Any, target: np.ndarray, hard: Any, totals: np.ndarray) -> Fit:
-    """Return z >= 0 with hard z = totals that minimizes max |soft z - target|.
+def nearest(soft: Any, target: np.ndarray, hard: Any, totals: np.ndarray, until: float = math.inf) -> Fit | None:
+    """Return z >= 0 with hard z = totals that minimizes max |soft z - target|; None when there is no time for it.
 
     The prices G satisfy <G, target> - max_z <G, soft z> = error: they prove that no z does better.
     """
@@ -59,7 +74,10 @@ def nearest(soft: Any, target: np.ndarray, hard: Any, totals: np.ndarray) -> Fit
         b_ub=np.concatenate([target, -target]),
         A_eq=exactly.tocsr(),
         b_eq=totals,
+        until=until,
     )
+    if result is None:
+        return None
     over, under = np.split(-result.ineqlin.marginals, 2)
     return Fit(np.maximum(result.x[:-1], 0.0), float(result.fun), under - over)
 

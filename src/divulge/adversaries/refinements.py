@@ -10,8 +10,9 @@ import numpy as np
 
 from divulge import exact
 from divulge.adversaries.adversary import Gain
+from divulge.adversaries.descent import nearest_by_descent
 from divulge.adversaries.leakages import Case, before_and_after
-from divulge.adversaries.linear import nearest, supported
+from divulge.adversaries.linear import deadline, nearest, supported
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.channel import Channel
@@ -34,7 +35,8 @@ class Refinement:
     riskier, safer : Channel
     holds : bool
     error : Fraction or float
-        The largest deviation |riskier R - safer| with the certificate found; 0 when it is exact.
+        The largest deviation |riskier R - safer| with the best R found; 0 when it is exact. Where the answer is no, and
+        found without a linear program, a better R may exist, but none within the tolerance.
     tolerance : the deviation that is put down to rounding; 0 for exact channels
     certificate : Channel or None
         When it holds: R with safer = riskier R (average-case), or for each outcome of `safer` the mixture of the
@@ -71,7 +73,9 @@ class Refinement:
         return f"{self.order} refinement fails (error {float(self.error):.3g})\n{self.gain!r}"
 
 
-def refinement(riskier: Any, safer: Any, tolerance: float | None = None) -> Refinement:
+def refinement(
+    riskier: Any, safer: Any, tolerance: float | None = None, *, time_limit: float | None = None
+) -> Refinement:
     """Return whether `safer` leaks no more than `riskier` to any average-case adversary, under any prior.
 
     It does exactly when safer = riskier R for a channel R: post-processing. A linear program finds the R with the
@@ -84,6 +88,9 @@ def refinement(riskier: Any, safer: Any, tolerance: float | None = None) -> Refi
     tolerance : float, optional
         The error that counts as rounding; 1e-9, and 0 for two exact channels, whose answer is then proved in rational
         arithmetic.
+    time_limit : float, optional
+        Seconds for the linear program, where it comes to one: large channels with dependent columns that are nearly
+        refined.
 
     Returns
     -------
@@ -93,7 +100,8 @@ def refinement(riskier: Any, safer: Any, tolerance: float | None = None) -> Refi
     Raises
     ------
     DivulgeError
-        When a channel is none, the secrets differ, or `tolerance` is negative.
+        When a channel is none, the secrets differ, `tolerance` is negative, or the time is over before there is an
+        answer: the message says within which error it lies.
 
     References
     ----------
@@ -110,13 +118,15 @@ def refinement(riskier: Any, safer: Any, tolerance: float | None = None) -> Refi
     True
     """
     a, b, tolerance = _pair(riskier, safer, tolerance)
-    found = _made_of(a.matrix, b.matrix, tolerance, rows_sum=True)
+    found = _made_of(a.matrix, b.matrix, tolerance, rows_sum=True, until=deadline(time_limit))
     certificate = Channel(found.z, a.outcomes, b.outcomes) if found.holds else None
     adversary = None if found.prices is None else _gain(found.prices.T, b.outcomes, a.secrets)
     return _verdict("average-case", a, b, found.holds, found.error, tolerance, certificate, adversary)
 
 
-def max_case_refinement(riskier: Any, safer: Any, tolerance: float | None = None) -> Refinement:
+def max_case_refinement(
+    riskier: Any, safer: Any, tolerance: float | None = None, *, time_limit: float | None = None
+) -> Refinement:
     """Return whether `safer` leaks no more than `riskier` to any max-case adversary, under any prior.
 
     It does exactly when every posterior of `safer` is a mixture of posteriors of `riskier` (under the uniform prior,
@@ -128,6 +138,8 @@ def max_case_refinement(riskier: Any, safer: Any, tolerance: float | None = None
     riskier, safer : Channel, or array_like of shapes (N, M) and (N, K)
     tolerance : float, optional
         The error on a posterior that counts as rounding; 1e-9, and 0 for two exact channels.
+    time_limit : float, optional
+        Seconds for each linear program.
 
     Returns
     -------
@@ -136,7 +148,8 @@ def max_case_refinement(riskier: Any, safer: Any, tolerance: float | None = None
     Raises
     ------
     DivulgeError
-        When a channel is none, the secrets differ, or `tolerance` is negative.
+        When a channel is none, the secrets differ, `tolerance` is negative, or the time is over before there is an
+        answer: the message says within which error it lies.
 
     References
     ----------
@@ -153,10 +166,10 @@ def max_case_refinement(riskier: Any, safer: Any, tolerance: float | None = None
     1  1/4  3/4
     """
     a, b, tolerance = _pair(riskier, safer, tolerance)
-    inners, seen = _inners(a), _inners(b)
+    inners, seen, until = _inners(a), _inners(b), deadline(time_limit)
     mixtures, error = np.empty((len(seen.outcomes), len(inners.outcomes)), dtype=inners.posteriors.dtype), 0
     for i, posterior in enumerate(seen.posteriors.T):
-        found = _made_of(inners.posteriors, posterior[:, None], tolerance, rows_sum=False)
+        found = _made_of(inners.posteriors, posterior[:, None], tolerance, rows_sum=False, until=until)
         error = max(error, found.error)
         if found.prices is not None:
             adversary = _gain(found.prices.T, [f"bet on {seen.outcomes[i]}"], a.secrets)
@@ -165,6 +178,9 @@ def max_case_refinement(riskier: Any, safer: Any, tolerance: float | None = None
     certificate = Channel(mixtures, seen.outcomes, inners.outcomes)
     return _verdict("max-case", a, b, True, error, tolerance, certificate, None)
 
+
+_LARGE = 2500
+"""From this many variables on descent is tried before one linear program."""
 
 CASES: dict[Order, Case] = {"average-case": "average", "max-case": "max"}
 
@@ -219,7 +235,7 @@ class _Found:
     prices: np.ndarray | None = None
 
 
-def _made_of(parts: np.ndarray, whole: np.ndarray, tolerance: Any, *, rows_sum: bool) -> _Found:
+def _made_of(parts: np.ndarray, whole: np.ndarray, tolerance: Any, *, rows_sum: bool, until: float) -> _Found:
     """Return z >= 0 with parts z = whole, whose rows (or columns) sum to 1.
 
     The solution by least squares, which is the only one for independent parts, is tried before the linear program.
@@ -231,10 +247,22 @@ def _made_of(parts: np.ndarray, whole: np.ndarray, tolerance: Any, *, rows_sum: 
     direct = accept(_distributions(np.linalg.lstsq(*floats, rcond=None)[0], axis))
     if direct.holds:
         return direct
+    if isinstance(accept, _Proof):
+        for prices in accept.negative():
+            return replace(direct, prices=prices)
+    if floats[0].shape[1] * floats[1].shape[1] > _LARGE:
+        found = _descended(accept, floats, axis, tolerance)
+        if found is not None:
+            return found
     sp = require("scipy.sparse", "science")
     m, k = parts.shape[1], whole.shape[1]
     soft = sp.kron(floats[0], sp.eye_array(k), format="csr")
-    fit = nearest(soft, floats[1].ravel(), sp.csr_array(_sums(m, k, axis)), np.ones(m if rows_sum else k))
+    fit = nearest(soft, floats[1].ravel(), sp.csr_array(_sums(m, k, axis)), np.ones(m if rows_sum else k), until)
+    if fit is None:
+        raise DivulgeError(
+            f"`time_limit` must leave time for an answer; the least error lies between 0 and {direct.error:.3g}. "
+            "Hint: a larger `tolerance` may be decided sooner."
+        )
     found = accept(_distributions(fit.z.reshape(m, k), axis))
     if found.holds:
         return found
@@ -242,6 +270,23 @@ def _made_of(parts: np.ndarray, whole: np.ndarray, tolerance: Any, *, rows_sum: 
     if isinstance(accept, _Proof):
         return accept.refuted(found, prices)
     return replace(found, prices=prices)
+
+
+def _descended(
+    accept: "_Proof | _Check", floats: tuple[np.ndarray, np.ndarray], axis: int, tolerance: Any
+) -> _Found | None:
+    """Return the answer for many variables, where descent finds a proof of it, else None."""
+    z, prices = nearest_by_descent(*floats, axis, float(tolerance))
+    found = accept(_distributions(z, axis))
+    if found.holds or prices is None:
+        return found if found.holds else None
+    if not isinstance(accept, _Proof):
+        return replace(found, prices=prices)
+    candidates = (
+        one for one in (*accept.negative(), *_simple(prices)) if _separates(one, accept.parts, accept.whole, axis)
+    )
+    separating = next(candidates, None)
+    return None if separating is None else replace(found, prices=separating)
 
 
 def _sums(m: int, k: int, axis: int) -> np.ndarray:
@@ -290,15 +335,49 @@ class _Proof:
         ones = len(self.system) - self.whole.size
         return np.concatenate([self.whole.ravel(), exact.as_fractions([1] * ones)])
 
+    @cached_property
+    def only(self) -> tuple[bool, np.ndarray | None]:
+        """Whether the parts are independent, and then the one z with parts z = whole, None where there is none.
+
+        Its sums are those of whole, since the parts are distributions: they need not be asked for.
+        """
+        parts, whole = exact.fmpq_mat(self.parts), exact.fmpq_mat(self.whole)
+        across = parts.transpose()
+        try:
+            z = (across * parts).solve(across * whole)
+        except ZeroDivisionError:
+            return False, None
+        return True, exact.to_fractions(z) if parts * z == whole else None
+
     def __call__(self, z: np.ndarray) -> _Found:
-        exactly = supported(self.system, self.target, z.ravel())
+        alone, exactly = self.only
+        if not alone:
+            exactly = supported(self.system, self.target, z.ravel())
+            exactly = None if exactly is None else exactly.reshape(z.shape)
+        elif exactly is not None and not bool((exactly >= 0).all()):
+            exactly = None
         if exactly is not None:
-            return _Found(True, Fraction(0), exactly.reshape(z.shape))
+            return _Found(True, Fraction(0), exactly)
         return _Found(False, _Check(exact.as_floats(self.parts), exact.as_floats(self.whole), 0)(z).error, z)
+
+    def negative(self) -> Iterator[np.ndarray]:
+        """Yield the prices that a negative weight gives where the parts are independent and make the whole with it."""
+        z = self.only[1]
+        if z is None or not bool((z < 0).any()):
+            return
+        i, k = np.unravel_index(int(exact.as_floats(z).argmin()), z.shape)
+        parts = exact.fmpq_mat(self.parts)
+        across = parts.transpose()
+        unit = np.zeros((len(z), 1), dtype=int)
+        unit[i] = 1
+        row = exact.to_fractions(parts * (across * parts).solve(exact.fmpq_mat(exact.as_fractions(unit))))
+        prices = exact.as_fractions(np.zeros(self.whole.shape, dtype=int))
+        prices[:, k] = -row[:, 0]
+        yield prices
 
     def refuted(self, found: _Found, prices: np.ndarray) -> _Found:
         """Return exact prices that separate, from those of the float program or from rational arithmetic alone."""
-        for candidate in _simple(prices):
+        for candidate in (*_simple(prices), *self.negative()):
             if _separates(candidate, self.parts, self.whole, self.axis):
                 return replace(found, prices=candidate)
         z, multipliers = cheapest(self.system, self.target)
