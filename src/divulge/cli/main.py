@@ -134,9 +134,10 @@ def _told(error: BaseException) -> int:
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    if os.environ.get("DIVULGE_TRACEBACK"):
+    said = _message(error)
+    if os.environ.get("DIVULGE_TRACEBACK") and "unforeseen" in said:
         traceback.print_exception(error)
-    print(f"error: {_message(error)}", file=sys.stderr)
+    print(f"error: {said}", file=sys.stderr)
     return WRONG
 
 

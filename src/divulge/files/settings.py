@@ -1,5 +1,6 @@
 """How files are read and written: what the text of a table looks like, how much is read at all, and who is told."""
 
+import math
 import os
 import re
 import warnings
@@ -46,9 +47,10 @@ class Limits:
         for part in filter(None, map(str.strip, text.split(","))):
             name, _, size = map(str.strip, part.partition("="))
             number = _SIZE.fullmatch(size)
-            if name not in [f.name for f in fields(cls)] or number is None:
+            most = float(number[1]) * _SIZES[(number[2] or "").lower()] if number else math.inf
+            if name not in [f.name for f in fields(cls)] or not most < 2**63:
                 raise DivulgeError.of("limit", "be such as rows=1e9,cells=2e7,bytes=4GiB", "a part", repr(part))
-            found[name] = int(float(number[1]) * _SIZES[(number[2] or "").lower()])
+            found[name] = int(most)
         return replace(cls(), **found)
 
     def allow(self, name: str, what: str, found: float) -> None:

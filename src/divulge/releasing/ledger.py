@@ -254,7 +254,9 @@ class Ledger:
                     time.sleep(secrets.randbelow(8 << min(attempt, 5)) / 1000)
                 with connection.begin():
                     return work(connection)
-        except self._sql.exc.DBAPIError as error:
+        except DivulgeError:
+            raise
+        except Exception as error:  # of a damaged database: what drivers raise is open-ended
             raise DivulgeError(f"the ledger cannot be opened, read or written. {otherwise}") from error
 
 

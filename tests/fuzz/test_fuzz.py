@@ -1,0 +1,82 @@
+"""Whatever is in the files and on the command line: an answer or one message, a documented exit code, bounded work.
+
+python tests/fuzz/test_fuzz.py [SECONDS] [FIRST_SEED]     (make fuzz) as long as wanted; prints each seed that fails
+"""
+
+import os
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from fuzz.cases import command_line
+from fuzz.harness import MARK, Outcome, run
+
+
+def outcome_of(seed: int) -> tuple[Outcome, list[str]]:
+    """Return how the command line of a seed ended, and what may not be."""
+    rng = random.Random(seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        arguments = command_line(rng, folder)
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
+        outcome = run(arguments, folder, rng.randbytes(50) if rng.random() < 0.3 else b"x,y\na,b\n")
+        problems = outcome.problems()
+        for path in folder.rglob("*"):
+            if path.is_symlink() or not path.is_file() or path in before:
+                continue
+            if MARK.encode() in path.read_bytes():
+                problems.append(f"writes a secret cell to {path.name}")
+            if ".partial" in path.name:
+                problems.append(f"leaves {path.name}")
+        written = {"book.sqlite", "default.sqlite"}
+        problems += [
+            f"changes {path.name}, which it reads"
+            for path, content in before.items()
+            if path.name not in written and path.exists() and path.read_bytes() != content
+        ]
+    return outcome, problems
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="runs each command in a copy of this process")
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1))
+def test_whatever_is_asked_there_is_an_answer_or_one_message(seed: int) -> None:
+    outcome, problems = outcome_of(seed)
+    assert not problems, (seed, outcome)
+
+
+FOUND: tuple[int, ...] = ()
+"""Seeds that failed once."""
+
+
+@pytest.mark.parametrize("seed", FOUND)
+def test_what_failed_once(seed: int) -> None:
+    outcome, problems = outcome_of(seed)
+    assert not problems, (seed, outcome)
+
+
+def main(seconds: float = 3600, first: int = 0) -> int:
+    """Try one seed after the other; print what fails, and return how many did."""
+    start, seed, failed, codes = time.monotonic(), first, 0, dict[int, int]()
+    while time.monotonic() - start < seconds:
+        outcome, problems = outcome_of(seed)
+        codes[outcome.code] = codes.get(outcome.code, 0) + 1
+        if problems:
+            failed += 1
+            print(f"seed {seed}: {'; '.join(problems)}\n  {outcome.arguments}\n  {outcome.err[-1500:]}", flush=True)
+        seed += 1
+    print(f"{seed - first} command lines, exit codes {codes}, {failed} failed")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(*map(float, sys.argv[1:2]), *map(int, sys.argv[2:3])), 1))
