@@ -85,7 +85,7 @@ class LazyGroup(TyperGroup):
 
         module = import_module(f"divulge.cli.{cmd_name}")
         if hasattr(module, "app"):
-            return typer.main.get_command(module.app)
+            return reading.telling(typer.main.get_command(module.app))
         options = (reading.READING if cmd_name in READS else {}) | (reading.WRITING if cmd_name in WRITES else {})
         command = reading.with_options(module.command, options)
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -63,5 +63,17 @@ def with_options(command: Callable[..., None], options: dict[str, Any]) -> Calla
     return called
 
 
+def telling(command: Any) -> Any:
+    """Return a group of commands, what is told about files going to standard error."""
+    invoke = command.invoke
+
+    def told(context: Any) -> Any:
+        with using(tell=note):
+            return invoke(context)
+
+    command.invoke = told
+    return command
+
+
 def _default(kind: Any) -> Any:
     return False if kind.__origin__ is bool else None

@@ -379,6 +379,8 @@ class Receipt(Record):
         >>> Receipt.from_dict(receipt.to_dict()).rows
         4
         """
+        if not _has_its_parts(found):
+            raise DivulgeError.of("receipt", "have all its parts, each of its kind", "a part", "missing or malformed")
         return cls(
             mechanisms=tuple(Mechanism.from_dict(part) for part in found["mechanisms"]),
             guarantees={kind: float(value) for kind, value in found["guarantees"].items()},
@@ -399,6 +401,28 @@ class Receipt(Record):
         sources = {m.prior_source for m in self.mechanisms if m.assumed.prior is not None}
         lines += [f"prior: {source}" for source in sorted(sources)]
         return "\n".join(lines + [f"note: {warning}" for warning in self.warnings])
+
+
+def _has_its_parts(found: Mapping[str, Any]) -> bool:
+    """Say whether the plain parts of a receipt are of their kinds; its channels are checked where they are made."""
+
+    def texts(value: Any) -> bool:
+        return isinstance(value, list) and all(isinstance(part, str) for part in value)
+
+    rows, mechanisms = found.get("rows"), found.get("mechanisms")
+    return (
+        isinstance(rows, int)
+        and not isinstance(rows, bool)
+        and 0 <= rows < 2**63
+        and all(isinstance(found.get(name), str) for name in ("source", "created", "version"))
+        and all(isinstance(found.get(name), (str, type(None))) for name in ("output", "digest"))
+        and all(texts(found.get(name)) for name in ("untouched", "warnings"))
+        and isinstance(mechanisms, list)
+        and bool(mechanisms)
+        and all(texts(part["columns"]) and part["columns"] for part in mechanisms)
+        and all(isinstance(part[axis], list) for part in mechanisms for axis in ("secrets", "outcomes"))
+        and all(float(v) >= 0 for part in (found, *mechanisms) for v in part["guarantees"].values())
+    )
 
 
 def now() -> str:

@@ -1,0 +1,311 @@
+# ruff: noqa: E501
+"""Hostile command lines: one message, exit 2, nothing replaced, nothing that the terminal would obey."""
+
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import divulge as dv
+from divulge.cli import main
+from divulge.cli.main import app
+from divulge.files import opening
+
+COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"])
+RELEASE = ("release", "t.csv", "--column", "x", "--mechanism", "c.csv", "--only-column")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a table, a channel and a ledger of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DIVULGE_LEDGER", str(tmp_path / "book.sqlite"))
+    Path("t.csv").write_text("x,y\na,b\nb,a\na,a\n")
+    dv.write_channel(COIN, "c.csv")
+    return tmp_path
+
+
+def refused(*arguments: str, **options: Any) -> str:
+    """Return the one message with which a command is refused."""
+    found = CliRunner().invoke(app, list(arguments), **options)
+    assert (found.exit_code, found.stdout) == (2, ""), found.output
+    assert found.stderr.startswith("error: "), found.stderr
+    assert found.stderr.count("\n") == 1, found.stderr
+    assert found.stderr[:-1].isprintable()
+    return found.stderr
+
+
+# --- exit codes
+
+
+@pytest.mark.parametrize(
+    "error", [RecursionError(), MemoryError(), OSError(5, "Input/output error"), BrokenPipeError(32, "x"),
+              ZeroDivisionError("secret"), UnicodeError("secret"), SystemExit(1), GeneratorExit()]
+)  # fmt: skip
+def test_no_error_has_the_exit_code_of_an_answer(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("divulge.cli.check.read_channel", fail)
+    found = CliRunner().invoke(app, ["check", "c.csv", "--guarantee", "ldp=1"])
+    assert found.exit_code == main.WRONG == 2
+    assert "secret" not in found.stderr
+    assert isinstance(error, SystemExit) or found.stderr.count("error: ") == 1
+
+
+def test_an_answer_keeps_its_exit_code() -> None:
+    codes = [CliRunner().invoke(app, ["check", "c.csv", "--guarantee", g]).exit_code for g in ("ldp=2", "ldp=0.1")]
+    assert codes == [main.DONE, main.NO]
+
+
+def test_aborting_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    import typer
+
+    def abort(*_: Any) -> None:
+        raise typer.Abort
+
+    monkeypatch.setattr("divulge.cli.check.read_channel", abort)
+    assert CliRunner().invoke(app, ["check", "c.csv", "--guarantee", "ldp=1"]).exit_code == 130
+
+
+# --- receipts
+
+
+def _receipt(change: Any) -> str:
+    from divulge.releasing import receipt
+
+    made = dv.release(pa.table({"x": ["a", "b"]}), column="x", mechanism=COIN)
+    found = json.loads(made.to_json())
+    found.pop("checksum")
+    change(found)
+    try:
+        found["checksum"] = receipt._checksum(receipt._canonical(found))
+    except ValueError:
+        found["checksum"] = "0"
+    Path("r.json").write_text(json.dumps(found))
+    return "r.json"
+
+
+CHANGES: dict[str, Any] = {
+    "nan": lambda r: r["guarantees"].update(ldp=float("nan")),
+    "10^400": lambda r: r.update(rows=10**400),
+    "a weight of 2^70": lambda r: r["mechanisms"][0].update(weights=[[2**70, 0], [0, 2**70]]),
+    "a weight of nan": lambda r: r["mechanisms"][0].update(weights=[[float("nan"), 1], [1, 1]]),
+    "a billion bits": lambda r: r["mechanisms"][0].update(bits=10**9),
+    "no mechanisms": lambda r: r.pop("mechanisms"),
+    "labels that are objects": lambda r: r["mechanisms"][0].update(secrets=[{}, {}]),
+    "labels twice": lambda r: r["mechanisms"][0].update(secrets=["a", "a"]),
+    "guarantees that are a list": lambda r: r.update(guarantees=[]),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_a_receipt_that_is_none_is_refused(case: str) -> None:
+    path = _receipt(CHANGES[case])
+    for command in (
+        ("audit", "--data", "t.csv", "--secret", "x", "--released", "y"),
+        ("estimate", "t.csv"),
+        ("report",),
+    ):
+        refused(*command, "--receipt", path)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "", "null", '{"a": 1, "a": 2}', '{"a": 1e999}'])
+def test_a_document_that_is_none_is_refused(text: str) -> None:
+    Path("r.json").write_text(text)
+    refused("audit", "--data", "t.csv", "--secret", "x", "--released", "y", "--receipt", "r.json")
+    refused("account", "r.json")
+    refused("measure", "r.json")
+
+
+# --- levels that nothing can be
+
+
+@pytest.mark.parametrize("guarantee", ["ldp=1e308", "pml=1e308", "pmc=1e308"])
+def test_levels_beyond_all_numbers_are_refused(guarantee: str) -> None:
+    assert "be at most" in refused("design", "--prior", "t.csv:x", "--guarantee", guarantee)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [("ldp=50%", "without percent signs"), ("ldp=e^1", "not the factor e^epsilon"), ("ldp=exp(1)", "1.0986 for 3"),
+     ("ldp=3x", "not the factor")],
+)  # fmt: skip
+def test_other_ways_to_write_a_level_have_a_message(written: str, said: str) -> None:
+    assert said in refused("check", "c.csv", "--guarantee", written)
+
+
+def test_percent_signs_in_files_have_a_message() -> None:
+    Path("p.csv").write_text("a,50%\nb,50%\n")
+    assert "Hint: 30 % is 0.3." in refused("measure", "c.csv", "--prior", "p.csv")
+
+
+# --- names
+
+
+def test_misspelt_names_are_guessed() -> None:
+    assert "Did you mean 'x'?" in refused("measure", "--data", "t.csv", "--secret", "X", "--released", "y")
+    assert "Did you mean 'a'?" in refused("attack", "c.csv", "--prior", "uniform", "--outcome", "A")
+    assert "Did you mean 'release'?" in refused("relase")
+    Path("p.csv").write_text("A,0.5\nb,0.5\n")
+    assert "Did you mean 'A'?" in refused("measure", "c.csv", "--prior", "p.csv")
+
+
+ESCAPE = "q\x1b[2J\u202e"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [(f"{ESCAPE}",), ("measure", f"{ESCAPE}.csv"), ("measure", "t.csv", "--unit", ESCAPE), ("measure", f"--{ESCAPE}"),
+     ("measure", "--data", f"{ESCAPE}.csv", "--secret", "z", "--released", "y"), ("convert", ESCAPE), ("account", ESCAPE),
+     ("measure", "--data", "t.csv", "--secret", ESCAPE, "--released", "y"), ("check", "c.csv", "--guarantee", ESCAPE),
+     ("ledger", "show", "--ledger", f"{ESCAPE}.db"), ("estimate", "t.csv", "--receipt", ESCAPE),
+     ("attack", "c.csv", "--prior", "uniform", "--outcome", ESCAPE), ("noise", ESCAPE, "--scale", "1", "--secret", "x"),
+     ("report", "c.csv", "--prior", "uniform", "-o", f"{ESCAPE}.pdf"), (*RELEASE, "-o", f"none/{ESCAPE}.csv")],
+)  # fmt: skip
+def test_no_name_reaches_the_terminal_as_it_is(line: tuple[str, ...]) -> None:
+    Path(f"{ESCAPE}.csv").write_text(f"{ESCAPE},y\na,b\n")
+    refused(*line)
+
+
+def test_json_turns_no_text_around() -> None:
+    labels = [f"a{ESCAPE}", "b\x9b", "c\U000e0041"]
+    Path("c.json").write_text(
+        json.dumps({"secrets": labels, "outcomes": labels, "matrix": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]})
+    )
+    found = CliRunner().invoke(app, ["measure", "c.json", "--prior", "uniform", "--json"])
+    assert found.exit_code == 0
+    assert found.stdout[:-1].isprintable()
+    assert [row["outcome"] for row in json.loads(found.stdout)["by_outcome"]] == labels
+
+
+# --- files of one call
+
+
+@pytest.mark.parametrize(
+    "line",
+    [("-o", "out.csv", "--ledger", "out.csv"), ("-o", "out.csv", "--ledger", "t.csv"), ("-o", "t.csv", "--force"),
+     ("-o", "c.csv", "--force"), ("-o", "out.csv", "--ledger", "out.receipt.json"), ("-o", "hard.csv", "--force"),
+     ("-o", "link.csv", "--force"), ("-o", "out.csv", "--ledger", "later.csv"), ("-o", "/"), ("-o", ""), ("-o", "."),
+     ("-o", "..", "--force"), ("-o", "loop"), ("-o", "out.csv", "--ledger", "loop"), ("-o", "pipe.csv", "--force"),
+     ("-o", "out.csv", "--ledger", "pipe.csv"), ("-o", "out.csv", "--ledger", "/dev/zero"), ("-o", "/dev/full", "--force"),
+     ("-o", "caf\udce9.csv"), ("-o", "out.csv", "--ledger", "."), ("-o", "out.csv", "--ledger", "c.csv"),
+     ("-o", "out.csv", "--ledger", "nosuch://x"), ("-o", "out.csv", "--ledger", "postgresql://h:port/x")],
+)  # fmt: skip
+def test_nothing_is_replaced_that_a_call_names_twice(line: tuple[str, ...], folder: Path) -> None:
+    os.link("t.csv", "hard.csv")
+    os.symlink("c.csv", "link.csv")
+    os.symlink("out.csv", "later.csv")
+    os.symlink("loop", "loop")
+    os.mkfifo("pipe.csv")
+    before = {name: Path(name).read_bytes() for name in ("t.csv", "c.csv")}
+    names = sorted(os.listdir())
+    found = CliRunner().invoke(app, [*RELEASE, *line])
+    assert found.exit_code == 2
+    assert found.stderr.splitlines()[-1].startswith("error: ")
+    assert {name: Path(name).read_bytes() for name in before} == before
+    assert set(os.listdir()) - {"book.sqlite"} == set(names)
+    assert stat.S_ISFIFO(os.stat("pipe.csv").st_mode)
+
+
+def test_what_the_keeper_alone_may_see_is_closed_to_others() -> None:
+    found = CliRunner().invoke(app, [*RELEASE, "-o", "out.csv"])
+    assert found.exit_code == 0, found.output
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) & 0o077 for path in Path().iterdir() if path.is_file()}
+    assert modes["book.sqlite"] == 0
+    assert modes["out.csv"] != 0 or os.umask(os.umask(0)) & 0o044 == 0o044
+    assert all(not mode for name, mode in modes.items() if "keeper" in name)
+    os.chmod("book.sqlite", 0o644)
+    again = CliRunner().invoke(app, ["ledger", "show"])
+    assert "may be read by others" in again.stderr
+
+
+# --- ledgers
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["mechanisms = '[]'", "mechanisms = 'null'", "mechanisms = '[{}]'", "mechanisms = x'ff00'", "state = 'x'",
+     "rows = 'many'", "mechanisms = replace(mechanisms, 'weights', 'Weights')", "source = x'ff'"],
+)  # fmt: skip
+def test_a_damaged_entry_never_counts_as_nothing_spent(change: str, folder: Path) -> None:
+    spend = {"column": "x", "mechanism": COIN, "ledger": "book.sqlite", "source_name": "t"}
+    table = pa.table({"x": ["a", "b"]})
+    dv.release(table, **spend, budget="ldp=1.2")
+    database = sqlite3.connect("book.sqlite")
+    database.execute(f"update divulge_releases set {change}")
+    database.commit()
+    database.close()
+    assert "not as it was written" in refused("ledger", "show")
+    if not change.startswith("source"):
+        with pytest.raises(dv.DivulgeError, match="not as it was written"):
+            dv.release(table, **spend, budget="ldp=1.2")
+
+
+def test_a_home_that_cannot_be_made_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DIVULGE_LEDGER")
+    monkeypatch.setenv("XDG_DATA_HOME", "/proc/none")
+    assert "the folder of the ledger cannot be made" in refused(*RELEASE, "-o", "out.csv")
+    monkeypatch.delenv("XDG_DATA_HOME")
+    Path("file").write_text("")
+    monkeypatch.setenv("HOME", str(Path("file").absolute()))
+    assert "the folder of the ledger cannot be made" in refused(*RELEASE, "-o", "out.csv")
+
+
+# --- messages
+
+
+def test_what_does_not_fit_is_said() -> None:
+    found = CliRunner().invoke(app, [*RELEASE, "-o", "out.csv", "--null-as", "A"])
+    assert "the label for a missing value, 'A', is none of the mechanism" in found.stderr
+    assert "Did you mean 'a'?" in found.stderr
+    assert "must have a name that ends in .html" in refused("report", "c.csv", "--prior", "uniform", "-o", "out.pdf")
+    found = CliRunner().invoke(app, ["measure", "--data", "t.csv", "--secret", "x", "--released", "x"])
+    assert "column 'x' is both --secret and --released" in found.stderr
+
+
+def test_standard_input_that_does_not_come_is_waited_for_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "PATIENCE", 0.05)
+    code = "import divulge.files.opening as o; o.PATIENCE = 0.05; from divulge.cli.main import main; main()"
+    waiting = subprocess.Popen(
+        [sys.executable, "-c", code, "measure", "-"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert waiting.stderr is not None
+    assert waiting.stderr.readline() == b"waiting for standard input.\n"
+    out, _ = waiting.communicate(Path("c.csv").read_bytes(), timeout=120)
+    assert waiting.returncode == 0
+    assert b"pml" not in out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_installed_and_completes(shell: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(folder))
+    found = CliRunner().invoke(app, ["--install-completion", shell])
+    assert found.exit_code == 0, found.output
+    scripts = [path for path in folder.rglob("*") if path.is_file() and "_DIVULGE_COMPLETE" in path.read_text()]
+    assert len(scripts) == 1
+    words = {"bash": {"COMP_WORDS": "divulge rel", "COMP_CWORD": "1"}}.get(
+        shell, {"_TYPER_COMPLETE_ARGS": "divulge rel"}
+    )
+    environment = (
+        os.environ | words | {"_DIVULGE_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "from divulge.cli.main import main; main()"],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert "release" in done.stdout
+    assert "--install-completion" in refused("--install-completion", "csh")
