@@ -219,3 +219,52 @@ def published(rng: np.random.Generator) -> None:
     at_least("what is promised", found.guarantees["dp"] * (1 + 1e-9), 2 / mpf(scale))
     for name, n, value in zip(names, counts, found.table["value"].to_pylist(), strict=True):
         assert abs(value - n) <= 24 * scale + 1, (name, n, value, scale)
+
+
+@case("publish", "Published")
+def published(rng: np.random.Generator) -> None:
+    """What tables of counts say of one record, against every outcome near the cells; farther off nothing changes."""
+    sizes = {"u": int(rng.integers(2, 4)), "v": int(rng.integers(2, 4))}
+    margins = [("u",), ("v",), ("u", "v")]
+    chosen = [margins[i] for i in sorted(rng.choice(3, size=int(rng.integers(1, 3)), replace=False))]
+    used = [name for name in ("u", "v") if any(name in by for by in chosen)]
+    records = [(i, j) for i in range(sizes["u"] if "u" in used else 1) for j in range(sizes["v"] if "v" in used else 1)]
+    weights = rng.integers(1, 50, size=len(records))
+    shares = [Fraction(int(w), int(weights.sum())) for w in weights]
+    if max(shares) == 1 or min(shares) > Fraction(1, 2):
+        return
+    named = {
+        tuple(str(part) for part, name in zip(record, "uv", strict=True) if name in used): share
+        for record, share in zip(records, shares, strict=True)
+    }
+    values = {name: [str(i) for i in range(sizes[name])] for name in used}
+    columns = {name: [str(i) for i in rng.integers(0, sizes[name], size=9)] for name in ("u", "v")}
+    kind, level = pick(rng, ["dp", "pml", "pmc", "lip"]), float(rng.uniform(0.05, 1.0))
+    if kind in ("pml", "lip") and level >= -math.log(float(min(shares))):
+        return
+    ordered = list(dict.fromkeys(name for by in chosen for name in by))
+    prior = {tuple(key[used.index(name)] for name in ordered): share for key, share in named.items()}
+    found = dv.publish(
+        pa.table(columns), [dv.Count(*by) for by in chosen], guarantee=f"{kind}={level!r}", record_prior=prior,
+        values=values, split=pick(rng, ["equal", "mean-squared"]),
+    )  # fmt: skip
+    at_most(kind, found.guarantees[kind], level)
+    hot = []
+    for record in records:
+        place = dict(zip("uv", record, strict=True))
+        cells: list[int] = []
+        for by in chosen:
+            size = math.prod(sizes[name] for name in by)
+            at = place[by[0]] if len(by) == 1 else place["u"] * sizes["v"] + place["v"]
+            cells += [int(i == at) for i in range(size)]
+        hot.append(cells)
+    if len(hot[0]) > 11:
+        return
+    rates = [1 / q["scale"] for q in found.queries for _ in range(q["cells"])]
+    outcomes = np.array(np.meshgrid(*[[0, 1]] * len(rates))).reshape(len(rates), -1).T
+    log = -np.array([(abs(outcomes - np.array(x)) * np.array(rates)).sum(axis=1) for x in hot])
+    outer = np.array([float(p) for p in shares]) @ np.exp(log)
+    at_least("ldp", found.loss * (1 + 1e-13), (log.max(axis=0) - log.min(axis=0)).max())
+    at_least("pml", found.guarantees["pml"] + 1e-11, (log.max(axis=0) - np.log(outer)).max())
+    at_least("pmc", found.guarantees["pmc"] + 1e-11, (np.log(outer) - log.min(axis=0)).max())
+    same("pml is attained", found.guarantees["pml"], (log.max(axis=0) - np.log(outer)).max(), 1e-9, 1e-10)
