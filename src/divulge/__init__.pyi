@@ -17,6 +17,7 @@ from .adversaries.worst import worst_gain as worst_gain
 from .auditing.audit import audit as audit
 from .auditing.blackbox import guessability as guessability
 from .auditing.exposure import exposure as exposure
+from .auditing.repeated import repeated_runs as repeated_runs
 from .designing.about import About as About
 from .designing.asking import design as design
 from .designing.frontier import frontier as frontier

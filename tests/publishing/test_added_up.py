@@ -82,3 +82,18 @@ def test_noise_without_a_bound_at_every_outcome_adds_up_in_zcdp(tmp_path: Path) 
         with pytest.raises(dv.DivulgeError, match="budget"):
             dv.publish(table, dv.Count("x"), guarantee="zcdp=0.1", budget=budget, **how)
     dv.publish(table, dv.Count("x"), guarantee="zcdp=0.1", budget="adp=10:1e-9", **how)
+
+
+def test_repeated_runs_refute_what_the_noise_does_not_keep() -> None:
+    here, there = pa.table({"x": ["a"] + ["b"] * 9}), pa.table({"x": ["b"] * 10})
+    for guarantee, noise in (("dp=1", "laplace"), ("zcdp=0.5", "gaussian")):
+        runs = dv.repeated_runs(here, there, dv.Count("x"), times=4000, guarantee=guarantee, noise=noise,
+                                values={"x": ["a", "b"]})  # fmt: skip
+        assert dv.audit(runs, secret="table", released="outcome", claim="ldp=0.5").violated
+        if noise == "laplace":
+            assert not dv.audit(runs, secret="table", released="outcome", claim="ldp=1.0001").violated
+    with pytest.raises(dv.DivulgeError, match="differ"):
+        dv.repeated_runs(here, here, dv.Count("x"), times=9, guarantee="dp=1", values={"x": ["a", "b"]})
+    ages = pa.table({"x": [1, 2]})
+    with pytest.raises(dv.DivulgeError, match="quantiles"):
+        dv.repeated_runs(ages, ages, dv.Quantiles("x", (0, 9)), times=9, guarantee="dp=1")

@@ -417,7 +417,8 @@ def _told(
     attained: list[str] = []
     for one in asked:
         value, sharp = _measured(one, queries, unit, prior, made)
-        found[one.kind] = _level(one, value)
+        level = float(one.values()["rho" if one.kind == "zcdp" else "epsilon"])
+        found[one.kind] = _level(one, level if value > level * (1 - 1e-3) else value)
         attained += [one.kind] if sharp else []
     pure = largest_loss(queries, made, unit)
     found.setdefault("dp", _up(pure))
