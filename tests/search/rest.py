@@ -222,7 +222,7 @@ def published(rng: np.random.Generator) -> None:
 
 
 @case("publish", "Published")
-def published(rng: np.random.Generator) -> None:
+def records_behind_counts(rng: np.random.Generator) -> None:
     """What tables of counts say of one record, against every outcome near the cells; farther off nothing changes."""
     sizes = {"u": int(rng.integers(2, 4)), "v": int(rng.integers(2, 4))}
     margins = [("u",), ("v",), ("u", "v")]

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from divulge import exact
@@ -38,7 +39,7 @@ _STEPS = 60
 _TRIES = 12
 """Compositions computed for one search, which take seconds each."""
 
-_CLOSE = 1e-4
+_CLOSE = 5e-4
 """The least noise under adp is found to within this share of epsilon."""
 
 _MOST_ATOMS = 1000
@@ -137,8 +138,13 @@ def calibrated(
     if not any(query.changes(unit)[0] for query in queries):
         none = tuple(Noise("laplace", 0.0) for _ in queries)
         return Calibration(none, {one.kind: _level(one, 0.0) for one in asked}, Fraction(0), ())
-    found = [_of_family(queries, unit, asked, prior, family, split) for family in families]
-    best = min((one for one in found if one is not None), key=lambda one: _loss(queries, one), default=None)
+    best: tuple[Noise, ...] | None = None
+    for family in families:
+        made = _of_family(
+            queries, unit, asked, prior, family, split, math.inf if best is None else _loss(queries, best)
+        )
+        if made is not None and (best is None or _loss(queries, made) < _loss(queries, best)):
+            best = made
     if best is None:
         raise DivulgeError.of(
             "guarantee", "leave room for noise", "what is asked", ", ".join(map(str, asked)), "allow more leakage."
@@ -163,8 +169,9 @@ def _of_family(
     prior: RecordPrior | None,
     family: Family,
     split: Any,
+    beaten: float,
 ) -> tuple[Noise, ...] | None:
-    """Return the least noise of a family that keeps all that is asked; None where none does."""
+    """Return the least noise of a family that keeps all that is asked; None where none does, or none with less loss."""
     weights = weights_of(queries, unit, family, split)
 
     def noises(total: Fraction | float) -> tuple[Noise, ...]:
@@ -180,6 +187,11 @@ def _of_family(
                 out.append(Noise(family, _above_root(l2 / (2 * Fraction(total) * Fraction(weight)))))
         return tuple(out)
 
+    if family == "gaussian" and beaten < math.inf and all(one.kind == "adp" for one in asked):
+        values = [one.values() for one in asked]
+        likely = min(_rho_for(float(v["epsilon"]), float(v["delta"])) for v in values) * 1.01
+        if not likely > 0 or _loss(queries, noises(Fraction(likely))) >= beaten:
+            return None
     totals = [_total(one, queries, unit, prior, family, noises) for one in asked]
     least = min(totals)
     if not 0 < least < math.inf:
@@ -265,7 +277,7 @@ def _rho_for(epsilon: float, delta: float) -> float:
 
 
 def _followed(epsilon_of: Callable[[float], float], wanted: float, start: float) -> Any:
-    """Return a total whose epsilon is at most `wanted`, and within 1e-4 of it where secants lead there."""
+    """Return a total whose epsilon is at most `wanted`, and within 5e-4 of it where secants lead there."""
     if not start > 0:
         return Fraction(0)
     goal, seen, best = math.log(wanted), list[tuple[float, float]](), 0.0
@@ -367,12 +379,13 @@ def _measured(
         alpha = Fraction(asked.values()["alpha"])
         pure, rho = largest_loss(queries, made, unit), concentration(queries, made, unit)
         return _up(min(rho * alpha, pure)), False
-    return adp_epsilon(composition(queries, made, unit), float(asked.values()["delta"])), False
+    return adp_epsilon(tuple(queries), tuple(made), unit, float(asked.values()["delta"])), False
 
 
-def adp_epsilon(composed: Composition, delta: float) -> float:
+@lru_cache(maxsize=256)
+def adp_epsilon(queries: tuple[Query, ...], made: tuple[Noise, ...], unit: Unit, delta: float) -> float:
     """Return the upper end of the bracket on epsilon at this delta."""
-    return composed.epsilon(delta).upper
+    return composition(queries, made, unit).epsilon(delta).upper
 
 
 def composition(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) -> Composition:
