@@ -13,7 +13,7 @@ import divulge as dv
 SOURCE = Path(dv.__file__).parent
 
 LAYERS = (
-    ("errors", "units", "extras", "late", "exact", "programs", "ties"),
+    ("errors", "units", "extras", "late", "exact", "programs", "ties", "panels"),
     ("datasets",),
     ("model",),
     ("files",),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from support import RUNNING_CHANNEL, RUNNING_PRIOR, joints, random_channel, random_prior
 
 import divulge as dv
-from divulge.measures import columns
+from divulge import panels
 
 SINGLE = {
     "ldp": dv.ldp, "lift_capacity": dv.lift_capacity, "bayes_capacity": dv.bayes_capacity,
@@ -44,8 +44,8 @@ def _dense_and_blocked(monkeypatch: pytest.MonkeyPatch, n: int, m: int, zeros: f
     matrix, prior = random_channel(rng, n, m, zeros=zeros).floats, random_prior(rng, n, zeros=0.2)
     joint = dv.Joint(prior, matrix)
     whole = dv.profile(joint)
-    monkeypatch.setattr(columns, "_PANEL", 7 * m)
-    monkeypatch.setattr(columns, "_THREADED", 1)
+    monkeypatch.setattr(panels, "PANEL", 7 * m)
+    monkeypatch.setattr(panels, "THREADED", 1)
     blocked, stored = dv.profile(joint), dv.profile(dv.Joint(prior, dv.Channel(sp.csr_array(matrix))))
     monkeypatch.undo()
     likely, some = np.flatnonzero(prior.support), joint.occurring

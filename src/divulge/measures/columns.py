@@ -5,8 +5,6 @@ nothing of the size of the matrix is ever allocated; an exact one is read whole,
 """
 
 import functools
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +12,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.model.channel import SMALL, is_small, is_sparse
-
-_PANEL = 1 << 17
-"""Entries in a panel: a megabyte of float64."""
-
-_THREADED = 1 << 21
-"""From this many entries on, two threads share the rows."""
+from divulge.panels import THREADED, height, in_parts, panels
 
 TINY = float(np.finfo(np.float64).tiny)
 """Stands in for 0 under a logarithm that is multiplied by 0."""
@@ -54,13 +47,15 @@ class Gathered:
     """One pass over a float matrix with weights p: what every measure of the profile is made of.
 
     `likely` are the extremes over rows with p > 0, `all` over all rows; `joint_top` is max_x p_x C_xy, shape (M,);
-    `row_logs` is sum_y C_xy log C_xy, shape (N,).
+    `row_logs` is sum_y C_xy log C_xy, shape (N,); of dense ones `outer` is p @ C and `mean` the mean row.
     """
 
     likely: Extremes
     all: Extremes
     joint_top: np.ndarray
     row_logs: np.ndarray
+    outer: np.ndarray | None = None
+    mean: np.ndarray | None = None
 
 
 def ends_and_logs(matrix: np.ndarray) -> tuple[Extremes, np.ndarray]:
@@ -76,11 +71,11 @@ def gather(matrix: Any, weights: np.ndarray) -> Gathered:
         return Gathered(
             extremes(matrix, rows), extremes(matrix), largest_joint(matrix, weights), sums_of_c_log_c(matrix)
         )
-    sweep = _Sweep(matrix, ("extremes", "joint_top", "row_logs"), weights)
+    sweep = _Sweep(matrix, ("extremes", "joint_top", "sums", "row_logs"), weights)
     ends = sweep.extremes
     if len(rows) < len(matrix):
         ends = ends.merged(extremes(matrix, np.flatnonzero(~(weights > 0))))
-    return Gathered(sweep.extremes, ends, sweep.joint_top, sweep.row_logs)
+    return Gathered(sweep.extremes, ends, sweep.joint_top, sweep.row_logs, sweep.outer, sweep.mean)
 
 
 def column_ends(
@@ -93,7 +88,7 @@ def column_ends(
     if matrix.dtype == object and (rows is None or len(rows) == len(matrix)):
         floats = exact.as_floats(matrix) if floats is None else floats
         return _exact_end(matrix, floats, 1.0)[0], _exact_end(matrix, floats, -1.0)[0]
-    if rows is None and isinstance(matrix, np.ndarray) and matrix.size <= _THREADED:
+    if rows is None and isinstance(matrix, np.ndarray) and matrix.size <= THREADED:
         return matrix.max(axis=0), matrix.min(axis=0)
     ends = extremes(matrix, rows)
     return ends.top, ends.bottom
@@ -154,7 +149,7 @@ def largest_joint(matrix: Any, weights: np.ndarray) -> np.ndarray:
         return column_tops(matrix * weights[:, None])
 
     def part(first: int, last: int) -> np.ndarray:
-        top, space = np.zeros(matrix.shape[1]), np.empty((_height(matrix, SMALL), matrix.shape[1]))
+        top, space = np.zeros(matrix.shape[1]), np.empty((height(matrix, SMALL), matrix.shape[1]))
         for rows in panels(matrix, first, last, SMALL):
             scaled = np.multiply(matrix[rows], weights[rows, None], out=space[: rows.stop - rows.start])
             np.maximum(top, np.maximum.reduce(scaled, axis=0), out=top)
@@ -218,28 +213,6 @@ def absent_mass(c: Any, p: np.ndarray) -> np.ndarray:
     return np.maximum(from_there[first] - stored, 0.0)
 
 
-def _height(matrix: np.ndarray, size: int) -> int:
-    """Return the number of rows in a panel of about `size` entries."""
-    return min(len(matrix), max(1, size // max(matrix.shape[1], 1)))
-
-
-def panels(matrix: np.ndarray, first: int = 0, last: int | None = None, size: int | None = None) -> Iterator[slice]:
-    """Yield slices of rows whose blocks, of about `size` entries, fit the cache."""
-    height = _height(matrix, _PANEL if size is None else size)
-    last = len(matrix) if last is None else last
-    return (slice(i, min(i + height, last)) for i in range(first, last, height))
-
-
-def in_parts(matrix: np.ndarray, work: Callable[[int, int], Any]) -> list[Any]:
-    """Return [work(first, last)] over one or, for a large matrix, two ranges of rows on two threads."""
-    if matrix.size < _THREADED:
-        return [work(0, len(matrix))]
-    height = _height(matrix, _PANEL)
-    middle = min(len(matrix), height * (-(-len(matrix) // height) // 2))
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(work, (0, middle), (middle, len(matrix))))
-
-
 class _Sweep:
     """One pass over the panels of a dense float matrix, taking the parts that are wanted.
 
@@ -254,9 +227,11 @@ class _Sweep:
         parts = in_parts(matrix, self._part)
         self.extremes = functools.reduce(Extremes.merged, (part.extremes for part in parts))
         self.joint_top = np.maximum.reduce([part.joint_top for part in parts])
+        self.outer = np.add.reduce([part.outer for part in parts])
+        self.mean = np.add.reduce([part.mean for part in parts])
 
     def _part(self, first: int, last: int) -> "_Running":
-        running = _Running(self.matrix.shape[1], _height(self.matrix, _PANEL))
+        running = _Running(self.matrix.shape[1], height(self.matrix))
         for rows in panels(self.matrix, first, last):
             for step in self._steps:
                 step(running, rows, self.matrix[rows])
@@ -296,6 +271,12 @@ class _Sweep:
             np.maximum.reduce(scaled, axis=0, out=running.column)
             np.maximum(running.joint_top, running.column, out=running.joint_top)
 
+    def _take_sums(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
+        """Add p @ C as `panels.weighted_sum` does, and the mean row."""
+        weights: Any = self.weights
+        running.outer += weights[rows] @ block
+        running.mean += np.full(len(block), 1.0 / len(self.matrix)) @ block
+
     def _take_row_logs(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
         logs = running.block[: len(block)]
         least = running.least if "extremes" in self._wanted else float(block.min())
@@ -313,6 +294,7 @@ class _Running:
         nowhere = np.zeros(columns, dtype=np.intp)
         self.extremes = Extremes(np.full(columns, -1.0), np.full(columns, np.inf), nowhere, nowhere.copy())
         self.joint_top, self.top_here, self.least = np.zeros(columns), np.zeros(columns), 0.0
+        self.outer, self.mean = np.zeros(columns), np.zeros(columns)
         self.column, self.better, self.block = np.empty(columns), np.empty(columns, bool), np.empty((height, columns))
 
     def taken(self, block: np.ndarray, columns: np.ndarray) -> np.ndarray:

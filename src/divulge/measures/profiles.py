@@ -16,6 +16,7 @@ from divulge.measures.pointwise import Pointwise
 from divulge.measures.shannon import Capacity, capacity_from
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, is_pair
+from divulge.model.entries import frozen
 from divulge.model.joint import Joint
 from divulge.model.labels import Labels
 from divulge.model.record import Record
@@ -198,7 +199,14 @@ def profile(mechanism: Any, unit: Unit = "nats") -> Profile:
     return _profile(channel, *ends_and_logs(channel.matrix), unit)
 
 
-def _profile(channel: Channel, ends: Extremes, row_logs: np.ndarray, unit: Unit, **of_joint: Any) -> Profile:
+def _profile(
+    channel: Channel,
+    ends: Extremes,
+    row_logs: np.ndarray,
+    unit: Unit,
+    mean: np.ndarray | None = None,
+    **of_joint: Any,
+) -> Profile:
     sides = ends.top, ends.bottom
     return Profile(
         channel.secrets,
@@ -209,7 +217,7 @@ def _profile(channel: Channel, ends: Extremes, row_logs: np.ndarray, unit: Unit,
         bayes_capacity=total(ends.top),
         maximal_leakage=maximal_leakage_of(channel, sides, unit),
         maximal_cost_leakage=maximal_cost_leakage_of(channel, sides, unit),
-        capacity=capacity_from(channel, row_logs, unit),
+        capacity=capacity_from(channel, row_logs, unit, mean=mean),
         **of_joint,
     )
 
@@ -228,10 +236,12 @@ def _of_joint(joint: Joint, ends: Extremes, joint_top: np.ndarray, unit: Unit) -
 
 def _float_profile(joint: Joint, unit: Unit) -> Profile:
     parts = gather(joint.c, joint.p)
+    if parts.outer is not None:
+        vars(joint).setdefault("outer", frozen(parts.outer))
     information = float_mutual_information(joint, parts.row_logs) / nats_per(unit)
     named = _of_joint(joint, parts.likely, parts.joint_top, unit)
     ends = extremes(joint.channel.matrix) if joint.channel.exact else parts.all
-    return _profile(joint.channel, ends, parts.row_logs, unit, mutual_information=information, **named)
+    return _profile(joint.channel, ends, parts.row_logs, unit, parts.mean, mutual_information=information, **named)
 
 
 def _exact_profile(joint: Joint, unit: Unit) -> Profile:

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.measures.columns import TINY, in_parts, panels, sums_of_c_log_c
+from divulge.measures.columns import TINY, sums_of_c_log_c
 from divulge.measures.radius import Rows, allowance, of_order_one, of_the_farthest
 from divulge.measures.simplex import Local, Maximum, checked_tolerance, maximize
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled
+from divulge.panels import in_parts, panels, weighted_sum
 from divulge.units import Unit, nats_per
 
 _WORK = 40_000_000
@@ -111,11 +112,16 @@ def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 5e-13, ste
 
 
 def capacity_from(
-    channel: Channel, row_logs: np.ndarray, unit: Unit, tolerance: float = 5e-13, steps: int | None = None
+    channel: Channel,
+    row_logs: np.ndarray,
+    unit: Unit,
+    tolerance: float = 5e-13,
+    steps: int | None = None,
+    mean: np.ndarray | None = None,
 ) -> Capacity:
-    """Return the capacity given `row_logs`, sum_y C_xy log C_xy, shape (N,)."""
+    """Return the capacity given `row_logs`, sum_y C_xy log C_xy, shape (N,), and the mean row where it is known."""
     if steps is not None or channel.shape[0] > _SMALL:
-        found, slack = _of_many(channel, row_logs, tolerance, steps)
+        found, slack = _of_many(channel, row_logs, tolerance, steps, mean)
     else:
         found, slack = _of_few(channel, row_logs, tolerance)
     return bracketed(channel, found, slack, unit)
@@ -140,18 +146,26 @@ def _of_few(channel: Channel, row_logs: np.ndarray, tolerance: float) -> tuple[M
 
 
 def _of_many(
-    channel: Channel, row_logs: np.ndarray, tolerance: float, steps: int | None = None
+    channel: Channel,
+    row_logs: np.ndarray,
+    tolerance: float,
+    steps: int | None = None,
+    mean: np.ndarray | None = None,
 ) -> tuple[Maximum, float]:
     """Return what the farthest rows give, or what steps of Blahut and Arimoto find where these are not few."""
     c, slack = channel.floats, _slack(channel)
-    found = blahut_arimoto(c, row_logs, 1, tolerance)
-    if steps is None and math.prod(c.shape) <= (_MOST_NEAR if found.upper < _NEAR else _MOST):
-        found = of_the_farthest(Rows.of(channel), _SMALL, tolerance)
-        slack = allowance(found.upper)
-        if found.upper - found.lower <= max(tolerance * found.upper, slack):
-            return found, slack
     most = max(_LEAST_STEPS, _WORK // (c.nnz if is_sparse(c) else c.size)) if steps is None else steps
-    stepped = blahut_arimoto(c, row_logs, min(_MOST_STEPS, most), tolerance)
+    found = None
+    if steps is None and math.prod(c.shape) <= _MOST_NEAR:
+        near = math.prod(c.shape) > _MOST and blahut_arimoto(c, row_logs, 1, tolerance, mean).upper < _NEAR
+        if near or math.prod(c.shape) <= _MOST:
+            found = of_the_farthest(Rows.of(channel), _SMALL, tolerance)
+            slack = allowance(found.upper)
+            if found.upper - found.lower <= max(tolerance * found.upper, slack):
+                return found, slack
+    stepped = blahut_arimoto(c, row_logs, min(_MOST_STEPS, most), tolerance, mean)
+    if found is None:
+        return stepped, _slack(channel)
     return min((found, slack), (stepped, _slack(channel)), key=lambda one: one[0].upper - one[0].lower + 2 * one[1])
 
 
@@ -173,14 +187,18 @@ def _information(c: np.ndarray, row_logs: np.ndarray, r: np.ndarray) -> Local:
     return Local(value, float(distances.max()), distances - value, (c / q) @ c.T)
 
 
-def blahut_arimoto(c: Any, row_logs: np.ndarray, most: int, tolerance: float) -> Maximum:
-    """Return the bounds after at most `most` steps: each reads the matrix once, and one more time at the start."""
+def blahut_arimoto(
+    c: Any, row_logs: np.ndarray, most: int, tolerance: float, mean: np.ndarray | None = None
+) -> Maximum:
+    """Return the bounds after at most `most` steps: each reads the matrix once, and so does an unknown `mean`."""
     r = best = np.full(c.shape[0], 1.0 / c.shape[0])
-    q = np.asarray(r @ c).ravel()
+    if mean is None:
+        mean = np.asarray(r @ c).ravel() if is_sparse(c) else weighted_sum(c, r)
+    q = mean
     lower, upper = 0.0, math.inf
     for left in reversed(range(most)):
         log_q = np.log(np.maximum(q, TINY))
-        d, weighted = _step(c, row_logs, r, log_q) if left else (row_logs - c @ log_q, q)
+        d, weighted = _step(c, row_logs, r, log_q, last=not left)
         reached = float(r @ d)
         if reached >= lower:
             lower, best = reached, r
@@ -192,21 +210,26 @@ def blahut_arimoto(c: Any, row_logs: np.ndarray, most: int, tolerance: float) ->
     return Maximum(best, lower, upper)
 
 
-def _step(c: Any, row_logs: np.ndarray, r: np.ndarray, log_q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _step(
+    c: Any, row_logs: np.ndarray, r: np.ndarray, log_q: np.ndarray, *, last: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """Return (D_x = sum_y C_xy log(C_xy / q_y), sum_x r_x e^D_x C_xy): each row serves both while it is at hand.
+
+    Of the last step nothing but D is needed.
 
     No r_x e^D_x exceeds 1, since C_xy / q_y <= 1 / r_x.
     """
     if is_sparse(c):
         d = row_logs - c @ log_q
-        return d, (r * np.exp(d)) @ c
+        return d, log_q if last else (r * np.exp(d)) @ c
     d = np.empty(len(r))
 
-    def part(first: int, last: int) -> np.ndarray:
+    def part(start: int, stop: int) -> np.ndarray:
         weighted = np.zeros(len(log_q))
-        for rows in panels(c, first, last):
+        for rows in panels(c, start, stop):
             d[rows] = row_logs[rows] - c[rows] @ log_q
-            weighted += (r[rows] * np.exp(d[rows])) @ c[rows]
+            if not last:
+                weighted += (r[rows] * np.exp(d[rows])) @ c[rows]
         return weighted
 
     return d, np.add.reduce(in_parts(c, part))

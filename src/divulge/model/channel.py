@@ -10,7 +10,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.model import labels as _labels
-from divulge.model.entries import CLEAN, TOLERANCE, entries, floats_of, frozen, normalized
+from divulge.model.entries import CLEAN, TOLERANCE, entries, floats_of, frozen, kept_whole, normalized
 from divulge.model.labels import Labels
 from divulge.model.shown import Table, Tabled
 from divulge.model.tables import is_table, labelled_frame, labelled_matrix
@@ -39,7 +39,8 @@ class Channel(Tabled):
     ----------
     matrix : array_like or scipy.sparse matrix of shape (N, M), table, mapping of mappings, or Channel
         Entries at least 0, every row sums to 1 within 1e-9 (then renormalized). Float64, or exact when an entry is a
-        Fraction, int or text such as "3/4". Sparse matrices stay sparse (float64, CSC).
+        Fraction, int or text such as "3/4". Sparse matrices stay sparse (float64, CSC). A contiguous float64 array of a
+        million entries or more is not copied but made read-only: give a copy of it to go on writing to it.
     secrets, outcomes : sequences of hashable labels, optional
         0, 1, ... when not given.
 
@@ -63,18 +64,21 @@ class Channel(Tabled):
         self, matrix: Any, secrets: Iterable[Hashable] | None = None, outcomes: Iterable[Hashable] | None = None
     ) -> None:
         matrix, secrets, outcomes = _unpacked(matrix, secrets, outcomes)
-        array = (
-            _checked_sparse(matrix) if is_sparse(matrix) else entries(matrix, "channel", 2, _place(secrets, outcomes))
-        )
+        kept = None if is_sparse(matrix) else kept_whole(matrix)
+        if kept is not None:
+            array = kept
+        else:
+            place = _place(secrets, outcomes)
+            array = _checked_sparse(matrix) if is_sparse(matrix) else entries(matrix, "channel", 2, place)
         if 0 in array.shape:
             raise DivulgeError.of("channel", "have at least one secret and one outcome", "its shape", str(array.shape))
         rows = _labels.alphabet(secrets, array.shape[0], "secrets")
         columns = _labels.alphabet(outcomes, array.shape[1], "outcomes")
         if is_sparse(array):
             array = _normalized_sparse(array, rows)
-        else:
-            array = frozen(normalized(array, "channel", _row_sums(rows), _HINT))
-        object.__setattr__(self, "matrix", array)
+        elif kept is None:
+            array = normalized(array, "channel", _row_sums(rows), _HINT)
+        object.__setattr__(self, "matrix", array if is_sparse(array) else frozen(array))
         object.__setattr__(self, "secrets", rows)
         object.__setattr__(self, "outcomes", columns)
 

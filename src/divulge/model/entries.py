@@ -14,6 +14,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.panels import in_parts, panels
 
 TOLERANCE = 1e-9
 """How far the sum of a distribution may be from 1 before it is refused; inside it the distribution is renormalized."""
@@ -22,6 +23,11 @@ CLEAN = 1e-14
 """Sums this close to 1 are left alone: dividing by them would only disturb entries such as 0.1."""
 
 _LONGEST_NUMBER = 400
+
+KEPT = 1 << 20
+"""From this many entries on, 8 megabytes, a good array is not copied."""
+
+_INFINITY = int(np.array(np.inf).view(np.int64))
 
 _PANEL = 1 << 16
 """Entries that are copied and checked at a time: half a megabyte of float64."""
@@ -184,6 +190,36 @@ def normalized(array: np.ndarray, argument: str, what: Callable[[int], str], hin
     for i in fix:
         rows[i] = rows[i] / sums[i]
     return array
+
+
+def kept_whole(values: Any) -> np.ndarray | None:
+    """Return `values` itself where it is a large float64 matrix whose rows are good as they are, else None.
+
+    It must be contiguous and own its memory, so that freezing it keeps everybody from writing to it.
+    """
+    if type(values) is not np.ndarray or values.dtype != np.float64 or values.ndim != 2 or values.size < KEPT:
+        return None
+    if not (values.flags.c_contiguous and values.flags.owndata):
+        return None
+    sums = _sums_of_good_rows(values)
+    return values if sums is not None and bool((np.abs(sums - 1.0) <= CLEAN).all()) else None
+
+
+def _sums_of_good_rows(array: np.ndarray) -> np.ndarray | None:
+    """Return the sums of the rows, or None where an entry is negative, -0.0, NaN or infinite.
+
+    Good floats are those whose bits, read as an integer, lie in [0, bits of infinity).
+    """
+    sums, bits = np.empty(len(array)), array.view(np.int64)
+
+    def part(first: int, last: int) -> bool:
+        for rows in panels(array, first, last, _PANEL):
+            if not (bits[rows].min() >= 0 and bits[rows].max() < _INFINITY):
+                return False
+            array[rows].sum(axis=1, out=sums[rows])
+        return True
+
+    return sums if all(in_parts(array, part)) else None
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from divulge.model.labels import Labels, alignment, is_default, position, same_l
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled
 from divulge.model.tables import is_table, labelled_frame, labelled_matrix
+from divulge.panels import weighted_sum
 
 
 class Joint(Tabled):
@@ -150,7 +151,7 @@ class Joint(Tabled):
         """The distribution of the outcome, q_y = sum_x P_x C_xy, shape (M,)."""
         if self.exact:
             return frozen(exact.product(self.p, self.c))
-        return frozen(np.asarray(self.p @ self.c).ravel())
+        return frozen(np.asarray(self.p @ self.c).ravel() if is_sparse(self.c) else weighted_sum(self.c, self.p))
 
     @cached_property
     def occurring(self) -> np.ndarray:
