@@ -22,8 +22,12 @@ from .designing.about import About as About
 from .designing.asking import design as design
 from .designing.frontier import frontier as frontier
 from .designing.frontier import least_epsilon as least_epsilon
+from .designing.design import design as design
+from .designing.linear.scores import Score as Score
 from .designing.naming.names import OwnNames as OwnNames
-from .designing.scores import Score as Score
+from .designing.supports.correlated import About as About
+from .designing.tradeoff.frontier import frontier as frontier
+from .designing.tradeoff.frontier import least_epsilon as least_epsilon
 from .dp.accounting.composition import compose as compose
 from .errors import DivulgeError as DivulgeError
 from .errors import InputFileError as InputFileError

@@ -9,10 +9,10 @@ from .auditing.blackbox import Guessability as Guessability
 from .auditing.exposure import Exposure as Exposure
 from .auditing.exposure import Shift as Shift
 from .auditing.exposure import Told as Told
-from .designing.design import Design as Design
-from .designing.frontier import Frontier as Frontier
-from .designing.frontier import LeastEpsilon as LeastEpsilon
 from .designing.naming.sets import ValueSet as ValueSet
+from .designing.result import Design as Design
+from .designing.tradeoff.frontier import Frontier as Frontier
+from .designing.tradeoff.frontier import LeastEpsilon as LeastEpsilon
 from .dp.accounting.composition import Composition as Composition
 from .dp.releases.growth import Growth as Growth
 from .dp.releases.joint import LeakageBounds as LeakageBounds

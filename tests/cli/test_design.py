@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 import divulge as dv
 from divulge.cli.main import app
-from divulge.designing.limits import LIMITS
+from divulge.designing.linear.scores import SCORES
 from divulge.designing.methods import METHODS
-from divulge.designing.scores import SCORES
-from divulge.designing.utilities import SUBCONVEX
+from divulge.designing.polytope.limits import LIMITS
+from divulge.designing.polytope.utilities import SUBCONVEX
 from divulge.files import read_channel, read_prior
 
 run = CliRunner().invoke

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import divulge as dv
-from divulge.designing.exhaustive import Exhaustive
-from divulge.designing.utilities import SUBCONVEX
+from divulge.designing.polytope.utilities import SUBCONVEX
+from divulge.designing.pricing.enumeration import Exhaustive
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_optimal import holds, random_prior

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import divulge as dv
-from divulge.designing.arcs import at_once
-from divulge.designing.ceilings import capped
-from divulge.designing.limits import classes_of, limits_of
-from divulge.designing.nearby import single
-from divulge.designing.pricing import Problem
-from divulge.designing.utilities import SUBCONVEX
+from divulge.designing.polytope.limits import classes_of, limits_of
+from divulge.designing.polytope.secant_bounds import capped
+from divulge.designing.polytope.utilities import SUBCONVEX
+from divulge.designing.pricing.problem import Problem
+from divulge.designing.pricing.subset_sums import single
+from divulge.designing.start.circular_arcs import at_once
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_optimal import KINDS, NAMES, holds, limits_as_arguments, random_prior

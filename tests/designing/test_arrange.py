@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import divulge as dv
-from divulge.designing.arrange import outcomes_of
-from divulge.designing.limits import Classes
-from divulge.designing.vertices import Vertices
+from divulge.designing.polytope.limits import Classes
+from divulge.designing.polytope.symmetry import outcomes_of
+from divulge.designing.polytope.vertices import Vertices
 
 
 def test_turns_give_equal_secrets_one_mean_on_the_levels_of_the_vertices_in_few_outcomes() -> None:

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import divulge as dv
 from divulge import exact
 from divulge.cli.main import app
-from divulge.designing import certify
-from divulge.designing.limits import Limits, limits_of
+from divulge.designing import rounding
+from divulge.designing.polytope.limits import Limits, limits_of
 
 
 def test_the_json_of_design_reads_back_and_checks_exactly(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_certification_costs_next_to_nothing() -> None:
 def test_the_checker_decides_like_fractions(limits: Limits) -> None:
     rng = np.random.default_rng(0)
     prior = np.array([Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)])
-    checker = certify.Checker.of(prior, limits)
+    checker = rounding.Checker.of(prior, limits)
     columns = np.array(list(itertools.product(range(1, 7), repeat=3))).T
     columns = np.concatenate([columns, rng.integers(0, 2**52, (3, 100))], axis=1)
     for column, kept in zip(columns.T.tolist(), checker.keeps(columns).tolist(), strict=True):
@@ -90,9 +90,9 @@ def test_the_checker_decides_like_fractions(limits: Limits) -> None:
 
 def test_a_channel_that_misses_is_repaired_or_silenced() -> None:
     prior = np.array([Fraction(1, 4), Fraction(3, 4)])
-    checker = certify.Checker.of(prior, limits_of((dv.PML("0.2"),)))
+    checker = rounding.Checker.of(prior, limits_of((dv.PML("0.2"),)))
     weights, lifts = np.array([0.25, 0.75]), np.array([[4.0, 0.0], [0.0, 4 / 3]])
-    integers = certify.certified(weights, lifts, checker, 53)
+    integers = rounding.certified(weights, lifts, checker, 53)
     assert checker.keeps(integers).all()
     assert (integers.sum(axis=1) == 2**53).all()
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import divulge as dv
-from divulge.designing.divisible import Divisible, Maxima, divided
 from divulge.designing.effort import Effort
-from divulge.designing.exhaustive import Exhaustive
-from divulge.designing.filling import filled, sampled
-from divulge.designing.generation import LEAST, ceiling_of, chord, generate
-from divulge.designing.limits import classes_of, limits_of
-from divulge.designing.master import Dual
-from divulge.designing.nearby import single
-from divulge.designing.pricing import Problem, silence
-from divulge.designing.utilities import SUBCONVEX
-from divulge.designing.vertices import pair_utility
+from divulge.designing.master.column_generation import LEAST, ceiling_of, chord, generate
+from divulge.designing.master.restricted_master import Dual
+from divulge.designing.polytope.limits import classes_of, limits_of
+from divulge.designing.polytope.utilities import SUBCONVEX
+from divulge.designing.polytope.vertices import pair_utility
+from divulge.designing.pricing.enumeration import Exhaustive
+from divulge.designing.pricing.problem import Problem, silence
+from divulge.designing.pricing.relaxation import Divisible, Maxima, divided
+from divulge.designing.pricing.subset_sums import single
+from divulge.designing.start.randomized_rounding import filled, sampled
 
 KINDS: dict[str, Any] = {
     "ldp": lambda a: [dv.LDP(a)],

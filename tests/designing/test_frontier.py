@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import divulge as dv
-from divulge.designing import named
-from divulge.designing.named import FAMILIES, tuned
+from divulge.designing.tradeoff import families
+from divulge.designing.tradeoff.families import FAMILIES, tuned
 
 PRIOR = dv.Prior.from_counts({"a": 9, "b": 5, "c": 3, "d": 2, "e": 1})
 
@@ -82,7 +82,7 @@ def test_tuned_randomized_response_has_the_odds_of_its_epsilon() -> None:
 
 def test_disclosure_is_optimal_for_hamming_under_maximal_leakage() -> None:
     for outcomes in (1.0, 1.5, 2.0, 3.3, 5.0):
-        channel = named.disclosure(PRIOR, outcomes)
+        channel = families.disclosure(PRIOR, outcomes)
         assert dv.bayes_capacity(channel) == pytest.approx(outcomes, rel=1e-12)
         right = float((PRIOR.floats[:, None] * channel.floats * np.equal.outer(PRIOR.secrets, channel.outcomes)).sum())
         best = dv.design(PRIOR, dv.guarantees.BayesCapacity(outcomes), utility="hamming")
@@ -91,11 +91,11 @@ def test_disclosure_is_optimal_for_hamming_under_maximal_leakage() -> None:
 
 def test_merging_keeps_the_lift_where_any_merging_can() -> None:
     for lift in (1.2, 2.0, 4.0, 7.0, 30.0):
-        for channel in (named.watchdog(PRIOR, lift), named.subset_merging(PRIOR, lift)):
+        for channel in (families.watchdog(PRIOR, lift), families.subset_merging(PRIOR, lift)):
             assert set(np.unique(channel.floats).tolist()) <= {0.0, 1.0}
             assert float(dv.lift(dv.Joint(PRIOR, channel))) <= lift * (1 + 1e-12)
         coarse, fine = (dv.mutual_information(dv.Joint(PRIOR, build(PRIOR, lift)))
-                        for build in (named.watchdog, named.subset_merging))  # fmt: skip
+                        for build in (families.watchdog, families.subset_merging))  # fmt: skip
         assert fine >= coarse - 1e-12
 
 
@@ -136,7 +136,7 @@ def test_unary_encodings_are_bits_told_one_by_one_and_as_private_as_they_say() -
     prior, epsilon = dv.Prior([0.5, 0.3, 0.2], secrets=list("abc")), 1.2
     half, s = math.exp(epsilon / 2), math.exp(epsilon)
     for one, other in ((half / (1 + half), 1 / (1 + half)), (0.5, 1 / (1 + s))):
-        channel = named.unary_encoding(prior, one, other)
+        channel = families.unary_encoding(prior, one, other)
         assert dv.ldp(channel) == pytest.approx(epsilon, rel=1e-12)
         for x, row in zip("abc", channel.floats.tolist(), strict=True):
             assert sum(row) == pytest.approx(1, rel=1e-14)

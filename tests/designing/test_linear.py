@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import divulge as dv
-from divulge.designing.limits import Limits
-from divulge.designing.linear import Dual, Scoring, bound_of, solved
+from divulge.designing.linear.certified import unforbidden
+from divulge.designing.linear.score_program import Dual, Scoring, bound_of, solved
 from divulge.designing.methods import METHODS
-from divulge.designing.scored import unforbidden
+from divulge.designing.polytope.limits import Limits
 
 GUARANTEES: dict[str, Any] = {
     "none": lambda a, b: [],

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import divulge as dv
-from divulge.designing.utilities import SUBCONVEX
+from divulge.designing.polytope.utilities import SUBCONVEX
 
 sys.path.insert(0, str(Path(__file__).parent))
 from vertices import box_points, level_points, optimum, priced_optimum, ratio_points, vertices

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 import divulge as dv
-from divulge.designing.coarse import coarsened, hats
-from divulge.designing.counting import Tables
 from divulge.designing.effort import Effort
-from divulge.designing.exhaustive import Exhaustive
-from divulge.designing.generation import ceiling_of, chord, generate
-from divulge.designing.gridded import Gridded
-from divulge.designing.limits import classes_of, limits_of
-from divulge.designing.master import Dual
-from divulge.designing.nearby import single
-from divulge.designing.pricing import Problem
-from divulge.designing.tail import lumped
-from divulge.designing.utilities import SUBCONVEX, SubConvex
+from divulge.designing.master.aggregation import lumped
+from divulge.designing.master.column_generation import ceiling_of, chord, generate
+from divulge.designing.master.piecewise_duals import coarsened, hats
+from divulge.designing.master.restricted_master import Dual
+from divulge.designing.polytope.limits import classes_of, limits_of
+from divulge.designing.polytope.utilities import SUBCONVEX, SubConvex
+from divulge.designing.pricing.counting import Tables
+from divulge.designing.pricing.enumeration import Exhaustive
+from divulge.designing.pricing.grid import Gridded
+from divulge.designing.pricing.problem import Problem
+from divulge.designing.pricing.subset_sums import single
 
 sys.path.insert(0, str(Path(__file__).parent))
 from vertices import level_points, priced_optimum
@@ -87,7 +87,7 @@ def test_chords_bound_the_best_mixture_of_all_vertices(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_light_secrets_as_one_lose_no_more_than_they_are_worth(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("divulge.designing.tail.LIGHT", 0.4)
+    monkeypatch.setattr("divulge.designing.master.aggregation.LIGHT", 0.4)
     rng, together, lost = np.random.default_rng(5), 0, 0
     for trial in range(12):
         p = 0.55 ** np.arange(4 + trial % 4) * rng.uniform(0.8, 1.2, 4 + trial % 4)

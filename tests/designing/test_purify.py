@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import linprog
 
 import divulge as dv
-from divulge.designing.blending import positive
 from divulge.designing.effort import Effort
-from divulge.designing.purify import purified
+from divulge.designing.master.caratheodory import purified
+from divulge.designing.start.random_sets import positive
 
 
 @pytest.mark.parametrize("seed", range(12))

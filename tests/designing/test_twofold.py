@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import divulge as dv
-from divulge.designing.utilities import SUBCONVEX, custom
+from divulge.designing.polytope.utilities import SUBCONVEX, custom
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_optimal import KINDS, NAMES, holds, limits_as_arguments, random_prior

@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from divulge.cli.main import app
-from divulge.designing.limits import LIMITS
+from divulge.designing.polytope.limits import LIMITS
 
 COUNTS = {"w": 334, "b": 40, "a": 11, "o": 7, "i": 4}
 SUFFIXES = ("csv", "json", "npy", "npz", "parquet", "arrow")

@@ -16,9 +16,9 @@ from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
     from divulge.designing.alternatives import Alternatives
-    from divulge.designing.design import Design
     from divulge.designing.effort import Progress
-    from divulge.designing.frontier import Frontier
+    from divulge.designing.result import Design
+    from divulge.designing.tradeoff.frontier import Frontier
     from divulge.guarantees.guarantee import Guarantee
     from divulge.model.prior import Prior
 
@@ -194,7 +194,7 @@ class _Asked:
     @property
     def per_utility(self) -> float:
         """Nats in the unit, where the utility is a logarithm."""
-        from divulge.designing.utilities import SUBCONVEX
+        from divulge.designing.polytope.utilities import SUBCONVEX
 
         known = SUBCONVEX.get(self.utility)
         return nats_per(self.unit) if known is not None and known.logarithmic else 1.0
@@ -211,8 +211,8 @@ class _Asked:
         self, prior: "Prior", at_least: float | None, at_most: float | None, options: dict[str, Any]
     ) -> tuple["Design", float | None]:
         """Return the design, and the level at which nothing reaches the utility when one is looked for."""
-        from divulge.designing.asking import design
-        from divulge.designing.frontier import least_epsilon
+        from divulge.designing.design import design
+        from divulge.designing.tradeoff.frontier import least_epsilon
 
         wanted = {"at_least": at_least, "at_most": at_most}
         options |= {key: value * self.per_utility for key, value in wanted.items() if value is not None}
@@ -228,7 +228,7 @@ class _Asked:
 
     def curve(self, prior: "Prior", levels: str, named: bool, options: dict[str, Any]) -> "Frontier":
         """Return the frontier at the levels."""
-        from divulge.designing.frontier import frontier
+        from divulge.designing.tradeoff.frontier import frontier
 
         if self.kind is None:
             raise DivulgeError("`--frontier` must come with one --guarantee KIND without a value; there is none.")
@@ -250,8 +250,8 @@ def _goal(utility: str, about: str | None, prior: str) -> Any:
     """Return the utility, about the other variable when there is one."""
     if about is None:
         return utility
-    from divulge.designing.about import About
-    from divulge.designing.scores import SCORES
+    from divulge.designing.linear.scores import SCORES
+    from divulge.designing.supports.correlated import About
 
     table, _, column = about.rpartition(":")
     ours, _, secret = prior.rpartition(":")
@@ -311,7 +311,7 @@ def _place(output: str, name: str, many: int) -> Path:
 @contextmanager
 def _said_in(unit: Unit) -> Generator[None]:
     """Say in the unit why guarantees leave nothing."""
-    from divulge.designing.clash import Clashing
+    from divulge.designing.infeasible import Clashing
 
     try:
         yield

@@ -1,220 +1,429 @@
-"""The most useful mechanism under a guarantee, with a bound on every other and a channel that keeps its promise."""
+"""Asking for a design: what is kept, under which guarantees, from which prior; and why where there is none."""
 
 import math
-from collections.abc import Hashable
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, cast
 
 import numpy as np
 
-from divulge.designing.naming.estimation import Estimation
+from divulge.designing import rounding
+from divulge.designing.effort import Effort, Progress
+from divulge.designing.infeasible import Clashing, Wish, clashes
+from divulge.designing.linear.certified import scored, unforbidden
+from divulge.designing.linear.robust import robust
+from divulge.designing.linear.score_program import Infeasible
+from divulge.designing.linear.scores import SCORES, Score, as_score
+from divulge.designing.methods import CLOSED, mixture_of
+from divulge.designing.naming.estimation import ESTIMATION, Estimation, as_estimation
 from divulge.designing.naming.names import OwnNames
-from divulge.designing.robust import decided, measured
-from divulge.designing.scores import Score
-from divulge.designing.utilities import SubConvex
+from divulge.designing.naming.request import Asked
+from divulge.designing.naming.sets import labeled_by_sets
+from divulge.designing.polytope.limits import Classes, Limits, classes_of, limits_of
+from divulge.designing.polytope.symmetry import outcomes_of
+from divulge.designing.polytope.utilities import SUBCONVEX, Function, SubConvex, custom
+from divulge.designing.pricing.problem import Problem
+from divulge.designing.result import Design
+from divulge.designing.supports.correlated import About, Informed
+from divulge.designing.supports.faces import best_within
+from divulge.designing.supports.given_outcomes import Task, on_alphabet
+from divulge.designing.supports.two_outcomes import MOST, best_pair
+from divulge.errors import DivulgeError
+from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.robust import PriorSet
-from divulge.model.channel import Channel
-from divulge.model.convert import as_channel
-from divulge.model.joint import Joint
-from divulge.model.labels import Labels
+from divulge.model.convert import as_prior
+from divulge.model.labels import Labels, alphabet
 from divulge.model.prior import Prior
-from divulge.model.record import Record
-from divulge.model.shown import Table, Tabled
 
-if TYPE_CHECKING:
-    from divulge.designing.alternatives import Alternatives
-
-
-_EVALUATED = 2.0**-44
-"""How far the evaluation of a utility in floating point is off, as a share of it."""
+FEWEST_BITS, MOST_BITS = 24, 56
+_TRY = 3.0
+"""The seconds for each try of what guarantees leave, when a request cannot be met."""
+_CERTIFYING = 3e-6
+"""The seconds that rounding to integers takes, for the square of the number of secrets."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Design(Tabled, Record):
-    """A mechanism, what it keeps, what any mechanism could keep, and the guarantees it exactly has.
+class Endless(DivulgeError):
+    """A utility that has no largest value under the guarantees."""
 
-    Attributes
+
+def design(
+    prior: Any,
+    *guarantees: Any,
+    utility: Any = "mutual-information",
+    outcomes: Iterable[Hashable] | OwnNames | str | None = None,
+    forbidden: Iterable[tuple[Hashable, Hashable]] = (),
+    method: str | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    bits: int = 53,
+    at_least: float | None = None,
+    at_most: float | None = None,
+) -> Design:
+    r"""Return the channel with the greatest utility among all that keep the guarantees, and a proof of how good it is.
+
+    max sum_y q_y mu(v_y) subject to sum_y q_y v_y = 1 and v_y in the polytope of the guarantees, where
+    v_xy = C_xy / q_y is the lift and mu(v) = sum_x P_x f(v_x) for a convex f (v log v for mutual information).
+
+    Parameters
     ----------
-    prior : Prior
-    guarantees : tuple of Guarantee
-        What was asked, and holds exactly.
-    objective : str
-        The name of the utility.
-    integers : int64 array of shape (N, M)
-        Row weights over 2^bits, each row summing to 2^bits: the release draws from these.
+    prior : Prior, or what converts to one, of N secrets; a series of text; or a set of priors such as L1Ball
+        The values of a series of text are counted. With a set the guarantees hold under every prior of it, and a
+        linear score counts under the worst.
+    *guarantees : Guarantee or text such as "pml=0.5"
+        PML, PMC, LIP, ALIP, LDP (or DP), lift, lift capacity, Bayes capacity, maximal leakage; all are kept at once.
+    utility : str, convex function of an array of lifts, About, Score, matrix of scores (N, M), or Gain or Cost
+        "mutual-information" (nats), "total-variation", "chi-squared", ...; linear ones are "hamming",
+        "absolute-distance", ...: the mean score of releasing y when the secret is x, by one linear program.
+        "estimation" and "worst-estimation": n times the variance of frequencies that are estimated from n outcomes,
+        summed over values or of the worst, to be small; the outcomes are then "values".
+    outcomes : labels, "values", OwnNames or "sets", optional
+        "values": one outcome for each value, under its name, which occurs and raises it more than any other (`OwnNames`
+        asks for more). Scores are then solved with their proof; of other utilities it is the best that is found, beside
+        the bound of all channels. "sets": the best outcomes, each labeled with the set of the values that it raises.
+        Labels: 0, 1, ... when not given. Those that are not used are dropped. Of fewer than an optimum uses the best
+        that was found comes back, with the bound for any number; of two outcomes of up to 12 secrets it is the best of
+        all, with a bound for two. For scores, the labels that are scored: those of the secrets, or 0, 1, ... for a
+        matrix, when not given.
+    forbidden : pairs (secret, outcome), optional
+        What must never be released: these entries of the channel are exactly 0. `outcomes` are those of the secrets
+        when not given; the bound holds for any number of outcomes of each kind.
+    method : str, optional
+        A method by name instead of the first that applies.
+    time_limit : float, optional
+        Seconds after which the best channel so far comes back, with its honest gap.
+    progress : function of a Progress, optional
+        Called once a round in long runs.
     bits : int
-    outcomes : labels
-    utility : float
-        Of the integer channel, in nats where the utility is a logarithm.
-    bound : float
-        No mechanism that keeps the guarantees has more utility; rounded up.
-    method : str
-    seconds : float
-        Time taken.
+        The channel's entries are whole multiples of 2^-bits.
+    at_least, at_most : float, optional
+        A utility that must be reached, or a distortion that must not be exceeded.
+
+    Returns
+    -------
+    Design
+        `channel` keeps the guarantees exactly; `utility` is that channel's, `bound` is an upper bound for every
+        mechanism (rounded up), `gap` is what is left between them.
+
+    Raises
+    ------
+    DivulgeError
+        When a guarantee is of a kind that no design knows, or a method does not apply. When guarantees leave no
+        channel that gives 0 to what the scores forbid, or that reaches the utility asked for: the message names the
+        fewest guarantees that clash, and the least level at which each would do.
+
+    References
+    ----------
+    Grosse, Saeidian, Oechtering, "Extremal Mechanisms for Pointwise Maximal Leakage", arXiv:2310.07381 (closed forms);
+    Kairouz, Oh, Viswanath, "Extremal Mechanisms for Local Differential Privacy", arXiv:1407.1338 (columns at corners).
 
     Examples
     --------
     >>> import divulge as dv
-    >>> best = dv.design(["1/2", "1/2"], dv.LDP(1), utility="hamming")
-    >>> round(best.utility, 9), 0 <= best.bound - best.utility < 1e-6  # e / (1 + e)
-    (0.731058579, True)
+    >>> best = dv.design(dv.Prior(["1/4", "1/2", "1/4"]), dv.PML("1/4"))
+    >>> best.method, round(best.utility, 6)
+    ('closed-form', 0.105489)
+    >>> bool(dv.PML("1/4").holds_for(best.joint))
+    True
     """
-
-    prior: Prior
-    guarantees: tuple[Guarantee, ...]
-    objective: str
-    integers: np.ndarray
-    bits: int
-    outcomes: Labels
-    utility: float
-    bound: float
-    method: str
-    seconds: float = field(compare=False)
-    minimized: bool = False
-    """Whether less utility is better: it is a distortion, and `bound` a lower bound."""
-    goal: SubConvex | Score | Estimation | None = None
-    """The utility itself."""
-    scored: Labels | None = None
-    """The outcomes that have scores, of a linear utility."""
-    priors: PriorSet | None = None
-    """The set over which everything holds; `prior` is then the worst of it for the utility."""
-    forbidden: tuple[tuple[Hashable, Hashable], ...] = ()
-    """Pairs (secret, outcome) that never occur."""
-    unrounded: float | None = field(default=None, compare=False)
-    """The utility of the blend of floats that was rounded to the integers."""
-    naming: OwnNames | str | None = None
-    """What the labels of the outcomes promise: `OwnNames`, "sets", or nothing."""
-    unnamed_bound: float | None = field(default=None, compare=False)
-    """The bound for outcomes of any names, where names were asked for."""
-
-    def __post_init__(self) -> None:
-        """Withdraw a bound that the utility is beyond by more than its own evaluation is off: it proves nothing."""
-        sign = -1.0 if self.minimized else 1.0
-        for name in ("bound", "unnamed_bound"):
-            bound = getattr(self, name)
-            if bound is not None and sign * self.utility > sign * bound:
-                near = abs(self.utility - bound) <= _EVALUATED * abs(self.utility)
-                object.__setattr__(self, name, self.utility if near else sign * math.inf)
-        super().__post_init__()
-
-    @property
-    def names_cost(self) -> float | None:
-        """What the names cost in utility at most, at least 0; None where none were asked for."""
-        if self.unnamed_bound is None:
-            return None
-        lost = self.utility - self.unnamed_bound if self.minimized else self.unnamed_bound - self.utility
-        return max(0.0, lost)
-
-    @property
-    def logarithmic(self) -> bool:
-        """Whether the utility is a logarithm, in nats."""
-        return isinstance(self.goal, SubConvex) and self.goal.logarithmic
-
-    @property
-    def gap(self) -> float:
-        """Bound minus utility (of a distortion, the reverse), at least 0: how much better any mechanism could be."""
-        return max(0.0, self.utility - self.bound if self.minimized else self.bound - self.utility)
-
-    @property
-    def relative_gap(self) -> float:
-        """Gap over the size of the bound; 0 when the bound is 0."""
-        if math.isinf(self.bound):
-            return math.inf
-        return self.gap / abs(self.bound) if self.bound else 0.0
-
-    @property
-    def rounding_loss(self) -> float | None:
-        """The utility lost between the blend of floats and the integers that keep the guarantees exactly, at least 0.
-
-        Relative to the bound; for a set of priors that of the worst one. The blend itself may break the guarantees by
-        the tolerance of a solver; None where it is not known.
-        """
-        if self.unrounded is None:
-            return None
-        lost = self.utility - self.unrounded if self.minimized else self.unrounded - self.utility
-        return max(0.0, lost) / abs(self.bound) if self.bound else 0.0
-
-    @property
-    def side(self) -> str:
-        """What the bound is: "at most", or "at least" for a distortion."""
-        return "at least" if self.minimized else "at most"
-
-    @cached_property
-    def channel(self) -> Channel:
-        """The mechanism, with exact entries of denominator 2^bits."""
-        return Channel.from_weights(self.integers, 2**self.bits, self.prior.secrets, self.outcomes)
-
-    @cached_property
-    def joint(self) -> Joint:
-        """The prior and the mechanism."""
-        return Joint(self.prior, self.channel)
-
-    @cached_property
-    def achieved(self) -> tuple[Guarantee, ...]:
-        """For each guarantee asked, the strongest of its kind that the channel has, measured and rounded up."""
-        if self.priors is not None:
-            return tuple(measured(g, self.priors, self.channel) for g in self.guarantees)
-        return tuple(_measured(g, self.joint) for g in self.guarantees)
-
-    def utility_of(self, channel: Any) -> float | None:
-        """Return the utility of another channel on the same secrets, as the utility of this design is measured.
-
-        Where outcomes have scores, each outcome of the channel is read as the best of those; None where none fits, or
-        where the channel may release what is forbidden. Over a set of priors it is that under the worst of them.
-
-        Examples
-        --------
-        >>> import divulge as dv
-        >>> best = dv.design(["1/2", "1/2"], dv.LDP(1))
-        >>> round(best.utility, 6), best.utility_of([["1/2", "1/2"], ["1/2", "1/2"]])
-        (0.110944, 0.0)
-        """
-        other = as_channel(channel).aligned(self.prior.secrets)
-        if self.forbidden and not self._allows(other):
-            return None
-        if isinstance(self.goal, Score) and self.priors is not None:
-            return decided(self.priors, self.goal, self.scored, other)
-        if isinstance(self.goal, Estimation) and self.priors is not None:
-            return self.goal.over(self.priors, np.asarray(other.floats.toarray() if other.sparse else other.floats))[0]
-        if isinstance(self.goal, Score):
-            return self.goal.decided(self.prior.floats, other, self.prior.secrets, self.scored)
-        if self.goal is None:
-            return None
-        return self.goal.of(self.prior.floats, np.asarray(other.floats.toarray() if other.sparse else other.floats))
-
-    def _allows(self, channel: Channel) -> bool:
-        """Say whether a channel on outcomes of the same names has 0 where this one must."""
-        place = {y: j for j, y in enumerate(channel.outcomes)}
-        rows = {x: k for k, x in enumerate(channel.secrets)}
-        entries = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
-        known = set(channel.outcomes) <= {*self.outcomes, *(y for _, y in self.forbidden)}
-        return known and all(entries[rows[x], place[y]] == 0 for x, y in self.forbidden if y in place)
-
-    def compare(self) -> "Alternatives":
-        """Return this design beside the named mechanisms, each tuned until it just keeps the same guarantees.
-
-        Examples
-        --------
-        >>> import divulge as dv
-        >>> rows = dv.design(dv.Prior(["1/2", "1/4", "1/4"]), dv.LDP(1), utility="hamming").compare().rows
-        >>> [(row.name, round(row.utility, 4)) for row in rows[:2]]
-        [('design', 0.5761), ('randomized response', 0.5761)]
-        """
-        from divulge.designing.alternatives import alternatives
-
-        return alternatives(self)
-
-    def _shown(self) -> tuple[str, Table]:
-        asked = ", ".join(str(g) for g in self.guarantees) or "no guarantee"
-        head = (
-            f"Design under {asked}: {self.objective} {self.utility:.9g} of {self.side} {self.bound:.9g} "
-            f"(gap {self.gap:.2g}), by {self.method}"
+    started = time.monotonic()
+    promised = tuple(as_guarantee(g) for g in guarantees)
+    score = as_score(utility)
+    if bits not in range(FEWEST_BITS, MOST_BITS + 1):
+        raise DivulgeError.of("bits", f"be a whole number from {FEWEST_BITS} to {MOST_BITS}", "it", repr(bits))
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit >= 0):
+        raise DivulgeError.of("time_limit", "be a number of seconds that is at least 0", "it", repr(time_limit))
+    effort = Effort(deadline=math.inf if time_limit is None else started + time_limit, progress=progress)
+    if not isinstance(prior, PriorSet):
+        prior = _prior(prior)
+    elif score is None and as_estimation(utility) is None:
+        raise DivulgeError.of(
+            "utility", "be a linear score or a variance for a set of priors", "it", "another one", 'such as "hamming".'
         )
-        return head, (self.prior.secrets, self.outcomes, self.channel.matrix)
+    goal = (as_estimation(utility) or _utility(utility, prior)) if score is None else score
+    naming, names = _naming(outcomes, isinstance(goal, Estimation))
+    pairs = tuple(_pairs(forbidden))
+    if pairs and isinstance(naming, OwnNames):
+        raise DivulgeError.of("forbidden", "be empty where outcomes bear the names of values", "it", "not empty")
+    if pairs and names is None and score is None:
+        names = tuple(prior.secrets)
+    request = _Request(prior, goal, names, method, bits, pairs, naming)
+    wanted = _wanted(at_least, at_most, isinstance(goal, (Score, Estimation)) and goal.least)
+    try:
+        found = request.under(promised, effort)
+    except Infeasible as infeasible:
+        raise request.refusal(promised, time_limit) or infeasible from None
+    if wanted is None or _reached(found.utility, wanted, found.minimized):
+        return found
+    if _reached(found.bound, wanted, found.minimized):
+        raise _short(found, wanted, f"the best that was found has {found.utility:.9g}.")
+    raise request.refusal(promised, time_limit, wanted) or _short(request.under((), effort), wanted)
 
 
-def _measured(guarantee: Guarantee, joint: Joint) -> Guarantee:
-    kind = type(guarantee)
-    return kind.of(joint if kind.about == "joint" else joint.channel)
+def _naming(outcomes: Any, estimated: bool) -> tuple[OwnNames | str | None, Labels | None]:
+    """Return (how outcomes are named, their labels where these are given)."""
+    if (isinstance(outcomes, str) and outcomes == "values") or (estimated and outcomes is None):
+        return OwnNames(), None
+    if isinstance(outcomes, OwnNames):
+        return outcomes, None
+    if isinstance(outcomes, str) and outcomes != "sets":
+        raise DivulgeError.of("outcomes", 'be labels, "values", OwnNames or "sets"', "it", repr(outcomes))
+    if estimated:
+        raise DivulgeError.of(
+            "outcomes", 'be "values" or OwnNames for the variance of estimates', "it", "something else"
+        )
+    if outcomes is None or isinstance(outcomes, str):
+        return outcomes, None
+    return None, tuple(alphabet(outcomes, None, "outcomes"))
+
+
+def _pairs(forbidden: Any) -> Iterable[tuple[Hashable, Hashable]]:
+    """Yield the pairs (secret, outcome)."""
+    for pair in forbidden:
+        if not (isinstance(pair, (tuple, list)) and len(cast(Any, pair)) == 2):
+            raise DivulgeError.of("forbidden", "be pairs (secret, outcome)", "one of them", repr(pair))
+        yield tuple(cast(Any, pair))
+
+
+def _prior(value: Any) -> Prior:
+    """Return a Prior, also from a series of text, whose values are counted."""
+    try:
+        return as_prior(value)
+    except DivulgeError:
+        if hasattr(value, "value_counts") and isinstance(next(iter(value), None), str):
+            return Prior.from_column(value)
+        raise
+
+
+def _wanted(at_least: float | None, at_most: float | None, least: bool) -> float | None:
+    """Return the utility asked for, None when none is."""
+    asked, other = ("at_most", "at_least") if least else ("at_least", "at_most")
+    wanted, unused = (at_most, at_least) if least else (at_least, at_most)
+    if unused is not None:
+        raise DivulgeError.of(other, f"be given as {asked}", "the utility", f"{'a' if least else 'no'} distortion")
+    if wanted is not None and not (isinstance(wanted, Real) and math.isfinite(wanted)):
+        raise DivulgeError.of(asked, "be a finite number", "it", repr(wanted))
+    return wanted
+
+
+def _reached(utility: float, wanted: float, least: bool) -> bool:
+    return utility <= wanted if least else utility >= wanted
+
+
+def _short(found: Design, wanted: float, hint: str = "") -> DivulgeError:
+    asked = "at_most" if found.minimized else "at_least"
+    under = "these guarantees" if found.guarantees else "no guarantee"
+    return DivulgeError.of(
+        asked, f"be reached; {found.objective} under {under} is {found.side} {found.bound:.9g}", "it",
+        f"{wanted:.9g}", hint,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is asked but for the guarantees."""
+
+    prior: Prior | PriorSet
+    goal: SubConvex | Score | Estimation
+    outcomes: Labels | None
+    method: str | None
+    bits: int
+    forbidden: tuple[tuple[Hashable, Hashable], ...]
+    naming: OwnNames | str | None = None
+
+    def under(self, promised: tuple[Guarantee, ...], effort: Effort) -> Design:
+        """Return the design under guarantees; raise Infeasible where there is none."""
+        if isinstance(self.naming, OwnNames):
+            asked = Asked(self.prior, promised, self.goal, self.naming, self.bits)
+            return asked.design(replace(effort, sign=-1.0 if asked.minimized else 1.0))
+        found = self._unnamed(promised, effort)
+        return labeled_by_sets(found) if self.naming == "sets" else found
+
+    def _unnamed(self, promised: tuple[Guarantee, ...], effort: Effort) -> Design:
+        """Return the design whose outcomes bear any names."""
+        assert not isinstance(self.goal, Estimation)
+        if isinstance(self.goal, SubConvex):
+            return self._convex(promised, self.goal, effort)
+        effort = replace(effort, sign=self.goal.sign)
+        if isinstance(self.prior, PriorSet):
+            return self._robust(self.prior, promised, self.goal, effort)
+        return self._linear(self.prior, promised, self.goal, effort)
+
+    def refusal(
+        self, promised: tuple[Guarantee, ...], time_limit: float | None, wanted: float | None = None
+    ) -> Clashing | None:
+        """Return why there is no design, or none that reaches what is wanted; None when not for the guarantees."""
+
+        def works(guarantees: tuple[Guarantee, ...]) -> bool | None:
+            seconds = _TRY if time_limit is None else min(time_limit, _TRY)
+            goal = wanted if isinstance(self.goal, SubConvex) else None
+            try:
+                found = self.under(guarantees, Effort(deadline=time.monotonic() + seconds, wanted=goal))
+            except Infeasible:
+                return False
+            except Endless:
+                return True
+            if wanted is None or _reached(found.utility, wanted, found.minimized):
+                return True
+            return None if _reached(found.bound, wanted, found.minimized) else False
+
+        found = clashes(promised, works)
+        if not found:
+            return None
+        if wanted is None:
+            return Clashing(Wish("a channel that never releases what is forbidden"), found)
+        side = "at least" if isinstance(self.goal, SubConvex) or not self.goal.least else "at most"
+        logarithmic = isinstance(self.goal, SubConvex) and self.goal.logarithmic
+        return Clashing(Wish(f"{self.goal.name} of {side}", wanted, logarithmic), found)
+
+    def _convex(self, promised: tuple[Guarantee, ...], objective: SubConvex, effort: Effort) -> Design:
+        assert isinstance(self.prior, Prior)
+        prior, bits = self.prior, self.bits
+        support = np.flatnonzero(prior.support)
+        p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
+        classes, exact_limits = classes_of(p), limits_of(promised)
+        floats = classes.probability[classes.of_secret]
+        limits = exact_limits.floats().tightened(float(floats.min()), len(p))
+        _check_finite(objective, limits)
+        seen = replace(objective, given=objective.given[support]) if isinstance(objective, Informed) else objective
+        names = self.outcomes
+        allowed = self._allowed(prior.secrets, names or range(1))
+        task = Task(p, seen, exact_limits, limits, allowed[support])
+        checker, integers = rounding.Checker.of(p, exact_limits), np.eye(len(p), dtype=np.int64) * 2**bits
+        if (
+            self.method in (None, CLOSED)
+            and not self.forbidden
+            and checker.keeps(integers).all()
+            and checker.keeps_capacity(integers, 2**bits)
+        ):
+            name, blend = CLOSED, np.eye(len(p))
+            bound = seen.of(floats, blend) * (1 + 2.0**-40)
+        else:
+            hurried = effort.less(_CERTIFYING * len(p) ** 2)
+            name, weights, lifts, bound = _blend(
+                classes, seen, limits, task.kinds if self.forbidden else None, hurried, self.method
+            )
+            blend = lifts * weights
+            if not self.forbidden:
+                integers = rounding.certified(weights, lifts, checker, bits, objective.steep)
+        unrounded = seen.of(floats, blend)
+        if names is not None and len(names) == 2 < integers.shape[1] and not self.forbidden and len(p) <= MOST:
+            blend, most = best_pair(floats, seen, limits)
+            bound = min(bound, most)
+        if names is not None and (self.forbidden or integers.shape[1] > len(names)):
+            found = on_alphabet(task, blend, names, bits, effort)
+            integers, names, unrounded = found.integers, found.outcomes, found.unrounded
+            allowed = allowed[:, found.places]
+        else:
+            names, allowed = (names or range(integers.shape[1]))[: integers.shape[1]], allowed[:, : integers.shape[1]]
+        integers = _with_absent(integers, support, prior, bits, allowed, exact_limits)
+        return Design(
+            prior, promised, objective.name, integers, bits, names,
+            objective.of(prior.floats, integers / 2.0**bits), max(bound, 0.0), name,
+            time.monotonic() - effort.started, goal=objective, forbidden=self.forbidden,
+            unrounded=unrounded,
+        )  # fmt: skip
+
+    def _allowed(self, secrets: Labels, outcomes: Labels) -> np.ndarray:
+        """Return where the channel may be positive, (N, M)."""
+        out = np.ones((len(secrets), len(outcomes)), dtype=bool)
+        rows, columns = ({label: k for k, label in enumerate(names)} for names in (secrets, outcomes))
+        for x, y in self.forbidden:
+            if x not in rows or y not in columns:
+                what = f"of the secret {x!r}" if x not in rows else f"and the outcome {y!r}"
+                raise DivulgeError.of("forbidden", "name secrets of the prior and outcomes", "a pair", what)
+            out[rows[x], columns[y]] = False
+        stuck = np.flatnonzero(~out.any(axis=1))
+        if len(stuck):
+            label = repr(secrets[int(stuck[0])])
+            raise DivulgeError.of(
+                "forbidden", "allow every secret some outcome", "every outcome", f"forbidden for {label}"
+            )
+        return out
+
+    def _linear(self, prior: Prior, promised: tuple[Guarantee, ...], score: Score, effort: Effort) -> Design:
+        support, bits = np.flatnonzero(prior.support), self.bits
+        p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
+        scores, names = score.table(prior.secrets, self.outcomes)
+        scores = np.where(self._allowed(prior.secrets, names), scores, -math.inf)
+        stuck = np.flatnonzero(np.isneginf(scores).all(axis=1))
+        if len(stuck):
+            label = repr(prior.secrets[int(stuck[0])])
+            raise DivulgeError.of(
+                "utility", "allow every secret some outcome", "every outcome", f"forbidden for {label}"
+            )
+        limits = limits_of(promised)
+        everywhere = unforbidden(scores, Limits(ratio=limits.ratio))
+        found = scored(p, limits, score, everywhere[support], names, bits, effort, self.method)
+        kept = everywhere[:, found.places]
+        integers = _with_absent(found.integers, support, prior, bits, np.isfinite(kept), limits)
+        return Design(
+            prior, promised, score.name, integers, bits, found.outcomes,
+            score.value(prior.floats, kept, integers / 2.0**bits), found.bound, found.method,
+            time.monotonic() - effort.started, score.least, score, names, forbidden=self.forbidden,
+            unrounded=found.unrounded,
+        )  # fmt: skip
+
+    def _robust(self, priors: PriorSet, promised: tuple[Guarantee, ...], score: Score, effort: Effort) -> Design:
+        scores, names = score.table(priors.secrets, self.outcomes)
+        scores = np.where(self._allowed(priors.secrets, names), scores, -math.inf)
+        found, worst, value = robust(priors, limits_of(promised), score, scores, names, self.bits, effort, self.method)
+        return Design(
+            Prior(worst, priors.secrets), promised, score.name, found.integers, self.bits, found.outcomes, value,
+            found.bound, found.method, time.monotonic() - effort.started, score.least, score, names, priors,
+            self.forbidden, unrounded=found.unrounded,
+        )  # fmt: skip
+
+
+def _utility(value: Any, prior: Prior | PriorSet) -> SubConvex:
+    if isinstance(value, About):
+        return Informed.of_table(_utility(value.utility, prior), value.of, prior.secrets)
+    if isinstance(value, SubConvex):
+        return value
+    if callable(value):
+        return custom(cast(Function, value))
+    if isinstance(value, str) and value in SUBCONVEX:
+        return SUBCONVEX[value]
+    known = ", ".join([*SUBCONVEX, *SCORES, *ESTIMATION])
+    raise DivulgeError.of("utility", f"be a convex function of the lift, a Score or one of {known}", "it", repr(value))
+
+
+def _blend(
+    classes: Classes, objective: SubConvex, limits: Limits, kinds: np.ndarray | None, effort: Effort, method: str | None
+) -> tuple[str, np.ndarray, np.ndarray, float]:
+    """Return (method, weights (M,), lifts (N, M), bound) of the best blend of floats, of outcomes of some kinds."""
+    if kinds is not None or isinstance(objective, Informed):
+        every = np.ones((int(classes.size.sum()), 1), dtype=bool)
+        return best_within(classes, objective, limits, every if kinds is None else kinds, effort, method)
+    name, found = mixture_of(Problem.of(classes, objective, limits), effort, method)
+    return name, *outcomes_of(found.weights, found.vertices, found.classes), found.bound
+
+
+def _check_finite(utility: SubConvex, limits: Limits) -> None:
+    least = limits.low or (1 / limits.ratio if limits.ratio < math.inf else 0.0)
+    if not np.isfinite(utility.f(np.array([least]))).all():
+        raise Endless(
+            f"`utility` must be finite under the guarantees; {utility.name} is infinite when an outcome rules a secret "
+            "out. Hint: add a guarantee that forbids zeros, such as pmc or ldp."
+        )
+
+
+def _with_absent(
+    columns: np.ndarray, support: np.ndarray, prior: Prior, bits: int, allowed: np.ndarray, limits: Limits
+) -> np.ndarray:
+    """Return the integers with a row for every secret of probability 0 as well, 0 where nothing is allowed.
+
+    Such a row stays in the range of each column, or where only secrets that occur count, it may be any.
+    """
+    if len(support) == len(prior):
+        return columns
+    mean, whole = prior.floats[support] @ (columns / 2.0**bits), 2**bits
+    low, high = columns.min(axis=0), columns.max(axis=0)
+    if limits.ratio == limits.capacity == math.inf and not allowed.all():
+        low, high = np.zeros_like(low), np.full_like(high, whole)
+    rows = [rounding.row_for_absent(np.where(may, low, 0), np.where(may, high, 0), mean, whole) for may in allowed]
+    out = np.array(rows)
+    out[support] = columns
+    return out

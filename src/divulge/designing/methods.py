@@ -6,21 +6,21 @@ from typing import TypeVar
 
 import numpy as np
 
-from divulge.designing import closed
-from divulge.designing.arcs import at_once
-from divulge.designing.blending import blended
-from divulge.designing.coarse import coarsened
-from divulge.designing.counting import Counting
-from divulge.designing.deviating import Deviating
 from divulge.designing.effort import Effort
-from divulge.designing.exhaustive import Exhaustive
-from divulge.designing.filling import best_mass, filled, led
-from divulge.designing.generation import Mixture, generate
-from divulge.designing.gridded import Cascade, Gridded
-from divulge.designing.linear import Scoring, Solution, solved
-from divulge.designing.nearby import Nearby, single
-from divulge.designing.pricing import Oracle, Problem
-from divulge.designing.tail import lumped, without_tail
+from divulge.designing.linear.score_program import Scoring, Solution, solved
+from divulge.designing.master.aggregation import lumped, without_tail
+from divulge.designing.master.column_generation import Mixture, generate
+from divulge.designing.master.piecewise_duals import coarsened
+from divulge.designing.pricing.branch_and_bound import Deviating
+from divulge.designing.pricing.counting import Counting
+from divulge.designing.pricing.enumeration import Exhaustive
+from divulge.designing.pricing.grid import Cascade, Gridded
+from divulge.designing.pricing.problem import Oracle, Problem
+from divulge.designing.pricing.subset_sums import Nearby, single
+from divulge.designing.start import closed_forms
+from divulge.designing.start.circular_arcs import at_once
+from divulge.designing.start.random_sets import blended
+from divulge.designing.start.randomized_rounding import best_mass, filled, led
 from divulge.errors import DivulgeError
 
 COARSE = (3e6, 3e7)
@@ -59,11 +59,11 @@ class Method:
 
 
 def _closed(problem: Problem, effort: Effort) -> Mixture | None:
-    return next((found for form in closed.FORMS if (found := form(problem)) is not None), None)
+    return next((found for form in closed_forms.FORMS if (found := form(problem)) is not None), None)
 
 
 def _scored(scoring: Scoring, effort: Effort) -> Solution | None:
-    return next((found for form in closed.SCORED if (found := form(scoring)) is not None), None)
+    return next((found for form in closed_forms.SCORED if (found := form(scoring)) is not None), None)
 
 
 def _enumerated(problem: Problem, effort: Effort) -> Mixture | None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from divulge.designing.design import Design
-from divulge.designing.named import FAMILIES, Named, tuned
+from divulge.designing.result import Design
+from divulge.designing.tradeoff.families import FAMILIES, Named, tuned
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP
@@ -483,7 +483,7 @@ def candidates(prior: Prior, guarantees: tuple[Guarantee, ...], priors: PriorSet
 
 def _sets(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) -> tuple[Channel, bool, list[str]]:
     """Return the unconstrained optimum, whose outcomes are the sets of values that they raise."""
-    from divulge.designing.asking import design
+    from divulge.designing.design import design
 
     if assumed.priors is not None:
         raise DivulgeError.of("outcomes", "be 'values' for a set of priors", "it", "'sets'")

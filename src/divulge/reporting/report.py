@@ -13,7 +13,8 @@ import numpy as np
 from divulge import exact
 from divulge.adversaries.attack import Attack
 from divulge.auditing.audit import Audit, audit
-from divulge.designing.alternatives import Alternative, best_member
+from divulge.designing.alternatives import Alternative
+from divulge.designing.tradeoff.comparison import best_member
 from divulge.errors import DivulgeError
 from divulge.guarantees import kinds as k
 from divulge.guarantees.calculus import Unknown, consequences

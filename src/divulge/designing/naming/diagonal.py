@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from divulge.designing.limits import Limits
+from divulge.designing.polytope.limits import Limits
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from divulge.designing.limits import Limits
+from divulge.designing.polytope.limits import Limits
 
 _SWAPS = 1500
 _EXACT = 1e-10

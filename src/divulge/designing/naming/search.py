@@ -12,23 +12,23 @@ from typing import Protocol
 
 import numpy as np
 
-from divulge.designing.about import Informed
-from divulge.designing.arcs import at_once
-from divulge.designing.arrange import outcomes_of
-from divulge.designing.closed import FORMS
-from divulge.designing.counting import Counting
 from divulge.designing.effort import Effort
-from divulge.designing.generation import ceiling_of, chord
-from divulge.designing.limits import Limits, classes_of
-from divulge.designing.linear import Infeasible, Scoring, Solution, solved
+from divulge.designing.linear.score_program import Infeasible, Scoring, Solution, solved
+from divulge.designing.master.column_generation import ceiling_of, chord
 from divulge.designing.methods import mixture_of
 from divulge.designing.naming.diagonal import truncated
 from divulge.designing.naming.estimation import Estimation
+from divulge.designing.naming.integer_names import keeps
 from divulge.designing.naming.patterns import Masses, circulant_set, leveled_sets, set_sizes
-from divulge.designing.naming.rounding import keeps
-from divulge.designing.nearby import single
-from divulge.designing.pricing import Problem
-from divulge.designing.utilities import SUBCONVEX, SubConvex
+from divulge.designing.polytope.limits import Limits, classes_of
+from divulge.designing.polytope.symmetry import outcomes_of
+from divulge.designing.polytope.utilities import SUBCONVEX, SubConvex
+from divulge.designing.pricing.counting import Counting
+from divulge.designing.pricing.problem import Problem
+from divulge.designing.pricing.subset_sums import single
+from divulge.designing.start.circular_arcs import at_once
+from divulge.designing.start.closed_forms import FORMS
+from divulge.designing.supports.correlated import Informed
 from divulge.errors import DivulgeError
 
 SOLVED = 12

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from divulge.designing.certify import Checker
-from divulge.designing.limits import Limits
+from divulge.designing.polytope.limits import Limits
+from divulge.designing.rounding import Checker
 from divulge.model.labels import Labels
 
 if TYPE_CHECKING:
-    from divulge.designing.design import Design
+    from divulge.designing.result import Design
 
 _LISTED = 6
 _DIGITS = 30

@@ -6,17 +6,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from divulge.designing.certify import Checker
-from divulge.designing.closed import SCORED, truth_bound
 from divulge.designing.effort import Effort
-from divulge.designing.limits import Limits
-from divulge.designing.linear import Scoring, Solution, bound_of, solved
+from divulge.designing.linear.score_program import Scoring, Solution, bound_of, solved
 from divulge.designing.naming.diagonal import diagonal
 from divulge.designing.naming.estimation import Estimation
+from divulge.designing.naming.integer_names import keeps, named_exactly
 from divulge.designing.naming.names import OwnNames, floors_of, leads_asked, leads_of
-from divulge.designing.naming.rounding import keeps, named_exactly
 from divulge.designing.naming.search import Named, best_found, unconstrained
-from divulge.designing.utilities import SubConvex
+from divulge.designing.polytope.limits import Limits
+from divulge.designing.polytope.utilities import SubConvex
+from divulge.designing.rounding import Checker
+from divulge.designing.start.closed_forms import SCORED, truth_bound
 from divulge.errors import DivulgeError
 
 SOLVED, LARGEST = 64, 200

@@ -1,0 +1,245 @@
+"""Designs for every prior of a set: guarantees that hold under each of them, and the score under the worst.
+
+The linear program starts from a few priors of the set; after each round the worst prior of every column, and of the
+score, joins them until none is worse. The guarantees are then decided on integers, over the whole set.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.designing import rounding
+from divulge.designing.effort import Effort
+from divulge.designing.linear.certified import Found, unforbidden, used_outcomes
+from divulge.designing.linear.score_program import Scoring, Solution
+from divulge.designing.linear.scores import Score
+from divulge.designing.methods import solution_of
+from divulge.designing.polytope.limits import Limits
+from divulge.errors import DivulgeError
+from divulge.guarantees.guarantee import Guarantee
+from divulge.measures.robust import L1Ball, LowerBounded, Polytope, PriorSet
+from divulge.model.channel import Channel
+from divulge.model.labels import Labels
+from divulge.model.prior import Prior
+
+_ROUNDS = 60
+_NEAR = 1e-10
+
+
+def _by_least(priors: PriorSet, values: np.ndarray) -> Fraction:
+    return sum((p * v for p, v in zip(priors.least(values).tolist(), values.tolist(), strict=True)), Fraction(0))
+
+
+def _by_dual(priors: PriorSet, values: np.ndarray) -> Fraction:
+    """Return a bound on the least mean of `values` over A P <= b, computed in fractions from float multipliers."""
+    from scipy.optimize import linprog
+
+    assert isinstance(priors, Polytope)
+    a, b, scale = priors.matrix, priors.bounds, float(max(map(abs, values.tolist()))) or 1.0
+    found = linprog(
+        values.astype(float) / scale,
+        A_ub=exact.as_floats(a),
+        b_ub=exact.as_floats(b),
+        A_eq=np.ones((1, len(values))),
+        b_eq=[1.0],
+    )
+    dual = exact.as_fractions(np.maximum(-np.asarray(found.ineqlin.marginals), 0.0) * scale)
+    reduced = values + exact.as_fractions(a).T @ dual
+    return min(reduced.tolist()) - sum(exact.as_fractions(b) * dual)
+
+
+LEAST_MEAN: dict[type[PriorSet], tuple[Callable[[Any], PriorSet], Callable[[PriorSet, np.ndarray], Fraction]]] = {
+    LowerBounded: (lambda s: LowerBounded(s.secrets, Fraction(s.least_probability)), _by_least),
+    L1Ball: (lambda s: L1Ball(_exact_prior(s.center), Fraction(s.radius)), _by_least),
+    Polytope: (lambda s: s, _by_dual),
+}
+"""Kind of set -> (the set in exact arithmetic, a lower bound on the least mean of a function, in fractions)."""
+
+
+def _exact_prior(prior: Prior) -> Prior:
+    p = exact.as_fractions(prior.probabilities)
+    return Prior(p / sum(p.tolist()), prior.secrets)
+
+
+@dataclass(frozen=True, eq=False)
+class RobustChecker(rounding.Checker):
+    """Exact checks of integer columns under every prior of a set; `prior` is one inside it."""
+
+    priors: PriorSet
+    least_mean: Callable[[PriorSet, np.ndarray], Fraction]
+
+    @classmethod
+    def over(cls, priors: PriorSet, inside: np.ndarray, limits: Limits) -> "RobustChecker":
+        """Return the checker over a set, of which `inside` is one prior, and exact limits."""
+        exactly, least_mean = LEAST_MEAN[type(priors)]
+        base = rounding.Checker.of(inside, limits)
+        return cls(base.prior, base.limits, exactly(priors), least_mean)
+
+    def keeps(self, columns: np.ndarray) -> np.ndarray:
+        """Say for each column whether it keeps low, high and ratio under every prior; shape (M,)."""
+        good = super().keeps(columns)
+        for y in np.flatnonzero(good).tolist():
+            column = exact.as_fractions(columns[:, y])
+            top, bottom = max(column.tolist()), min(column.tolist())
+            if self.limits.high != math.inf:
+                good[y] &= top <= self.limits.high * self.least_mean(self.priors, column)
+            if self.limits.low > 0:
+                good[y] &= bottom >= self.limits.low * -self.least_mean(self.priors, -column)
+        return good
+
+
+def robust(
+    priors: PriorSet,
+    limits: Limits,
+    score: Score,
+    scores: np.ndarray,
+    names: Labels,
+    bits: int,
+    effort: Effort,
+    method: str | None,
+    named: Callable[[rounding.Checker, np.ndarray, np.ndarray], np.ndarray] | None = None,
+    leads: np.ndarray | None = None,
+    floors: np.ndarray | None = None,
+) -> tuple[Found, np.ndarray, float]:
+    """Return (the certified channel with its bound, the worst prior of its score, the score there) over the set.
+
+    The priors of the linear program are rounded, and may lie outside the set by that much: the bound allows for it.
+    """
+    if type(priors) not in LEAST_MEAN:
+        known = ", ".join(kind.__name__ for kind in LEAST_MEAN)
+        raise DivulgeError.of("prior", f"be a prior or one of the sets {known}", "it", f"a {type(priors).__name__}")
+    if not priors.possible().all():
+        raise DivulgeError.of("prior", "be a set in which every secret is possible", "a secret", "impossible in it")
+    scoring, method, solution = _converged(
+        priors, tightened_over(priors, limits), score, scores, effort, method, leads, floors
+    )
+    kept = np.arange(len(names)) if named else used_outcomes(solution.channel, scoring.reference)
+    if np.isneginf(scoring.scores[:, kept]).any():
+        raise DivulgeError.of("utility", "allow every outcome for a set of priors", "one", "forbidden for some secret")
+    checker = RobustChecker.over(priors, scoring.reference, limits)
+    if named is not None:
+        integers = named(checker, scoring.reference, solution.channel)
+    else:
+        weights = scoring.reference @ solution.channel[:, kept]
+        integers = rounding.certified(weights, np.maximum(solution.channel[:, kept], 0.0) / weights, checker, bits)
+    if integers.shape[1] < len(kept):
+        kept = np.array([int(np.argmax((scoring.judges @ scoring.scores).min(axis=0)))])
+    each = (integers / 2.0**bits * scoring.scores[:, kept]).sum(axis=1)
+    worst = priors.least(each).astype(np.float64)
+    value = float(each.min() if score.worst else checker.least_mean(checker.priors, exact.as_fractions(each)))
+    outside = 2.0**-44 * len(worst) * float(np.abs(scoring.finite).max())
+    labels = [names[y] for y in kept.tolist()]
+    blend = (solution.channel * scoring.finite).sum(axis=1)
+    unrounded = float(blend.min() if score.worst else priors.least(blend).astype(np.float64) @ blend)
+    bound = score.sign * (solution.bound + outside) + 0.0
+    found = Found(integers, labels, kept, bound, method, score.sign * unrounded)
+    return found, worst, score.sign * value
+
+
+def tightened_over(priors: PriorSet, limits: Limits) -> Limits:
+    """Return equal float limits without slack: of all priors of the set, the smallest probability leaves the most."""
+    n = len(priors.secrets)
+    p_min = min(float(priors.least(row)[x]) for x, row in enumerate(np.eye(n)))
+    return limits.floats().tightened(p_min, n) if p_min > 0 else limits.floats()
+
+
+def _converged(
+    priors: PriorSet, limits: Limits, score: Score, scores: np.ndarray, effort: Effort, method: str | None,
+    leads: np.ndarray | None = None, floors: np.ndarray | None = None,
+) -> tuple[Scoring, str, Solution]:  # fmt: skip
+    """Return the last linear program and its solution; every bound holds, the last is the least."""
+    n = len(priors.secrets)
+    guards = _distinct([priors.least(-row) for row in np.eye(n)])
+    judges = np.eye(n) if score.worst else guards
+    scoring = Scoring(unforbidden(scores, limits), limits, guards, judges, leads, floors)
+    method = method if leads is None else "linear-program"
+    for _ in range(_ROUNDS):
+        name, solution = solution_of(scoring, effort, method)
+        worse = _worse_guards(priors, limits, solution.channel)
+        means = (solution.channel * scoring.finite).sum(axis=1)
+        reached = float((scoring.judges @ means).min())
+        hardest = priors.least(means).astype(np.float64)
+        harder = [] if score.worst or hardest @ means >= reached - _NEAR * np.abs(means).max() else [hardest]
+        if not (worse or harder) or effort.late():
+            return scoring, name, solution
+        scoring = replace(
+            scoring,
+            guards=_distinct([*scoring.guards, *worse]),
+            judges=scoring.judges if score.worst else _distinct([*scoring.judges, *harder]),
+        )
+    return scoring, *solution_of(scoring, effort, method)
+
+
+def _worse_guards(priors: PriorSet, limits: Limits, channel: np.ndarray) -> list[np.ndarray]:
+    """Return the priors of the set under which a column exceeds the limits."""
+    found: list[np.ndarray] = []
+    for column in channel.T:
+        if not column.max() > 1e-12:
+            continue
+        low, high = (priors.least(sign * column).astype(np.float64) for sign in (1.0, -1.0))
+        if column.max() > limits.high * (low @ column) * (1 + _NEAR):
+            found.append(low)
+        if column.min() < limits.low * (high @ column) * (1 - _NEAR):
+            found.append(high)
+    return found
+
+
+def decided(priors: PriorSet, score: Score, outcomes: Labels | None, channel: Channel) -> float | None:
+    """Return the utility of a channel under the worst prior of a set, its outcomes read as those that are scored.
+
+    The best reading, which may be random, is that of a linear program to which the worst priors join; None where every
+    reading may be forbidden. Under `worst` the outcomes must bear the names of those that are scored.
+    """
+    from scipy.optimize import linprog
+
+    if score.worst:
+        return score.decided(np.ones(len(priors.secrets)), channel, priors.secrets, outcomes)
+    scores, names = score.table(priors.secrets, outcomes)
+    entries = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
+    (n, m), many = entries.shape, len(names)
+    gains = entries[:, :, None] * np.where(np.isfinite(scores), scores, 0.0)[:, None, :]
+    may = (entries > 0).T.astype(float) @ np.isneginf(scores) == 0
+    if not may.any(axis=1).all():
+        return None
+    judges, rows = [priors.least(row).astype(np.float64) for row in np.eye(n)], np.kron(np.eye(m), np.ones(many))
+    limits = [*((0.0, float(one)) for one in may.ravel().tolist()), (None, None)]
+    while True:
+        above = np.column_stack([-(np.array(judges) @ gains.reshape(n, -1)), np.ones(len(judges))])
+        found = linprog(
+            np.append(np.zeros(m * many), -1.0), A_ub=above, b_ub=np.zeros(len(judges)),
+            A_eq=np.column_stack([rows, np.zeros(m)]), b_eq=np.ones(m), bounds=limits,
+        )  # fmt: skip
+        each = gains.reshape(n, -1) @ found.x[:-1]
+        worst = priors.least(each).astype(np.float64)
+        if worst @ each >= found.x[-1] - _NEAR * np.abs(each).max() or len(judges) > _ROUNDS + n:
+            return score.sign * float(worst @ each)
+        judges.append(worst)
+
+
+def _distinct(rows: list[np.ndarray]) -> np.ndarray:
+    return np.unique(np.array([np.asarray(row, dtype=np.float64) for row in rows]).round(15), axis=0)
+
+
+MEASURED: dict[str, Callable[[PriorSet, Channel], tuple[float, ...]]] = {
+    "pml": lambda s, c: (s.pml(c).max(),),
+    "pmc": lambda s, c: (s.pmc(c).max(),),
+    "lip": lambda s, c: (s.lip(c),),
+    "alip": lambda s, c: (s.alip(c).lower, s.alip(c).upper),
+    "lift": lambda s, c: (s.lift(c),),
+}
+"""Kind of guarantee about a joint -> its levels in the worst case over a set of priors."""
+
+
+def measured(guarantee: Guarantee, priors: PriorSet, channel: Channel) -> Guarantee:
+    """Return the strongest guarantee of the same kind that the channel has under every prior of the set."""
+    kind = type(guarantee)
+    if kind.about != "joint" or guarantee.kind not in MEASURED:
+        return kind.of(channel)
+    levels = MEASURED[guarantee.kind](priors, channel)
+    values: dict[str, Any] = {name: math.nextafter(v, math.inf) for name, v in zip(kind.bounded(), levels, strict=True)}
+    return kind(**values)

@@ -1,0 +1,372 @@
+"""Linear scores: one sparse linear program over the channel, with a bound that is computed from its dual by hand.
+
+Column y is a floor b_y and what lies above it: C_xy = b_y + D_xy with 0 <= D_xy <= w_y. With its top t_y = b_y + w_y a
+guarantee asks t_y <= high q_y, b_y >= low q_y, t_y <= ratio b_y and sum_y t_y <= capacity: one floor and one width a
+column replace all pairs of rows, and the floors cost no rows at all.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.designing.effort import Effort
+from divulge.designing.polytope.limits import Limits
+from divulge.errors import DivulgeError
+from divulge.extras import require
+
+_LARGE = 2500
+_PAUSE = 0.2
+_STEPS = 80
+_FOREVER = Effort()
+
+
+class Infeasible(DivulgeError):
+    """No channel keeps the limits and gives what must be 0 no probability."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """Scores to be large (N, M), -inf where an entry must be 0, the limits, and the priors that count.
+
+    The limits hold under each of `guards` (G, N); what counts is the least mean score over `judges` (J, N).
+    """
+
+    scores: np.ndarray
+    limits: Limits
+    guards: np.ndarray
+    judges: np.ndarray
+    leads: np.ndarray | None = None
+    """Of outcomes that are named after the secrets: C_yy is at least leads_y times each other entry of column y."""
+    floors: np.ndarray | None = None
+    """Of these: the least probability of each outcome under each of the guards, (M,)."""
+
+    @property
+    def allowed(self) -> np.ndarray:
+        """Where an entry may be positive, (N, M)."""
+        return np.isfinite(self.scores)
+
+    @property
+    def finite(self) -> np.ndarray:
+        """The scores, 0 where the entry must be 0."""
+        return np.where(self.allowed, self.scores, 0.0)
+
+    @property
+    def reference(self) -> np.ndarray:
+        """A mean of the guards: bounds that hold under each of them hold under it."""
+        return self.guards.mean(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """Multipliers: of row sums (N,), of high, low and occurrence by guard (G, M), of the capacity, of judges (J,)."""
+
+    rows: np.ndarray
+    high: np.ndarray
+    low: np.ndarray
+    capacity: float
+    judges: np.ndarray
+    occurrence: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A float channel that nearly keeps the limits, and an upper bound on the score of any that does.
+
+    `dual` holds the multipliers of the linear program, where one was solved.
+    """
+
+    channel: np.ndarray
+    bound: float
+    dual: Dual | None = None
+
+
+def solved(scoring: Scoring, effort: Effort = _FOREVER) -> Solution:
+    """Return the best channel of the linear program and the bound of its dual; raise Infeasible where there is none.
+
+    When the time is up it is the channel that says nothing best, and the bound holds all the same.
+    """
+    highspy = require("highspy", "science")
+    (n, m), guards, judges = scoring.scores.shape, len(scoring.guards), len(scoring.judges)
+    program = _program(scoring)
+    blocks, solver = program.blocks, _loaded(highspy, program)
+    if effort.progress is not None:
+        _watched(solver, scoring, effort)
+    status, known = None, highspy.HighsModelStatus
+    for way in ("ipm", "simplex") if n * m >= _LARGE else ("simplex", "ipm"):
+        solver.setOptionValue("solver", way)
+        if effort.deadline < math.inf:
+            solver.setOptionValue("time_limit", solver.getRunTime() + max(effort.left, 0.01))
+        solver.run()
+        status = solver.getModelStatus()
+        if status in (known.kOptimal, known.kInfeasible, known.kUnboundedOrInfeasible, known.kTimeLimit):
+            break
+    if status in (known.kInfeasible, known.kUnboundedOrInfeasible):
+        raise Infeasible(
+            "`utility` must leave a channel under the guarantees; every channel releases a forbidden outcome."
+        )
+    if status != known.kOptimal:
+        found = silent(scoring)
+        if found is None:
+            raise DivulgeError.of(
+                "time_limit", "be long enough to find a channel that keeps what is forbidden", "it", "over before"
+            )
+        return found
+    solution = solver.getSolution()
+    y = program.unit * np.array(solution.row_dual)
+    ends = np.cumsum([block.matrix.shape[0] for block in blocks.values()])
+    part = {name: y[end - b.matrix.shape[0] : end] for (name, b), end in zip(blocks.items(), ends, strict=True)}
+    none = np.zeros((guards, m))
+    share = np.maximum(-part["judge"], 0.0) if "judge" in part else np.ones(1)
+    dual = Dual(
+        -part["sum"],
+        np.maximum(-part["high"], 0).reshape(guards, m) if "high" in part else none,
+        np.maximum(part["low"], 0).reshape(guards, m) if "low" in part else none,
+        max(0.0, -float(part["capacity"][0])) if "capacity" in part else 0.0,
+        share / share.sum() if share.sum() > 0 else np.ones(judges) / judges,
+        np.maximum(part["occurrence"], 0).reshape(guards, m) if "occurrence" in part else None,
+    )
+    x = np.array(solution.col_value)
+    return Solution(x[: n * m].reshape(n, m) + x[n * m + m : -2], bound_of(scoring, dual), dual)
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    matrix: Any
+    low: Any
+    high: float
+
+
+def _named_rows(scoring: Scoring, block: Callable[..., _Block]) -> dict[str, _Block]:
+    """Return the rows that make column y largest at y: D_yy = w_y, and b_y + D_xy at most (b_y + w_y) / lead_y."""
+    from scipy import sparse
+
+    assert scoring.leads is not None
+    (n, m), leads = scoring.scores.shape, scoring.leads
+    on = np.eye(n, dtype=bool).ravel()
+    column: Any = sparse.identity(m, format="csr")
+    every: Any = sparse.identity(n * m, format="csr")
+    repeated: Any = sparse.kron(np.ones((n, 1)), column, format="csr")[~on]
+    others = sparse.diags(np.tile(leads, n)[~on]) @ every[~on]
+    found = {
+        "own": block(every[on], w=-column, low=0.0),
+        "top": block(others, w=-repeated, b=-repeated @ sparse.diags(1 - leads)),
+    }
+    if scoring.floors is not None:
+        masses = sparse.vstack([sparse.kron(p[None, :], column) for p in scoring.guards])
+        copies = sparse.kron(np.ones((len(scoring.guards), 1)), column)
+        least = np.tile(scoring.floors, len(scoring.guards))
+        found["occurrence"] = block(masses, b=copies, low=least, high=math.inf)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """Costs to be small in a unit that makes the largest 1, upper bounds of the variables, blocks of rows by name.
+
+    Without a unit the solver's tolerances, which are absolute, are coarse for small scores and vain for large ones.
+    """
+
+    unit: float
+    cost: np.ndarray
+    most: np.ndarray
+    blocks: dict[str, _Block]
+
+
+def _program(scoring: Scoring) -> _Program:
+    """Return the program in the variables D (row by row), w, b, sum_y b_y and the least score."""
+    from scipy import sparse
+
+    (n, m), limits, allowed = scoring.scores.shape, scoring.limits, scoring.allowed
+    column, every, one = sparse.identity(m), np.ones((1, m)), np.ones((1, 1))
+    masses = sparse.vstack([sparse.kron(p[None, :], column) for p in scoring.guards])
+    copies = sparse.kron(np.ones((len(scoring.guards), 1)), column)
+    gains = scoring.judges[:, :, None] * scoring.finite
+    unit = float(np.abs(gains).max()) or 1.0
+    gains /= unit
+    above, level = gains.reshape(len(gains), n * m), gains.sum(axis=1)
+    inf = math.inf
+
+    def block(d: Any = None, w: Any = None, b: Any = None, floors: Any = None, least: Any = None,
+              low: Any = -inf, high: float = 0.0) -> _Block:  # fmt: skip
+        given = (d, w, b, floors, least)
+        rows = next(part.shape[0] for part in given if part is not None)
+        parts = [
+            sparse.csr_matrix((rows, size) if part is None else part)
+            for part, size in zip(given, (n * m, m, m, 1, 1), strict=True)
+        ]
+        return _Block(sparse.hstack(parts, format="csr"), low, high)
+
+    blocks = {
+        "sum": block(sparse.kron(sparse.identity(n), every), floors=np.ones((n, 1)), low=1.0, high=1.0),
+        "floors": block(b=every, floors=-one, low=0.0),
+    }
+    if scoring.leads is not None:
+        blocks |= _named_rows(scoring, block)
+    elif min(limits.high, limits.ratio, limits.capacity) < inf:
+        blocks["top"] = block(sparse.identity(n * m), w=-sparse.kron(np.ones((n, 1)), column))
+    if limits.high < inf:
+        blocks["high"] = block(-limits.high * masses, w=copies, b=(1 - limits.high) * copies)
+    if limits.low > 0:
+        blocks["low"] = block(-limits.low * masses, b=(1 - limits.low) * copies, low=0.0, high=inf)
+    if limits.ratio < inf:
+        blocks["ratio"] = block(w=column, b=(1 - limits.ratio) * column)
+    if limits.capacity < inf:
+        blocks["capacity"] = block(w=every, floors=one, high=limits.capacity)
+    if len(gains) == 1:
+        cost = -np.concatenate([above[0], np.zeros(m), level[0], [0.0, 0.0]])
+    else:
+        cost = -np.append(np.zeros(n * m + 2 * m + 1), 1.0)
+        blocks["judge"] = block(-above, b=-level, least=np.ones((len(gains), 1)))
+    raised = allowed.all(axis=0) & (limits.low > 0 or limits.ratio < inf)
+    free = np.concatenate([allowed.ravel(), np.ones(m, dtype=bool), raised, [True, True]])
+    return _Program(unit, cost, np.where(free, inf, 0.0), blocks)
+
+
+def _loaded(highspy: Any, program: _Program) -> Any:
+    from scipy import sparse
+
+    blocks, cost = program.blocks, program.cost
+    matrix: Any = sparse.vstack([block.matrix for block in blocks.values()], format="csc")
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = matrix.shape[0], matrix.shape[1]
+    model.col_cost_ = cost
+    model.col_lower_ = np.append(np.zeros(len(cost) - 1), -math.inf if "judge" in blocks else 0.0)
+    model.col_upper_ = program.most
+    model.row_lower_ = np.concatenate([np.broadcast_to(b.low, b.matrix.shape[0]) for b in blocks.values()])
+    model.row_upper_ = np.concatenate([np.full(b.matrix.shape[0], b.high) for b in blocks.values()])
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
+    solver = highspy.Highs()
+    for option, value in (("output_flag", False), ("threads", 1)):
+        solver.setOptionValue(option, value)
+    solver.passModel(model)
+    return solver
+
+
+def _watched(solver: Any, scoring: Scoring, effort: Effort) -> None:
+    """Tell now and then that the solver is at work; until it is done only silence is known."""
+    known = silent(scoring)
+    if known is None:
+        return
+    value, bound = float((scoring.judges @ (known.channel * scoring.finite).sum(axis=1)).min()), known.bound
+    last = [0.0]
+
+    def tell(event: Any) -> None:
+        if time.monotonic() >= last[0] + _PAUSE:
+            last[0] = time.monotonic()
+            effort.tell(
+                value, bound, max(event.data_out.simplex_iteration_count, event.data_out.ipm_iteration_count, 0)
+            )
+
+    effort.tell(value, bound, 0)
+    solver.cbSimplexInterrupt += tell
+    solver.cbIpmInterrupt += tell
+
+
+def silent(scoring: Scoring) -> Solution | None:
+    """Return the channel that always releases the best single outcome; None where each is forbidden for some secret."""
+    (n, m), guards, judges = scoring.scores.shape, len(scoring.guards), len(scoring.judges)
+    if scoring.leads is not None:
+        return None
+    least = np.where(scoring.allowed.all(axis=0), (scoring.judges @ scoring.finite).min(axis=0), -math.inf)
+    if np.isneginf(least).all():
+        return None
+    none = np.zeros((guards, m))
+    bound = bound_of(scoring, Dual(np.zeros(n), none, none, 0.0, np.ones(judges) / judges))
+    return Solution(np.eye(m)[[int(least.argmax())] * n], bound)
+
+
+def bound_of(scoring: Scoring, dual: Dual) -> float:
+    """Return an upper bound on the score of every channel that keeps the limits, rounded up; any dual gives one.
+
+    With g_xy = pi_x s_xy - a_x + high sum_g alpha_gy P_gx - low sum_g beta_gy P_gx, column y of weight q_y adds at most
+    q_y max_v sum_x g_xy v_x - (sum_g alpha_gy + kappa) max v + (sum_g beta_gy) min v over the lift vectors v, and the
+    weights add up to 1.
+    """
+    limits, reference = scoring.limits, scoring.reference
+    slope = (dual.judges @ scoring.judges)[:, None] * scoring.finite - dual.rows[:, None]
+    if dual.high.any():
+        slope = slope + limits.high * (scoring.guards.T @ dual.high)
+    if dual.low.any():
+        slope = slope - limits.low * (scoring.guards.T @ dual.low)
+    if dual.occurrence is not None:
+        slope = slope + scoring.guards.T @ dual.occurrence
+    tops, bottoms = dual.high.sum(axis=0) + dual.capacity, dual.low.sum(axis=0)
+    usable = scoring.allowed.any(axis=0)
+    best = best_columns(
+        slope[:, usable], scoring.allowed[:, usable], tops[usable], bottoms[usable], reference,
+        limits.tightened(float(reference.min()), len(reference)), scoring.leads,
+    )  # fmt: skip
+    fixed = [*dual.rows.tolist(), dual.capacity * limits.capacity if dual.capacity else 0.0]
+    if dual.occurrence is not None and scoring.floors is not None:
+        fixed += (-scoring.floors * dual.occurrence).ravel().tolist()
+    total = math.fsum([*fixed, float(best.max())])
+    return total + 2.0**-49 * math.fsum(map(abs, fixed))
+
+
+def best_columns(
+    slope: np.ndarray, allowed: np.ndarray, tops: np.ndarray, bottoms: np.ndarray, p: np.ndarray, limits: Limits,
+    leads: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Return for each column an upper bound of slope . v - tops max v + bottoms min v over lift vectors v, rounded up.
+
+    For any z it is z + max (H - tops) t + (L + bottoms) m over low <= m <= t <= min(high, ratio m), where H and L add
+    up the positive and negative parts of slope - z p. That is convex and piecewise linear in z: its tangents at the
+    ends of a bracket meet at the least value, once the bracket has no other kink. With `leads` v is largest at y in
+    column y, where it is t, and at most t / lead elsewhere.
+    """
+    high, low = min(limits.high, limits.ratio), max(limits.low, 1 / limits.ratio)
+    lead = np.ones(slope.shape[1]) if leads is None else leads
+    least = np.minimum(low * lead, high)
+    corners = np.stack([
+        np.stack([low + 0 * lead, least]),
+        np.stack([low + 0 * lead, np.maximum(least, min(high, limits.ratio * low if low else high))]),
+        np.stack([high / lead, high + 0 * lead]),
+        np.stack([np.minimum(max(low, high / limits.ratio), high / lead), high + 0 * lead]),
+    ])  # fmt: skip
+    own = np.eye(*slope.shape, dtype=bool) if leads is not None else np.zeros(slope.shape, dtype=bool)
+    mass, slope = np.where(allowed, p[:, None], 0.0), np.where(allowed, slope, 0.0)
+    reach = np.minimum(high, 1 / p) @ np.abs(slope)
+    share = np.where(own, 1.0, 1 / lead)
+
+    def at(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (the value at z, its slope, how far rounding may have moved the value)."""
+        h = slope - z * mass
+        above = (h > 0) | own
+        up, heavy = np.where(above, h * share, 0.0).sum(axis=0), np.where(above, mass * share, 0.0).sum(axis=0)
+        down, light = np.where(above, 0.0, h).sum(axis=0), np.where(above, 0.0, mass).sum(axis=0)
+        values = (up - tops) * corners[:, 1] + (down + bottoms) * corners[:, 0]
+        m, t = np.take_along_axis(corners, values.argmax(axis=0)[None, None, :], axis=0)[0]
+        rounding = reach + len(p) * np.abs(z) + (np.abs(up) + tops) * t + bottoms
+        return z + values.max(axis=0), 1 - heavy * t - light * m, 2.0**-49 * rounding
+
+    ratios = np.where(allowed, slope / p[:, None], 0.0)
+    left, right = ratios.min(axis=0) - tops - bottoms, ratios.max(axis=0) + tops + bottoms
+    (below, falls, unsure), (above, rises, doubt) = at(left), at(right)
+    best = np.minimum(below + unsure, above + doubt)
+    for _ in range(_STEPS if leads is not None else 0):
+        if not ((falls >= 0) | (rises <= 0)).any():
+            break
+        width = right - left + np.abs(right) + 1e-300
+        left, right = np.where(falls >= 0, left - width, left), np.where(rises <= 0, right + width, right)
+        (below, falls, unsure), (above, rises, doubt) = at(left), at(right)
+        best = np.minimum(best, np.minimum(below + unsure, above + doubt))
+    done = (falls >= 0) | (rises <= 0)
+    for step in range(_STEPS):
+        bends = rises - falls
+        meet = (below - above + rises * right - falls * left) / np.where(bends > 0, bends, 1.0)
+        inside = (bends > 0) & (meet > left) & (meet < right) & (step % 3 < 2)
+        z = np.where(inside, meet, (left + right) / 2)
+        value, rise, doubt = at(z)
+        best = np.minimum(best, value + doubt)
+        done |= inside & (value - below - falls * (z - left) <= doubt)
+        if done.all():
+            break
+        sinks = rise < 0
+        left, below, falls = np.where(sinks, z, left), np.where(sinks, value, below), np.where(sinks, rise, falls)
+        right, above, rises = np.where(sinks, right, z), np.where(sinks, above, value), np.where(sinks, rises, rise)
+    return best

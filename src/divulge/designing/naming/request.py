@@ -1,0 +1,178 @@
+"""From a request for outcomes under the names of the values to a Design, for a prior or a set of priors."""
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from divulge.designing.effort import Effort
+from divulge.designing.linear.robust import RobustChecker, robust, tightened_over
+from divulge.designing.linear.scores import Score
+from divulge.designing.naming.estimation import Estimation
+from divulge.designing.naming.names import OwnNames
+from divulge.designing.naming.search import Named, best_found, set_channels
+from divulge.designing.naming.values import Found, Naming, Range, Rounder, named_best, named_scores
+from divulge.designing.polytope.limits import Limits, limits_of
+from divulge.designing.polytope.utilities import SubConvex
+from divulge.designing.result import Design
+from divulge.designing.rounding import Checker
+from divulge.designing.supports.correlated import Informed
+from divulge.errors import DivulgeError
+from divulge.guarantees.guarantee import Guarantee
+from divulge.measures.robust import PriorSet
+from divulge.model.labels import Labels
+from divulge.model.prior import Prior
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is asked of a design whose outcomes are the secrets."""
+
+    prior: Prior | PriorSet
+    promised: tuple[Guarantee, ...]
+    goal: SubConvex | Score | Estimation
+    names: OwnNames
+    bits: int
+
+    @property
+    def minimized(self) -> bool:
+        """Whether less is better."""
+        return not isinstance(self.goal, SubConvex) and self.goal.least
+
+    def design(self, effort: Effort) -> Design:
+        """Return the design."""
+        if isinstance(self.prior, Prior):
+            return self._one(self.prior, effort)
+        if isinstance(self.goal, Score):
+            return self._scores_over(self.prior, self.goal, effort)
+        assert isinstance(self.goal, Estimation)
+        return self._variance_over(self.prior, self.goal, effort)
+
+    def _one(self, prior: Prior, effort: Effort) -> Design:
+        """Return the design for one prior; secrets that never occur have outcomes of their own too."""
+        exact, p = limits_of(self.promised), prior.floats
+        support = np.flatnonzero(prior.support)
+        limits = exact.floats().tightened(float(p[support].min()), len(p))
+        naming = Naming.of(limits, Range(p, p, p), self.names)
+        found = self._best(prior, support, limits, naming, effort)
+        if not np.isfinite(found.channel).all():
+            raise DivulgeError.of("utility", "be finite under the guarantees", "it", "infinite")
+        rounder = Rounder(Checker.of(prior.probabilities, exact), p, naming, self.names, self.bits)
+        integers = rounder(_on_all(found.channel, support, p))
+        return self._made(prior, None, integers, found, self._value(prior, integers / 2.0**self.bits), effort)
+
+    def _best(self, prior: Prior, support: np.ndarray, limits: Limits, naming: Naming, effort: Effort) -> Found:
+        """Return the best channel for the secrets that occur; for a variance for all of them."""
+        p, part = prior.floats, naming.within(support)
+        sure, exactly = p[support], prior.probabilities[support] / sum(prior.probabilities[support].tolist())
+        if isinstance(self.goal, Score):
+            scores = _square(self.goal, prior.secrets)[np.ix_(support, support)]
+            return named_scores(scores, sure, self.goal.worst, limits, part, effort)
+        if isinstance(self.goal, Informed):
+            goal = replace(self.goal, given=self.goal.given[support])
+            return named_best(goal, sure, exactly, limits, part, effort)
+        found = named_best(self.goal, sure, exactly, limits, part, effort)
+        if len(support) == len(p) or isinstance(self.goal, SubConvex):
+            return found
+        task = Named(p, p, limits, naming.start, naming.leads, naming.floors, self.goal)
+        channel, how = best_found(task, np.ones((len(p), 1)), effort)
+        return replace(found, channel=channel, method=how)
+
+    def _value(self, prior: Prior, channel: np.ndarray) -> float:
+        if isinstance(self.goal, Score):
+            return self.goal.value(prior.floats, _square(self.goal, prior.secrets), channel)
+        return self.goal.of(prior.floats, channel)
+
+    def _scores_over(self, priors: PriorSet, score: Score, effort: Effort) -> Design:
+        """Return the design of scores under the worst prior of a set, by one linear program that its priors join."""
+        exact, over = limits_of(self.promised), _range(priors)
+        limits = tightened_over(priors, exact)
+        naming = Naming.of(limits, over, self.names)
+
+        def rounded(checker: Checker, reference: np.ndarray, channel: np.ndarray) -> np.ndarray:
+            return Rounder(checker, reference, naming, self.names, self.bits)(channel)
+
+        scores = _square(score, priors.secrets)
+        whole, worst, value = robust(
+            priors, exact, score, scores, priors.secrets, self.bits, effort, None,
+            rounded, naming.leads, naming.floors if naming.floors.any() else None,
+        )  # fmt: skip
+        plain = robust(priors, exact, score, scores, priors.secrets, self.bits, effort, None)[0].bound
+        unnamed = score.sign * max(score.sign * plain, score.sign * whole.bound)
+        found = Found(whole.integers / 2.0**self.bits, score.sign * whole.bound, score.sign * unnamed, whole.method)
+        return self._made(Prior(worst, priors.secrets), priors, whole.integers, found, value, effort)
+
+    def _variance_over(self, priors: PriorSet, goal: Estimation, effort: Effort) -> Design:
+        """Return the candidate with the least variance under its worst prior, bounded at one prior of the set."""
+        exact, over = limits_of(self.promised), _range(priors)
+        limits = tightened_over(priors, exact)
+        naming = Naming.of(limits, over, self.names)
+        checker = RobustChecker.over(priors, over.inside, exact)
+        rounder = Rounder(checker, over.inside, naming, self.names, self.bits)
+        inside = limits.tightened(float(over.inside.min()), len(over.least))
+        task = Named(over.inside, over.inside, inside, naming.start, naming.leads, naming.floors, goal)
+        found = named_best(goal, over.inside, over.inside, inside, naming, effort)
+        tried = [
+            ("diagonal", naming.start),
+            (found.method, found.channel),
+            *(("sets of values", c) for c in set_channels(task)),
+        ]
+        best, least, how = np.zeros((0, 0), dtype=np.int64), math.inf, ""
+        for name, channel in tried:
+            integers = rounder(channel)
+            value = goal.over(priors, integers / 2.0**self.bits)[0]
+            if value < least or not len(best):
+                best, least, how = integers, value, name
+        value, worst = goal.over(priors, best / 2.0**self.bits)
+        found = replace(found, method=how, channel=best / 2.0**self.bits)
+        return self._made(Prior(worst / worst.sum(), priors.secrets), priors, best, found, value, effort)
+
+    def _made(
+        self, prior: Prior, priors: PriorSet | None, integers: np.ndarray, found: Found, value: float, effort: Effort
+    ) -> Design:
+        sign = -1.0 if self.minimized else 1.0
+        return Design(
+            prior, self.promised, self.goal.name, integers, self.bits, tuple(prior.secrets), value,
+            sign * found.bound + 0.0, found.method, time.monotonic() - effort.started, self.minimized, self.goal,
+            tuple(prior.secrets) if isinstance(self.goal, Score) else None, priors,
+            naming=self.names, unnamed_bound=sign * found.unnamed + 0.0,
+        )  # fmt: skip
+
+
+def _square(score: Score, secrets: Labels) -> np.ndarray:
+    """Return the scores of the secrets as outcomes, all finite."""
+    scores, _ = score.table(secrets, secrets)
+    if not np.isfinite(scores).all():
+        raise DivulgeError.of(
+            "utility",
+            "forbid nothing where outcomes bear the names of values",
+            "a score",
+            "one that forbids an outcome",
+        )
+    return scores
+
+
+def _range(priors: PriorSet) -> Range:
+    """Return the range of each probability over a set, rounded outward, and a prior inside that has them all."""
+    own = np.eye(len(priors.secrets))
+    each = [np.asarray(priors.least(sign * row), dtype=np.float64) for sign in (1.0, -1.0) for row in own]
+    return Range(*_masses(priors, own), np.mean(each, axis=0))
+
+
+def _masses(priors: PriorSet, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest probability of each set, a column of (N, M), rounded outward."""
+    columns, slack = sets.astype(np.float64).T, 2.0**-44
+    least = np.array([float(np.asarray(priors.least(c), dtype=np.float64) @ c) for c in columns])
+    most = np.array([float(np.asarray(priors.least(-c), dtype=np.float64) @ c) for c in columns])
+    return np.maximum(least * (1 - slack), 0.0), np.minimum(most * (1 + slack), 1.0)
+
+
+def _on_all(channel: np.ndarray, support: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Return the channel with rows for secrets that never occur, which say what an average secret says."""
+    if len(channel) == len(prior):
+        return channel
+    out = np.tile(np.zeros(len(prior)), (len(prior), 1))
+    out[:, support] = prior[support] @ channel / prior[support].sum()
+    out[np.ix_(support, support)] = channel
+    return out

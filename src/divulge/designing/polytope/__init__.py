@@ -1,0 +1,1 @@
+"""What guarantees leave of an outcome: limits of the lift, vertices, utilities and secant bounds."""

@@ -1,0 +1,244 @@
+"""The extreme lift vectors of the polytope: almost all coordinates on two levels, in a few families.
+
+Under bounds low <= v <= high a vertex has the secrets of a set S at `high`, at most one secret in between, the rest at
+`low`, and sum_x P_x v_x = 1 decides the one in between. Under a bound on ratios the two levels move with P(S) instead.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from divulge.designing.polytope.limits import Classes, Limits
+from divulge.designing.polytope.utilities import SubConvex
+
+
+@dataclass(frozen=True)
+class Box:
+    """low <= v_x <= high: S at `high`, one secret at x in [0, 1] of the way, P(S) + P_r x = t."""
+
+    low: float
+    high: float
+
+    @property
+    def t(self) -> float:
+        """(1 - low) / (high - low), the mass that is at `high` when nothing is in between."""
+        return (1 - self.low) / (self.high - self.low)
+
+    def chord(self, utility: SubConvex) -> float:
+        """Return the utility of an outcome whose coordinates are all at the bounds: no outcome has more."""
+        low, high = (float(utility.f(np.array([v]))[0]) for v in (self.low, self.high))
+        return ((self.high - 1) * low + (1 - self.low) * high) / (self.high - self.low)
+
+    def penalty(self, utility: SubConvex, x: np.ndarray) -> np.ndarray:
+        """Return chord minus f at a share x of the way from low to high, per unit of probability; at least 0."""
+        low, high = (float(utility.f(np.array([v]))[0]) for v in (self.low, self.high))
+        return np.maximum((1 - x) * low + x * high - utility.f(self.low + x * (self.high - self.low)), 0.0)
+
+
+@dataclass(frozen=True)
+class RatioPair:
+    """v_x <= ratio v_z: levels 1 and `ratio` over their mean 1 + (ratio - 1) pi, for pi = P(S) in [least, most]."""
+
+    ratio: float
+    least: float
+    most: float
+
+    def levels(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (low, high), with pi high + (1 - pi) low = 1."""
+        mean = 1 + (self.ratio - 1) * pi
+        return 1 / mean, self.ratio / mean
+
+    def bend(self, left: np.ndarray, right: np.ndarray, line: "Line") -> np.ndarray:
+        """Return how far the excess can rise above its larger end in a cell of pi; see `Line`."""
+        low, _ = self.levels(np.stack([left, right]))
+        return np.maximum(line.below - line.above, 0.0) / (self.ratio - 1) * _sag(low)
+
+
+@dataclass(frozen=True)
+class FloorPair:
+    """The vertices that a bound on the capacity adds: the rest at `low`, S as high as that leaves."""
+
+    low: float
+    least: float
+    most: float
+
+    def levels(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (low, high), with pi high + (1 - pi) low = 1."""
+        return np.full_like(pi, self.low), self.low + (1 - self.low) / pi
+
+    def bend(self, left: np.ndarray, right: np.ndarray, line: "Line") -> np.ndarray:
+        """Return how far the excess can rise above its larger end in a cell of pi; see `Line`."""
+        return np.maximum(line.capacity - line.value, 0.0) * (1 - self.low) * _sag(np.stack([left, right]))
+
+
+Pair = RatioPair | FloorPair
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """What bends the excess of a pair of levels inside a cell of pi, where f stays below its chords.
+
+    With chords above + slope v of f at the upper level and below + slope v at the lower one, and a value that is
+    linear in pi with intercept `value`, the excess is linear in a = low (ratio) or a = pi (floor) but for one multiple
+    of 1 / a; if that multiple is negative, it sags below its chord by at most (a_1^-1/2 - a_2^-1/2)^2.
+    """
+
+    above: np.ndarray
+    below: np.ndarray
+    value: np.ndarray
+    capacity: float
+
+
+def _sag(ends: np.ndarray) -> np.ndarray:
+    return (1 / np.sqrt(ends[0]) - 1 / np.sqrt(ends[1])) ** 2
+
+
+def pair_utility(pair: Pair, utility: SubConvex, pi: np.ndarray) -> np.ndarray:
+    """Return mu = pi f(high) + (1 - pi) f(low)."""
+    low, high = pair.levels(pi)
+    return pi * utility.f(high) + (1 - pi) * utility.f(low)
+
+
+def cell_bounds(pair: Pair, utility: SubConvex, ends: np.ndarray, excess: np.ndarray, value: np.ndarray,
+                capacity: float) -> np.ndarray:  # fmt: skip
+    """Return an upper bound of the excess in cells [ends[0], ends[1]] of pi, given the excess at their ends.
+
+    `value` is the value of the set at the ends; inside a cell it must be linear. All arrays have shape (2, cells).
+    """
+    width = np.maximum(ends[1] - ends[0], 1e-300)
+    below, above = (_intercept(utility, level) for level in pair.levels(ends))
+    start = value[0] - (value[1] - value[0]) / width * ends[0]
+    return np.maximum(excess[0], excess[1]) + pair.bend(ends[0], ends[1], Line(above, below, start, capacity))
+
+
+def neighbors(values: np.ndarray) -> np.ndarray:
+    """Return the ends of the cells between neighbors, shape (2, n - 1)."""
+    return np.stack([values[:-1], values[1:]])
+
+
+def _intercept(utility: SubConvex, ends: np.ndarray) -> np.ndarray:
+    """Return the intercept of the chord of f over each pair of lifts."""
+    values = utility.f(ends)
+    apart = ends[1] - ends[0]
+    slope = np.where(apart == 0, 0.0, (values[1] - values[0]) / np.where(apart == 0, 1.0, apart))
+    return values[0] - slope * ends[0]
+
+
+def ratio_pair(ratio: float, low: float, high: float) -> RatioPair:
+    """Return the pair of levels of a ratio, with P(S) such that both stay inside [low, high]."""
+    least = 0.0 if high >= ratio else (ratio / high - 1) / (ratio - 1)
+    most = 1.0 if low <= 1 / ratio else (1 / low - 1) / (ratio - 1)
+    return RatioPair(ratio, max(0.0, least), min(1.0, most))
+
+
+def floor_pair(low: float, high: float, ratio: float) -> FloorPair:
+    """Return the pair of levels above a floor, with P(S) such that the upper one keeps `high` and `ratio`."""
+    top = min(high, low * ratio) if low > 0 else high
+    return FloorPair(low, 0.0 if top == math.inf else (1 - low) / (top - low), 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """All families of vertices under given limits."""
+
+    boxes: tuple[Box, ...]
+    pairs: tuple[Pair, ...]
+
+
+def shape_of(limits: Limits, p_min: float) -> Shape:
+    """Return the families of vertices of tightened float limits.
+
+    With a ratio that binds, the largest coordinate M and the smallest m of a vertex either have M = ratio m and nothing
+    between, or sit on one of the boxes [low, ratio low] and [high / ratio, high], each only where its bound rules out
+    sets that the ratio leaves. A ratio rules out a floor of 0. Single secrets as high as their probability leaves are
+    vertices above a floor, too.
+    """
+    low, high, ratio = limits.low, limits.high, limits.ratio
+    boxes: tuple[Box, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    if ratio == math.inf:
+        boxes = (Box(low, high),)
+    else:
+        pair = ratio_pair(ratio, low, high)
+        pairs = (pair,)
+        if low > 0 and pair.most < 1 - p_min:
+            boxes += (Box(low, ratio * low),)
+        if high < ratio and pair.least > p_min:
+            boxes += (Box(high / ratio, high),)
+    if limits.capacity < math.inf and low < 1 and (low > 0 or ratio == math.inf):
+        pairs += (floor_pair(low, high, ratio),)
+        boxes = tuple(box for box in boxes if box.low > low or box.t > p_min * (1 + 1e-13))
+    ranges = ((pair, max(pair.least, p_min), min(pair.most, 1 - p_min)) for pair in pairs)
+    return Shape(boxes, tuple(replace(pair, least=a, most=b) for pair, a, b in ranges if a <= b))
+
+
+@dataclass(frozen=True, eq=False)
+class Vertices:
+    """n vertices, up to a permutation of equal secrets.
+
+    `counts[k, c]` secrets of class c are at `high[k]`, one secret of class `between[k]` (-1: none) at `middle[k]`,
+    the rest at `low[k]`.
+    """
+
+    counts: np.ndarray
+    between: np.ndarray
+    low: np.ndarray
+    middle: np.ndarray
+    high: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def take(self, which: np.ndarray) -> "Vertices":
+        """Return the vertices at these positions."""
+        return Vertices(*(a[which] for a in (self.counts, self.between, self.low, self.middle, self.high)))
+
+    def lifts(self, classes: Classes) -> np.ndarray:
+        """Return the mean lift of each class in each vertex, shape (n, D)."""
+        out = self.low[:, None] + (self.high - self.low)[:, None] * (self.counts / classes.size)
+        some = np.flatnonzero(self.between >= 0)
+        c = self.between[some]
+        out[some, c] += (self.middle - self.low)[some] / classes.size[c]
+        return out
+
+    def utility(self, classes: Classes, utility: SubConvex) -> np.ndarray:
+        """Return mu(v) of each vertex, shape (n,)."""
+        return utility.of_vertices(self, classes)
+
+    def levels(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
+        """Return (low, middle and high of each vertex, the mass of the secrets there), both of shape (n, 3)."""
+        above = self.counts @ classes.probability
+        aside = np.where(self.between >= 0, classes.probability[self.between], 0.0)
+        below = np.maximum(1 - above - aside, 0.0)
+        return np.stack([self.low, self.middle, self.high], axis=1), np.stack([below, aside, above], axis=1)
+
+    def loose(self, classes: Classes) -> np.ndarray:
+        """Return by how many units of rounding the secret in between is off, which makes up for all others."""
+        return np.where(self.between >= 0, (1 - self.low) / classes.probability[self.between], 0.0)
+
+    def peaks(self) -> np.ndarray:
+        """Return the largest lift of each vertex, shape (n,)."""
+        return np.where(self.counts.any(axis=1), self.high, np.maximum(self.middle, self.low))
+
+
+def joined(parts: list[Vertices]) -> Vertices:
+    """Return all vertices of the parts."""
+    names = ("counts", "between", "low", "middle", "high")
+    return Vertices(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def box_vertices(box: Box, classes: Classes, counts: np.ndarray, between: np.ndarray) -> Vertices:
+    """Return the vertices of a box with these sets at `high`; the share of the one in between follows."""
+    p = classes.probability[between]
+    x = np.clip((box.t - counts @ classes.probability) / p, 0.0, 1.0)
+    size = len(counts)
+    return Vertices(
+        counts, between, np.full(size, box.low), box.low + x * (box.high - box.low), np.full(size, box.high)
+    )
+
+
+def pair_vertices(pair: Pair, classes: Classes, counts: np.ndarray) -> Vertices:
+    """Return the vertices of a pair of levels with these sets at the upper one."""
+    low, high = pair.levels(counts @ classes.probability)
+    return Vertices(counts, np.full(len(counts), -1), low, low, high)

@@ -1,0 +1,256 @@
+"""Exact prices by branch and bound: sets of secrets that deviate little from the greedy one.
+
+Priced by its mass alone (a fractional knapsack), no vertex gains more than `Relaxed.most`. With z the price of mass, a
+secret that is not where the greedy set has it costs |value - z mass|, and what a vertex loses in between costs more. So
+a vertex gains `most` less its costs, and those whose costs stay below a budget can be listed; others gain at most
+`most` less the budget.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.designing.effort import Effort
+from divulge.designing.master.column_generation import LEAST, ceiling_of
+from divulge.designing.master.restricted_master import Dual
+from divulge.designing.polytope.vertices import Box, Vertices, box_vertices, joined
+from divulge.designing.pricing.problem import Problem, box_prices, largest
+from divulge.designing.pricing.ratio_grid import Windows
+
+FEW = 4_000
+_POOL, _WORK, _GROWTH, _LITTLE = 20_000, 3e7, 5, 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class Greedy:
+    """Secrets with masses, and the values of holding them high; `deviation` = value - z mass, positive inside."""
+
+    mass: np.ndarray
+    deviation: np.ndarray
+    z: float
+
+    @classmethod
+    def of(cls, mass: np.ndarray, value: np.ndarray, target: float) -> "Greedy":
+        """Return the greedy set of a mass: the likeliest value per mass first."""
+        order = np.argsort(-value / mass)
+        last = order[min(int(np.searchsorted(np.cumsum(mass[order]), target)), len(mass) - 1)]
+        z = float(value[last] / mass[last])
+        return cls(mass, value - z * mass, z)
+
+    @property
+    def inside(self) -> np.ndarray:
+        """The greedy set."""
+        return self.deviation > 0
+
+    @property
+    def gain(self) -> float:
+        """The sum of all positive deviations: sum over S of value is at most gain + z P(S), less what S deviates."""
+        return float(np.maximum(self.deviation, 0.0).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Sets that deviate at most by `budget` in all, as bits of the secrets that deviate, with masses and costs."""
+
+    greedy: Greedy
+    bits: np.ndarray
+    place: np.ndarray
+    mass: np.ndarray
+    cost: np.ndarray
+    budget: float
+
+    def deviates(self, secret: int, which: Any = slice(None)) -> np.ndarray:
+        """Say which of these sets deviate at a secret."""
+        at = int(self.place[secret])
+        word = self.bits[which, max(at, 0) // 64]
+        return np.zeros(len(word), dtype=bool) if at < 0 else (word >> np.uint64(at % 64)) % 2 > 0
+
+    def sets(self, which: np.ndarray) -> np.ndarray:
+        """Return these sets as a boolean matrix."""
+        out = np.tile(self.greedy.inside, (len(which), 1))
+        for secret in np.flatnonzero(self.place >= 0).tolist():
+            out[:, secret] ^= self.deviates(secret, which)
+        return out
+
+
+def listed(greedy: Greedy, budget: float, window: tuple[float, float], most: int) -> Listed:
+    """Return all sets with mass in the window that cost less than a budget, which falls until they are few enough."""
+    size = np.abs(greedy.deviation)
+    order = np.argsort(-size, kind="stable")
+    order = order[size[order] < budget]
+    place = np.full(len(size), -1)
+    place[order] = np.arange(len(order))
+    steps = np.where(greedy.inside, -greedy.mass, greedy.mass)[order]
+    mass, cost = np.array([float(greedy.mass[greedy.inside].sum())]), np.zeros(1)
+    bits = np.zeros((1, len(order) // 64 + 1), dtype=np.uint64)
+    for at, (secret, step) in enumerate(zip(order.tolist(), steps.tolist(), strict=True)):
+        completed = Completed.of(steps[at + 1 :], size[order[at + 1 :]], window)
+        fresh = np.flatnonzero(cost < budget - size[secret])
+        moved, spent = mass[fresh] + step, cost[fresh] + size[secret]
+        good = completed.cost(moved, spent) < budget
+        fresh = fresh[good]
+        grown = bits[fresh]
+        grown[:, at // 64] |= np.uint64(1) << np.uint64(at % 64)
+        mass, cost, bits = np.append(mass, moved[good]), np.append(cost, spent[good]), np.concatenate([bits, grown])
+        if len(mass) > most:
+            least = completed.cost(mass, cost)
+            if (least < budget).sum() > most:
+                budget = float(np.partition(least, most // 2)[most // 2])
+            alive = least < budget
+            mass, cost, bits = mass[alive], cost[alive], bits[alive]
+    alive = (mass >= window[0]) & (mass <= window[1]) & (cost < budget)
+    return Listed(greedy, bits[alive], place, mass[alive], cost[alive], budget)
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """What it costs at least to bring a mass into a window by steps that are left, were they divisible."""
+
+    window: tuple[float, float]
+    up: tuple[np.ndarray, np.ndarray]
+    down: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def of(cls, steps: np.ndarray, size: np.ndarray, window: tuple[float, float]) -> "Completed":
+        """Return the convex costs of moving up and down: the cheapest per mass first."""
+        sides = []
+        for sign in (1.0, -1.0):
+            some = np.flatnonzero(sign * steps > 0)
+            some = some[np.argsort(size[some] / np.abs(steps[some]))]
+            sides.append(tuple(np.append(0.0, np.cumsum(a[some])) for a in (np.abs(steps), size)))
+        return cls(window, sides[0], sides[1])
+
+    def cost(self, mass: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        """Return the cost so far and at least what is to come; inf where the window is out of reach."""
+        out = cost.copy()
+        for lacks, (moves, prices) in ((self.window[0] - mass, self.up), (mass - self.window[1], self.down)):
+            some = np.flatnonzero(lacks > 0)
+            out[some] += np.interp(lacks[some], moves, prices) * (1 - 1e-12)
+            out[some[lacks[some] > moves[-1] + 1e-14]] = math.inf
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The vertices of a box under a dual, by the lighter one of S and the secrets that are neither in S nor in between.
+
+    A set and a share of the secret in between have mass `light`. A secret that is heavier than that is never in a set
+    and has a share of at most `cap`: its losses lie above a line, from which the bend is counted.
+    """
+
+    problem: Problem
+    box: Box
+    light: float
+    flipped: bool
+    cap: np.ndarray
+    line: np.ndarray
+    greedy: Greedy
+    top: float
+    """What no vertex gains more than."""
+
+    @classmethod
+    def of(cls, problem: Problem, box: Box, dual: Dual) -> "Side":
+        """Return the side of a box that is lighter."""
+        prices, p = box_prices(problem, box, dual), problem.classes.probability
+        flipped, light = box.t > 0.5, min(box.t, 1 - box.t)
+        value = -prices.value if flipped else prices.value
+        start = float(prices.base[0]) + (float(prices.value.sum()) if flipped else 0.0)
+        cap = np.minimum(1.0, light / p)
+        loss = p * box.penalty(problem.utility, 1 - cap if flipped else cap)
+        line = np.where(cap < 1, loss / cap, 0.0)
+        greedy = Greedy.of(p * cap, (value - line) * cap, light)
+        return cls(problem, box, light, flipped, cap, line, greedy, start + greedy.z * light + greedy.gain)
+
+    def extra(self, r: Any, off: np.ndarray) -> np.ndarray:
+        """Return what secret r loses in between, `off` of the way (of its cap) from where the greedy set has it."""
+        part = np.where(self.greedy.inside[r], 1 - off, off)
+        share = self.cap[r] * part
+        loss = self.problem.classes.probability[r] * self.box.penalty(
+            self.problem.utility, 1 - share if self.flipped else share
+        )
+        return np.abs(self.greedy.deviation[r]) * off + np.maximum(loss - self.line[r] * share, 0.0)
+
+    def ends(self, budget: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return (a, b): what secret r loses in between is less than the budget only up to a_r or from b_r on."""
+        grid = np.concatenate([[0.0], np.geomspace(1e-9, 0.5, 200), 1 - np.geomspace(0.5, 1e-9, 200)[1:], [1.0]])
+        dear = self.extra(np.arange(len(self.cap))[:, None], grid) >= budget
+        first, last = dear.argmax(axis=1), len(grid) - 1 - dear[:, ::-1].argmax(axis=1)
+        none = ~dear.any(axis=1)
+        return np.where(none, 1.0, grid[first]), np.where(none | dear[:, -1], 1.0, grid[last])
+
+    def vertices(self, least: float, most: int) -> tuple[Vertices, float]:
+        """Return (best vertices, bound on what any vertex gains).
+
+        A vertex is found from the set without its secret r in between when r is near where the greedy set has it, else
+        from the set where r deviates: such a set may cost `more` than its vertex.
+        """
+        greedy, budget = self.greedy, self.top - least
+        mass, size, inside = greedy.mass, np.abs(greedy.deviation), greedy.inside
+        near, far = self.ends(budget)
+        near = np.where((1 - far) * size > 0.1 * budget, 1.0, near)
+        far = np.where(near == 1.0, 1.0, far)
+        more = float(((1 - far) * size).max())
+        over, under = (float(np.maximum(np.where(some, near, 0.0) * mass, np.where(some, 0.0, 1 - far) * mass).max())
+                       for some in (inside, ~inside))  # fmt: skip
+        found = listed(greedy, budget + more, (self.light - under - 1e-14, self.light + over + 1e-14), most)
+        rows, who, gains = [], [], []
+        for r in range(len(mass)):
+            away = found.deviates(r)
+            off = (found.mass - self.light) / mass[r] * np.where(away == inside[r], -1, 1)
+            off = np.where(away, 1 - off, off)
+            some = np.flatnonzero((off >= -1e-12) & (off <= 1 + 1e-12))
+            off = np.clip(off[some], 0.0, 1.0)
+            cost = found.cost[some] - size[r] * away[some] + size[r] * off
+            good = np.flatnonzero(cost < budget)
+            gain = self.top - (cost - size[r] * off)[good] - self.extra(r, off[good])
+            some, gain = some[good][gain > least], gain[gain > least]
+            rows.append(some)
+            who.append(np.full(len(some), r))
+            gains.append(gain)
+        row, r, gain = np.concatenate(rows), np.concatenate(who), np.concatenate(gains)
+        best, worst = largest(gain, _POOL, least)
+        sets, r = found.sets(row[best]), r[best]
+        sets[np.arange(len(r)), r] = False
+        good = np.flatnonzero(~(sets & (self.cap < 1)).any(axis=1))
+        good = good[varied(gain[best][good], sets[good])]
+        counts = (~sets if self.flipped else sets).astype(np.int64)
+        counts[np.arange(len(r)), r] = 0
+        return (
+            box_vertices(self.box, self.problem.classes, counts[good], r[good]),
+            max(worst, self.top - found.budget + more),
+        )
+
+
+def varied(gain: np.ndarray, sets: np.ndarray) -> np.ndarray:
+    """Return the positions of the best set with each secret, the best one without it, and the best of all."""
+    if not len(gain):
+        return np.zeros(0, dtype=np.intp)
+    order = np.argsort(-gain, kind="stable")
+    sets = sets[order]
+    firsts = [side.argmax(axis=0)[side.any(axis=0)] for side in (sets, ~sets)]
+    return order[np.unique(np.concatenate([*firsts, np.arange(min(len(order), sets.shape[1]))]))]
+
+
+class Deviating:
+    """Prices all vertices that gain more than a number, which falls as more sets are listed."""
+
+    def __init__(self, problem: Problem, effort: Effort, most: int = 500_000) -> None:
+        self.problem, self.effort, self.listed, self.most = problem, effort, FEW, most
+        self.pairs = [Windows(problem, pair, _WORK, effort) for pair in problem.shape.pairs]
+
+    def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:
+        """Return the best vertices found and a bound on the excess of all; lists grow while that rules out more."""
+        least, before = LEAST * ceiling_of(self.problem), math.inf
+        while True:
+            parts = [Side.of(self.problem, box, dual).vertices(least, self.listed) for box in self.problem.shape.boxes]
+            parts += [pair.price(dual, enough) for pair in self.pairs]
+            fresh, worst = joined([v for v, _ in parts]), max(top for _, top in parts)
+            settled = worst <= max(enough, least) or self.problem.explains(fresh, worst, dual)
+            if worst > _LITTLE * before:
+                self.listed //= _GROWTH
+                settled = True
+            if settled or self.listed >= self.most or self.effort.late():
+                return fresh, worst + self.problem.rounding(dual)
+            self.listed, before = self.listed * _GROWTH, worst

@@ -1,0 +1,174 @@
+"""Pricing: the vertices that a dual solution leaves too cheap, and a bound on how cheap any vertex can be.
+
+An oracle has `price(dual)`, which returns new vertices and `excess`, a number that mu(v) - <dual, v> exceeds at no
+vertex v. So dual.value + excess bounds the utility of every mechanism.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from divulge.designing.master.restricted_master import Dual
+from divulge.designing.polytope.limits import Classes, Limits
+from divulge.designing.polytope.secant_bounds import capped, highest
+from divulge.designing.polytope.utilities import SubConvex
+from divulge.designing.polytope.vertices import (
+    Box,
+    Pair,
+    Shape,
+    Vertices,
+    box_vertices,
+    joined,
+    pair_utility,
+    pair_vertices,
+    shape_of,
+)
+
+_ULP = 2.0**-52
+_ORDERS = 4
+_FAIR = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A prior's classes, a utility, and tightened limits with their families of vertices."""
+
+    classes: Classes
+    utility: SubConvex
+    limits: Limits
+    shape: Shape
+
+    @classmethod
+    def of(cls, classes: Classes, utility: SubConvex, limits: Limits) -> "Problem":
+        """Return the problem with its families of vertices."""
+        return cls(classes, utility, limits, shape_of(limits, float(classes.probability.min())))
+
+    @cached_property
+    def ceiling(self) -> float:
+        """No mechanism has more utility, by the range of lifts and the capacity alone."""
+        return min(self.top, capped(self.limits, self.utility))
+
+    @cached_property
+    def top(self) -> float:
+        """No vertex has more utility."""
+        return highest(self.shape, self.utility)
+
+    @property
+    def secrets(self) -> int:
+        """N."""
+        return int(self.classes.size.sum())
+
+    def gains(self, vertices: Vertices, dual: Dual) -> np.ndarray:
+        """Return mu(v) - <dual, v> of each vertex."""
+        paid = vertices.lifts(self.classes) @ dual.classes + dual.capacity * vertices.peaks()
+        return vertices.utility(self.classes, self.utility) - paid
+
+    def explains(self, fresh: Vertices, excess: float, dual: Dual) -> bool:
+        """Whether the best of these vertices gains a fair share of the excess, so that closer prices can wait."""
+        best = float(self.gains(fresh, dual).max(initial=0.0))
+        return best > 0 and best >= _FAIR * excess
+
+    @property
+    def unit(self) -> float:
+        """How far floating point moves a sum of terms of the classes, as a share of the sum of their sizes."""
+        return (len(self.classes.size) + 16) * _ULP
+
+    def rounding(self, dual: Dual) -> float:
+        """Return how far floating point may have moved the excess of the vertices of a mixture under this dual.
+
+        That of one vertex may be off by its largest lift, which is at most `peak`, on average at most the capacity.
+        """
+        limits = self.limits
+        peak = min(limits.high, limits.ratio, limits.capacity, 1 / float(self.classes.probability.min()))
+        chords = [abs(box.chord(self.utility)) for box in self.shape.boxes]
+        return 8 * self.unit * (float(np.abs(dual.classes).sum()) * peak + dual.capacity * peak + sum(chords) + peak)
+
+
+class Oracle(Protocol):
+    """Prices vertices."""
+
+    def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:
+        """Return (vertices worth adding, excess); one of at most `enough` needs no closer bound."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """A dual, as one family of vertices sees it.
+
+    The excess of a vertex of a box is `base` + sum over S of `value` + value_r x - P_r penalty(x); that of a pair of
+    levels is base(pi) + rise(pi) times the sum over S of `value`.
+    """
+
+    value: np.ndarray
+    base: np.ndarray
+    rise: np.ndarray
+
+
+def box_prices(problem: Problem, box: Box, dual: Dual) -> Prices:
+    """Return the prices of a box: `value` per secret of each class; `base` and `rise` are single numbers."""
+    total = float(dual.classes.sum())
+    base = box.chord(problem.utility) - box.low * total - dual.capacity * box.high
+    return Prices(-dual.classes / problem.classes.size * (box.high - box.low), np.array([base]), np.ones(1))
+
+
+def pair_prices(problem: Problem, pair: Pair, dual: Dual, pi: np.ndarray) -> Prices:
+    """Return the prices of a pair of levels at the masses `pi`; -inf outside its range."""
+    low, high = pair.levels(pi)
+    total = float(dual.classes.sum())
+    base = pair_utility(pair, problem.utility, pi) - low * total - dual.capacity * high
+    inside = (pi >= pair.least - 1e-15) & (pi <= pair.most + 1e-15)
+    return Prices(-dual.classes / problem.classes.size, np.where(inside, base, -np.inf), high - low)
+
+
+def silence(problem: Problem) -> Vertices:
+    """Return the vertex-like column of the channel that says nothing: every lift 1. It is feasible, never optimal."""
+    one = np.ones(1)
+    return Vertices(np.zeros((1, len(problem.classes.size)), dtype=np.int64), np.array([-1]), one, one, one)
+
+
+def simple_start(problem: Problem) -> Vertices:
+    """Return silence and, for each family and class, sets filled greedily starting at that class.
+
+    For every secret some start holds it high and some holds it low, in circular order of the classes.
+    """
+    classes, parts = problem.classes, [silence(problem)]
+    orders = np.random.default_rng(0).permuted(np.tile(np.arange(len(classes.size)), (_ORDERS, 1)), axis=1)
+    orders[0] = np.arange(len(classes.size))
+    for box in problem.shape.boxes:
+        parts += [box_vertices(box, classes, *_arcs(classes, box.t, order)) for order in orders]
+    for pair in problem.shape.pairs:
+        for pi in {pair.least, (pair.least + pair.most) / 2, pair.most}:
+            counts, _ = _arcs(classes, pi, orders[0])
+            for sets in (counts, classes.size - counts, np.eye(len(classes.size), dtype=counts.dtype)):
+                mass = sets @ classes.probability
+                good = (mass >= pair.least) & (mass <= pair.most) & (mass > 0) & (mass < 1)
+                parts.append(pair_vertices(pair, classes, sets[good]))
+    return joined(parts)
+
+
+def _arcs(classes: Classes, t: float, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (counts, class in between) of the arcs of mass t that start at each class and go round in an order."""
+    size, place = len(classes.size), np.arange(len(classes.size))
+    mass = (classes.probability * classes.size)[order]
+    turns = np.append(0.0, np.cumsum(np.tile(mass, 2)))
+    last = np.searchsorted(turns, turns[:size] + t + 1e-12 * classes.probability[order], side="right") - 1
+    last = np.minimum(last, place + size - 1)
+    counts = np.zeros((size, size), dtype=np.int64)
+    inside = (place[None, :] - place[:, None]) % size < (last - place)[:, None]
+    counts[:, order] = inside * classes.size[order]
+    between = order[last % size]
+    left = np.maximum(0.0, t - (turns[last] - turns[:size]))
+    whole = np.floor(left / classes.probability[between] + 1e-12).astype(np.int64)
+    counts[place, between] = np.minimum(whole, classes.size[between] - 1)
+    return counts, between
+
+
+def largest(excess: np.ndarray, most: int, least: float = 0.0) -> tuple[np.ndarray, float]:
+    """Return (positions of the largest entries above `least`, the largest entry)."""
+    if not len(excess):
+        return np.zeros(0, dtype=np.intp), -np.inf
+    best = np.argpartition(-excess, min(most, len(excess) - 1))[:most]
+    return best[excess[best] > least], float(excess.max())

@@ -1,0 +1,216 @@
+"""The most useful mechanism under a guarantee, with a bound on every other and a channel that keeps its promise."""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge.designing.alternatives import Alternatives
+from divulge.designing.linear.robust import decided, measured
+from divulge.designing.linear.scores import Score
+from divulge.designing.naming.estimation import Estimation
+from divulge.designing.naming.names import OwnNames
+from divulge.designing.polytope.utilities import SubConvex
+from divulge.guarantees.guarantee import Guarantee
+from divulge.late import late
+from divulge.measures.robust import PriorSet
+from divulge.model.channel import Channel
+from divulge.model.convert import as_channel
+from divulge.model.joint import Joint
+from divulge.model.labels import Labels
+from divulge.model.prior import Prior
+from divulge.model.record import Record
+from divulge.model.shown import Table, Tabled
+
+_EVALUATED = 2.0**-44
+"""How far the evaluation of a utility in floating point is off, as a share of it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Design(Tabled, Record):
+    """A mechanism, what it keeps, what any mechanism could keep, and the guarantees it exactly has.
+
+    Attributes
+    ----------
+    prior : Prior
+    guarantees : tuple of Guarantee
+        What was asked, and holds exactly.
+    objective : str
+        The name of the utility.
+    integers : int64 array of shape (N, M)
+        Row weights over 2^bits, each row summing to 2^bits: the release draws from these.
+    bits : int
+    outcomes : labels
+    utility : float
+        Of the integer channel, in nats where the utility is a logarithm.
+    bound : float
+        No mechanism that keeps the guarantees has more utility; rounded up.
+    method : str
+    seconds : float
+        Time taken.
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> best = dv.design(["1/2", "1/2"], dv.LDP(1), utility="hamming")
+    >>> round(best.utility, 9), 0 <= best.bound - best.utility < 1e-6  # e / (1 + e)
+    (0.731058579, True)
+    """
+
+    prior: Prior
+    guarantees: tuple[Guarantee, ...]
+    objective: str
+    integers: np.ndarray
+    bits: int
+    outcomes: Labels
+    utility: float
+    bound: float
+    method: str
+    seconds: float = field(compare=False)
+    minimized: bool = False
+    """Whether less utility is better: it is a distortion, and `bound` a lower bound."""
+    goal: SubConvex | Score | Estimation | None = None
+    """The utility itself."""
+    scored: Labels | None = None
+    """The outcomes that have scores, of a linear utility."""
+    priors: PriorSet | None = None
+    """The set over which everything holds; `prior` is then the worst of it for the utility."""
+    forbidden: tuple[tuple[Hashable, Hashable], ...] = ()
+    """Pairs (secret, outcome) that never occur."""
+    unrounded: float | None = field(default=None, compare=False)
+    """The utility of the blend of floats that was rounded to the integers."""
+    naming: OwnNames | str | None = None
+    """What the labels of the outcomes promise: `OwnNames`, "sets", or nothing."""
+    unnamed_bound: float | None = field(default=None, compare=False)
+    """The bound for outcomes of any names, where names were asked for."""
+
+    def __post_init__(self) -> None:
+        """Withdraw a bound that the utility is beyond by more than its own evaluation is off: it proves nothing."""
+        sign = -1.0 if self.minimized else 1.0
+        for name in ("bound", "unnamed_bound"):
+            bound = getattr(self, name)
+            if bound is not None and sign * self.utility > sign * bound:
+                near = abs(self.utility - bound) <= _EVALUATED * abs(self.utility)
+                object.__setattr__(self, name, self.utility if near else sign * math.inf)
+        super().__post_init__()
+
+    @property
+    def names_cost(self) -> float | None:
+        """What the names cost in utility at most, at least 0; None where none were asked for."""
+        if self.unnamed_bound is None:
+            return None
+        lost = self.utility - self.unnamed_bound if self.minimized else self.unnamed_bound - self.utility
+        return max(0.0, lost)
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether the utility is a logarithm, in nats."""
+        return isinstance(self.goal, SubConvex) and self.goal.logarithmic
+
+    @property
+    def gap(self) -> float:
+        """Bound minus utility (of a distortion, the reverse), at least 0: how much better any mechanism could be."""
+        return max(0.0, self.utility - self.bound if self.minimized else self.bound - self.utility)
+
+    @property
+    def relative_gap(self) -> float:
+        """Gap over the size of the bound; 0 when the bound is 0."""
+        if math.isinf(self.bound):
+            return math.inf
+        return self.gap / abs(self.bound) if self.bound else 0.0
+
+    @property
+    def rounding_loss(self) -> float | None:
+        """The utility lost between the blend of floats and the integers that keep the guarantees exactly, at least 0.
+
+        Relative to the bound; for a set of priors that of the worst one. The blend itself may break the guarantees by
+        the tolerance of a solver; None where it is not known.
+        """
+        if self.unrounded is None:
+            return None
+        lost = self.utility - self.unrounded if self.minimized else self.unrounded - self.utility
+        return max(0.0, lost) / abs(self.bound) if self.bound else 0.0
+
+    @property
+    def side(self) -> str:
+        """What the bound is: "at most", or "at least" for a distortion."""
+        return "at least" if self.minimized else "at most"
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The mechanism, with exact entries of denominator 2^bits."""
+        return Channel.from_weights(self.integers, 2**self.bits, self.prior.secrets, self.outcomes)
+
+    @cached_property
+    def joint(self) -> Joint:
+        """The prior and the mechanism."""
+        return Joint(self.prior, self.channel)
+
+    @cached_property
+    def achieved(self) -> tuple[Guarantee, ...]:
+        """For each guarantee asked, the strongest of its kind that the channel has, measured and rounded up."""
+        if self.priors is not None:
+            return tuple(measured(g, self.priors, self.channel) for g in self.guarantees)
+        return tuple(_measured(g, self.joint) for g in self.guarantees)
+
+    def utility_of(self, channel: Any) -> float | None:
+        """Return the utility of another channel on the same secrets, as the utility of this design is measured.
+
+        Where outcomes have scores, each outcome of the channel is read as the best of those; None where none fits, or
+        where the channel may release what is forbidden. Over a set of priors it is that under the worst of them.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> best = dv.design(["1/2", "1/2"], dv.LDP(1))
+        >>> round(best.utility, 6), best.utility_of([["1/2", "1/2"], ["1/2", "1/2"]])
+        (0.110944, 0.0)
+        """
+        other = as_channel(channel).aligned(self.prior.secrets)
+        if self.forbidden and not self._allows(other):
+            return None
+        if isinstance(self.goal, Score) and self.priors is not None:
+            return decided(self.priors, self.goal, self.scored, other)
+        if isinstance(self.goal, Estimation) and self.priors is not None:
+            return self.goal.over(self.priors, np.asarray(other.floats.toarray() if other.sparse else other.floats))[0]
+        if isinstance(self.goal, Score):
+            return self.goal.decided(self.prior.floats, other, self.prior.secrets, self.scored)
+        if self.goal is None:
+            return None
+        return self.goal.of(self.prior.floats, np.asarray(other.floats.toarray() if other.sparse else other.floats))
+
+    def _allows(self, channel: Channel) -> bool:
+        """Say whether a channel on outcomes of the same names has 0 where this one must."""
+        place = {y: j for j, y in enumerate(channel.outcomes)}
+        rows = {x: k for k, x in enumerate(channel.secrets)}
+        entries = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
+        known = set(channel.outcomes) <= {*self.outcomes, *(y for _, y in self.forbidden)}
+        return known and all(entries[rows[x], place[y]] == 0 for x, y in self.forbidden if y in place)
+
+    def compare(self) -> Alternatives:
+        """Return this design beside the named mechanisms, each tuned until it just keeps the same guarantees.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> rows = dv.design(dv.Prior(["1/2", "1/4", "1/4"]), dv.LDP(1), utility="hamming").compare().rows
+        >>> [(row.name, round(row.utility, 4)) for row in rows[:2]]
+        [('design', 0.5761), ('randomized response', 0.5761)]
+        """
+        return late("divulge.designing.tradeoff.comparison:alternatives")(self)
+
+    def _shown(self) -> tuple[str, Table]:
+        asked = ", ".join(str(g) for g in self.guarantees) or "no guarantee"
+        head = (
+            f"Design under {asked}: {self.objective} {self.utility:.9g} of {self.side} {self.bound:.9g} "
+            f"(gap {self.gap:.2g}), by {self.method}"
+        )
+        return head, (self.prior.secrets, self.outcomes, self.channel.matrix)
+
+
+def _measured(guarantee: Guarantee, joint: Joint) -> Guarantee:
+    kind = type(guarantee)
+    return kind.of(joint if kind.about == "joint" else joint.channel)

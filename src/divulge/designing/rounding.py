@@ -1,0 +1,188 @@
+"""Certification: a channel of integers over 2^b that keeps its limits exactly, whatever the solver returned.
+
+Each column is floored to integers and checked in integers against rational bounds; a column that fails is raised
+between its levels or moved towards its mean until it passes. What the rows lack to 2^b is a column of nearly equal
+entries, which says nothing; it is checked like the others and added to one of them. The limits are closed under
+addition of columns, so the sum passes too.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from divulge import exact
+from divulge.designing.master.restricted_master import refined
+from divulge.designing.polytope.limits import Limits
+from divulge.errors import DivulgeError
+
+_WHOLE = 1e-12
+"""How near to 0 and 1 the entries of a channel are that tells a function of the secret."""
+_RARE = 64
+"""Secrets this many times less likely than others should not make up for rounding alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Checker:
+    """Exact checks of integer columns (shape (N, M), entries at least 0) under a prior of integers c_x over n."""
+
+    prior: np.ndarray
+    limits: Limits
+
+    @classmethod
+    def of(cls, prior: np.ndarray, limits: Limits) -> "Checker":
+        """Return the checker of a strictly positive prior (float64 or exact) and exact limits.
+
+        A float prior is taken at its exact values, and the limits a little tighter, so that the guarantee survives the
+        rounding of whoever measures it in floats.
+        """
+        values = [Fraction(p) for p in prior.tolist()]
+        common = math.lcm(*(v.denominator for v in values))
+        whole = [int(v * common) for v in values]
+        divisor = math.gcd(*whole)
+        slack = Fraction(len(whole) + 8, 2**51) if prior.dtype != object else Fraction(0)
+        tight = Limits(
+            min(Fraction(limits.low) * (1 + slack), Fraction(1)),
+            *(v if v == math.inf else max(Fraction(v) * (1 - slack), Fraction(1))
+              for v in (limits.high, limits.ratio, limits.capacity)),
+        )  # fmt: skip
+        return cls(np.array([c // divisor for c in whole], dtype=object), tight)
+
+    def mass(self, columns: np.ndarray) -> np.ndarray:
+        """Return sum_x c_x W_xy of each column, exact (Python integers)."""
+        total = int(self.prior.sum())
+        if total < 2**31:
+            c = self.prior.astype(np.int64)
+            return (c @ (columns >> 26)).astype(object) * 2**26 + (c @ (columns & (2**26 - 1))).astype(object)
+        return self.prior @ columns.astype(object)
+
+    def keeps(self, columns: np.ndarray) -> np.ndarray:
+        """Say for each column whether it keeps low, high and ratio, exactly; shape (M,)."""
+        n, mass = int(self.prior.sum()), self.mass(columns)
+        top, bottom = columns.max(axis=0).astype(object), columns.min(axis=0).astype(object)
+        good = np.ones(columns.shape[1], dtype=bool)
+        if self.limits.high != math.inf:
+            good &= (top * (n * self.limits.high.denominator) <= mass * self.limits.high.numerator).astype(bool)
+        if self.limits.low > 0:
+            good &= (bottom * (n * self.limits.low.denominator) >= mass * self.limits.low.numerator).astype(bool)
+        if self.limits.ratio != math.inf:
+            good &= (top * self.limits.ratio.denominator <= bottom * self.limits.ratio.numerator).astype(bool)
+        return good
+
+    def keeps_capacity(self, columns: np.ndarray, whole: int) -> bool:
+        """Say whether sum_y max_x W_xy <= capacity 2^b, exactly."""
+        cap = self.limits.capacity
+        return cap == math.inf or int(columns.max(axis=0).astype(object).sum()) <= cap * whole
+
+
+def certified(weights: np.ndarray, lifts: np.ndarray, checker: Checker, bits: int, apart: bool = False) -> np.ndarray:
+    """Return integers W of shape (N, M'), rows summing to 2^bits, that keep the limits exactly.
+
+    `weights` (M,) and `lifts` (N, M) describe the channel w_y v_xy; outcomes too rare for the grid are dropped. The
+    column that says nothing joins another one, or with `apart` stays an outcome of its own where it would fill zeros. A
+    function of the secret stays one where the limits allow it.
+    """
+    whole = 2**bits
+    told = np.rint(lifts * weights).astype(np.int64)
+    if np.abs(lifts * weights - told).max() < _WHOLE and (told.sum(axis=1) == 1).all():
+        told = told[:, told.any(axis=0)] * whole
+        if checker.keeps(told).all() and checker.keeps_capacity(told, whole):
+            return told
+    limits = checker.limits
+    if apart and limits.low == 0 and limits.high != math.inf:
+        weights, lifts = leveled(weights, lifts, checker)
+    around = (limits.low, limits.high, limits.ratio, limits.capacity)
+    room = min(1.0, *(exact.as_float(abs(v - 1)) for v in around))
+    keep = weights * whole >= 1
+    weights, lifts = weights[keep], lifts[:, keep]
+    spare = 16.0 * (lifts.shape[1] + 16) / max(room, 1e-12) / whole
+    while spare < 0.5:
+        columns = _columns(weights * (1 - spare), lifts, checker, whole, apart)
+        rest = whole - columns.sum(axis=1)
+        if (rest >= 0).all() and checker.keeps(rest[:, None]).all():
+            full = _absorbed(columns, rest, apart)
+            if checker.keeps(full).all() and checker.keeps_capacity(full, whole):
+                return full
+        spare *= 4
+    return np.full((len(lifts), 1), whole, dtype=np.int64)
+
+
+def leveled(weights: np.ndarray, lifts: np.ndarray, checker: Checker) -> tuple[np.ndarray, np.ndarray]:
+    """Return (weights, lifts) whose columns with zeros keep these and an upper bound exactly, and still average to 1.
+
+    What is between 0 and the largest lift makes up for what the others lack of the mean of 1: with rare secrets there,
+    the last digit of the bound matters.
+    """
+    n, high = int(checker.prior.sum()), checker.limits.high
+    out = lifts.copy()
+    for y in range(lifts.shape[1]):
+        top = lifts[:, y] >= lifts[:, y].max() * (1 - 1e-12)
+        between = ~top & (lifts[:, y] > 0)
+        if between.any() and not (top | between).all():
+            level = (n / high - int(checker.prior[top].sum())) / int(checker.prior[between].sum())
+            if 0 <= level <= 1:
+                out[top, y], out[between, y] = float(high), float(level * high)
+    return refined(weights, out.T), out
+
+
+def _columns(weights: np.ndarray, lifts: np.ndarray, checker: Checker, whole: int, apart: bool) -> np.ndarray:
+    """Return floored integer columns that each keep the limits; with `apart` zeros stay where that is possible."""
+    columns = np.floor(lifts * (weights * whole)).astype(np.int64)
+    bad = np.flatnonzero(~checker.keeps(columns))
+    if len(bad) and checker.limits.low == 0 and checker.limits.high != math.inf:
+        columns[:, bad] = _raised(columns[:, bad], checker, apart)
+        bad = bad[~checker.keeps(columns[:, bad])]
+    share = 2.0 / (whole * np.maximum(weights, 1 / whole))
+    while len(bad):
+        toward = np.minimum(share[bad], 1.0)
+        columns[:, bad] = np.floor((1 + (1 - toward) * (lifts[:, bad] - 1)) * (weights[bad] * whole))
+        bad = bad[~checker.keeps(columns[:, bad])]
+        share *= 2
+    return columns
+
+
+def _raised(columns: np.ndarray, checker: Checker, apart: bool) -> np.ndarray:
+    """Return columns whose entries between 0 and the largest are raised so that the largest is at most high times q.
+
+    Where those are of rare secrets, which would have to rise far, the likeliest secret below the largest rises too,
+    unless zeros are to stay.
+    """
+    high, n = checker.limits.high, int(checker.prior.sum())
+    out = columns.copy()
+    for y, mass in enumerate(checker.mass(columns).tolist()):
+        top = int(columns[:, y].max())
+        below = columns[:, y] < top
+        between = below & (columns[:, y] > 0)
+        if between.any():
+            if not apart and _RARE * checker.prior[between].sum() < checker.prior[below].sum():
+                between[int(np.argmax(np.where(below, checker.prior, 0)))] = True
+            lacking = math.ceil(Fraction(top * n) / high) - mass
+            raise_by = min(max(0, -(-lacking // int(checker.prior[between].sum()))), top)
+            out[between, y] = np.minimum(out[between, y] + raise_by, top)
+    return out
+
+
+def _absorbed(columns: np.ndarray, rest: np.ndarray, apart: bool) -> np.ndarray:
+    """Return the columns with `rest` added to the heaviest one, of those without a zero if there are any."""
+    positive = (columns > 0).all(axis=0)
+    if apart and not positive.any():
+        return np.column_stack([columns, rest])
+    out = columns.copy()
+    out[:, int(np.argmax(columns.sum(axis=0) * np.where(positive, 1.0, 2.0**-60)))] += rest
+    return out
+
+
+def row_for_absent(low: np.ndarray, high: np.ndarray, mean: np.ndarray, whole: int) -> np.ndarray:
+    """Return integers between `low` and `high` near the distribution `mean`, summing to 2^b.
+
+    The row of a secret of probability 0: it says what an average secret says.
+    """
+    row = np.clip(np.floor(mean * whole).astype(np.int64), low, high)
+    lacking = whole - int(row.sum())
+    room = (high - row) if lacking > 0 else (row - low)
+    before = (np.cumsum(room.astype(object)) - room).clip(0, whole).astype(np.int64)
+    row += int(np.sign(lacking)) * np.clip(abs(lacking) - before, 0, room)
+    if int(row.sum()) != whole:
+        raise DivulgeError("`prior` must leave room for a row of a secret that never occurs. Hint: drop that secret.")
+    return row

@@ -1,0 +1,186 @@
+"""Mechanisms known in closed form: nothing to say, a polytope that is a simplex, two secrets, equal secrets.
+
+Of scores, the probability of the truth: under a bound on ratios, and under one on the capacity.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from divulge.designing.linear.score_program import Scoring, Solution
+from divulge.designing.linear.truth import truthful
+from divulge.designing.master.column_generation import Mixture, chord, ranges
+from divulge.designing.polytope.limits import Limits
+from divulge.designing.polytope.vertices import Vertices, box_vertices, joined, pair_vertices
+from divulge.designing.pricing.problem import Problem, silence
+
+_EDGE = 1e-13
+_TIGHT = 1e-11
+
+
+def _optimal(problem: Problem, weights: np.ndarray, vertices: Vertices) -> Mixture:
+    value = math.fsum((weights * vertices.utility(problem.classes, problem.utility)).tolist())
+    rounding = problem.secrets * (1e-14 * abs(value) + 2.0**-52)
+    return Mixture(weights, vertices, value + rounding, problem.classes)
+
+
+def nothing(problem: Problem) -> Mixture | None:
+    """Return the channel that says nothing when the limits leave no other."""
+    return (
+        Mixture(np.ones(1), silence(problem), 0.0, problem.classes)
+        if problem.limits.trivial or problem.secrets == 1
+        else None
+    )
+
+
+def _only_box(limits: Limits) -> bool:
+    return limits.ratio == math.inf and limits.capacity == math.inf
+
+
+def simplex(problem: Problem) -> Mixture | None:
+    """Return the N vertices of the polytope when it is a simplex: outcome r moves secret r alone, with weight P_r.
+
+    High privacy (high <= 1 / (1 - p_min)): C_rr = 1 - high (1 - P_r), C_xr = high P_r. Bounds from below only (PMC):
+    C = (1 - low) I + low 1 P^T. One mixture averages to 1, so it is optimal for every sub-convex utility.
+    """
+    classes = problem.classes
+    if not _only_box(problem.limits):
+        return None
+    box = problem.shape.boxes[0]
+    p_min = float(classes.probability.min())
+    own = np.eye(len(classes.size), dtype=np.int64)
+    if box.t <= p_min * (1 + _EDGE):
+        counts = 0 * own
+    elif 1 - box.t <= p_min * (1 + _EDGE):
+        counts = classes.size - own
+    else:
+        return None
+    vertices = box_vertices(box, classes, counts, np.arange(len(own)))
+    return _optimal(problem, classes.probability * classes.size, vertices)
+
+
+def binary(problem: Problem) -> Mixture | None:
+    """Return the two ends of the segment of lift vectors of two secrets, weighted so that they average to 1."""
+    classes, limits = problem.classes, problem.limits
+    if problem.secrets != 2 or len(classes.size) != 2 or limits.capacity < math.inf:
+        return None
+
+    (rise, other), _ = ranges(classes, limits)
+    p, q = classes.probability.tolist()
+    fall = other * q / p
+    if not rise + fall > 0:
+        return None
+    weight = fall / (rise + fall)
+    first = np.maximum([1 + rise, 1 - fall], 0.0)
+    second = np.maximum([1 - rise * p / q, 1 + other], 0.0)
+    own = np.array([[1, 0], [1, 0]])
+    vertices = Vertices(own, np.array([-1, -1]), second, second, first)
+    return Mixture(np.array([weight, 1 - weight]), vertices, chord(problem)[0], classes)
+
+
+def uniform(problem: Problem) -> Mixture | None:
+    """Return the best single vertex of equal secrets, moved round them: every vertex averages to 1 on its own.
+
+    Under bounds it has floor(N t) secrets at `high` and one in between; under a ratio the best number at the upper
+    level is found by trying all.
+    """
+    classes = problem.classes
+    if len(classes.size) > 1 or problem.limits.capacity < math.inf:
+        return None
+    size, parts = problem.secrets, []
+    for box in problem.shape.boxes:
+        most = np.array([[min(size - 1, math.floor(box.t * size + _EDGE))]])
+        parts.append(box_vertices(box, classes, most, np.array([0])))
+    for pair in problem.shape.pairs:
+        counts = np.arange(1, size)[:, None]
+        mass = counts[:, 0] / size
+        counts = counts[(mass >= pair.least - _EDGE) & (mass <= pair.most + _EDGE)]
+        parts.append(pair_vertices(pair, classes, counts))
+    vertices = joined(parts)
+    best = int(np.argmax(vertices.utility(classes, problem.utility)))
+    return _optimal(problem, np.ones(1), vertices.take(np.array([best])))
+
+
+FORMS: tuple[Callable[[Problem], Mixture | None], ...] = (nothing, simplex, binary, uniform)
+"""Tried in this order; each gives None where it does not apply."""
+
+
+def _hamming(scoring: Scoring) -> np.ndarray | None:
+    """Return the prior when the score is the probability of the truth under one prior; None for all other scores."""
+    n, m = scoring.scores.shape
+    plain = n == m and len(scoring.judges) == len(scoring.guards) == 1 and bool((scoring.scores == np.eye(n)).all())
+    return scoring.reference if plain and (scoring.judges == scoring.guards).all() else None
+
+
+def _within(channel: np.ndarray, value: float) -> Solution:
+    return Solution(channel, value * (1 + 1e-15 * len(channel)))
+
+
+def likeliest_response(scoring: Scoring) -> Solution | None:
+    """Return randomized response on the k likeliest secrets, one of which all others say, for the best k.
+
+    Under a bound r on ratios the truth is told with probability max_k r P(k likeliest) / (r + k - 1).
+    """
+    p, limits = _hamming(scoring), scoring.limits
+    if p is None or limits.ratio == math.inf or limits.capacity < math.inf or _binds(limits, p):
+        return None
+    n, r = len(p), limits.ratio
+    order = np.argsort(-p, kind="stable")
+    values = r * np.cumsum(p[order]) / (r + np.arange(n))
+    k = int(values.argmax()) + 1
+    told = order[:k]
+    channel = np.zeros((n, n))
+    channel[:, told] = 1 / k
+    channel[np.ix_(told, told)] = (1 + (r - 1) * np.eye(k)) / (r + k - 1)
+    return _within(channel, float(values[k - 1]))
+
+
+def _binds(limits: Limits, p: np.ndarray) -> bool:
+    """Whether the bounds on the lift say more than the ratio and the mean do."""
+    return limits.low > 0 or limits.high * float(p.min()) < 1 - _EDGE
+
+
+def disclosed(scoring: Scoring) -> Solution | None:
+    """Return the likeliest secrets as they are, the rest as the likeliest: optimal under a bound on the capacity.
+
+    The truth of y is told with probability at most max_x C_xy, and these add up to the capacity.
+    """
+    p, limits = _hamming(scoring), scoring.limits
+    if p is None or limits.ratio < math.inf or _binds(limits, p):
+        return None
+    n = len(p)
+    order = np.argsort(-p, kind="stable")
+    share = np.clip(min(limits.capacity, float(n)) - np.arange(n), 0.0, 1.0)
+    channel = np.zeros((n, n))
+    channel[order, order] = share
+    channel[order, order[0]] += 1 - share
+    return _within(channel, math.fsum((p[order] * share).tolist()))
+
+
+def truth_told(scoring: Scoring) -> Solution | None:
+    """Return the channel of the relaxation in 2 N numbers, where it keeps all limits and reaches its bound."""
+    p, limits = _hamming(scoring), scoring.limits
+    if p is None or limits.trivial:
+        return None
+    channel, bound = truthful(p, limits)
+    lacks = np.abs(channel.sum(axis=1) - 1).max() > _TIGHT or bound - float(p @ np.diag(channel)) > _TIGHT * bound
+    return None if lacks or not _nearly(channel, p, limits) else Solution(channel, bound)
+
+
+def truth_bound(scoring: Scoring) -> float:
+    """Return an upper bound of the probability of the truth, inf for all other scores."""
+    p = _hamming(scoring)
+    return math.inf if p is None else truthful(p, scoring.limits)[1]
+
+
+def _nearly(channel: np.ndarray, p: np.ndarray, limits: Limits) -> bool:
+    """Say whether a float channel keeps the limits but for rounding."""
+    q, top, bottom = p @ channel, channel.max(axis=0), channel.min(axis=0)
+    within = (top <= limits.high * q + _TIGHT).all() and (bottom >= limits.low * q - _TIGHT).all()
+    even = limits.ratio == math.inf or (top <= limits.ratio * bottom + _TIGHT).all()
+    return bool(within and even and top.sum() <= limits.capacity + _TIGHT)
+
+
+SCORED: tuple[Callable[[Scoring], Solution | None], ...] = (likeliest_response, disclosed, truth_told)
+"""Of linear scores: tried in this order; each gives None where it does not apply."""

@@ -1,0 +1,223 @@
+"""From a tail that can be divided to sets of secrets: the shares of a relaxed mixture, held high by random sets.
+
+Sets of nearly the mass that a relaxed vertex asks for lose next to nothing, and over many of them the linear program
+finds weights with which every secret averages to 1. So the divided problem shows both what can be reached and what not.
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from divulge.designing.effort import Effort
+from divulge.designing.master.column_generation import LEAST, Mixture, ceiling_of, generate
+from divulge.designing.master.restricted_master import Dual
+from divulge.designing.polytope.vertices import Pair, Vertices, joined, pair_utility, pair_vertices
+from divulge.designing.pricing.meet_in_the_middle import subsets
+from divulge.designing.pricing.problem import Oracle, Problem, largest, simple_start
+from divulge.designing.pricing.relaxation import Divisible, divided
+from divulge.designing.pricing.subset_sums import BoxPool, nearest
+
+_EACH, _FREE, _BLOCK, _PATIENCE, _STUCK = 16, 22, 24, 0.4, 0.9
+_ROUGH, _SHARE = 1e-4, 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Single secrets, heaviest first: the core, and the tail as one class of a divided problem."""
+
+    problem: Problem
+    part: Problem
+    core: np.ndarray
+    tail: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem, core: int) -> "Split":
+        """Return the split with so many secrets in the core."""
+        order = np.argsort(-problem.classes.probability, kind="stable")
+        return cls(problem, divided(problem, core), order[:core], order[core:])
+
+    @property
+    def p(self) -> np.ndarray:
+        """The probabilities of the tail."""
+        return self.problem.classes.probability[self.tail]
+
+    def dual(self, whole: Dual) -> Dual:
+        """Return a dual of all secrets as one of the divided problem."""
+        return Dual(np.append(whole.classes[self.core], whole.classes[self.tail].sum()), whole.capacity)
+
+    def whole(self, dual: Dual) -> Dual:
+        """Return a dual of the divided problem as one of all secrets: the tail pays by mass."""
+        classes = np.empty(len(self.core) + len(self.tail))
+        classes[self.core], classes[self.tail] = dual.classes[:-1], dual.classes[-1] * self.p / self.p.sum()
+        return Dual(classes, dual.capacity)
+
+    def merged(self, vertices: Vertices) -> Vertices:
+        """Return those vertices that have no secret of the tail in between as vertices of the divided problem."""
+        place = np.full(self.problem.secrets + 1, -2)
+        alone = np.append(self.core, self.tail[: len(self.tail) == 1])
+        place[alone], place[-1] = np.arange(len(alone)), -1
+        kept = vertices.take(np.flatnonzero(place[vertices.between] > -2))
+        share = kept.counts[:, self.tail] @ self.p / self.part.classes.probability[-1]
+        return replace(kept, counts=np.column_stack([kept.counts[:, self.core], share]), between=place[kept.between])
+
+    def parted(self, vertices: Vertices) -> Vertices:
+        """Return vertices of the divided problem that hold all of the tail or nothing, as vertices of all secrets."""
+        counts = np.empty((len(vertices), self.problem.secrets), dtype=np.int64)
+        counts[:, self.core] = vertices.counts[:, :-1]
+        counts[:, self.tail] = vertices.counts[:, -1:] > 0
+        between = np.concatenate([self.core, self.tail[:1], [-1]])[vertices.between]
+        return replace(vertices, counts=counts, between=between)
+
+
+class Filling:
+    """Finds sets for vertices of a divided problem: at random, the sooner a secret the more it is worth for its mass.
+
+    Nothing is known of other vertices.
+    """
+
+    def __init__(self, split: Split, vertices: Vertices, effort: Effort) -> None:
+        self.split, self.effort, self.random = split, effort, np.random.default_rng(0)
+        share = vertices.counts[:, -1] / split.part.classes.size[-1]
+        divided = np.minimum(share, 1 - share) > 1e-9
+        self.whole = split.parted(vertices.take(np.flatnonzero(~divided)))
+        self.core, self.share = vertices.counts[divided, :-1] > 0, share[divided]
+
+    def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:
+        """Return the best vertices of fresh sets, and inf."""
+        problem = self.split.problem
+        fresh = self.vertices(_EACH // 4, -dual.classes[self.split.tail] / self.split.p)
+        best, _ = largest(problem.gains(fresh, dual), 4 * problem.secrets, LEAST * ceiling_of(problem))
+        return fresh.take(best), math.inf
+
+    def vertices(self, each: int, worth: np.ndarray) -> Vertices:
+        """Return vertices of random sets, about so many for each secret, under what its mass in the tail is worth."""
+        split, parts = self.split, [np.zeros((0, self.split.problem.secrets), dtype=bool)]
+        copies = math.ceil(each * split.problem.secrets / max(1, len(self.share)))
+        for core, share in zip(self.core, self.share.tolist(), strict=True):
+            tails = sampled(split.p, share, copies, worth, self.random)
+            sets = np.zeros((len(tails), split.problem.secrets), dtype=bool)
+            sets[:, split.core], sets[:, split.tail] = core, tails
+            parts.append(sets)
+            if self.effort.late():
+                break
+        return joined([self.whole, *of_sets(split.problem, np.concatenate(parts))])
+
+
+def sampled(p: np.ndarray, share: float, many: int, worth: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Return random sets whose mass is very near a share of all.
+
+    Each secret leads in as many as any other, where it fits; a few free ones bring the sum to its target.
+    """
+    if share > 0.5:
+        return ~sampled(p, 1 - share, many, -worth, random)
+    out = np.zeros((many, len(p)), dtype=bool)
+    target, spread = share * float(p.sum()), float(worth.std()) + 1e-300
+    for start in range(0, many, _BLOCK):
+        order = random.permutation(len(p))
+        free, others = order[:_FREE], order[_FREE:]
+        first, second = subsets(p[free[::2]]), subsets(p[free[1::2]])
+        assert first is not None
+        assert second is not None
+        (left, a), (right, b) = first, second
+        heat = spread * 10.0 ** random.uniform(-1, 1)
+        for row in range(start, min(start + _BLOCK, many)):
+            rest = others[np.argsort(random.gumbel(size=len(others)) - worth[others] / heat)]
+            if len(rest):
+                lead = others[row % len(others)]
+                rest = np.append(lead, rest[rest != lead])
+            mass = np.cumsum(p[rest])
+            fixed = rest[: max(int(np.searchsorted(mass, share * float(p[others].sum()))), 1)]
+            fixed = fixed[np.cumsum(p[fixed]) <= target]
+            i, j = nearest(a, b, target - float(p[fixed].sum()), 1 if len(rest) else many)
+            out[row, fixed] = True
+            out[row, free[::2]], out[row, free[1::2]] = left[i[row % len(i)]], right[j[row % len(i)]]
+    return out
+
+
+def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: float) -> Mixture:
+    """Return the best mixture of sets that divided problems with ever larger cores lead to, while these help."""
+    dual = None
+    for core in _cores(problem):
+        relaxed = _relaxed(problem, core, _hurried(effort, enough), found, dual)
+        near = _hurried(effort, enough)
+        filling = Filling(relaxed.split, relaxed.vertices, near)
+        start = joined([relaxed.known, filling.vertices(_EACH // 2, np.zeros(len(relaxed.split.tail)))])
+        dual, before = relaxed.dual, found
+        more = generate(problem, filling, near, start, relaxed.bound, dual)
+        found = more if found is None else found.or_better(more, problem)
+        stuck = before is not None and found.gap(problem) > _STUCK * before.gap(problem)
+        if stuck or effort.late() or found.settled(problem, enough):
+            break
+    assert found is not None  # there is a core at least
+    return found
+
+
+def led(problem: Problem, oracle: Oracle, effort: Effort, found: Mixture | None, enough: float) -> Mixture:
+    """Return what column generation makes of the dual and of some sets that a divided problem leads to."""
+    rough = replace(effort.some(_SHARE), tolerance=_ROUGH)
+    relaxed = _relaxed(problem, next(_cores(problem)), rough, found, None)
+    few = Filling(relaxed.split, relaxed.vertices, effort).vertices(_EACH // 4, np.zeros(len(relaxed.split.tail)))
+    near = replace(effort, tolerance=enough / 100)
+    more = generate(problem, oracle, near, joined([relaxed.known, few]), relaxed.bound, relaxed.dual)
+    return more if found is None else found.or_better(more, problem)
+
+
+@dataclass(frozen=True, eq=False)
+class _Relaxed:
+    """A solution of a divided problem: its vertices, its bound, its dual for all secrets, and columns of the whole."""
+
+    split: Split
+    vertices: Vertices
+    bound: float
+    dual: Dual | None
+    known: Vertices
+
+
+def _relaxed(problem: Problem, core: int, effort: Effort, found: Mixture | None, dual: Dual | None) -> _Relaxed:
+    split = Split.of(problem, core)
+    known = joined([simple_start(problem), *([] if found is None else [found.vertices])])
+    bound = math.inf if found is None else found.bound
+    first = None if dual is None else split.dual(dual)
+    alone = replace(effort, wanted=None)  # what the divided problem reaches, channels need not
+    solved = generate(split.part, Divisible(split.part, effort), alone, split.merged(known), bound, first)
+    whole = None if solved.dual is None else split.whole(solved.dual)
+    return _Relaxed(split, solved.vertices, solved.bound, whole, known)
+
+
+def _hurried(effort: Effort, enough: float) -> Effort:
+    return replace(effort, tolerance=enough / 100, deadline=time.monotonic() + _PATIENCE * effort.left)
+
+
+def _cores(problem: Problem) -> Iterator[int]:
+    """Yield how many secrets to tell apart, ever more: at first those heavier than the mass that loses least."""
+    p = problem.classes.probability
+    shape, capacity = problem.shape, problem.limits.capacity
+    masses = [min(box.t, 1 - box.t) for box in shape.boxes]
+    masses += [best_mass(pair, problem) for pair in shape.pairs] if capacity == math.inf else [1 / capacity]
+    core = int((p > min(masses)).sum())
+    while core < len(p) - 1:
+        yield core
+        core += core // 2 + 4
+    yield len(p) - 1
+
+
+def best_mass(pair: Pair, problem: Problem) -> float:
+    """Return the mass of a set that has most utility, were there one of every mass."""
+    pi = np.geomspace(pair.least, pair.most, 2049)
+    return float(pi[np.argmax(pair_utility(pair, problem.utility, pi))])
+
+
+def of_sets(problem: Problem, sets: np.ndarray) -> list[Vertices]:
+    """Return the vertices with these sets at the upper level, of every family that has them.
+
+    Of a box those that lose least, where a secret in between makes up for what a set lacks or has too much.
+    """
+    mass = sets @ problem.classes.probability
+    parts = [BoxPool(problem, box, sets).cheapest() for box in problem.shape.boxes]
+    for pair in problem.shape.pairs:
+        good = (mass >= pair.least) & (mass <= pair.most)
+        parts.append(pair_vertices(pair, problem.classes, sets[good].astype(np.int64)))
+    return parts

@@ -1,0 +1,1 @@
+"""Outcomes that are given or forbidden, and utilities about another variable."""

@@ -1,0 +1,113 @@
+"""Designs on a given alphabet: fewer outcomes than the best has, or outcomes that some secrets must never lead to.
+
+An optimum over blends of any length bounds them all. Its outcomes are put on the alphabet, joining where there are too
+few places for them; then linear programs climb. The utility is convex in the channel, so that a score whose mean
+touches it from below is no more than it elsewhere: the best channel for that score has at least as much utility.
+"""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from divulge.designing.effort import Effort
+from divulge.designing.linear.certified import Found, scored, unforbidden
+from divulge.designing.linear.score_program import Infeasible, Scoring, solved
+from divulge.designing.linear.scores import Score
+from divulge.designing.polytope.limits import Limits
+from divulge.designing.polytope.utilities import SubConvex
+from divulge.model.labels import Labels
+
+_STARTS = 12
+_STEPS = 40
+_SECONDS = 4.0
+_SETTLED = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A strictly positive prior, a utility, exact limits and their floats, and where entries may be positive (N, M)."""
+
+    p: np.ndarray
+    utility: SubConvex
+    limits: Limits
+    loose: Limits
+    allowed: np.ndarray
+
+    @property
+    def floats(self) -> np.ndarray:
+        """The prior."""
+        return self.p.astype(np.float64)
+
+    @property
+    def kinds(self) -> np.ndarray:
+        """What the outcomes allow, each once, as columns (N, K); none that another one covers or that is too rare."""
+        open_to = np.isfinite(unforbidden(np.where(self.allowed, 0.0, -np.inf), self.loose))
+        kinds = np.unique(open_to, axis=1)
+        kinds = kinds[:, (self.floats @ kinds) * self.loose.high >= 1 - 1e-12]
+        covered = (kinds.T.astype(float) @ ~kinds == 0) & ~np.eye(kinds.shape[1], dtype=bool)
+        kinds = kinds[:, ~covered.any(axis=1)]
+        if not kinds.shape[1]:
+            raise Infeasible("`forbidden` must leave a channel under the guarantees; it leaves none.")
+        return kinds
+
+    def value(self, columns: np.ndarray) -> np.ndarray:
+        """Return what each column (N, M) of a channel adds to the utility, shape (M,)."""
+        q = self.floats @ columns
+        lifts = np.where(q > 0, columns / np.where(q > 0, q, 1.0), 1.0)
+        return q * self.utility.at(self.floats, lifts.T)
+
+
+def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effort: Effort) -> Found:
+    """Return a certified channel on the alphabet from the columns of a good blend; its bound is of one score only."""
+    until = min(effort.deadline, time.monotonic() + _SECONDS)
+    random, best, most = np.random.default_rng(0), None, -np.inf
+    for start in range(_STARTS):
+        order = np.argsort(-task.value(columns)) if not start else random.permutation(columns.shape[1])
+        channel, whole = _placed(task, columns[:, order])
+        channel = channel if whole else climbed(task, channel, until)
+        value = float(task.value(channel).sum())
+        best, most = (channel, value) if best is None or value > most else (best, most)
+        if whole or time.monotonic() >= until:
+            break
+    assert best is not None
+    scores = np.where(task.allowed, task.utility.slopes(task.floats, best), -np.inf)
+    score = Score(None, name=task.utility.name)
+    found = scored(task.p, task.limits, score, scores, names, bits, Effort(), "linear-program")
+    return replace(found, unrounded=task.utility.of(task.floats, best))
+
+
+def _placed(task: Task, columns: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return (a channel on the alphabet, whether every column has a place of its own).
+
+    The first columns have places of their own where they fit; each other one joins where the utility loses least.
+    """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    many, size = task.allowed.shape[1], columns.shape[1]
+    fits = (columns > 0).T.astype(float) @ ~task.allowed == 0
+    own = np.full(size, -1)
+    own[:many] = maximum_bipartite_matching(csr_matrix(fits[:many]), perm_type="column")
+    channel = np.zeros(task.allowed.shape)
+    channel[:, own[own >= 0]] = columns[:, own >= 0]
+    for k in np.flatnonzero(own < 0):
+        gained = task.value(channel + columns[:, [k]]) - task.value(channel)
+        channel[:, int(np.argmax(np.where(fits[k], gained, -np.inf)))] += columns[:, k]
+    return channel, bool((own >= 0).all())
+
+
+def climbed(task: Task, channel: np.ndarray, until: float) -> np.ndarray:
+    """Return a channel that no score which touches the utility there improves much, or the last one in time."""
+    value = float(task.value(channel).sum())
+    for _ in range(_STEPS):
+        if time.monotonic() >= until:
+            break
+        scores = np.where(task.allowed, task.utility.slopes(task.floats, channel), -np.inf)
+        scoring = Scoring(unforbidden(scores, task.loose), task.loose, task.floats[None, :], task.floats[None, :])
+        trial = np.where(task.allowed, np.maximum(solved(scoring).channel, 0.0), 0.0)
+        reached = float(task.value(trial).sum())
+        if not reached > value + _SETTLED * abs(value):
+            break
+        channel, value = trial, reached
+    return channel

@@ -1,0 +1,75 @@
+"""A utility about W by its tangents: an outcome of the linear program for each, which takes any lifts at all.
+
+mu is convex, so that it is the largest of its tangents. Under finitely many tangents the best channel has an outcome
+for each, and one linear program over its entries finds it: what would be a column for each vertex of the polytope is a
+tangent for each point of the space of W, which has few dimensions. Its multipliers are priced like any others, and the
+outcomes that exceed them are where new tangents touch.
+"""
+
+import math
+
+import numpy as np
+
+from divulge.designing.effort import Effort
+from divulge.designing.linear.score_program import Scoring, solved
+from divulge.designing.master.column_generation import ceiling_of, chord
+from divulge.designing.master.restricted_master import Dual, refined
+from divulge.designing.pricing.problem import Problem
+from divulge.designing.supports.columns import Blend, Price
+
+_ENTRIES = 8_000
+"""How many entries a channel has at most."""
+_FRESH, _PATIENCE, _RARE = 12, 4, 1e-9
+
+
+def touched(
+    problem: Problem, kinds: np.ndarray, first: Blend, lifts: np.ndarray, price: Price, effort: Effort
+) -> tuple[Blend, np.ndarray]:
+    """Return (the best blend, all lifts seen (n, N)) of tangents that start at the lifts (n, N).
+
+    It ends when the gap is closed, or when neither the blend nor the bound has moved for a while. The classes of the
+    problem are single secrets; an outcome is 0 outside one of the kinds, the columns of a boolean (N, K).
+    """
+    p, utility = problem.classes.probability, problem.utility
+    most = max(4 * _FRESH, _ENTRIES // len(p))
+    best, known, stale = first, [lifts], 0
+    bound = min(chord(problem)[0], ceiling_of(problem))
+    while stale < _PATIENCE and not effort.late():
+        kind = ((lifts > 0).astype(float) @ ~kinds == 0).argmax(axis=1)
+        scores = np.where(kinds[:, kind], utility.slopes(p, lifts.T), -np.inf)
+        found = solved(Scoring(scores, problem.limits, p[None, :], p[None, :]), effort)
+        if found.dual is None:
+            break
+        dual = Dual(found.dual.rows, found.dual.capacity)
+        channel = np.where(kinds[:, kind], np.maximum(found.channel, 0.0), 0.0)
+        weights = p @ channel
+        used = weights > _RARE
+        told = (channel[:, used] / weights[used]).T
+        trial = Blend(refined(weights[used], told), told.T, math.inf)
+        fresh, excess = price(dual)
+        reached = dual.value(problem.limits.capacity) + excess
+        little = 1e-3 * max(bound - best.utility(problem), 0.0)
+        moved = min(reached, bound) < bound - little or trial.utility(problem) > best.utility(problem) + little
+        stale = 0 if moved else stale + 1
+        bound, multipliers = (reached, dual) if reached < bound else (bound, best.dual)
+        better = trial if trial.utility(problem) > best.utility(problem) else best
+        best = Blend(better.weights, better.lifts, bound, multipliers)
+        effort.tell(best.utility(problem), bound, len(known))
+        if best.closed(problem, effort.tolerance) or not len(fresh.values):
+            break
+        apart = _apart(problem, fresh.lifts, fresh.excess(dual))
+        known += [told, fresh.lifts]
+        lifts = np.concatenate([told, apart, lifts[~used]])[:most]
+    return best, np.concatenate(known)
+
+
+def _apart(problem: Problem, lifts: np.ndarray, excess: np.ndarray) -> np.ndarray:
+    """Return those of the lifts (n, N) that exceed most what tangents at the ones before them explain."""
+    p, utility = problem.classes.probability, problem.utility
+    values, chosen = utility.at(p, lifts), []
+    while len(chosen) < _FRESH and excess.max() > 0:
+        chosen.append(int(excess.argmax()))
+        tangent = lifts @ (p * utility.slopes(p, lifts[chosen[-1:]].T)[:, 0])
+        excess = np.minimum(excess, values - tangent)
+        excess[chosen] = 0.0
+    return lifts[chosen]

@@ -1,0 +1,1 @@
+"""Privacy against utility: the frontier, the least level, and named mechanisms beside a design."""

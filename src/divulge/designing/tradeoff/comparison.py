@@ -1,0 +1,46 @@
+"""A design beside the named mechanisms that keep the same guarantees."""
+
+from collections.abc import Callable
+
+from divulge.designing.alternatives import Alternative, Alternatives
+from divulge.designing.result import Design
+from divulge.designing.tradeoff.families import FAMILIES, tuned
+from divulge.guarantees.guarantee import Guarantee
+from divulge.measures.robust import PriorSet
+from divulge.model.channel import Channel
+from divulge.model.joint import Joint
+from divulge.model.prior import Prior
+
+
+def alternatives(design: Design) -> Alternatives:
+    """Return the design and the best member of each named family that keeps its guarantees."""
+    rows = [found for name in FAMILIES if (found := best_of(design, name)) is not None]
+    rows.sort(key=lambda row: row.utility, reverse=not design.minimized)
+    first = Alternative.of("design", design.joint, design.utility, design.priors)
+    return Alternatives((first, *rows), design.objective, design.bound)
+
+
+def best_of(design: Design, family: str) -> Alternative | None:
+    """Return the best member of a family that keeps the guarantees of the design; None where none has a utility."""
+    sign = -1.0 if design.minimized else 1.0
+    return best_member(family, design.prior, design.guarantees, design.utility_of, sign, design.priors)
+
+
+def best_member(
+    family: str,
+    prior: Prior,
+    guarantees: tuple[Guarantee, ...],
+    utility_of: Callable[[Channel], float | None],
+    sign: float = 1.0,
+    priors: PriorSet | None = None,
+) -> Alternative | None:
+    """Return the member of a family with the most (of a distortion, sign -1, the least) utility under guarantees.
+
+    With a set of priors these are kept, and the leakage is measured, under each of them.
+    """
+    found = [(utility_of(named.channel), named) for named in tuned(FAMILIES[family], prior, guarantees, priors)]
+    known = [(value, named) for value, named in found if value is not None]
+    if not known:
+        return None
+    value, best = max(known, key=lambda pair: sign * pair[0])
+    return Alternative.of(family, Joint(prior, best.channel), value, priors)

@@ -1,0 +1,281 @@
+"""Named mechanisms to compare a design with: each family as a row, tuned until it just keeps the same guarantees.
+
+Every mechanism is turned into integers over 2^53 and its guarantees are decided on these, exactly.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from divulge.designing.linear.robust import RobustChecker
+from divulge.designing.polytope.limits import Limits, limits_of
+from divulge.guarantees.guarantee import Guarantee
+from divulge.measures.robust import PriorSet
+from divulge.model import mechanisms
+from divulge.model.channel import Channel
+from divulge.model.integer import IntegerChannel
+from divulge.model.joint import Joint
+from divulge.model.prior import Prior
+
+_BITS = 53
+_STRONGEST = 2.0**40
+_MOST_SUBSETS = 400
+_MOST_BITS = 8
+Builder = Callable[[Prior, float], Iterator[Channel]]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A name, what it does, and `members(prior, s)`: channels that say nothing at s = 1 and more as s grows."""
+
+    name: str
+    about: str
+    members: Builder
+
+
+def _randomized_response(prior: Prior, s: float) -> Iterator[Channel]:
+    yield mechanisms.randomized_response(prior.secrets, math.log(s))
+
+
+def _geometric(prior: Prior, s: float) -> Iterator[Channel]:
+    yield Channel(mechanisms.geometric_rows(len(prior), 1 / s), prior.secrets, prior.secrets)
+
+
+def _exponential(prior: Prior, s: float) -> Iterator[Channel]:
+    place = np.arange(len(prior))
+    weights = mechanisms.exponential_weights(np.abs(place[:, None] - place) / 2, math.log(s))
+    yield Channel(weights / weights.sum(axis=1)[:, None], prior.secrets, prior.secrets)
+
+
+def _subset_selection(prior: Prior, s: float) -> Iterator[Channel]:
+    n = len(prior)
+    for size in range(1, n):
+        if math.comb(n, size) <= _MOST_SUBSETS:
+            yield mechanisms.subset_selection(prior.secrets, math.log(s), size=size)
+
+
+def _unary_encoding(prior: Prior, s: float) -> Iterator[Channel]:
+    if len(prior) <= _MOST_BITS:
+        yield unary_encoding(prior, math.sqrt(s) / (1 + math.sqrt(s)), 1 / (1 + math.sqrt(s)))
+        yield unary_encoding(prior, 0.5, 1 / (1 + s))
+
+
+def _resample(prior: Prior, s: float) -> Iterator[Channel]:
+    yield mechanisms.resample(prior.floats, 1 - 1 / s)
+
+
+def _disclosure(prior: Prior, s: float) -> Iterator[Channel]:
+    yield disclosure(prior, min(s, float(len(prior))))
+
+
+def _merged(prior: Prior, s: float) -> Iterator[Channel]:
+    yield watchdog(prior, s)
+
+
+def _subsets_merged(prior: Prior, s: float) -> Iterator[Channel]:
+    yield subset_merging(prior, s)
+
+
+def unary_encoding(prior: Prior, one: float, other: float) -> Channel:
+    """Return the unary encoding: one bit a secret, on with probability `one` for the truth and `other` for the rest.
+
+    It is r-LDP for r = one (1 - other) / (other (1 - one)): the symmetric one has other = 1 - one, the optimized one
+    has one = 1/2. The outcomes are the sets of secrets whose bits are on.
+
+    References
+    ----------
+    Wang, Blocki, Li, Jha, "Locally differentially private protocols for frequency estimation", 2017.
+
+    Examples
+    --------
+    >>> unary_encoding(Prior([0.5, 0.5], ["a", "b"]), 0.75, 0.25).outcomes
+    ((), ('b',), ('a',), ('a', 'b'))
+    >>> unary_encoding(Prior([0.5, 0.5]), 0.75, 0.25).floats.tolist()
+    [[0.1875, 0.0625, 0.5625, 0.1875], [0.1875, 0.5625, 0.0625, 0.1875]]
+    """
+    sets = list(itertools.product((False, True), repeat=len(prior)))
+    on = np.where(np.eye(len(prior), dtype=bool), one, other)
+    rows = np.array([np.where(bits, on, 1 - on).prod(axis=1) for bits in sets]).T
+    names = [tuple(x for x, bit in zip(prior.secrets, bits, strict=True) if bit) for bits in sets]
+    return Channel(rows, prior.secrets, names)
+
+
+def disclosure(prior: Prior, outcomes: float) -> Channel:
+    """Return the optimal disclosure under maximal leakage: reveal the likeliest secrets, suppress the rest.
+
+    With k = floor(`outcomes`) the k likeliest are released as they are, the next one with probability outcomes - k, and
+    all else as the likeliest: sum_y max_x C_xy = outcomes, so the maximal leakage is its logarithm.
+
+    Examples
+    --------
+    >>> disclosure(Prior([0.5, 0.3, 0.2]), 1.5).floats.tolist()
+    [[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]]
+    """
+    order = np.argsort(-prior.floats, kind="stable")
+    whole = math.floor(outcomes)
+    matrix = np.zeros((len(prior), len(prior)))
+    for rank, x in enumerate(order.tolist()):
+        share = min(max(outcomes - rank, 0.0), 1.0) if rank <= whole else 0.0
+        matrix[x, x] += share
+        matrix[x, order[0]] += 1 - share
+    return _used(matrix, prior)
+
+
+def watchdog(prior: Prior, lift: float) -> Channel:
+    """Return the watchdog: publish the secrets whose lift 1 / P_x is at most `lift`, merge all others into one outcome.
+
+    Where the merged outcome is still too rare, the rarest published secrets join it until it is not.
+
+    References
+    ----------
+    Hsu, Asoodeh, Calmon, "Information-theoretic privacy watchdogs", 2019.
+
+    Examples
+    --------
+    >>> watchdog(Prior([0.5, 0.3, 0.1, 0.1]), 5.0).floats.tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
+    """
+    p = prior.floats
+    order = np.argsort(p, kind="stable")
+    count = int((p * lift < 1).sum())
+    while 0 < count < len(p) and p[order[:count]].sum() * lift < 1:
+        count += 1
+    group = np.arange(len(p))
+    group[order[:count]] = order[max(count - 1, 0)]
+    return _used(np.eye(len(p))[group], prior)
+
+
+def subset_merging(prior: Prior, lift: float) -> Channel:
+    """Return the refinement of the watchdog: merge the rare secrets into several outcomes, each just likely enough.
+
+    Secrets are added to an outcome, likeliest first, until its lift is at most `lift`; what remains joins the last.
+
+    References
+    ----------
+    Zarrabian, Ding, Sadeghi, "On the lift, related privacy measures, and applications to privacy-utility trade-offs",
+    2023.
+
+    Examples
+    --------
+    >>> subset_merging(Prior([0.4, 0.2, 0.2, 0.1, 0.1]), 3.0).floats.sum(axis=0).tolist()
+    [1.0, 4.0]
+    """
+    p = prior.floats
+    group = np.arange(len(p))
+    open_group, mass, closed = -1, 0.0, -1
+    for x in np.argsort(-p, kind="stable").tolist():
+        open_group = x if open_group < 0 else open_group
+        group[x], mass = open_group, mass + p[x]
+        if mass * lift >= 1:
+            open_group, mass, closed = -1, 0.0, open_group
+    if open_group >= 0 and closed >= 0:
+        group[group == open_group] = closed
+    return _used(np.eye(len(p))[group], prior)
+
+
+def _used(matrix: np.ndarray, prior: Prior) -> Channel:
+    used = np.flatnonzero(matrix.sum(axis=0) > 0)
+    return Channel(matrix[:, used], prior.secrets, [prior.secrets[y] for y in used.tolist()])
+
+
+FAMILIES: dict[str, Family] = {
+    f.name: f
+    for f in (
+        Family("randomized response", "the truth with odds s to 1 against each other value", _randomized_response),
+        Family("geometric", "neighbors in the order of the alphabet are s-close", _geometric),
+        Family("exponential", "a value with odds that fall with its distance in the order", _exponential),
+        Family("subset selection", "a random set that likely holds the truth; the best size", _subset_selection),
+        Family("unary encoding", "a bit for each value, told with noise; symmetric or optimized", _unary_encoding),
+        Family("resample", "the truth, or else a fresh draw from the prior", _resample),
+        Family("optimal disclosure", "the likeliest values as they are, the rest as the likeliest", _disclosure),
+        Family("watchdog", "values that are likely enough as they are, all others merged", _merged),
+        Family("subset merging", "rare values merged into outcomes that are just likely enough", _subsets_merged),
+    )
+}
+"""Name -> family of mechanisms, weakest release first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """A member of a family that keeps the guarantees exactly, and how strong it is."""
+
+    family: str
+    channel: Channel
+    strength: float
+
+
+def tuned(
+    family: Family, prior: Prior, guarantees: tuple[Guarantee, ...], priors: PriorSet | None = None
+) -> list[Named]:
+    """Return, for each variant of the family, the member that says most of those that keep the guarantees.
+
+    With a set of priors they are kept under each of them; the members are those of `prior`.
+    """
+    task = _Task(prior, guarantees, limits_of(guarantees), priors)
+    return [_tuned(family, k, task) for k in range(len(list(family.members(prior, 1.0))))]
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is to be kept, under one prior or under every one of a set."""
+
+    prior: Prior
+    guarantees: tuple[Guarantee, ...]
+    limits: Limits
+    priors: PriorSet | None
+
+    def keeps(self, channel: IntegerChannel) -> bool:
+        """Say whether the integers keep the guarantees, exactly."""
+        if self.priors is not None:
+            checker = RobustChecker.over(self.priors, self.prior.floats, self.limits)
+            return bool(checker.keeps(channel.weights).all()) and checker.keeps_capacity(channel.weights, 2**_BITS)
+        found = channel.exact
+        return all(g.holds_for(Joint(self.prior, found) if g.about == "joint" else found) for g in self.guarantees)
+
+    def means(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest mean of each column."""
+        if self.priors is None:
+            mean = self.prior.floats @ columns
+            return mean, mean
+        ends = [[sign * float(self.priors.least(sign * c) @ c) for c in columns.T] for sign in (1.0, -1.0)]
+        return np.array(ends[0]), -np.array(ends[1])
+
+    def nearly(self, channel: Channel, margin: float) -> bool:
+        """Say whether a float channel keeps the limits with a little room."""
+        limits, c = self.limits.floats(), np.asarray(channel.floats)
+        inside = c if self.priors is not None else c[self.prior.support]
+        everywhere, nowhere = c.max(axis=0), c.min(axis=0)
+        allowed = math.inf if limits.ratio == math.inf else nowhere * limits.ratio * (1 - margin)
+        if not ((everywhere <= allowed).all() and everywhere.sum() <= limits.capacity * (1 - margin)):
+            return False
+        if limits.high == math.inf and limits.low == 0:
+            return True
+        least, most = self.means(c)
+        seen = most > 0
+        top, bottom = inside[:, seen].max(axis=0), inside[:, seen].min(axis=0)
+        return bool(
+            (top <= least[seen] * limits.high * (1 - margin)).all()
+            and (bottom >= most[seen] * limits.low * (1 + margin)).all()
+        )
+
+
+def _tuned(family: Family, k: int, task: _Task) -> Named:
+    def member(s: float) -> Channel:
+        return list(family.members(task.prior, s))[k]
+
+    for margin in (1e-13, 1e-11, 1e-9, 1e-6):
+        low, high = 0.0, math.log(_STRONGEST)
+        if task.nearly(member(_STRONGEST), margin):
+            low = high
+        for _ in range(52):
+            if low == high:
+                break
+            middle = (low + high) / 2
+            low, high = (middle, high) if task.nearly(member(math.exp(middle)), margin) else (low, middle)
+        found = IntegerChannel.of(member(math.exp(low)), _BITS, raise_small=True)
+        if task.keeps(found):
+            return Named(family.name, found.exact, math.exp(low))
+    return Named(family.name, mechanisms.constant(task.prior.secrets), 1.0)

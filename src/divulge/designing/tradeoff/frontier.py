@@ -1,0 +1,304 @@
+"""Privacy against utility: the least guarantee that reaches a utility, and the whole curve with named mechanisms."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from divulge.designing.alternatives import Alternative
+from divulge.designing.design import design
+from divulge.designing.linear.robust import measured
+from divulge.designing.result import Design
+from divulge.designing.tradeoff.comparison import best_of
+from divulge.designing.tradeoff.families import FAMILIES
+from divulge.errors import DivulgeError
+from divulge.extras import drawable, require
+from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.parameters import PARAMETERS
+from divulge.model.record import Record
+from divulge.model.shown import Table, Tabled
+
+_ROUNDS = 80
+_LARGEST = {True: 24.0, False: math.exp(24)}
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#555555", "#A50026", "#1A1AA6")
+_MARKS = "os^vDPX*<>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LeastEpsilon(Record):
+    """The least level of a kind of guarantee that reaches a utility, between two numbers that are both proved.
+
+    Attributes
+    ----------
+    epsilon : float
+        `design` keeps the guarantee at this level and reaches the utility.
+    lower : float
+        At this level, or below it, no mechanism reaches the utility: the bound of a design there is short of it.
+    design : Design
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> found = least_epsilon(["1/2", "1/2"], dv.LDP, at_least=0.75, utility="hamming")
+    >>> round(found.epsilon, 6), found.lower <= found.epsilon  # log 3
+    (1.098612, True)
+    """
+
+    epsilon: float
+    lower: float
+    design: Design
+
+    def __repr__(self) -> str:
+        return f"reached at {self.epsilon:.9g}, not at {self.lower:.9g}\n{self.design!r}"
+
+
+def _level(kind: Any) -> str:
+    if not (isinstance(kind, type) and issubclass(kind, Guarantee)):
+        raise DivulgeError.of("kind", "be a class of guarantee, such as PML", "it", repr(kind))
+    bounded = kind.bounded()
+    if len(bounded) != 1 or kind.index:
+        raise DivulgeError.of("kind", "have one parameter, as PML or LDP", kind.__name__, f"one of {len(bounded)}")
+    return bounded[0]
+
+
+def _guarantee(kind: type[Guarantee], value: float) -> Guarantee:
+    parameters: dict[str, Any] = {_level(kind): value}
+    return kind(**parameters)
+
+
+def least_epsilon(
+    prior: Any,
+    kind: type[Guarantee],
+    *others: Any,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    utility: Any = "mutual-information",
+    tolerance: float = 1e-7,
+    **options: Any,
+) -> LeastEpsilon:
+    """Return the least level of `kind` at which a mechanism reaches a utility: the twin of `design`.
+
+    Parameters
+    ----------
+    prior : Prior, or what converts to one
+    kind : class of guarantee with one parameter, such as PML, LDP, PMC, MaximalLeakage or BayesCapacity
+    *others : guarantees that are kept as well
+    at_least : float
+        The utility wanted (nats where it is a logarithm).
+    at_most : float
+        For a distortion: the distortion wanted.
+    utility : as in `design`
+    tolerance : float
+        The search ends when the bounds are this close, as a share of the upper one.
+    **options : as in `design`
+
+    Returns
+    -------
+    LeastEpsilon
+        `epsilon` is reached by its `design`, and nothing reaches the utility at `lower`; both are proved.
+
+    Raises
+    ------
+    DivulgeError
+        When no mechanism has that utility at any level up to 24 nats (a ratio of e^24).
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> found = least_epsilon(["1/2", "1/4", "1/4"], dv.PML, at_least=0.1)
+    >>> best = dv.design(["1/2", "1/4", "1/4"], dv.PML(found.epsilon))
+    >>> best.utility >= 0.1, round(found.epsilon, 6), found.epsilon - found.lower < 1e-7
+    (True, 0.245405, True)
+    """
+    name = _level(kind)
+    least = float(PARAMETERS[name].low)
+    if (at_least is None) == (at_most is None):
+        raise DivulgeError.of("at_least", "be given, or at_most for a distortion", "the two", "both or neither given")
+    sign, wanted = (1.0, at_least) if at_least is not None else (-1.0, at_most)
+    if not (isinstance(wanted, Real) and math.isfinite(wanted)):
+        raise DivulgeError.of("at_least", "be a finite number", "it", repr(wanted))
+
+    def at(value: float) -> Design:
+        return design(prior, _guarantee(kind, value), *others, utility=utility, **options)
+
+    low, high = least, least + _LARGEST[PARAMETERS[name].logarithmic]
+    best, nothing = at(high), at(low)
+    if best.minimized != (sign < 0):
+        right = "at_most" if best.minimized else "at_least"
+        raise DivulgeError.of("at_least", f"be given as {right}", best.objective, "the other way round")
+    if not sign * best.utility >= sign * wanted:
+        raise DivulgeError.of("at_least", "be a utility that some mechanism has", best.side, f"{best.bound:.9g}")
+    if sign * nothing.utility >= sign * wanted:
+        return LeastEpsilon(low, low, nothing)
+    tried = {low: nothing, high: best}
+    for value in (lambda d: sign * d.utility, lambda d: sign * d.bound):
+        for step in range(_ROUNDS):
+            low, high = _bracket(tried, value, sign * wanted)
+            if high - low <= tolerance * high:
+                break
+            middle = _between(low, high, least, value(tried[low]), value(tried[high]), sign * wanted, step)
+            tried[middle] = at(middle)
+    reached = min(e for e, d in tried.items() if sign * d.utility >= sign * wanted)
+    return LeastEpsilon(reached, _bracket(tried, lambda d: sign * d.bound, sign * wanted)[0], tried[reached])
+
+
+def _bracket(tried: dict[float, Design], value: Callable[[Design], float], wanted: float) -> tuple[float, float]:
+    """Return (the largest level below all that reach the wanted value, the smallest that reaches it)."""
+    high = min(e for e, d in tried.items() if value(d) >= wanted)
+    return max((e for e, d in tried.items() if e < high and value(d) < wanted), default=min(tried)), high
+
+
+def _between(low: float, high: float, least: float, below: float, above: float, wanted: float, step: int) -> float:
+    """Return where to try next: by turns the middle, and a little to each side of where a straight line crosses."""
+    if high - low > 1 or step % 3 == 0:
+        near = max(low - least, 1e-6)
+        return (low + high) / 2 if high - least < 4 * near else least + math.sqrt(near * (high - least))
+    share = (wanted - below) / (above - below) if above != below else 0.5
+    nudge = 0.05 if step % 3 == 1 else -0.05
+    return low + (high - low) * min(max(share * (1 + nudge), 0.001), 0.999)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Frontier(Tabled, Record):
+    """What can be kept at each level of a guarantee, with a bound, and what named mechanisms keep there.
+
+    Attributes
+    ----------
+    kind : class of guarantee
+    epsilons : float array of the levels
+    designs : tuple of Design
+    named : {family: tuple of Alternative, one a level}
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> curve = frontier(["1/2", "1/2"], dv.LDP, [0.0, 1.0], utility="hamming")
+    >>> curve.utilities.round(6).tolist(), (curve.bounds >= curve.utilities).all().item()  # e^epsilon / (1 + e^epsilon)
+    ([0.5, 0.731059], True)
+    """
+
+    kind: type[Guarantee]
+    epsilons: np.ndarray
+    designs: tuple[Design, ...]
+    named: dict[str, tuple[Alternative, ...]]
+
+    @property
+    def utilities(self) -> np.ndarray:
+        """Utility of the design at each level."""
+        return np.array([d.utility for d in self.designs])
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """What no mechanism exceeds, at each level."""
+        return np.array([d.bound for d in self.designs])
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame: levels down; utility, bound and the utility of each named family across.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> curve = dv.frontier(["1/2", "1/2"], dv.LDP, [1, 2], named=["randomized response"])
+        >>> curve.to_frame().round(4).iloc[0].tolist()
+        [0.1109, 0.1109, 0.1109]
+        """
+        return require("pandas", "frames").DataFrame(self._curves(), index=self.epsilons)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curve, with named mechanisms as points at the level they are measured at; return the axes.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.frontier(["1/2", "1/2"], dv.LDP, [1, 2], named=[]).plot().get_xlabel()
+        'local differential privacy [nats]'
+        """
+        ax = drawable(ax)
+        best = {"label": "no mechanism is better", "color": "0.55", "ls": ":", "lw": 1.5}
+        rising = np.argsort(self.epsilons)
+        ax.step(self.epsilons[rising], self.bounds[rising], where="pre", **best)
+        ax.plot(self.epsilons[rising], self.utilities[rising], "o-", color="black", lw=1.5, ms=3.5, label="design")
+        for (name, rows), color, mark in zip(self.named.items(), itertools.cycle(_COLORS), itertools.cycle(_MARKS)):
+            levels = [_measured(self.kind, design, row) for design, row in zip(self.designs, rows, strict=True)]
+            ax.plot(levels, [row.utility for row in rows], mark, color=color, ms=5, alpha=0.85, label=name)
+        first = self.designs[0]
+        ax.set_xlabel(f"{self.kind.title}" + (" [nats]" if PARAMETERS[_level(self.kind)].logarithmic else ""))
+        ax.set_ylabel(first.objective + (" [nats]" if first.logarithmic else ""))
+        ax.legend(fontsize=8, loc="upper right" if first.minimized else "upper left")
+        return ax
+
+    def _curves(self) -> dict[str, np.ndarray]:
+        curves = {"utility": self.utilities, "bound": self.bounds}
+        return curves | {name: np.array([row.utility for row in rows]) for name, rows in self.named.items()}
+
+    def _shown(self) -> tuple[str, Table]:
+        curves, levels = self._curves(), [f"{self.kind.kind}={e:g}" for e in self.epsilons]
+        head = f"Frontier of {self.designs[0].objective}"
+        return head, (levels, list(curves), np.column_stack(list(curves.values())))
+
+
+def _measured(kind: type[Guarantee], design: Design, row: Alternative) -> float:
+    if design.priors is not None:
+        return float(getattr(measured(design.guarantees[0], design.priors, row.channel), _level(kind)))
+    subject = (design.prior, row.channel) if kind.about == "joint" else row.channel
+    return float(getattr(kind.of(subject), _level(kind)))
+
+
+def frontier(
+    prior: Any,
+    kind: type[Guarantee],
+    epsilons: Iterable[float],
+    *others: Any,
+    utility: Any = "mutual-information",
+    named: Iterable[str] | None = None,
+    **options: Any,
+) -> Frontier:
+    """Return the most utility at each level of a kind of guarantee, beside named mechanisms under the same guarantee.
+
+    Parameters
+    ----------
+    prior : Prior, or what converts to one
+    kind : class of guarantee with one parameter
+    epsilons : levels, in nats where they are logarithms
+    *others : guarantees that are kept at every level as well
+    utility : as in `design`
+    named : names of families, all when not given: "randomized response", "geometric", "exponential",
+        "subset selection", "unary encoding", "resample", "optimal disclosure", "watchdog", "subset merging"
+    **options : as in `design`
+
+    Returns
+    -------
+    Frontier
+        A Design for each level, and the named mechanisms beside it.
+
+    Raises
+    ------
+    DivulgeError
+        When `kind` has not one parameter, a level is none, or as for `design`.
+
+    Examples
+    --------
+    >>> import divulge as dv
+    >>> curve = frontier(["1/2", "1/4", "1/4"], dv.LDP, [0.5, 1, 2], utility="hamming", named=["randomized response"])
+    >>> curve.utilities.round(4).tolist()
+    [0.5, 0.5761, 0.787]
+    """
+    _level(kind)
+    try:
+        levels = np.array([float(e) for e in epsilons])
+    except (TypeError, ValueError):
+        raise DivulgeError.of("epsilons", "be a sequence of numbers", "it", repr(epsilons)) from None
+    if not len(levels):
+        raise DivulgeError.of("epsilons", "hold at least one level", "it", "empty")
+    names = tuple(FAMILIES) if named is None else tuple(named)
+    for name in names:
+        if name not in FAMILIES:
+            raise DivulgeError.of("named", f"be among {', '.join(FAMILIES)}", "a name", repr(name))
+    designs = tuple(design(prior, _guarantee(kind, e), *others, utility=utility, **options) for e in levels.tolist())
+    points = {name: tuple(best_of(d, name) for d in designs) for name in names}
+    known = {name: tuple(r for r in rows if r is not None) for name, rows in points.items()}
+    return Frontier(kind, levels, designs, {name: rows for name, rows in known.items() if len(rows) == len(designs)})
