@@ -18,10 +18,6 @@ from .auditing.audit import audit as audit
 from .auditing.blackbox import guessability as guessability
 from .auditing.exposure import exposure as exposure
 from .auditing.repeated import repeated_runs as repeated_runs
-from .designing.about import About as About
-from .designing.asking import design as design
-from .designing.frontier import frontier as frontier
-from .designing.frontier import least_epsilon as least_epsilon
 from .designing.design import design as design
 from .designing.linear.scores import Score as Score
 from .designing.naming.names import OwnNames as OwnNames
