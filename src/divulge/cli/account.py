@@ -19,6 +19,9 @@ def command(
         float | None, typer.Option("--epsilon", metavar="E", help="Ask for delta at this epsilon, in the unit.")
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw delta over epsilon.")] = None,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", metavar="T", help="Aim at brackets on epsilon this wide, in nats.")
+    ] = 1e-6,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -26,12 +29,13 @@ def command(
 
     RELEASES is a list such as [{"mechanism": "gaussian", "sigma": 10, "sensitivity": 1, "count": 1000}]; a CSV table
     has a column for each parameter. Mechanisms: gaussian, laplace, discrete-gaussian, discrete-laplace,
-    randomized-response, exponential, channel (with "file"), adp, zcdp; "rate" samples the records (Poisson).
+    randomized-response, exponential, channel (with "file"), adp, zcdp, renyi; "rate" samples the records (Poisson),
+    "sample" and "population" draw so many. Of adp, zcdp and renyi only the promise is known: no bounds from below.
     """
     from divulge.dp.accounting.records import from_records, summary
     from divulge.files import read_channel, read_records
 
-    composed = from_records(read_records(releases), read_channel)
+    composed = from_records(read_records(releases), read_channel, tolerance)
     found = summary(composed, delta, epsilon, ORDERS, unit)
     if plot is not None:
         draw(composed, plot)

@@ -12,12 +12,15 @@ import numpy as np
 
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.atoms import AtomicLoss
-from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
+from divulge.dp.loss.closed import DiscreteGaussianLoss, ExponentialLoss, GaussianLoss, LaplaceLoss
 from divulge.dp.loss.densities import DensityLoss
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.errors import DivulgeError
 
 _PAIR = ("D", "D'")
+
+SMALLEST, LARGEST = 1e-150, 1e150
+"""Losses between these have squares that are doubles."""
 
 _DEEPEST = 39.0
 """Gaussian weights beyond this many standard deviations are below the smallest double."""
@@ -50,6 +53,12 @@ def _positive(**values: float) -> None:
             raise DivulgeError.of(name, "be positive and finite", "it", str(value))
 
 
+def _measured(name: str, what: str, value: float) -> None:
+    """Refuse a parameter at which a loss, or its square, is no double."""
+    if not SMALLEST <= value <= LARGEST:
+        raise DivulgeError.of(name, f"leave {what} between {SMALLEST:g} and {LARGEST:g}", "it", f"{value:.3g}")
+
+
 def _whole(least: int, most: float = math.inf, **values: int) -> None:
     for name, value in values.items():
         if not (least <= value <= most and value < math.inf and value == int(value)):
@@ -73,6 +82,7 @@ class GaussianMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         _positive(sigma=self.sigma, sensitivity=self.sensitivity)
+        _measured("sigma", "sensitivity / sigma", self.sensitivity / self.sigma)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         return (GaussianLoss(self.sensitivity / self.sigma, known=Known.SENSITIVITY),)
@@ -94,6 +104,7 @@ class LaplaceMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         _positive(scale=self.scale, sensitivity=self.sensitivity)
+        _measured("scale", "sensitivity / scale", self.sensitivity / self.scale)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         return (LaplaceLoss(self.sensitivity / self.scale, known=Known.SENSITIVITY),)
@@ -115,6 +126,7 @@ class DiscreteLaplaceMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         _positive(scale=self.scale)
+        _measured("scale", "scale", self.scale)
         _whole(1, _MOST_ATOMS, sensitivity=self.sensitivity)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
@@ -146,6 +158,7 @@ class DiscreteGaussianMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         _positive(sigma=self.sigma)
+        _measured("sigma", "sigma", self.sigma)
         _whole(1, _MOST_ATOMS, sensitivity=self.sensitivity)
         if self.sigma > _MOST_SIGMA:
             hint = "a noise this wide is a GaussianMechanism to within rounding."
@@ -159,7 +172,8 @@ class DiscreteGaussianMechanism(Mechanism):
         total = math.fsum(weight.tolist())
         losses = s * (s - 2 * k) / (2 * variance)
         p, rate = weight / total, s**2 / (2 * variance)
-        return (AtomicLoss(losses, p, p[::-1], pair=_PAIR, rate=rate, known=Known.SENSITIVITY),)
+        given: dict[str, Any] = {"pair": _PAIR, "rate": rate, "known": Known.SENSITIVITY}
+        return (DiscreteGaussianLoss(losses, p, p[::-1], **given, sigma=self.sigma, shift=s),)
 
 
 @dataclass(frozen=True)
@@ -178,6 +192,7 @@ class RandomizedResponse(Mechanism):
 
     def __post_init__(self) -> None:
         _positive(epsilon=self.epsilon)
+        _measured("epsilon", "epsilon", self.epsilon)
         _whole(2, categories=self.categories)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
@@ -204,6 +219,7 @@ class ExponentialMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         _positive(epsilon=self.epsilon)
+        _measured("epsilon", "epsilon", self.epsilon)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         return (ExponentialLoss(self.epsilon),)

@@ -8,21 +8,30 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from divulge import exact
 from divulge.dp.accounting.crossing import crossing
 from divulge.dp.accounting.engines import Engine, Part, alike, engine, merged
 from divulge.dp.accounting.promises import AdpRelease, Promises, ZcdpRelease
+from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
 from divulge.dp.knowledge import Known, weakest
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.orders import Curve, per_order, supremum
 from divulge.dp.loss.pair import Bracket, PrivacyLoss, order
-from divulge.dp.loss.promised import PromisedLoss
+from divulge.dp.loss.promised import PromisedLoss, dominating
 from divulge.dp.subjects import counted, privacy_losses
+from divulge.dp.variants.tradeoff import TradeOff, mu_at, mu_bounds, trade_off
 from divulge.errors import DivulgeError
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
 MOST_DRAWS = 10**15
 """Releases that are counted together; sums of more lose their whole numbers in doubles."""
+
+MOST_LOSS = 1e9
+"""A largest (or mean) loss beyond this is not composed; of Gaussian losses, which have a closed form, its square."""
 
 _PROMISED = 1e-5
 """Width that is aimed at where a pair stands for a promised Renyi curve, to about which it does."""
@@ -101,7 +110,8 @@ class Composition:
 
         Parameters
         ----------
-        epsilon : float of at least 0, in `unit`
+        epsilon : float, in `unit`
+            Below 0, delta(epsilon) = 1 - e^epsilon + e^epsilon delta(-epsilon), for both orders of a pair are examined.
 
         Returns
         -------
@@ -116,9 +126,14 @@ class Composition:
         >>> found.lower <= 0.12693673750664397 <= found.upper
         True
         """
-        if not 0 <= epsilon <= math.inf:
-            raise DivulgeError.of("epsilon", "be at least 0", "it", str(epsilon))
+        if not -math.inf <= epsilon <= math.inf:
+            raise DivulgeError.of("epsilon", "be a number", "it", str(epsilon))
         epsilon = epsilon * nats_per(unit)
+        if epsilon < 0:
+            back, shrink = self.delta(-epsilon), math.exp(epsilon)
+            ends = (-math.expm1(epsilon) + shrink * end for end in (back.lower, back.upper))
+            lower, upper = (end * (1 + sign * 1e-15) for sign, end in zip((-1, 1), ends, strict=True))
+            return Bracket(max(0.0, lower), min(1.0, upper))
         found = self._worst(lambda index, tolerance: self._delta(index, epsilon, tolerance))[0]
         return found if self._attained is self else _from(self._attained.delta(epsilon).lower, found)
 
@@ -322,6 +337,45 @@ class Composition:
         scaled = [(_for_group(subject, int(size)), count) for subject, count in self.releases]
         return compose(*scaled, tolerance=self.tolerance)
 
+    def trade_off(self) -> TradeOff:
+        """Return a convex curve below the trade-off of the two errors of any test.
+
+        That of the pair whose delta is the largest convex one below those at 128 epsilons and 0.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> curve = dv.compose((dv.dp.GaussianMechanism(10.0), 100)).trade_off()
+        >>> 0.67 < curve(0.0668) < 0.6916  # N(0, 1) against N(1, 1): Phi(1.5 - 1) = 0.6915
+        True
+        """
+        top = min(max(self.roughly(1e-2).epsilon(1e-9).upper, 1e-9), 700.0)
+        epsilons = np.linspace(0.0, 1.0, 129)[1:] * top
+        deltas = np.array([self.delta(float(e)).upper for e in epsilons])
+        return trade_off(AtomicLoss(**dominating(epsilons, deltas, self.delta(0.0).upper)))
+
+    def gaussian_dp(self) -> Bracket:
+        """Return bounds on the least mu for which the composition is mu-Gaussian DP.
+
+        The upper one is sqrt(sum of the squares of the parts), exact for Gaussian mechanisms (Dong, Roth, Su,
+        arXiv:1905.02383, Theorem 3.2); the lower one is that of delta at some epsilons.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> found = dv.compose((dv.dp.GaussianMechanism(10.0), 400)).gaussian_dp()
+        >>> round(found.lower, 6), round(found.upper, 6)
+        (2.0, 2.0)
+        """
+        squares = [
+            math.fsum(n * mu_bounds(loss).upper ** 2 for loss, n in turn.parts) * (1 + 1e-14)
+            for turn in self.directions
+        ]
+        upper = math.sqrt(max(squares))
+        epsilons = np.linspace(0.0, min(self.roughly(1e-2).epsilon(1e-9).upper, 700.0), 24)
+        lower = max(mu_at(float(e), self.delta(float(e)).lower) for e in epsilons)
+        return Bracket(min(lower, upper), upper)
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the bracket on delta(epsilon) over epsilon and return the matplotlib axes (extra: plot).
 
@@ -388,7 +442,17 @@ def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:
         raise DivulgeError.of("count", f"be at most {MOST_DRAWS:g}", "it", f"{most:g}")
     if not 0 < tolerance < math.inf:
         raise DivulgeError.of("tolerance", "be positive and finite", "it", str(tolerance))
-    return Composition(counts, _directions(counts), tolerance)
+    sampled = {type(subject) for subject, _ in counts if isinstance(subject, (PoissonSampled, FixedSizeSampled))}
+    if len(sampled) > 1:
+        hint = "neighbors differ in a record added or removed for a Poisson sample, in one replaced for a fixed size."
+        raise DivulgeError.of("releases", "be sampled in one way", "one", "of the other kind", hint)
+    directions = _directions(counts)
+    for loss, _ in itertools.chain.from_iterable(turn.parts for turn in directions):
+        largest = loss.highest if loss.highest < math.inf else loss.mean() if loss.infinite == 0 else 0.0
+        if not largest <= (MOST_LOSS**2 if isinstance(loss, GaussianLoss) else MOST_LOSS):
+            hint = "such a release tells everything: nothing that is added up with it matters."
+            raise DivulgeError.of("releases", f"have losses up to {MOST_LOSS:g} nats", "one", f"{largest:.3g}", hint)
+    return Composition(counts, directions, tolerance)
 
 
 def _directions(releases: tuple[tuple[Any, int], ...]) -> tuple[Direction, ...]:
@@ -457,11 +521,11 @@ def _is_bounded(loss: PrivacyLoss) -> bool:
 
 def _highest(parts: tuple[Part, ...]) -> float:
     """Return the sum of the largest finite losses, rounded up, at least 0."""
-    if any(math.isinf(loss.highest) for loss, _ in parts):
+    if any(loss.highest == math.inf or (loss.infinite == 0 and loss.renyi(math.inf) == math.inf) for loss, _ in parts):
         return math.inf
-    exact = sum((count * Fraction(loss.highest) for loss, count in parts), Fraction(0))
-    nearest = float(exact)
-    return max(0.0, nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf))
+    total = sum((count * Fraction(max(loss.highest, -1e300)) for loss, count in parts), Fraction(0))
+    nearest = exact.as_float(total) if total > 0 else 0.0
+    return nearest if nearest >= total else math.nextafter(nearest, math.inf)
 
 
 def _for_group(subject: Any, size: int) -> Any:

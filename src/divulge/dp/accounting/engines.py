@@ -16,6 +16,7 @@ from divulge.dp.knowledge import weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
+from divulge.dp.loss.densities import DensityLoss
 from divulge.dp.loss.grid import ROUND
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.promised import PromisedLoss
@@ -184,10 +185,14 @@ class TypesEngine:
 
 @dataclass(frozen=True)
 class GridEngine:
-    """Any parts, on a grid, by FFT; the grid is fine enough for a bracket on epsilon of about `tolerance`."""
+    """Any parts, on a grid, by FFT; the grid is fine enough for a bracket on epsilon of about `tolerance`.
+
+    Where a part is enclosed by two, `parts` has the one that is harder to tell apart, `easier` the other.
+    """
 
     parts: tuple[Part, ...]
     tolerance: float
+    easier: tuple[Part, ...] | None = None
     _known: dict[float, Both] = field(default_factory=dict[float, Both], repr=False, compare=False)
 
     @cached_property
@@ -234,8 +239,8 @@ class GridEngine:
         off = 16 * ROUND * (farthest + 1.0)
         shift = self.draws * 2 * off
         atoms = [
-            (grid.below(loss, window.step, a, b, off), grid.above(loss, window.step, a, b))
-            for (loss, _), (a, b) in zip(self.parts, ranges, strict=True)
+            (grid.below(low, window.step, a, b, off), grid.above(high, window.step, a, b))
+            for (low, _), (high, _), (a, b) in zip(self.easier or self.parts, self.parts, ranges, strict=True)
         ]
         counts = [count for _, count in self.parts]
         low, high = ([(pair[side], n) for pair, n in zip(atoms, counts, strict=True)] for side in (0, 1))
@@ -306,7 +311,13 @@ def engine(parts: Sequence[Part], tolerance: float) -> Engine:
     atomic = tuple((loss, count) for loss, count in distinct if isinstance(loss, AtomicLoss))
     if len(atomic) == len(distinct) and math.prod(number_of_types(n, len(a.losses)) for a, n in atomic) <= MOST_TYPES:
         return TypesEngine(atomic)
-    return GridEngine(tuple(distinct), tolerance)
+    if not any(isinstance(loss, DensityLoss) for loss, _ in distinct):
+        return GridEngine(tuple(distinct), tolerance)
+    low, high = (
+        tuple((loss.enclosing[side] if isinstance(loss, DensityLoss) else loss, n) for loss, n in distinct)
+        for side in (0, 1)
+    )
+    return GridEngine(high, tolerance, low)
 
 
 def _planning_atoms(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:

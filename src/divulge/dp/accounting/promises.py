@@ -13,7 +13,7 @@ from divulge.dp.knowledge import Known
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.promised import PromisedLoss, RenyiCurve, promised
-from divulge.dp.mechanisms import Mechanism
+from divulge.dp.mechanisms import LARGEST, Mechanism
 from divulge.errors import DivulgeError
 
 
@@ -39,8 +39,8 @@ class AdpRelease(Mechanism):
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.epsilon < math.inf:
-            raise DivulgeError.of("epsilon", "be at least 0 and finite", "it", str(self.epsilon))
+        if not 0 <= self.epsilon <= LARGEST:
+            raise DivulgeError.of("epsilon", f"be from 0 to {LARGEST:g}", "it", str(self.epsilon))
         if not 0 <= self.delta <= 1:
             raise DivulgeError.of("delta", "be in [0, 1]", "it", str(self.delta))
 
@@ -77,8 +77,8 @@ class ZcdpRelease(Mechanism):
     rho: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.rho < math.inf:
-            raise DivulgeError.of("rho", "be at least 0 and finite", "it", str(self.rho))
+        if not 0 <= self.rho <= LARGEST:
+            raise DivulgeError.of("rho", f"be from 0 to {LARGEST:g}", "it", str(self.rho))
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         return (promised(RenyiCurve(self.rho)),)
@@ -110,10 +110,10 @@ class RenyiRelease(Mechanism):
         if not pairs or len(np.atleast_1d(self.alpha)) != len(np.atleast_1d(self.epsilon)):
             raise DivulgeError.of("epsilon", "have one number for each order", "it", repr(self.epsilon)[:60])
         for alpha, epsilon in pairs:
-            if not 1 < alpha < math.inf:
-                raise DivulgeError.of("alpha", "be above 1 and finite", "it", str(alpha))
-            if not 0 <= epsilon < math.inf:
-                raise DivulgeError.of("epsilon", "be at least 0 and finite", "it", str(epsilon))
+            if not 1 < alpha <= LARGEST:
+                raise DivulgeError.of("alpha", f"be above 1 and at most {LARGEST:g}", "it", str(alpha))
+            if not 0 <= epsilon <= LARGEST:
+                raise DivulgeError.of("epsilon", f"be from 0 to {LARGEST:g}", "it", str(epsilon))
 
     def _points(self) -> list[tuple[float, float]]:
         pairs = zip(np.atleast_1d(self.alpha), np.atleast_1d(self.epsilon), strict=False)

@@ -24,7 +24,7 @@ CURVE = (1e-3, 1e-6, 1e-9)
 """The deltas at which epsilon is told when none is asked for."""
 
 
-def from_records(records: Any, read_channel: Callable[[str], Any]) -> Composition:
+def from_records(records: Any, read_channel: Callable[[str], Any], tolerance: float = 1e-6) -> Composition:
     """Return the composition of releases given as records, such as {"mechanism": "laplace", "scale": 1, "count": 10}.
 
     `read_channel` opens the file of a record {"mechanism": "channel", "file": ...}.
@@ -36,7 +36,8 @@ def from_records(records: Any, read_channel: Callable[[str], Any]) -> Compositio
     """
     if not isinstance(records, Sequence) or isinstance(records, (str, bytes)) or not records:
         raise DivulgeError.of("releases", "be a list of at least one release", "it", repr(records)[:60])
-    return compose(*(_release(record, place, read_channel) for place, record in enumerate(records)))
+    releases = [_release(record, place, read_channel) for place, record in enumerate(records)]
+    return compose(*releases, tolerance=tolerance)
 
 
 def _release(record: Any, place: int, read_channel: Callable[[str], Any]) -> tuple[Any, Any]:
@@ -54,6 +55,9 @@ def _release(record: Any, place: int, read_channel: Callable[[str], Any]) -> tup
         known = ", ".join([*KINDS, "channel"])
         raise DivulgeError.of("releases", f"name one of {known}", where, repr(name)[:60])
     wrapped = {kind: [given.pop(key) for key in keys if key in given] for keys, kind in SAMPLED.items()}
+    if all(wrapped.values()):
+        hint = 'give "rate" (records take part by chance) or "sample" and "population" (so many do).'
+        raise DivulgeError.of("releases", "be sampled in one way", where, "sampled in two", hint)
     release = _filled(KINDS[name], given, where)
     for kind, values in wrapped.items():
         if values:

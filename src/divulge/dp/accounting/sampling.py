@@ -30,8 +30,11 @@ class PoissonSampled(Mechanism):
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
             raise DivulgeError.of("rate", "be in (0, 1]", "it", str(self.rate))
+        _refuse(self.mechanism, FixedSizeSampled)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
+        if isinstance(self.mechanism, PoissonSampled):  # a sample of a sample is one
+            return PoissonSampled(self.mechanism.mechanism, self.mechanism.rate * self.rate).losses()
         base = self.mechanism.losses()
         return sampled(base[0], self.rate), sampled(base[-1].reverse(), self.rate).reverse()
 
@@ -59,9 +62,23 @@ class FixedSizeSampled(Mechanism):
     def __post_init__(self) -> None:
         if not 1 <= self.sample <= self.population:
             raise DivulgeError.of("sample", f"be from 1 to the population, {self.population}", "it", str(self.sample))
+        _refuse(self.mechanism, PoissonSampled)
+        inner = self.mechanism
+        if isinstance(inner, FixedSizeSampled) and inner.population != self.sample:
+            condition = f"sample from the {self.sample} records of the sample"
+            raise DivulgeError.of("mechanism", condition, "its population", str(inner.population))
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
+        if isinstance(self.mechanism, FixedSizeSampled):  # a sample of a sample is one
+            return FixedSizeSampled(self.mechanism.mechanism, self.mechanism.sample, self.population).losses()
         rate = self.sample / self.population
         return tuple(
             fixed_size(sampled(base, rate), sampled(base.reverse(), rate).reverse()) for base in self.mechanism.losses()
         )
+
+
+def _refuse(mechanism: Mechanism, kind: type) -> None:
+    """Refuse a mechanism that samples in the other way: its pairs are of other neighbors."""
+    if isinstance(mechanism, kind):
+        hint = "neighbors differ in a record added or removed for a Poisson sample, in one replaced for a fixed size."
+        raise DivulgeError.of("mechanism", "be sampled in one way", "it", "a sample of the other kind", hint)

@@ -144,7 +144,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
             return np.zeros(0)
         steps = np.diff(self.losses)
         gained = above[1:-1] * -np.expm1(-steps)
-        if self.highest - self.lowest <= _WIDEST:
+        if self.losses[-1] - self.losses[0] <= _WIDEST:
             weight = np.exp(self.highest - self.losses)
             sums = np.cumsum((gained * weight[:-1])[::-1])[::-1]
             return (np.append(sums, 0.0) + self.infinite) / weight
@@ -209,7 +209,16 @@ class AtomicLoss(Tabled, PrivacyLoss):
         return max(0.0, float(self.losses[k - 1])) if k > 0 else 0.0
 
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
-        return math.fsum((exact.as_floats(self.p) * f(self.losses)).tolist())
+        p = exact.as_floats(self.p)
+        seen = p > 0  # what is below the smallest double has no part, and may meet an infinite f
+        return math.fsum((p[seen] * f(self.losses[seen])).tolist())
+
+    @cached_property
+    def logs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Log probabilities under P and under Q, also of what is below the smallest double under one of them."""
+        with np.errstate(divide="ignore"):
+            p, q = np.log(exact.as_floats(self.p)), np.log(exact.as_floats(self.q))
+        return np.where(np.isneginf(p), q + self.losses, p), np.where(np.isneginf(q), p - self.losses, q)
 
     def mean(self) -> float:
         if self.infinite > 0:

@@ -10,9 +10,18 @@ import numpy as np
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.divergences import divergence_named
-from divulge.dp.loss.pair import LossFunction, PrivacyLoss, integral, like, numbers, order
+from divulge.dp.loss.pair import LossFunction, PrivacyLoss, integral, like, numbers, order, weighted
 from divulge.extras import require
 from divulge.measures.convex import exp_term
+
+_RAREST = 1e-290
+"""Deltas below this feel what atoms are too rare to be listed."""
+
+_SMALL = 0.1
+"""Below this a = 1 + h is near enough to 1 for the atoms, whose sums keep their digits there."""
+
+_WIDEST = 600.0
+"""Ratios of losses that spread further, or their powers, are no doubles."""
 
 _TWO_DATA_SETS: tuple[Hashable, Hashable] = ("D", "D'")
 
@@ -89,7 +98,7 @@ class GaussianLoss(_Mirrored):
         centre, width = self.mu**2 / 2, self.mu
 
         def density(t: np.ndarray) -> np.ndarray:
-            return f(t) * np.exp(-(((t - centre) / width) ** 2) / 2) / (width * math.sqrt(2 * math.pi))
+            return weighted(np.exp(-(((t - centre) / width) ** 2) / 2) / (width * math.sqrt(2 * math.pi)), f(t))
 
         return integral(density, centre - 38 * width, centre + 38 * width, kinks)
 
@@ -145,8 +154,9 @@ class LaplaceLoss(_Ranged):
 
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return the two atoms and the density e^((t - e)/2) / 4 between them, by quadrature."""
-        atoms = float(np.array([math.exp(-self.top) / 2, 0.5]) @ f(np.array([-self.top, self.top])))
-        return atoms + integral(lambda t: f(t) * np.exp((t - self.top) / 2) / 4, -self.top, self.top, kinks)
+        ends, weights = np.array([-self.top, self.top]), np.array([math.exp(-self.top) / 2, 0.5])
+        inside = integral(lambda t: weighted(np.exp((t - self.top) / 2) / 4, f(t)), -self.top, self.top, kinks)
+        return float(weighted(weights, f(ends)).sum()) + inside
 
     def mean(self) -> float:
         return _exp_term(-self.top)
@@ -161,6 +171,39 @@ class LaplaceLoss(_Ranged):
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         x = rng.laplace(0.0, 1.0, size)
         return np.abs(x - self.top) - np.abs(x)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DiscreteGaussianLoss(AtomicLoss):
+    """Loss of discrete Gaussian noise around 0 and around s: atoms as far as doubles reach, and more without end.
+
+    Examples
+    --------
+    >>> from divulge.dp import DiscreteGaussianMechanism
+    >>> (loss,) = DiscreteGaussianMechanism(sigma=1.0).losses()
+    >>> loss.epsilon(0.0), round(loss.renyi(101.0), 9)  # alpha / 2, though such losses are too rare to be listed
+    (inf, 50.5)
+    """
+
+    sigma: float = 1.0
+    shift: int = 1
+
+    def _epsilon(self, delta: float) -> float:
+        return super()._epsilon(delta) if delta >= _RAREST else math.inf
+
+    def renyi(self, alpha: float) -> float:
+        return math.inf if alpha == math.inf else super().renyi(alpha)
+
+    def _renyi(self, alpha: float) -> float:
+        """Return alpha rate + log(Z(h s) / Z(0)) / h with Z(x) = sum_k e^(-(k + x)^2 / (2 sigma^2)), h = alpha - 1."""
+        h = alpha - 1.0
+        if h < _SMALL:
+            return super()._renyi(alpha)
+        moved = math.fmod(h * self.shift, 1.0) if h * self.shift < 2.0**52 else 0.0
+        k = np.arange(-len(self.losses) // 2 - 1, len(self.losses) // 2 + 2)
+        ratios = [math.fsum(np.exp(-((k + x) ** 2) / (2 * self.sigma**2)).tolist()) for x in (moved, 0.0)]
+        rest = math.log(ratios[0] / ratios[1]) if ratios[0] > 0 else -((min(moved, 1 - moved) / self.sigma) ** 2) / 2
+        return alpha * self.rate + min(rest, 0.0) / h
 
 
 @dataclass(frozen=True)
@@ -185,7 +228,7 @@ class ExponentialLoss(_Ranged):
     def attained(self) -> AtomicLoss:
         """The mechanism with two answers, losses e/2 and -e/2."""
         half = self.top / 2
-        p = np.array([1.0, math.exp(half)]) / (1.0 + math.exp(half))
+        p = np.array([math.exp(-half), 1.0]) / (1.0 + math.exp(-half))
         return AtomicLoss(np.array([-half, half]), p, p[::-1], pair=self.pair, known=Known.SENSITIVITY)
 
     def divergence(self, f: str | LossFunction, slope: float = math.inf) -> float:
@@ -194,11 +237,14 @@ class ExponentialLoss(_Ranged):
             return self.mean()
         if f == "chi2":
             return math.expm1(self.renyi(2.0)) if self.top < 700 else math.inf
+        found = super().divergence(f, slope)
+        if self.top > _WIDEST:
+            return found
         term = divergence_named(f).term if isinstance(f, str) else lambda _, r: f(r)
-        return min(self._worst_two_way(term), super().divergence(f, slope))
+        return min(self._worst_two_way(term), found)
 
     def abs_chi(self, alpha: float) -> float:
-        if order(alpha) == math.inf:
+        if order(alpha) == math.inf or alpha * self.top > _WIDEST:
             return super().abs_chi(alpha)
         with np.errstate(over="ignore"):
             grown = self._worst_two_way(lambda t, _: np.abs(t) ** alpha)
@@ -249,7 +295,7 @@ class ExponentialLoss(_Ranged):
 
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return the integral of f(t) e^((t - e)/2) / (2 (1 - e^-e)) over [-e, e], by quadrature."""
-        inside = integral(lambda t: f(t) * np.exp((t - self.top) / 2) / 2, -self.top, self.top, kinks)
+        inside = integral(lambda t: weighted(np.exp((t - self.top) / 2) / 2, f(t)), -self.top, self.top, kinks)
         return inside / -math.expm1(-self.top)
 
     def mean(self) -> float:
@@ -273,8 +319,11 @@ class ExponentialLoss(_Ranged):
     def _two_way(self, alpha: float, t: float) -> float:
         """Return D_alpha for losses t and t - e: log E[e^(h L)] / h, where E[e^(-L)] = 1."""
         e, h = self.top, alpha - 1.0
-        share, rest = math.expm1(t - e) / math.expm1(-e), math.exp(t - e) * math.expm1(-t) / math.expm1(-e)
-        mean = share * _exp_term(-t) + rest * _exp_term(e - t)
+        share, ratio = math.expm1(t - e) / math.expm1(-e), math.expm1(-t) / math.expm1(-e)
+        rest = math.exp(t - e) * ratio
+        mean = share * _exp_term(-t) + (
+            rest * _exp_term(e - t) if e - t < 1 else ratio * (1 - (1 + e - t) * math.exp(t - e))
+        )
         if h == 0:
             return mean
         if h * t < 1:

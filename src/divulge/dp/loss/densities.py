@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.pair import Bracket, LossFunction, PrivacyLoss, like, numbers
 
 _HUGE = np.finfo(np.float64).max
+_WIDEST = 700.0
 _TAILS = 10.0 ** -np.arange(300.0, 2.0, -2.0)
 _LEVELS = np.concatenate([_TAILS, np.linspace(0.01, 0.5, 500)])
+_FINER = 12
+"""Cells between two cuts of the line, for composition."""
+
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
@@ -109,6 +114,22 @@ class DensityLoss(PrivacyLoss):
         value = p - math.exp(epsilon) * q
         return Bracket(max(0.0, value - slack), min(1.0, max(0.0, value) + slack))
 
+    @cached_property
+    def enclosing(self) -> tuple[AtomicLoss, AtomicLoss]:
+        """Two pairs of atoms, one easier and one harder to tell apart at no epsilon: for composition.
+
+        The line is cut into short cells, whose masses under both laws are merged (a processing of the outcome), or
+        split between the largest and the least log ratio at the cell's ends, which no pair with these masses exceeds.
+        """
+        inner = self._cuts[:-1, None] + np.diff(self._cuts)[:, None] * np.linspace(0, 1, _FINER, endpoint=False)
+        x = np.unique(np.append(inner.ravel(), self._cuts[-1]))
+        ends = np.clip(self._log_ratio(x), -_HUGE, _HUGE)
+        edges = np.concatenate([[-np.inf], x, [np.inf]])
+        p, q = (_cells(law, edges) for law in (self.first, self.second))
+        low = np.minimum(np.append(ends[0], ends), np.append(ends, ends[-1]))
+        high = np.maximum(np.append(ends[0], ends), np.append(ends, ends[-1]))
+        return _merged(p, q, self.pair), _split(p, q, low, high, self.pair)
+
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return E_P[f(L); L < inf] by Gauss-Legendre panels between the cuts (an estimate)."""
         half = np.diff(self._cuts)[:, None] / 2
@@ -125,3 +146,31 @@ def _mass(law: Any, left: np.ndarray, right: np.ndarray) -> float:
     """Return the probability of the intervals, by cdf left of the median and by sf right of it."""
     low, high = law.cdf(right) - law.cdf(left), law.sf(left) - law.sf(right)
     return math.fsum(np.where(left > float(law.median()), high, low).tolist())
+
+
+def _cells(law: Any, edges: np.ndarray) -> np.ndarray:
+    """Return the probabilities between the edges, by cdf left of the median and by sf right of it."""
+    low, high = law.cdf(edges), law.sf(edges)
+    return np.maximum(np.where(edges[:-1] > float(law.median()), high[:-1] - high[1:], np.diff(low)), 0.0)
+
+
+def _merged(p: np.ndarray, q: np.ndarray, pair: Any) -> AtomicLoss:
+    return AtomicLoss.of_rows(p / math.fsum(p.tolist()), q / math.fsum(q.tolist()), pair)
+
+
+def _split(p: np.ndarray, q: np.ndarray, low: np.ndarray, high: np.ndarray, pair: Any) -> AtomicLoss:
+    """Return atoms at both ends of each cell with its masses; what is there under P alone has infinite loss."""
+    apart = (high - low > 1e-12) & (np.abs(high) < _WIDEST) & (np.abs(low) < _WIDEST)
+    near, far = np.exp(-np.where(apart, low, 1.0)), np.exp(-np.where(apart, high, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at_low = np.where(apart, np.clip((q - far * p) / (near - far), 0.0, p), 0.0)
+    inside = np.abs(high) < _WIDEST
+    losses = np.concatenate([low[apart], high[inside]])
+    mass = np.concatenate([at_low[apart], (p - at_low)[inside]])
+    values, where = np.unique(losses, return_inverse=True)
+    mass = np.bincount(where, mass, minlength=len(values))
+    total = math.fsum(p.tolist())
+    infinite = max(0.0, 1.0 - math.fsum(mass.tolist()) / total)
+    under_q = mass * np.exp(-values) / total
+    rest = max(0.0, 1.0 - math.fsum(under_q.tolist()))
+    return AtomicLoss(values, mass / total, under_q / max(1.0, math.fsum(under_q.tolist())), infinite, rest, pair)

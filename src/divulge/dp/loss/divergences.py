@@ -28,6 +28,7 @@ class Divergence:
     zero, slope : f(0), what outcomes that only Q shows are charged, and lim f(r) / r for those that only P shows
     conjugate, conjugate_slope, conjugate_curvature : f* and its first two derivatives; f* is +inf beyond `slope`
     gaussian : the divergence of N(0, 1) and N(mu, 1) of a ball mu, None where it has no closed form
+    over : f(e^t) / e^t on an array t, for a divergence that is not symmetric
     symmetric : whether D_f(P || Q) = D_f(Q || P)
     """
 
@@ -42,9 +43,15 @@ class Divergence:
     gaussian: Callable[[Any], Any] | None = None
     symmetric: bool = True
 
+    over: Function | None = None
+
     def f(self, r: np.ndarray) -> np.ndarray:
         """Return f(r)."""
         return self.term(r - 1.0, r)
+
+    def per_ratio(self, t: np.ndarray) -> np.ndarray:
+        """Return f(r) / r at r = e^t; of a symmetric divergence that is f(1/r)."""
+        return self.term(np.expm1(-t), np.exp(-t)) if self.over is None else self.over(t)
 
     @property
     def largest(self) -> float:
@@ -96,6 +103,7 @@ DIVERGENCES: dict[str, Divergence] = {
         np.exp,
         gaussian=lambda mu: mu * mu / 2,
         symmetric=False,
+        over=lambda t: convex.exp_term(-t),
     ),
     "chi2": Divergence(
         "chi^2 divergence, sum (p - q)^2 / q",
@@ -108,6 +116,7 @@ DIVERGENCES: dict[str, Divergence] = {
         lambda s: np.where(s > -2.0, 0.5, 0.0),
         gaussian=lambda mu: (mu * mu).expm1(),
         symmetric=False,
+        over=lambda t: 4 * np.sinh(t / 2) ** 2,
     ),
 }
 """Name -> divergence, in the order of how convex each is in the square of (p - q) / (p + q); see `theorems`."""

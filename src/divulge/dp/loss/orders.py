@@ -103,7 +103,8 @@ def clipped(loss: PrivacyLoss, delta: float) -> Curve:
             return max(0.0, mean)
         if h * high < _DEEPEST:
             return max(0.0, math.log1p(mean_of(lambda t: exp_term(h * t)) + h * mean) / h)
-        return max(0.0, high + math.log(mean_of(lambda t: np.exp(h * (t - high)))) / h)
+        shifted = max(mean_of(lambda t: np.exp(h * (t - high))), ROUNDING * delta)
+        return max(0.0, high + math.log(shifted) / h)
 
     return Curve(renyi, high)
 

@@ -26,6 +26,9 @@ ROUNDING = 1e-13
 _MOST_TILTED = 100.0
 """Up to this exponent e^(h L) is smooth on the panels of a quadrature."""
 
+_LARGEST_LOG = 709.0
+"""e^x is a double up to about this x."""
+
 _LARGEST = 1e300
 """Beyond this E exp((a - 1) L) is computed with the largest loss factored out."""
 
@@ -405,18 +408,28 @@ class PrivacyLoss(ABC):
         """
         if isinstance(f, str):
             named = divergence_named(f)
-            return self._divergence(named.term, lambda: named.zero, named.slope)
-        return self._divergence(lambda _, r: f(r), lambda: float(f(np.zeros(1))[0]), slope)
+            return self._divergence(
+                lambda t: named.term(np.expm1(t), np.exp(t)), named.per_ratio, lambda: named.zero, named.slope
+            )
 
-    def _divergence(
-        self, term: Callable[[np.ndarray, np.ndarray], np.ndarray], zero: Callable[[], float], slope: float
-    ) -> float:
-        """Return E_Q[term(P/Q - 1, P/Q)], `zero` for what only Q shows and `slope` for what only P does."""
+        def per_ratio(t: np.ndarray) -> np.ndarray:
+            ratios = np.exp(np.minimum(t, _LARGEST_LOG))
+            return np.where(t > _LARGEST_LOG, slope, f(ratios) / ratios)
+
+        return self._divergence(lambda t: f(np.exp(t)), per_ratio, lambda: float(f(np.zeros(1))[0]), slope)
+
+    def _divergence(self, f: LossFunction, per_ratio: LossFunction, zero: Callable[[], float], slope: float) -> float:
+        """Return E_Q[f(L); L <= 0] + E_P[per_ratio(L); L > 0], `zero` for what only Q shows and `slope` for only P.
+
+        per_ratio is f over the ratio: so no ratio is squared, or met with a probability below the smallest double.
+        """
         back = self.reverse()
         lost = back.infinite * zero() if back.infinite > 0 else 0.0
         gained = self.infinite * slope if self.infinite > 0 else 0.0
         with np.errstate(over="ignore"):
-            return back.expect(lambda t: term(np.expm1(-t), np.exp(-t))) + lost + gained
+            below = back.expect(lambda t: np.where(t >= 0, f(-np.maximum(t, 0.0)), 0.0))
+            above = self.expect(lambda t: np.where(t > 0, per_ratio(np.maximum(t, 0.0)), 0.0))
+        return below + above + lost + gained
 
     def abs_chi(self, alpha: float) -> float:
         """Return (E_Q |P/Q - 1|^alpha)^(1/alpha), alpha >= 1; 2 TV at order 1, sqrt(chi^2) at 2.
@@ -428,15 +441,28 @@ class PrivacyLoss(ABC):
         1.0
         """
         alpha = order(alpha)
-        far = max(math.expm1(min(self.highest, 700.0)), -math.expm1(self.lowest), float(self.reverse().infinite > 0))
+        only_q = float(self.reverse().infinite > 0)
         if alpha == math.inf:
-            return math.inf if self.infinite > 0 or self.highest == math.inf else far
-        if self.highest == math.inf or far == 0:
-            far = 1.0
-        slope = 1.0 / far if alpha == 1 else math.inf
-        with np.errstate(over="ignore"):
-            powers = self._divergence(lambda t, _: (np.abs(t) / far) ** alpha, lambda: far**-alpha, slope)
-        return far * powers ** (1.0 / alpha)
+            most = math.exp(self.highest) - 1 if 0 < self.highest < _LARGEST_LOG else math.expm1(min(self.highest, 0.0))
+            far = max(most, -math.expm1(self.lowest), only_q)
+            return math.inf if self.infinite > 0 or self.highest >= _LARGEST_LOG else far
+        rise = self.highest + math.log(-math.expm1(-self.highest)) if self.highest > 0 else -math.inf
+        fall = math.log(-math.expm1(self.lowest)) if self.lowest < 0 else -math.inf
+        far = 0.0 if self.highest == math.inf else max(rise, fall, 0.0 if only_q else -math.inf)
+        if far == -math.inf:
+            return 0.0
+
+        def below(t: np.ndarray) -> np.ndarray:
+            return np.exp(alpha * (np.log(-np.expm1(t)) - far))
+
+        def above(t: np.ndarray) -> np.ndarray:
+            return np.exp((alpha - 1.0) * t + alpha * (np.log(-np.expm1(-t)) - far))
+
+        slope = math.exp(-far) if alpha == 1 else math.inf
+        with np.errstate(divide="ignore"):
+            powers = self._divergence(below, above, lambda: math.exp(-alpha * far), slope)
+        logs = far + math.log(powers) / alpha if powers > 0 else -math.inf
+        return math.exp(logs) if logs < _LARGEST_LOG else math.inf
 
     def total_variation(self) -> float:
         """Return TV(P, Q) = delta(0), in [0, 1].
@@ -467,6 +493,12 @@ def _above_tangent(t: np.ndarray) -> np.ndarray:
     """Return t + e^-t - 1, with e^-t kept in [1/e, e]."""
     near = np.clip(t, -1.0, 1.0)
     return exp_term(-near) + (t - near)
+
+
+def weighted(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return weights times values, 0 where the weight is 0 (below the smallest double) whatever the value."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.where(weights > 0, weights * values, 0.0)
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)

@@ -142,19 +142,20 @@ def _moment(curve: SampledCurve, alpha: int) -> float:
     logs = (l - 1) * np.asarray(curve.base.at(l - 1.0))
     if not np.isfinite(logs).all():
         return math.inf
-    square = math.expm1(logs[0]) if logs[0] < 700 else math.inf
+    log_square = float(logs[0] + np.log1p(-np.exp(-logs[0]))) if logs[0] > 0 else -math.inf
     if curve.fixed:
-        second = min(4 * square, 2 * math.exp(min(logs[0], 709.0)) if logs[0] < 709 else math.inf)
         terms = choose + l * math.log(r) + math.log(2) + logs
-        terms[0] = choose[0] + 2 * math.log(r) + (math.log(second) if second > 0 else -math.inf)
+        terms[0] += min(math.log(2) + log_square - logs[0], 0.0)
         return _log1p_sum(terms)
     weights = choose + l * math.log(r) + (alpha - l) * math.log1p(-r)
     before = np.concatenate([[0.0, 0.0], logs])[: len(logs)]
     with np.errstate(over="ignore", divide="ignore"):
         removed = weights + logs + np.log1p(-np.exp(-logs))  # of M_l - 1: the weights of all l sum to 1
-        near = np.log(square + np.expm1(np.minimum(logs, 700.0)) + np.expm1(np.minimum(before, 700.0)))
+        near = np.log(
+            math.exp(min(log_square, 700.0)) + np.expm1(np.minimum(logs, 700.0)) + np.expm1(np.minimum(before, 700.0))
+        )
         apart = np.where(logs < 650.0, np.minimum(np.logaddexp(logs, 0.0), near), np.logaddexp(logs, 0.0))
-        apart[0] = math.log(square) if square > 0 else -math.inf
+        apart[0] = log_square
     added = choose + l * math.log(r) + (1 - l) * math.log1p(-r) + apart
     return max(_log1p_sum(removed), _log1p_sum(added))
 

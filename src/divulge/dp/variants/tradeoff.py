@@ -18,6 +18,9 @@ from divulge.extras import drawable, require
 from divulge.model.record import Record
 
 _POINTS = 20_001
+_WIDEST = 600.0
+"""Losses that spread further are not divided into cells: e^L is no double at both ends."""
+
 _CELLS = 41
 """Points of a loss whose every tail is a search."""
 
@@ -72,7 +75,7 @@ def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
 
     Parameters
     ----------
-    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    subject : mechanism, PrivacyLoss, Channel of shape (N, M), or Composition
     neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
 
     Returns
@@ -96,6 +99,8 @@ def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
     >>> curve.alpha.tolist(), curve.beta.tolist()
     ([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
     """
+    if hasattr(subject, "trade_off"):
+        return subject.trade_off()
     parts = [_corners(loss) for loss in privacy_losses(subject, neighbors) if asked("test", loss)]
     alpha, beta = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return TradeOff(*_lower_hull(alpha, beta))
@@ -106,7 +111,7 @@ def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
 
     Parameters
     ----------
-    subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
+    subject : mechanism, PrivacyLoss, Channel of shape (N, M), or Composition
     neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
 
     Returns
@@ -134,21 +139,50 @@ def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
     >>> gaussian_dp(GaussianMechanism(sigma=2.0)).value
     0.5
     """
-    return worst_bracket(subject, "test", _mu_bounds, neighbors)
+    if hasattr(subject, "gaussian_dp"):
+        found = subject.gaussian_dp()
+        return Worst(found.upper, subject.directions[0].pair, found.lower)
+    return worst_bracket(subject, "test", mu_bounds, neighbors)
 
 
-def _mu_bounds(loss: PrivacyLoss) -> Bracket:
+def mu_at(epsilon: float, delta: float) -> float:
+    """Return the mu whose delta at epsilon is the one given, from below; 0 for none."""
+    from scipy.optimize import brentq
+
+    if delta <= 0 or delta >= 1:
+        return 0.0 if delta <= 0 else math.inf
+
+    def missing(mu: float) -> float:
+        return GaussianLoss(mu).delta(epsilon) - delta
+
+    low, high = 1e-9, 1.0
+    while missing(high) < 0 and high < 1e6:
+        high *= 2
+    found: Any = brentq(missing, low, high, xtol=1e-15) if missing(low) < 0 else 0.0
+    return found * (1 - 1e-9)
+
+
+def mu_bounds(loss: PrivacyLoss) -> Bracket:
     """Return bounds on the least mu of one pair."""
     if isinstance(loss, GaussianLoss):
         return Bracket(loss.mu, loss.mu)
     lower = _mu(loss)
     if isinstance(loss, AtomicLoss) or lower == math.inf:
         return Bracket(lower, lower)
-    upper = _mu(_harder(loss)) if math.isfinite(loss.highest - loss.lowest) else math.inf
+    width = loss.highest - loss.lowest
+    upper = _mu(_harder(loss)) if width < _WIDEST else math.inf
+    if width < math.inf:
+        upper = min(upper, _mu_of_pure(max(loss.highest, -loss.lowest)))
     base = getattr(loss, "base", None) or getattr(getattr(loss, "removed", None), "base", None)
     if base is not None:
-        upper = min(upper, _mu_bounds(base).upper)
+        upper = min(upper, mu_bounds(base).upper)
     return Bracket(min(lower, upper), upper)
+
+
+def _mu_of_pure(epsilon: float) -> float:
+    """Return the mu of binary randomized response, which every pair with losses up to epsilon is below."""
+    missed = -float(np.logaddexp(0.0, epsilon))
+    return -2 * float(require("scipy.special", "science").ndtri_exp(missed))
 
 
 def _harder(loss: PrivacyLoss) -> AtomicLoss:
@@ -169,13 +203,35 @@ def _mu(loss: PrivacyLoss) -> float:
     """Return the largest mu that a test at some threshold asks for."""
     if loss.infinite > 0 or loss.reverse().infinite > 0:
         return math.inf
-    quantile = require("scipy.special", "science").ndtri
-    alpha, beta, kept, found = _points(loss)
-    inside = (alpha > 0) & (beta > 0) & (kept > 0) & (found > 0)
-    low, high = np.where(alpha < 0.5, alpha, kept)[inside], np.where(beta < 0.5, beta, found)[inside]
-    first = np.where(alpha[inside] < 0.5, -1, 1) * quantile(low)
-    second = np.where(beta[inside] < 0.5, -1, 1) * quantile(high)
-    return max(0.0, float((first + second).max())) if inside.any() else 0.0
+    alpha, beta, kept, found = _log_points(loss)
+    inside = np.isfinite(alpha) & np.isfinite(beta)
+    if not inside.any():
+        return 0.0
+    mu = _quantile(kept[inside], alpha[inside]) - _quantile(beta[inside], found[inside])
+    return max(0.0, float(np.nan_to_num(mu, nan=0.0).max()))
+
+
+def _quantile(log_below: np.ndarray, log_above: np.ndarray) -> np.ndarray:
+    """Return the normal quantile of a probability, from its logarithm and that of its complement: the lower one."""
+    inverse = require("scipy.special", "science").ndtri_exp
+    return np.where(
+        log_below < log_above, inverse(np.minimum(log_below, -1e-300)), -inverse(np.minimum(log_above, -1e-300))
+    )
+
+
+def _log_points(loss: PrivacyLoss) -> tuple[np.ndarray, ...]:
+    """Return the logarithms of `_points`; of atoms also where a probability is below the smallest double."""
+    if not isinstance(loss, AtomicLoss):
+        with np.errstate(divide="ignore"):
+            return tuple(np.log(np.minimum(values, 1.0)) for values in _points(loss))
+
+    def below(logs: np.ndarray, rest: Any) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            first = np.log(float(rest))
+        return np.minimum(np.logaddexp.accumulate(np.append(first, logs)), 0.0)
+
+    p, q = loss.logs
+    return below(p, 0), below(q[::-1], 0)[::-1], below(p[::-1], loss.p_only)[::-1], below(q, loss.q_only)
 
 
 def _points(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -206,14 +262,14 @@ def _corners(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:
     alpha, beta = _points(loss)[:2]
     if isinstance(loss, AtomicLoss):
         return alpha, beta
-    slope = np.exp(-_thresholds(loss))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        slope = np.exp(-_thresholds(loss))
         rise = (beta[:-1] - beta[1:] - slope[1:] * np.diff(alpha)) / (slope[:-1] - slope[1:])
         between = alpha[:-1] + np.clip(np.nan_to_num(rise), 0.0, np.diff(alpha))
         left = beta[:-1] - slope[:-1] * (between - alpha[:-1])
         right = beta[1:] + slope[1:] * (alpha[1:] - between)
         last = alpha[-1] + beta[-1] / slope[-1]
-    first = beta[0] + slope[0] * alpha[0]
+    first = beta[0] + (slope[0] * alpha[0] if alpha[0] > 0 else 0.0)
     x, y = np.concatenate([[0.0], between, [last]]), np.concatenate([[first], np.fmin(left, right), [0.0]])
     return np.clip(np.nan_to_num(x, nan=1.0), 0.0, 1.0), np.clip(np.nan_to_num(y), 0.0, 1.0)
 

@@ -1,0 +1,132 @@
+"""Lists of releases at their edges: samples of samples, densities by hand, extreme numbers, tests and errors."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import laplace, logistic, norm
+
+import divulge as dv
+from divulge.dp.accounting.records import from_records
+from divulge.dp.subjects import privacy_losses
+
+GAUSSIAN = dv.dp.GaussianMechanism(1.0)
+
+
+def test_a_sample_of_a_sample_is_one() -> None:
+    twice = dv.dp.PoissonSampled(dv.dp.PoissonSampled(GAUSSIAN, 0.5), 0.2)
+    for one, other in zip(privacy_losses(twice), privacy_losses(dv.dp.PoissonSampled(GAUSSIAN, 0.1)), strict=True):
+        assert [one.delta(e) for e in (0.0, 0.1)] == [other.delta(e) for e in (0.0, 0.1)]
+    fixed = dv.dp.FixedSizeSampled(dv.dp.FixedSizeSampled(GAUSSIAN, 2, 5), 5, 10)
+    (one,), (other,) = privacy_losses(fixed), privacy_losses(dv.dp.FixedSizeSampled(GAUSSIAN, 2, 10))
+    assert one.delta(0.1) == other.delta(0.1)
+
+
+def test_samples_of_two_kinds_have_no_neighbors_in_common() -> None:
+    poisson, fixed = dv.dp.PoissonSampled(GAUSSIAN, 0.5), dv.dp.FixedSizeSampled(GAUSSIAN, 1, 10)
+    for broken in (
+        lambda: dv.dp.FixedSizeSampled(poisson, 1, 10),
+        lambda: dv.dp.PoissonSampled(fixed, 0.5),
+        lambda: dv.dp.FixedSizeSampled(fixed, 3, 5),
+        lambda: dv.compose(poisson, fixed),
+        lambda: from_records(
+            [{"mechanism": "gaussian", "sigma": 1, "rate": 0.1, "sample": 1, "population": 10}], read_channel
+        ),
+    ):
+        with pytest.raises(dv.DivulgeError, match="sample"):
+            broken()
+
+
+def read_channel(name: str) -> Any:
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize(
+    ("pair", "named", "count"),
+    [
+        ((norm(0, 1), norm(0.5, 1)), dv.dp.GaussianMechanism(2.0), 2),
+        ((laplace(0), laplace(1)), dv.dp.LaplaceMechanism(1.0), 3),
+    ],
+)
+def test_densities_by_hand_are_composed_between_two_pairs_of_atoms(pair: Any, named: Any, count: int) -> None:
+    found = dv.compose((dv.dp.DistributionPair(*pair), count), tolerance=1e-4).epsilon(1e-4)
+    truth = dv.compose((named, count)).epsilon(1e-4)
+    assert found.lower <= truth.upper
+    assert truth.lower <= found.upper
+    assert found.upper - found.lower <= 2e-3
+
+
+def test_two_different_pairs_of_densities() -> None:
+    first = dv.dp.DistributionPair(logistic(0), logistic(1))
+    second = dv.dp.DistributionPair(norm(0, 1), norm(0.3, 1))
+    found = dv.compose(first, second, tolerance=1e-3)
+    assert found.epsilon(1e-3).lower < found.epsilon(1e-3).upper < found.epsilon(1e-3).lower + 0.01
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"mechanism": "laplace", "scale": 1e-308},
+        {"mechanism": "laplace", "scale": 1e-160},
+        {"mechanism": "laplace", "scale": 1e-12},
+        {"mechanism": "gaussian", "sigma": 1, "sensitivity": 1e308},
+        {"mechanism": "randomized-response", "epsilon": 1e308},
+        {"mechanism": "exponential", "epsilon": 1e308},
+        {"mechanism": "exponential", "epsilon": 1e12},
+        {"mechanism": "adp", "epsilon": 1e308, "delta": 1e-9},
+        {"mechanism": "zcdp", "rho": 1e308},
+        {"mechanism": "discrete-gaussian", "sigma": 1e-300},
+        {"mechanism": "renyi", "alpha": 1e308, "epsilon": 1},
+    ],
+)
+def test_what_is_too_much_is_told(record: dict[str, Any]) -> None:
+    with pytest.raises(dv.DivulgeError, match=r"1e\+?308|1e-|between|up to"):
+        from_records([record], read_channel)
+
+
+def test_a_negative_epsilon_asks_the_other_order() -> None:
+    """delta(-e) = 1 - e^-e + e^-e delta(e) of the reverse pair; both orders are examined."""
+    (loss,) = privacy_losses(GAUSSIAN)
+    found = dv.compose(GAUSSIAN).delta(-0.5)
+    assert found.lower <= loss.delta(-0.5) <= found.upper <= found.lower + 1e-12
+    sampled = dv.compose(dv.dp.PoissonSampled(GAUSSIAN, 0.2), tolerance=1e-4).delta(-0.3)
+    worst = max(each.delta(-0.3) for each in privacy_losses(dv.dp.PoissonSampled(GAUSSIAN, 0.2)))
+    assert sampled.lower - 1e-9 <= worst <= sampled.upper + 1e-9
+    assert dv.dp.delta_from_epsilon(GAUSSIAN, -0.5).value == loss.delta(-0.5)
+
+
+def test_trade_off_of_a_composition_lies_just_below_that_of_the_gaussian_it_is() -> None:
+    curve = dv.dp.trade_off(dv.compose((dv.dp.GaussianMechanism(10.0), 100)))
+    alpha = np.linspace(0.001, 0.999, 400)
+    exact = norm.cdf(norm.isf(alpha) - 1.0)
+    assert (curve(alpha) <= exact + 1e-12).all()
+    assert (curve(alpha) >= exact - 1e-3).all()
+
+
+def test_trade_off_of_a_composition_of_channels_is_met_by_enumeration() -> None:
+    rows = np.array([[0.7, 0.3], [0.4, 0.6]])
+    p, q = (np.outer(row, row).ravel() for row in rows)
+    curve = dv.dp.trade_off(dv.compose((rows, 2)))
+    truth = dv.dp.trade_off([p, q])
+    for alpha in np.linspace(0, 1, 51):
+        assert truth(alpha) - 0.02 <= curve(alpha) <= truth(alpha) + 1e-12
+
+
+def test_gaussian_mu_of_a_composition() -> None:
+    exact = dv.dp.gaussian_dp(dv.compose((dv.dp.GaussianMechanism(2.0), 9), dv.dp.GaussianMechanism(0.5)))
+    assert exact.value == pytest.approx(math.sqrt(9 / 4 + 4), rel=1e-12)
+    assert exact.lower == pytest.approx(exact.value, rel=1e-6)
+    mixed = dv.dp.gaussian_dp(dv.compose((dv.dp.LaplaceMechanism(4.0), 20), tolerance=1e-4))
+    assert 0.75 * mixed.value <= mixed.lower <= mixed.value  # squares of parts, each at its worst test
+    central = math.sqrt(20) / 4  # what many Laplace losses of 1/4 look like in the middle
+    assert central <= mixed.value
+    assert dv.dp.gaussian_dp(dv.compose(dv.dp.AdpRelease(0.1, 1e-9))).value == math.inf
+
+
+def test_the_tolerance_is_asked_for() -> None:
+    records = [{"mechanism": "laplace", "scale": 3, "count": 10}]
+    wide, narrow = (from_records(records, read_channel, tolerance).epsilon(1e-4) for tolerance in (1e-2, 1e-7))
+    assert narrow.upper - narrow.lower <= 1e-7 < wide.upper - wide.lower
+    assert wide.lower <= narrow.upper
+    assert narrow.lower <= wide.upper

@@ -1,0 +1,135 @@
+"""Losses at the ends of the doubles: ratios no double holds, probabilities below the smallest, rates near 0."""
+
+import math
+import warnings
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import divulge as dv
+from divulge.dp.subjects import privacy_losses
+
+WIDE: list[Any] = [
+    dv.dp.RandomizedResponse(800.0),
+    dv.dp.RandomizedResponse(1e4, 3),
+    dv.dp.LaplaceMechanism(1 / 800),
+    dv.dp.DiscreteLaplaceMechanism(1 / 800),
+    dv.dp.DiscreteGaussianMechanism(0.02),
+    dv.dp.GaussianMechanism(0.01),
+    dv.dp.ExponentialMechanism(2000.0),
+    dv.dp.AdpRelease(800.0),
+    dv.dp.AdpRelease(800.0, 0.01),
+    dv.dp.ZcdpRelease(1e6),
+    dv.dp.PoissonSampled(dv.dp.RandomizedResponse(800.0), 0.1),
+    dv.dp.PoissonSampled(dv.dp.LaplaceMechanism(1 / 800), 0.1),
+    dv.dp.PoissonSampled(dv.dp.ZcdpRelease(800.0), 0.1),
+    dv.Channel([[1 - 1e-200, 1e-200], [1e-200, 1 - 1e-200]]),
+    dv.Channel([[1.0, 1e-300], [5e-324, 1.0]]),
+]
+
+
+@pytest.mark.parametrize("subject", WIDE, ids=lambda one: repr(one)[:50])
+def test_every_measure_of_a_wide_loss_is_a_number(subject: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [
+            dv.dp.delta_from_epsilon(subject, 0.5).value,
+            dv.dp.epsilon_from_delta(subject, 0.01).value,
+            dv.dp.tail_from_epsilon(subject, 0.5).value,
+            dv.dp.relaxed_delta(subject, 0.5, 0.01).value,
+            dv.dp.kl_privacy(subject).value,
+            *(dv.dp.renyi_dp(subject, alpha).value for alpha in (1.5, 3.0, math.inf)),
+            *(dv.dp.abs_chi(subject, alpha).value for alpha in (1.0, 2.0, 3.0, math.inf)),
+            *(dv.dp.f_divergence(subject, f).value for f in ("js", "hellinger", "chi2", "kl")),
+            dv.dp.mutual_information_dp(subject).upper,
+            dv.dp.gaussian_dp(subject).value,
+            float(dv.dp.trade_off(subject)(0.1)),
+            dv.dp.mean_concentrated(subject).tau,
+            dv.compose((subject, 2), tolerance=1e-2).epsilon(1e-6).upper,
+            dv.compose((subject, 2), tolerance=1e-2).renyi(2.0),
+        ]
+    assert not np.isnan(found).any()
+    assert min(found) >= 0
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 30.0, 300.0, 800.0, 5000.0])
+def test_gaussian_mu_of_randomized_response_at_every_epsilon(epsilon: float) -> None:
+    """N(0, 1) and N(mu, 1) miss e^epsilon / (1 + e^epsilon) alike: log Phi(-mu / 2) = -log(1 + e^epsilon)."""
+    with mpmath.workdps(40):
+        mu = mpmath.mpf(dv.dp.gaussian_dp(dv.dp.RandomizedResponse(epsilon)).value)
+        missed = mpmath.log(mpmath.erfc(mu / 2 / mpmath.sqrt(2)) / 2)
+        assert float(missed / -mpmath.log1p(mpmath.exp(epsilon))) == pytest.approx(1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 200.0, 355.0, 400.0, 700.0])
+def test_chi_squared_of_large_ratios(epsilon: float) -> None:
+    """Ratios above 1e154 may be squared no more, though sum (p - q)^2 / q = (e^e - 1)^2 / e^e is a double."""
+    with mpmath.workdps(700):
+        e = mpmath.exp(mpmath.mpf(epsilon))
+        p = e / (1 + e)
+        truth = (2 * p - 1) ** 2 * (1 / p + 1 / (1 - p))
+        found = dv.dp.RandomizedResponse(epsilon)
+        assert dv.dp.f_divergence(found, "chi2").value == pytest.approx(float(truth), rel=1e-12)
+        assert dv.dp.abs_chi(found, 2.0).value == pytest.approx(float(mpmath.sqrt(truth)), rel=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("rate", [1e-12, 1e-8, 1e-4, 0.3])
+@pytest.mark.parametrize("alpha", [2, 3, 16, 64])
+def test_renyi_of_sampled_gaussians_keeps_its_digits_at_every_rate(sigma: float, rate: float, alpha: int) -> None:
+    with mpmath.workdps(60):
+        r, s = mpmath.mpf(rate), mpmath.mpf(sigma)
+        moment = sum(
+            mpmath.binomial(alpha, k) * (1 - r) ** (alpha - k) * r**k * mpmath.exp(k * (k - 1) / (2 * s * s))
+            for k in range(alpha + 1)
+        )
+        truth = mpmath.log(moment) / (alpha - 1)
+        removed, _ = privacy_losses(dv.dp.PoissonSampled(dv.dp.GaussianMechanism(sigma), rate))
+        assert removed.renyi(alpha) == pytest.approx(float(truth), rel=1e-10)
+
+
+def test_a_claim_near_zero_is_not_kept_by_a_margin() -> None:
+    sampled = dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), 1e-6)
+    measured = dv.dp.renyi_dp(sampled, 16).value
+    assert measured == pytest.approx(1.375e-11, rel=1e-3)
+    for claim in (1e-13, 0.0, measured / 2):
+        assert not dv.RDP(16, claim).holds_for(sampled)
+        assert not dv.guarantees.KL(claim / 1e3).holds_for(sampled)
+    assert dv.RDP(16, measured * (1 + 1e-9)).holds_for(sampled)
+    nothing = [[0.1, 0.9], [0.1, 0.9]]
+    for claim in (dv.RDP(16, 0), dv.guarantees.KL(0), dv.guarantees.TV(0), dv.ZCDP(0), dv.ADP(0, 0)):
+        assert claim.holds_for(nothing)
+
+
+@pytest.mark.parametrize(("sigma", "shift"), [(0.02, 1), (0.5, 2), (1.0, 1), (3.0, 4)])
+@pytest.mark.parametrize("alpha", [1.5, 3.0, 40.0, 300.0])
+def test_renyi_of_the_discrete_gaussian_beyond_the_atoms_that_doubles_hold(
+    sigma: float, shift: int, alpha: float
+) -> None:
+    """sum_k p_k (p_k / p_(k - s))^h: the terms that count lie h s away, where p_k is no double."""
+    (loss,) = privacy_losses(dv.dp.DiscreteGaussianMechanism(sigma, shift))
+    with mpmath.workdps(50):
+        v, h, centre = 2 * mpmath.mpf(sigma) ** 2, mpmath.mpf(alpha) - 1, round((alpha - 1) * shift)
+        near = range(-int(14 * sigma) - 3, int(14 * sigma) + 4)
+        total = sum(mpmath.exp(-(mpmath.mpf(k) ** 2) / v) for k in near)
+        moment = sum(
+            mpmath.exp(-(mpmath.mpf(k) ** 2) / v + h * (mpmath.mpf(shift - 2 * k) * shift) / v)
+            for k in range(-centre - int(14 * sigma) - 3, -centre + int(14 * sigma) + 4)
+        )
+        assert loss.renyi(alpha) == pytest.approx(float(mpmath.log(moment / total) / h), rel=1e-10)
+
+
+def test_a_discrete_gaussian_has_no_largest_loss() -> None:
+    assert dv.dp.epsilon_from_delta(dv.dp.DiscreteGaussianMechanism(1.0), 0.0).value == math.inf
+    assert dv.compose((dv.dp.DiscreteGaussianMechanism(1.0), 3)).pure_epsilon == math.inf
+
+
+def test_a_tiny_promise_gives_a_tiny_delta() -> None:
+    """min over alpha of e^((alpha - 1) (rho alpha - e)) at alpha = e / (2 rho) = 1e16: about e^(-e^2 / (4 rho))."""
+    found = dv.compose(dv.dp.ZcdpRelease(5e-30)).delta(1e-13).upper
+    assert 0 < found <= math.exp(-(1e-26) / 2e-29)
+    for rho in (1e-20, 1e-8, 1.0, 1e4):
+        epsilon = rho + 12 * math.sqrt(rho)
+        assert dv.compose(dv.dp.ZcdpRelease(rho)).delta(epsilon).upper <= math.exp(-36) * (1 + 1e-9)
