@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
+from standins import CHECKS, SUBJECTS, walked
 
 import divulge as dv
 from search.registry import at_least, at_most, between, case, mpf, same
@@ -279,6 +280,13 @@ def named_mechanisms(rng: np.random.Generator) -> None:
         dv.dp.epsilon_from_delta(dv.dp.GaussianMechanism(float(scale)), 1e-5).value * (1 - 1e-9),
     )
     same("adp release", dv.dp.epsilon_from_delta(dv.dp.AdpRelease(float(epsilon), 1e-4), 1e-4).value, epsilon, 1e-9)
+
+
+@case("RenyiRelease", "PoissonSampled", "FixedSizeSampled")
+def standins(rng: np.random.Generator) -> None:
+    """A random subject that only stands for mechanisms, and mechanisms that it stands for."""
+    name = list(SUBJECTS)[int(rng.integers(len(SUBJECTS)))]
+    walked(name, int(rng.integers(2**31)), 1, list(CHECKS))
 
 
 @case("compose", "Composition")

@@ -38,6 +38,7 @@ def crossing(f: Callable[[float], float], start: float, side: int) -> float:
         high, low, reach = low, max(0.0, low - reach), 4 * reach
     step = _NARROW * (1.0 + high)
     found: Any = brentq(lambda x: min(max(f(x), -_STEEPEST), _STEEPEST), low, high, xtol=step)
+    found = min(max(found + side * step, low), high)
     while (f(found) > 0) == (side > 0):
         found, step = min(max(found + side * step, low), high), 2 * step
     return found

@@ -94,6 +94,8 @@ def summary(
     """
     if delta is not None and epsilon is not None:
         raise DivulgeError("give --delta or --epsilon; there are both.")
+    if epsilon is not None and not epsilon >= 0:
+        raise DivulgeError.of("epsilon", "be at least 0", "it", str(epsilon))
     scale = nats_per(unit)
     found: dict[str, Any] = {"releases": sum(count for _, count in composed.releases), "unit": unit}
     if delta is not None:
