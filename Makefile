@@ -4,9 +4,10 @@ PYTHON ?= python3
 WORKERS ?= 2
 MINUTES ?= 10
 SEED ?=
+SECONDS ?= 3600
 BIN := .venv/bin
 
-.PHONY: demo test search check bench docs clean
+.PHONY: demo test search check bench docs clean fuzz
 
 demo: .venv/demo.ready
 	$(BIN)/python examples/census.py
@@ -16,6 +17,9 @@ test: .venv/test.ready
 
 search: .venv/test.ready
 	PYTHONPATH=src:tests $(BIN)/python -m search --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+fuzz: .venv/test.ready
+	PYTHONPATH=src:tests $(BIN)/python tests/fuzz/test_fuzz.py $(SECONDS) $(or $(SEED),0)
 
 check: .venv/test.ready
 	$(BIN)/ruff check .

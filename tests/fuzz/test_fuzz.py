@@ -47,14 +47,14 @@ def outcome_of(seed: int) -> tuple[Outcome, list[str]]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="runs each command in a copy of this process")
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_whatever_is_asked_there_is_an_answer_or_one_message(seed: int) -> None:
     outcome, problems = outcome_of(seed)
     assert not problems, (seed, outcome)
 
 
-FOUND: tuple[int, ...] = ()
+FOUND = (22, 85, 99, 1239, 1286)
 """Seeds that failed once."""
 
 

@@ -97,6 +97,12 @@ class Transcoded(io.RawIOBase):
         out, self._rest = self._rest[:size], self._rest[size:]
         return out
 
+    def readinto(self, buffer: Any, /) -> int:
+        """Fill a buffer with the next bytes, and return how many there are."""
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
     def close(self) -> None:
         """Close the text."""
         self._stream.close()
