@@ -1,8 +1,11 @@
-"""Packed integer alias tables: one 64-bit word draws one outcome, with exactly the probabilities of the channel.
+"""Packed integer alias tables: a word of 32 bits draws an outcome, with exactly the probabilities of the channel.
 
 Each row of the table has 2^width cells. A cell holds a threshold (48 bits) and an alias (16 bits); cell j gives
 outcome j for threshold/2^48 of its words and the alias for the others. So an outcome's probability is a whole multiple
 of 2^-(width + 48), and the row's weights sum to exactly 2^(width + 48): nothing is rejected and nothing is biased.
+
+A draw takes two steps. The first compares the 32 - width bits that a short word has left with as many of the threshold,
+in a table of half the size; where they are equal, once in 2^(32 - width) rows, more bits are drawn for the others.
 """
 
 from dataclasses import dataclass
@@ -61,6 +64,17 @@ class AliasTable:
     def rows(self) -> int:
         """The number of secrets N."""
         return self.channel.shape[0]
+
+    @cached_property
+    def coarse(self) -> np.ndarray:
+        """The cells in 32 bits, flat: the first 32 - width bits of the threshold << width | alias."""
+        first = self.cells >> np.uint64(ALIAS_BITS + self.rest) << np.uint64(self.width)
+        return frozen((first | self.cells & ALIAS_MASK).astype(np.uint32))
+
+    @property
+    def rest(self) -> int:
+        """How many bits of a threshold the first step leaves undecided where it ties."""
+        return CELL_BITS - (32 - self.width)
 
     def weights(self) -> np.ndarray:
         """Return the weights the cells add up to, as uint64 of shape (N, 2^width): rows sum to 2^(width + 48)."""

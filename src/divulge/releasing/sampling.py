@@ -6,7 +6,6 @@ generator of NumPy or Python takes part. Which table cells are read depends on t
 
 import os
 import secrets
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -17,7 +16,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.releasing.alias import ALIAS_BITS, AliasTable
+from divulge.releasing.alias import ALIAS_BITS, ALIAS_MASK, AliasTable
 
 BLOCK = 1 << 15
 """Rows drawn at a time: the working arrays of a block fit the second-level cache of a core."""
@@ -25,13 +24,15 @@ BLOCK = 1 << 15
 COMPILING_PAYS = 1 << 27
 """Rows from which the compiled sampler is faster although it has to be compiled first."""
 
-_TOP, _LOW = (3, 0) if sys.byteorder == "little" else (0, 3)
+Ties = tuple[np.ndarray, np.ndarray]
+"""The rows in which more bits have to decide, and the cell of each in its row of the table."""
 
-Kernel = Callable[[AliasTable, np.ndarray, np.ndarray, np.ndarray], None]
+Kernel = Callable[[AliasTable, np.ndarray, np.ndarray, np.ndarray], Ties]
+"""Writes the outcomes that words of 32 bits draw for secrets, and returns the ties."""
 
 
 class Keystream:
-    """Words of 64 random bits: the AES-256-CTR keystream of a key drawn from the operating system at creation."""
+    """Random words: the AES-256-CTR keystream of a key drawn from the operating system at creation."""
 
     def __init__(self) -> None:
         ciphers = require("cryptography.hazmat.primitives.ciphers", "release")
@@ -40,44 +41,68 @@ class Keystream:
         self._zeros = bytes(8 * BLOCK)
 
     def fill(self, words: np.ndarray) -> np.ndarray:
-        """Overwrite a contiguous uint64 array of at most BLOCK words with the next words of the stream."""
+        """Overwrite a contiguous array of at most BLOCK whole numbers with the next bytes of the stream."""
         self._encryptor.update_into(memoryview(self._zeros)[: words.nbytes], words.view(np.uint8).data)
         return words
 
 
-def numpy_kernel(table: AliasTable, codes: np.ndarray, words: np.ndarray, out: np.ndarray) -> None:
-    """Write the outcome that `words` draw for secrets `codes` into `out` (uint16); `words` is used up.
+def numpy_kernel(table: AliasTable, codes: np.ndarray, words: np.ndarray, out: np.ndarray) -> Ties:
+    """Write the outcome that `words` (uint32, used up) draw for secrets `codes` into `out` (uint16); return the ties.
 
-    The top bits of a word choose the cell, its low 48 bits are compared with the threshold. Shifted up by 16 and filled
-    with ones, they are below threshold << 16 | alias exactly when they were below the threshold.
+    The top bits of a word choose the cell, the others are compared with as many of the threshold. Shifted up by the
+    width and filled with ones, they are above first bits << width | alias where they were above the first bits; where
+    these are equal the two differ in no more than the ones.
     """
-    np.right_shift(words.view(np.uint16)[_TOP::4], ALIAS_BITS - table.width, out=out)
+    ones = np.uint32((1 << table.width) - 1)
+    cell = words >> np.uint32(32 - table.width)
     where = np.left_shift(codes, table.width, dtype=np.int64)
-    where += out
-    cells = table.cells.take(where, mode="clip")
-    words <<= ALIAS_BITS
-    words |= 0xFFFF
-    np.copyto(out, cells.view(np.uint16)[_LOW::4], where=words > cells)
+    where += cell
+    out[:] = cell
+    cells = table.coarse.take(where, mode="clip")
+    words <<= np.uint32(table.width)
+    words |= ones
+    other = words > cells
+    words ^= cells
+    cells &= ones
+    np.copyto(out, cells, where=other, casting="unsafe")
+    ties = np.flatnonzero(words <= ones)
+    return ties, cell[ties]
 
 
 @cache
 def _compiled() -> Any:
     import numba as nb
 
-    def kernel(cells: Any, width: int, codes: Any, words: Any, out: Any) -> None:
-        shift, low = np.uint64(64 - width), np.uint64(0xFFFF)
+    def kernel(cells: Any, width: int, codes: Any, words: Any, out: Any, ties: Any) -> int:
+        shift, ones, found = np.uint32(32 - width), np.uint32((1 << width) - 1), 0
         for i in range(len(codes)):
             word = words[i]
             j = word >> shift
-            cell = cells[(np.uint64(codes[i]) << np.uint64(width)) + j]
-            out[i] = cell & low if ((word << np.uint64(16)) | low) > cell else j
+            cell = cells[(np.int64(codes[i]) << width) + np.int64(j)]
+            drawn, first = np.uint32(word << np.uint32(width)) | ones, cell | ones
+            out[i] = cell & ones if drawn > first else j
+            ties[found] = i
+            found += drawn == first
+        return found
 
     return nb.njit(nogil=True, cache=False, boundscheck=False)(kernel)
 
 
-def numba_kernel(table: AliasTable, codes: np.ndarray, words: np.ndarray, out: np.ndarray) -> None:
+def numba_kernel(table: AliasTable, codes: np.ndarray, words: np.ndarray, out: np.ndarray) -> Ties:
     """Do what `numpy_kernel` does, compiled (extra: fast)."""
-    _compiled()(table.cells, table.width, codes, words, out)
+    space = np.empty(len(codes) + 1, dtype=np.int64)
+    ties = space[: _compiled()(table.coarse, table.width, codes, words, out, space)]
+    return ties, words[ties] >> np.uint32(32 - table.width)
+
+
+def settle(table: AliasTable, codes: np.ndarray, tied: Ties, words: np.ndarray, out: np.ndarray) -> None:
+    """Decide the ties of the first step: the top bits of `words` (uint64) against the rest of the threshold."""
+    ties, cells = tied
+    found = table.cells[(codes[ties].astype(np.int64) << table.width) + cells]
+    rest = np.uint64(table.rest)
+    threshold = found >> np.uint64(ALIAS_BITS) & np.uint64((1 << table.rest) - 1)
+    below = words >> (np.uint64(64) - rest) < threshold
+    out[ties] = np.where(below, cells, found & ALIAS_MASK)
 
 
 KERNELS: dict[str, Kernel] = {"numpy": numpy_kernel, "numba": numba_kernel}
@@ -134,10 +159,12 @@ def draw(table: AliasTable, codes: np.ndarray, *, kernel: str | None = None, thr
     edges = [blocks * i // workers * BLOCK for i in range(workers + 1)]
 
     def part(i: int) -> None:
-        stream, words = Keystream(), np.empty(BLOCK, dtype=np.uint64)
+        stream, space = Keystream(), np.empty(BLOCK, dtype=np.uint32)
         for start in range(edges[i], min(edges[i + 1], len(codes)), BLOCK):
-            piece = codes[start : start + BLOCK]
-            run(table, piece, stream.fill(words[: len(piece)]), out[start : start + BLOCK])
+            piece, drawn = codes[start : start + BLOCK], out[start : start + BLOCK]
+            tied = run(table, piece, stream.fill(space[: len(piece)]), drawn)
+            if tied[0].size:
+                settle(table, piece, tied, stream.fill(np.empty(len(tied[0]), dtype=np.uint64)), drawn)
 
     if workers == 1:
         part(0)
