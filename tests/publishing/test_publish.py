@@ -76,8 +76,8 @@ def test_every_kind_of_table_gives_the_same_counts(people: Any, kind: str, tmp_p
         "batch": people.combine_chunks().to_batches()[0],
     }[kind]  # fmt: skip
     asked = [
-        dv.Count("sex"), dv.Mean("height", (1, 2.5), step=0.01, by="sex"), dv.Sum("age", (0, 50), step=1),
-        dv.Quantiles("age", (0, 90), step=1),
+        dv.Count("sex"), dv.Mean("height", (1, 2.5), step=0.01, by="sex"), dv.Sum("age", (0, 50)),
+        dv.Quantiles("age", (0, 90)),
     ]  # fmt: skip
     exact = {}
     for name, source in (("this", table), ("arrow", people)):
@@ -223,6 +223,8 @@ def test_bad_input_gets_one_message_that_names_no_value(people: Any, tmp_path: P
     assert "for statistics" in refused(people, dv.Count("race"), guarantee="maximal-leakage=1")
     assert "'agee'" in refused(people, dv.Mean("agee", (0, 90)))
     assert "hold a number" in refused(people, dv.Mean("race", (0, 90), step=1))
+    texts = pa.table({"v": ["1", "2.5", "3"]})
+    assert "whole number in every row of column 'v'; it is without one in 1 rows" in refused(texts, dv.Sum("v", (0, 9)))
     assert "there twice" in refused(people, [dv.Count("race"), dv.Count("race")])
     assert not list(tmp_path.iterdir())
 

@@ -4,7 +4,6 @@ Only the cells of the margins that are asked for come back; rows stay where they
 that counts are left out in the order of a hash (MD5) of the person and the row's own values: no other row takes part.
 """
 
-import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -171,32 +170,26 @@ def counted(
 ) -> Counted:
     """Return the exact numbers of all queries, in one pass; what has no place in them is refused."""
     groups = sorted({name for query in queries for name in query.by})
-    numbers = list(dict.fromkeys(
-        (q.column, q.step, q.bottom if q.kind == "ranks" else q.middle, q.kind == "ranks", _ends(q))
-        for q in queries if q.column is not None and q.kind != "rows"
-    ))  # fmt: skip
+    numbers = list(dict.fromkeys(_Number.of(q) for q in queries if q.column is not None and q.kind != "rows"))
     shown = list(
         dict.fromkeys((q.column, text_of(q.only)) for q in queries if q.column is not None and q.kind == "rows")
     )
-    read = list(dict.fromkeys([*groups, *(c for c, *_ in numbers), *(c for c, _ in shown)]))  # type: ignore[list-item]
+    read = list(dict.fromkeys([*groups, *(number.column for number in numbers), *(c for c, _ in shown)]))  # type: ignore[list-item]
     person = [] if unit.person is None else [unit.person]
     if person:
         refuse_nulls(table, person[0])
     picked = [f"{table.quote(name)} AS g{i}" for i, name in enumerate(groups)]
-    for i, (column, step, middle, _, ends) in enumerate(numbers):
-        picked += [
-            f"{_whole(table, str(column), step, ends)} - {middle} AS v{i}",
-            f"{_odd(table, str(column))} AS o{i}",
-        ]
+    for i, number in enumerate(numbers):
+        picked += [f"{_whole(table, number)} - {number.middle} AS v{i}", f"{_odd(table, number)} AS o{i}"]
     for i, (column, _) in enumerate(shown):
         picked.append(f"CAST({table.quote(str(column))} AS {table.text}) AS p{i}")
     inner = f"SELECT {', '.join(picked) or '1 AS one'} FROM {bounded(table, read, unit)}"
-    sets = [tuple(q.by) + (() if q.kind != "ranks" else (numbers.index(_key(q)),)) for q in queries]
+    sets = [tuple(q.by) + (() if q.kind != "ranks" else (numbers.index(_Number.of(q)),)) for q in queries]
     wanted = list(dict.fromkeys([(), *sets]))
-    columns = [f"g{i}" for i in range(len(groups))] + [f"v{i}" for i, (*_, ranks, _) in enumerate(numbers) if ranks]
+    columns = [f"g{i}" for i in range(len(groups))] + [f"v{i}" for i, number in enumerate(numbers) if number.ranks]
     sums = ["count(*) AS rows"]
-    for i, (*_, ranks, _) in enumerate(numbers):
-        if not ranks:
+    for i, number in enumerate(numbers):
+        if not number.ranks:
             big = "HUGEINT" if table.text == "varchar" else "DECIMAL(38,0)"
             sums += [f"sum(CAST(v{i} AS {big})) AS s{i}", f"sum(CAST(v{i} AS {big}) * v{i}) AS q{i}"]
         sums.append(f"sum(o{i}) AS o{i}")
@@ -214,17 +207,26 @@ def counted(
     )
 
 
-def _ends(query: Query) -> tuple[int, int]:
-    if query.kind == "ranks":
-        return query.bottom, query.bottom + query.candidates - 1
-    if query.kind == "squares":
-        return query.middle - math.isqrt(query.high), query.middle + math.isqrt(query.high)
-    return query.low + query.middle, query.high + query.middle
+@dataclass(frozen=True)
+class _Number:
+    """A column in whole steps between ends, less `middle`; for ranks one number is a group, else it is summed up."""
 
+    column: str
+    step: Fraction
+    middle: int
+    ranks: bool
+    ends: tuple[int, int]
+    strict: bool
 
-def _key(query: Query) -> tuple[Any, ...]:
-    return (query.column, query.step, query.bottom if query.kind == "ranks" else query.middle, query.kind == "ranks",
-            _ends(query))  # fmt: skip
+    @classmethod
+    def of(cls, query: Query) -> "_Number":
+        """Return what a query adds up, or ranks."""
+        ends = (query.low + query.middle, query.high + query.middle)
+        if query.kind != "values":
+            ends = (query.bottom, query.bottom + query.candidates - 1)
+        ranks = query.kind == "ranks"
+        middle = query.bottom if ranks else query.middle
+        return cls(str(query.column), query.step, middle, ranks, ends, query.strict)
 
 
 def _set(one: tuple[Any, ...], groups: Sequence[str]) -> list[str]:
@@ -247,9 +249,9 @@ def _real(table: Table, column: str) -> str:
     return f"TRY_CAST({table.quote(column)} AS DOUBLE)"
 
 
-def _whole(table: Table, column: str, step: Fraction, ends: tuple[int, int]) -> str:
+def _whole(table: Table, number: _Number) -> str:
     """Return SQL for a value in whole steps, brought between its ends; null for what is no number."""
-    low, high = ends
+    column, step, (low, high) = number.column, number.step, number.ends
     if table.kind(column) == "whole" and step == 1:
         return f"least(greatest(CAST({table.quote(column)} AS BIGINT), {low}), {high})"
     value = _real(table, column)
@@ -261,12 +263,13 @@ def _whole(table: Table, column: str, step: Fraction, ends: tuple[int, int]) -> 
     return f"CASE WHEN {value} IS NULL OR isnan({value}) THEN NULL ELSE CAST({clamped} AS BIGINT) END"
 
 
-def _odd(table: Table, column: str) -> str:
-    """Return SQL that is 1 for a missing value, NaN, or what is no number."""
-    if table.kind(column) == "whole":
-        return f"CASE WHEN {table.quote(column)} IS NULL THEN 1 ELSE 0 END"
-    value = _real(table, column)
-    return f"CASE WHEN {value} IS NULL OR isnan({value}) THEN 1 ELSE 0 END"
+def _odd(table: Table, number: _Number) -> str:
+    """Return SQL that is 1 for a missing value, NaN, what is no number, or no whole one where it has to be."""
+    if table.kind(number.column) == "whole":
+        return f"CASE WHEN {table.quote(number.column)} IS NULL THEN 1 ELSE 0 END"
+    value = _real(table, number.column)
+    broken = f" OR {value} <> floor({value})" if number.strict else ""
+    return f"CASE WHEN {value} IS NULL OR isnan({value}){broken} THEN 1 ELSE 0 END"
 
 
 def refuse_nulls(table: Table, column: str) -> None:
@@ -286,7 +289,7 @@ class _Gathered:
     table: Table
     found: Any
     groups: Sequence[str]
-    numbers: Sequence[Any]
+    numbers: Sequence[_Number]
     shown: Sequence[Any]
     values: Mapping[str, Sequence[Hashable]]
     null_as: Hashable
@@ -323,12 +326,16 @@ class _Gathered:
         return np.array(values, dtype=np.int64)
 
     def _refuse(self, whole: np.ndarray) -> None:
-        for i, (column, *_) in enumerate(self.numbers):
+        for i, number in enumerate(self.numbers):
             odd = int(self._column(f"o{i}", whole).sum())
             if odd:
+                kind = "whole number" if number.strict else "number"
+                step = " For decimals give step=0.01, say." if number.strict else ""
                 raise DivulgeError.of(
-                    "table", f"hold a number in every row of column {column!r}", "it", f"without one in {odd:,} rows",
-                    "missing values, NaN and text have no place in a sum: drop these rows or give them a value first.",
+                    "table", f"hold a {kind} in every row of column {number.column!r}", "it",
+                    f"without one in {odd:,} rows",
+                    "missing values, NaN and text have no place in a sum: drop these rows or give them a value first."
+                    + step,
                 )  # fmt: skip
         for i, (column, _) in enumerate(self.shown):
             missing = int(self._column(f"m{i}", whole).sum())
@@ -390,7 +397,7 @@ class _Gathered:
             if len(query.shape) == len(query.by):
                 return with_value
             return np.stack([with_value, self._put(shape, places, counts) - with_value], axis=-1)
-        i = self.numbers.index(_key(query))
+        i = self.numbers.index(_Number.of(query))
         if int(counts.sum()) * query.reach >= MOST_TOTAL:
             raise _overflow(self.table.source.name)
         return self._put(shape, places, self._column(f"{'q' if query.kind == 'squares' else 's'}{i}", rows))

@@ -197,7 +197,7 @@ def ready(asked: Request, source: Any, engine: Any) -> Ready:
     if not cells <= MOST_CELLS:
         raise DivulgeError.of("statistics", f"have at most {MOST_CELLS:,} cells", "their number", f"{cells:,}",
                               "group by fewer columns, or by coarser ones.")  # fmt: skip
-    whole = {one.column: table.kind(one.column) == "whole" for one in asked.statistics if hasattr(one, "column")}  # type: ignore[attr-defined]
+    whole = {one.column: WHOLE[table.kind(one.column)] for one in asked.statistics if hasattr(one, "column")}  # type: ignore[attr-defined]
     for one in asked.statistics:
         column = getattr(one, "column", None)
         if hasattr(one, "bounds") and table.kind(str(column)) == "text" and not _is_text(table, str(column)):
@@ -223,6 +223,10 @@ def _unlisted(asked: Request, table: Table) -> Ready:
     told = {"adp": {"epsilon": threshold.epsilon, "delta": threshold.delta}}
     noise = Calibration((Noise("laplace", threshold.scale),), told, math.inf, ())
     return Ready(asked, table, {}, Plan(asked.statistics, (query,), ((0,),)), noise, threshold)
+
+
+WHOLE: dict[str, bool | None] = {"whole": True, "real": False, "text": None}
+"""What a column holds -> whether these are whole numbers, or only its text tells."""
 
 
 def _is_text(table: Table, column: str) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -69,7 +69,8 @@ class Query:
         probability of the quantile, for ranks
     draws : choices a cell, for ranks
     sharpness : the most that adding, or replacing, one row changes a score, for ranks
-    candidates : how many values a choice is among
+    candidates : how many values there are between the bounds, from `bottom` steps on, for ranks and squares
+    strict : whether a value that is no whole number of steps is refused, not rounded: the step was not given
     """
 
     kind: Kind
@@ -84,7 +85,8 @@ class Query:
     draws: int = 1
     sharpness: tuple[int, int] = (1, 1)
     candidates: int = 1
-    bottom: int = field(default=0)
+    bottom: int = 0
+    strict: bool = False
 
     @property
     def cells(self) -> int:
@@ -139,10 +141,13 @@ class Plan:
     parts: tuple[tuple[int, ...], ...]
 
 
-def plan_of(statistics: Sequence[Statistic], sizes: Mapping[str, int], whole: Mapping[str, bool], unit: Unit) -> Plan:
+def plan_of(
+    statistics: Sequence[Statistic], sizes: Mapping[str, int], whole: Mapping[str, bool | None], unit: Unit
+) -> Plan:
     """Return the queries that statistics are made of; one that several need is asked once.
 
-    `sizes` is the number of values of each column that groups, `whole` whether a column holds whole numbers.
+    `sizes` is the number of values of each column that groups, `whole` whether a column holds whole numbers;
+    None where only its text tells.
     """
     queries: list[Query] = []
     parts: list[tuple[int, ...]] = []
@@ -155,7 +160,7 @@ def plan_of(statistics: Sequence[Statistic], sizes: Mapping[str, int], whole: Ma
     return Plan(tuple(statistics), tuple(queries), tuple(parts))
 
 
-def _queries(one: Any, sizes: Mapping[str, int], whole: Mapping[str, bool], unit: Unit) -> list[Query]:
+def _queries(one: Any, sizes: Mapping[str, int], whole: Mapping[str, bool | None], unit: Unit) -> list[Query]:
     shape = tuple(sizes[name] for name in one.by)
     rows = Query("rows", one.by, shape)
     counted = [] if unit.rows_known and math.prod(shape) == 1 else [rows]
@@ -165,9 +170,9 @@ def _queries(one: Any, sizes: Mapping[str, int], whole: Mapping[str, bool], unit
         if unit.rows_known and math.prod(shape) == 1:
             return [Query("rows", one.by, shape, one.column, low=0, only=one.value)]
         return [Query("rows", one.by, (*shape, 2), one.column, only=one.value)]
-    step = getattr(one, "step", None)
+    step, strict = one.step, one.step is None and whole[one.column] is None
     if step is None:
-        if not whole[one.column]:
+        if whole[one.column] is False:
             raise DivulgeError.of(
                 "step", f"be given for a column that does not hold whole numbers, {one.column!r}", "it", "absent",
                 "sums are added up in whole numbers: step=0.01 counts in hundredths.",
@@ -178,15 +183,18 @@ def _queries(one: Any, sizes: Mapping[str, int], whole: Mapping[str, bool], unit
         return [
             Query(
                 "ranks", one.by, shape, one.column, step=step, draws=3 if one.intervals else 1, bottom=bottom,
-                candidates=top - bottom + 1, only=p,
+                candidates=top - bottom + 1, only=p, strict=strict,
                 sharpness=(max(p.numerator, p.denominator - p.numerator), p.denominator),
             )
             for p in one.probabilities
         ]  # fmt: skip
     if isinstance(one, Sum):
-        return [Query("values", one.by, shape, one.column, bottom, top, step)]
+        return [Query("values", one.by, shape, one.column, bottom, top, step, strict=strict)]
     middle = (bottom + top) // 2
-    values = Query("values", one.by, shape, one.column, bottom - middle, top - middle, step, middle)
+    values = Query("values", one.by, shape, one.column, bottom - middle, top - middle, step, middle, strict=strict)
     if isinstance(one, Variance):
-        return [values, replace(values, kind="squares", low=0, high=values.reach**2), *counted]
+        squares = replace(
+            values, kind="squares", low=0, high=values.reach**2, bottom=bottom, candidates=top - bottom + 1
+        )
+        return [values, squares, *counted]
     return [values, *counted]
