@@ -14,8 +14,11 @@ from typer.testing import CliRunner
 import divulge as dv
 from divulge import exact
 from divulge.cli.main import app
-from divulge.designing import rounding
-from divulge.designing.polytope.limits import Limits, limits_of
+from divulge.designing import methods, rounding
+from divulge.designing.effort import Effort, First
+from divulge.designing.polytope.limits import Limits, classes_of, limits_of
+from divulge.designing.polytope.utilities import SUBCONVEX
+from divulge.designing.pricing.problem import Problem
 
 
 def test_the_json_of_design_reads_back_and_checks_exactly(tmp_path: Path) -> None:
@@ -197,3 +200,17 @@ def test_the_unit_is_that_of_the_guarantee_too(guarantee: str, tmp_path: Path) -
         assert 0 <= 2 - lift**2 < 1e-12  # pml of half a bit is a lift of at most sqrt 2
         nats = dv.design(["1/4", "1/2", "1/4"], dv.PML(math.log(2) / 2))
         assert found["utility"]["value"] * math.log(2) == pytest.approx(nats.utility, rel=1e-12)
+
+
+def test_a_limited_search_leaves_time_for_rounding() -> None:
+    """A channel is there before the search starts, so that what is left is spent on a better one or not at all."""
+    p = np.random.default_rng(4).dirichlet(np.ones(150))
+    limits = limits_of((dv.PML(0.5),)).floats().tightened(float(p.min()), 150)
+    problem = Problem.of(classes_of(p), SUBCONVEX["mutual-information"], limits)
+    first = methods.first_of(problem)
+    slow = Effort(deadline=1e300, first=First(first.mixture, 1e300))
+    assert methods.mixture_of(problem, slow)[1] is first.mixture
+    for guarantee in ("pml=0.5", "ldp=1", "alip=1:1/2"):
+        found = dv.design(p, guarantee, time_limit=0.0)
+        assert all(g.holds_for(found.joint if g.about == "joint" else found.channel) for g in found.guarantees)
+        assert found.relative_gap < 0.05

@@ -10,13 +10,13 @@ from typing import Any, cast
 import numpy as np
 
 from divulge.designing import rounding
-from divulge.designing.effort import Effort, Progress
+from divulge.designing.effort import Effort, First, Progress
 from divulge.designing.infeasible import Clashing, Wish, clashes
 from divulge.designing.linear.certified import scored, unforbidden
 from divulge.designing.linear.robust import robust
 from divulge.designing.linear.score_program import Infeasible
 from divulge.designing.linear.scores import SCORES, Score, as_score
-from divulge.designing.methods import CLOSED, mixture_of
+from divulge.designing.methods import CLOSED, first_of, mixture_of
 from divulge.designing.naming.estimation import ESTIMATION, Estimation, as_estimation
 from divulge.designing.naming.names import OwnNames
 from divulge.designing.naming.request import Asked
@@ -41,8 +41,8 @@ from divulge.model.prior import Prior
 FEWEST_BITS, MOST_BITS = 24, 56
 _TRY = 3.0
 """The seconds for each try of what guarantees leave, when a request cannot be met."""
-_CERTIFYING = 3e-6
-"""The seconds that rounding to integers takes, for the square of the number of secrets."""
+_MANY = 64
+"""With fewer secrets rounding takes no time."""
 
 
 class Endless(DivulgeError):
@@ -221,6 +221,16 @@ def _short(found: Design, wanted: float, hint: str = "") -> DivulgeError:
     )  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """A channel of floats, the integers it was rounded to, and the seconds that the rounding took."""
+
+    first: First
+    blend: np.ndarray
+    integers: np.ndarray
+    rounding: float
+
+
 @dataclass(frozen=True)
 class _Request:
     """What is asked but for the guarantees."""
@@ -301,13 +311,16 @@ class _Request:
             name, blend = CLOSED, np.eye(len(p))
             bound = seen.of(floats, blend) * (1 + 2.0**-40)
         else:
-            hurried = effort.less(_CERTIFYING * len(p) ** 2)
-            name, weights, lifts, bound = _blend(
-                classes, seen, limits, task.kinds if self.forbidden else None, hurried, self.method
-            )
-            blend = lifts * weights
-            if not self.forbidden:
-                integers = rounding.certified(weights, lifts, checker, bits, objective.steep)
+            kinds = task.kinds if self.forbidden else None
+            ready = self._ready(classes, seen, limits, checker, effort) if kinds is None else None
+            hurried = effort if ready is None else replace(effort.less(2 * ready.rounding), first=ready.first)
+            name, weights, lifts, bound = _blend(classes, seen, limits, kinds, hurried, self.method)
+            if ready is not None and effort.late():
+                blend, integers = ready.blend, ready.integers
+            else:
+                blend = lifts * weights
+                if not self.forbidden:
+                    integers = rounding.certified(weights, lifts, checker, bits, objective.steep)
         unrounded = seen.of(floats, blend)
         if names is not None and len(names) == 2 < integers.shape[1] and not self.forbidden and len(p) <= MOST:
             blend, most = best_pair(floats, seen, limits)
@@ -325,6 +338,22 @@ class _Request:
             time.monotonic() - effort.started, goal=objective, forbidden=self.forbidden,
             unrounded=unrounded,
         )  # fmt: skip
+
+    def _ready(
+        self, classes: Classes, objective: SubConvex, limits: Limits, checker: rounding.Checker, effort: Effort
+    ) -> _Ready | None:
+        """Return a channel that is made and certified without a search, where the time is limited and secrets are many.
+
+        How long that took tells how much time to leave for the rounding of a better one.
+        """
+        many = int(classes.size.sum())
+        if effort.deadline == math.inf or many < _MANY or isinstance(objective, Informed):
+            return None
+        first = first_of(Problem.of(classes, objective, limits))
+        weights, lifts = outcomes_of(first.mixture.weights, first.mixture.vertices, first.mixture.classes)
+        started = time.monotonic()
+        integers = rounding.certified(weights, lifts, checker, self.bits, objective.steep)
+        return _Ready(first, lifts * weights, integers, time.monotonic() - started)
 
     def _allowed(self, secrets: Labels, outcomes: Labels) -> np.ndarray:
         """Return where the channel may be positive, (N, M)."""

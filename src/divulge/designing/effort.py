@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,14 @@ class Progress:
     def gap(self) -> float:
         """How far utility and bound are apart."""
         return abs(self.bound - self.utility)
+
+
+@dataclass(frozen=True, eq=False)
+class First:
+    """A mixture that is made without a search, and the seconds that it took."""
+
+    mixture: Any
+    seconds: float
 
 
 _SPARE = 1e-9
@@ -42,6 +51,8 @@ class Effort:
     wanted: float | None = None
     """The utility, large when good, that a mechanism should have: no more is asked than whether there is one."""
     decided: list[bool] = field(default_factory=list[bool])
+    first: First | None = None
+    """A channel that is there already, where the time is limited."""
 
     @property
     def left(self) -> float:

@@ -1,12 +1,13 @@
 """The ways of solving a design, in the order in which they are tried; each can be asked for by name."""
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
-from divulge.designing.effort import Effort
+from divulge.designing.effort import Effort, First
 from divulge.designing.linear.score_program import Scoring, Solution, solved
 from divulge.designing.master.aggregation import lumped, without_tail
 from divulge.designing.master.column_generation import Mixture, generate
@@ -31,6 +32,8 @@ ENOUGH = 1e-6
 """The relative gap at which no more is priced than was."""
 COARSEST = 1e-2
 """The relative gap at which arcs that take no time are not tried any more."""
+_SEARCHES = 8.0
+"""How many times as long as a channel at once the first step of a search takes; less time is not enough for one."""
 _FEW = 30
 """With sets of fewer secrets no tail is divisible: which ones they are decides."""
 _SHARE = 0.3
@@ -83,6 +86,8 @@ def _counted(problem: Problem, effort: Effort) -> Mixture | None:
 
 def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     apart = _apart(problem)
+    if effort.first is not None and effort.left < _SEARCHES * effort.first.seconds:
+        return effort.first.mixture
     if effort.wanted is not None or effort.late():
         quick = at_once(apart)
         effort.tell(quick.utility(apart), quick.bound, 0)
@@ -155,11 +160,17 @@ METHODS: dict[str, Method] = {
 """Name -> method, in the order of the dispatcher."""
 
 
+def first_of(problem: Problem) -> First:
+    """Return a channel that is made without a search, and the seconds that it took."""
+    started = time.monotonic()
+    return First(at_once(_apart(problem)), time.monotonic() - started)
+
+
 def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> tuple[str, Mixture]:
     """Return (name, mixture) of the first method that applies, or of the one that is asked for."""
     name, found = _first(((name, METHODS[name].mixture(problem, effort)) for name in _names(method)), method)
     if effort.late() and not found.settled(problem, COARSEST):
-        quick = at_once(_apart(problem))
+        quick = effort.first.mixture if effort.first else at_once(_apart(problem))
         found = max(found, replace(quick, bound=found.bound), key=lambda one: one.utility(problem))
     return name, found
 
