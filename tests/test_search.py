@@ -22,6 +22,7 @@ NO_NUMBER = {
     "plot_implications": "draws",
     "plot_pointwise": "draws",
     "report": "tells what other functions measure",
+    "statement": "tells what a release did",
     "repeated_runs": "draws runs that an audit judges",
 }
 """Public functions that give no number of their own, and why."""

@@ -162,6 +162,8 @@ def sums_of_c_log_c(matrix: Any) -> np.ndarray:
     """Return sum_y C_xy log C_xy for each row of a float matrix, shape (N,), in nats; 0 log 0 = 0."""
     if is_sparse(matrix):
         return np.bincount(matrix.indices, matrix.data * np.log(matrix.data), minlength=matrix.shape[0])
+    if is_small(matrix):
+        return np.vecdot(matrix, np.log(np.maximum(matrix, TINY)))
     return _Sweep(matrix, ("row_logs",)).row_logs
 
 

@@ -65,8 +65,8 @@ def _from_mean(joint: Joint, q: np.ndarray, ends: np.ndarray) -> np.ndarray:
 def _pointwise(name: str, joint: Joint, values: np.ndarray, at: np.ndarray, unit: str) -> Pointwise:
     y = seen(joint)
     q = exact.as_floats(joint.outer[y])
-    outcomes = joint.outcomes if len(y) == len(joint.outcomes) else tuple(joint.outcomes[j] for j in y.tolist())
-    return Pointwise(name, values, q, outcomes, tuple(joint.secrets[i] for i in at.tolist()), unit)
+    outcomes = joint.outcomes if len(y) == len(joint.outcomes) else tuple(map(joint.outcomes.__getitem__, y.tolist()))
+    return Pointwise(name, values, q, outcomes, tuple(map(joint.secrets.__getitem__, at.tolist())), unit)
 
 
 def pml_of(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> Pointwise:
