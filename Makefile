@@ -7,10 +7,13 @@ SEED ?=
 SECONDS ?= 3600
 BIN := .venv/bin
 
-.PHONY: demo test search check bench docs clean fuzz
+.PHONY: app demo test search check bench docs clean fuzz
 
 demo: .venv/demo.ready
 	$(BIN)/python examples/census.py
+
+app: .venv/app.ready
+	$(BIN)/divulge app --demo
 
 test: .venv/test.ready
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -42,6 +45,10 @@ clean:
 
 .venv/demo.ready: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tables]'
+	@touch $@
+
+.venv/app.ready: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[app,plot,fast]'
 	@touch $@
 
 .venv/test.ready: .venv/bin/python pyproject.toml

@@ -27,8 +27,8 @@ LAYERS = (
     ("publishing",),
     ("auditing",),
     ("reporting",),
-    ("cli",),
     ("app",),
+    ("cli",),
     ("results", "glossary", "", "__main__"),
 )
 """The rooms in the order in which data flows; those of the ground, and the faces of the package, stand side by side."""

@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "estimate": "How frequent the original values of a released column were, with intervals.",
     "audit": "What observed pairs of secret and outcome show, and whether a claim survives them.",
     "ledger": "What was released, and what it adds up to.",
+    "app": "The whole way in a browser; nothing leaves this machine.",
     "report": "What a release reveals, for people: one page, or text.",
 }
 """Command -> its line in the help. `divulge.cli.NAME` defines a function `command` with annotations, or an `app`."""

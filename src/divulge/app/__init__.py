@@ -1,0 +1,1 @@
+"""The browser face: pages over the library, served to this machine alone. No mathematics lives here."""

@@ -1,0 +1,93 @@
+"""Results of the library as pictures that react: plain data that the page draws, with the words a reader needs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from divulge.model.shown import printable
+
+INK = {"before": "#7a8791", "after": "#0b7a75", "warn": "#b3541e"}
+"""Named colors; each is told apart by its shape as well."""
+
+
+def _name(value: Any, most: int = 40) -> str:
+    text = "missing" if value is None else printable(str(value))
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _layout(**more: Any) -> dict[str, Any]:
+    return {
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 45},
+        "hovermode": "closest",
+        "legend": {"orientation": "h", "y": 1.12},
+        "yaxis": {"automargin": True, "fixedrange": True},
+        "xaxis": {"fixedrange": True, "zeroline": False},
+    } | more
+
+
+def shifts(exposure: Any, place: int) -> dict[str, Any]:
+    """For each value of the secret: its share among all, and with error bars in the group that raises it most."""
+    rows = exposure.told[place].shifts
+    names = [_name(shift.secret) for shift in rows]
+    groups = [f"{_name(' and '.join(_name(v) for v in shift.group), 60)} ({shift.rows:,} rows)" for shift in rows]
+    after = {
+        "type": "scatter", "mode": "markers", "name": "in the group that raises it most", "y": names,
+        "x": [100 * shift.after for shift in rows], "text": groups,
+        "hovertemplate": "%{y}: %{x:.3g} in 100 of %{text}<extra></extra>",
+        "marker": {"color": INK["after"], "symbol": "diamond", "size": 11},
+        "error_x": {
+            "type": "data", "symmetric": False, "color": INK["after"],
+            "array": [100 * (shift.high - shift.after) for shift in rows],
+            "arrayminus": [100 * (shift.after - shift.low) for shift in rows],
+        },
+    }  # fmt: skip
+    before = {
+        "type": "scatter", "mode": "markers", "name": "among all", "y": names, "x": [100 * s.before for s in rows],
+        "hovertemplate": "%{y}: %{x:.3g} in 100 of all<extra></extra>",
+        "marker": {"color": INK["before"], "symbol": "circle-open", "size": 11, "line": {"width": 2}},
+    }  # fmt: skip
+    layout = _layout(height=120 + 42 * len(rows))
+    layout["xaxis"] |= {"title": {"text": "people in 100"}, "rangemode": "tozero"}
+    layout["yaxis"] |= {"autorange": "reversed"}
+    return {"data": [before, after], "layout": layout}
+
+
+def estimates(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """For each value: its true share, and the estimate that a receiver might get, with its interval."""
+    names = [_name(row["value"]) for row in rows]
+    truth = {
+        "type": "scatter", "mode": "markers", "name": "now in the table", "y": names,
+        "x": [100 * r["share"] for r in rows],
+        "hovertemplate": "%{y}: %{x:.3g} in 100<extra></extra>",
+        "marker": {"color": INK["before"], "symbol": "circle-open", "size": 11, "line": {"width": 2}},
+    }  # fmt: skip
+    guess = {
+        "type": "scatter", "mode": "markers", "name": "one simulated estimate", "y": names,
+        "x": [100 * r["simulated"] for r in rows],
+        "hovertemplate": "%{y}: %{x:.3g} in 100 estimated<extra></extra>",
+        "marker": {"color": INK["after"], "symbol": "diamond", "size": 10},
+        "error_x": {
+            "type": "data", "symmetric": False, "color": INK["after"],
+            "array": [100 * (r["high"] - r["simulated"]) for r in rows],
+            "arrayminus": [100 * (r["simulated"] - r["low"]) for r in rows],
+        },
+    }  # fmt: skip
+    layout = _layout(height=120 + 42 * len(rows))
+    layout["xaxis"] |= {"title": {"text": "people in 100"}}
+    layout["yaxis"] |= {"autorange": "reversed"}
+    return {"data": [truth, guess], "layout": layout}
+
+
+def frontier(points: Sequence[dict[str, Any]], chosen: float) -> dict[str, Any]:
+    """How far off an estimate is against what a person risks; a point can be chosen."""
+    line = {
+        "type": "scatter", "mode": "lines+markers", "name": "this way",
+        "x": [p["after"] for p in points], "y": [p["off"] for p in points], "customdata": [p["after"] for p in points],
+        "hovertemplate": "at most %{x:.3g} in 100 sure, estimates within ± %{y:.3g} points<extra></extra>",
+        "marker": {"color": [INK["warn"] if p["after"] == chosen else INK["after"] for p in points],
+                   "size": [16 if p["after"] == chosen else 10 for p in points]},
+        "line": {"color": INK["after"]},
+    }  # fmt: skip
+    layout = _layout(height=320)
+    layout["xaxis"] |= {"title": {"text": "at most so many in 100 sure of the value"}}
+    layout["yaxis"] |= {"title": {"text": "estimates off by ± points"}, "rangemode": "tozero"}
+    return {"data": [line], "layout": layout}

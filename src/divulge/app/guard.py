@@ -1,0 +1,127 @@
+"""Who may talk to the app: this machine alone unless a token says otherwise, never another site's page."""
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='; "
+    "img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""Nothing but what the package serves; no inline script, and no style but an empty one (the hash) that figures fill."""
+
+PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; sandbox"
+"""For statements and reports, which hold their own style and no script."""
+
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+COOKIE = "divulge-token"
+
+
+class Refused(Exception):
+    """A request that is not answered: the status, and what to say instead."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status, self.why = status, why
+
+
+@dataclass(frozen=True)
+class Guard:
+    """An ASGI application that lets requests through to `app` when they come from where they may.
+
+    `hosts` are the names under which the app may be reached, with the port; a page of another site that has its own
+    name resolved to this machine (DNS rebinding) comes with another Host. `token` is asked for where it is not None.
+    """
+
+    app: Any
+    hosts: frozenset[str]
+    token: str | None
+    most_bytes: int
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or pass it on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        try:
+            new = self._admitted(scope, headers)
+        except Refused as refused:
+            await _answer(send, refused.status, refused.why)
+            return
+        seen = 0
+
+        async def bounded() -> MutableMapping[str, Any]:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self.most_bytes:
+                raise Refused(413, f"A file may have {self.most_bytes:,} bytes at most.")
+            return message
+
+        async def with_headers(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                extra = dict(HEADERS)
+                if new:
+                    extra["set-cookie"] = f"{COOKIE}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+                message["headers"] = [
+                    *message["headers"],
+                    *((k.encode(), v.encode()) for k, v in extra.items() if k.encode() not in given),
+                ]
+            await send(message)
+
+        try:
+            await self.app(scope, bounded, with_headers)
+        except Refused as refused:
+            await _answer(send, refused.status, refused.why)
+
+    def _admitted(self, scope: Scope, headers: Mapping[str, str]) -> bool:
+        """Raise Refused, or return whether the token was given just now and is to be remembered."""
+        if headers.get("host", "").lower() not in self.hosts:
+            raise Refused(421, "This address is not one of the app's own.")
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() not in {f"http://{host}" for host in self.hosts}:
+            raise Refused(403, "Requests from other sites are not answered.")
+        foreign = headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
+        if foreign and (headers.get("sec-fetch-mode") != "navigate" or scope["method"] != "GET"):
+            raise Refused(403, "Requests from other sites are not answered.")
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            raise Refused(405, "Only GET and POST are answered.")
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length[:20]) > self.most_bytes:
+            raise Refused(413, f"A file may have {self.most_bytes:,} bytes at most.")
+        if self.token is None:
+            return False
+        (asked,) = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[:1]
+        if secrets.compare_digest(asked.encode(), self.token.encode()):
+            return True
+        try:
+            kept = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            kept = None
+        if kept is None or not secrets.compare_digest(kept.value.encode(), self.token.encode()):
+            raise Refused(401, "Open the address with the token that was printed when the app started.")
+        return False
+
+
+async def _answer(send: Send, status: int, why: str) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), *((k.encode(), v.encode()) for k, v in HEADERS.items())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": why.encode()})

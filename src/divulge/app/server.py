@@ -1,0 +1,301 @@
+"""The application: pages by step, the work beside them, and the server that answers on this machine."""
+
+import contextlib
+import multiprocessing.util
+import os
+import secrets
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import webbrowser
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+from typing import Any
+
+from divulge.app.guard import LOCAL, PAGE_POLICY, Guard, Refused
+from divulge.app.jobs import Job
+from divulge.app.sessions import Session, Sessions
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.model.shown import printable
+
+HERE = Path(__file__).parent
+MOST_BYTES = 2 << 30
+"""The largest upload, in bytes."""
+STEPS = (
+    ("data", "Data"),
+    ("aim", "What must not happen"),
+    ("how", "How"),
+    ("preview", "Preview"),
+    ("release", "Release"),
+    ("check", "Check"),
+)
+"""Name and title of each step, in order."""
+
+
+PATIENCE = 2.0
+"""So many seconds a page waits for work to be done before it shows the progress."""
+
+
+def found_only(found: Any) -> dict[str, Any]:
+    """Show a result as it is."""
+    return {"found": found}
+
+
+class Pages:
+    """What all steps share: the session of a request, pages made from templates, work shown while it runs."""
+
+    def __init__(self, demo: bool, ledger: str | None) -> None:
+        jinja2 = require("jinja2", "app")
+        self.sessions = Sessions()
+        self.demo, self.ledger = demo, ledger
+        loader = jinja2.FileSystemLoader(HERE / "templates")
+        self.templates = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
+        self.templates.filters |= {
+            "shown": lambda value: printable(str(value)),
+            "share": in_hundred,
+            "count": "{:,}".format,
+        }
+
+    def session(self, request: Any) -> Session:
+        """Return the session a request belongs to."""
+        found = self.sessions.get(request.path_params["key"])
+        if found is None:
+            raise Refused(404, "This visit has ended. Start over from the first page.")
+        return found
+
+    def page(self, template: str, session: Session, step: str, *, status: int = 200, **context: Any) -> Any:
+        """Return a page, or a part of one."""
+        responses = require("starlette.responses", "app")
+        base = f"/s/{session.key}"
+        open_steps = reachable(session)
+        text = self.templates.get_template(template).render(
+            base=base, step=step, steps=STEPS, reachable=open_steps, choices=session.choices, **context
+        )
+        return responses.HTMLResponse(text, status)
+
+    def part(
+        self, session: Session, name: str, job: Job, template: str, done: Callable[[Any], dict[str, Any]] = found_only
+    ) -> Any:
+        """Return the part of a page that shows the result of a job, or its progress while it runs.
+
+        `done` makes what the template shows from the result, and remembers what the session keeps of it.
+        """
+        if not job.wait(PATIENCE):
+            return self.page("_running.html", session, name, job=job, name=name)
+        if job.error is not None:
+            return self.page("_failed.html", session, name, job=job, name=name)
+        return self.page(template, session, name, **done(job.result))
+
+    def to(self, session: Session, step: str) -> Any:
+        """Send the visitor to a step."""
+        responses = require("starlette.responses", "app")
+        return responses.RedirectResponse(f"/s/{session.key}/{step}", 303)
+
+
+def reachable(session: Session) -> set[str]:
+    """Return the steps whose questions can be asked by now."""
+    known = session.choices
+    steps = {"data", "check"}
+    if "secret" in known:
+        steps |= {"aim"}
+    if "aim" in known:
+        steps |= {"how"}
+    if "how" in known:
+        steps |= {"preview", "release"}
+    return steps
+
+
+def in_hundred(share: float) -> str:
+    """Return a share as people say it: in 100, with the digits that it needs.
+
+    Examples
+    --------
+    >>> in_hundred(0.0113), in_hundred(0.5), in_hundred(0.00002)
+    ('1.1 in 100', '50 in 100', 'fewer than 1 in 1,000')
+    """
+    if 0 < share < 0.001:
+        return "fewer than 1 in 1,000"
+    return f"{100 * share:.2g} in 100" if share < 0.1 else f"{100 * share:.3g} in 100"
+
+
+def application(
+    hosts: frozenset[str],
+    *,
+    token: str | None = None,
+    demo: bool = False,
+    limit: int = MOST_BYTES,
+    ledger: str | None = None,
+) -> Any:
+    """Return the ASGI application.
+
+    Parameters
+    ----------
+    hosts : names with port under which it may be reached
+    token : asked for on the first request, None for none
+    demo : whether a visit begins with the bundled census
+    limit : bytes of an upload at most
+    ledger : path or address of the ledger that releases are recorded in, None for none
+    """
+    require("python_multipart", "app")
+    applications, routing = require("starlette.applications", "app"), require("starlette.routing", "app")
+    staticfiles, responses = require("starlette.staticfiles", "app"), require("starlette.responses", "app")
+    from divulge.app.steps import aim, check, data, how, preview, release
+
+    pages = Pages(demo, ledger)
+
+    def home(request: Any) -> Any:
+        session = pages.sessions.new()
+        if demo:
+            data.choose_census(session)
+        return pages.to(session, "data")
+
+    def stop(request: Any) -> Any:
+        session, name = pages.session(request), request.path_params["name"]
+        session.stop(name)
+        job = session.jobs.get(name)
+        if job is not None:
+            job.wait(2)
+        return pages.page("_failed.html", session, name, job=job, name=name)
+
+    def over(request: Any) -> Any:
+        pages.sessions.drop(request.path_params["key"])
+        return responses.RedirectResponse("/", 303)
+
+    def paper(request: Any) -> Any:
+        """A file of the session: shown as a page in a sandbox, or given to keep."""
+        session = pages.session(request)
+        known = session.choices.get("papers", {}).get(request.path_params["kind"])
+        if known is None or not Path(known).is_file():
+            raise Refused(404, "There is no such file.")
+        if "show" in request.query_params and known.endswith(".html"):
+            return responses.FileResponse(known, headers={"content-security-policy": PAGE_POLICY})
+        return responses.FileResponse(known, filename=Path(known).name)
+
+    def told(request: Any, status: int, why: str) -> Any:
+        """Return a message, as a page or as the part of a page that was asked for."""
+        template = "_message.html" if request.headers.get("hx-request") else "message.html"
+        return responses.HTMLResponse(pages.templates.get_template(template).render(why=why, status=status), status)
+
+    async def refused(request: Any, error: Exception) -> Any:
+        return told(request, error.status, error.why) if isinstance(error, Refused) else told(request, 400, str(error))
+
+    async def broken(request: Any, error: Exception) -> Any:
+        return told(request, 500, f"Something went wrong inside ({type(error).__name__}). Nothing was published.")
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Any) -> AsyncGenerator[None]:
+        multiprocessing.util.get_temp_dir()  # made before uploads get a folder of their own, which goes first
+        usual, tempfile.tempdir = tempfile.tempdir, str(pages.sessions.root)
+        try:
+            yield
+        finally:
+            tempfile.tempdir = usual
+            pages.sessions.close()
+
+    steps: list[tuple[str, str, Callable[[Pages, Any], Any]]] = [
+        route for step in (data, aim, how, preview, release, check) for route in step.ROUTES
+    ]
+
+    def bound(function: Callable[[Pages, Any], Any]) -> Callable[[Any], Any]:
+        if function.__name__.startswith("take"):  # reads an upload, which arrives piece by piece
+
+            async def taking(request: Any) -> Any:
+                return await function(pages, request)
+
+            return taking
+        return lambda request: function(pages, request)
+
+    routes = [
+        routing.Route("/", home),
+        routing.Mount("/static", staticfiles.StaticFiles(directory=HERE / "static")),
+        *(routing.Route(f"/s/{{key}}/{path}", bound(function), methods=[method]) for method, path, function in steps),
+        routing.Route("/s/{key}/stop/{name}", stop, methods=["POST"]),
+        routing.Route("/s/{key}/over", over, methods=["POST"]),
+        routing.Route("/s/{key}/paper/{kind}", paper),
+    ]
+    app = applications.Starlette(
+        routes=routes,
+        exception_handlers={Refused: refused, DivulgeError: refused, Exception: broken},
+        lifespan=lifespan,
+    )
+    return Guard(app, hosts, token, limit)
+
+
+def serve(
+    host: str = "127.0.0.1", port: int = 8765, *, demo: bool = False, browser: bool = True, ledger: str | None = None
+) -> None:
+    """Answer until Ctrl-C or SIGTERM; print the address on a line of its own as soon as it answers.
+
+    Raises
+    ------
+    DivulgeError
+        When the port is taken or the host is not of this machine.
+    """
+    uvicorn = require("uvicorn", "app")
+    local = host in ("127.0.0.1", "localhost", "::1")
+    token = None if local else secrets.token_urlsafe(24)
+    listening = _listen(host, port)
+    port = listening.getsockname()[1]
+    shown = f"[{host}]" if ":" in host else host
+    names = {f"{name}:{port}" for name in (LOCAL if local else (shown.lower(), *LOCAL))}
+    if host in ("0.0.0.0", "::"):
+        names |= {f"{name}:{port}" for name in (socket.gethostname().lower(), *_addresses())}
+    app = application(
+        frozenset(names | ({n.rpartition(":")[0] for n in names} if port == 80 else set())),
+        token=token,
+        demo=demo,
+        ledger=ledger,
+    )
+    address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
+    config = uvicorn.Config(
+        app, log_level="critical", access_log=False, server_header=False, timeout_graceful_shutdown=1
+    )
+    server = uvicorn.Server(config)
+    server.install_signal_handlers = lambda: None
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda *_: setattr(server, "should_exit", True))
+
+    def announce() -> None:
+        while not server.started and not server.should_exit:
+            threading.Event().wait(0.02)
+        if server.started:
+            print(address, flush=True)
+            if token is None:
+                print("Nothing leaves this machine. Ctrl-C ends it.", file=sys.stderr)
+            else:
+                print(
+                    "Reachable from other machines, over a connection that is not encrypted, with this token only.",
+                    file=sys.stderr,
+                )
+            if browser:
+                webbrowser.open(address)
+
+    threading.Thread(target=announce, daemon=True).start()
+    os.environ.setdefault("PYTHONUNBUFFERED", "1")
+    server.run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= 65535:
+        raise DivulgeError.of("--port", "be from 0 to 65535", "it", str(port))
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except (OSError, UnicodeError) as error:
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "it is no address here"
+        raise DivulgeError(
+            f"cannot listen on {printable(host)}:{port}: {why}. Hint: --port 0 takes a free one."
+        ) from None
+    return listening
+
+
+def _addresses() -> list[str]:
+    try:
+        return sorted({str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None)})
+    except OSError:
+        return []

@@ -1,0 +1,104 @@
+"""Step 2: what must not happen, as people would say it, and the guarantee that follows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from divulge.app.guard import Refused
+from divulge.app.sessions import Session
+from divulge.guarantees import ALIP, LDP, PML, guarantee_for_posterior, posterior_bounds
+from divulge.guarantees.guarantee import Guarantee
+
+ATTACKERS = {
+    "everything": (
+        "knows everything else",
+        "any belief about this person, however well informed; the promise needs no assumption",
+    ),
+    "frequencies": ("knows how frequent the values are", "believes of a person what is true of people on the whole"),
+    "nothing": ("knows nothing", "holds all values for equally likely"),
+}
+"""Attacker -> (what they know, what that means)."""
+DEFAULT = {"attacker": "everything", "before": 1.0, "after": 5.0}
+
+
+def read(given: Mapping[str, Any], session: Session) -> dict[str, Any]:
+    """Return the aim that a form holds: who attacks, which value, and in how many of 100 before and after."""
+    values = [value for value, _ in listed(session)]
+    attacker = given.get("attacker", DEFAULT["attacker"])
+    value = given.get("value", values[-1])
+    try:
+        before, after = float(given.get("before", DEFAULT["before"])), float(given.get("after", DEFAULT["after"]))
+    except ValueError:
+        raise Refused(400, "Give numbers of people in 100.") from None
+    if attacker not in ATTACKERS or value not in values or not (0 < before < 100 and 0 < after <= 99.9):
+        raise Refused(400, "Choose one of the values and numbers between 0 and 100.")
+    if attacker == "nothing":
+        before = 100 / len(values)
+    return {"attacker": attacker, "value": value, "before": before, "after": max(after, before * 1.01)}
+
+
+def listed(session: Session) -> list[tuple[str, int]]:
+    """Return the values of the sensitive column that are listed, the most frequent first."""
+    (column,) = [c for c in session.choices["data"]["columns"] if c["name"] == session.choices["secret"]]
+    return column["listed"]
+
+
+def guarantee(aim: Mapping[str, Any]) -> Guarantee:
+    """Return the promise under which what must not happen does not, for the attacker who is feared."""
+    before, after = aim["before"] / 100, min(0.999, aim["after"] / 100)
+    if aim["attacker"] == "everything":
+        return guarantee_for_posterior(LDP, before, after)
+    epsilon = guarantee_for_posterior(PML, before, after).values()["epsilon"]
+    return ALIP(epsilon, epsilon)
+
+
+def meaning(aim: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the promise says: before and after for the value that was chosen, and for other chances."""
+    promise = guarantee(aim)
+    chances = sorted({0.001, 0.01, 0.1, 0.5, aim["before"] / 100})
+    return {
+        "aim": aim,
+        "promise": str(promise),
+        "bounds": posterior_bounds(promise, aim["before"] / 100),
+        "others": [(chance, posterior_bounds(promise, chance)) for chance in chances],
+        "attacker": ATTACKERS[aim["attacker"]],
+    }
+
+
+def current(session: Session) -> dict[str, Any]:
+    """Return the aim so far: what the sliders said last, though it was not taken yet."""
+    return session.choices.get("draft") or session.choices.get("aim") or read({}, session)
+
+
+def _ready(pages: Any, request: Any) -> Session:
+    session = pages.session(request)
+    if "secret" not in session.choices:
+        raise Refused(409, "Choose a file and its sensitive column first.")
+    return session
+
+
+def show(pages: Any, request: Any) -> Any:
+    """The page with its sliders."""
+    session = _ready(pages, request)
+    aim = current(session)
+    rows = session.choices["data"]["rows"]
+    return pages.page(
+        "aim.html", session, "aim", values=listed(session), rows=rows, attackers=ATTACKERS, **meaning(aim)
+    )
+
+
+def answer(pages: Any, request: Any) -> Any:
+    """What the sliders say, while they move."""
+    session = _ready(pages, request)
+    session.choices["draft"] = read(request.query_params, session)
+    return pages.page("_meaning.html", session, "aim", **meaning(session.choices["draft"]))
+
+
+async def take(pages: Any, request: Any) -> Any:
+    """Remember what must not happen."""
+    session = _ready(pages, request)
+    async with request.form() as form:
+        session.choices["aim"] = read(form, session)
+    return pages.to(session, "how")
+
+
+ROUTES = [("GET", "aim", show), ("GET", "meaning", answer), ("POST", "aim", take)]

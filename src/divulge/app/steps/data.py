@@ -1,0 +1,130 @@
+"""Step 1: a file, its columns, which one is sensitive, and what the others say about it already."""
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+from divulge import datasets
+from divulge.app import figures, work
+from divulge.app.guard import Refused
+from divulge.app.sessions import Session
+from divulge.model.shown import printable
+
+ENDINGS = ".csv .tsv .txt .parquet .arrow .feather .xlsx .dta .sav .sas7bdat"
+OPTIONS = ("delimiter", "decimal", "encoding", "sheet")
+
+
+def choose_census(session: Session) -> None:
+    """Take the bundled census."""
+    _begin(session, datasets.census_path(), "census.parquet", {})
+
+
+def _begin(session: Session, path: Path, name: str, options: dict[str, Any]) -> None:
+    session.forget(*session.jobs)
+    session.choices.clear()
+    session.choices["reading"] = {
+        "path": str(path),
+        "name": name,
+        "options": options,
+        "into": str(session.folder / f"{secrets.token_hex(4)}.parquet"),
+    }
+
+
+async def kept(session: Session, file: Any) -> Path:
+    """Keep an uploaded file in a new folder of the session, under its own name."""
+    name = printable(str(file.filename).replace("\\", "/").rpartition("/")[2])[-120:].lstrip(".") or "table"
+    path = session.folder / secrets.token_hex(4) / name
+    path.parent.mkdir(mode=0o700)
+    with path.open("xb") as out:
+        while piece := await file.read(1 << 20):
+            out.write(piece)
+    return path
+
+
+def _ingest(session: Session) -> Any:
+    return session.job("data", work.ingest, **session.choices["reading"])
+
+
+def show(pages: Any, request: Any) -> Any:
+    """The page: a form for a file, or the columns of the one that was chosen."""
+    session = pages.session(request)
+    return pages.page("data.html", session, "data", endings=ENDINGS, options=OPTIONS)
+
+
+def columns(pages: Any, request: Any) -> Any:
+    """What is in the file."""
+    session = pages.session(request)
+    if "reading" not in session.choices:
+        raise Refused(404, "Choose a file first.")
+
+    def known(found: dict[str, Any]) -> dict[str, Any]:
+        session.choices["data"] = found
+        return {"found": found}
+
+    return pages.part(session, "data", _ingest(session), "_columns.html", known)
+
+
+async def take_upload(pages: Any, request: Any) -> Any:
+    """Take a file into the private folder of the session."""
+    session = pages.session(request)
+    async with request.form(max_files=1, max_fields=16) as form:
+        file = form.get("file")
+        if file is None or not getattr(file, "filename", ""):
+            raise Refused(400, "No file was chosen.")
+        options = {key: str(form[key])[:40] for key in OPTIONS if form.get(key)}
+        path = await kept(session, file)
+    _begin(session, path, path.name, options)
+    return pages.to(session, "data")
+
+
+async def take_census(pages: Any, request: Any) -> Any:
+    """Take the bundled census."""
+    session = pages.session(request)
+    choose_census(session)
+    return pages.to(session, "data")
+
+
+async def take_secret(pages: Any, request: Any) -> Any:
+    """Remember which column is sensitive and which are public."""
+    session = pages.session(request)
+    if "data" not in session.choices:
+        return pages.to(session, "data")
+    async with request.form() as form:
+        known = {column["name"]: column for column in session.choices["data"]["columns"]}
+        secret = str(form.get("secret", ""))
+        if secret not in known or not known[secret]["values"]:
+            raise Refused(400, "Choose the column that is sensitive.")
+        public = [name for name in form.getlist("public") if name in known and name != secret]
+    changed = session.choices.get("secret") != secret
+    session.choices |= {"secret": secret, "public": public}
+    if changed:
+        for name in ("draft", "aim", "how", "going", "papers"):
+            session.choices.pop(name, None)
+        session.forget(*(name for name in session.jobs if name != "data"))
+    return pages.to(session, "data#map")
+
+
+def exposed(pages: Any, request: Any) -> Any:
+    """What the public columns say about the secret."""
+    session = pages.session(request)
+    known = session.choices
+    if "secret" not in known:
+        raise Refused(404, "Choose the sensitive column first.")
+    job = session.job("map", work.expose, path=known["data"]["path"], secret=known["secret"], columns=known["public"])
+
+    def pictured(found: Any) -> dict[str, Any]:
+        places = {" and ".join(told.columns): i for i, told in enumerate(found.told)}
+        place = places.get(request.query_params.get("of", ""), 0)
+        return {"found": found, "place": place, "figure": figures.shifts(found, place) if found.told else None}
+
+    return pages.part(session, "map", job, "_map.html", pictured)
+
+
+ROUTES = [
+    ("GET", "data", show),
+    ("GET", "columns", columns),
+    ("POST", "upload", take_upload),
+    ("POST", "census", take_census),
+    ("POST", "secret", take_secret),
+    ("GET", "map", exposed),
+]

@@ -1,0 +1,165 @@
+"""Step 3: a perturbed column or a table of statistics, ways side by side, and what more or less protection costs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from divulge.app import figures, work
+from divulge.app.guard import Refused
+from divulge.app.sessions import Session
+from divulge.app.steps import aim
+
+WAYS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "statistics": (
+        "best for counting", "estimates of how frequent values are come out closest", {"purpose": "statistics"},
+    ),
+    "record": ("best for single rows", "as many rows as can be stay as they were", {"purpose": "record"}),
+    "information": (
+        "most informative", "what a published row tells about the true one, on average", {"purpose": "information"},
+    ),
+    "randomized-response": (
+        "a known classic", "randomized response: the truth with fixed odds, else any other value alike",
+        {"mechanism": "randomized-response"},
+    ),
+}  # fmt: skip
+"""Way -> (its name, what it is good at, its options)."""
+PRIORS = {
+    "uniform": "all values alike (needs to know nothing)",
+    "noisy=0.2": "estimated from this table with noise, which uses a little of the privacy budget (epsilon 0.2)",
+    "counted": "counted in this table: the mechanism then tells the counts, and the statement says so",
+}
+"""What the mechanism is designed for."""
+AFTER = (1.2, 1.5, 2, 3, 4, 6, 10, 20)
+"""The chances after, as multiples of the chance before, at which the cost of protection is shown."""
+
+
+def options(session: Session, way: str, wanted: Mapping[str, Any], prior: str | None = None) -> dict[str, Any]:
+    """Return the arguments of preview and release for a way under an aim."""
+    given = dict(WAYS[way][2])
+    promise = aim.guarantee(wanted)
+    prior = prior or session.choices.get("prior", "uniform")
+    if "mechanism" in given:
+        values = promise.values()
+        given["epsilon"] = float(values["epsilon"] if "epsilon" in values else values["upper"])
+    else:
+        given["guarantee"] = str_exactly(promise)
+    if prior == "counted":
+        given["prior_from_data"] = True
+    else:
+        given["prior"] = prior
+    return {"column": session.choices["secret"], **given}
+
+
+def str_exactly(promise: Any) -> str:
+    """Return a promise as a command takes it, with every digit."""
+    return f"{promise.kind}=" + ":".join(repr(float(value)) for value in promise.values().values())
+
+
+def _ready(pages: Any, request: Any) -> Session:
+    session = pages.session(request)
+    if "aim" not in session.choices:
+        raise Refused(409, "Say first what must not happen.")
+    return session
+
+
+def show(pages: Any, request: Any) -> Any:
+    """The page."""
+    session = _ready(pages, request)
+    numbers = [c["name"] for c in session.choices["data"]["columns"] if c["kind"] == "numbers"]
+    return pages.page(
+        "how.html", session, "how", ways=WAYS, priors=PRIORS, numbers=numbers, **aim.meaning(session.choices["aim"])
+    )
+
+
+def ways(pages: Any, request: Any) -> Any:
+    """The ways side by side."""
+    session = _ready(pages, request)
+    wanted = session.choices["aim"]
+    job = session.job(
+        "ways",
+        work.preview,
+        path=session.choices["data"]["path"],
+        options=[options(session, way, wanted) for way in WAYS],
+    )
+    return pages.part(
+        session, "ways", job, "_ways.html", lambda found: {"rows": list(zip(WAYS.values(), found, strict=True))}
+    )
+
+
+def cost(pages: Any, request: Any) -> Any:
+    """How far off estimates are at each level of protection."""
+    session = _ready(pages, request)
+    wanted = session.choices["aim"]
+    way = session.choices.get("how", {}).get("way", "statistics")
+    levels = sorted({round(min(99.0, wanted["before"] * times), 3) for times in AFTER} | {wanted["after"]})
+    asked = [options(session, way, wanted | {"after": after}) for after in levels]
+    job = session.job("cost", work.preview, path=session.choices["data"]["path"], options=asked)
+
+    def pictured(found: Any) -> dict[str, Any]:
+        points = list[dict[str, Any]]()
+        for after, one in zip(levels, found, strict=True):
+            if "refused" not in one:
+                off = max(value["half_width"] for value in one["levels"][0]["values"])
+                points.append({"after": after, "off": 100 * off})
+        return {"points": points, "figure": figures.frontier(points, wanted["after"])}
+
+    return pages.part(session, "cost", job, "_cost.html", pictured)
+
+
+async def take_level(pages: Any, request: Any) -> Any:
+    """Take another level of protection: one of the picture, or the least that is accurate enough."""
+    session = _ready(pages, request)
+    async with request.form() as form:
+        try:
+            session.choices["aim"] = aim.read(session.choices["aim"] | {"after": form["after"]}, session)
+            session.choices.pop("draft", None)
+        except KeyError:
+            raise Refused(400, "Choose a point.") from None
+    return pages.to(session, "how#cost")
+
+
+async def take(pages: Any, request: Any) -> Any:
+    """Remember the way."""
+    session = _ready(pages, request)
+    async with request.form() as form:
+        way, prior = str(form.get("way", "")), str(form.get("prior", "uniform"))
+        if way not in (*WAYS, "table") or prior not in PRIORS:
+            raise Refused(400, "Choose one of the ways.")
+        session.choices["prior"] = prior
+        known = {column["name"] for column in session.choices["data"]["columns"]}
+        session.choices["how"] = {
+            "way": way,
+            "by": [name for name in form.getlist("by") if name in known][:4],
+            "epsilon": _number(form.get("epsilon", "1")),
+        }
+    return pages.to(session, "preview")
+
+
+def _number(text: Any) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 20:
+        raise Refused(400, "The privacy parameter is a number above 0, at most 20.")
+    return value
+
+
+ROUTES = [
+    ("GET", "how", show),
+    ("GET", "ways/found", ways),
+    ("GET", "cost/found", cost),
+    ("POST", "level", take_level),
+    ("POST", "how", take),
+]
+
+
+def statistics(session: Session, out: str | None) -> dict[str, Any]:
+    """Return the arguments of a table of counts: simulated where it is not written."""
+    known = session.choices
+    return {
+        "path": known["data"]["path"],
+        "out": out,
+        "name": known["data"]["name"],
+        "columns": [known["secret"], *known["how"]["by"]],
+        "epsilon": known["how"]["epsilon"],
+    }

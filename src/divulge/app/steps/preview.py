@@ -1,0 +1,41 @@
+"""Step 4: what a receiver would see, beside the truth; nothing is spent."""
+
+from typing import Any
+
+from divulge.app import figures, work
+from divulge.app.guard import Refused
+from divulge.app.sessions import Session
+from divulge.app.steps import how
+
+
+def ready(pages: Any, request: Any) -> Session:
+    """Return the session once everything is chosen."""
+    session = pages.session(request)
+    if "how" not in session.choices:
+        raise Refused(409, "Choose a way first.")
+    return session
+
+
+def show(pages: Any, request: Any) -> Any:
+    """The page."""
+    return pages.page("preview.html", ready(pages, request), "preview")
+
+
+def found(pages: Any, request: Any) -> Any:
+    """The preview of the way that was chosen."""
+    session = ready(pages, request)
+    known = session.choices
+    if known["how"]["way"] == "table":
+        job = session.job("preview", work.publish, ledger=None, **how.statistics(session, None))
+        return pages.part(session, "preview", job, "_table_preview.html")
+    wanted = how.options(session, known["how"]["way"], known["aim"])
+    job = session.job("preview", work.simulate, path=known["data"]["path"], choice=wanted)
+    return pages.part(session, "preview", job, "_preview.html", pictured)
+
+
+def pictured(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the result with its picture."""
+    return {"found": found, "figure": figures.estimates(found["values"])}
+
+
+ROUTES = [("GET", "preview", show), ("GET", "preview/found", found)]

@@ -1,0 +1,184 @@
+"""What jobs do, each a call of the library: loaded once by the server that jobs are started from."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import divulge as dv
+from divulge.extras import require
+
+Progress = Callable[[int, int | None], None]
+
+LISTED = 60
+"""Up to so many values of a column are listed."""
+
+
+def ingest(progress: Progress, path: str, name: str, options: Mapping[str, Any], into: str) -> dict[str, Any]:
+    """Read a table of any format once, keep it as Parquet in the private folder, and tell what is in it."""
+    pq = require("pyarrow.parquet", "tables")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        source = dv.open_table(path, **options)
+        rows = 0
+        with pq.ParquetWriter(into, source.schema) as writer:
+            for batch in source.batches():
+                writer.write_batch(batch)
+                rows += batch.num_rows
+                progress(rows, source.rows)
+    if not rows:
+        raise dv.DivulgeError("The table has no rows.")
+    table = dv.open_table(into)
+    return {
+        "name": name,
+        "path": into,
+        "rows": rows,
+        "columns": [_column(table, field) for field in source.schema],
+        "notes": [str(one.message) for one in told if issubclass(one.category, UserWarning)],
+    }
+
+
+def _column(table: Any, field: Any) -> dict[str, Any]:
+    """Tell how many values a column has, how many are missing, and whether it can be a secret."""
+    try:
+        counts = dv.contingency(table, field.name).to_dict()
+    except dv.DivulgeError:
+        return {"name": field.name, "kind": str(field.type)[:40], "values": None, "missing": 0, "listed": []}
+    missing = counts.pop(None, 0)
+    listed = sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:LISTED]
+    return {
+        "name": field.name,
+        "kind": "numbers" if all(map(_is_number, counts)) else _kind(field.type),
+        "values": len(counts),
+        "missing": missing,
+        "listed": [(str(value), count) for value, count in listed],
+    }
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(value, bool)
+
+
+def _kind(kind: Any) -> str:
+    types = require("pyarrow.types", "tables")
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "numbers"
+    return "dates" if types.is_temporal(kind) else "yes or no" if types.is_boolean(kind) else "text"
+
+
+def expose(progress: Progress, path: str, secret: str, columns: Sequence[str]) -> Any:
+    """Return what the public columns say about the secret."""
+    return dv.exposure(dv.open_table(path), secret, columns, progress=progress)
+
+
+def preview(progress: Progress, path: str, options: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the preview of each choice, or why there is none."""
+    found: list[dict[str, Any]] = []
+    for i, choice in enumerate(options):
+        progress(i, len(options))
+        try:
+            found.append(dv.preview(dv.open_table(path), levels=(1.0,), **assumed(choice)).to_dict())
+        except dv.DivulgeError as error:
+            found.append({"refused": str(error)})
+    return found
+
+
+def assumed(choice: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a choice as it can be looked at without spending: an estimate with noise is not made for a preview."""
+    noisy = str(choice.get("prior", "")).startswith("noisy=")
+    return dict(choice) | ({"prior": "uniform"} if noisy else {})
+
+
+def simulate(progress: Progress, path: str, choice: Mapping[str, Any]) -> dict[str, Any]:
+    """Release in memory, estimate as a receiver would, and forget the rows: what one receiver might see."""
+    asked = assumed(choice)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        level = dv.preview(dv.open_table(path), levels=(1.0,), **asked).to_dict()["levels"][0]
+        receipt = dv.release(dv.open_table(path), progress=progress, keep=(), ledger=None, **asked)
+        found = dv.estimate_frequencies(receipt.table, receipt)
+    guesses = {
+        str(value): (float(share), float(low), float(high))
+        for value, share, low, high in zip(found.values, found.frequency, found.lower, found.upper, strict=True)
+    }
+    values = [value | dict(zip(("simulated", "low", "high"), guesses[value["value"]], strict=True))
+              for value in level["values"]]  # fmt: skip
+    mechanism = receipt.mechanisms[0].channel.exact
+    worst = dv.worst_gain((dv.Prior.uniform(mechanism.secrets), mechanism))
+    return {"column": choice["column"], "stays": level["stays"], "values": values, "worst": _sentence(worst.words)}
+
+
+def _sentence(words: str) -> str:
+    return f"The attacker with most to gain who holds all values for equally likely {words}."
+
+
+def release(
+    progress: Progress, path: str, out: str, name: str, ledger: str | None, choice: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Release the column: all files beside `out`."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        receipt = dv.release(dv.open_table(path), out, source_name=name, ledger=ledger, progress=progress, **choice)
+    return {
+        "papers": {kind: str(file) for kind, file in receipt.papers.items()},
+        "together": _together(receipt.together),
+        "notes": [str(one.message) for one in told if issubclass(one.category, UserWarning)],
+    }
+
+
+def _together(spent: Mapping[str, Any] | None) -> str:
+    """Return what all releases on record about the column add up to, for a chance of 1 in 100."""
+    if spent is None or spent["releases"] < 2:
+        return ""
+    words = dv.guarantees.posterior_bounds(dv.LDP(spent["guarantees"]["ldp"]), "1/100").words
+    return f"With what was released of this column before, {spent['releases']} releases in all: {words}."
+
+
+def publish(
+    progress: Progress,
+    path: str,
+    out: str | None,
+    name: str,
+    ledger: str | None,
+    columns: Sequence[str],
+    epsilon: float,
+) -> dict[str, Any]:
+    """Publish counts by these columns, or simulate them where there is no place to write to."""
+    found = dv.publish(
+        dv.open_table(path),
+        [dv.Count(*columns)],
+        out,
+        guarantee=f"dp={epsilon!r}",
+        values_from_data=True,
+        ledger=ledger if out else None,
+        source_name=name,
+    )
+    endings = {
+        "table": "", "statement.html": ".statement.html", "statement.txt": ".statement.txt",
+        "receipt.json": ".receipt.json", "keeper.json": ".keeper.json",
+    }  # fmt: skip
+    stem = str(Path(out).with_suffix("")) if out else ""
+    files = {kind: stem + ending if ending else out for kind, ending in endings.items()} if out else {}
+    papers = {kind: str(file) for kind, file in files.items() if Path(str(file)).is_file()}
+    return found.to_dict() | {"papers": papers, "together": "", "notes": []}
+
+
+def audit(progress: Progress, path: str, secret: str, released: str, claim: str | None) -> Any:
+    """Return what the rows show about leakage, and whether a claim survives them."""
+    return dv.audit(dv.open_table(path), secret=secret, released=released, claim=claim).to_dict()
+
+
+def report(progress: Progress, path: str, into: str) -> str:
+    """Write the report on a receipt."""
+    dv.report(dv.Receipt.read(path)).save(into)
+    return into
+
+
+def compare(progress: Progress, first: str, second: str) -> str:
+    """Return which of two mechanisms is safer, in words."""
+    return repr(dv.compare(dv.read_channel(first), dv.read_channel(second)))

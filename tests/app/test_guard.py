@@ -1,0 +1,109 @@
+"""Only this machine's own pages are answered; a token is asked for beyond it; uploads are bounded."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from divulge.app.server import application
+
+HOST = "127.0.0.1:8765"
+
+
+def client(**options: Any) -> TestClient:
+    return TestClient(application(frozenset({HOST}), **options), base_url=f"http://{HOST}", follow_redirects=False)
+
+
+@pytest.fixture
+def local() -> Iterator[TestClient]:
+    with client() as found:
+        yield found
+
+
+def visit(local: TestClient) -> str:
+    return re.search(r"/s/[\w-]+", local.get("/").headers["location"])[0]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1", "127.0.0.1:1", ""])
+def test_a_name_that_was_bound_to_this_machine_is_not_answered(local: TestClient, host: str) -> None:
+    assert local.get("/", headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("headers", [{"origin": "http://evil.example"}, {"origin": "null"}, {"origin": f"https://{HOST}"},
+                                     {"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors"},
+                                     {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}])  # fmt: skip
+def test_other_sites_cannot_act(local: TestClient, headers: dict[str, str]) -> None:
+    base = visit(local)
+    assert local.post(f"{base}/census", headers=headers).status_code == 403
+    assert local.get(f"{base}/data").status_code == 200
+    assert "census.parquet" not in local.get(f"{base}/data").text
+
+
+def test_a_link_from_elsewhere_opens_the_first_page_only(local: TestClient) -> None:
+    came = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    assert local.get("/", headers=came).status_code == 303
+
+
+def test_every_answer_carries_the_policy(local: TestClient) -> None:
+    base = visit(local)
+    for path in ("/", f"{base}/data", "/static/app.js", "/s/nobody/data", f"{base}/paper/none", "/nothing"):
+        headers = local.get(path).headers
+        assert "default-src 'none'" in headers["content-security-policy"], path
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_no_page_holds_a_script_or_style_of_its_own(local: TestClient) -> None:
+    page = local.get(f"{visit(local)}/data").text
+    assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:|https?://", page)
+    assert not re.findall(r"<script(?![^>]*\ssrc=)", page)
+
+
+def test_beyond_this_machine_a_token_is_asked_for() -> None:
+    with client(token="long-secret") as found:
+        assert found.get("/").status_code == 401
+        assert found.get("/?token=wrong").status_code == 401
+        assert found.get("/", headers={"cookie": "divulge-token=wrong"}).status_code == 401
+        first = found.get("/?token=long-secret")
+        assert first.status_code == 303
+        assert "HttpOnly" in first.headers["set-cookie"]
+        assert "SameSite=Strict" in first.headers["set-cookie"]
+        assert found.get(first.headers["location"]).status_code == 200
+
+
+def test_uploads_are_bounded() -> None:
+    with client(limit=10_000) as found:
+        base = visit(found)
+        big = {"file": ("big.csv", b"a,b\n" + b"1,2\n" * 10_000)}
+        assert found.post(f"{base}/upload", files=big).status_code == 413
+
+        def pieces() -> Iterator[bytes]:
+            yield b"x" * 8_000
+            yield b"x" * 8_000
+
+        kind = {"content-type": "multipart/form-data; boundary=b"}
+        assert found.post(f"{base}/upload", content=pieces(), headers=kind).status_code in (400, 413)
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE"])
+def test_only_get_and_post(local: TestClient, method: str) -> None:
+    assert local.request(method, "/").status_code == 405
+
+
+@pytest.mark.parametrize("step", ["aim", "how", "preview", "release", "map", "meaning", "ways/found", "check/found"])
+def test_a_step_too_early_gets_a_message(local: TestClient, step: str) -> None:
+    answer = local.get(f"{visit(local)}/{step}")
+    assert answer.status_code in (404, 409)
+    assert 'role="alert"' in answer.text
+
+
+def test_visits_do_not_see_each_other(local: TestClient) -> None:
+    one, other = visit(local), visit(local)
+    local.post(f"{one}/census")
+    assert "census.parquet" in local.get(f"{one}/data").text
+    assert "census.parquet" not in local.get(f"{other}/data").text
+    assert local.post(f"{one}/over").status_code == 303
+    assert local.get(f"{one}/data").status_code == 404
+    assert local.get(f"{other}/data").status_code == 200

@@ -1,0 +1,104 @@
+"""Work beside the pages: it ends with a result, a message or when asked, and a visit leaves nothing behind."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from divulge.app.jobs import Job
+from divulge.app.sessions import MOST, Sessions
+from divulge.errors import DivulgeError
+
+Progress = Callable[[int, int | None], None]
+
+
+def counts(progress: Progress, upto: int) -> int:
+    for i in range(upto):
+        progress(i + 1, upto)
+    return upto
+
+
+def forever(progress: Progress, path: str) -> None:
+    Path(path).write_text(str(os.getpid()))
+    while True:
+        time.sleep(0.01)
+
+
+def refuses(progress: Progress) -> None:
+    raise DivulgeError("the table must have rows; it has none.")
+
+
+def fails(progress: Progress, cell: str) -> None:
+    raise ValueError(f"cannot read {cell}")
+
+
+def dies(progress: Progress) -> None:
+    os._exit(11)
+
+
+def test_a_job_tells_how_far_it_is_and_what_came_out() -> None:
+    job = Job.start(counts, {"upto": 5})
+    assert job.wait(60)
+    assert (job.result, job.error, job.done, job.share) == (5, None, 5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "told"),
+    [
+        (refuses, {}, "must have rows"),
+        (fails, {"cell": "secret value"}, "ValueError"),
+        (dies, {}, "nothing was published"),
+    ],
+)
+def test_what_goes_wrong_becomes_a_message_without_values(function: Any, arguments: dict[str, Any], told: str) -> None:
+    job = Job.start(function, arguments)
+    assert job.wait(60)
+    assert told in str(job.error)
+    assert "secret value" not in str(job.error)
+
+
+def gone(process: int) -> bool:
+    for _ in range(1000):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_job_ends_when_asked(tmp_path: Path) -> None:
+    job = Job.start(forever, {"path": str(tmp_path / "pid")})
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        assert not job.wait(0.01)
+    job.cancel()
+    assert job.wait(60)
+    assert "Nothing was published" in str(job.error)
+    assert gone(int((tmp_path / "pid").read_text()))
+
+
+def test_the_same_question_is_asked_once_and_another_one_ends_it(tmp_path: Path) -> None:
+    sessions = Sessions()
+    session = sessions.new()
+    first = session.job("work", counts, upto=3)
+    assert session.job("work", counts, upto=3) is first
+    other = session.job("work", counts, upto=4)
+    assert other is not first
+    assert other.wait(60)
+    assert other.result == 4
+    sessions.close()
+    assert not sessions.root.exists()
+
+
+def test_visits_make_room_for_each_other() -> None:
+    sessions = Sessions()
+    first = sessions.new()
+    assert first.folder.stat().st_mode & 0o077 == 0
+    for _ in range(MOST):
+        sessions.new()
+    assert sessions.get(first.key) is None
+    assert not first.folder.exists()
+    sessions.close()

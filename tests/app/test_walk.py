@@ -1,0 +1,256 @@
+"""The whole way in a browser: three files, two widths, light and dark, by keyboard alone; numbers are the library's."""
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import browser
+
+import divulge as dv
+from divulge.guarantees import posterior_bounds
+
+PICTURES = os.environ.get("DIVULGE_SCREENSHOTS")
+"""A folder for the pictures that docs/app.md shows; they are taken where it is given."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    home = tmp_path_factory.mktemp("home")
+    command = [
+        sys.executable,
+        "-m",
+        "divulge",
+        "app",
+        "--port",
+        "0",
+        "--no-browser",
+        "--ledger",
+        str(home / "ledger.sqlite"),
+    ]
+    environment = os.environ | {"DIVULGE_HOME": str(home), "HOME": str(home), "XDG_DATA_HOME": str(home)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:
+        assert running.stdout is not None
+        yield running.stdout.readline().strip()
+        running.terminate()
+        assert running.wait(60) == 0
+
+
+@pytest.fixture(scope="module")
+def towns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table as offices have it: semicolons, decimal commas, Latin-1, umlauts, fifty values."""
+    rng = random.Random(1)
+    rows = ["wohnort;größe;glaube"]
+    for _ in range(3000):
+        town = min(49, int(rng.expovariate(0.1)))
+        faith = rng.choices(["keine", "katholisch", "jüdisch"], [5, 4 + town % 3, 1])[0]
+        rows.append(f"Würzburg-{town:02}ß;{rng.randint(150, 199)},{rng.randint(0, 9)};{faith}")
+    path = tmp_path_factory.mktemp("tables") / "umfrage.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="latin-1")
+    return path
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same kind of table as a workbook."""
+    from xlsxwriter import Workbook
+
+    rng = random.Random(2)
+    path = tmp_path_factory.mktemp("books") / "clinic.xlsx"
+    with Workbook(path) as made:
+        sheet = made.add_worksheet()
+        sheet.write_row(0, 0, ["illness", "sex"])
+        for row in range(1, 801):
+            illness = rng.choices(["none", "asthma", "diabetes", "a rare one"], [80, 10, 8, 2])[0]
+            sheet.write_row(row, 0, [illness, rng.choice("fm")])
+    return path
+
+
+def picture(page: Any, name: str) -> None:
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"app-{name}.png", full_page=True)
+
+
+def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, folder: Path) -> dict[str, Path]:
+    """Go all the way with a file, the census where there is none; return the papers that came out."""
+    page = seen.page
+    page.goto(address)
+    if file is None:
+        page.get_by_role("button", name="census of 199,523 people").click()
+    else:
+        page.set_input_files("#chosen", file)
+        page.get_by_role("button", name="Read this file").click()
+    page.get_by_role("radio", name=f"{secret} is sensitive").check()
+    seen.looks_right("columns")
+    page.get_by_role("button", name="See what the others say about it").click()
+    page.wait_for_selector("#told svg.main-svg")
+    seen.looks_right("map")
+    picture(page, f"{shown}-data")
+    how = {"delimiter": ";", "decimal": ",", "encoding": "latin-1"} if file and file.suffix == ".csv" else {}
+    table = dv.open_table(file or dv.datasets.census_path(), **how)
+    told = dv.exposure(table, secret).told[0]
+    first = page.locator("#told tbody tr").first.inner_text()
+    assert f"{told.shifts[0].rows:,}" in first
+    assert f"{100 * told.shifts[0].low:.3g} and {100 * told.shifts[0].high:.3g}" in first
+
+    page.get_by_role("link", name="Next: what must not happen").click()
+    page.locator("#after").fill("20")
+    promise = dv.guarantees.guarantee_for_posterior("ldp", "1/100", "20/100")
+    page.wait_for_selector("#meaning strong:has-text('20 in 100')")
+    assert f"{100 * posterior_bounds(promise, 0.01).upper:.3g} in 100" in page.locator("#meaning .lead").inner_text()
+    page.reload()
+    assert "20 in 100" in page.locator("#meaning strong").inner_text()  # a reload keeps it
+    seen.looks_right("aim")
+    picture(page, f"{shown}-aim")
+    page.get_by_role("button", name="Next: how").click()
+
+    page.wait_for_selector("text=rows that stay true")
+    page.wait_for_selector(".figure[data-choose] svg.main-svg")
+    seen.looks_right("how")
+    picture(page, f"{shown}-how")
+    found = dv.preview(
+        table, column=secret, guarantee=f"ldp={promise.epsilon!r}", prior="uniform",
+        levels=(1.0,),
+    ).levels[0]  # fmt: skip
+    assert (
+        f"{100 * found.stays:.3g} in 100" in page.locator("section[aria-labelledby=ways] tbody tr").first.inner_text()
+    )
+    page.get_by_role("button", name="Next: preview").click()
+
+    page.wait_for_selector("text=one simulated estimate")
+    page.wait_for_selector(".figure svg.main-svg")
+    seen.looks_right("preview")
+    picture(page, f"{shown}-preview")
+    assert page.locator("main tbody tr").count() == len(found.values)
+    page.get_by_role("link", name="Next: release").click()
+    seen.looks_right("release")
+    picture(page, f"{shown}-release")
+    page.get_by_role("button", name="Publish now").click()
+    page.wait_for_selector("text=Files for the public")
+    seen.looks_right("published")
+    picture(page, f"{shown}-published")
+    papers: dict[str, Path] = {}
+    for link in page.locator("main a[download]").all():
+        with page.expect_download() as coming:
+            link.click()
+        kind = (link.get_attribute("href") or "").rpartition("/")[2]
+        papers[kind] = folder / coming.value.suggested_filename
+        coming.value.save_as(papers[kind])
+    return papers
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_the_census(address: str, width: int, dark: bool, tmp_path: Path) -> None:
+    with browser(width, dark) as seen:
+        papers = walk(seen, address, None, "race", "census" if width > 400 else "phone", tmp_path)
+        receipt = dv.Receipt.read(papers["receipt.json"])
+        estimate = dv.estimate_frequencies(papers["table"], receipt)
+        truth = dv.Prior.from_column(dv.datasets.census("race")).to_dict()
+        at = dict(zip(estimate.values, zip(estimate.lower, estimate.upper, strict=True), strict=True))
+        assert sum(low <= truth[value] <= high for value, (low, high) in at.items()) >= 4  # 5 but for 5 in 100 releases
+        assert b"2251" not in papers["receipt.json"].read_bytes() + papers["statement.html"].read_bytes()
+        page = seen.page
+        page.get_by_role("link", name="Check").click()
+        page.set_input_files("section[aria-labelledby=r] input[type=file]", papers["receipt.json"])
+        page.get_by_role("button", name="Read it").click()
+        page.wait_for_selector("text=The report is ready")
+        seen.looks_right("check")
+        picture(page, "check" if width > 400 else "phone-check")
+        page.get_by_role("button", name="Start over").click()
+        page.wait_for_selector("#chosen")
+
+
+def test_a_file_of_an_office_and_its_program(address: str, towns: Path, tmp_path: Path) -> None:
+    """Fifty values with umlauts; the program that the page shows runs."""
+    with browser() as seen:
+        papers = walk(seen, address, towns, "wohnort", "towns", tmp_path)
+    (tmp_path / towns.name).write_bytes(towns.read_bytes())
+    environment = os.environ | {"DIVULGE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, papers["script"]], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Würzburg" in done.stdout
+    assert (tmp_path / "perturbed.csv").exists()
+
+
+def test_a_workbook_by_keyboard_alone(address: str, book: Path) -> None:
+    with browser(1280, True) as seen:
+        page = seen.page
+        page.goto(address)
+        page.set_input_files("#chosen", book)  # the system's dialog is not of the page
+        press(page, "button:has-text('Read this file')", "Enter")
+        page.wait_for_selector("#columns")
+        press(page, "input[name=secret]", "Space")
+        press(page, "#columns button", "Enter")
+        page.wait_for_selector("#told svg.main-svg")
+        press(page, "a:has-text('Next: what must not happen')", "Enter")
+        page.wait_for_selector("#after")
+        for _ in range(5):
+            press(page, "#after", "ArrowRight")
+        press(page, "button:has-text('Next: how')", "Enter")
+        page.wait_for_selector("text=rows that stay true")
+        press(page, "button:has-text('Next: preview')", "Enter")
+        page.wait_for_selector("text=one simulated estimate")
+        press(page, "a:has-text('Next: release')", "Enter")
+        page.wait_for_selector("text=Publish now")
+        press(page, "button:has-text('Publish now')", "Enter")
+        page.wait_for_selector("text=Files for the public")
+        seen.looks_right("published")
+
+
+def press(page: Any, selector: str, key: str) -> None:
+    """Go to an element with the Tab key, as somebody without a mouse does, and press a key there."""
+    page.wait_for_selector(selector)
+    reached = (
+        f"document.activeElement !== null && document.activeElement.matches({selector.partition(':has-text')[0]!r})"
+    )
+    text = selector.partition("has-text('")[2].rstrip("')")
+    for _ in range(200):
+        words = page.evaluate("document.activeElement ? document.activeElement.textContent : ''")
+        if page.evaluate(reached) and text in words:
+            page.keyboard.press(key)
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{selector} cannot be reached with the keyboard")
+
+
+def test_a_table_of_counts(address: str, book: Path) -> None:
+    with browser() as seen:
+        page = seen.page
+        page.goto(address)
+        page.set_input_files("#chosen", book)
+        page.get_by_role("button", name="Read this file").click()
+        page.get_by_role("radio", name="illness is sensitive").check()
+        page.get_by_role("button", name="See what the others say about it").click()
+        page.get_by_role("link", name="Next: what must not happen").click()
+        page.get_by_role("button", name="Next: how").click()
+        page.get_by_role("radio", name="a table of counts instead").check()
+        page.get_by_role("checkbox", name="sex").check()
+        page.get_by_role("button", name="Next: preview").click()
+        page.wait_for_selector("text=simulated count")
+        seen.looks_right("preview")
+        page.get_by_role("link", name="Next: release").click()
+        page.get_by_role("button", name="Publish now").click()
+        page.wait_for_selector("text=Files for the public")
+        seen.looks_right("published")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [("table.parquet", b"PAR1" + bytes(200), "table.parquet"), ("table.csv", b'a,b\n"1,2\n3,4\n', "table.csv"),
+     ("table.exe", b"MZ", "must be a table"), ("empty.csv", b"", "empty.csv")],
+)  # fmt: skip
+def test_hostile_files_get_a_message(address: str, tmp_path: Path, name: str, content: bytes, told: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with browser() as seen:
+        seen.page.goto(address)
+        seen.page.set_input_files("#chosen", tmp_path / name)
+        seen.page.get_by_role("button", name="Read this file").click()
+        seen.page.wait_for_selector("[role=alert]")
+        assert told in seen.page.locator("[role=alert]").inner_text()
+        seen.looks_right(name)

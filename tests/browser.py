@@ -1,0 +1,70 @@
+"""A page in the system's Chromium that notes what it must not do: reach the network, log errors, scroll sideways."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+PATIENCE = 180_000
+"""Milliseconds until a page that does not answer is given up: far more than a slow machine takes."""
+
+
+def chromium() -> str:
+    """Return the path of the system's Chromium, or skip the test with a message; under CI it must be there."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        assert "CI" not in os.environ, "Chromium must be installed for the browser tests (apt-get install chromium)"
+        pytest.skip("no Chromium on this machine (apt-get install chromium)")
+    return found
+
+
+class Watched:
+    """A page and what went wrong on it."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.wrong: list[str] = []
+        page.set_default_timeout(PATIENCE)
+        page.on("console", lambda m: m.type in ("error", "warning") and self.wrong.append(f"console: {m.text}"))
+        page.on("pageerror", lambda error: self.wrong.append(f"page: {error}"))
+        page.on("request", self._request)
+        page.on("response", lambda r: r.status >= 400 and self.wrong.append(f"{r.status}: {r.url}"))
+
+    def _request(self, request: Any) -> None:
+        address = urlsplit(request.url)
+        if address.scheme not in ("file", "data", "blob", "about") and address.hostname != "127.0.0.1":
+            self.wrong.append(f"network: {request.url}")
+
+    def looks_right(self, name: str) -> None:
+        """Assert that nothing went wrong, that nothing is cut off sideways, and that axe finds nothing serious."""
+        from axe_playwright_python.sync_playwright import Axe
+
+        serious = [
+            f"{rule['id']}: {node['html'][:200]}"
+            for rule in Axe().run(self.page).response["violations"]
+            for node in rule["nodes"]
+            if rule["impact"] in ("serious", "critical")
+        ]
+        assert not serious, f"{name}: {serious}"
+        assert not self.wrong, f"{name}: {self.wrong}"
+        wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{name} is {wide} px wider than the screen"
+
+
+@contextmanager
+def browser(width: int = 1280, dark: bool = False) -> Iterator[Watched]:
+    """Open a page of this width, light or dark."""
+    path = chromium()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        context = running.new_context(
+            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", accept_downloads=True
+        )
+        yield Watched(context.new_page())
+        running.close()
