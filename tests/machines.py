@@ -68,7 +68,7 @@ def answers(channel: dv.Channel) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "gain", lambda: dv.worst_gain(joint).words
     yield "function", lambda: dv.worst_function(joint).words
     yield "average", lambda: dv.adversaries.worst_average(joint).words
-    yield "priors", lambda: dv.adversaries.worst_priors(channel)
+    yield "priors", lambda: dv.adversaries.lift_capacity_priors(channel)
     yield "actions", lambda: [dv.Gain.identity(names).best_action(joint.posterior(y)) for y in channel.outcomes]
     yield "order", lambda: [dv.Cost.guesswork(names).best_action(joint.posterior(y)) for y in channel.outcomes]
     yield "worst prior", lambda: dv.adversaries.worst_prior(channel, dv.Gain.identity(names)).case

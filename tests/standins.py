@@ -116,10 +116,10 @@ CHECKS: dict[str, Check] = {
     ],
     "kl_privacy": lambda s, p, q: [(dv.dp.kl_privacy(s).value, renyi(p, q, 1))],
     "f_divergence": lambda s, p, q: [
-        (dv.dp.f_divergence(s, "chi2").value, divergence(p, q, lambda r: (r - 1) ** 2)),
+        (dv.dp.f_divergence(s, "chi-squared").value, divergence(p, q, lambda r: (r - 1) ** 2)),
         (dv.dp.f_divergence(s, "kl").value, renyi(p, q, 1)),
         (dv.dp.f_divergence(s, "hellinger").value, divergence(p, q, lambda r: (np.sqrt(r) - 1) ** 2)),
-        (dv.dp.f_divergence(s, "js").value, (renyi(p, (p + q) / 2, 1) + renyi(q, (p + q) / 2, 1)) / 2),
+        (dv.dp.f_divergence(s, "jensen-shannon").value, (renyi(p, (p + q) / 2, 1) + renyi(q, (p + q) / 2, 1)) / 2),
         (dv.dp.f_divergence(s, lambda r: (r - 1) ** 2).value, divergence(p, q, lambda r: (r - 1) ** 2)),
     ],
     "abs_chi": lambda s, p, q: [

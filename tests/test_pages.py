@@ -1,15 +1,18 @@
 """Pages of the documentation that are made from the library: tables of theorems, pictures, formulas."""
 
 import importlib.util
+import inspect
 import re
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import matplotlib as mpl
 import pytest
 
 import divulge as dv
 from divulge.dp.knowledge import QUESTIONS, TITLES
+from divulge.glossary import GLOSSARY
 from divulge.guarantees.catalog import KINDS
 from divulge.guarantees.theorems import FAMILIES, THEOREMS
 
@@ -57,7 +60,7 @@ def test_every_picture_has_a_place_and_every_place_its_picture() -> None:
     mpl.use("Agg")
     made = hook("_pictures")
     marks = {mark for text in SOURCES.values() for mark in re.findall(r"<!-- (\w+) -->", text)}
-    assert marks == {*made.PICTURES, *hook("_guarantees").PARTS, "report", "gallery"}
+    assert marks == {*made.PICTURES, *hook("_guarantees").PARTS, "report", "gallery", "glossary"}
     text = made.on_page_markdown("before <!-- plane --> after")
     assert text.startswith("before ![The plane of bounds")
     assert text.endswith(") after")
@@ -88,3 +91,27 @@ def test_every_formula_becomes_mathml(name: str) -> None:
         shown = hook("_math").on_page_content(rf'<span class="arithmatex">\({formula}\)</span>')
         assert shown.startswith("<math")
         assert "\\" not in shown, formula
+
+
+def test_every_name_of_the_glossary_exists_and_nothing_has_two_rows() -> None:
+    names = [name for rows in GLOSSARY.values() for term in rows for name in term.names]
+    assert len(names) == len(set(names))
+    for name in names:
+        found: Any = dv
+        for part in name.split("."):
+            found = getattr(found, part)
+        assert callable(found), name
+
+
+def test_every_measure_and_every_kind_of_guarantee_is_in_the_glossary() -> None:
+    known = {name.rpartition(".")[2] for rows in GLOSSARY.values() for term in rows for name in term.names}
+    measures = {name for name in dv.measures.__all__ if inspect.isfunction(getattr(dv.measures, name))}
+    assert measures - {"profile", "plot_pointwise"} <= known
+    assert {kind.__name__ for kind in KINDS.values()} <= known
+
+
+def test_the_glossary_is_on_its_page() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_path="glossary.md"))
+    text = hook("_glossary").on_page_markdown(SOURCES["glossary.md"], page)
+    assert "<!-- glossary -->" not in text
+    assert all(term.papers in text for rows in GLOSSARY.values() for term in rows)

@@ -34,7 +34,7 @@ MADE: dict[str, Callable[[str], Any]] = {
     "Attack": lambda p: dv.worst_gain(joint(p), 0),
     "Attack on a function": lambda p: dv.worst_function(joint(p), 0),
     "WorstPrior": lambda p: dv.adversaries.worst_prior(ROWS, [[p, 0, 0], [0, 1, 1]]),
-    "PriorSequence": lambda p: dv.adversaries.worst_priors(joint(p).channel if p == "1/2" else ROWS[:2]),
+    "PriorSequence": lambda p: dv.adversaries.lift_capacity_priors(joint(p).channel if p == "1/2" else ROWS[:2]),
     "Dalenius": lambda p: dv.adversaries.dalenius(joint(p), [["1", "0"], ["1/2", "1/2"]]),
     "Refinement": lambda p: dv.adversaries.refinement(
         ROWS, ROWS if p == "1/2" else [["1", "0"], ["1/2", "1/2"], ["0", "1"]]

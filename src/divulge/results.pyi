@@ -29,7 +29,7 @@ from .guarantees.guarantee import Verdict as Verdict
 from .guarantees.levels import Witness as Witness
 from .guarantees.posterior import PosteriorBounds as PosteriorBounds
 from .guarantees.regions import Region as Region
-from .measures.density import Alip as Alip
+from .measures.density import DensityBounds as DensityBounds
 from .measures.pointwise import Pointwise as Pointwise
 from .measures.profiles import Profile as Profile
 from .measures.robust import Robust as Robust

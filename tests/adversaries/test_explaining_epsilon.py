@@ -53,7 +53,7 @@ def test_section_3_running_example() -> None:
 
 
 def test_section_3b_the_attack_that_reaches_epsilon() -> None:
-    priors = dv.adversaries.worst_priors(RUNNING_CHANNEL)
+    priors = dv.adversaries.lift_capacity_priors(RUNNING_CHANNEL)
     assert (priors.outcome, priors.unlikely, priors.likely, priors.limit) == ("g", "bg", "g", 15)
     assert priors.prior(100).probabilities.tolist() == [F(1, 200), F(1, 200), F(99, 100)]
     assert priors.leakage(100) == F(3, 4) / (F(1, 200) * (F(1, 4) + F(3, 4)) + F(99, 100) * F(1, 20))

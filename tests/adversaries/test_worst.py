@@ -109,7 +109,7 @@ def test_infinite_cost_is_attained_by_two_symbols() -> None:
 @given(joints())
 def test_prior_sequence_and_bayes_capacity(joint: dv.Joint) -> None:
     channel = joint.channel
-    priors = dv.adversaries.worst_priors(channel)
+    priors = dv.adversaries.lift_capacity_priors(channel)
     assert priors.limit == dv.lift_capacity(channel)
     reached = [priors.leakage(n) for n in (2, 10, 10**6)]
     slack = 1 if channel.exact else 1 + 1e-12
@@ -138,7 +138,7 @@ def test_the_game_as_played_covers_the_claim_and_not_another(seed: int) -> None:
         dv.worst_gain(joint, "b"),
         dv.worst_function(joint, "g"),
         dv.adversaries.worst_average(RUNNING_CHANNEL),
-        dv.adversaries.worst_priors(RUNNING_CHANNEL).witness(4),
+        dv.adversaries.lift_capacity_priors(RUNNING_CHANNEL).witness(4),
     ]:
         game = witness.simulate(20_000, rng=seed)
         assert game.before.covers(witness.before)

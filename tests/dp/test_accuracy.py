@@ -52,9 +52,9 @@ VARIANTS: dict[str, tuple[Callable[[Any], Any], Callable[[Row, Row], mpf]]] = {
     **{f"renyi {a:g}": (lambda c, a=a: dv.dp.renyi_dp(c, a), lambda p, q, a=a: renyi(p, q, a)) for a in ORDERS},
     **{f"chi {a:g}": (lambda c, a=a: dv.dp.abs_chi(c, a), lambda p, q, a=a: chi(p, q, a)) for a in (1, 2.5, 30)},
     "total variation": (dv.dp.total_variation, lambda p, q: sum(abs(u - v) for u, v in zip(p, q, strict=True)) / 2),
-    "js": (lambda c: dv.dp.f_divergence(c, "js"), js),
+    "jensen-shannon": (lambda c: dv.dp.f_divergence(c, "jensen-shannon"), js),
     "hellinger": (lambda c: dv.dp.f_divergence(c, "hellinger"), hellinger),
-    "chi2": (lambda c: dv.dp.f_divergence(c, "chi2"), lambda p, q: chi(p, q, 2) ** 2),
+    "chi-squared": (lambda c: dv.dp.f_divergence(c, "chi-squared"), lambda p, q: chi(p, q, 2) ** 2),
 }
 
 

@@ -42,7 +42,7 @@ def test_every_measure_of_a_wide_loss_is_a_number(subject: Any) -> None:
             dv.dp.kl_privacy(subject).value,
             *(dv.dp.renyi_dp(subject, alpha).value for alpha in (1.5, 3.0, math.inf)),
             *(dv.dp.abs_chi(subject, alpha).value for alpha in (1.0, 2.0, 3.0, math.inf)),
-            *(dv.dp.f_divergence(subject, f).value for f in ("js", "hellinger", "chi2", "kl")),
+            *(dv.dp.f_divergence(subject, f).value for f in ("jensen-shannon", "hellinger", "chi-squared", "kl")),
             dv.dp.mutual_information_dp(subject).upper,
             dv.dp.gaussian_dp(subject).value,
             float(dv.dp.trade_off(subject)(0.1)),
@@ -71,7 +71,7 @@ def test_chi_squared_of_large_ratios(epsilon: float) -> None:
         p = e / (1 + e)
         truth = (2 * p - 1) ** 2 * (1 / p + 1 / (1 - p))
         found = dv.dp.RandomizedResponse(epsilon)
-        assert dv.dp.f_divergence(found, "chi2").value == pytest.approx(float(truth), rel=1e-12)
+        assert dv.dp.f_divergence(found, "chi-squared").value == pytest.approx(float(truth), rel=1e-12)
         assert dv.dp.abs_chi(found, 2.0).value == pytest.approx(float(mpmath.sqrt(truth)), rel=1e-12)
 
 

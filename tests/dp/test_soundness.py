@@ -124,11 +124,11 @@ def test_divergences_of_the_worst_exponential_mechanism_agree() -> None:
         return p, p * np.exp([-t, 1 - t])
 
     pairs = [two_way(t) for t in np.linspace(0.01, 0.99, 401)]
-    for f, value in (("kl", lambda p, q: renyi(p, q, 1)), ("js", lambda p, q: js(p, q))):
+    for f, value in (("kl", lambda p, q: renyi(p, q, 1)), ("jensen-shannon", lambda p, q: js(p, q))):
         truth = max(value(p, q) for p, q in pairs)
         assert truth <= dv.dp.f_divergence(worst, f).value <= truth * (1 + 1e-4)
     assert dv.dp.f_divergence(worst, "kl").value == dv.dp.kl_privacy(worst).value
-    assert dv.dp.f_divergence(worst, "chi2").value == pytest.approx(math.expm1(dv.dp.renyi_dp(worst, 2.0).value))
+    assert dv.dp.f_divergence(worst, "chi-squared").value == pytest.approx(math.expm1(dv.dp.renyi_dp(worst, 2.0).value))
     truth = max(information(p, q) for p, q in pairs)
     found = dv.dp.mutual_information_dp(worst)
     assert found.lower <= truth * (1 + 1e-9) <= found.upper

@@ -216,16 +216,16 @@ def test_all_queries_give_the_whole_divergence(divergence):
     found = dv.dp.capacity_bounded(c, np.eye(4), divergence)
     whole = {
         "kl": lambda p, q: (p * np.log(p / q)).sum(),
-        "chi2": lambda p, q: ((p - q) ** 2 / q).sum(),
+        "chi-squared": lambda p, q: ((p - q) ** 2 / q).sum(),
         "hellinger": lambda p, q: ((np.sqrt(p) - np.sqrt(q)) ** 2).sum(),
-        "js": lambda p, q: sum((r * np.log(2 * r / (p + q))).sum() for r in (p, q)) / 2,
+        "jensen-shannon": lambda p, q: sum((r * np.log(2 * r / (p + q))).sum() for r in (p, q)) / 2,
     }[divergence]
     expected = max(whole(c[i], c[j]) for i, j in permutations(range(3), 2))
     assert found.value == pytest.approx(expected, rel=1e-10)
     assert found.upper == pytest.approx(expected, rel=1e-8)
 
 
-@pytest.mark.parametrize("divergence", ["kl", "chi2", "hellinger"])
+@pytest.mark.parametrize("divergence", ["kl", "chi-squared", "hellinger"])
 @pytest.mark.parametrize("radius", [0.2, 1.0, math.inf])
 def test_restricted_queries_against_a_convex_programme(divergence, radius):
     import cvxpy as cp
@@ -237,7 +237,7 @@ def test_restricted_queries_against_a_convex_programme(divergence, radius):
     h = phi @ w
     conjugate = q @ {
         "kl": lambda h: cp.exp(h) - 1,
-        "chi2": lambda h: cp.square(cp.pos(h / 2 + 1)) - 1,
+        "chi-squared": lambda h: cp.square(cp.pos(h / 2 + 1)) - 1,
         "hellinger": lambda h: cp.inv_pos(1 - h) - 1,
     }[divergence](h)
     limits = [cp.norm(w) <= radius] if radius < math.inf else []

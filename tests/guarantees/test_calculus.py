@@ -200,7 +200,7 @@ def test_one_way_round_is_never_tighter_than_what_is_found(seed: int, starts: in
         (g.KL, {}),
         (g.TV, {}),
         (g.MIDP, {}),
-        (g.FDivergence, {"f": "js"}),
+        (g.FDivergence, {"f": "jensen-shannon"}),
         (g.PDP, {"delta": 0.02}),
         (dv.RDP, {"alpha": 2.5}),
         (g.AbsChi, {"alpha": 1.5}),

@@ -198,19 +198,19 @@ ATTAINED: dict[str, tuple[Any, dict[str, float], dict[str, float]]] = {
     "ternary abs-chi bounds the binary one": (RR, {"alpha": 3.0}, {"alpha": 3.0}),
     "ternary abs-chi of a smaller order": (ANY, {"alpha": 3.0}, {"alpha": 3.0}),
     "total variation is ternary abs-chi of order 1": (ANY, {}, {"alpha": 1.0}),
-    "pure DP bounds every f-divergence": (RR, {}, {"f": "chi2"}),
-    "approximate DP bounds every f-divergence": (SAY, {"delta": D}, {"f": "js"}),
+    "pure DP bounds every f-divergence": (RR, {}, {"f": "chi-squared"}),
+    "approximate DP bounds every f-divergence": (SAY, {"delta": D}, {"f": "jensen-shannon"}),
     "total variation bounds every f-divergence": (say_or_rr(0.2, 0.0), {}, {"f": "hellinger"}),
     "Gaussian DP bounds f-divergences": (GAUSS, {}, {"f": "hellinger"}),
     "the mean loss bounds f-divergences": (RR, {}, {"f": "hellinger"}),
-    "one f-divergence bounds another": (RR, {"f": "hellinger"}, {"f": "js"}),
-    "an f-divergence bounds total variation": (RR, {"f": "chi2"}, {}),
+    "one f-divergence bounds another": (RR, {"f": "hellinger"}, {"f": "jensen-shannon"}),
+    "an f-divergence bounds total variation": (RR, {"f": "chi-squared"}, {}),
     "the kl divergence is the mean loss": (ANY, {"f": "kl"}, {}),
-    "the chi2 divergence is order 2": (ANY, {"f": "chi2"}, {"alpha": 2.0}),
-    "order 2 is the chi2 divergence": (ANY, {"alpha": 2.0}, {"f": "chi2"}),
-    "abs-chi of order 2 is the chi2 divergence": (ANY, {"alpha": 2.0}, {"f": "chi2"}),
-    "the chi2 divergence is abs-chi of order 2": (ANY, {"f": "chi2"}, {"alpha": 2.0}),
-    "restricted queries tell no more than all": (RR, {"f": "js"}, {"f": "js", "degree": 1.0}),
+    "the chi-squared divergence is order 2": (ANY, {"f": "chi-squared"}, {"alpha": 2.0}),
+    "order 2 is the chi-squared divergence": (ANY, {"alpha": 2.0}, {"f": "chi-squared"}),
+    "abs-chi of order 2 is the chi-squared divergence": (ANY, {"alpha": 2.0}, {"f": "chi-squared"}),
+    "the chi-squared divergence is abs-chi of order 2": (ANY, {"f": "chi-squared"}, {"alpha": 2.0}),
+    "restricted queries tell no more than all": (RR, {"f": "jensen-shannon"}, {"f": "jensen-shannon", "degree": 1.0}),
     "pure DP bounds what restricted queries tell": (RR, {}, {"f": "kl", "degree": 1.0}),
     "the mean loss bounds what restricted queries tell": (RR, {}, {"f": "kl", "degree": 3.0}),
     "fewer queries tell no more": (ANY, {"f": "kl", "degree": 1.0}, {"f": "kl", "degree": 1.0}),
@@ -351,7 +351,7 @@ def test_the_order_of_the_divergences_is_that_of_their_convexity(f: str) -> None
 def test_one_divergence_bounds_a_more_convex_one_by_saying_the_secret(monkeypatch: Any) -> None:
     (row,) = (r for r in ROWS if r.name == "one f-divergence bounds another")
     say = say_or_rr(0.2, 0.0)
-    found = alone(row, [dv.guarantees.FDivergence.of(say, f="js")], {"f": "hellinger"}, monkeypatch)
+    found = alone(row, [dv.guarantees.FDivergence.of(say, f="jensen-shannon")], {"f": "hellinger"}, monkeypatch)
     assert found.divergence == pytest.approx(dv.guarantees.FDivergence.of(say, f="hellinger").divergence, rel=1e-9)
 
 

@@ -194,7 +194,7 @@ def _numbers(found: Any) -> list[float]:
     """Return the logarithmic numbers of a result."""
     if isinstance(found, dv.results.Pointwise):
         return found.values.tolist()
-    if isinstance(found, dv.results.Alip):
+    if isinstance(found, dv.results.DensityBounds):
         return [found.lower, found.upper]
     if isinstance(found, dv.results.Capacity):
         return [found.value, found.lower, found.upper]

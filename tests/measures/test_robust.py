@@ -193,7 +193,7 @@ def test_an_exact_polytope_against_all_its_vertices(seed: int) -> None:
             price = math.log(max(means) / min(column)) if min(column) else math.inf
             assert cost.to_dict()[outcome] == pytest.approx(price, rel=1e-15, abs=1e-16)
     assert priors.lift(channel) == max(lifts)
-    assert priors.alip(channel) == dv.results.Alip(cost.max(), leak.max())
+    assert priors.alip(channel) == dv.results.DensityBounds(cost.max(), leak.max())
     assert leak.prior.probabilities.tolist() in vertices
 
 

@@ -111,9 +111,9 @@ def suprema_over_priors(rng: np.random.Generator) -> None:
         prior = [float(v) for v in distribution(rng, n, 0.2)]
         at_least(f"worst_prior, {name}", found.upper * (1 + 1e-12), dv.leakage(dv.Joint(prior, channel), gain, name))
     same("its prior", dv.leakage(dv.Joint(found.prior, channel), gain, name), found.leakage, 1e-9)
-    sequence = dv.adversaries.worst_priors(channel)
+    sequence = dv.adversaries.lift_capacity_priors(channel)
     if sequence.limit < mp.inf:
-        at_most("worst_priors", sequence.leakage(50), sequence.limit, 1e-12)
+        at_most("lift_capacity_priors", sequence.leakage(50), sequence.limit, 1e-12)
 
 
 @case("refinement", "max_case_refinement", "compare", "Refinement", "Comparison")

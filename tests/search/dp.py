@@ -406,11 +406,11 @@ def restricted(rng: np.random.Generator) -> None:
     """No query of the class tells more than the value, and all queries together tell the whole divergence."""
     d = drawn(rng, most=3, zeros=False, form="float")
     m = len(d.rows[0])
-    found = dv.dp.capacity_bounded(d.channel(), np.eye(m), "chi2")
+    found = dv.dp.capacity_bounded(d.channel(), np.eye(m), "chi-squared")
     whole = max(mp.fsum((x - y) ** 2 / y for x, y in zip(a, b, strict=True)) for a, b in pairs(d))
     same("capacity_bounded", found.value, whole, 1e-4, 1e-6)
     feature = rng.normal(size=(m, 1))
-    one = dv.dp.capacity_bounded(d.channel(), feature, "chi2")
+    one = dv.dp.capacity_bounded(d.channel(), feature, "chi-squared")
     assert Fraction(one.value) <= Fraction(found.upper) * Fraction(1000001, 1000000) + Fraction(1, 10**9)
     for a, b in pairs(d):
         scale = mp.mpf(float(rng.normal()))

@@ -56,7 +56,13 @@ def pointwise(rng: np.random.Generator) -> None:
 
 
 @case(
-    "ldp", "lift_capacity", "bayes_capacity", "maximal_leakage", "maximal_cost_leakage", "worst_average", "worst_priors"
+    "ldp",
+    "lift_capacity",
+    "bayes_capacity",
+    "maximal_leakage",
+    "maximal_cost_leakage",
+    "worst_average",
+    "lift_capacity_priors",
 )
 def of_a_channel(rng: np.random.Generator) -> None:
     d = drawn(rng)
@@ -64,7 +70,7 @@ def of_a_channel(rng: np.random.Generator) -> None:
     ratio = max(mp.inf if min(col) == 0 else max(col) / min(col) for col in columns if max(col) > 0)
     same("lift_capacity", dv.lift_capacity(channel), ratio)
     same("ldp", dv.ldp(channel), log(ratio), absolute=1e-14)
-    same("worst_priors", dv.adversaries.worst_priors(channel).limit, ratio)
+    same("lift_capacity_priors", dv.adversaries.lift_capacity_priors(channel).limit, ratio)
     top, bottom = mp.fsum(max(col) for col in columns), mp.fsum(min(col) for col in columns)
     same("bayes_capacity", dv.bayes_capacity(channel), top)
     same("maximal_leakage", dv.maximal_leakage(channel), log(top), 1e-11, 2e-15)

@@ -21,7 +21,7 @@ from .refinements import Refinement as Refinement
 from .refinements import max_case_refinement as max_case_refinement
 from .refinements import refinement as refinement
 from .worst import PriorSequence as PriorSequence
+from .worst import lift_capacity_priors as lift_capacity_priors
 from .worst import worst_average as worst_average
 from .worst import worst_function as worst_function
 from .worst import worst_gain as worst_gain
-from .worst import worst_priors as worst_priors

@@ -39,10 +39,10 @@ class Adversary(Record):
     Attributes
     ----------
     name : str
-        What he does, such as "identity" or "guesswork".
+        What they do, such as "identity" or "guesswork".
     secrets : labels of the N secrets
     actions : labels of the actions, or None for a family too large to list
-    rule : how he scores
+    rule : how they score
     """
 
     name: str

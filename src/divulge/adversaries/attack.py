@@ -64,18 +64,18 @@ class Attack:
     Attributes
     ----------
     measure : str
-        What he attains, such as "pml".
+        What they attain, such as "pml".
     joint : Joint
-        The prior and the channel he works with.
+        The prior and the channel they work with.
     adversary : Gain or Cost
-        What he wants.
+        What they want.
     case : "average" or "max"
-        Whether he is judged on average over the outcome or at the outcome that serves him best; ignored when `outcome`
+        Whether they are judged on average over the outcome or at the one that serves them best; ignored when `outcome`
         is given.
     outcome : label or None
-        The outcome at which he is judged.
+        The outcome at which they are judged.
     function : RandomizedFunction or None
-        What he guesses, when that is how he was built.
+        What they guess, when that is how they were built.
     words : str
         The attack in a sentence.
 
@@ -129,7 +129,7 @@ class Attack:
     def simulate(self, samples: int = 10_000, *, confidence: float = 0.999, rng: Any = None) -> Simulation:
         """Play the game with random draws and estimate what the adversary gets without and with the release.
 
-        Without it: secrets from the prior, always his best action. With it: rounds of secret and outcome, his best
+        Without it: secrets from the prior, always their best action. With it: rounds of secret and outcome, their best
         action for each outcome; at one outcome, rounds in which that outcome was seen.
 
         Parameters

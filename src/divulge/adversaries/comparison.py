@@ -164,7 +164,7 @@ def _sentence(one: Refinement, less: str, more: str) -> str:
     table = text_table(one.gain.actions or (), one.gain.secrets, one.gain.matrix)
     return "\n".join(
         [
-            f"  {more} leaks more to this one: with every secret equally likely he expects {low} after {less}, "
+            f"  {more} leaks more to this one: with every secret equally likely they expect {low} after {less}, "
             f"{high} after {more}",
             *("    " + line for line in table.split("\n")),
         ]

@@ -38,7 +38,7 @@ def as_adversary(value: Any, argument: str = "adversary") -> Adversary:
         return value
     if hasattr(value, "risk_averse"):
         raise DivulgeError.of(
-            argument, "say what he wants", "it", "a RandomizedFunction", "take its .opportunistic or .risk_averse."
+            argument, "say what they want", "it", "a RandomizedFunction", "take its .opportunistic or .risk_averse."
         )
     return Gain(value)
 
@@ -211,7 +211,7 @@ def _like(joint: Joint, adversary: Adversary, value: Any) -> Any:
 def before_and_after(joint: Any, adversary: Any, case: Case = "average", outcome: Hashable = None) -> tuple[Any, Any]:
     """Return the value of the best action before the release and after it.
 
-    After it: on average over the outcome, at the outcome that serves him best (`case="max"`), or at `outcome`.
+    After it: on average over the outcome, at the outcome that serves them best (`case="max"`), or at `outcome`.
 
     Parameters
     ----------

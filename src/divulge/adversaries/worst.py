@@ -29,7 +29,7 @@ MOST_SYMBOLS = 1000
 def worst_gain(joint: Any, outcome: Hashable = None) -> Attack:
     """Return the opportunistic adversary who attains pml at `outcome`, at the worst outcome when none is given.
 
-    He gains 1/P_x for guessing the secret x right: V_g(P) = 1 and V_g(d^y) = max_x L_xy. Over all outcomes his
+    They gain 1/P_x for guessing the secret x right: V_g(P) = 1 and V_g(d^y) = max_x L_xy. Over all outcomes their
     max-case leakage is the lift.
 
     Parameters
@@ -74,9 +74,9 @@ def worst_gain(joint: Any, outcome: Hashable = None) -> Attack:
 def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -> Attack:
     """Return the risk-averse adversary who attains pmc at `outcome`, at the worst outcome when none is given.
 
-    Let x* = argmax P_x / d^y_x. He guesses a randomized function W of the secret: x* becomes one of k symbols, evenly,
-    every other secret the symbol k. Saying k he is wrong with probability P_x* before the release and d^y_x* after it,
-    and k is what he says as soon as k (1 - P_x*) >= P_x*: the smallest such k is the default. With a smaller one, x*
+    Let x* = argmax P_x / d^y_x. They guess a randomized function W of the secret: x* becomes one of k symbols, evenly,
+    every other secret the symbol k. Saying k they are wrong with probability P_x* before the release and d^y_x* after,
+    and k is what they say as soon as k (1 - P_x*) >= P_x*: the smallest such k is the default. With a smaller one, x*
     too becomes the symbol k now and then, as often as it takes for the same ratio.
 
     Parameters
@@ -144,7 +144,7 @@ def _checked(k: Any) -> int:
 
 def _against(outcome: Hashable, secret: Hashable, p: Any, left: Any) -> str:
     if left == 0:
-        return f"sees {outcome}, rules out {secret}; never wrong, where he was without it"
+        return f"sees {outcome}, rules out {secret}; never wrong, where they were without it"
     if p == left:
         return f"sees {outcome}, learns nothing to bet against"
     return f"sees {outcome}, bets against {secret}; wrong {float(p / left):.3g} times less often than without it"
@@ -153,7 +153,7 @@ def _against(outcome: Hashable, secret: Hashable, p: Any, left: Any) -> str:
 def worst_average(channel: Any) -> Attack:
     """Return the adversary who attains the Bayes capacity: a uniform prior, one try to guess the secret.
 
-    No average-case adversary, whatever his prior and his gains, gets more out of the channel.
+    No average-case adversary, whatever their prior and their gains, gets more out of the channel.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class PriorSequence:
 
     Examples
     --------
-    >>> priors = worst_priors([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> priors = lift_capacity_priors([["3/4", "1/4"], ["1/4", "3/4"]])
     >>> priors.outcome, priors.unlikely, priors.likely, priors.limit
     (0, 1, 0, Fraction(3, 1))
     >>> priors.leakage(2), priors.leakage(1000)
@@ -224,7 +224,7 @@ class PriorSequence:
 
         Examples
         --------
-        >>> priors = worst_priors([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> priors = lift_capacity_priors([["3/4", "1/4"], ["1/4", "3/4"]])
         >>> priors.prior(100).probabilities.tolist()
         [Fraction(1, 100), Fraction(99, 100)]
         """
@@ -242,7 +242,7 @@ class PriorSequence:
 
         Examples
         --------
-        >>> priors = worst_priors([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> priors = lift_capacity_priors([["3/4", "1/4"], ["1/4", "3/4"]])
         >>> priors.leakage(100), priors.limit
         (Fraction(50, 17), Fraction(3, 1))
         """
@@ -253,14 +253,14 @@ class PriorSequence:
 
         Examples
         --------
-        >>> priors = worst_priors([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> priors = lift_capacity_priors([["3/4", "1/4"], ["1/4", "3/4"]])
         >>> priors.witness(100).leakage
         Fraction(50, 17)
         """
         return worst_gain(Joint(self.prior(n), self.channel), self.outcome)
 
 
-def worst_priors(channel: Any) -> PriorSequence:
+def lift_capacity_priors(channel: Any) -> PriorSequence:
     """Return the priors under which max-case leakage tends to the lift capacity e^ldp, with the adversary for each.
 
     Parameters
@@ -283,7 +283,7 @@ def worst_priors(channel: Any) -> PriorSequence:
 
     Examples
     --------
-    >>> priors = worst_priors([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> priors = lift_capacity_priors([["3/4", "1/4"], ["1/4", "3/4"]])
     >>> priors.limit, priors.leakage(100), priors.prior(100).probabilities.tolist()
     (Fraction(3, 1), Fraction(50, 17), [Fraction(1, 100), Fraction(99, 100)])
     """

@@ -30,8 +30,8 @@ def command(
 ) -> None:
     """The worst adversaries at each outcome, spelled out: who gains most, who errs least, and how they play.
 
-    The opportunistic adversary attains pml, the risk-averse one pmc. --json gives his gains, actions x secrets, and the
-    randomized function of the secret that the other guesses, secrets x symbols.
+    The opportunistic adversary attains pml, the risk-averse one pmc. --json gives the gains of the first, actions x
+    secrets, and the randomized function of the secret that the other guesses, secrets x symbols.
     """
     from divulge.adversaries.worst import worst_function, worst_gain
     from divulge.model.joint import Joint

@@ -152,10 +152,10 @@ def _chi_squared(pairs: Pairs) -> Ball:
 
 
 DIVERGENCES: dict[str, Question] = {
-    "js": _jensen_shannon,
+    "jensen-shannon": _jensen_shannon,
     "hellinger": _hellinger,
     "kl": mean_loss,
-    "chi2": _chi_squared,
+    "chi-squared": _chi_squared,
 }
 """Name of an f-divergence -> the question."""
 

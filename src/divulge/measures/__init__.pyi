@@ -7,7 +7,7 @@ from .capacities import bayes_capacity as bayes_capacity
 from .capacities import maximal_cost_leakage as maximal_cost_leakage
 from .capacities import maximal_leakage as maximal_leakage
 from .conditional import conditioned as conditioned
-from .density import Alip as Alip
+from .density import DensityBounds as DensityBounds
 from .density import alip as alip
 from .density import ldp as ldp
 from .density import lift as lift

@@ -122,7 +122,7 @@ def pmc(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
     r"""Return the pointwise maximal cost of each outcome, in nats.
 
     Lambda(X -> y) = max_x -i(x; y) = log q_y / min_x C_xy, over secrets with P_x > 0: by how much the best-placed
-    risk-averse adversary lowers his cost by seeing y. +inf where y rules a secret out.
+    risk-averse adversary lowers their cost by seeing y. +inf where y rules a secret out.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def lip(joint: Any, unit: Unit = "nats") -> float:
 
 
 @dataclass(frozen=True)
-class Alip:
+class DensityBounds:
     """Asymmetric local information privacy: -lower <= i(x; y) <= upper; lower = max pmc, upper = max pml.
 
     Examples
@@ -234,7 +234,7 @@ class Alip:
     upper: float
 
 
-def alip(joint: Any, unit: Unit = "nats") -> Alip:
+def alip(joint: Any, unit: Unit = "nats") -> DensityBounds:
     """Return the least (lower, upper) with -lower <= i(x; y) <= upper for all x, y, in nats.
 
     Parameters
@@ -243,7 +243,7 @@ def alip(joint: Any, unit: Unit = "nats") -> Alip:
 
     Returns
     -------
-    Alip
+    DensityBounds
         Both bounds in [0, +inf]; `lower` is +inf where an outcome rules a secret out.
 
     Raises
@@ -259,10 +259,10 @@ def alip(joint: Any, unit: Unit = "nats") -> Alip:
     --------
     >>> from divulge import Joint
     >>> alip(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))  # log 2 and log 3/2
-    Alip(lower=0.693147180..., upper=0.405465108...)
+    DensityBounds(lower=0.693147180..., upper=0.405465108...)
     """
     joint = as_joint(joint)
-    return Alip(lower=pmc(joint, unit).max(), upper=pml(joint, unit).max())
+    return DensityBounds(lower=pmc(joint, unit).max(), upper=pml(joint, unit).max())
 
 
 def ldp(channel: Any, unit: Unit = "nats") -> float:

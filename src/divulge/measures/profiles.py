@@ -9,7 +9,7 @@ from divulge import exact
 from divulge.extras import require
 from divulge.measures.capacities import maximal_cost_leakage_of, maximal_leakage_of, total
 from divulge.measures.columns import Extremes, ends_and_logs, extremes, gather, largest_joint, sums_of_c_log_c
-from divulge.measures.density import Alip, between, ldp_of, lift_capacity_of, plain, pmc_of, pml_of, seen
+from divulge.measures.density import DensityBounds, between, ldp_of, lift_capacity_of, plain, pmc_of, pml_of, seen
 from divulge.measures.guessing import min_entropy_leakage_of
 from divulge.measures.information import exact_mutual_information, float_mutual_information
 from divulge.measures.pointwise import Pointwise
@@ -72,9 +72,9 @@ class Profile(Tabled, Record):
     min_entropy_leakage: float | None = None
 
     @property
-    def alip(self) -> Alip | None:
+    def alip(self) -> DensityBounds | None:
         """Asymmetric local information privacy (max pmc, max pml)."""
-        return None if self.pml is None or self.pmc is None else Alip(self.pmc.max(), self.pml.max())
+        return None if self.pml is None or self.pmc is None else DensityBounds(self.pmc.max(), self.pml.max())
 
     @property
     def lip(self) -> float | None:
@@ -119,7 +119,7 @@ class Profile(Tabled, Record):
 
     def _plain(self, name: str, scale: float) -> Any:
         value = getattr(self, name)
-        if isinstance(value, Alip):
+        if isinstance(value, DensityBounds):
             return {"lower": value.lower * scale, "upper": value.upper * scale}
         if isinstance(value, Pointwise):
             value = value.max()

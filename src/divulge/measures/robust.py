@@ -17,7 +17,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.measures.columns import extremes
-from divulge.measures.density import Alip, log_ratio, plain
+from divulge.measures.density import DensityBounds, log_ratio, plain
 from divulge.model import labels as _labels
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
@@ -153,7 +153,7 @@ class PriorSet(Record, ABC):
         worst = _extremes(self, channel, leaking=True)
         return math.inf if (worst.below == 0).any() else plain((worst.above / worst.below).max())
 
-    def alip(self, channel: Any, unit: Unit = "nats") -> Alip:
+    def alip(self, channel: Any, unit: Unit = "nats") -> DensityBounds:
         """Return the least (lower, upper) with -lower <= i(x; y) <= upper under every prior of the set.
 
         Examples
@@ -163,7 +163,7 @@ class PriorSet(Record, ABC):
         >>> round(found.lower, 6), round(found.upper, 6)  # log 9/4, log 12/7
         (0.81093, 0.538997)
         """
-        return Alip(self.pmc(channel, unit).max(), self.pml(channel, unit).max())
+        return DensityBounds(self.pmc(channel, unit).max(), self.pml(channel, unit).max())
 
     def lip(self, channel: Any, unit: Unit = "nats") -> float:
         """Return sup over the set of max |i(x; y)|.

@@ -235,7 +235,7 @@ class ExponentialLoss(_Ranged):
         """Return the largest divergence of a two-way mechanism, from above: by branch and bound over t."""
         if f == "kl":
             return self.mean()
-        if f == "chi2":
+        if f == "chi-squared":
             return math.expm1(self.renyi(2.0)) if self.top < 700 else math.inf
         found = super().divergence(f, slope)
         if self.top > _WIDEST:

@@ -71,7 +71,7 @@ def _below(limit: float, function: Function) -> Function:
 _HALF_LOG_2 = math.log(2.0) / 2
 
 DIVERGENCES: dict[str, Divergence] = {
-    "js": Divergence(
+    "jensen-shannon": Divergence(
         "Jensen-Shannon divergence, the mean of KL(P || M) and KL(Q || M) with M = (P + Q) / 2, in nats",
         convex.DIVERGENCES["jensen-shannon"].term,
         lambda r: (r * r.log() - (1 + r) * ((1 + r) / 2).log()) / 2,
@@ -105,7 +105,7 @@ DIVERGENCES: dict[str, Divergence] = {
         symmetric=False,
         over=lambda t: convex.exp_term(-t),
     ),
-    "chi2": Divergence(
+    "chi-squared": Divergence(
         "chi^2 divergence, sum (p - q)^2 / q",
         convex.DIVERGENCES["chi-squared"].term,
         lambda r: (r - 1) ** 2,

@@ -319,9 +319,9 @@ class PromisedLoss(AtomicLoss):
         found, mean = super().divergence(f, slope), self.mean()
         by_curve = {
             "kl": lambda: mean,
-            "chi2": lambda: _expm1(self.renyi(2.0)),
+            "chi-squared": lambda: _expm1(self.renyi(2.0)),
             "hellinger": lambda: -2 * math.expm1(-mean / 2),  # D_(1/2) <= D_1
-            "js": lambda: mean / 2,  # KL(P || (P + Q) / 2) <= KL(P || Q) / 2
+            "jensen-shannon": lambda: mean / 2,  # KL(P || (P + Q) / 2) <= KL(P || Q) / 2
         }
         return min(found, by_curve[f]()) if isinstance(f, str) else found
 

@@ -26,7 +26,7 @@ class CapacityBounded(Record):
 
     Examples
     --------
-    >>> found = capacity_bounded([[0.5, 0.5], [0.25, 0.75]], np.eye(2), "chi2")
+    >>> found = capacity_bounded([[0.5, 0.5], [0.25, 0.75]], np.eye(2), "chi-squared")
     >>> round(found.value, 9), found.pair, found.gap < 1e-6  # 1/16 (1 / (1/4) + 1 / (3/4)) = 1/3
     (0.333333333, (0, 1), True)
     """
@@ -59,10 +59,10 @@ def capacity_bounded(
     ----------
     channel : Channel or array_like of shape (N, M)
     features : array_like of shape (M, K), a row of K numbers for each outcome
-    divergence : "kl", "chi2", "hellinger" or "js"; see `divulge.dp.loss.divergences`
+    divergence : "kl", "chi-squared", "hellinger" or "jensen-shannon"; see `divulge.dp.loss.divergences`
     radius : positive, +inf for the whole span
     neighbors : which secrets are neighbors (default: all pairs); see `privacy_losses`
-    unit : of "kl" and "js"; the others have none
+    unit : of "kl" and "jensen-shannon"; the others have none
 
     Returns
     -------
@@ -82,7 +82,7 @@ def capacity_bounded(
 
     Examples
     --------
-    >>> found = capacity_bounded([[0.5, 0.5], [0.25, 0.75]], np.eye(2), "chi2")
+    >>> found = capacity_bounded([[0.5, 0.5], [0.25, 0.75]], np.eye(2), "chi-squared")
     >>> round(found.value, 9), round(found.upper, 9)
     (0.333333333, 0.333333333)
     """
@@ -94,7 +94,7 @@ def capacity_bounded(
     phi = np.asarray(features, dtype=np.float64)
     if phi.ndim != 2 or len(phi) != rows.shape[1] or not np.isfinite(phi).all():
         raise DivulgeError.of("features", f"be finite, with {rows.shape[1]} rows", "its shape", str(phi.shape))
-    scale = nats_per(unit) if divergence in ("kl", "js") else 1.0
+    scale = nats_per(unit) if divergence in ("kl", "jensen-shannon") else 1.0
     found: list[CapacityBounded] = []
     for i, j in ordered_pairs(channel.secrets, neighbors).tolist():
         weights, value, upper = _solved(rows[i], rows[j], phi, f, radius)

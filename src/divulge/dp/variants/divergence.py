@@ -252,7 +252,7 @@ def f_divergence(
     Parameters
     ----------
     subject : mechanism, PrivacyLoss, or Channel of shape (N, M)
-    f : "js", "hellinger", "kl" or "chi2"; or a vectorized convex function on [0, inf) with f(1) = 0
+    f : "jensen-shannon", "hellinger", "kl" or "chi-squared"; or a vectorized convex function on [0, inf) with f(1) = 0
         A function sees ratios P/Q, whose difference from 1 has few digits where P and Q are nearly alike.
     neighbors : for channels, which secrets are neighbors (default: all pairs); see `privacy_losses`
     slope : the limit of f(r) / r for large r, of a function; what outcomes that only P shows are charged
@@ -274,7 +274,7 @@ def f_divergence(
 
     Examples
     --------
-    >>> [round(f_divergence([[0.5, 0.5], [0.25, 0.75]], f).value, 12) for f in ("chi2", lambda r: (r - 1) ** 2)]
+    >>> [round(f_divergence([[0.5, 0.5], [0.25, 0.75]], f).value, 12) for f in ("chi-squared", lambda r: (r - 1) ** 2)]
     [0.333333333333, 0.333333333333]
     """
     if not isinstance(f, str) and not abs(float(f(np.ones(1))[0])) <= 1e-12:

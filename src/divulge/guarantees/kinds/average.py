@@ -35,7 +35,8 @@ class AverageGLeakage(Guarantee):
     kind = "average-g-leakage"
     title = "average-case g-leakage"
     sentence = (
-        "Whatever his gain, an adversary who knows the prior multiplies it by at most {ratio} on average over outcomes."
+        "Whatever their gain, an adversary who knows the prior multiplies it by at most {ratio} on average over "
+        "outcomes."
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:

@@ -29,8 +29,8 @@ class PML(Guarantee):
     kind = "pml"
     title = "pointwise maximal leakage"
     sentence = (
-        "Whatever outcome is seen, no adversary multiplies his expected gain by more than {exp_epsilon}, whatever he "
-        "gains by; no event becomes more than {exp_epsilon} times as likely as it was."
+        "Whatever outcome is seen, no adversary multiplies their expected gain by more than {exp_epsilon}, whatever "
+        "they gain by; no event becomes more than {exp_epsilon} times as likely as it was."
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
@@ -53,8 +53,8 @@ class PMC(Guarantee):
     kind = "pmc"
     title = "pointwise maximal cost"
     sentence = (
-        "Whatever outcome is seen, no adversary divides his expected cost by more than {exp_epsilon}, whatever he "
-        "pays for; no event becomes more than {exp_epsilon} times less likely than it was."
+        "Whatever outcome is seen, no adversary divides their expected cost by more than {exp_epsilon}, whatever they "
+        "pay for; no event becomes more than {exp_epsilon} times less likely than it was."
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
@@ -194,7 +194,7 @@ class MaxGLeakage(Guarantee):
     kind = "max-g-leakage"
     title = "max-case g-leakage"
     sentence = (
-        "Whatever his gain, an adversary who knows the prior multiplies it by at most {ratio} at the worst outcome."
+        "Whatever their gain, an adversary who knows the prior multiplies it by at most {ratio} at the worst outcome."
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:

@@ -25,8 +25,8 @@ from divulge.model.channel import Channel
 class FDivergence(LossGuarantee):
     """f-divergence privacy: D_f(P || Q) = E_Q[f(P/Q)] <= divergence in both orders, for an f that has a name.
 
-    The names are those of `divulge.dp.loss.divergences`: js, hellinger, kl, chi2. A divergence that is a
-    logarithm is in nats. f = |r - 1|^k is `AbsChi`, f = |r - 1| / 2 is `TV`; `f_divergence` measures any other f.
+    The names are those of `divulge.dp.loss.divergences`: jensen-shannon, hellinger, kl, chi-squared. A divergence that
+    is a logarithm is in nats. f = |r - 1|^k is `AbsChi`, f = |r - 1| / 2 is `TV`; `f_divergence` measures any other f.
 
     Examples
     --------
@@ -85,8 +85,8 @@ class CapacityBoundedDP(LossGuarantee):
     Examples
     --------
     >>> ages = Channel([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]], outcomes=[20, 30, 40])
-    >>> bool(CapacityBoundedDP("chi2", 1, 2.5).holds_for(ages)), bool(CapacityBoundedDP("chi2", 2, 2.5).holds_for(ages))
-    (True, False)
+    >>> [CapacityBoundedDP("chi-squared", degree, 2.5).holds_for(ages).holds for degree in (1, 2)]
+    [True, False]
     """
 
     f: Any
