@@ -68,7 +68,7 @@ def test_the_first_example(table: Path, tmp_path: Path) -> None:
     shown = json.loads(run("ledger", "show", "--json").stdout)
     assert shown["spent"][0]["spent"]["ldp"] == 1.0
     report = run("report", "--receipt", "statistics.receipt.json")
-    assert "What it tells about" in report.stdout
+    assert "What does it tell about" in report.stdout
     run("report", "--receipt", "statistics.receipt.json", "-o", "page.html")
     assert "<html" in (tmp_path / "page.html").read_text()
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 import stat
 from fractions import Fraction
 from pathlib import Path
@@ -282,6 +283,13 @@ def test_the_statement_answers_the_first_question_first(people: Any, tmp_path: P
     text = " ".join((tmp_path / "out.statement.txt").read_text().split())
     assert "no answer becomes more than 2.72 times as probable" in text
     assert "1 in 100 before has at most 2.72 in 100 after" in text
+    assert "may this be public?" in text
+    assert "Can a small group be counted?" in text
+    assert "Who is at most risk?" in text
+    assert "somebody who knows everything else" in text
+    assert "a worried person" in text
+    receipt = json.loads((tmp_path / "out.receipt.json").read_text())
+    assert f"off by {receipt['queries'][0]['half_width']} at most" in text
     assert "<script" not in (tmp_path / "out.statement.html").read_text()
 
 
@@ -340,3 +348,30 @@ def test_spark_gives_the_same_counts(people: Any, spark: Any, tmp_path: Path) ->
     assert exact[0] == exact[2]
     assert exact[1] == exact[3]
     assert table_of(people).kind("height") == "real"
+
+
+def test_a_result_is_a_value(people: Any) -> None:
+    found = dv.publish(people, dv.Count("race"), guarantee="dp=1", values=VALUES)
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found
+    assert hash(again) == hash(found)
+    assert found != dv.publish(people, dv.Count("sex"), guarantee="dp=1", values=VALUES)
+    assert len(repr(found)) < 1500
+
+
+def test_the_prior_of_a_record_comes_from_a_file_or_a_mapping(people: Any, tmp_path: Path) -> None:
+    records = {("a", "f"): "3/10", ("a", "m"): "1/10", ("b", "f"): "2/10", ("b", "m"): "2/10", ("c", "f"): "1/10",
+               ("c", "m"): "1/10"}  # fmt: skip
+    lines = "".join(f"{race},{sex},{p}\n" for (race, sex), p in records.items())
+    (tmp_path / "records.csv").write_text("race,sex,probability\n" + lines)
+    (tmp_path / "sex.csv").write_text("sex,probability\nf,0.7\nm,0.3\n")
+    asked = [dv.Count("race", "sex"), dv.Count("sex")]
+    how = {"guarantee": "pml=0.9", "values": VALUES}
+    whole = dv.publish(people, asked, record_prior=tmp_path / "records.csv", **how)
+    assert whole.guarantees == dv.publish(people, asked, record_prior=records, **how).guarantees
+    least = dv.publish(people, asked, record_prior="lower=1/10", **how)
+    assert whole.queries[0]["scale"] < least.queries[0]["scale"]  # overlapping tables tell less than their losses allow
+    one_column = dv.publish(people, asked, record_prior=tmp_path / "sex.csv", **how)
+    assert one_column.prior == {"least": 0.3, "secret": "column 'sex'"}
+    with pytest.raises(dv.DivulgeError, match="columns that group"):
+        dv.publish(people, dv.Count("sex"), record_prior=tmp_path / "records.csv", **how)

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,8 @@ def _from_file(path: Any, columns: Sequence[str]) -> RecordPrior:
                 )
             shares = {tuple(line[:-1]): line[-1] for line in lines[1:] if line}
             return _of_records(as_prior(shares), head)
+        if lines and lines[0] and lines[0][0].strip() in columns:
+            return replace(_of_column(read_prior(name), columns), secret=f"column {lines[0][0].strip()!r}")
     return _of_column(read_prior(name), columns)
 
 

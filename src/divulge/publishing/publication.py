@@ -19,12 +19,13 @@ from divulge.guarantees.catalog import as_guarantee
 from divulge.publishing.calibration import Calibration, calibrated
 from divulge.publishing.categories import MOST_CELLS, read_values, record_prior, require_listed
 from divulge.publishing.counting import Table, counted, table_of, values_in
-from divulge.publishing.estimates import Estimates, drawn, estimates
+from divulge.publishing.estimates import Estimates, drawn, draws_of, estimates
 from divulge.publishing.leakage import Noise, RecordPrior, concentration
+from divulge.publishing.noise import each, half_width
 from divulge.publishing.published import LEADING, TRAILING, Published
 from divulge.publishing.queries import Plan, Query, Unit, plan_of
 from divulge.publishing.statistics import Count, Mean, Proportion, Quantiles, Statistic, Variance, as_statistics
-from divulge.publishing.unknown import Threshold, occurring, published
+from divulge.publishing.unknown import MOST_VALUES, Threshold, occurring, published
 from divulge.releasing import sinks
 from divulge.releasing.aggregate import Aggregate
 from divulge.releasing.receipt import now
@@ -240,6 +241,8 @@ def described(made: Ready, output: str | None) -> Published:
     """Return what will be published, without its numbers: what it promises can be recorded before anything is drawn."""
     asked, noise = made.request, made.noise
     prior = None if asked.prior is None else {"least": float(asked.prior.least), "secret": asked.prior.secret}
+    draws = MOST_VALUES if made.threshold else draws_of(made.plan.queries, noise.noises)
+    miss = each(asked.level, draws)
     queries = tuple(
         {
             "kind": query.kind, "column": query.column, "by": list(query.by),
@@ -248,6 +251,7 @@ def described(made: Ready, output: str | None) -> Published:
             **({"threshold": made.threshold.least} if made.threshold else {}),
             **({"step": float(query.step), "low": query.low, "high": query.high} if query.span > 1 else {}),
             **({"at": str(query.only)} if query.only is not None else {}),
+            **({"half_width": half_width(one, miss)} if query.kind != "ranks" and one.scale else {}),
         }
         for query, one in zip(made.plan.queries, noise.noises, strict=True)
     )  # fmt: skip

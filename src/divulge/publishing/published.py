@@ -80,6 +80,9 @@ class Published(Record):
     aggregate: Aggregate | None = field(default=None, repr=False, compare=False)
     keeper: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    def __hash__(self) -> int:
+        return hash((type(self), self.created, self.digest, self.columns, self.level))
+
     @property
     def mechanisms(self) -> tuple[Aggregate, ...]:
         """What the ledger keeps."""
