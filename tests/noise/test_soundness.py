@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import divulge as dv
+from divulge.noise.answers.guesses import power_cost
 from divulge.noise.laws.law import SIDES
 from divulge.noise.laws.sums import log_binomial
 
@@ -203,3 +204,33 @@ def test_bounded_noise_on_a_density_singles_out_its_end() -> None:
         assert m.pml_supremum.value == math.inf
         near, nearer = m.pml(m.pml_supremum.at + np.array([1e-2, 1e-4]))
         assert near < nearer
+
+
+@pytest.mark.parametrize(("y", "p"), [(0.1, 1), (0.5, 1), (2.0, 1), (0.5, 1.3), (0.1, 3)])
+def test_guesses_of_a_number_are_as_good_as_the_best(y: float, p: float) -> None:
+    """Wide noise, so that little leaks and digits of the costs count."""
+    found = power_cost(dv.NoiseMechanism("laplace", "uniform(0, 1)", scale=5.0), y, p)
+    with mp.workdps(30):
+        peak = mp.mpf(min(max(y, 0.0), 1.0))
+
+        def total(h: Any, *marks: Any) -> Any:
+            return mp.quad(lambda x: h(x) * mp.exp(-abs(x - y) / 5), sorted({mp.mpf(0), peak, *marks, mp.mpf(1)}))
+
+        mass = total(lambda x: mp.mpf(1))
+        low, high = mp.mpf(0), mp.mpf(1)
+        for _ in range(60):  # the derivative of a convex cost
+            guess = (low + high) / 2
+            slope = total(lambda x, g=guess: mp.sign(g - x) * abs(x - g) ** (p - 1), guess)
+            low, high = (low, guess) if slope > 0 else (guess, high)
+        after = total(lambda x: abs(x - guess) ** p, guess) / mass
+        before = 1 / (mp.mpf(2) ** p * (p + 1))
+        assert abs(found.after / after - 1) < 1e-12
+        assert abs(found.leakage / mp.log(before / after) - 1) < 1e-9
+        assert found.leakage <= dv.NoiseMechanism("laplace", "uniform(0, 1)", scale=5.0).pmc(y) + 1e-12
+
+
+@pytest.mark.parametrize("y", [0.0, 0.7, 30.0, 300.0])
+def test_guesses_of_a_normal_number_far_out(y: float) -> None:
+    found = power_cost(dv.NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0), y, 1)
+    assert found.before == pytest.approx(math.sqrt(2 / math.pi), rel=1e-12)
+    assert found.after == pytest.approx(math.sqrt(1 / math.pi), rel=1e-10)

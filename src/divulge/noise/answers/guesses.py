@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,10 +11,30 @@ from divulge.errors import DivulgeError
 from divulge.noise import quadrature
 from divulge.noise.laws.choice import Subject
 from divulge.noise.laws.finite import FiniteLaw
+from divulge.noise.laws.integrated import peaks
 from divulge.noise.secrets.expectations import mean, quantile_marks
 
-Integral = Callable[[Callable[[np.ndarray, np.ndarray], np.ndarray]], float]
-"""Takes h(x, w): x secrets and w their mass or density; returns the sum or integral of h."""
+
+class Integral(Protocol):
+    """The sum or integral of h(x, w) over secrets x with mass or density w, between `low` and `high`."""
+
+    @property
+    def low(self) -> float:
+        """The smallest secret."""
+        ...
+
+    @property
+    def high(self) -> float:
+        """The largest secret."""
+        ...
+
+    def __call__(self, h: Callable[[np.ndarray, np.ndarray], np.ndarray], kink: float | None = None) -> float:
+        """Return the sum or integral; `kink` is a place where h may have one."""
+        ...
+
+
+_MOST_MISSED = 1e-6
+"""A posterior whose integral is further than this from 1 is not known well enough."""
 
 
 @dataclass(frozen=True)
@@ -113,41 +133,82 @@ def _before_and_after(mechanism: Subject, y: float) -> tuple[Integral, Integral]
     law, point = mechanism.law, mechanism.points(y)
     if isinstance(law, FiniteLaw):
         posterior = law.log_prior + law.log_given(point)[0] - law.log_outcome(point)[0]
-        return _sum(law.values, np.exp(law.log_prior)), _sum(law.values, np.exp(posterior))
-    density = mechanism.secret.density
-    marks = quantile_marks(mechanism.secret)
-    near = _likely(mechanism, float(point[0])) + mechanism.records * mechanism.noise.marks(1.0)
-    edges = np.unique(np.clip(np.concatenate([marks, near]), marks[0], marks[-1]))
+        return Masses(law.values, np.exp(law.log_prior)), Masses(law.values, np.exp(posterior))
+    secret, fixed, likely = mechanism.secret, quantile_marks(mechanism.secret), _likely(mechanism, float(point[0]))
+    between = np.linspace(float(np.median(fixed)), likely, 65)  # where a posterior far out may lie
+    marks = np.concatenate([fixed, between, likely + mechanism.records * mechanism.noise.marks(1.0)])
 
-    def ratio(x: np.ndarray) -> np.ndarray:
+    def log_posterior(x: np.ndarray, row: Any = None) -> np.ndarray:
         given = law.log_given(np.full(x.size, point[0]), x.ravel()) - law.log_outcome(point)[0]
-        return np.exp(given).reshape(x.shape)
+        return secret.log_density(x) + given.reshape(x.shape)
 
-    def integral(weight: Callable[[np.ndarray], np.ndarray]) -> Integral:
-        atoms = np.array(mechanism.secret.atoms).reshape(-1, 2)
-        mass = atoms[:, 1] * weight(atoms[:, 0])
-        return lambda h: (
-            quadrature.integral(lambda x: h(x, density(x) * weight(x)), edges)[0]
-            + math.fsum(h(atoms[:, 0], mass).tolist())
-        )
+    edges = peaks(log_posterior, np.unique(np.clip(marks, secret.low, secret.high))[None, :])[0][0]
+    atoms = np.array(secret.atoms).reshape(-1, 2)
+    places, masses = atoms[:, 0], atoms[:, 1]
+    given = law.log_given(np.full(len(places), point[0]), places) - law.log_outcome(point)[0]
+    after = Density(lambda x: np.exp(log_posterior(x)), edges, places, masses * np.exp(given))
+    whole = after(lambda _, w: w)
+    if not abs(whole - 1) <= _MOST_MISSED:
+        raise DivulgeError.of(
+            "y", "be an outcome near enough to the secrets", "the posterior", "beyond what is integrated",
+            "ask about outcomes less far out, or give the secret as values(...) or a sample.",
+        )  # fmt: skip
+    after = Density(lambda x: np.exp(log_posterior(x)) / whole, edges, places, masses * np.exp(given) / whole)
+    return Density(secret.density, fixed, places, masses), after
 
-    return integral(np.ones_like), integral(ratio)
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """The integral against a density over panels between edges, and against atoms."""
+
+    density: Callable[[np.ndarray], np.ndarray]
+    edges: np.ndarray
+    places: np.ndarray
+    masses: np.ndarray
+
+    @property
+    def low(self) -> float:
+        """The smallest secret that counts."""
+        return float(self.edges[0])
+
+    @property
+    def high(self) -> float:
+        """The largest secret that counts."""
+        return float(self.edges[-1])
+
+    def __call__(self, h: Callable[[np.ndarray, np.ndarray], np.ndarray], kink: float | None = None) -> float:
+        """Return the integral; panels end at the kink."""
+        cut = self.edges if kink is None else np.unique([*self.edges, np.clip(kink, self.low, self.high)])
+        body = quadrature.integral(lambda x: h(x, self.density(x)), cut)[0]
+        return body + math.fsum(h(self.places, self.masses).tolist())
 
 
-def _sum(values: np.ndarray, weights: np.ndarray) -> Integral:
-    return lambda h: math.fsum(h(values, weights).tolist())
+@dataclass(frozen=True, eq=False)
+class Masses:
+    """The sum over finitely many values."""
+
+    values: np.ndarray
+    masses: np.ndarray
+
+    @property
+    def low(self) -> float:
+        """The smallest value."""
+        return float(self.values[0])
+
+    @property
+    def high(self) -> float:
+        """The largest value."""
+        return float(self.values[-1])
+
+    def __call__(self, h: Callable[[np.ndarray, np.ndarray], np.ndarray], kink: float | None = None) -> float:
+        """Return the sum."""
+        return math.fsum(h(self.values, self.masses).tolist())
 
 
 def _likely(mechanism: Subject, y: float) -> float:
     """Return the value of the record for which y is what is expected of the mean."""
     n = mechanism.records
     return y if n == 1 else n * y - (n - 1) * mean(mechanism.secret)
-
-
-def _span(mechanism: Subject) -> tuple[float, float]:
-    values = mechanism.secret.values
-    marks = quantile_marks(mechanism.secret) if values is None else values
-    return float(marks[0]), float(marks[-1])
 
 
 def _least_power(mechanism: Subject, total: Integral, p: float) -> float:
@@ -157,10 +218,10 @@ def _least_power(mechanism: Subject, total: Integral, p: float) -> float:
         mean = total(lambda x, w: x * w)
         return total(lambda x, w: (x - mean) ** 2 * w)
     law = mechanism.law
-    low, high = _span(mechanism)
+    low, high = total.low, total.high
 
     def cost(guess: float) -> float:
-        return total(lambda x, w: np.abs(x - guess) ** p * w)
+        return total(lambda x, w: np.abs(x - guess) ** p * w, kink=guess)
 
     if isinstance(law, FiniteLaw) and p == 1:
         return min(cost(v) for v in law.values)

@@ -83,7 +83,7 @@ def log_far(secret: "Secret", noise: "Noise", y: np.ndarray, log_given: LogGiven
         return secret.log_density(x) + log_given(x, row)
 
     ends = np.where(right, np.minimum(fixed[0], half), half), np.where(right, half, np.maximum(fixed[-1], half))
-    edges, top, x = _peaks(log_at_secret, _between(np.broadcast_to(fixed, (len(y), len(fixed))), *ends))
+    edges, top, x = peaks(log_at_secret, _between(np.broadcast_to(fixed, (len(y), len(fixed))), *ends))
 
     at, v, h = np.flatnonzero(inside), y[inside], (y - half)[inside]
     start = float(noise.log_density(np.zeros(1))[0]) if noise.log_ratio is not None else 0.0
@@ -93,7 +93,7 @@ def log_far(secret: "Secret", noise: "Noise", y: np.ndarray, log_given: LogGiven
 
     z = np.hstack([np.broadcast_to(noise.far_marks, (len(at), len(noise.far_marks))), v[:, None] - fixed])
     z = _between(z, np.where(h > 0, z.min(axis=1), h), np.where(h > 0, h, z.max(axis=1)))
-    near_edges, near_top, best = _peaks(log_at_noise, z)
+    near_edges, near_top, best = peaks(log_at_noise, z)
 
     x[at] = np.where(near_top > top[at], v - best, x[at])
     if secret.ends_with_doubles and (secret.log_density(x) <= SMALLEST).any():
@@ -116,7 +116,7 @@ def _between(edges: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray
 _ZOOMS = 9
 
 
-def _peaks(log_f: LogGiven, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def peaks(log_f: LogGiven, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (edges and shorter and shorter panels around the peak of log f, log f there, where), each row on its own.
 
     No panel is cut that is near too short for a rule.
