@@ -107,3 +107,32 @@ def test_bad_input_is_one_message_and_exit_code_2(arguments: tuple[str, ...]) ->
     assert not out
     assert "Traceback" not in err
     assert err
+
+
+def test_noise_of_scipy_stats() -> None:
+    code, out, _ = run("gumbel_r(0, 2)", "--secret", "bernoulli(0.3)", "--at", "3", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["noise"] == {"kind": "scipy.stats.gumbel_r", "loc": 0.0, "scale": 2.0}
+    densities = [math.exp(-(3 - x) / 2 - math.exp(-(3 - x) / 2)) for x in (0, 1)]
+    outcome = 0.7 * densities[0] + 0.3 * densities[1]
+    assert found["points"][0]["pml"] == pytest.approx(math.log(max(densities) / outcome), rel=1e-12)
+    assert not found["pml"]["certified"]
+    code, out, _ = run("norm(0.5, 1)", "--secret", "bernoulli(0.3)", "--json")
+    assert (code, json.loads(out)["noise"]) == (0, {"kind": "gaussian", "scale": 1.0, "loc": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("gumbel_r(0, 2)", "--scale", "1"), "carry its own parameters"),
+        (("laplace",), "parameters among scale"),
+        (("nonsense(1)",), "known distribution"),
+        (("gumbel_r(0, -2)",), "legal arguments"),
+        (("poisson(3)",), "continuous"),
+    ],
+)
+def test_noise_that_is_none(arguments: tuple[str, ...], words: str) -> None:
+    code, out, err = run(*arguments, "--secret", "bernoulli(0.3)")
+    assert (code, out) == (2, "")
+    assert words in err

@@ -12,8 +12,9 @@ _KINDS = "laplace, gaussian, staircase, student-t, logistic, discrete-laplace or
 
 
 def command(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{_KINDS}.")],
-    scale: Annotated[float, typer.Option("--scale", help="b of Laplace, sigma of Gaussian.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help=f'{_KINDS}; or a scipy.stats name with arguments: "gumbel_r(0, 2)".')
+    ],
     secret: Annotated[
         str,
         typer.Option(
@@ -23,6 +24,9 @@ def command(
             "any scipy.stats name with its arguments, or TABLE:COLUMN.",
         ),
     ],
+    scale: Annotated[
+        float | None, typer.Option("--scale", help="b of Laplace, sigma of Gaussian; for the named kinds.")
+    ] = None,
     records: Annotated[int, typer.Option("--records", help="Release the mean of so many records.")] = 1,
     clip: Annotated[str | None, typer.Option("--clip", metavar="LOW,HIGH", help="Clip records first.")] = None,
     df: Annotated[float | None, typer.Option("--df", help="Degrees of freedom of student-t (3).")] = None,
@@ -40,7 +44,7 @@ def command(
     """Tell what noise on a number gives away about one record: pml and pmc, per outcome and at most."""
     from divulge.noise.mechanism import NoiseMechanism
 
-    given = {"df": df, "sensitivity": sensitivity, "gamma": gamma, "step": step}
+    given = {"scale": scale, "df": df, "sensitivity": sensitivity, "gamma": gamma, "step": step}
     parameters = {name: value for name, value in given.items() if value is not None}
     bounds = _numbers(clip, "--clip") if clip else None
     if bounds is not None and len(bounds) != 2:
@@ -50,7 +54,6 @@ def command(
         _secret(secret),
         records=records,
         clip=None if bounds is None else (bounds[0], bounds[1]),
-        scale=scale,
         **parameters,
     )
     found = mechanism.to_dict(_numbers(at, "--at"), _numbers(epsilon, "--epsilon"), unit)

@@ -79,7 +79,7 @@ def power_cost(mechanism: Subject, y: float, p: float) -> Guess:
     """
     if not (1 <= p < math.inf):
         raise DivulgeError.of("p", "be finite and at least 1", "it", str(p))
-    return Guess(*(_least_power(mechanism, total, p) for total in _before_and_after(mechanism, y)))
+    return Guess(*(_least_power(mechanism, total, p) for total in before_and_after(mechanism, y)))
 
 
 def alpha_loss(mechanism: Subject, y: float, alpha: float) -> Guess:
@@ -117,7 +117,7 @@ def alpha_loss(mechanism: Subject, y: float, alpha: float) -> Guess:
             "bin it: mechanism.binned(...).",
         )  # fmt: skip
     losses: list[float] = []
-    for total in _before_and_after(mechanism, y):
+    for total in before_and_after(mechanism, y):
         norm = _peak(total) if math.isinf(alpha) else total(lambda _, w: w**alpha) ** (1 / alpha)
         if not norm <= 1 + 1e-12:
             raise DivulgeError.of(
@@ -129,7 +129,8 @@ def alpha_loss(mechanism: Subject, y: float, alpha: float) -> Guess:
     return Guess(*losses)
 
 
-def _before_and_after(mechanism: Subject, y: float) -> tuple[Integral, Integral]:
+def before_and_after(mechanism: Subject, y: float) -> tuple[Integral, Integral]:
+    """Return the distribution of the record before and after the outcome `y`."""
     law, point = mechanism.law, mechanism.points(y)
     if isinstance(law, FiniteLaw):
         posterior = law.log_prior + law.log_given(point)[0] - law.log_outcome(point)[0]
@@ -181,6 +182,13 @@ class Density:
         cut = self.edges if kink is None else np.unique([*self.edges, np.clip(kink, self.low, self.high)])
         body = quadrature.integral(lambda x: h(x, self.density(x)), cut)[0]
         return body + math.fsum(h(self.places, self.masses).tolist())
+
+    def mass(self, first: float, last: float) -> float:
+        """Return the mass of [first, last]."""
+        inside = self.edges[(self.edges > first) & (self.edges < last)]
+        cut = np.unique([max(first, self.low), *inside, min(last, self.high)])
+        atoms = math.fsum(self.masses[(self.places >= first) & (self.places <= last)].tolist())
+        return atoms + (quadrature.integral(self.density, cut)[0] if len(cut) > 1 and cut[0] < cut[-1] else 0.0)
 
 
 @dataclass(frozen=True, eq=False)

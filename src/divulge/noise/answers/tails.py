@@ -13,6 +13,7 @@ from divulge.noise.answers.supremum import Supremum
 from divulge.noise.laws.choice import AnyLaw, Subject
 from divulge.noise.laws.finite import FiniteLaw
 from divulge.noise.laws.means import MeanLaw
+from divulge.noise.secrets.expectations import mean
 
 
 class Bounded(Subject, Protocol):
@@ -267,3 +268,18 @@ def _weighted(cells: Cells, p: float, leak: np.ndarray) -> float:
     total = np.cumsum(cells.mass[order])
     at = int(np.searchsorted(total, min(max(p, 0.0), 1 - 4e-16) * float(total[-1]) - 1e-15))
     return float(leak[order[min(at, len(order) - 1)]])
+
+
+def sub_gaussian(mechanism: Subject, epsilon: float) -> float:
+    """Return an upper bound on P(pmc(Y) > epsilon) for Gaussian noise on one bounded record."""
+    if not epsilon >= 0:
+        raise DivulgeError.of("epsilon", "be at least 0", "it", str(epsilon))
+    if mechanism.noise.kind != "gaussian" or mechanism.records != 1 or not mechanism.secret.bounded:
+        raise DivulgeError.of("mechanism", "add Gaussian noise to one bounded record", "it", repr(mechanism))
+    s, center = mechanism.noise.parameters["scale"], mean(mechanism.secret)
+    b = max(mechanism.secret.high - center, center - mechanism.secret.low)
+    inside = 1 + 2 * epsilon - (b / s) ** 2
+    if not inside > 1:
+        return 1.0
+    t = (math.sqrt(inside) - 1) * s * s / b
+    return min(1.0, 2 * math.exp(-t * t / (2 * (s * s + b * b))))

@@ -9,6 +9,7 @@ from divulge.noise.families.from_scipy import from_scipy
 from divulge.noise.families.lattice import discrete_gaussian, discrete_laplace
 from divulge.noise.families.noise import Noise
 from divulge.noise.families.staircase import staircase
+from divulge.noise.text import frozen, split
 
 FAMILIES: dict[str, Callable[..., Noise]] = {
     "laplace": laplace,
@@ -23,7 +24,7 @@ FAMILIES: dict[str, Callable[..., Noise]] = {
 
 
 def as_noise(noise: Any, **parameters: float) -> Noise:
-    """Return a Noise from a Noise, a family name with its parameters, or a frozen scipy.stats distribution.
+    """Return a Noise from a Noise, a family name with its parameters, or a scipy.stats distribution, also as text.
 
     Examples
     --------
@@ -34,6 +35,10 @@ def as_noise(noise: Any, **parameters: float) -> Noise:
         if parameters:
             raise DivulgeError.of("noise", "carry its own parameters", "it", f"given with {sorted(parameters)}")
         return noise if isinstance(noise, Noise) else from_scipy(noise)
+    if "(" in noise:
+        if parameters:
+            raise DivulgeError.of("noise", "carry its own parameters", "it", f"given with {sorted(parameters)}")
+        return from_scipy(frozen(*split(noise, "noise", "gumbel_r(0, 2), or another scipy.stats name."), "noise"))
     if noise not in FAMILIES:
         raise DivulgeError.of("noise", f"be one of {', '.join(FAMILIES)}", "it", repr(noise))
     try:

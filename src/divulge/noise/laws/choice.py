@@ -29,8 +29,13 @@ class Subject(Protocol):
         ...
 
 
-def law_of(noise: Noise, secret: Secret, records: int) -> AnyLaw:
-    """Return the law of (mean of `records` independent records) + noise, about one record."""
+def law_of(noise: Noise, secret: Secret, records: int, others: Secret | None = None) -> AnyLaw:
+    """Return the law of (mean of `records` independent records) + noise, about one record.
+
+    `others` is the distribution of the other records, where it is not that of the one.
+    """
+    if others is not None and records > 1:
+        return _among_others(noise, secret, records, others)
     if secret.values is not None and secret.probabilities is not None:
         return _finite_law(noise, secret, secret.values, secret.probabilities, records)
     if noise.step is not None:
@@ -56,6 +61,33 @@ def _finite_law(noise: Noise, secret: Secret, values: np.ndarray, probabilities:
     if noise.step is not None:
         _check_lattice(law.locations, noise.step, noise.kind)
     return law
+
+
+def _among_others(noise: Noise, secret: Secret, records: int, others: Secret) -> FiniteLaw:
+    """Return the law for one record among others of another distribution, all with finitely many values."""
+    base = law_of(noise, others, records)
+    if not (isinstance(base, FiniteLaw) and secret.values is not None and secret.probabilities is not None):
+        raise DivulgeError.of(
+            "secret", "have finitely many values where the other records differ from it", "it", secret.description
+        )
+    shares, log_prior = secret.values / records, np.log(secret.probabilities)
+    if len(shares) * len(base.others.places) > _MOST_PLACES:
+        raise DivulgeError.of("records", "leave few enough distinct sums to enumerate", "their number", "too large")
+    places = np.add.outer(base.others.places, shares).ravel()
+    log_p = np.add.outer(base.others.log_weights, log_prior).ravel()
+    order = np.argsort(places, kind="stable")
+    places, log_p = places[order], log_p[order]
+    starts = np.flatnonzero(np.diff(places, prepend=-np.inf) > 1e-12 * (places[-1] - places[0]))
+    everyone = Mixture(noise, places[starts], np.logaddexp.reduceat(log_p, starts))
+    off = base.places_off + 1e-12 * float(places[-1] - places[0])
+    law = FiniteLaw(noise, secret.values, log_prior, shares, base.others, everyone, secret, base.weights_off, off)
+    if noise.step is not None:
+        _check_lattice(law.locations, noise.step, noise.kind)
+    return law
+
+
+_MOST_PLACES = 1_000_000
+"""Places of one record and the sum of the others."""
 
 
 def _check_lattice(locations: np.ndarray, step: float, kind: str) -> None:

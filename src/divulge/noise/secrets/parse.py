@@ -1,7 +1,7 @@
 """Secrets as people write them: text, tables, samples, and scipy.stats distributions."""
 
 import math
-import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.prior import Prior
 from divulge.noise.secrets.secret import Secret, finite, sample
+from divulge.noise.text import frozen, number, numbers, split
 
 _NEGLIGIBLE = 1e-300
 """Mass beyond which the values of a countable secret are left out (they still count as unbounded)."""
@@ -48,34 +49,11 @@ def _last(log_beyond: Any, middle: float) -> float:
     return math.floor(middle + reach)
 
 
-def _number(text: str) -> float:
-    try:
-        if "/" in text:
-            above, below = text.split("/")
-            number = float(above) / float(below)
-        else:
-            number = float(text)
-        if not math.isfinite(number):
-            raise ValueError
-        return number
-    except (ValueError, ZeroDivisionError):
-        raise DivulgeError.of(
-            "secret", "have finite numbers as arguments", "an argument", repr(text.strip()[:20])
-        ) from None
-
-
-def _arguments(text: str) -> tuple[list[float], dict[str, float]]:
-    """Return the numbers in "2, scale=3" by place and by name."""
-    parts = [part.rpartition("=") for part in text.split(",")] if text else []
-    named = {name.strip(): _number(value) for name, equals, value in parts if equals}
-    return [_number(value) for _, equals, value in parts if not equals], named
-
-
 def _values(arguments: str) -> Secret:
     pairs = [part.split(":") for part in arguments.split(",")]
     if any(len(pair) != 2 for pair in pairs):
         raise DivulgeError.of("secret", "be written values(0:0.5, 1:0.5)", "it", f"values({arguments[:40]})")
-    return finite([_number(v) for v, _ in pairs], [_number(p) for _, p in pairs])
+    return finite([number(v, "secret") for v, _ in pairs], [number(p, "secret") for _, p in pairs])
 
 
 def _bernoulli(p: float) -> Secret:
@@ -137,16 +115,12 @@ def as_secret(secret: Any) -> Secret:
 
 def parse(text: str) -> Secret:
     """Return the secret written as `name(arguments)`."""
-    match = re.fullmatch(r"\s*([A-Za-z_][\w-]*)\s*\((.*)\)\s*", text)
-    if match is None:
-        raise DivulgeError.of(
-            "secret", "be written name(arguments)", "it", repr(text[:40]),
-            "values(0:0.5, 1:0.5), bernoulli(0.3), uniform(-1, 1), normal(0, 1), or a scipy.stats name.",
-        )  # fmt: skip
-    name, inside = match.group(1).lower(), match.group(2).strip()
+    name, inside = split(
+        text, "secret", "values(0:0.5, 1:0.5), bernoulli(0.3), uniform(-1, 1), normal(0, 1), or a scipy.stats name."
+    )
     if name == "values":
         return _values(inside)
-    arguments, named = _arguments(inside)
+    arguments, named = numbers(inside, "secret")
     if name in NAMED and not named:
         wanted, build = NAMED[name]
         if len(arguments) != wanted:
@@ -154,19 +128,7 @@ def parse(text: str) -> Secret:
                 "secret", f"have {wanted} argument(s) in {name}(...)", "it", f"given {len(arguments)}"
             )
         return build(*arguments)
-    stats = require("scipy.stats", "science")
-    family: Any = getattr(stats, name, None)
-    if not isinstance(family, (stats.rv_continuous, stats.rv_discrete)):
-        raise DivulgeError.of("secret", "name a known distribution", "it", repr(name[:40]))
-    try:
-        frozen: Any = family(*arguments, **named)
-        if not np.isfinite(frozen.support()[0]) and np.isnan(frozen.support()[0]):
-            raise ValueError
-    except (TypeError, ValueError):
-        raise DivulgeError.of(
-            "secret", f"have legal arguments for scipy.stats.{name}", "they are", inside[:60]
-        ) from None
-    return from_scipy(frozen, f"{name}({inside})")
+    return from_scipy(frozen(name, inside, "secret"), f"{name}({inside})")
 
 
 def clipped(secret: Secret, low: float, high: float) -> Secret:
@@ -182,3 +144,78 @@ def clipped(secret: Secret, low: float, high: float) -> Secret:
         return finite([low, high], [below, above], text)
     atoms = tuple((v, p) for v, p in ((low, below), (high, above)) if p > 0)
     return Secret(text, max(low, secret.low), min(high, secret.high), continuous=secret.continuous, atoms=atoms)
+
+
+def given(secret: Secret, evidence: Any) -> Secret:
+    """Return the secret after side information: an interval that it lies in, or the likelihood of what was learned.
+
+    The likelihood is a dict {value: P(z | value)}, values that are left out having none, or a function of the value.
+    """
+    if isinstance(evidence, tuple):
+        ends: tuple[Any, ...] = evidence
+        low, high = _pair(ends)
+        return _within(secret, low, high)
+    if secret.values is None or secret.probabilities is None:
+        raise DivulgeError.of(
+            "evidence", "be an interval (low, high) for a secret with a density", "it", type(evidence).__name__,
+            "give the secret as values(...) or as a sample to weight its values.",
+        )  # fmt: skip
+    find: Callable[[float], Any] = evidence if callable(evidence) else _looked_up(evidence)
+    likelihood = np.array([float(find(float(v))) for v in secret.values.tolist()])
+    if not ((likelihood >= 0) & (likelihood <= 1)).all():
+        raise DivulgeError.of("evidence", "give probabilities P(z | value), from 0 to 1", "one of them", "outside")
+    weights = secret.probabilities * likelihood
+    if not weights.sum() > 0:
+        raise DivulgeError.of("evidence", "be possible for some value of the secret", "its probability", "0")
+    return finite(secret.values, weights / weights.sum(), f"{secret.description}, given evidence")
+
+
+def _pair(evidence: tuple[Any, ...]) -> tuple[float, float]:
+    try:
+        low, high = float(evidence[0]), float(evidence[1])
+        if len(evidence) != 2:
+            raise ValueError
+    except (TypeError, ValueError, IndexError):
+        raise DivulgeError.of("evidence", "be a pair of numbers (low, high)", "it", repr(evidence)[:40]) from None
+    return low, high
+
+
+def _looked_up(evidence: Any) -> Callable[[float], float]:
+    try:
+        known: dict[Any, Any] = dict(evidence)
+        table = {float(value): float(p) for value, p in known.items()}
+    except (TypeError, ValueError):
+        raise DivulgeError.of(
+            "evidence", "be an interval (low, high), a dict {value: P(z | value)}, a function, or (mechanism, outcome)",
+            "it", type(evidence).__name__,
+        ) from None  # fmt: skip
+    return lambda value: table.get(value, 0.0)
+
+
+def _within(secret: Secret, low: float, high: float) -> Secret:
+    """Return the secret given that it lies in [low, high]."""
+    if not low < high:
+        raise DivulgeError.of("evidence", "be an interval (low, high) with low < high", "it", f"({low}, {high})")
+    text = f"{secret.description} in [{low:g}, {high:g}]"
+    if secret.values is not None and secret.probabilities is not None:
+        inside = (secret.values >= low) & (secret.values <= high)
+        weights = np.where(inside, secret.probabilities, 0.0)
+        if not weights.sum() > 0:
+            raise DivulgeError.of("evidence", "be possible for some value of the secret", "its probability", "0")
+        return finite(secret.values, weights / weights.sum(), text)
+    low, high = max(low, secret.low), min(high, secret.high)
+    stats = require("scipy.stats", "science")
+    base = secret.continuous
+    if (
+        secret.atoms
+        or base.dist.name not in ("uniform", "norm")
+        or not (low < high and base.cdf(high) - base.cdf(low) > 0)
+    ):
+        raise DivulgeError.of(
+            "evidence", "be an interval for a uniform or normal secret that reaches into it", "the secret",
+            secret.description, "give the secret as values(...) or as a sample.",
+        )  # fmt: skip
+    if base.dist.name == "uniform":
+        return Secret(text, low, high, continuous=stats.uniform(low, high - low))
+    mean, sd = float(base.mean()), float(base.std())
+    return Secret(text, low, high, continuous=stats.truncnorm((low - mean) / sd, (high - mean) / sd, mean, sd))

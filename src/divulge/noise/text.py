@@ -1,0 +1,57 @@
+"""Distributions as people write them: name(arguments)."""
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.extras import require
+
+
+def number(text: str, argument: str) -> float:
+    """Return a finite number written as 0.5 or 1/2."""
+    try:
+        above, slash, below = text.partition("/")
+        found = float(above) / float(below) if slash else float(text)
+        if not math.isfinite(found):
+            raise ValueError
+        return found
+    except (ValueError, ZeroDivisionError):
+        raise DivulgeError.of(
+            argument, "have finite numbers as arguments", "an argument", repr(text.strip()[:20])
+        ) from None
+
+
+def numbers(text: str, argument: str) -> tuple[list[float], dict[str, float]]:
+    """Return the numbers in "2, scale=3" by place and by name."""
+    parts = [part.rpartition("=") for part in text.split(",")] if text else []
+    named = {name.strip(): number(value, argument) for name, equals, value in parts if equals}
+    return [number(value, argument) for _, equals, value in parts if not equals], named
+
+
+def split(text: str, argument: str, examples: str) -> tuple[str, str]:
+    """Return (name in small letters, what stands in its parentheses)."""
+    match = re.fullmatch(r"\s*([A-Za-z_][\w-]*)\s*\((.*)\)\s*", text)
+    if match is None:
+        raise DivulgeError.of(argument, "be written name(arguments)", "it", repr(text[:40]), examples)
+    return match.group(1).lower(), match.group(2).strip()
+
+
+def frozen(name: str, inside: str, argument: str) -> Any:
+    """Return the frozen scipy.stats distribution of this name and these arguments."""
+    places, named = numbers(inside, argument)
+    stats = require("scipy.stats", "science")
+    family: Any = getattr(stats, name, None)
+    if not isinstance(family, (stats.rv_continuous, stats.rv_discrete)):
+        raise DivulgeError.of(argument, "name a known distribution", "it", repr(name[:40]))
+    try:
+        found: Any = family(*places, **named)
+        if np.isnan(found.support()[0]):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise DivulgeError.of(
+            argument, f"have legal arguments for scipy.stats.{name}", "they are", inside[:60]
+        ) from None
+    return found
