@@ -1,0 +1,92 @@
+"""Noise on numbers: what is certified admits no ulp, from a definition in 120 digits; and scipy noise is possible."""
+
+import math
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+from scipy import stats
+
+import divulge as dv
+from search.registry import at_least, at_most, case
+from search.subjects import pick
+
+DENSITIES: dict[str, Any] = {
+    "laplace": lambda z: mp.exp(-abs(z)),
+    "gaussian": lambda z: mp.exp(-z * z / 2),
+    "logistic": lambda z: 1 / mp.cosh(z / 2) ** 2,
+    "student-t": lambda z: (1 + z * z / 3) ** -2,
+}
+"""Kind -> density at scale 1, but for a factor; df is 3."""
+
+
+def leakages(m: dv.NoiseMechanism, y: float) -> tuple[Any, Any]:
+    """Return (pml(y), pmc(y)) from the definition, adding up records one after the other."""
+    assert m.secret.values is not None
+    assert m.secret.probabilities is not None
+    x, p = ([mp.mpf(v) for v in part.tolist()] for part in (m.secret.values, m.secret.probabilities))
+    total = mp.fsum(p)
+    others = {mp.mpf(0): mp.mpf(1)}
+    for _ in range(m.records - 1):
+        more: dict[Any, Any] = {}
+        for place, weight in others.items():
+            for v, q in zip(x, p, strict=True):
+                more[place + v] = more.get(place + v, mp.mpf(0)) + weight * q / total
+        others = more
+    f, scale = DENSITIES[m.noise.kind], mp.mpf(m.noise.scale)
+    given = [mp.fsum(w * f((mp.mpf(y) - (v + o) / m.records) / scale) for o, w in others.items()) for v in x]
+    outcome = mp.fsum(q * g for q, g in zip(p, given, strict=True)) / total
+    return mp.log(max(given) / outcome), mp.log(outcome / min(given))
+
+
+@case("NoiseMechanism")
+def noise_to_the_last_bit(rng: np.random.Generator) -> None:
+    """Wide and narrow noise, rare values, values far from 0, several records: brackets and errors have no slack."""
+    size, records = (int(rng.integers(2, 6)), int(rng.integers(1, 4))) if rng.random() < 0.7 else (40, 1)
+    values = np.unique(np.round(rng.normal(size=size) * 10.0 ** rng.integers(-2, 5), int(rng.integers(1, 12))))
+    if len(values) < 2:
+        return
+    p = rng.dirichlet(np.ones(len(values)) * 10.0 ** rng.uniform(-1.5, 1)) + 10.0 ** rng.uniform(-60, -5)
+    scale = float(10 ** (rng.uniform(-2, 9) if rng.random() < 0.5 else rng.uniform(-1, 1)))
+    kind = pick(rng, list(DENSITIES))
+    m = dv.NoiseMechanism(kind, dv.Prior(p / p.sum(), values.tolist()), scale=scale, records=records)
+    at = [side.at for side in (m.pml_supremum, m.pmc_supremum) if math.isfinite(side.at)]
+    with mp.workdps(120):
+        for y in [*(rng.choice(values) + scale * rng.normal(size=2)).tolist(), *at]:
+            pml, pmc = leakages(m, y)
+            assert abs(m.pml(y) - pml) <= m.error(y), (kind, y, mp.nstr(pml, 20))
+            assert abs(m.pmc(y) - pmc) <= m.error(y, "pmc"), (kind, y, mp.nstr(pmc, 20))
+            for found, truth in ((m.pml_supremum, pml), (m.pmc_supremum, pmc)):
+                assert found.certified
+                at_least("certified supremum", found.upper, truth, 0)
+
+
+SHAPES: dict[str, tuple[float, ...]] = {
+    "gumbel_r": (), "gumbel_l": (), "hypsecant": (), "laplace_asymmetric": (2.0,), "skewnorm": (4.0,), "moyal": (),
+    "johnsonsu": (2.5, 2.2), "genlogistic": (0.4,), "gennorm": (1.3,), "crystalball": (2.0, 3.0), "expon": (),
+    "gamma": (1.9,), "lognorm": (0.9,), "beta": (2.3, 0.6), "triang": (0.2,), "uniform": (), "dweibull": (2.0,),
+    "cauchy": (), "t": (2.7,), "skewcauchy": (0.5,), "loggamma": (0.4,), "norm": (), "laplace": (), "logistic": (),
+}  # fmt: skip
+"""scipy name -> shapes."""
+
+
+@case("NoiseMechanism")
+def noise_of_scipy(rng: np.random.Generator) -> None:
+    """Nothing above what is possible, a number for every possible outcome, the supremum above what is seen."""
+    name = pick(rng, list(SHAPES))
+    loc, scale = (float(rng.normal()), float(10 ** rng.uniform(-1, 2))) if rng.random() < 0.7 else (0.0, 1.0)
+    noise: Any = getattr(stats, name)(*SHAPES[name], loc=loc, scale=scale)
+    size = int(rng.integers(2, 5))
+    m = dv.NoiseMechanism(noise, dv.Prior(rng.dirichlet(np.ones(size)), np.sort(rng.normal(size=size)).tolist()))
+    assert m.secret.values is not None
+    assert m.secret.probabilities is not None
+    low, high = noise.support()
+    y = np.concatenate([np.outer([1, -1], 10.0 ** rng.uniform(0, 18, size=6)).ravel(), noise.rvs(20, random_state=rng)])
+    y = y[(y > m.secret.low + low) & (y < m.secret.high + high)]
+    cap, pml, pmc = -math.log(float(m.secret.probabilities.min())) * (1 + 1e-12), m.pml(y), m.pmc(y)
+    assert not np.isnan(pml).any()
+    assert not np.isnan(pmc).any()
+    at_most("pml", float(pml.max(initial=0.0)), cap)
+    at_least("pml", float(pml.min(initial=0.0)), 0)
+    at_most("supremum", m.pml_supremum.upper, cap)
+    assert (pml - m.error(y) <= m.pml_supremum.upper + 1e-7).all()
