@@ -26,7 +26,6 @@ def test_order_of_the_measures(joint: dv.Joint) -> None:
     assert all(low <= high + SLACK for low, high in pairwise(chain))
     assert dv.lift(joint) <= dv.lift_capacity(joint) * (1 + SLACK)
     assert pmc.mean() <= pmc.max() + SLACK
-    assert dv.ldp(joint) <= math.inf
     if joint.prior.support.all():
         assert dv.maximal_leakage(joint) <= pml.max() + SLACK
         assert dv.bayes_capacity(joint) <= dv.lift(joint) * (1 + SLACK)
