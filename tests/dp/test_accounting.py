@@ -130,3 +130,62 @@ def test_the_tolerance_is_asked_for() -> None:
     assert narrow.upper - narrow.lower <= 1e-7 < wide.upper - wide.lower
     assert wide.lower <= narrow.upper
     assert narrow.lower <= wide.upper
+
+
+LISTS: dict[str, list[Any]] = {
+    "atoms on no lattice beside noise": [
+        (dv.dp.GaussianMechanism(10.0), 500),
+        (dv.dp.LaplaceMechanism(20.0), 500),
+        (dv.dp.RandomizedResponse(0.1), 500),
+        ([[0.31, 0.28, 0.41], [0.36, 0.33, 0.31]], 100),
+    ],
+    "four kinds of noise": [
+        (dv.dp.GaussianMechanism(10.0), 500),
+        (dv.dp.LaplaceMechanism(20.0), 500),
+        (dv.dp.RandomizedResponse(0.1), 500),
+        (dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.01), 500),
+    ],
+    "a sampled Gaussian": [(dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.01), 1000)],
+    "a few of a channel": [([[0.5, 0.2, 0.3], [0.25, 0.45, 0.3]], 3), (dv.dp.LaplaceMechanism(3.0), 7)],
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_of_several_kinds_reach_the_tolerance(name: str) -> None:
+    found = dv.compose(*LISTS[name]).epsilon(1e-6)
+    assert found.upper - found.lower <= 1e-6
+
+
+def test_listed_and_gridded_sums_meet_enumeration() -> None:
+    """Atoms of two channels on no common lattice, one of them listed, and a lattice on the grid: all outcomes."""
+    rows = [np.array([[0.5, 0.2, 0.3], [0.25, 0.45, 0.3]]), np.array([[0.7, 0.3], [0.6, 0.4]])]
+    coin = dv.dp.RandomizedResponse(0.25)
+    noise = dv.dp.DiscreteLaplaceMechanism(4.0, 3)
+    (a,), (b,) = privacy_losses(coin), privacy_losses(noise)
+    p, q = np.ones(1), np.ones(1)
+    for one, other in ((rows[0][0], rows[0][1]), (rows[1][0], rows[1][1]), (a.p, a.q), (b.p, b.q), (b.p, b.q)):
+        p, q = np.outer(p, one).ravel(), np.outer(q, other).ravel()
+    parts = [(dv.dp.PrivacyLoss.between(*each), 1) for each in rows]
+    composed = dv.compose(*parts, coin, (noise, 2))
+    for epsilon in (0.0, 0.2, 0.9, 1.8):
+        truth = max(np.maximum(x - math.exp(epsilon) * y, 0).sum() for x, y in ((p, q), (q, p)))
+        found = composed.delta(epsilon)
+        assert found.lower * (1 - 1e-12) - 1e-15 <= truth <= found.upper * (1 + 1e-12) + 1e-15
+        assert found.upper - found.lower <= 1e-5
+
+
+def test_mixed_and_gridded_sums_agree() -> None:
+    from divulge.dp.accounting.engines import GridEngine, MixedEngine, engine
+
+    losses = [privacy_losses(one)[0] for one in (dv.dp.LaplaceMechanism(2.0), dv.dp.AdpRelease(math.pi / 10, 1e-7))]
+    parts = [(losses[0], 5), (losses[1], 4)]
+    mixed = engine(parts, 1e-4)
+    assert isinstance(mixed, MixedEngine)
+    grid = GridEngine(tuple(parts), 1e-4)
+    for epsilon in (0.1, 1.0, 2.5):
+        (low, high), (wide_low, wide_high) = mixed.near_epsilon(epsilon), grid.near_epsilon(epsilon)
+        assert wide_low.log_delta(epsilon, -1) <= high.log_delta(epsilon, 1)
+        assert low.log_delta(epsilon, -1) <= wide_high.log_delta(epsilon, 1)
+        one = high.rest
+        e = np.array([-3.0, 0.05, epsilon, 2.0])
+        assert one.log_deltas(e, 1) == pytest.approx([one.log_delta(float(v), 1) for v in e], abs=1e-7)

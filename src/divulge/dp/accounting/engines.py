@@ -11,7 +11,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.dp.accounting.lattice import common_step, log_multinomial, number_of_types, types
-from divulge.dp.accounting.sums import ListedSum, Sum, Window, tilted_sum
+from divulge.dp.accounting.sums import ListedSum, MixedSum, Sum, TiltedSum, Window, tilted_sum
 from divulge.dp.knowledge import weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
@@ -23,11 +23,12 @@ from divulge.dp.loss.promised import PromisedLoss
 
 Part = tuple[PrivacyLoss, int]
 Both = tuple[Sum, Sum]
+Tilted = tuple[TiltedSum, TiltedSum]
 
 MOST_TYPES = 1 << 17
 MOST_CELLS = 1 << 21
 
-_QUIET = 32.0
+_QUIET = 26.0
 """-log of the tilted mass that may lie outside of the window, and of what is cut off the parts."""
 
 _DENSE = 1000
@@ -193,7 +194,7 @@ class GridEngine:
     parts: tuple[Part, ...]
     tolerance: float
     easier: tuple[Part, ...] | None = None
-    _known: dict[float, Both] = field(default_factory=dict[float, Both], repr=False, compare=False)
+    _known: dict[float, Tilted] = field(default_factory=dict[float, Tilted], repr=False, compare=False)
 
     @cached_property
     def plan(self) -> Plan:
@@ -208,29 +209,25 @@ class GridEngine:
     @cached_property
     def lattice(self) -> float:
         """The common step of all atoms and ends of the parts, 0 for none."""
-        sharp = [
-            loss.losses if isinstance(loss, AtomicLoss) else np.array([loss.lowest, loss.highest])
-            for loss, _ in self.parts
-            if not isinstance(loss, PromisedLoss)
-        ]
-        values = np.concatenate([np.zeros(0), *sharp])
-        return common_step(values[np.isfinite(values)])
+        sharp = [loss.atoms_at for loss, _ in self.parts if not isinstance(loss, PromisedLoss)]
+        return common_step(np.concatenate([np.zeros(0), *sharp]))
 
     def near_epsilon(self, epsilon: float) -> Both:
-        return self._sums(self.plan.for_epsilon(epsilon))
+        return self.sums(self.plan.for_epsilon(epsilon))
 
     def near_delta(self, log_delta: float) -> tuple[Both, float]:
         tilt = self.plan.for_delta(log_delta)
-        return self._sums(tilt), self.plan.moments(tilt)[1]
+        return self.sums(tilt), self.plan.moments(tilt)[1]
 
-    def _sums(self, tilt: float) -> Both:
+    def sums(self, tilt: float) -> Tilted:
+        """Return the sums at a tilt, from below and from above."""
         if tilt not in self._known:
             if len(self._known) >= _KEPT:
                 self._known.clear()
             self._known[tilt] = self._computed(tilt)
         return self._known[tilt]
 
-    def _computed(self, tilt: float) -> Both:
+    def _computed(self, tilt: float) -> Tilted:
         window = self._window(tilt)
         cumulant, mean, variance = self.plan.moments(tilt)
         deepest = cumulant - tilt * (mean + math.sqrt(variance)) - _QUIET - math.log(self.draws)
@@ -273,6 +270,30 @@ class GridEngine:
         return size, self.lattice if pure else self.lattice / math.floor(self.lattice / finest)
 
 
+@dataclass(frozen=True)
+class MixedEngine:
+    """Few atoms, whose sums are listed, beside what goes to a grid: atoms on no common lattice keep their places."""
+
+    listed: TypesEngine
+    rest: GridEngine
+
+    @cached_property
+    def _plan(self) -> Plan:
+        total = self.listed.total
+        return Plan((*self.rest.plan.parts, (total.losses, total.logs, 1)))
+
+    def near_epsilon(self, epsilon: float) -> Both:
+        return self._both(self._plan.for_epsilon(epsilon))
+
+    def near_delta(self, log_delta: float) -> tuple[Both, float]:
+        tilt = self._plan.for_delta(log_delta)
+        return self._both(tilt), self._plan.moments(tilt)[1]
+
+    def _both(self, tilt: float) -> Both:
+        low, high = self.rest.sums(tilt)
+        return MixedSum(self.listed.total, low), MixedSum(self.listed.total, high)
+
+
 def _squared(parts: Sequence[Part]) -> Fraction:
     """Return the sum of mu^2 over the Gaussian losses, exactly."""
     squares = [count * Fraction(loss.mu) ** 2 for loss, count in parts if isinstance(loss, GaussianLoss)]
@@ -311,6 +332,11 @@ def engine(parts: Sequence[Part], tolerance: float) -> Engine:
     atomic = tuple((loss, count) for loss, count in distinct if isinstance(loss, AtomicLoss))
     if len(atomic) == len(distinct) and math.prod(number_of_types(n, len(a.losses)) for a, n in atomic) <= MOST_TYPES:
         return TypesEngine(atomic)
+    listed, rest = _divided(distinct)
+    if listed and rest:
+        inner = GridEngine(tuple(rest), tolerance) if len(rest) == 1 else engine(rest, tolerance)
+        if isinstance(inner, GridEngine):
+            return MixedEngine(TypesEngine(tuple(listed)), inner)
     if not any(isinstance(loss, DensityLoss) for loss, _ in distinct):
         return GridEngine(tuple(distinct), tolerance)
     low, high = (
@@ -318,6 +344,36 @@ def engine(parts: Sequence[Part], tolerance: float) -> Engine:
         for side in (0, 1)
     )
     return GridEngine(high, tolerance, low)
+
+
+def _divided(parts: Sequence[Part]) -> tuple[list[tuple[AtomicLoss, int]], list[Part]]:
+    """Return the parts whose sums are listed, and those that go to a grid.
+
+    Atoms that lie on one lattice with all that is on the grid so far are no trouble there; of the others as many are
+    listed as have few types together, those with the fewest first.
+    """
+    sharp: list[tuple[int, AtomicLoss, int]] = []
+    rest: list[Part] = []
+    for loss, n in parts:
+        if isinstance(loss, AtomicLoss) and len(loss.losses) <= _DENSE and not isinstance(loss, PromisedLoss):
+            sharp.append((number_of_types(n, len(loss.losses)), loss, n))
+        else:
+            rest.append((loss, n))
+    free = not any(len(loss.atoms_at) for loss, _ in rest if not isinstance(loss, PromisedLoss))
+    listed, size = [], 1
+    for types_, loss, n in sorted(sharp, key=lambda one: -one[0]):
+        on_lattice = GridEngine(((loss, n), *rest), 1.0).lattice > 0
+        if on_lattice and (free or GridEngine(tuple(rest), 1.0).lattice > 0):
+            rest.append((loss, n))
+            free = False
+        else:
+            listed.append((loss, n))
+            size *= types_
+    while size > MOST_TYPES and listed:
+        loss, n = listed.pop(0)
+        size //= number_of_types(n, len(loss.losses))
+        rest.append((loss, n))
+    return listed, rest
 
 
 def _planning_atoms(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:

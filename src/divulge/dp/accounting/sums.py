@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -73,8 +73,8 @@ class TiltedSum:
     Attributes
     ----------
     step : distance h of the losses
-    losses : float64 array of shape (K,), equally spaced, each within `shift` of the truth
-    masses : float64 array of shape (K,), sum about 1
+    low : the least loss over h; losses are within `shift` of the truth
+    masses : float64 array of shape (K,), sum about 1, of losses h (low + k - turn), cyclically
     tilt, scale : the tilt s >= 0 and the logarithm of the moment generating function there
     relative : bound on the relative error of every mass
     norm_error : bound on the Euclidean norm of the absolute errors of the masses (round-off of the FFT)
@@ -83,8 +83,9 @@ class TiltedSum:
     """
 
     step: float
-    losses: np.ndarray
+    low: int
     masses: np.ndarray
+    turn: int
     tilt: float
     scale: float
     relative: float
@@ -96,7 +97,7 @@ class TiltedSum:
     @cached_property
     def _weights(self) -> tuple[np.ndarray, np.ndarray, float]:
         """e^(-s x) (1 - e^-x) and e^(-(s + 1) x) at x = h, 2h, ..., and the Euclidean norm of the first."""
-        cells = len(self.losses)
+        cells = len(self.masses)
         if self.tilt > 0:
             cells = min(cells, int(_NEGLIGIBLE / (self.tilt * self.step)) + 1)
         x = self.step * np.arange(1, cells + 1)
@@ -111,20 +112,69 @@ class TiltedSum:
         e^(s f) (e^(-s y) (1 - e^-y) - (e^f - 1) e^(-(s + 1) y)): two scalar products for any epsilon.
         """
         epsilon -= side * (self.shift + abs(epsilon) * ROUND)
-        first = float(self.losses[0])
-        start = min(max(0, math.floor((epsilon - first) / self.step) + 1), len(self.losses))
-        if start < len(self.losses) and not self.losses[start] > epsilon:
+        size = len(self.masses)
+        start = min(max(0, math.floor(epsilon / self.step - self.low) + 1), size)
+        if start < size and not self.step * (self.low + start) > epsilon:
             start += 1
         gained, kept, norm = self._weights
-        masses = self.masses[start : start + len(gained)]
-        ahead = float(self.losses[start]) - epsilon if start < len(self.losses) else self.step
-        f = self.step - ahead
-        n = len(masses)
-        total = float(gained[:n] @ masses) - math.expm1(f) * float(kept[:n] @ masses)
+        n = min(len(gained), size - start)
+        at = (self.turn + start) % size
+        first, rest = self.masses[at : min(at + n, size)], self.masses[: max(0, at + n - size)]
+        ahead = self.step * (self.low + start) - epsilon if start < size else self.step
+        f, m = self.step - ahead, len(first)
+        above = float(gained[:m] @ first) + float(gained[m:n] @ rest)
+        total = above - math.expm1(f) * (float(kept[:m] @ first) + float(kept[m:n] @ rest))
+        return self._bounded(total, f, epsilon, side, norm, n)
+
+    def _bounded(self, total: Any, f: Any, epsilon: Any, side: int, norm: float, n: int) -> Any:
+        """Return the logarithm of delta from the sum of weights, on the side asked for."""
         absolute = self.lost + self.norm_error * 2 * norm + math.exp(-_NEGLIGIBLE)
         relative = self.relative + ROUND * (64 + n + 2 * abs(self.scale) + 2 * self.tilt * abs(epsilon))
-        finite = self.scale - self.tilt * (epsilon - f) + log_or_none(total + side * absolute) + side * relative
-        return min(0.0, log_sum([finite, log_or_none(self.infinite)]))
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.maximum(total + side * absolute, 0.0))
+        finite = self.scale - self.tilt * (epsilon - f) + logs + side * relative
+        both = np.logaddexp(finite, log_or_none(self.infinite))
+        return np.minimum(both, 0.0) if np.ndim(both) else min(0.0, float(both))
+
+    @cached_property
+    def _suffixes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The two scalar products of `log_delta` for every start, by recurrences of terms of one sign."""
+        from scipy.signal import lfilter
+
+        masses, h = np.roll(self.masses, -self.turn)[::-1], self.step
+        fall, both = math.exp(-self.tilt * h), math.exp(-(self.tilt + 1) * h)
+        kept = np.asarray(lfilter([both], [1.0, -both], masses))
+        before = np.append(0.0, kept[:-1])
+        gained = np.asarray(lfilter([fall * -math.expm1(-h)], [1.0, -fall], masses + before))
+        return np.append(gained[::-1], 0.0), np.append(kept[::-1], 0.0)
+
+    def log_deltas(self, epsilons: np.ndarray, side: int) -> np.ndarray:
+        """Return `log_delta` of an array of epsilons."""
+        e = epsilons - side * (self.shift + np.abs(epsilons) * ROUND)
+        size = len(self.masses)
+        start = np.clip(np.floor(e / self.step - self.low).astype(np.int64) + 1, 0, size)
+        start += (start < size) & (self.step * (self.low + start) <= e)
+        gained, kept = self._suffixes
+        f = self.step - np.where(start < size, self.step * (self.low + start) - e, self.step)
+        return self._bounded(gained[start] - np.expm1(f) * kept[start], f, e, side, self._weights[2], size)
+
+
+@dataclass(frozen=True, eq=False)
+class MixedSum:
+    """A listed sum and a tilted one that are independent: delta(epsilon) = sum_j p_j delta_rest(epsilon - l_j)."""
+
+    listed: ListedSum
+    rest: TiltedSum
+
+    def log_delta(self, epsilon: float, side: int) -> float:
+        listed = self.listed
+        epsilon -= side * (listed.shift + abs(epsilon) * ROUND)
+        logs = listed.logs + self.rest.log_deltas(epsilon - listed.losses, side)
+        top = float(logs.max())
+        finite = -math.inf
+        if top > -math.inf:
+            finite = top + math.log(float(np.exp(logs - top).sum())) + side * (listed.relative + 256 * ROUND)
+        return min(0.0, log_sum([finite, log_or_none(listed.infinite)]))
 
 
 def tilted(atoms: Atoms, step: float, tilt: float) -> tuple[np.ndarray, float]:
@@ -179,13 +229,12 @@ def tilted_sum(parts: Sequence[tuple[Atoms, int]], window: Window, shift: float)
         product[live] *= _power(spectrum[live], count)
     masses: np.ndarray = np.asarray(fft.irfft(product, size))
     low = first if widest < size else window.low
-    masses = np.roll(masses, -((low - first) % size))
     draws = sum(count for _, count in parts)
     norm_error = 2 * (error + float(np.linalg.norm(masses)) * (rounding + 4 * ROUND * draws)) + math.exp(-_NEGLIGIBLE)
     lost = 0.0 if widest < size else _outside(parts, window, scale)
     infinite = -math.expm1(sum(count * math.log1p(-min(atoms.infinite, 1.0 - ROUND)) for atoms, count in parts))
-    losses = step * np.arange(low, low + size)
-    return TiltedSum(step, losses, masses, window.tilt, scale, relative, norm_error, lost, shift, infinite)
+    turn = (low - first) % size
+    return TiltedSum(step, low, masses, turn, window.tilt, scale, relative, norm_error, lost, shift, infinite)
 
 
 def _outside(parts: Sequence[tuple[Atoms, int]], window: Window, scale: float) -> float:

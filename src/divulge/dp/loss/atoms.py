@@ -91,6 +91,10 @@ class AtomicLoss(Tabled, PrivacyLoss):
         return exact.is_exact(self.p, self.q)
 
     @property
+    def atoms_at(self) -> np.ndarray:
+        return self.losses
+
+    @property
     def infinite(self) -> float:
         return float(self.p_only)
 

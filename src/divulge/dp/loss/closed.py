@@ -131,6 +131,10 @@ class LaplaceLoss(_Ranged):
     1.0
     """
 
+    @property
+    def atoms_at(self) -> np.ndarray:
+        return np.array([-self.top, self.top])
+
     def tail(self, threshold: Any) -> Any:
         t = numbers(threshold, "threshold")
         inside = 1.0 - np.exp((np.minimum(t, self.top) - self.top) / 2) / 2

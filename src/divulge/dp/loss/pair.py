@@ -186,6 +186,11 @@ class PrivacyLoss(ABC):
         return self
 
     @property
+    def atoms_at(self) -> np.ndarray:
+        """The finite losses that have a probability, not only a density; none where there are no such."""
+        return np.zeros(0)
+
+    @property
     def pair_alone(self) -> "PrivacyLoss":
         """The pair of distributions, without bounds that are known otherwise."""
         return self

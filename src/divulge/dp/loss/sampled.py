@@ -66,6 +66,10 @@ class SampledLoss(PrivacyLoss):
         return self if base is self.base else base and replace(self, base=base)
 
     @property
+    def atoms_at(self) -> np.ndarray:
+        return -_mixed(-self.base.atoms_at, self.sampling) if self.added else _mixed(self.base.atoms_at, self.sampling)
+
+    @property
     def infinite(self) -> float:
         return 0.0 if self.added else self.sampling * self.base.infinite
 
@@ -206,6 +210,11 @@ class FixedSizeLoss(PrivacyLoss):
     @property
     def attained(self) -> PrivacyLoss | None:
         return self.removed.attained
+
+    @property
+    def atoms_at(self) -> np.ndarray:
+        below, above = self.added.atoms_at, self.removed.atoms_at
+        return np.concatenate([below[below < 0], [0.0], above[above > 0]])
 
     @property
     def infinite(self) -> float:
