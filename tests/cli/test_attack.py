@@ -108,3 +108,88 @@ def test_bad_input_is_exit_2(files: dict[str, str], arguments: list[str]) -> Non
     assert result.exit_code in (1, 2)
     assert result.exit_code == 2 or isinstance(result.exception, dv.DivulgeError)
     assert not result.stdout
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> dict[str, str]:
+    """A channel about numbers, gains of two widths, and something that becomes the number."""
+    contents = {
+        "channel.csv": ",a,b\n1,3/4,1/4\n2,1/2,1/2\n3,1/4,3/4\n",
+        "gain.csv": "action,3,1,2\nlow,0,1,1/3\nhigh,1,0,1/3\n",
+        "gain.json": '{"matrix": [["1", "1/3", "0"], ["0", "1/3", "1"]], "actions": ["low", "high"]}',
+        "narrow.csv": "action,1,2\nlow,1,1/3\n",
+        "narrow.json": '{"matrix": [[1, 0]]}',
+        "about.csv": ",1,2,3\nsick,1/2,1/4,1/4\nwell,1/4,1/4,1/2\n",
+    }
+    for name, text in contents.items():
+        (tmp_path / name).write_text(text)
+    return {name: str(tmp_path / name) for name in contents}
+
+
+def told(*arguments: str) -> dict[str, Any]:
+    result = run(app, ["attack", *arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("file", ["gain.csv", "gain.json"])
+def test_an_adversary_from_a_file_is_evaluated_exactly(numbers: dict[str, str], file: str) -> None:
+    """Uniform prior; before: 1/3 + 1/9; after each outcome: (3/4 + 1/6) / (3/2)."""
+    found = told(numbers["channel.csv"], "--prior", "uniform", "--gain", numbers[file])
+    assert found["exact"] == {"before": "4/9", "after": "11/18", "leakage": "11/8"}
+    assert [(one["outcome"], one["action"]) for one in found["by_outcome"]] == [("a", "low"), ("b", "high")]
+    text = run(app, ["attack", numbers["channel.csv"], "--prior", "uniform", "--gain", numbers[file]]).stdout
+    assert "expects 4/9 before, 11/18 after" in text
+
+
+def test_tries_thresholds_and_distances(numbers: dict[str, str]) -> None:
+    channel = numbers["channel.csv"]
+    assert told(channel, "--prior", "uniform", "--tries", "2")["exact"]["after"] == "5/6"
+    assert told(channel, "--prior", "uniform", "--within", "0")["exact"]["after"] == "1/2"
+    assert told(channel, "--prior", "uniform", "--within", "1")["exact"]["before"] == "1"
+    assert told(channel, "--prior", "uniform", "--distance")["before"] == pytest.approx(2 / 3)
+
+
+def test_the_worst_prior_and_dalenius(numbers: dict[str, str]) -> None:
+    worst = told(numbers["channel.csv"], "--tries", "1", "--worst-prior")
+    assert worst["leakage"] == pytest.approx(1.5)
+    assert sum(worst["prior"].values()) == pytest.approx(1)
+    about = told(numbers["channel.csv"], "--prior", "uniform", "--dalenius", numbers["about.csv"])
+    assert about["exact"] == {"lift": "9/8", "lift_of_correlation": "4/3", "lift_of_release": "3/2", "bound": "4/3"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--gain", "narrow.csv"], "one column for each of the 3 secrets"),
+        (["--gain", "narrow.json"], "one column for each of the 3 secrets"),
+        (["--gain", "gain.csv", "--tries", "2"], "one aim"),
+        (["--tries", "0"], "from 1 to 3"),
+        (["--within", "x"], "--within"),
+        (["--worst-prior"], "come with an aim"),
+        (["--worst-prior", "--tries", "1"], "in place of --prior"),
+        (["--dalenius", "about.csv", "--tries", "1"], "without an aim"),
+    ],
+)
+def test_an_aim_that_cannot_be_is_refused(numbers: dict[str, str], options: list[str], message: str) -> None:
+    given = [numbers.get(option, option) for option in options]
+    found = run(app, ["attack", numbers["channel.csv"], "--prior", "uniform", *given])
+    assert found.exit_code == 2
+    assert message in found.stderr
+
+
+def test_exact_witnesses_are_text_beside_floats(numbers: dict[str, str]) -> None:
+    one = attacked(numbers["channel.csv"], "--prior", "uniform")[0]
+    assert one["exact"]["gain_after"] == "3/2"
+    assert one["exact"]["gain"][0] == ["3", "0", "0"]
+    checked = run(app, ["check", numbers["channel.csv"], "--guarantee", "lift-capacity=2", "--json"])
+    assert checked.exit_code == 1
+    assert json.loads(checked.stdout)["exact"] == {"ratio": "3"}
+
+
+def test_compare_answers_by_its_exit_code_when_asked(files: dict[str, str], tmp_path: Path) -> None:
+    hidden = written(dv.Channel([["1/2", "1/2"]] * 3, ["b", "g", "bg"]), tmp_path / "hidden.json")
+    risky = files["revealing"]
+    assert run(app, ["compare", hidden, risky]).exit_code == 0
+    for first, second, code in ((hidden, hidden, 0), (risky, hidden, 0), (hidden, risky, 1)):
+        assert run(app, ["compare", first, second, "--exit-code"]).exit_code == code

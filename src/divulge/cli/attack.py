@@ -1,43 +1,102 @@
 """`divulge attack`: the worst adversaries of a mechanism, spelled out."""
 
-from typing import Annotated, Any
+from numbers import Rational
+from typing import Annotated, Any, Literal
 
 import typer
 
-from divulge.cli.common import ChannelArgument, JsonOption, UnitOption, emit, print_table, say
+from divulge.cli.common import ChannelArgument, JsonOption, PriorOption, UnitOption, emit, number, print_table, say
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.files import read_channel, read_prior
 
 _MOST_NUMBERS = 10**7
 
-NeededPrior = Annotated[
-    str,
+OutcomeOption = Annotated[str | None, typer.Option("--outcome", metavar="Y", help="Only the attacks at this outcome.")]
+GainOption = Annotated[
+    str | None,
+    typer.Option("--gain", metavar="FILE", help="What they want: a CSV or JSON table of gains, actions by secrets."),
+]
+TriesOption = Annotated[int | None, typer.Option("--tries", metavar="K", help="They guess the secret in K tries.")]
+WithinOption = Annotated[
+    str | None, typer.Option("--within", metavar="D", help="They guess a number, and are right within a distance of D.")
+]
+DistanceOption = Annotated[bool, typer.Option("--distance", help="They guess a number; nearer guesses are worth more.")]
+WorstPriorOption = Annotated[
+    bool, typer.Option("--worst-prior", help="The prior under which these gains grow most, in place of --prior.")
+]
+CorrelationOption = Annotated[
+    str | None,
     typer.Option(
-        "--prior",
-        metavar="PRIOR",
-        help="What the adversary knows before: a CSV, Parquet or JSON file, the word uniform, or TABLE:COLUMN.",
+        "--dalenius", metavar="CHANNEL", help="About something else, with --prior, that becomes the secret like this."
     ),
 ]
-OutcomeOption = Annotated[str | None, typer.Option("--outcome", metavar="Y", help="Only the attacks at this outcome.")]
+CaseOption = Annotated[
+    Literal["average", "max"], typer.Option("--case", help="Judged on average over outcomes, or at the best one.")
+]
 
 
 def command(
     channel: ChannelArgument,
-    prior: NeededPrior,
+    prior: PriorOption = None,
     outcome: OutcomeOption = None,
+    gain: GainOption = None,
+    tries: TriesOption = None,
+    within: WithinOption = None,
+    distance: DistanceOption = False,
+    case: CaseOption = "average",
+    worst_prior: WorstPriorOption = False,
+    dalenius: CorrelationOption = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
     """The worst adversaries at each outcome, spelled out: who gains most, who errs least, and how they play.
 
     The opportunistic adversary attains pml, the risk-averse one pmc. --json gives the gains of the first, actions x
-    secrets, and the randomized function of the secret that the other guesses, secrets x symbols.
+    secrets, and the randomized function of the secret that the other guesses, secrets x symbols; what is exact also as
+    text such as "1/3", under "exact". With --gain, --tries, --within or --distance one adversary, whose aim is known.
     """
-    from divulge.adversaries.worst import worst_function, worst_gain
+    from divulge.adversaries.correlated import dalenius as about
     from divulge.model.joint import Joint
 
     mechanism = read_channel(channel)
-    joint = Joint(read_prior(prior, mechanism), mechanism)
+    wanted = {"--gain": gain, "--tries": tries, "--within": within, "--distance": distance or None}
+    chosen = [name for name, value in wanted.items() if value is not None]
+    if len(chosen) > 1:
+        raise DivulgeError.of("attack", "have one aim", "what was asked for", " and ".join(chosen))
+    if dalenius is not None:
+        if chosen or worst_prior:
+            raise DivulgeError.of(
+                "--dalenius", "come without an aim", "it", f"given with {(*chosen, '--worst-prior')[0]}"
+            )
+        correlation = read_channel(dalenius)
+        _show_dalenius(about(Joint(read_prior(_needed(prior), correlation), correlation), mechanism), unit, as_json)
+        return
+    if worst_prior:
+        if not chosen:
+            raise DivulgeError.of("--worst-prior", "come with an aim", "it", "absent", "such as --tries 1.")
+        if prior is not None:
+            raise DivulgeError.of("--worst-prior", "come in place of --prior", "it", "given as well")
+        _show_worst_prior(mechanism, _aim(mechanism, wanted), case, unit, as_json)
+        return
+    joint = Joint(read_prior(_needed(prior), mechanism), mechanism)
+    if chosen:
+        _show_aim(
+            joint, _aim(mechanism, wanted), case, None if outcome is None else _label(joint, outcome), unit, as_json
+        )
+        return
+    _show_worst(joint, outcome, unit, as_json)
+
+
+def _needed(prior: str | None) -> str:
+    if prior is None:
+        raise DivulgeError.of("--prior", "say what the adversary knows before", "it", "absent", "try --prior uniform.")
+    return prior
+
+
+def _show_worst(joint: Any, outcome: str | None, unit: Any, as_json: bool) -> None:
+    """Print the worst adversaries at each outcome, or at one."""
+    from divulge.adversaries.worst import worst_function, worst_gain
+
     chosen = (
         [y for y, seen in zip(joint.outcomes, joint.occurring, strict=True) if seen]
         if outcome is None
@@ -55,6 +114,101 @@ def command(
     if outcome is not None:
         for one in (attacks[0][0].adversary, attacks[0][1].function):
             say(f"\n{one!r}")
+
+
+def _aim(mechanism: Any, wanted: dict[str, Any]) -> Any:
+    """Return the gain that was asked for, over the secrets of the channel."""
+    from divulge.adversaries.adversary import Gain
+    from divulge.files.payoffs import read_payoffs
+    from divulge.guarantees.parameters import to_number
+
+    secrets = mechanism.secrets
+    if wanted["--tries"] is not None:
+        return Gain.identity(secrets) if wanted["--tries"] == 1 else Gain.tries(secrets, wanted["--tries"])
+    if wanted["--gain"] is not None:
+        payoffs = read_payoffs(wanted["--gain"])
+        widths = {len(row) for row in payoffs.matrix}
+        if payoffs.secrets is None and widths != {len(secrets)}:
+            found = " and ".join(f"{width} wide" for width in sorted(widths))
+            raise DivulgeError.of("--gain", f"have one column for each of the {len(secrets)} secrets", "it", found)
+        missing = [] if payoffs.secrets is None else [x for x in secrets if str(x) not in map(str, payoffs.secrets)]
+        if missing or (payoffs.secrets is not None and len(payoffs.secrets) != len(secrets)):
+            found = f"{len(payoffs.secrets or ())} wide" + (f", without {missing[0]!r}" if missing else "")
+            raise DivulgeError.of("--gain", f"have one column for each of the {len(secrets)} secrets", "it", found)
+        named = None if payoffs.secrets is None else [{str(x): x for x in secrets}[str(x)] for x in payoffs.secrets]
+        return Gain(payoffs.matrix, payoffs.actions, secrets if named is None else named)
+    numbers = {x: to_number(str(x), "the secret") for x in secrets}
+
+    def gap(a: Any, b: Any) -> Any:
+        return abs(numbers[a] - numbers[b])
+
+    if wanted["--within"] is not None:
+        return Gain.threshold(secrets, to_number(wanted["--within"], "--within"), gap)
+    return Gain.distance(secrets, gap)
+
+
+def _show_aim(joint: Any, gain: Any, case: Any, outcome: Any, unit: Any, as_json: bool) -> None:
+    """Print what one adversary expects before and after, and what they do at each outcome."""
+    from divulge.adversaries.leakages import before_and_after, leakage, log_leakage
+
+    before, after = before_and_after(joint, gain, case, outcome)
+    found = {
+        "adversary": gain.name,
+        "case": case if outcome is None else "outcome",
+        "before": before,
+        "after": after,
+        "leakage": leakage(joint, gain, case, outcome=outcome),
+        "log_leakage": log_leakage(joint, gain, case, outcome=outcome, unit=unit),
+    }
+    seen = [y for y, occurs in zip(joint.outcomes, joint.occurring, strict=True) if occurs]
+    actions = [(y, gain.best_action(joint.posterior(y)), before_and_after(joint, gain, case, y)[1]) for y in seen]
+    if as_json:
+        by_outcome = [
+            {"outcome": y, "action": action, "after": value, **_exact(after=value)} for y, action, value in actions
+        ]
+        known = {name: found[name] for name in ("before", "after", "leakage")}
+        emit({**found, "unit": unit, **_exact(**known), "by_outcome": by_outcome})
+        return
+    say(f"{gain.name}: expects {number(before)} before, {number(after)} after: {number(found['leakage'])} times")
+    rows = [[str(y), str(action), value] for y, action, value in actions]
+    print_table("what they do", ["outcome", "action", "expects"], rows, left=(0, 1))
+
+
+def _show_worst_prior(mechanism: Any, gain: Any, case: Any, unit: Any, as_json: bool) -> None:
+    """Print the prior under which a gain grows most."""
+    from divulge.adversaries.classes import worst_prior
+
+    found = worst_prior(mechanism, gain, case)
+    if as_json:
+        prior = {str(x): p for x, p in found.prior.to_dict().items()}
+        emit({"adversary": gain.name, "case": case, "leakage": found.leakage, "upper": found.upper, "prior": prior})
+        return
+    say(repr(found))
+
+
+def _show_dalenius(found: Any, unit: Any, as_json: bool) -> None:
+    """Print what the release says about something that the secret is correlated with."""
+    told = {
+        "lift": found.lift,
+        "lift_of_correlation": found.lift_of_correlation,
+        "lift_of_release": found.lift_of_release,
+        "bound": found.bound,
+    }
+    if as_json:
+        emit({**told, **_exact(**told)})
+        return
+    say(repr(found))
+
+
+def _exact(**values: Any) -> dict[str, Any]:
+    """Return {"exact": values as text such as "1/3"} where all of them are fractions."""
+    if all(isinstance(value, Rational) for value in values.values()):
+        return {"exact": {name: str(value) for name, value in values.items()}}
+    return {}
+
+
+def _texts(matrix: Any) -> list[list[str]] | None:
+    return [[str(v) for v in row] for row in matrix.tolist()] if matrix.dtype == object else None
 
 
 def _label(joint: Any, text: str) -> Any:
@@ -77,7 +231,7 @@ def _refuse_floods(numbers: int) -> None:
 
 def _told(gain: Any, function: Any, unit: Any) -> dict[str, Any]:
     kernel = function.function.kernel
-    return {
+    told = {
         "outcome": gain.outcome,
         "pml": gain.log(unit),
         "gain": {"actions": list(gain.adversary.actions), "matrix": gain.adversary.matrix.tolist()},
@@ -89,3 +243,9 @@ def _told(gain: Any, function: Any, unit: Any) -> dict[str, Any]:
         "error_after": function.after,
         "words": f"{gain.words}; {function.words}",
     }
+    numbers = {name: told[name] for name in ("gain_before", "gain_after", "error_before", "error_after")}
+    exactly = _exact(**numbers)
+    if exactly:
+        exactly["exact"]["gain"] = _texts(gain.adversary.matrix)
+        exactly["exact"]["kernel"] = _texts(kernel.matrix)
+    return {**told, **exactly}

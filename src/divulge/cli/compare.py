@@ -18,6 +18,9 @@ def command(
     prior: PriorOption = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit 1 unless B is as safe as A against every average-case adversary.")
+    ] = False,
 ) -> None:
     """Which channel is safer against whom: every average-case adversary, every max-case adversary, and by each measure.
 
@@ -29,5 +32,7 @@ def command(
     comparison = compare(first, second, read_prior(prior, first) if prior is not None else None, unit=unit)
     if as_json:
         emit({"A": a, "B": b, **comparison.to_dict()})
-        return
-    say(f"A = {a}\nB = {b}\n{comparison!r}")
+    else:
+        say(f"A = {a}\nB = {b}\n{comparison!r}")
+    if exit_code and comparison.safer("average_case") not in ("B", "both"):
+        raise typer.Exit(1)

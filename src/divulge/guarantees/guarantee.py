@@ -377,7 +377,7 @@ class Verdict:
         return self.level.margin
 
     def to_dict(self) -> dict[str, Any]:
-        """Return {"holds", "guarantee", "measured", "slack", "margin", "witness"} with floats.
+        """Return {"holds", "guarantee", "measured", "slack", "margin", "witness"} with floats; fractions as text too.
 
         Examples
         --------
@@ -387,6 +387,7 @@ class Verdict:
         (False, 1.098612288...)
         """
         levels = {name: float(value) for name, value in self.levels.items()}
+        exact_levels = {name: str(value) for name, value in self.levels.items() if isinstance(value, Rational)}
         return {
             "holds": self.holds,
             "guarantee": self.guarantee.to_dict(),
@@ -394,6 +395,7 @@ class Verdict:
             "slack": self.slack,
             "margin": self.margin,
             "witness": self.witness.to_dict(),
+            **({"exact": exact_levels} if exact_levels else {}),
         }
 
     def __bool__(self) -> bool:
