@@ -1,7 +1,9 @@
 """The whole way in a browser: three files, two widths, light and dark, by keyboard alone; numbers are the library's."""
 
+import json
 import os
 import random
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -119,6 +121,14 @@ def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, fo
     assert (
         f"{100 * found.stays:.3g} in 100" in page.locator("section[aria-labelledby=ways] tbody tr").first.inner_text()
     )
+    page.locator("input[name=off]").fill("500")  # accuracy first: the strongest protection that is close enough
+    page.get_by_role("button", name="Take the strongest protection for that").click()
+    page.wait_for_selector("select#after")
+    least = page.locator("select#after").input_value()
+    assert float(least) == min(float(o.get_attribute("value")) for o in page.locator("select#after option").all())
+    page.select_option("select#after", "20.0")
+    page.get_by_role("button", name="Take this level").click()
+    page.wait_for_selector("section:has(h1), h1:has-text('How should')")
     page.get_by_role("button", name="Next: preview").click()
 
     page.wait_for_selector("text=one simulated estimate")
@@ -168,6 +178,8 @@ def test_a_file_of_an_office_and_its_program(address: str, towns: Path, tmp_path
     """Fifty values with umlauts; the program that the page shows runs."""
     with browser() as seen:
         papers = walk(seen, address, towns, "wohnort", "towns", tmp_path)
+        seen.page.locator("summary").click()
+        shown = seen.page.locator("pre").first.inner_text()
     (tmp_path / towns.name).write_bytes(towns.read_bytes())
     environment = os.environ | {"DIVULGE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
@@ -175,6 +187,14 @@ def test_a_file_of_an_office_and_its_program(address: str, towns: Path, tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert "Würzburg" in done.stdout
+    (tmp_path / "perturbed.csv").unlink()
+    cells = json.loads(papers["notebook"].read_text(encoding="utf-8"))["cells"]
+    assert "\n\n".join("".join(cell["source"]) for cell in cells) == papers["script"].read_text(encoding="utf-8")
+    words = shlex.split(shown)
+    assert words[0] == "divulge"
+    command = [sys.executable, "-m", *words, "--no-ledger", "--force"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     assert (tmp_path / "perturbed.csv").exists()
 
 

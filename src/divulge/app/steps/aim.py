@@ -27,7 +27,7 @@ def read(given: Mapping[str, Any], session: Session) -> dict[str, Any]:
     value = given.get("value", values[-1])
     try:
         before, after = float(given.get("before", DEFAULT["before"])), float(given.get("after", DEFAULT["after"]))
-    except ValueError:
+    except (TypeError, ValueError):
         raise Refused(400, "Give numbers of people in 100.") from None
     if attacker not in ATTACKERS or value not in values or not (0 < before < 100 and 0 < after <= 99.9):
         raise Refused(400, "Choose one of the values and numbers between 0 and 100.")

@@ -1,6 +1,6 @@
 """Step 3: a perturbed column or a table of statistics, ways side by side, and what more or less protection costs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from divulge.app import figures, work
@@ -88,32 +88,51 @@ def ways(pages: Any, request: Any) -> Any:
 def cost(pages: Any, request: Any) -> Any:
     """How far off estimates are at each level of protection."""
     session = _ready(pages, request)
-    wanted = session.choices["aim"]
-    way = session.choices.get("how", {}).get("way", "statistics")
-    levels = sorted({round(min(99.0, wanted["before"] * times), 3) for times in AFTER} | {wanted["after"]})
-    asked = [options(session, way, wanted | {"after": after}) for after in levels]
-    job = session.job("cost", work.preview, path=session.choices["data"]["path"], options=asked)
+    job, levels = _costs(session)
 
     def pictured(found: Any) -> dict[str, Any]:
-        points = list[dict[str, Any]]()
-        for after, one in zip(levels, found, strict=True):
-            if "refused" not in one:
-                off = max(value["half_width"] for value in one["levels"][0]["values"])
-                points.append({"after": after, "off": 100 * off})
-        return {"points": points, "figure": figures.frontier(points, wanted["after"])}
+        points = _points(levels, found)
+        return {"points": points, "figure": figures.frontier(points, session.choices["aim"]["after"])}
 
     return pages.part(session, "cost", job, "_cost.html", pictured)
 
 
+def _costs(session: Session) -> tuple[Any, list[float]]:
+    """Return the previews of the chosen way at several levels, and the levels: so many in 100 at most."""
+    wanted = session.choices["aim"]
+    way = session.choices.get("how", {}).get("way", "statistics")
+    way = way if way in WAYS else "statistics"
+    levels = sorted({round(min(99.0, wanted["before"] * times), 3) for times in AFTER} | {wanted["after"]})
+    asked = [options(session, way, wanted | {"after": after}) for after in levels]
+    return session.job("cost", work.preview, path=session.choices["data"]["path"], options=asked), levels
+
+
+def _points(levels: Sequence[float], found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return how far off the worst estimate is at each level that can be had, in points."""
+    return [
+        {"after": after, "off": 100 * max(value["half_width"] for value in one["levels"][0]["values"])}
+        for after, one in zip(levels, found, strict=True)
+        if "refused" not in one
+    ]
+
+
 async def take_level(pages: Any, request: Any) -> Any:
-    """Take another level of protection: one of the picture, or the least that is accurate enough."""
+    """Take another level of protection: one of the picture, or the strongest that is accurate enough."""
     session = _ready(pages, request)
     async with request.form() as form:
-        try:
-            session.choices["aim"] = aim.read(session.choices["aim"] | {"after": form["after"]}, session)
-            session.choices.pop("draft", None)
-        except KeyError:
-            raise Refused(400, "Choose a point.") from None
+        after = form.get("after")
+        if form.get("off"):
+            job, levels = _costs(session)
+            if not job.over.is_set() or job.error is not None:
+                raise Refused(409, "The levels are still being compared.")
+            near = [p["after"] for p in _points(levels, job.result) if p["off"] <= _number(form["off"], 1000)]
+            if not near:
+                raise Refused(
+                    400, "None of these levels is as accurate as that. Fewer columns or more rows would help."
+                )
+            after = min(near)
+    session.choices["aim"] = aim.read(session.choices["aim"] | {"after": after}, session)
+    session.choices.pop("draft", None)
     return pages.to(session, "how#cost")
 
 
@@ -134,13 +153,13 @@ async def take(pages: Any, request: Any) -> Any:
     return pages.to(session, "preview")
 
 
-def _number(text: Any) -> float:
+def _number(text: Any, most: float = 20) -> float:
     try:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not 0 < value <= 20:
-        raise Refused(400, "The privacy parameter is a number above 0, at most 20.")
+    if not 0 < value <= most:
+        raise Refused(400, f"Give a number above 0, at most {most:g}.")
     return value
 
 
