@@ -87,3 +87,18 @@ def test_bad_requests_are_refused(table: pa.Table) -> None:
     with pytest.raises(dv.DivulgeError, match="two columns"):
         dv.contingency(twice, "x")
     assert dv.contingency(table.slice(0, 0), "whole").rows == 0
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int32(), pa.int64(), pa.uint64()])
+@pytest.mark.parametrize("near", [0, 1])
+def test_whole_numbers_of_a_narrow_range_count_as_others_do(kind: pa.DataType, near: int) -> None:
+    """At both ends of what the type can hold, with missing values, in order of first appearance."""
+    rng = np.random.default_rng(near)
+    low, high = np.iinfo(kind.to_pandas_dtype()).min, np.iinfo(kind.to_pandas_dtype()).max
+    start = int(low) if near == 0 else int(high) - 90
+    values: list[int | None] = [start + int(v) for v in rng.integers(0, 90, size=ROWS)]
+    values[7::11] = [None] * len(values[7::11])
+    values[-1] = start + 90
+    found = dv.contingency(pa.table({"x": pa.array(values, kind)}), "x")
+    assert found.to_dict() == Counter(values)
+    assert list(found.labels[0][:-1]) == [v for v in dict.fromkeys(values) if v is not None]

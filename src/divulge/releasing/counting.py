@@ -1,6 +1,9 @@
 """How often each combination of values occurs, streamed: codes a batch, counts in place, no Python object a row."""
 
-from collections.abc import Hashable, Iterable, Sequence
+import os
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +14,9 @@ from divulge.files.table import open_table
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.releasing.coding import dictionary_of, text_of
+
+_WORKERS = min(4, os.cpu_count() or 1)
+"""Batches that are encoded at once."""
 
 _DENSE = 1 << 22
 """Up to so many cells, a batch is counted into the whole table; beyond, only the cells that occur."""
@@ -101,9 +107,8 @@ class _Column:
     def __init__(self) -> None:
         self._positions: dict[Any, int] = {}
 
-    def places(self, array: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return where each value of the array's own dictionary is among those seen, and its index in each row."""
-        values, indices, missing = dictionary_of(array)
+    def places(self, values: list[Any], indices: np.ndarray, missing: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return where each value of an array's own dictionary is among those seen, and its index in each row."""
         keys = [None if text_of(value) is None else value for value in values]
         if missing:
             keys.append(None)
@@ -180,8 +185,8 @@ def counted(names: tuple[str, ...], batches: Iterable[Any]) -> Contingency:
     seen = [_Column() for _ in names]
     dense = np.zeros([0] * len(names), dtype=np.int64)
     sparse: dict[tuple[int, ...], int] = {}
-    for batch in batches:
-        columns = [column.places(batch.column(name)) for column, name in zip(seen, names, strict=True)]
+    for encoded in _encoded(batches, names):
+        columns = [column.places(*part) for column, part in zip(seen, encoded, strict=True)]
         cells, counts = _cells([len(places) for places, _ in columns], [indices for _, indices in columns])
         where = [places[cell] for (places, _), cell in zip(columns, cells, strict=True)]
         shape = [len(column) for column in seen]
@@ -193,6 +198,22 @@ def counted(names: tuple[str, ...], batches: Iterable[Any]) -> Contingency:
             for cell, count in zip(zip(*(part.tolist() for part in where), strict=True), counts.tolist(), strict=True):
                 sparse[cell] = sparse.get(cell, 0) + count
     return _gathered(names, seen, dense, sparse)
+
+
+def _encoded(batches: Iterable[Any], names: tuple[str, ...]) -> Iterator[list[tuple[list[Any], np.ndarray, int]]]:
+    """Yield the dictionary, indices and missing rows of each column, batch by batch; the next ones are on their way."""
+
+    def encode(batch: Any) -> list[tuple[list[Any], np.ndarray, int]]:
+        return [dictionary_of(batch.column(name)) for name in names]
+
+    with ThreadPoolExecutor(_WORKERS) as workers:
+        coming: deque[Any] = deque()
+        for batch in batches:
+            coming.append(workers.submit(encode, batch))
+            if len(coming) > _WORKERS:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
 
 
 def _cells(sizes: Sequence[int], indices: Sequence[np.ndarray]) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
