@@ -345,6 +345,20 @@ def test_archives_of_arrays_are_measured(tmp_path: Path) -> None:
         dv.read_channel(tmp_path / "wide.parquet")
 
 
+def test_one_long_value_is_not_repeated_into_memory(tmp_path: Path) -> None:
+    """200 kB of Parquet that unpack to 4 TB."""
+    for size, name in ((4_000_000, "bomb"), (200_000, "long")):
+        codes = pa.array([0] * 100_000, pa.int32())
+        coded = pa.DictionaryArray.from_arrays(codes, ["x" * size])
+        pq.write_table(pa.table({"x": codes.cast(pa.string()), "s": coded}), tmp_path / f"{name}.parquet")
+    with pytest.raises(dv.InputFileError, match="cells of at most 1 MiB; one has 4,000,000 bytes"):
+        dv.open_table(tmp_path / "bomb.parquet")
+    with pytest.raises(dv.InputFileError, match="at most 1,073,741,824 bytes"):
+        dv.read_channel(tmp_path / "long.parquet")
+    first = next(dv.open_table(tmp_path / "long.parquet").batches(["s"]))
+    assert first.num_rows * 200_000 <= 1 << 30
+
+
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "t.csv", b"x\na\n")
     source = dv.open_table(path)

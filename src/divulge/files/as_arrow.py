@@ -7,6 +7,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.cells import cells, texts
+from divulge.files.columnar import longest_text
 from divulge.files.settings import current
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
@@ -18,6 +19,8 @@ def parquet(stream: BinaryIO) -> Any:
     with require("pyarrow.parquet", "tables").ParquetFile(stream) as file:
         limits, about = current().limits, file.metadata
         limits.allow("it", "cells", about.num_rows * about.num_columns)
+        limits.allow("it, unpacked,", "bytes", longest_text(stream, about) * about.num_rows)
+        stream.seek(0)
         groups = map(about.row_group, range(about.num_row_groups))
         limits.allow("it, unpacked,", "bytes", sum(group.total_byte_size for group in groups))
         return _checked(file.read())

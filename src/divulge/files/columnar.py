@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from divulge.errors import InputFileError, printable
+from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
 from divulge.files.settings import Settings
 from divulge.files.source import Content, Source, batch_rows
@@ -17,16 +17,56 @@ def parquet(content: Content, settings: Settings) -> Source:
     parquet = require("pyarrow.parquet", "tables")
     with content.open() as opened, parquet.ParquetFile(opened) as file:
         schema, rows, codable = file.schema_arrow, file.metadata.num_rows, _repetitive(file)
-    settings.limits.allow(content.name, "rows", rows)
+        settings.limits.allow(content.name, "rows", rows)
+        longest = longest_text(opened, file.metadata)
+    if longest > LONGEST_TEXT:
+        raise DivulgeError(f"must have cells of at most {LONGEST_TEXT >> 20} MiB; one has {longest:,} bytes.")
+    fit = max(1, settings.limits.bytes // (4 * max(longest, 1)))
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         with (
             content.open() as opened,
             parquet.ParquetFile(opened, read_dictionary=list(coded), pre_buffer=False, buffer_size=1 << 20) as file,
         ):
-            yield from _ahead(file.iter_batches(batch_rows(len(columns)), columns=list(columns)))
+            yield from _ahead(file.iter_batches(min(fit, batch_rows(len(columns))), columns=list(columns)))
 
     return content.source(schema, rows, stream, codable)
+
+
+LONGEST_TEXT = 1 << 20
+"""Bytes of the longest cell."""
+
+_SMALL = 1 << 10
+
+
+def longest_text(stream: BinaryIO, metadata: Any) -> int:
+    """Return the bytes of the longest value in the dictionaries of columns of text; 0 where all must be short.
+
+    A few bytes of a Parquet file can repeat one long value a million times. Dictionaries that are small, packed and
+    unpacked, hold no long value; of the others the values are looked at, with one row of their column.
+    """
+    parquet, compute = require("pyarrow.parquet", "tables"), require("pyarrow.compute", "tables")
+    longest = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        chunks = [group.column(i) for i in range(group.num_columns)]
+        names = [
+            chunk.path_in_schema
+            for chunk in chunks
+            if chunk.physical_type == "BYTE_ARRAY" and "." not in chunk.path_in_schema and chunk.has_dictionary_page
+            and (
+                chunk.data_page_offset - (chunk.dictionary_page_offset or 0) > _SMALL
+                or chunk.total_uncompressed_size > 20 * chunk.total_compressed_size
+            )
+        ]  # fmt: skip
+        if not names or not group.num_rows:
+            continue
+        stream.seek(0)
+        with parquet.ParquetFile(stream, read_dictionary=names, pre_buffer=False, buffer_size=1 << 16) as file:
+            for array in next(file.iter_batches(1, row_groups=[number], columns=names)).columns:
+                values = getattr(array, "dictionary", array)
+                longest = max(longest, compute.max(compute.binary_length(values)).as_py() or 0)
+    return longest
 
 
 def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
