@@ -180,3 +180,15 @@ def test_the_census_and_yesterdays_column(tmp_path: Path) -> None:
     assert "2 releases about these columns" in said
     totals = [t for t in json.loads(run("ledger", "show", "--json").stdout)["spent"] if "race" in t["columns"]]
     assert totals[0]["spent"]["ldp"] == pytest.approx(2.0175, abs=1e-3)
+
+
+def test_a_claim_is_audited_from_repeated_runs(table: Path, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"sex": ["Male", *["Female"] * 9]}), tmp_path / "here.parquet")
+    pq.write_table(pa.table({"sex": ["Female"] * 10}), tmp_path / "there.parquet")
+    run("publish", "here.parquet", "--count", "sex", "--guarantee", "dp=1", "--values", "values.json", "--against",
+        "there.parquet", "--runs", 4000, "-o", "runs.csv")  # fmt: skip
+    audit = ["audit", "--data", "runs.csv", "--secret", "table", "--released", "outcome", "--claim"]
+    assert "not refuted" in run(*audit, "ldp=1.001").stdout
+    assert "VIOLATED" in run(*audit, "ldp=0.5", code=1).stdout
+    assert not (tmp_path / "ledger.sqlite").exists()
+    assert not list(tmp_path.glob("*statement*"))

@@ -80,6 +80,13 @@ def command(
         str | None, typer.Option(metavar="GUARANTEE", help="What all releases may spend together, such as ldp=2.")
     ] = None,
     source_name: Annotated[str | None, typer.Option("--source-name", help="What the ledger calls the table.")] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against", metavar="TABLE2", help="Publish nothing: write --runs on both tables, for divulge audit."
+        ),
+    ] = None,
+    runs: Annotated[int, typer.Option("--runs", metavar="N", help="With --against: so many on each table.")] = 10_000,
     engine: EngineOption = "local",
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
@@ -88,6 +95,9 @@ def command(
     keeper.
 
     Intervals hold all true numbers together. The release is recorded in the ledger before anything is drawn.
+
+    With --against a neighboring table nothing is published: what `divulge audit --secret table --released outcome`
+    needs to test the claim is written, which runs on either table show; these rows are not for the public.
     """
     import divulge as dv
     from divulge.publishing.statistics import parse_numeric
@@ -98,7 +108,7 @@ def command(
     if receipt is not None:
         beside |= {"OUT.receipt.json": None, "--receipt": receipt}
     prior = record_prior if record_prior and not record_prior.startswith("lower=") else None
-    files = {"TABLE": table, "--values": values, "--record-prior": prior}
+    files = {"TABLE": table, "--values": values, "--record-prior": prior, "--against": against}
     keep_apart({"--output": out, **beside, "--ledger": book if book and "://" not in book else None}, files)
     groups = _names(by)
     asked: list[Any] = [dv.Count(*_names(names)) for names in count or []]
@@ -114,6 +124,17 @@ def command(
             "one of --count, --sum, --mean, --variance, --quantiles, --proportion must be given; none is."
         )
     signal.signal(signal.SIGTERM, _stop)
+    if against is not None:
+        if out is None:
+            raise DivulgeError.of("--output", "be given with --against", "it", "absent", "the runs are written there.")
+        found = dv.repeated_runs(
+            table, against, asked, times=runs, guarantee=guarantee, person=person, at_most=at_most,
+            neighbors=neighbors, prior=record_prior, values=values, null_as=null_as, noise=noise, split=_split(split),
+            engine=engine, unit=unit,
+        )  # fmt: skip
+        _write(found, out, force)
+        say(f"{found.num_rows:,} runs written, half of them on each table; not for the public")
+        return
     done = dv.publish(
         table, asked, out, guarantee=guarantee, person=person, at_most=at_most, neighbors=neighbors,
         record_prior=record_prior, others=others, values=values, values_from_data=values_from_data, null_as=null_as,
@@ -136,6 +157,21 @@ def command(
     say("guarantee: " + ", ".join(_promised(kind, value) for kind, value in told.items()) + f" {unit}")
     if written:
         say(f"for the keeper alone: {Path(written['keeper']).name}; public: the table, receipt and statement beside it")
+
+
+def _write(table: Any, out: Path, force: bool) -> None:
+    """Write a table under its name, whole or not at all."""
+    from divulge.releasing import sinks
+
+    sinks.refuse_taken(out, force)
+    with sinks.staged(out) as temporary:
+        writer = sinks.writer_for(out)(temporary, table.schema)
+        try:
+            for batch in table.to_batches():
+                writer.write(batch)
+        finally:
+            writer.close()
+        sinks.publish(temporary, out, force)
 
 
 def _print(done: Any) -> None:
