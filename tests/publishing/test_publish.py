@@ -1,5 +1,6 @@
 """Published numbers: right, in their intervals as often as is said, from exact counts, and refused where wrong."""
 
+import datetime
 import json
 import math
 import pickle
@@ -251,6 +252,39 @@ def test_numbers_of_other_types_are_compared_as_text(people: Any) -> None:
     found = dv.publish(table, [dv.Count("code"), dv.Count("day")], guarantee=ALMOST_EXACT,
                        values={"code": [1, "2"], "day": ["1970-01-01", "1970-01-02"]})  # fmt: skip
     assert [row["value"] for row in found.statistics()] == [1, 2, 2, 1]
+
+
+ODD_VALUES = {
+    "truth": ([True, False, True], True, 2 / 3),
+    "numbers": ([1.0, 2.5, 1.0], 1, 2 / 3),
+    "days": ([datetime.date(2020, 1, 1)] * 3, datetime.date(2020, 1, 1), 1.0),
+    "quotes": (["a'b", "c\\d", 'e"f'], "a'b", 1 / 3),
+    "slashes": (["a'b", "c\\d", 'e"f'], "c\\d", 1 / 3),
+    "no such number": ([1.0, 2.5, 1.0], "x", 0.0),
+}
+
+
+@pytest.mark.parametrize("name", ODD_VALUES)
+@pytest.mark.parametrize("where", ["memory", "parquet"])
+def test_a_share_is_of_the_value_whatever_its_type(name: str, where: str, tmp_path: Path) -> None:
+    column, value, share = ODD_VALUES[name]
+    table: Any = pa.table({'odd "name" {x}': column})
+    if where == "parquet":
+        pq.write_table(table, tmp_path / "it's.parquet")
+        table = tmp_path / "it's.parquet"
+    found = dv.publish(table, dv.Proportion('odd "name" {x}', value), guarantee=ALMOST_EXACT)
+    assert found.statistics()[0]["value"] == pytest.approx(share)
+
+
+def test_numbers_beyond_64_bits_are_clamped_like_others() -> None:
+    table = pa.table({"v": pa.array([2**64 - 1, 5], pa.uint64())})
+    assert dv.publish(table, dv.Sum("v", (0, 9)), guarantee=ALMOST_EXACT).statistics()[0]["value"] == 14
+
+
+@pytest.mark.parametrize("level", ["0", "inf", "1e-320", "1e300"])
+@pytest.mark.parametrize("kind", ["dp={}", "zcdp={}", "adp={}:1e-6"])
+def test_levels_that_no_noise_keeps_are_refused(people: Any, kind: str, level: str) -> None:
+    assert "from 1e-09 to 1e+09" in refused(people, dv.Count("race"), guarantee=kind.format(level))
 
 
 def test_what_is_written_holds_no_exact_number_but_for_the_keeper(people: Any, tmp_path: Path) -> None:

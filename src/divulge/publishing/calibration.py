@@ -33,6 +33,9 @@ KINDS = (*PURE, "adp", "zcdp", "rdp")
 
 POINTWISE = ("pml", "pmc", "lip")
 
+_LEAST_LEVEL, _MOST_LEVEL = Fraction(1, 10**9), Fraction(10**9)
+"""Between these epsilon, or rho, has to be."""
+
 _STEPS = 60
 """Halvings of the interval in which a scale lies."""
 
@@ -229,10 +232,7 @@ def _total(
     """Return the largest total that keeps one guarantee: E for Laplace noise, rho for Gaussian."""
     values = {name: Fraction(value) if value != math.inf else math.inf for name, value in asked.values().items()}
     level: Any = values["rho"] if asked.kind == "zcdp" else values["epsilon"]
-    if level == math.inf:
-        raise DivulgeError.of("guarantee", "be finite", "it", str(asked))
-    if not level > 0:
-        raise DivulgeError.of("guarantee", "be larger than 0", "it", str(asked), "nothing can be published at 0.")
+    level = require_range(asked)
     if asked.kind == "dp":
         return level
     if asked.kind in POINTWISE:
@@ -255,6 +255,17 @@ def _total(
             lambda total: _measured(asked, queries, unit, prior, noises(Fraction(total)))[0], float(level), start
         )
     return _searched(asked, queries, unit, prior, noises, Fraction(1))
+
+
+def require_range(asked: Guarantee) -> Fraction:
+    """Return epsilon, or rho, of a guarantee; refuse what no noise in 64 bits keeps, or what promises nothing."""
+    level = asked.values()["rho" if asked.kind == "zcdp" else "epsilon"]
+    if not _LEAST_LEVEL <= level <= _MOST_LEVEL:
+        raise DivulgeError.of(
+            "guarantee", f"be from {float(_LEAST_LEVEL):g} to {float(_MOST_LEVEL):g}", asked.kind,
+            f"{exact.as_float(level):g}", "at 0 nothing can be published, and beyond everything is.",
+        )  # fmt: skip
+    return Fraction(level)
 
 
 def _rho_for(epsilon: float, delta: float) -> float:

@@ -56,6 +56,10 @@ class Table:
             return "whole"
         return "real" if types.is_floating(found) or types.is_decimal(found) else "text"
 
+    def boolean(self, column: str) -> bool:
+        """Say whether a column holds truth values."""
+        return bool(require("pyarrow.types", "tables").is_boolean(self.source.schema.field(column).type))
+
 
 def table_of(given: Any, engine: EngineName = "local") -> Table:
     """Return a table where it is counted: by Spark when asked to and for its frames, else by DuckDB."""
@@ -181,8 +185,8 @@ def counted(
     picked = [f"{table.quote(name)} AS g{i}" for i, name in enumerate(groups)]
     for i, number in enumerate(numbers):
         picked += [f"{_whole(table, number)} - {number.middle} AS v{i}", f"{_odd(table, number)} AS o{i}"]
-    for i, (column, _) in enumerate(shown):
-        picked.append(f"CAST({table.quote(str(column))} AS {table.text}) AS p{i}")
+    for i, (column, only) in enumerate(shown):
+        picked.append(f"{_equals(table, str(column), str(only))} AS p{i}")
     inner = f"SELECT {', '.join(picked) or '1 AS one'} FROM {bounded(table, read, unit)}"
     sets = [tuple(q.by) + (() if q.kind != "ranks" else (numbers.index(_Number.of(q)),)) for q in queries]
     wanted = list(dict.fromkeys([(), *sets]))
@@ -193,10 +197,8 @@ def counted(
             big = "HUGEINT" if table.text == "varchar" else "DECIMAL(38,0)"
             sums += [f"sum(CAST(v{i} AS {big})) AS s{i}", f"sum(CAST(v{i} AS {big}) * v{i}) AS q{i}"]
         sums.append(f"sum(o{i}) AS o{i}")
-    for i, (_, only) in enumerate(shown):
-        literal = str(only).replace("'", "''")
-        sums += [f"sum(CASE WHEN p{i} = '{literal}' THEN 1 ELSE 0 END) AS c{i}",
-                 f"sum(CASE WHEN p{i} IS NULL THEN 1 ELSE 0 END) AS m{i}"]  # fmt: skip
+    for i in range(len(shown)):
+        sums += [f"sum(coalesce(p{i}, 0)) AS c{i}", f"sum(CASE WHEN p{i} IS NULL THEN 1 ELSE 0 END) AS m{i}"]
     named = [_set(one, groups) for one in wanted]
     marks = [f"GROUPING({c}) AS m_{c}" for c in columns]
     by = f" GROUP BY GROUPING SETS ({', '.join('(' + ', '.join(one) + ')' for one in named)})" if columns else ""
@@ -253,7 +255,8 @@ def _whole(table: Table, number: _Number) -> str:
     """Return SQL for a value in whole steps, brought between its ends; null for what is no number."""
     column, step, (low, high) = number.column, number.step, number.ends
     if table.kind(column) == "whole" and step == 1:
-        return f"least(greatest(CAST({table.quote(column)} AS BIGINT), {low}), {high})"
+        wide = "DECIMAL(38,0)" if table.text == "string" else "HUGEINT"
+        return f"CAST(least(greatest(CAST({table.quote(column)} AS {wide}), {low}), {high}) AS BIGINT)"
     value = _real(table, column)
     inverse = 1 / step
     scaled = (
@@ -261,6 +264,23 @@ def _whole(table: Table, number: _Number) -> str:
     )
     clamped = f"least(greatest(floor(CASE WHEN isnan({value}) THEN NULL ELSE {scaled} END + 0.5e0), {low}e0), {high}e0)"
     return f"CASE WHEN {value} IS NULL OR isnan({value}) THEN NULL ELSE CAST({clamped} AS BIGINT) END"
+
+
+def _equals(table: Table, column: str, only: str) -> str:
+    """Return SQL that is 1 where a column has the value with this text, 0 for another one, null for a missing one."""
+    place, kind = table.quote(column), table.kind(column)
+    text, literal = f"CAST({place} AS {table.text})", only.replace("\\", "\\\\" if table.text == "string" else "\\")
+    literal = "'" + literal.replace("'", "''" if table.text == "varchar" else "\\'") + "'"
+    missing = f"{place} IS NULL"
+    if kind == "real":
+        try:
+            text, literal = f"CAST({place} AS DOUBLE)", f"CAST({float(only)!r} AS DOUBLE)"
+        except ValueError:
+            text, literal = "0", "1"
+        missing += f" OR isnan(CAST({place} AS DOUBLE))"
+    elif table.boolean(column):
+        literal = literal.lower()
+    return f"CASE WHEN {missing} THEN NULL WHEN {text} = {literal} THEN 1 ELSE 0 END"
 
 
 def _odd(table: Table, number: _Number) -> str:

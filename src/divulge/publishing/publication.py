@@ -16,7 +16,7 @@ from divulge import __version__
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.guarantees.catalog import as_guarantee
-from divulge.publishing.calibration import Calibration, calibrated
+from divulge.publishing.calibration import Calibration, calibrated, require_range
 from divulge.publishing.categories import MOST_CELLS, read_values, record_prior, require_listed
 from divulge.publishing.counting import Table, counted, table_of, values_in
 from divulge.publishing.estimates import Estimates, drawn, draws_of, estimates
@@ -218,6 +218,7 @@ def _can_show_themselves(asked: Request) -> bool:
 
 def _unlisted(asked: Request, table: Table) -> Ready:
     """Return the request for a count whose values show themselves."""
+    require_range(asked.guarantees[0])
     values = asked.guarantees[0].values()
     threshold = Threshold.keeping(values["epsilon"], values["delta"], asked.unit)
     query = Query("rows", asked.by, (2,) * len(asked.by))
