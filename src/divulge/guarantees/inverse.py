@@ -15,7 +15,8 @@ def least_delta(epsilon_at: Callable[[float], float], epsilon: float, tried_firs
 
     Examples
     --------
-    >>> round(least_delta(lambda delta: -math.log(delta), 2.0), 9)  # e^-2
+    >>> import math
+    >>> round(least_delta(lambda delta: -math.log(delta) if delta else math.inf, 2.0), 9)  # e^-2
     0.135335283
     """
     if epsilon_at(0.0) <= epsilon:

@@ -442,7 +442,7 @@ class PrivacyLoss(ABC):
         Examples
         --------
         >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])  # log 3 with probability 3/4, else -log 3
-        >>> loss.abs_chi(1)
+        >>> round(loss.abs_chi(1), 9)
         1.0
         """
         alpha = order(alpha)

@@ -153,7 +153,7 @@ def abs_chi(subject: Any, alpha: float, neighbors: Any = None) -> Worst:
 
     Examples
     --------
-    >>> abs_chi([["3/4", "1/4"], ["1/4", "3/4"]], 1).value  # twice the total variation
+    >>> round(abs_chi([["3/4", "1/4"], ["1/4", "3/4"]], 1).value, 9)  # twice the total variation
     1.0
     """
     return worst(subject, "divergence", lambda loss: loss.abs_chi(alpha), neighbors)

@@ -56,7 +56,7 @@ class TernaryAbsChi(LossGuarantee):
     Examples
     --------
     >>> TernaryAbsChi.of([["3/4", "1/4"], ["1/4", "3/4"]], alpha=1)
-    TernaryAbsChi(1, 1.0)
+    TernaryAbsChi(1, 1.0...)
     """
 
     alpha: Any
