@@ -266,3 +266,28 @@ def test_a_derivation_survives_pickling() -> None:
     assert [str(step) for step in pickle.loads(pickle.dumps(implied)).derivation] == [
         str(step) for step in implied.derivation
     ]
+
+
+def test_tables_go_out_to_pandas_polars_latex_and_html() -> None:
+    import pandas as pd
+
+    channel = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a_1", "50 %"], ["x", "y"])
+    joint = dv.Joint(["1/2", "1/2"], channel)
+    assert pd.DataFrame(channel).to_numpy().tolist() == channel.matrix.tolist()
+    polars = channel.to_frame("polars")
+    assert polars.columns == ["secret", "x", "y"]
+    assert polars["x"].to_list() == [0.75, 0.25]
+    assert joint.to_frame("polars")["x"].to_list() == [0.375, 0.125]
+    assert dv.pml(joint).to_frame("polars").columns == ["outcome", "probability", "pml", "secret"]
+    text = channel.to_latex()
+    assert r"a\_1 & $\tfrac{3}{4}$ & $\tfrac{1}{4}$ \\" in text
+    assert r"50 \% &" in text
+    assert text.count(r"\\") == 3
+    infinite = dv.pmc(dv.Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]])).to_latex()
+    assert r"$\infty$" in infinite
+    verdict = dv.PML("1/10").holds_for(joint)
+    assert "does not hold" in verdict._repr_html_()
+    named = dv.Joint(["1/2", "1/2"], dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["<b>", "c"], ["x", "y"]))
+    page = dv.worst_gain(named, "x")._repr_html_()
+    assert "<b>" not in page
+    assert "&lt;b&gt;" in page

@@ -1,5 +1,6 @@
 """Attacks: the adversary behind a number, explicit, in words, and played with random draws."""
 
+import html
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -20,9 +21,9 @@ from divulge.adversaries.leakages import (
     ratio,
     weight_blocks,
 )
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, printable
 from divulge.model.joint import Joint
-from divulge.model.shown import Table, Tabled
+from divulge.model.shown import Table, Tabled, number, printable_lines
 from divulge.units import Unit
 
 _ROUNDING = 1e-12
@@ -169,6 +170,12 @@ class Attack:
 
     def __repr__(self) -> str:
         return f"{self.measure}: {self.words}\n{self.adversary!r}"
+
+    def _repr_html_(self) -> str:
+        words = html.escape(printable(f"{self.measure}: {self.words}"))
+        expected = f"expects {number(self.before)} before, {number(self.after)} after"
+        shown = html.escape(printable_lines(repr(self.adversary)))
+        return f"<p>{words}<br>{expected}</p><pre>{shown}</pre>"
 
 
 def _rounds(attack: Attack, beliefs: np.ndarray, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:

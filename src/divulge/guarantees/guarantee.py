@@ -1,5 +1,6 @@
 """What a guarantee is: a kind, its parameters, what it says, and whether a mechanism keeps it."""
 
+import html
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from numbers import Rational
 from typing import Any, ClassVar, Self
 
 from divulge import exact
+from divulge.errors import printable
 from divulge.guarantees.levels import LOGARITHMS, Level, Witness
 from divulge.guarantees.parameters import PARAMETERS, checked, number_text
 from divulge.late import late
@@ -400,6 +402,12 @@ class Verdict:
 
     def __bool__(self) -> bool:
         return self.holds
+
+    def _repr_html_(self) -> str:
+        head, *rest = repr(self).split("\n")
+        color = "#007a33" if self.holds else "#b00020"
+        lines = "".join(f"<br>{html.escape(printable(line))}" for line in rest)
+        return f'<p><strong style="color: {color}">{html.escape(printable(head))}</strong>{lines}</p>'
 
     def __repr__(self) -> str:
         measured = ", ".join(f"{name} {float(value):.6g}" for name, value in self.levels.items())

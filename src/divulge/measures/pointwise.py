@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from divulge.extras import require
 from divulge.model.labels import Labels, position
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
+from divulge.model.tables import polars_frame
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
@@ -238,8 +239,8 @@ class Pointwise(Tabled, Record):
         """
         return dict(zip(self.outcomes, self.values.tolist(), strict=True))
 
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one row an outcome: probability, value, and the secret that attains it.
+    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
+        """Return a data frame with one row an outcome: probability, value, and the secret that attains it.
 
         Examples
         --------
@@ -248,11 +249,12 @@ class Pointwise(Tabled, Record):
         >>> list(leak.to_frame().columns)
         ['probability', 'pml', 'secret']
         """
-        pd = require("pandas", "frames")
-
         columns: dict[str, Any] = {"probability": self.probabilities, self.name: self.values}
         if self.secrets is not None:
             columns["secret"] = list(self.secrets)
+        if library == "polars":
+            return polars_frame("outcome", self.outcomes, columns)
+        pd = require("pandas", "frames")
         return pd.DataFrame(columns, index=pd.Index(list(self.outcomes), name="outcome", tupleize_cols=False))
 
     def plot(self, ax: Any = None, **options: Any) -> Any:

@@ -1,9 +1,9 @@
 """What is released: a row-stochastic matrix C with C_xy = P(y | x)."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from divulge.model import labels as _labels
 from divulge.model.entries import CLEAN, TOLERANCE, entries, floats_of, frozen, kept_whole, normalized
 from divulge.model.labels import Labels
 from divulge.model.shown import Table, Tabled
-from divulge.model.tables import is_table, labelled_frame, labelled_matrix
+from divulge.model.tables import is_table, labelled_frame, labelled_matrix, polars_frame
 
 _HINT = "rows are secrets, columns are outcomes; for counts use Joint.from_counts."
 
@@ -232,8 +232,10 @@ class Channel(Tabled):
         pairs = (left[:, None, :, None] * right[None, :, None, :]).reshape(len(left) * len(right), -1)
         return Channel(pairs, _pairs(self.secrets, second.secrets), _pairs(self.outcomes, second.outcomes))
 
-    def to_frame(self) -> Any:
+    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return a pandas DataFrame: index = secrets, columns = outcomes.
+
+        In polars the secrets are the first column, labels are text, and fractions become floats.
 
         Examples
         --------
@@ -241,6 +243,8 @@ class Channel(Tabled):
         >>> coin.to_frame().loc["sick", "yes"]
         Fraction(3, 4)
         """
+        if library == "polars":
+            return polars_frame("secret", self.secrets, dict(zip(self.outcomes, _dense(self.matrix).T, strict=True)))
         return labelled_frame(_dense(self.matrix), self.secrets, self.outcomes)
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -254,6 +258,10 @@ class Channel(Tabled):
         """
         rows = [[str(v) for v in row] if self.exact else row.tolist() for row in _dense(self.matrix)]
         return {"secrets": list(self.secrets), "outcomes": list(self.outcomes), "matrix": rows}
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """Yield the rows: with them, and `__array__`, a table library takes the entries without the labels."""
+        return iter(_dense(self.matrix))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(_dense(self.matrix), dtype=dtype) if copy or dtype else _dense(self.matrix)

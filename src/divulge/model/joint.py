@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from divulge.model.entries import TOLERANCE, entries, frozen
 from divulge.model.labels import Labels, alignment, is_default, position, same_letters
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled
-from divulge.model.tables import is_table, labelled_frame, labelled_matrix
+from divulge.model.tables import is_table, labelled_frame, labelled_matrix, polars_frame
 from divulge.panels import weighted_sum
 
 
@@ -206,8 +206,10 @@ class Joint(Tabled):
         column = self.channel.column(outcome)
         return Prior(self.p * (column if self.exact else exact.as_floats(column)) / self.outer[j], self.secrets)
 
-    def to_frame(self) -> Any:
+    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return P(x, y) as a pandas DataFrame: index = secrets, columns = outcomes.
+
+        In polars the secrets are the first column, labels are text, and fractions become floats.
 
         Examples
         --------
@@ -215,6 +217,8 @@ class Joint(Tabled):
         Fraction(3, 16)
         """
         m = self.matrix.toarray() if is_sparse(self.matrix) else self.matrix
+        if library == "polars":
+            return polars_frame("secret", self.secrets, dict(zip(self.outcomes, m.T, strict=True)))
         return labelled_frame(m, self.secrets, self.outcomes)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -16,6 +16,7 @@ Table = tuple[Sequence[Any], Sequence[Any], Any]
 """Labels of the rows, labels of the columns, numbers."""
 
 _MOST_ROWS, _MOST_COLUMNS = 12, 10
+_SHORT = 14
 _DIGITS = 3
 _ROUNDING = 1e-12
 
@@ -29,7 +30,7 @@ def number(value: Any) -> str:
     """Return a number as people write it: fractions as they are while short, floats with 6 digits."""
     if isinstance(value, Fraction):
         text = str(value)
-        return text if len(text) <= 14 else f"{float(value):.6g}"
+        return text if len(text) <= _SHORT else f"{float(value):.6g}"
     return f"{float(value):.6g}"
 
 
@@ -117,6 +118,43 @@ def html_table(rows: Sequence[Any], columns: Sequence[Any], matrix: Any, *, whol
     return "".join(lines) + "</tbody></table>"
 
 
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
+
+
+def latex_text(text: str) -> str:
+    """Return text with the signs that LaTeX reads written out.
+
+    Examples
+    --------
+    >>> print(latex_text("50 % & more_"))
+    50 \\% \\& more\\_
+    """
+    return "".join(_LATEX.get(sign, sign) for sign in text)
+
+
+def latex_table(rows: Sequence[Any], columns: Sequence[Any], matrix: Any) -> str:
+    """Return the whole labelled matrix as a LaTeX tabular (package booktabs); fractions are typeset as such."""
+    lines = [" & ".join(["", *(latex_text(printable(str(column))) for column in columns)]) + r" \\"]
+    lines.append(r"\midrule")
+    for i, row in enumerate(rows):
+        line = np.asarray(matrix[[i]].todense()).ravel() if hasattr(matrix, "todense") else matrix[i]
+        lines.append(" & ".join([latex_text(printable(str(row))), *map(_latex_number, line)]) + r" \\")
+    body = "\n".join(lines)
+    return f"\\begin{{tabular}}{{l{'r' * len(columns)}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}"
+
+
+def _latex_number(value: Any) -> str:
+    if isinstance(value, Fraction) and value.denominator != 1 and len(str(value)) <= _SHORT:
+        return rf"$\tfrac{{{value.numerator}}}{{{value.denominator}}}$"
+    text = number(value)
+    return r"$\infty$" if text == "inf" else f"${text}$"
+
+
 class Tabled(ABC):
     """What prints as a line and a labelled table, and shows as both in a notebook."""
 
@@ -136,3 +174,14 @@ class Tabled(ABC):
     def _repr_html_(self) -> str:
         head, table = self._shown()
         return f"<p>{html.escape(printable(head))}</p>{html_table(*table, whole=self._whole)}"
+
+    def to_latex(self) -> str:
+        """Return the whole table as a LaTeX tabular (package booktabs); fractions are typeset as such.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> print(dv.Channel([["1/2", "1/2"]], ["a"], ["yes", "no"]).to_latex().splitlines()[4])
+        a & $\\tfrac{1}{2}$ & $\\tfrac{1}{2}$ \\\\
+        """
+        return latex_table(*self._shown()[1])

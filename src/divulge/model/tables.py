@@ -1,6 +1,6 @@
 """The one door for tables: pandas, polars and pyarrow, through narwhals."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,17 @@ def labelled_frame(matrix: np.ndarray, rows: Iterable[Hashable], columns: Iterab
     pandas = require("pandas", "frames")
     index, header = (pandas.Index(list(labels), tupleize_cols=False) for labels in (rows, columns))
     return pandas.DataFrame(matrix, index=index, columns=header)
+
+
+def polars_frame(labels: str, rows: Iterable[Hashable], columns: Mapping[Any, Any]) -> Any:
+    """Return a polars frame: the labels of the rows in a first column, then the columns; fractions become floats."""
+    polars = require("polars", "frames")
+    numbers = {str(name): _as_numbers(values) for name, values in columns.items()}
+    return polars.DataFrame({labels: [str(row) for row in rows], **numbers})
+
+
+def _as_numbers(values: Any) -> Any:
+    return values if isinstance(values, list) else np.asarray(values, dtype=np.float64)
 
 
 def labelled_vector(table: Any, argument: str) -> tuple[list[Any], list[Hashable]]:
