@@ -255,3 +255,18 @@ def test_the_relative_split_gives_all_cells_the_same_relative_error() -> None:
     found = calibrated(queries, ROW, [dv.DP(1)], None, "laplace", "relative")
     errors = [noise.scale * query.cells for noise, query in zip(found.noises, queries, strict=True)]
     assert errors[0] == pytest.approx(errors[1], rel=1e-9)
+
+
+def test_with_neighbors_that_are_added_being_there_is_a_secret_too() -> None:
+    """A sum of values from 100 to 110, and a count of all rows: what they tell of a record that may be absent."""
+    unit = Unit(neighbors="added")
+    queries = [Query("values", (), (), "v", 3, 4), Query("rows", (), ())]
+    noises = [Noise("laplace", HALF)] * 2
+    pml, pmc = brute([(3, 1), (4, 1), (0, 0)], [1, 1], [Fraction(1, 10), Fraction(0), Fraction(9, 10)])
+    found = told(largest_loss(queries, noises, unit, unit.secrets), RecordPrior(Fraction(1, 10)))
+    assert found["pml"] >= pml
+    assert found["pmc"] >= pmc
+    far, cost = brute([(4, 1), (0, 0)], [1, 1], [Fraction(1, 10), Fraction(9, 10)])
+    assert found["pml"] == pytest.approx(far, rel=1e-14)
+    assert found["pmc"] == pytest.approx(cost, rel=1e-14)
+    assert told(largest_loss(queries, noises, unit, "replaced"), RecordPrior(Fraction(1, 10)))["pml"] < pml

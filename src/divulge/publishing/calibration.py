@@ -242,7 +242,7 @@ def _total(
         ]
         # what a loss with one unit replaced is in terms of a unit added
         share = noises(Fraction(1))
-        scale = largest_loss(queries, share, unit, "replaced")
+        scale = largest_loss(queries, share, unit, unit.secrets)
         return _searched(asked, queries, unit, prior, noises, min(own) / Fraction(scale))
     if asked.kind == "zcdp" and family == "gaussian":
         return level
@@ -383,7 +383,7 @@ def _measured(
     if asked.kind in POINTWISE:
         assert prior is not None
         whole = told_of_records(queries, made, unit, prior)
-        return (whole or told(largest_loss(queries, made, unit, "replaced"), prior))[asked.kind], counts
+        return (whole or told(largest_loss(queries, made, unit, unit.secrets), prior))[asked.kind], counts
     if asked.kind == "zcdp":
         return _up(concentration(queries, made, unit)), counts and made[0].family == "gaussian"
     if asked.kind == "rdp":
@@ -451,7 +451,7 @@ def _told(
     found.setdefault("zcdp", _up(concentration(queries, made, unit)))
     if pure < math.inf and "zcdp" not in [one.kind for one in asked]:
         del found["zcdp"]
-    loss = largest_loss(queries, made, unit, "replaced")
+    loss = largest_loss(queries, made, unit, unit.secrets)
     if prior is not None:
         whole = told_of_records(queries, made, unit, prior) or told(loss, prior)
         found = {**found, **{kind: value for kind, value in whole.items() if kind not in found and value < math.inf}}

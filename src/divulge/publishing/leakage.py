@@ -152,7 +152,7 @@ def told_of_records(
 
     The records differ in d(x, x') = sum of 2 / s_m over the margins m in which they lie in different cells.
     """
-    if not prior.shares or unit.at_most != 1 or len(prior.shares) ** 2 > _MOST_PAIRS:
+    if not prior.shares or unit.at_most != 1 or unit.neighbors == "added" or len(prior.shares) ** 2 > _MOST_PAIRS:
         return None
     if any(q.kind != "rows" or q.only is not None or not set(q.by) <= set(prior.columns) for q in queries):
         return None

@@ -256,9 +256,10 @@ def described(made: Ready, output: str | None) -> Published:
         }
         for query, one in zip(made.plan.queries, noise.noises, strict=True)
     )  # fmt: skip
+    rho = concentration(made.plan.queries, noise.noises, asked.unit, asked.unit.secrets)
     kept = Aggregate(
         asked.columns, {"ldp": _up(noise.loss)},
-        math.inf if made.threshold else _up(concentration(made.plan.queries, noise.noises, asked.unit, "replaced")),
+        math.inf if made.threshold else _up(rho),
         None if asked.prior is None else asked.prior.least,
     )  # fmt: skip
     unit = {"noun": asked.unit.noun, "person": asked.unit.person, "at_most": asked.unit.at_most,

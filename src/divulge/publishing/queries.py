@@ -11,7 +11,7 @@ from divulge.publishing.statistics import Count, Proportion, Quantiles, Statisti
 
 Kind = Literal["rows", "values", "squares", "ranks"]
 
-Neighbors = Literal["replaced", "added"]
+Neighbors = Literal["replaced", "added", "either"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,11 @@ class Unit:
     def noun(self) -> str:
         """The unit in a word."""
         return "row" if self.person is None else "person"
+
+    @property
+    def secrets(self) -> Neighbors:
+        """What a secret about one unit can be: another record, or with neighbors that are added its being there too."""
+        return "either" if self.neighbors == "added" else "replaced"
 
     @property
     def rows_known(self) -> bool:
@@ -110,6 +115,9 @@ class Query:
         other. For ranks: the sums over all choices of twice the change of a score, and of its square, so that the loss
         is L1 / scale with exponential noise and L2^2 / (2 scale^2) zCDP with Gumbel noise, as for the others.
         """
+        if neighbors == "either":
+            one, other = self.changes(unit, "replaced"), self.changes(unit, "added")
+            return max(one[0], other[0]), max(one[1], other[1])
         k, replaced = unit.at_most, (neighbors or unit.neighbors) == "replaced"
         if self.kind == "ranks":
             one, other = (k * sharp for sharp in self.sharpness)
