@@ -234,3 +234,9 @@ def test_guesses_of_a_normal_number_far_out(y: float) -> None:
     found = power_cost(dv.NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0), y, 1)
     assert found.before == pytest.approx(math.sqrt(2 / math.pi), rel=1e-12)
     assert found.after == pytest.approx(math.sqrt(1 / math.pi), rel=1e-10)
+
+
+def test_no_outcomes_leak_nothing() -> None:
+    for secret in ("values(0:0.3, 1:0.7)", "uniform(0, 1)"):
+        m = dv.NoiseMechanism("laplace", secret, scale=1.0)
+        assert m.pml([]).shape == m.pmc([]).shape == m.error([]).shape == (0,)

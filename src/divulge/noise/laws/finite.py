@@ -173,7 +173,7 @@ class FiniteLaw:
         if self.noise.kind in LAPLACE:
             y = np.clip(y, self.low, self.high)
         parts: list[Range] = []
-        for start in range(0, len(y), _CHUNK):
+        for start in range(0, max(len(y), 1), _CHUNK):
             at = y[start : start + _CHUNK]
             center, x = self.center(at)[:, None], self.locations_of_values
             given = self.noise.relative(at[:, None], x, center)
