@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from itertools import pairwise
 from typing import Any
 
 import mpmath as mp
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import integrate, stats
 
 import divulge as dv
 from divulge.noise.answers.guesses import power_cost
@@ -240,3 +241,21 @@ def test_no_outcomes_leak_nothing() -> None:
     for secret in ("values(0:0.3, 1:0.7)", "uniform(0, 1)"):
         m = dv.NoiseMechanism("laplace", secret, scale=1.0)
         assert m.pml([]).shape == m.pmc([]).shape == m.error([]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "noise", [stats.triang(0.3, 0, 2), stats.beta(0.5, 0.5), stats.uniform(0, 2), stats.gamma(0.5)]
+)
+def test_means_under_bounded_and_singular_noise(noise: Any) -> None:
+    m = dv.NoiseMechanism(noise, "values(0:0.3, 1:0.7)")
+
+    def gain(y: float) -> float:
+        f = noise.pdf([y, y - 1])
+        q = float(np.array([0.3, 0.7]) @ f)
+        return q * math.log(max(f) / q) if 0 < q < math.inf else 0.0
+
+    marks = [0, 0.6, 1, 1.6, 2, 3, 40]
+    exact = math.fsum(integrate.quad(gain, a, b, limit=400)[0] for a, b in pairwise(marks))
+    found = m.mean_pml()
+    assert abs(found.value - exact) <= found.error + 1e-7
+    assert found.error < 1e-5

@@ -106,8 +106,12 @@ def points(mechanism: Subject) -> np.ndarray:
         parts.append(law.locations)
         parts.append((law.locations[1:] + law.locations[:-1]) / 2)  # where the best secret changes
         parts.append(_beside(law.locations, scale))
+        kinks = [z for z in (*noise.support, noise.mode or 0.0) if math.isfinite(z) and z]
+        parts.append(np.add.outer(law.locations, kinks).ravel())
     if _repeats(law):
         parts.append(edges(law))
+    if not noise.everywhere:
+        parts.append(np.array([first, last]))
     y = np.unique(np.concatenate(parts))
     return y[(y >= first) & (y <= last)]
 
@@ -195,6 +199,8 @@ def mean(mechanism: Subject, f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
         p = np.exp(law.log_density(at)) * _copies(law, at)[0]
         with np.errstate(invalid="ignore"):
             value = np.where(p > 0, f(at), 0.0)
+        if law.noise.read_off:  # densities that are infinite at a place, where nothing else is possible
+            p, value = quadrature.finite_or_zero(p), np.where(np.isnan(value), 0.0, value)
         largest = max(largest, float(np.abs(value).max(initial=0.0)))
         return (np.stack([p, p * value]) * stretch).reshape(2, *u.shape)
 
