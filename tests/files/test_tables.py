@@ -345,6 +345,13 @@ def test_archives_of_arrays_are_measured(tmp_path: Path) -> None:
         dv.read_channel(tmp_path / "wide.parquet")
 
 
+def test_a_first_line_of_data_is_not_shown(tmp_path: Path) -> None:
+    path = written(tmp_path, "t.csv", f"{SECRET},50\nb,1\n".encode())
+    with pytest.raises(dv.InputFileError, match="its first line must have the names") as caught:
+        dv.open_table(path).require_columns(["faith"])
+    assert SECRET not in str(caught.value)
+
+
 def test_one_long_value_is_not_repeated_into_memory(tmp_path: Path) -> None:
     """200 kB of Parquet that unpack to 4 TB."""
     for size, name in ((4_000_000, "bomb"), (200_000, "long")):

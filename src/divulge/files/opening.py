@@ -215,8 +215,16 @@ def columns_exist(present: Iterable[str], wanted: Iterable[str]) -> None:
             shown = ", ".join(repr(name) for name in names[:12]) + (", ..." if len(names) > 12 else "")
             absent = column not in names
             found = "no column" if absent else "two columns"
+            if not all(map(_names_a_column, names)):  # the first line may hold data, which no message shows
+                raise DivulgeError(f"has {found} {column!r}. Hint: its first line must have the names of its columns.")
             meant = did_you_mean(column, names) if absent else ""
             raise DivulgeError(f"has {found} {column!r}.{meant} Hint: its columns are {shown or 'none'}.")
+
+
+def _names_a_column(name: str) -> bool:
+    """Say whether a text can be the name of a column: printable, and no number."""
+    digits = name.strip().lstrip("+-").replace(".", "").replace(",", "")
+    return name.isprintable() and not digits.isdecimal()
 
 
 def kind(value: Any) -> str:
