@@ -1,6 +1,10 @@
 """Designs against the targets, and beside a researcher's way: all vertices listed, then cvxpy.
 
     python benchmarks/design.py [quick]
+    python benchmarks/design.py --without NAME [SECONDS]
+
+With --without: gap and work of cases that are hard for one method or another, with all methods and with one left out,
+after so many seconds of the processor. Work is how often the restricted master program was solved.
 
 Seconds include the exact channel; the peer is run once, divulge five times (the median counts).
 """
@@ -94,7 +98,69 @@ def peer(p: np.ndarray, epsilon: float) -> tuple[float, float]:
     return float(problem.value), time.perf_counter() - started
 
 
+def ablation(left_out: str, seconds: float) -> None:
+    """Print gap and work of hard cases with all methods, and without one; clocks count the processor's time."""
+    from divulge.designing import design as door
+    from divulge.designing import effort, methods
+    from divulge.designing.master.restricted_master import Master
+
+    class Processor:
+        monotonic = staticmethod(time.process_time)
+
+    def grids(problem: Any, effort: Any) -> Any:
+        return methods.Cascade(problem, *(methods.Gridded(problem, work, effort) for work in methods.LATER))
+
+    without: dict[str, dict[str, Any]] = {
+        "nothing": {},
+        "random-sets": {"blended": lambda *_: None},
+        "randomized-rounding": {"filled": lambda p, e, found, _: found or methods.generate(p, methods.Nearby(p, e), e)},
+        "aggregation": {"without_tail": lambda p, e, solve: solve(p, e)},
+        "piecewise-duals": {"coarsened": lambda p, oracle, e, found: found},
+        "branch-and-bound": {"everything": lambda p, e: grids(p, e)},
+    }
+    if left_out not in without:
+        raise SystemExit(f"NAME is one of {', '.join(without)}.")
+    door.time = effort.time = methods.time = Processor  # type: ignore[assignment]
+    solved, solves = Master.solve, [0]
+
+    def counted(self: Any, *arguments: Any) -> Any:
+        solves[0] += 1
+        return solved(self, *arguments)
+
+    Master.solve = counted  # type: ignore[method-assign]
+    equal = 1 + 0.1 * np.random.default_rng(7).random(153)
+    zipf = 1 / np.arange(1, 201)
+    head = f"{'gap':>10}{'work':>7}{'seconds':>9}"
+    print(f"{'prior':24}{'guarantee':14}{head}   without:{head}")
+    for name, p, guarantee in (
+        ("real N=32", real(32), dv.PML(0.5)),
+        ("real N=100", real(100), dv.LDP(1)),
+        ("Dirichlet(0.1) N=30", real(30, 0.1), dv.PML(1)),
+        ("Dirichlet(0.1) N=50", real(50, 0.1), dv.PML(0.5)),
+        ("Zipf N=200", zipf / zipf.sum(), dv.LDP(8)),
+        ("nearly equal N=153", equal / equal.sum(), dv.PML(0.067)),
+        ("real N=153", real(153), dv.PML(0.02)),
+        ("real N=500", real(500), dv.ALIP(1, 0.5)),
+    ):
+        print(f"{name:24}{guarantee!s:14}", end="")
+        for one in ("nothing", left_out):
+            kept = {key: getattr(methods, key) for key in without[one]}
+            for key, value in without[one].items():
+                setattr(methods, key, value)
+            solves[0], started = 0, time.process_time()
+            found = dv.design(p, guarantee, time_limit=seconds)
+            for key, value in kept.items():
+                setattr(methods, key, value)
+            space, spent = " " * (0 if one == "nothing" else 11), time.process_time() - started
+            print(f"{space}{found.relative_gap:10.1e}{solves[0]:7}{spent:9.1f}", end="", flush=True)
+        print()
+
+
 def main() -> None:
+    if "--without" in sys.argv:
+        at = sys.argv.index("--without")
+        ablation(sys.argv[at + 1] if len(sys.argv) > at + 1 else "", float([*sys.argv[at + 2 :], "8"][0]))
+        return
     quick = "quick" in sys.argv
     for warm in (4, 15):
         dv.design(real(warm), dv.PML(0.6))

@@ -1,16 +1,20 @@
 """Outcomes under the names of values: their names are true, scores agree with a linear program of plain rows."""
 
 import copy
+import json
 import math
 import pickle
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from typer.testing import CliRunner
 
 import divulge as dv
+from divulge.cli.main import app
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 
@@ -243,3 +247,15 @@ def test_what_names_cannot_be_asked_for_is_refused() -> None:
         for value in (-0.1, 1.1, math.nan, "much"):
             with pytest.raises(DivulgeError):
                 dv.OwnNames(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"), [("values", {"a", "b", "c"}), ("sets", {"any but a", "any but b", "any but c"})]
+)
+def test_the_command_line_names_outcomes(outcomes: str, expected: set[str], tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text('{"a": "1/2", "b": "1/4", "c": "1/4"}')
+    arguments = ["--prior", str(tmp_path / "p.json"), "--guarantee", "pml=0.1", "--outcomes", outcomes, "--json"]
+    found = json.loads(CliRunner().invoke(app, ["design", *arguments]).stdout)
+    assert set(found["outcomes"]) == expected
+    channel = dv.Channel(found["matrix"], found["secrets"], found["outcomes"])
+    assert dv.PML(0.1).holds_for(dv.Joint(["1/2", "1/4", "1/4"], channel))
