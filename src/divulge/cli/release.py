@@ -141,10 +141,12 @@ def command(
             force=force, receipt=receipt, ledger=None if no_ledger else default_ledger(ledger), budget=budget,
             source_name=source_name, engine=engine, language=language, progress=progress, warn=note,
         )  # fmt: skip
-    _tell(done, unit, as_json, designed=mechanism is None)
+    _tell(done, unit, as_json, language, designed=mechanism is None)
 
 
-def _tell(done: Any, unit: Any, as_json: bool, designed: bool) -> None:
+def _tell(done: Any, unit: Any, as_json: bool, language: str, designed: bool) -> None:
+    from divulge.reporting.statement import statement
+
     scale = nats_per(unit)
     promised = {kind: value / scale for kind, value in done.guarantees.items()}
     if as_json:
@@ -162,6 +164,8 @@ def _tell(done: Any, unit: Any, as_json: bool, designed: bool) -> None:
     say(f"{done.rows:,} rows of {', '.join(map(repr, done.columns))} released as "
         f"{', '.join(map(repr, done.released_as))}")  # fmt: skip
     say("guarantee: " + ", ".join(f"{kind} {number(value, 6)}" for kind, value in promised.items()) + f" {unit}")
+    if done.together is not None and done.together["releases"] > 1:
+        say(statement(done, language).together)
     say("files:")
     for name, path in done.papers.items():
         say(f"  {path}" + ("  (for the keeper only: exact counts; readable by you alone)" if "keeper" in name else ""))

@@ -1,5 +1,8 @@
 """`divulge report`: what a release reveals, for people: one page, or text."""
 
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -98,17 +101,19 @@ def command(
     if prior is not None:
         asked |= {"prior": read_prior(prior, known)}
         asked |= {"prior_source": "all equally likely" if prior == "uniform" else f"from {prior}"}
-    found = dv.report(
-        subject,
-        column=tuple(column) if column else None,
-        ledger=ledger,
-        guarantees=guarantees or (),
-        unit=unit,
-        **asked,
-    )
+    with _busy():
+        found = dv.report(
+            subject,
+            column=tuple(column) if column else None,
+            ledger=ledger,
+            guarantees=guarantees or (),
+            unit=unit,
+            **asked,
+        )
+        if out is not None:
+            found.save(out, force=force)
     tell_of_itself(secret, released)
     if out is not None:
-        found.save(out, force=force)
         note(f"written to {out}")
     if as_json:
         emit(found.to_dict())
@@ -132,3 +137,15 @@ def _tell_statistics(receipt: str, out: Path | None, force: bool, unit: Any, as_
         emit(found.to_dict(unit))
     elif out is None:
         say(text(found))
+
+
+@contextmanager
+def _busy() -> Generator[None]:
+    """Show on a terminal, from the start, that work is under way."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("working out what it reveals ..."):
+        yield

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from divulge.designing.design import design
+from divulge.designing.naming.names import OwnNames
 from divulge.designing.result import Design
 from divulge.designing.tradeoff.families import FAMILIES, Named, tuned
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
-from divulge.guarantees.kinds import LDP
+from divulge.guarantees.kinds import LDP, PMC
 from divulge.measures.density import ldp
 from divulge.measures.information import mutual_information
 from divulge.measures.robust import PriorSet
@@ -41,6 +43,9 @@ MOST_DESIGNED = 1024
 WORTH_TELLING = 0.001
 """From this share of utility on that a design may lack, a release says so."""
 
+MOST_COMPARED = 64
+"""Up to so many values named mechanisms are tuned beside a design; beyond, only where there is no design."""
+
 OUTCOMES = ("values", "sets")
 """What outcomes are: one for each value and called after it, or sets of values, called after all that they raise."""
 
@@ -63,10 +68,10 @@ def _spread(prior: Prior, channel: Channel) -> float:
 
 
 PURPOSES: dict[str, Purpose] = {
-    "statistics": Purpose("estimates of how frequent values are, as near as can be", _spread, "mutual-information"),
+    "statistics": Purpose("estimates of how frequent values are, as near as can be", _spread, "estimation"),
     "record": Purpose(
         "each row as often right as can be",
-        lambda prior, channel: float((prior.floats[:, None] * channel.floats).max(axis=0).sum()),
+        lambda prior, channel: float(prior.floats @ np.diag(channel.floats)),
         "hamming",
     ),
     "information": Purpose(
@@ -232,7 +237,7 @@ def _relabelled(channel: IntegerChannel, choice: Choice, assumed: Assumed) -> In
         prior = _center(assumed, channel).floats
         names = set_labels(channel.weights / 2.0**channel.bits, prior, channel.secrets)
         return replace(channel, outcomes=tuple(names))
-    require_true(channel.exact, channel.weights)
+    require_true(channel)
     return channel
 
 
@@ -312,13 +317,32 @@ def check(guarantee: Guarantee, chosen: Sequence[Mechanism]) -> None:
     only = chosen[0]
     if guarantee.about == "joint" and only.assumed.prior is None:
         raise DivulgeError.of("prior", f"be given to check {guarantee}", "it", "absent")
-    exact = only.channel.exact
     if guarantee.about == "joint" and only.assumed.priors is not None:
         _check_over(guarantee, only)
         return
+    known = _promised(guarantee, only.guarantees)
+    if known is not None:
+        if not known:
+            raise DivulgeError.of("mechanism", f"keep {guarantee}", "what it has", _numbers(only.guarantees))
+        return
+    exact = only.channel.exact
     verdict = guarantee.holds_for(exact if only.prior is None else Joint(only.prior, exact))
     if not verdict.holds:
         raise DivulgeError.of("mechanism", f"keep {guarantee}", "its measured value", str(verdict.measured))
+
+
+def _promised(guarantee: Guarantee, found: Mapping[str, float]) -> bool | None:
+    """Say whether ldp, pml and pmc of the integers, rounded up by a last digit, decide the guarantee; None if not."""
+    names = {"ldp": ("ldp",), "dp": ("ldp",), "pml": ("pml",), "pmc": ("pmc",), "lip": ("pml", "pmc")}
+    wanted = names.get(guarantee.kind, ())
+    if not wanted or not set(wanted) <= set(found):
+        return None
+    most, allowed = max(found[name] for name in wanted), float(guarantee.values()["epsilon"])
+    return True if most <= allowed * (1 - 1e-15) else False if most > allowed * (1 + 1e-12) + 1e-15 else None
+
+
+def _numbers(found: Mapping[str, float]) -> str:
+    return ", ".join(f"{kind} {value:.9g}" for kind, value in found.items())
 
 
 def _check_over(guarantee: Guarantee, only: Mechanism) -> None:
@@ -359,8 +383,8 @@ def _made(source: Any, choice: Choice) -> Chosen:
         sets = choice.outcomes == "sets" or not _true(channel)
     else:
         _require_a_bound(prior, assumed, choice.kept)
-        notes += _warned(choice.kept)
-        channel, sets, more = designed(choice, left(choice.kept, assumed.epsilon), assumed)
+        kept, notes = bounded(choice, left(choice.kept, assumed.epsilon))
+        channel, sets, more = designed(choice, kept, assumed)
         notes += more
     whole = IntegerChannel.of(channel, raise_small=choice.raise_small or choice.mechanism is None)
     whole = _relabelled(whole, replace(choice, outcomes="sets" if sets else "values"), assumed)
@@ -394,7 +418,7 @@ def _by_name(choice: Choice, prior: Prior) -> Channel:
 
 def _require_a_bound(prior: Prior, assumed: Assumed, guarantees: tuple[Guarantee, ...]) -> None:
     """Refuse guarantees that the truth itself keeps: under the prior they promise nothing."""
-    truth = certified(("",), IntegerChannel.of(mechanisms.identity(prior.secrets)), assumed)
+    truth = certified(("",), IntegerChannel.of(Channel(np.eye(len(prior)), prior.secrets, prior.secrets)), assumed)
     try:
         for one in guarantees:
             check(one, [truth])
@@ -408,13 +432,24 @@ def _require_a_bound(prior: Prior, assumed: Assumed, guarantees: tuple[Guarantee
         )  # fmt: skip
 
 
-def _warned(guarantees: tuple[Guarantee, ...]) -> list[str]:
-    """Return the warning that belongs to a bound on gain alone."""
-    if all(one.kind in ("pml", "lift", "lift-capacity", "bayes-capacity", "maximal-leakage") for one in guarantees):
-        return [
-            "A bound on gain alone does not forbid an outcome to rule values out. Hint: add ldp=E or pmc=E, which do."
-        ]
-    return []
+GAIN_ONLY = ("pml", "lift", "lift-capacity", "bayes-capacity", "maximal-leakage")
+"""Guarantees that do not keep an outcome from ruling values out."""
+
+
+def bounded(choice: Choice, kept: tuple[Guarantee, ...]) -> tuple[tuple[Guarantee, ...], list[str]]:
+    """Return the guarantees, with the same bound on loss beside a bound on gain alone, and what to know of that."""
+    if not all(one.kind in GAIN_ONLY for one in kept):
+        return kept, []
+    said = "A bound on gain alone does not forbid an outcome to rule values out"
+    if choice.rule_out:
+        return kept, [f"{said}, which is allowed here."]
+    level = min(
+        float(v) if name in one.logarithmic else math.log(v) for one in kept for name, v in one.values().items()
+    )
+    return (*kept, PMC(level)), [
+        f"{said}: pmc={level:.4g} was added, the same bound on loss. Hint: add ldp=E or pmc=E yourself; rule_out=True "
+        "(--rule-out) goes without."
+    ]
 
 
 def _apart(source: Any, choice: Choice) -> Chosen:
@@ -445,24 +480,54 @@ def left(guarantees: tuple[Guarantee, ...], spent: float) -> tuple[Guarantee, ..
     return tuple(left)
 
 
+NAMES = OwnNames(occurrence=0.5, lead=0.5)
+"""What a design under the names of values keeps: each occurs at least half as often as its value, and raises the others
+by no more than half as much, on the scale of logarithms, as the guarantees would allow it to raise its own."""
+
+
 def designed(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) -> tuple[Channel, bool, list[str]]:
     """Return a channel for the guarantees and the purpose, whether its outcomes are sets, and what to know of it."""
     if choice.outcomes == "sets":
         return _sets(choice, kept, assumed)
     prior, purpose = assumed.prior, PURPOSES[choice.purpose]
     assert prior is not None
+    made = _under_names(choice, kept, assumed)
+    channels: list[Channel] = []
+    if made is None or len(prior) <= MOST_COMPARED:
+        channels += [one.channel for one in candidates(prior, kept, assumed.priors)]
+    channels += [] if made is None else [made.channel]
     found = [
-        (purpose.worth(prior, one.channel), one.channel)
-        for one in candidates(prior, kept, assumed.priors)
-        if _true(one.channel) and (choice.rule_out or math.isfinite(ldp(one.channel)))
-    ]
+        (purpose.worth(prior, one), one) for one in channels
+        if _true(one) and (choice.rule_out or math.isfinite(ldp(one)))
+    ]  # fmt: skip
     best, channel = _best(found)
     if channel is None or not best > -math.inf:
         raise DivulgeError.of(
             "guarantee", "leave a mechanism that tells values apart", "every one under it", "one that tells nothing",
             "allow more leakage.",
         )  # fmt: skip
-    return channel, False, []
+    return channel, False, [] if made is None or not assumed.public else _cost(made)
+
+
+def _under_names(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) -> Design | None:
+    """Return the design with one outcome for each value, called after it; None where there is none to be had."""
+    if len(assumed.prior or ()) < 2 or (assumed.priors is not None and choice.purpose == "information"):
+        return None
+    about = assumed.prior if assumed.priors is None else assumed.priors
+    utility = PURPOSES[choice.purpose].utility
+    try:
+        return design(about, *kept, utility=utility, outcomes=NAMES, time_limit=choice.time_limit)
+    except DivulgeError:  # such as guarantees that leave nothing to say: named mechanisms are tried
+        return None
+
+
+def _cost(made: Design) -> list[str]:
+    """Say what the names cost at most, beside the bound of what is possible without them."""
+    if made.unnamed_bound is None:
+        return []
+    said = f"{made.objective} is {made.utility:.4g}; without names of single values no mechanism has"
+    less = "less" if made.minimized else "more"
+    return [f"What the names cost at most: {said} {less} than {made.unnamed_bound:.4g} under the same guarantees."]
 
 
 def _best(found: list[tuple[float, Channel]]) -> tuple[float, Channel | None]:
@@ -475,7 +540,7 @@ def candidates(prior: Prior, guarantees: tuple[Guarantee, ...], priors: PriorSet
     families = [FAMILIES[name] for name in ("randomized response", "resample")]
     found = [one for family in families for one in tuned(family, prior, guarantees, priors)]
     return [
-        replace(one, channel=Channel(one.channel.matrix, prior.secrets, prior.secrets))
+        replace(one, channel=Channel(one.channel.floats, prior.secrets, prior.secrets))
         for one in found
         if one.channel.shape[0] == one.channel.shape[1]
     ]
@@ -483,12 +548,11 @@ def candidates(prior: Prior, guarantees: tuple[Guarantee, ...], priors: PriorSet
 
 def _sets(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) -> tuple[Channel, bool, list[str]]:
     """Return the unconstrained optimum, whose outcomes are the sets of values that they raise."""
-    from divulge.designing.design import design
-
     if assumed.priors is not None:
         raise DivulgeError.of("outcomes", "be 'values' for a set of priors", "it", "'sets'")
     prior = assumed.prior
-    made = design(prior, *kept, utility=PURPOSES[choice.purpose].utility, time_limit=choice.time_limit)
+    utility = PURPOSES["information"].utility if choice.purpose == "statistics" else PURPOSES[choice.purpose].utility
+    made = design(prior, *kept, utility=utility, time_limit=choice.time_limit)
     notes: list[str] = []
     if made.relative_gap > WORTH_TELLING:
         notes.append(

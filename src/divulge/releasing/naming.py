@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.model.channel import Channel
+from divulge.model.integer import IntegerChannel
 from divulge.releasing.coding import key_of
 
 LONGEST = 120
@@ -40,9 +40,9 @@ def untrue(weights: np.ndarray, secrets: Sequence[Hashable], outcomes: Sequence[
     return [outcomes[j] for j, i in named if weights[i, j] < top[j] or (top[j] == bottom[j] and not alone)]
 
 
-def require_true(channel: Channel, weights: np.ndarray) -> None:
+def require_true(channel: IntegerChannel) -> None:
     """Refuse a mechanism with an outcome that is called after a value and raises another one more."""
-    found = untrue(weights, channel.secrets, channel.outcomes)
+    found = untrue(channel.weights, channel.secrets, channel.outcomes)
     if found:
         raise DivulgeError.of(
             "mechanism", "call an outcome after a value only where it raises that value most",

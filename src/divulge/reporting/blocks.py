@@ -65,7 +65,15 @@ class Picture:
     size: tuple[float, float] = (6.4, 3.6)
 
 
-Block = Words | Items | Cards | Rows | Picture
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that are hidden behind their title until they are asked for; in text they simply follow."""
+
+    title: str
+    blocks: "tuple[Block, ...]"
+
+
+Block = Words | Items | Cards | Rows | Picture | Folded
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,9 @@ from divulge.reporting import pictures
 from divulge.reporting.blocks import Block, Card, Cards, Items, Picture, Rows, Section, Shade, Words
 from divulge.reporting.report import Report
 from divulge.reporting.wording import (
+    NO_BOUND,
     base_of,
+    bound,
     factor,
     fall,
     in_unit,
@@ -30,16 +32,17 @@ from divulge.reporting.wording import (
 from divulge.ties import falling, first_largest
 
 _MOST_ROWS = 20
+_MOST = 1e6
 _MOST_SHADED = 12
 
 _ATTACKERS: dict[str, tuple[str, str]] = {
     "pml": ("The opportunist", "sees the outcome first, and then goes for whatever pays best"),
     "pmc": ("The cautious one", "wants to be wrong as rarely as can be, and bets against what has become unlikely"),
     "min-entropy-leakage": ("The guesser", "has one guess at the value; on average over all outcomes"),
-    "bayes-capacity": ("The guesser in the dark", "the same, where all values are equally frequent: his best case"),
+    "bayes-capacity": ("The guesser in the dark", "the same, where all values are equally frequent: their best case"),
     "ldp": ("The one who was wrong", "was almost sure of another value than the true one"),
 }
-"""Kind of guarantee -> who attains it, and what he wants."""
+"""Kind of guarantee -> who attains it, and what they want."""
 
 
 def summary(report: Report) -> Section:
@@ -57,7 +60,7 @@ def summary(report: Report) -> Section:
     return Section(
         "summary",
         "In short",
-        (Words(what), *_verdicts(report), Cards(_cards(report)), Words(_standing(report))),
+        (*_verdicts(report), Words(what), Cards(_cards(report)), Words(_standing(report))),
     )
 
 
@@ -71,9 +74,9 @@ def _cards(report: Report) -> tuple[Card, ...]:
     unlimited = "Some outcome is impossible under one value and possible under another: no factor bounds what it says."
     return (
         Card(f"× {at_most(found.lift)}", "Largest rise of a belief", _rising(report, pml)),
-        Card(f"÷ {at_most(factor(pmc.max(), report.unit))}" if pmc.max() < math.inf else "to 0",
+        Card(f"÷ {bound(factor(pmc.max(), report.unit))}" if pmc.max() < math.inf else "to 0",
              "Largest fall of a belief", _falling(report, pmc)),
-        Card(f"× {at_most(capacity)}" if capacity < math.inf else "no limit", "For anyone, whatever he knows",
+        Card(f"× {at_most(capacity)}" if capacity < _MOST else NO_BOUND, "For anyone, whatever they know",
              limit if capacity < math.inf else unlimited),
         Card(share(report.told), "Told on average", "So much of the uncertainty about the value goes away on average. "
              "This is also what makes the release useful."),
@@ -128,7 +131,7 @@ def _verdict(report: Report, asked: Guarantee, holds: bool, levels: dict[str, An
     measured = ", ".join(map(near, in_unit(asked, levels, report.unit).values()))
     head = f"The promise {asked.title}, {written(asked, report.unit)}"
     if holds:
-        return Words(f"{head}, is kept: measured {measured}.", "good")
+        return Words(f"{asked.meaning} {head}, is kept: measured {measured}.", "good")
     return Words(f"{head}, is BROKEN: measured {measured}. {shortened(adversary, 400)}", "bad")
 
 
@@ -291,14 +294,14 @@ def attackers(report: Report) -> Section:
         times, words, after = float(attack.leakage), attack.words, near(attack.after)
         if kind == "ldp" and report.profile.ldp == math.inf:
             times, after = math.inf, "no limit"
-            words = f"{words.partition(';')[0]}; the surer he was before, the more he gains"
+            words = f"{words.partition(';')[0]}; the surer they were before, the more they gain"
         better = "no limit" if times == math.inf else "nothing" if times <= 1 else f"{times:.3g} times"
         rows.append((who, wants, shortened(words, 160), near(attack.before), after, better))
     caption = (
-        "For each number the attacker who attains it. Before and after: what he expects to win (for the cautious one, "
-        "how often he is wrong) without the outcome and with it."
+        "For each number the attacker who attains it. Before and after: what they expect to win (for the cautious one, "
+        "how often they are wrong) without the outcome and with it."
     )
-    header = ("attacker", "what he wants", "what he does", "before", "after", "better off by")
+    header = ("attacker", "what they want", "what they do", "before", "after", "better off by")
     return Section("attackers", "Who gains from it", (Rows(caption, header, tuple(rows), (0, 1, 2)),))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from divulge.model.shown import printable
-from divulge.reporting.blocks import Block, Cards, Items, Picture, Rows, Section, Shade, Words
+from divulge.reporting.blocks import Block, Cards, Folded, Items, Picture, Rows, Section, Shade, Words
 from divulge.reporting.pictures import as_address
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -122,7 +122,12 @@ def _picture(block: Picture) -> Html:
     return tag("figure", image, tag("figcaption", block.caption))
 
 
+def _folded(block: Folded) -> Html:
+    return tag("details", tag("summary", block.title), *map(_block, block.blocks))
+
+
 _BLOCKS: dict[type, Callable[[Any], Html]] = {
+    Folded: _folded,
     Words: _words,
     Items: _items,
     Cards: _cards,
@@ -171,6 +176,8 @@ td.number, th.number { text-align: right; }
 td.number { white-space: nowrap; }
 td.more { background: rgb(var(--more) / calc(var(--level) * .62)); }
 td.less { background: rgb(var(--less) / calc(var(--level) * .5)); }
+summary { cursor: pointer; color: var(--link); padding: .3rem 0; }
+summary:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 figure { margin: 1.2rem 0; break-inside: avoid; }
 figure img { max-width: 100%; height: auto; display: block; }
 figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
@@ -186,6 +193,7 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
   .wide { overflow: visible; }
   table { min-width: 0; width: 100%; font-size: 7.5pt; }
   th, td, td.number { padding: .15rem .3rem; white-space: normal; overflow-wrap: anywhere; }
+  details > *:not(summary) { display: block; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 @page { margin: 18mm 16mm; }
 """

@@ -49,7 +49,9 @@ def tails(pml: Pointwise, pmc: Pointwise, envelope: Sequence[tuple[float, float]
         pointwise(variable, ax)
         ax.lines[-1].set(color=color, linestyle=line, label=name)
     if envelope:
-        ax.plot(*zip(*envelope, strict=True), color=GAIN, ls="--", lw=1, label="gain, however outcomes are merged")
+        places, heights = zip((0.0, 1.0), *envelope, strict=True)
+        # The envelope falls: what it is at a place bounds it up to the next one, so that steps never lie below it.
+        ax.step(places, heights, where="post", color=GAIN, ls="--", lw=1, label="gain, however outcomes are merged")
     ax.set_xlim(left=0)
     ax.set_ylabel("chance of more than t")
     ax.legend()

@@ -8,9 +8,9 @@ from divulge.guarantees.pictures import plot_alip_plane
 from divulge.guarantees.posterior import posterior_bounds
 from divulge.model.shown import at_least, at_most, in_so_many
 from divulge.reporting import pictures
-from divulge.reporting.blocks import Block, Items, Picture, Rows, Section, Words
+from divulge.reporting.blocks import Block, Folded, Items, Picture, Rows, Section, Words
 from divulge.reporting.report import MOST_COMPARED, Report, bounds_something
-from divulge.reporting.wording import label, level, near, quoted, share, written
+from divulge.reporting.wording import bound, label, level, near, quoted, share, written
 from divulge.units import nats_per
 
 _EVENTS = ("1/1000", "1/100", "1/10", "1/2", "9/10")
@@ -79,7 +79,14 @@ def guarantees(report: Report) -> Section:
     return Section(
         "guarantees",
         title,
-        (Words(head), Items((*meanings, *_unbounded(report))), events, follows, *nothing, region, *_plane(report)),
+        (
+            Words(head),
+            Items((*meanings, *_unbounded(report))),
+            events,
+            region,
+            Folded("What follows from it, by which theorems", (follows, *nothing)),
+            *_plane(report),
+        ),
     )
 
 
@@ -154,9 +161,7 @@ def compared(report: Report) -> Section:
         (
             row.name,
             share(min(row.utility / full, 1.0)),
-            at_most(math.exp(row.pml)),
-            at_most(_exp(row.pmc)),
-            at_most(_exp(row.ldp)),
+            *(bound(_exp(value)) for value in (row.pml, row.pmc, row.ldp)),
         )
         for row in report.compared
     ]

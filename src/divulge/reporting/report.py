@@ -18,18 +18,18 @@ from divulge.designing.tradeoff.comparison import best_member
 from divulge.errors import DivulgeError
 from divulge.guarantees import kinds as k
 from divulge.guarantees.calculus import Unknown, consequences
-from divulge.guarantees.catalog import INFORMATION_DENSITY, as_guarantee
+from divulge.guarantees.catalog import INFORMATION_DENSITY, as_guarantee, kind_named
 from divulge.guarantees.context import Context
-from divulge.guarantees.guarantee import Guarantee, Verdict
+from divulge.guarantees.guarantee import PARAMETERS, Guarantee, Verdict
 from divulge.guarantees.regions import Region, privacy_region
 from divulge.measures.entropies import entropy
 from divulge.measures.information import mutual_information
 from divulge.measures.profiles import Profile, profile
-from divulge.measures.robust import L1Ball
 from divulge.measures.tails import tail_envelope
 from divulge.model import mechanisms
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, as_prior, is_pair
+from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.record import Record
@@ -39,13 +39,53 @@ from divulge.releasing.sinks import publish, refuse_taken, staged
 from divulge.ties import RELATIVE, falling, first_largest, first_smallest
 from divulge.units import Unit, nats_per
 
-MOST_COMPARED = 64
+MOST_COMPARED = 32
 """Up to so many secrets the named mechanisms are tuned for a comparison."""
+MOST_EXACT = 1 << 12
+"""Up to so many entries of the channel a receipt is reported on in fractions."""
 MOST_ENTRIES = 1 << 18
 """Up to so many entries of the channel everything is computed that looks at it again and again."""
 MOVED = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Shares of the belief that may be moved when the prior is not quite what was assumed."""
 _THRESHOLDS = 24
+
+
+def around(
+    prior: np.ndarray, matrix: np.ndarray, shares: Sequence[float], unit: Unit
+) -> tuple[tuple[float, float, float], ...]:
+    """Return (share, pml, pmc), the largest over all priors that are reached by moving `share` of the belief.
+
+    The least mean of a column has the share taken from its largest entries, and laid on its smallest; the largest mean
+    the other way round. Both are interpolated in the cumulated belief, for all shares at once.
+
+    Examples
+    --------
+    >>> found = around(np.array([0.5, 0.5]), np.array([[0.75, 0.25], [0.25, 0.75]]), (0.0, 1.0), "nats")
+    >>> [tuple(round(v, 4) for v in row) for row in found]  # log 3/2 and log 2; all belief moved: log 3 for both
+    [(0.0, 0.4055, 0.6931), (1.0, 1.0986, 1.0986)]
+    """
+    moved, held = np.array(shares, dtype=float), prior > 0
+    mean = prior @ matrix
+    gains, losses = (np.zeros((len(moved), matrix.shape[1])) for _ in range(2))
+    seen = np.flatnonzero(np.where(moved.max() > 0, matrix.max(axis=0), mean) > 0)
+    for j in seen.tolist():
+        column = matrix[:, j]
+        order = np.argsort(column, kind="stable")
+        mass, values = prior[order], column[order]
+        least = mean[j] - _taken(mass[::-1], values[::-1] - values[0], moved)
+        most = mean[j] + _taken(mass, values[-1] - values, moved)
+        top = np.where(moved > 0, values[-1], column[held].max())
+        bottom = np.where(moved > 0, values[0], column[held].min())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gains[:, j] = np.where(top > 0, np.log(top) - np.log(np.maximum(np.maximum(least, 0), values[0])), 0.0)
+            losses[:, j] = np.where(most > 0, np.log(most) - np.log(bottom), 0.0)
+    gain, loss = (np.maximum(v.max(axis=1), 0.0) / nats_per(unit) for v in (gains, losses))
+    return tuple(zip(moved.tolist(), gain.tolist(), loss.tolist(), strict=True))
+
+
+def _taken(mass: np.ndarray, differences: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """Return by how much the mean changes when so much mass is moved, the largest differences first."""
+    return np.interp(moved, np.append(0.0, np.cumsum(mass)), np.append(0.0, np.cumsum(mass * differences)))
 
 
 @dataclass(frozen=True)
@@ -118,6 +158,11 @@ class Report(Record):
     def estimated(self) -> bool:
         """Whether the numbers are estimates from rows."""
         return self.audit is not None
+
+    @property
+    def exactly(self) -> bool:
+        """Whether there are few enough entries to decide everything exactly."""
+        return len(self.joint.secrets) * len(self.joint.outcomes) <= MOST_EXACT
 
     @property
     def small(self) -> bool:
@@ -238,15 +283,19 @@ class Report(Record):
         """(share of the belief that is moved, the largest pml and pmc over all such priors)."""
         if not self.small:
             return ()
-        channel, prior = self.joint.channel, self.joint.prior
-        plain = Channel(channel.floats, channel.secrets, channel.outcomes)
-        center = Prior(prior.floats, prior.secrets)
-        balls = [(share, L1Ball(center, 2 * share)) for share in MOVED]
-        return tuple((s, ball.pml(plain, self.unit).max(), ball.pmc(plain, self.unit).max()) for s, ball in balls)
+        matrix = self.joint.channel.floats
+        whole = np.asarray(matrix.toarray() if self.joint.channel.sparse else matrix)
+        return around(self.joint.prior.floats, whole, MOVED, self.unit)
 
     def _kept(self, kind: type[Guarantee]) -> Guarantee:
-        """Return the strongest guarantee of a kind that the release has."""
-        return kind.of(self._subject(kind))
+        """Return the strongest guarantee of a kind that the release has; of many floats, up to twice their rounding."""
+        if self.joint.exact or self.exactly:
+            return kind.of(self._subject(kind))
+        highest: Any = {name: PARAMETERS[name].high for name in kind.bounded()}
+        loosest = kind(**highest)
+        levels = zip(kind.bounded(), loosest.levels(self._subject(kind)), strict=True)
+        found: Any = {n: PARAMETERS[n].clamped(float(v.value) + 2 * v.margin) for n, v in levels}
+        return kind(**found)
 
     def _verdict(self, guarantee: Guarantee) -> Verdict:
         return guarantee.holds_for(self._subject(type(guarantee)))
@@ -498,23 +547,41 @@ def _of_receipt(
     """Return the report on one mechanism of a receipt, with what the receipt promises of it."""
     columns = receipt.columns if column is None else (column,) if isinstance(column, str) else tuple(column)
     ran = receipt.mechanism_of(columns)
-    known = ran.prior if prior is None else as_prior(prior)
+    known = ran.assumed.prior if prior is None else as_prior(prior)
     if known is None:
         raise DivulgeError.of(
             "prior", "be given for a receipt that has none", "it", "absent", "try --prior uniform, or TABLE:COLUMN."
         )
-    promised = [kind(ran.guarantees[name]) for name, kind in _PROMISED.items() if name in ran.guarantees]
+    slack = 1.0 if ran.channel.weights.size <= MOST_EXACT else 1 + 1e-9  # decided in floats, past their rounding
+    promised = [kind(ran.guarantees[name] * slack) for name, kind in _PROMISED.items() if name in ran.guarantees]
     kept = [g for g in promised if bounds_something(g) and (g.about == "channel" or prior is None)]
+    typed = [] if receipt.mechanisms[1:] else [as_typed(one) for one in receipt.asked]
+    first = [g for g in typed if g.about == "channel" or (prior is None and ran.assumed.prior is not None)]
+    kept = [g for g in kept if g.kind not in {one.kind for one in first}]
     return Report(
         about or f"{', '.join(columns)} in {receipt.output or 'a table'}",
-        Joint(known, ran.channel.exact),
+        _joint_of(known, ran.channel),
         ran.prior_source if prior is None else prior_source,
-        (*kept, *asked),
+        (*asked, *first, *kept),
         unit,
         receipt,
         columns,
         spent=None if ledger is None else _spent(receipt, ran, Ledger.of(ledger)),
     )
+
+
+def as_typed(found: Mapping[str, Any]) -> Guarantee:
+    """Return a guarantee as it was typed for a release, from its plain data in nats."""
+    return kind_named(str(found["kind"]))(**{name: value for name, value in found.items() if name != "kind"})
+
+
+def _joint_of(prior: Prior, channel: IntegerChannel) -> Joint:
+    """Return prior and mechanism in fractions, or for many entries in floats, which whole multiples of 2^-53 are."""
+    n, m = channel.shape
+    if n * m <= MOST_EXACT:
+        return Joint(prior, channel.exact)
+    floats = Channel(channel.weights / 2.0**channel.bits, channel.secrets, channel.outcomes)
+    return Joint(Prior(prior.floats, prior.secrets).aligned(channel.secrets), floats)
 
 
 def _spent(receipt: Receipt, ran: Mechanism, ledger: Ledger) -> dict[str, float]:

@@ -6,7 +6,7 @@ from textwrap import fill, wrap
 from typing import Any
 
 from divulge.model.shown import printable
-from divulge.reporting.blocks import Cards, Items, Picture, Rows, Section, Words
+from divulge.reporting.blocks import Cards, Folded, Items, Picture, Rows, Section, Words
 
 _WIDTH = 100
 _WIDEST = 32
@@ -50,7 +50,12 @@ def _rows(block: Rows) -> str:
     return "\n".join([_wrapped(block.caption), "", *lines])
 
 
+def _folded(block: Folded) -> str:
+    return "\n\n".join([f"{printable(block.title)}:", *(_BLOCKS[type(inner)](inner) for inner in block.blocks)])
+
+
 _BLOCKS: dict[type, Callable[[Any], str]] = {
+    Folded: _folded,
     Words: lambda block: _wrapped(block.text),
     Items: _items,
     Cards: _cards,

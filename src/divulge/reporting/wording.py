@@ -41,6 +41,23 @@ def near(value: Any) -> str:
     return f"{exact.as_float(value):.4g}"
 
 
+NO_BOUND = "no useful bound"
+"""What stands in the place of an infinite number, or of one so large that nobody can read it."""
+
+_USELESS = 1e6
+
+
+def bound(factor: Any) -> str:
+    """Return a factor as `at_most` writes it, where it is a useful one.
+
+    Examples
+    --------
+    >>> bound(2.7182), bound(3e12), bound(float("inf"))
+    ('2.72', 'no useful bound', 'no useful bound')
+    """
+    return at_most(factor) if exact.as_float(factor) < _USELESS else NO_BOUND
+
+
 def share(value: Any) -> str:
     """Return a probability in percent, to three digits.
 
