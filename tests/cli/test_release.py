@@ -84,7 +84,8 @@ def test_release_with_a_guarantee_as_json(table: Path, tmp_path: Path) -> None:
     assert found["prior_source"] == "every value equally likely"
     assert found["released_as"] == ["ill_perturbed"]
     assert {Path(path).name for path in found["files"].values()} == {
-        "o.csv", "o.codebook.json", "o.codebook.md", "o.statement.html", "o.statement.txt", "paper.json", "o.keeper.json",
+        "o.csv", "o.codebook.json", "o.codebook.md", "o.statement.html", "o.statement.txt", "paper.json",
+        "o.keeper.json",
     }  # fmt: skip
     assert found["receipt"] == str(paper)
     assert dv.Receipt.read(paper).output == "o.csv"
