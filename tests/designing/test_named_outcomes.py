@@ -237,6 +237,7 @@ def test_what_names_cannot_be_asked_for_is_refused() -> None:
         {"outcomes": "value"},
         {"outcomes": "values", "forbidden": [(0, 1)]},
         {"outcomes": "values", "utility": forbids},
+        {"outcomes": "values", "method": "counting"},
         {"outcomes": "sets", "utility": "estimation"},
         {"outcomes": ["a", "b"], "utility": "estimation"},
     ]

@@ -132,10 +132,10 @@ def test_gaps_are_small_for_every_shape_of_prior(tails: str, size: int, guarante
     assert guarantee.holds_for(found.joint if guarantee.about == "joint" else found.channel)
 
 
-@pytest.mark.parametrize(("size", "guarantee", "gap"), [(153, dv.PML(0.02), 1 + 1e-9), (70, dv.PML(0.07), 5e-5)])
+@pytest.mark.parametrize(("size", "guarantee", "gap"), [(153, dv.PML(0.02), 0.1), (70, dv.PML(0.07), 5e-5)])
 def test_nearly_uniform_priors_whose_sets_all_miss_the_mass(size: int, guarantee: dv.PML, gap: float) -> None:
     p = 1 + 1e-3 * np.random.default_rng(153).random(size)
-    found = dv.design(p / p.sum(), guarantee, time_limit=1 if gap > 1 else 5)
+    found = dv.design(p / p.sum(), guarantee, time_limit=1 if size > 100 else 5)
     assert found.relative_gap < gap
     assert guarantee.holds_for(found.joint)
 

@@ -147,6 +147,8 @@ def design(
     pairs = tuple(_pairs(forbidden))
     if pairs and isinstance(naming, OwnNames):
         raise DivulgeError.of("forbidden", "be empty where outcomes bear the names of values", "it", "not empty")
+    if method is not None and isinstance(naming, OwnNames):
+        raise DivulgeError.of("method", "be left out where outcomes bear the names of values", "it", repr(method))
     if pairs and names is None and score is None:
         names = tuple(prior.secrets)
     request = _Request(prior, goal, names, method, bits, pairs, naming)
