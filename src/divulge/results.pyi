@@ -35,6 +35,8 @@ from .measures.profiles import Profile as Profile
 from .measures.robust import Robust as Robust
 from .measures.shannon import Capacity as Capacity
 from .measures.tails import TailEnvelope as TailEnvelope
+from .noise.answers.adversaries import Bet as Bet
+from .noise.answers.supremum import Supremum as Supremum
 from .publishing.published import Published as Published
 from .releasing.counting import Contingency as Contingency
 from .releasing.estimate import Frequencies as Frequencies

@@ -79,7 +79,7 @@ def guessability(
     """Return how often a secret is guessed from a numeric outcome, from n observed pairs.
 
     Half of the rows (every second one) train the guesser, the others try it. Any guesser is right at most as often as
-    the best one, so the Clopper-Pearson lower bound on his accuracy is one on posterior Bayes vulnerability.
+    the best one, so the Clopper-Pearson lower bound on their accuracy is one on posterior Bayes vulnerability.
 
     Parameters
     ----------

@@ -32,6 +32,14 @@ class Bet:
     symbols : int
         Against it they guess a randomized function of the record: records in the event become one of so many symbols,
         evenly, all others one symbol more. That last symbol is what they say before and after.
+
+    Examples
+    --------
+    >>> bet = Bet("pml", 1.0, 1.0, 0.25, 0.5)
+    >>> bet.words
+    'bets on the record being 1: probability 0.25 before the outcome, 0.5 after it'
+    >>> round(bet.leakage, 6)  # log 2
+    0.693147
     """
 
     side: Side
