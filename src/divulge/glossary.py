@@ -72,7 +72,9 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term("a random variable of leakage", "\\ell(X \\to Y)", ("results.Pointwise",), SAEIDIAN),
         Term("(epsilon, delta)-PML, tail", "P(\\ell > \\varepsilon) \\le \\delta", ("guarantees.TailPML",), SAEIDIAN),
         Term("tail of the cost", "P(\\Lambda > \\varepsilon) \\le \\delta", ("guarantees.TailPMC",), DENSITY),
-        Term("closure of the tail under post-processing", "", ("tail_envelope",), SAEIDIAN),
+        Term(
+            "closure of the tail under post-processing", "", ("tail_envelope", "measures.envelope_quantile"), SAEIDIAN
+        ),
         Term("leakage given side information", "", ("measures.conditioned",), SAEIDIAN),
     ),
     "On average": (

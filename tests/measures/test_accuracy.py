@@ -52,7 +52,15 @@ MEASURES: dict[str, Callable[[dv.Joint], Any]] = {
 }  # fmt: skip
 """Name -> a number or several; nothing is told of an outcome that never occurs."""
 
-ELSEWHERE = {"sibson", "arimoto", "renyi_entropy", "renyi_divergence", "conditioned", "tail_envelope"}
+ELSEWHERE = {
+    "sibson",
+    "arimoto",
+    "renyi_entropy",
+    "renyi_divergence",
+    "conditioned",
+    "tail_envelope",
+    "envelope_quantile",
+}
 """Measures with tests of their own below; `tail_envelope` is a bracket, wide by what its linear program allows."""
 
 

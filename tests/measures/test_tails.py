@@ -1,6 +1,7 @@
 """The tail envelope: no post-processing exceeds it, and for small alphabets all merges are tried."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -62,3 +63,28 @@ def test_extreme_thresholds() -> None:
     assert dv.tail_envelope(joint, dv.pml(joint).max() + 0.01).upper == 0
     with pytest.raises(dv.DivulgeError, match="threshold"):
         dv.tail_envelope(joint, float("nan"))
+
+
+def test_the_quantile_of_the_envelope_is_its_twin() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(4):
+        joint = dv.Joint(rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(4), 3))
+        assert dv.measures.envelope_quantile(joint, 0.0) == pytest.approx(dv.pml(joint).max())
+        assert dv.measures.envelope_quantile(joint, 1.0) == 0.0
+        for delta in (0.05, 0.4):
+            found = dv.measures.envelope_quantile(joint, delta)
+            assert dv.tail_envelope(joint, found).upper <= delta
+            assert found == 0 or dv.tail_envelope(joint, found * (1 - 1e-6)).upper > delta
+            assert dv.measures.envelope_quantile(joint, delta, "bits") == pytest.approx(found / math.log(2))
+    for wrong in (-0.1, 1.1, math.nan, "x", True):
+        with pytest.raises(dv.DivulgeError, match="delta"):
+            dv.measures.envelope_quantile(joint, wrong)  # type: ignore[arg-type]
+
+
+def test_ldp_over_the_support_of_a_prior_leaves_the_other_rows_out() -> None:
+    channel = [["3/4", "1/4"], ["1/4", "3/4"], ["1", "0"]]
+    assert dv.ldp(channel) == math.inf
+    assert dv.ldp(channel, prior=["1/2", "1/2", "0"]) == math.log(3)
+    assert dv.ldp(channel, prior=["1/3", "1/3", "1/3"]) == math.inf
+    with pytest.raises(dv.DivulgeError):
+        dv.ldp(channel, prior=["1/2", "1/2"])

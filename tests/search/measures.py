@@ -257,7 +257,7 @@ def conditional(rng: np.random.Generator) -> None:
     )
 
 
-@case("tail_envelope", "TailEnvelope")
+@case("tail_envelope", "TailEnvelope", "envelope_quantile")
 def envelope(rng: np.random.Generator) -> None:
     """Random post-processings stay below the envelope, and a linear program over merged outcomes gives its value."""
     d = drawn(rng, most=4, form="float", positive_prior=True)
@@ -265,12 +265,16 @@ def envelope(rng: np.random.Generator) -> None:
     top = float(max(gains(d).values()))
     t = float(rng.uniform(0.05, 1.0)) * max(top, 1e-3)
     found = dv.tail_envelope(joint, t)
+    delta = float(rng.uniform(0.01, 0.9))
+    passed = dv.measures.envelope_quantile(joint, delta)
     p, c = joint.p, joint.channel.floats
     for _ in range(20):
         after = c @ rng.dirichlet(np.full(3, 0.3), size=c.shape[1])
         q = p @ after
         mass = q[(after.max(axis=0) / q >= np.exp(t) * (1 + 1e-9))].sum()
         at_least("tail_envelope", found.upper + 1e-12, mass)
+        beyond = q[(after.max(axis=0) / q >= np.exp(passed) * (1 + 1e-9))].sum()
+        at_least("envelope_quantile", delta + 1e-12, beyond)
     # one witness x a merged outcome: sum over x of w_xy <= 1, and sum_y w_xy (c_xy - e^t q_y) >= 0
     n, m = c.shape
     q = p @ c

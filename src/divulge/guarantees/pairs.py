@@ -16,6 +16,7 @@ from divulge.dp.subjects import privacy_losses
 from divulge.guarantees.levels import Ball, Level, Witness
 from divulge.guarantees.rational import Rational
 from divulge.model.channel import Channel
+from divulge.ties import first_largest
 
 Pairs = list[tuple[Fraction, Fraction]]
 Question = Callable[[Pairs], Ball]
@@ -173,8 +174,7 @@ def level(
     """
     losses = privacy_losses(channel)
     values = [float(measure(loss)) for loss in losses]
-    top = max(range(len(values)), key=lambda i: values[i])
-    value, (secret, other) = values[top], losses[top].pair
+    value, (secret, other) = max(values), losses[first_largest(values)].pair
     witness = Witness(secret=secret, other=other, adversary=f"{words} between {secret} and {other}.")
     if value == math.inf:
         return Level(value, None, 0.0, witness)

@@ -39,4 +39,5 @@ from .robust import Robust as Robust
 from .shannon import Capacity as Capacity
 from .shannon import capacity as capacity
 from .tails import TailEnvelope as TailEnvelope
+from .tails import envelope_quantile as envelope_quantile
 from .tails import tail_envelope as tail_envelope

@@ -11,7 +11,7 @@ from divulge import exact
 from divulge.measures.columns import Extremes, column_ends, extremes, mean_distances
 from divulge.measures.conditional import sharply_conditioned
 from divulge.measures.pointwise import Pointwise
-from divulge.model.convert import as_channel, as_joint
+from divulge.model.convert import as_channel, as_joint, as_prior
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
 
@@ -265,14 +265,16 @@ def alip(joint: Any, unit: Unit = "nats") -> DensityBounds:
     return DensityBounds(lower=pmc(joint, unit).max(), upper=pml(joint, unit).max())
 
 
-def ldp(channel: Any, unit: Unit = "nats") -> float:
+def ldp(channel: Any, unit: Unit = "nats", *, prior: Any = None) -> float:
     """Return the local differential privacy epsilon max_y log(max_x C_xy / min_x C_xy), in nats, in [0, +inf].
 
-    All rows count; columns that are entirely zero do not.
+    All rows count, or with a prior those of secrets that can occur; columns that are entirely zero do not.
 
     Parameters
     ----------
     channel : Channel, or array_like of shape (N, M)
+    prior : Prior or what converts to it, optional
+        Only its support matters.
 
     Returns
     -------
@@ -282,7 +284,8 @@ def ldp(channel: Any, unit: Unit = "nats") -> float:
     Raises
     ------
     DivulgeError
-        When `channel` is no channel (entries at least 0, rows of sum 1 within 1e-9), or `unit` is unknown.
+        When `channel` is no channel (entries at least 0, rows of sum 1 within 1e-9), `prior` is no distribution of its
+        secrets, or `unit` is unknown.
 
     References
     ----------
@@ -292,8 +295,13 @@ def ldp(channel: Any, unit: Unit = "nats") -> float:
     --------
     >>> round(ldp([["3/4", "1/4"], ["1/4", "3/4"]]), 9)  # log 3
     1.098612289
+    >>> round(ldp([["3/4", "1/4"], ["1/4", "3/4"], ["1", "0"]], prior=["1/2", "1/2", "0"]), 9)
+    1.098612289
     """
-    return ldp_of(column_ends(as_channel(channel).matrix), unit)
+    if prior is None:
+        return ldp_of(column_ends(as_channel(channel).matrix), unit)
+    joint = Joint(as_prior(prior), as_channel(channel))
+    return ldp_of(column_ends(joint.channel.matrix, np.flatnonzero(joint.prior.support)), unit)
 
 
 def lift_capacity(channel: Any) -> Any:

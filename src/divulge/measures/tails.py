@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,14 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.measures.columns import TINY
-from divulge.measures.density import seen
+from divulge.measures.density import pml, seen
 from divulge.model.convert import as_joint
 from divulge.units import Unit, nats_per
 
 _LARGEST_PROGRAM = 20_000
+
+_ABOVE = 1e-12
+"""A threshold higher by this share, and by this much, is certainly passed by no outcome that only reached it."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,47 @@ def tail_envelope(joint: Any, threshold: float, unit: Unit = "nats") -> TailEnve
         return TailEnvelope(max(value - allowance, 0.0), min(value + allowance, 1.0), True)
     single = np.array([_knapsack(row, q) for row in surplus])
     return TailEnvelope(float(single.max()), float(min(math.fsum(single.tolist()), 1.0)), False)
+
+
+def envelope_quantile(joint: Any, delta: Any, unit: Unit = "nats") -> float:
+    """Return the least threshold whose tail envelope is at most delta, rounded up, in nats; twin of `tail_envelope`.
+
+    "pml <= threshold except with probability delta" then survives post-processing.
+
+    Parameters
+    ----------
+    joint : Joint, (prior, channel), or array_like of shape (N, M)
+    delta : float in [0, 1]
+
+    Returns
+    -------
+    float
+        From 0 to just above max pml, where no outcome is left; above the least one by at most 1e-9 of it.
+
+    Raises
+    ------
+    DivulgeError
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), `delta` is not in [0, 1], or
+        `unit` is unknown.
+
+    Examples
+    --------
+    >>> from divulge import Joint
+    >>> joint = Joint.from_matrix([["1/10", "0", "4/10"], ["0", "1/10", "4/10"]])
+    >>> found = envelope_quantile(joint, 0.25)
+    >>> round(found, 2), tail_envelope(joint, found).upper <= 0.25
+    (0.59, True)
+    """
+    joint, nats = as_joint(joint), nats_per(unit)
+    if isinstance(delta, bool) or not isinstance(delta, (int, float, Fraction, np.number)) or not 0 <= delta <= 1:
+        raise DivulgeError.of("delta", "be a number from 0 to 1", "it", repr(delta)[:40])
+    low, high = 0.0, pml(joint).max() * (1 + _ABOVE) + _ABOVE
+    if tail_envelope(joint, low).upper <= delta:
+        return 0.0
+    if delta > 0:
+        while high - low > 1e-9 * high and low < (middle := (low + high) / 2) < high:
+            low, high = (low, middle) if tail_envelope(joint, middle).upper <= delta else (middle, high)
+    return high / nats
 
 
 def _surplus(joint: Any, x: np.ndarray, y: np.ndarray, q: np.ndarray, bar: float) -> np.ndarray:
