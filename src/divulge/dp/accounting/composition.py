@@ -2,18 +2,17 @@
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, is_dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from divulge import exact
 from divulge.dp.accounting.crossing import crossing
 from divulge.dp.accounting.engines import Engine, Part, alike, engine, merged
-from divulge.dp.accounting.promises import AdpRelease, Promises, ZcdpRelease
+from divulge.dp.accounting.parts import highest_sum, infinite_mass, is_bounded, promises_of, raised, reaches
+from divulge.dp.accounting.promises import AdpRelease, ZcdpRelease
 from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
 from divulge.dp.knowledge import Known, weakest
 from divulge.dp.loss.atoms import AtomicLoss
@@ -135,7 +134,7 @@ class Composition:
             lower, upper = (end * (1 + sign * 1e-15) for sign, end in zip((-1, 1), ends, strict=True))
             return Bracket(max(0.0, lower), min(1.0, upper))
         found = self._worst(lambda index, tolerance: self._delta(index, epsilon, tolerance))[0]
-        return found if self._attained is self else _from(self._attained.delta(epsilon).lower, found)
+        return found if self._attained is self else raised(self._attained.delta(epsilon).lower, found)
 
     def epsilon(self, delta: float, unit: Unit = "nats") -> Bracket:
         """Return a bracket on the least epsilon with which the composition is (epsilon, delta)-differentially private.
@@ -175,7 +174,7 @@ class Composition:
         if not 0 <= delta <= 1:
             raise DivulgeError.of("delta", "be in [0, 1]", "it", str(delta))
         found, index = self._worst(lambda index, tolerance: self._epsilon(index, delta, tolerance))
-        return found if self._attained is self else _from(self._attained.epsilon(delta).lower, found), index
+        return found if self._attained is self else raised(self._attained.epsilon(delta).lower, found), index
 
     def _worst(self, bounds: Callable[[int, float], Bracket]) -> tuple[Bracket, int]:
         """Return the largest bracket over the directions and its index; coarse bounds first."""
@@ -190,10 +189,10 @@ class Composition:
 
     def _delta(self, index: int, epsilon: float, tolerance: float) -> Bracket:
         parts = self.directions[index].parts
-        infinite = _infinite(parts)
-        promises = _promises(parts)
-        if infinite.lower == 1.0 or epsilon >= _highest(parts):
-            return _from(infinite.lower, Bracket(0.0, promises.delta(epsilon))) if promises else infinite
+        infinite = infinite_mass(parts)
+        promises = promises_of(parts)
+        if infinite.lower == 1.0 or epsilon >= highest_sum(parts):
+            return raised(infinite.lower, Bracket(0.0, promises.delta(epsilon))) if promises else infinite
         low, high = self._engine(index, tolerance).near_epsilon(epsilon)
         lower = math.exp(low.log_delta(epsilon, -1)) * (1 - 1e-14) if epsilon < math.inf else infinite.lower
         upper = math.exp(high.log_delta(epsilon, 1)) * (1 + 1e-14) + 5e-324
@@ -203,17 +202,17 @@ class Composition:
 
     def _epsilon(self, index: int, delta: float, tolerance: float) -> Bracket:
         parts = self.directions[index].parts
-        infinite, pure = _infinite(parts), _highest(parts)
+        infinite, pure = infinite_mass(parts), highest_sum(parts)
         if delta == 1 or not parts:
             return Bracket(0.0, 0.0)
-        promises = _promises(parts)
+        promises = promises_of(parts)
         tolerance = max(tolerance, _PROMISED) if promises else tolerance
         by_renyi = promises.epsilon(delta) if promises else math.inf
         if delta < infinite.lower:
             return Bracket(by_renyi, by_renyi)
         if delta <= infinite.upper:
             lower = pure if infinite.lower == infinite.upper else 0.0
-            return Bracket(lower, min(by_renyi, pure if _reaches(parts, delta) else math.inf))
+            return Bracket(lower, min(by_renyi, pure if reaches(parts, delta) else math.inf))
         goal, lower, upper, width = math.log(delta), 0.0, pure, math.inf
         for _ in range(_ATTEMPTS if tolerance == self.tolerance and not promises else 1):
             (low, high), start = self._engine(index, tolerance).near_delta(goal)
@@ -253,12 +252,12 @@ class Composition:
     def _rho(self, index: int) -> float:
         """Return sup D_alpha / alpha of the bounded losses and what all others add, rate alpha, to each divergence."""
         parts = self.directions[index].parts
-        bounded = tuple((loss, n) for loss, n in parts if _is_bounded(loss))
+        bounded = tuple((loss, n) for loss, n in parts if is_bounded(loss))
         rate, all_rate = (math.fsum(n * loss.rate for loss, n in some) for some in (bounded, parts))
-        others = math.fsum(n * loss.rate for loss, n in parts if not _is_bounded(loss))
+        others = math.fsum(n * loss.rate for loss, n in parts if not is_bounded(loss))
         curve = Curve(
             lambda alpha: math.fsum(n * loss.renyi(alpha) for loss, n in bounded),
-            _highest(bounded),
+            highest_sum(bounded),
             rate,
             lambda alpha: math.fsum(n * loss.curvature(alpha) for loss, n in bounded),
             max((loss.highest - loss.lowest for loss, _ in bounded), default=0.0),
@@ -284,7 +283,7 @@ class Composition:
     @property
     def infinite(self) -> float:
         """The mass of the infinite loss, an upper bound: no delta is below it."""
-        return max(_infinite(direction.parts).upper for direction in self.directions)
+        return max(infinite_mass(direction.parts).upper for direction in self.directions)
 
     def roughly(self, tolerance: float) -> "Composition":
         """Return the same composition with another width to aim at.
@@ -481,53 +480,6 @@ def _directions(releases: tuple[tuple[Any, int], ...]) -> tuple[Direction, ...]:
     return tuple(found.values())
 
 
-def _from(lower: float, found: Bracket) -> Bracket:
-    return Bracket(min(lower, found.upper), found.upper)
-
-
-def _infinite(parts: tuple[Part, ...]) -> Bracket:
-    """Return the doubles around the mass of the infinite loss, 1 - prod (1 - m)^count; the same where it is one."""
-    if any(loss.infinite >= 1 for loss, _ in parts):
-        return Bracket(1.0, 1.0)
-    some = [(loss.infinite, count) for loss, count in parts if loss.infinite > 0]
-    if len(some) <= 1 and all(count == 1 for _, count in some):
-        mass = some[0][0] if some else 0.0
-        return Bracket(mass, mass)
-    nearest = exact.correctly_rounded(lambda: _infinite_ball(some))
-    return Bracket(math.nextafter(nearest, 0.0), min(1.0, math.nextafter(nearest, 1.0)))
-
-
-def _infinite_ball(masses: Sequence[tuple[float, int]]) -> Any:
-    kept: Any = sum((count * (-exact.arb(Fraction(mass))).log1p() for mass, count in masses), start=exact.arb(0))
-    return -kept.expm1()
-
-
-def _reaches(parts: tuple[Part, ...], delta: float) -> bool:
-    """Say whether delta is at least the mass of the infinite loss, decided in balls; no where it cannot be."""
-    some = [(loss.infinite, count) for loss, count in parts if loss.infinite > 0]
-    if len(some) == 1 and some[0][1] == 1:
-        return some[0][0] <= delta
-    return exact.at_most(lambda: _infinite_ball(some), Fraction(delta))
-
-
-def _promises(parts: tuple[Part, ...]) -> Promises | None:
-    """Return the bounds by Renyi divergences, where a part is known by its Renyi curve."""
-    return Promises(parts) if any(isinstance(loss, PromisedLoss) for loss, _ in parts) else None
-
-
-def _is_bounded(loss: PrivacyLoss) -> bool:
-    return loss.highest < math.inf and not loss.infinite > 0
-
-
-def _highest(parts: tuple[Part, ...]) -> float:
-    """Return the sum of the largest finite losses, rounded up, at least 0."""
-    if any(loss.highest == math.inf or (loss.infinite == 0 and loss.renyi(math.inf) == math.inf) for loss, _ in parts):
-        return math.inf
-    total = sum((count * Fraction(max(loss.highest, -1e300)) for loss, count in parts), Fraction(0))
-    nearest = exact.as_float(total) if total > 0 else 0.0
-    return nearest if nearest >= total else math.nextafter(nearest, math.inf)
-
-
 def _for_group(subject: Any, size: int) -> Any:
     if hasattr(subject, "sensitivity"):
         return replace(subject, sensitivity=subject.sensitivity * size)
@@ -537,7 +489,7 @@ def _for_group(subject: Any, size: int) -> Any:
     if isinstance(found[0], PromisedLoss):
         hint = "give the promise for groups of this size."
         raise DivulgeError.of("releases", "have a sensitivity or a largest loss for groups", "one", "a promise", hint)
-    epsilon, delta = max(_highest(((loss, 1),)) for loss in found), max(loss.infinite for loss in found)
+    epsilon, delta = max(highest_sum(((loss, 1),)) for loss in found), max(loss.infinite for loss in found)
     if isinstance(subject, AdpRelease) or epsilon < math.inf:
         grown = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon > 0 else float(size)
         return AdpRelease(size * epsilon, min(1.0, delta * grown))

@@ -15,10 +15,9 @@ import numpy as np
 
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.divergences import divergence_named
+from divulge.dp.loss.quadrature import LossFunction
 from divulge.errors import DivulgeError
 from divulge.measures.convex import exp_term
-
-LossFunction = Callable[[np.ndarray], np.ndarray]
 
 ROUNDING = 1e-13
 """More than the relative rounding error of an expectation of terms of one sign."""
@@ -498,22 +497,6 @@ def _above_tangent(t: np.ndarray) -> np.ndarray:
     """Return t + e^-t - 1, with e^-t kept in [1/e, e]."""
     near = np.clip(t, -1.0, 1.0)
     return exp_term(-near) + (t - near)
-
-
-def weighted(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return weights times values, 0 where the weight is 0 (below the smallest double) whatever the value."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.where(weights > 0, weights * values, 0.0)
-
-
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-
-
-def integral(f: LossFunction, low: float, high: float, kinks: Sequence[float] = ()) -> float:
-    """Return the integral of f over [low, high] by Gauss-Legendre panels whose edges include 0 and the kinks."""
-    edges = np.union1d(np.linspace(low, high, 257), [k for k in (0.0, *kinks) if low < k < high])
-    half = np.diff(edges)[:, None] / 2
-    return math.fsum((f(edges[:-1, None] + half * (1 + _NODES)) * (half * _WEIGHTS)).ravel().tolist())
 
 
 def least(holds: Callable[[float], bool], highest: float) -> float:

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.special.quantum import quantum_dp, states_of
-from divulge.dp.special.restricted import capacity_bounded
 from divulge.dp.variants import divergence
 from divulge.errors import DivulgeError
 from divulge.guarantees import pairs
@@ -101,6 +99,8 @@ class CapacityBoundedDP(LossGuarantee):
     index = ("f", "degree")
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
+        from divulge.dp.special.restricted import capacity_bounded
+
         channel = rows_of(subject, self.kind)
         found = capacity_bounded(channel, polynomials(channel, float(self.degree)), self.f)
         return (level_of(found.upper, found.pair, "The best query of the class", subject),)
@@ -164,9 +164,13 @@ class QuantumRDP(Guarantee):
         >>> list(found)
         ['a', 'b']
         """
+        from divulge.dp.special.quantum import states_of
+
         return states_of(released)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
+        from divulge.dp.special.quantum import quantum_dp
+
         return levels_of(quantum_dp(subject, float(self.alpha)), "The Renyi divergence of the states", subject)
 
 
