@@ -186,7 +186,7 @@ def released(rng: np.random.Generator) -> None:
 
 @case("preview")
 def previewed(rng: np.random.Generator) -> None:
-    """Half-widths are in the proportions of sqrt(sum_y q_y B_yx^2 - P_x^2), with the inverse B in 60 digits."""
+    """No half-width is below 1.9 sqrt((sum_y q_y B_yx^2 - P_x^2) / n), with the inverse B in 60 digits."""
     counts = rng.integers(5, 500, size=3)
     rows = distribution(rng, 3, span=0.5), distribution(rng, 3, span=0.5), distribution(rng, 3, span=0.5)
     matrix = mp.matrix([[mpf(v) for v in row] for row in rows])
@@ -201,8 +201,7 @@ def previewed(rng: np.random.Generator) -> None:
     spread = [mp.sqrt(mp.fsum(q[y] * inverse[y, x] ** 2 for y in range(3)) - p[x] ** 2) for x in range(3)]
     widths = {str(value.value): value.half_width for value in found.levels[0].values}
     for x, name in enumerate(names):
-        if max(widths.values()) < 1:
-            same("preview", widths[name] / widths["a"], spread[x] / spread[0], 1e-6)
+        at_least("preview", widths[name], min(mp.mpf("1.9") * spread[x] / mp.sqrt(int(counts.sum())), mp.mpf("0.5")))
 
 
 @case("publish")
