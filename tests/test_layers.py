@@ -100,7 +100,7 @@ def test_a_room_imports_only_from_those_before_it(module: str) -> None:
     assert not above, f"{module} imports {sorted(above)}, which stand above it"
 
 
-LEFT = {"releasing", "reporting"}
+LEFT = {"reporting"}
 """Rooms that still have circles inside; whoever ends the last one of a room strikes it out."""
 
 

@@ -38,7 +38,7 @@ from .measures.tails import TailEnvelope as TailEnvelope
 from .noise.answers.adversaries import Bet as Bet
 from .noise.answers.supremum import Supremum as Supremum
 from .publishing.published import Published as Published
-from .releasing.counting import Contingency as Contingency
+from .releasing.contingency import Contingency as Contingency
 from .releasing.estimate import Frequencies as Frequencies
 from .releasing.preview import Preview as Preview
 from .releasing.receipt import Receipt as Receipt

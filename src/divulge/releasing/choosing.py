@@ -25,7 +25,8 @@ from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.releasing.assumed import Assumed, measured, told
 from divulge.releasing.coding import key_of
-from divulge.releasing.counting import Contingency, contingency
+from divulge.releasing.contingency import Contingency
+from divulge.releasing.counting import contingency
 from divulge.releasing.estimate import rank, right_inverse
 from divulge.releasing.naming import require_true, set_labels, str_of, untrue
 from divulge.releasing.plan import Faults

@@ -15,7 +15,8 @@ from divulge.model.convert import as_channel
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.releasing.coding import key_of
-from divulge.releasing.counting import Contingency, EngineName, contingency
+from divulge.releasing.contingency import Contingency
+from divulge.releasing.counting import EngineName, contingency
 from divulge.releasing.intervals import ASYMPTOTIC, INTERVALS, within_simplex
 from divulge.releasing.receipt import Receipt
 

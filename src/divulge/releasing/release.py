@@ -16,29 +16,15 @@ from divulge.guarantees.catalog import as_guarantee
 from divulge.releasing import sinks
 from divulge.releasing.choosing import Choice, Chosen, choose
 from divulge.releasing.counting import EngineName, by_spark
+from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.ledger import Ledger
 from divulge.releasing.plan import Faults, Part, Plan
 from divulge.releasing.promised import together
 from divulge.releasing.receipt import Receipt, now
 
-Progress = Callable[[int, int | None], None]
-
 Papers = Callable[[Receipt, Chosen], Mapping[str, bytes]]
 """What is written beside a release: {"receipt.json": content, ...}, from the receipt and what the mechanism was chosen
 with. Names that begin with "keeper" are for the keeper of the source only, and nobody else may read the file."""
-
-
-@dataclass(frozen=True)
-class Engine:
-    """How a plan is carried out: on this machine, or by Spark."""
-
-    source: Source
-    run: Callable[[Plan, Path, Progress | None], int]
-    """Write the released rows under a temporary name and return how many there are."""
-    counted: Any
-    """What the prior is counted from."""
-    reread: Callable[[Path], Any] | None = None
-    """Return the published table, for an engine that needs a sink."""
 
 
 def as_several(guarantee: Any) -> tuple[Any, ...]:

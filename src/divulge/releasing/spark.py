@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +23,9 @@ from divulge.files.table import PARQUET, open_table
 from divulge.model.shown import printable
 from divulge.releasing.bare import plain_batch, plain_schema
 from divulge.releasing.coding import text_of
-from divulge.releasing.counting import Contingency
+from divulge.releasing.contingency import Contingency
+from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.plan import Faults, Plan
-
-if TYPE_CHECKING:
-    from divulge.releasing.release import Engine, Progress
-
 
 NAME = "Spark DataFrame"
 """What messages call a table that has no other name."""
@@ -137,17 +134,15 @@ def frame_of(table: Any) -> Any:
         return session.read.parquet(path.absolute().as_uri())
 
 
-def engine(table: Any) -> "Engine":
+def engine(table: Any) -> Engine:
     """Return the engine that releases a DataFrame, or the table at a path, with Spark."""
-    from divulge.releasing.release import Engine
-
     frame = frame_of(table)
     source = open_frame(frame)
     if frame is not table:
         path = Path(table)
         source = replace(source, name=path.name, path=path)
 
-    def run(plan: Plan, temporary: Path, progress: "Progress | None") -> int:
+    def run(plan: Plan, temporary: Path, progress: Progress | None) -> int:
         _write(frame, plan, temporary)
         return open_table(temporary).rows or 0
 

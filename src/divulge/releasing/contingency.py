@@ -1,0 +1,198 @@
+"""How often each combination of values occurs, streamed: codes a batch, counts in place, no Python object a row."""
+
+import os
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.model.record import Record
+from divulge.model.shown import Table, Tabled
+from divulge.releasing.coding import dictionary_of, text_of
+
+_WORKERS = min(4, os.cpu_count() or 1)
+"""Batches that are encoded at once."""
+
+_DENSE = 1 << 22
+"""Up to so many cells, a batch is counted into the whole table; beyond, only the cells that occur."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contingency(Tabled, Record):
+    """Counts of the combinations that occur.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    labels : tuple of tuples
+        The values of each column, in order of first appearance; a missing value is None and comes last.
+    cells : int64 array of shape (cells, columns)
+        Positions of the labels of each combination that occurs.
+    counts : int64 array of shape (cells,)
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from divulge import contingency
+    >>> found = contingency(pa.table({"x": ["a", "b", "a"], "y": ["c", "c", "c"]}), ["x", "y"])
+    >>> found.labels, found.rows
+    ((('a', 'b'), ('c',)), 3)
+    >>> found.cells.tolist(), found.counts.tolist()
+    ([[0, 0], [1, 0]], [2, 1])
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[Hashable, ...], ...]
+    cells: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def rows(self) -> int:
+        """The number of rows counted."""
+        return int(self.counts.sum())
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The number of missing values of each column."""
+        return tuple(
+            int(self.counts[self.cells[:, k] == labels.index(None)].sum()) if None in labels else 0
+            for k, labels in enumerate(self.labels)
+        )
+
+    def _shown(self) -> tuple[str, Table]:
+        head = f"Counts of {', '.join(map(repr, self.columns))} in {self.rows:,} rows"
+        return head, (list(self.to_dict()), ["rows"], self.counts.reshape(-1, 1))
+
+    def dense(self) -> np.ndarray:
+        """Return the counts as a table with one axis a column.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from divulge import contingency
+        >>> table = pa.table({"sex": ["f", "m", "f"], "ill": ["no", "no", "yes"]})
+        >>> contingency(table, ["sex", "ill"]).dense().tolist()
+        [[1, 1], [1, 0]]
+        """
+        out = np.zeros([len(labels) for labels in self.labels], dtype=np.int64)
+        out[tuple(self.cells.T)] = self.counts
+        return out
+
+    def to_dict(self) -> dict[Hashable, int]:
+        """Return {value: count}, or {(value, value, ...): count} for several columns.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from divulge import contingency
+        >>> table = pa.table({"sex": ["f", "m", "f"], "ill": ["no", "no", "yes"]})
+        >>> contingency(table, ["sex", "ill"]).to_dict()
+        {('f', 'no'): 1, ('f', 'yes'): 1, ('m', 'no'): 1}
+        """
+        keys = zip(*(map(labels.__getitem__, places) for labels, places in self._by_column()), strict=True)
+        counts = self.counts.tolist()
+        if len(self.columns) == 1:
+            return {key[0]: count for key, count in zip(keys, counts, strict=True)}
+        return dict(zip(keys, counts, strict=True))
+
+    def _by_column(self) -> Iterable[tuple[tuple[Hashable, ...], list[int]]]:
+        return zip(self.labels, self.cells.T.tolist(), strict=True)
+
+
+class _Column:
+    """The values of one column seen so far; a value met again under another type or spelling is another value."""
+
+    def __init__(self) -> None:
+        self._positions: dict[Any, int] = {}
+
+    def places(self, values: list[Any], indices: np.ndarray, missing: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return where each value of an array's own dictionary is among those seen, and its index in each row."""
+        keys = [None if text_of(value) is None else value for value in values]
+        if missing:
+            keys.append(None)
+        lookup = [self._positions.setdefault(key, len(self._positions)) for key in keys]
+        return np.array(lookup, dtype=np.int64), indices
+
+    def ordered(self) -> tuple[tuple[Hashable, ...], np.ndarray]:
+        """Return the labels, None last, and where each position went."""
+        labels = list(self._positions)
+        order = sorted(range(len(labels)), key=lambda i: labels[i] is None)
+        places = np.empty(len(labels), dtype=np.int64)
+        places[order] = np.arange(len(labels))
+        return tuple(labels[i] for i in order), places
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+
+def counted(names: tuple[str, ...], batches: Iterable[Any]) -> Contingency:
+    """Return the contingency of the columns `names` of record batches.
+
+    Rows are counted by the indices they arrive with; only the cells of a batch are translated, not its rows.
+    """
+    seen = [_Column() for _ in names]
+    dense = np.zeros([0] * len(names), dtype=np.int64)
+    sparse: dict[tuple[int, ...], int] = {}
+    for encoded in _encoded(batches, names):
+        columns = [column.places(*part) for column, part in zip(seen, encoded, strict=True)]
+        cells, counts = _cells([len(places) for places, _ in columns], [indices for _, indices in columns])
+        where = [places[cell] for (places, _), cell in zip(columns, cells, strict=True)]
+        shape = [len(column) for column in seen]
+        if np.prod(shape, dtype=float) <= _DENSE:
+            if dense.shape != tuple(shape):
+                dense = np.pad(dense, [(0, size - old) for size, old in zip(shape, dense.shape, strict=True)])
+            np.add.at(dense, tuple(where), counts)
+        else:
+            for cell, count in zip(zip(*(part.tolist() for part in where), strict=True), counts.tolist(), strict=True):
+                sparse[cell] = sparse.get(cell, 0) + count
+    return _gathered(names, seen, dense, sparse)
+
+
+def _encoded(batches: Iterable[Any], names: tuple[str, ...]) -> Iterator[list[tuple[list[Any], np.ndarray, int]]]:
+    """Yield the dictionary, indices and missing rows of each column, batch by batch; the next ones are on their way."""
+
+    def encode(batch: Any) -> list[tuple[list[Any], np.ndarray, int]]:
+        return [dictionary_of(batch.column(name)) for name in names]
+
+    with ThreadPoolExecutor(_WORKERS) as workers:
+        coming: deque[Any] = deque()
+        for batch in batches:
+            coming.append(workers.submit(encode, batch))
+            if len(coming) > _WORKERS:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
+
+
+def _cells(sizes: Sequence[int], indices: Sequence[np.ndarray]) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """Return the combinations of indices, one array a column, that occur in a batch, and how often each does."""
+    if np.prod(sizes, dtype=float) > _DENSE:
+        cells, counts = np.unique(np.column_stack(indices), axis=0, return_counts=True)
+        return tuple(cells.T), counts
+    flat = indices[0]
+    for size, more in zip(sizes[1:], indices[1:], strict=True):
+        flat = flat.astype(np.int32) * np.int32(size)
+        flat += more
+    counts = np.bincount(flat)
+    found = np.flatnonzero(counts)
+    return np.unravel_index(found, sizes), counts[found]
+
+
+def _gathered(
+    names: tuple[str, ...], seen: Sequence[_Column], dense: np.ndarray, sparse: dict[tuple[int, ...], int]
+) -> Contingency:
+    cells = np.argwhere(dense)
+    for cell, count in zip(map(tuple, cells.tolist()), dense[dense > 0].tolist(), strict=True):
+        if sparse:
+            sparse[cell] = sparse.get(cell, 0) + count
+    counts = dense[dense > 0]
+    if sparse:
+        cells = np.array(list(sparse), dtype=np.int64).reshape(-1, len(names))
+        counts = np.array(list(sparse.values()), dtype=np.int64)
+    ordered = [column.ordered() for column in seen]
+    for k, (_, places) in enumerate(ordered):
+        cells[:, k] = places[cells[:, k]]
+    return Contingency(names, tuple(labels for labels, _ in ordered), cells, counts)

@@ -1,0 +1,25 @@
+"""What carries out a release: this machine, or Spark."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from divulge.files.source import Source
+from divulge.releasing.plan import Plan
+
+Progress = Callable[[int, int | None], None]
+"""Is told the rows done, and the rows in all or None."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How a plan is carried out: on this machine, or by Spark."""
+
+    source: Source
+    run: Callable[[Plan, Path, Progress | None], int]
+    """Write the released rows under a temporary name and return how many there are."""
+    counted: Any
+    """What the prior is counted from."""
+    reread: Callable[[Path], Any] | None = None
+    """Return the published table, for an engine that needs a sink."""
