@@ -14,6 +14,7 @@ import sys
 import time
 import tracemalloc
 import warnings
+from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
