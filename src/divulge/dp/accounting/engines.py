@@ -28,7 +28,7 @@ Tilted = tuple[TiltedSum, TiltedSum]
 MOST_TYPES = 1 << 17
 MOST_CELLS = 1 << 21
 
-_QUIET = 26.0
+_QUIET = 32.0
 """-log of the tilted mass that may lie outside of the window, and of what is cut off the parts."""
 
 _DENSE = 1000
