@@ -81,8 +81,9 @@ def _compiled() -> Any:
             cell = cells[(np.int64(codes[i]) << width) + np.int64(j)]
             drawn, first = np.uint32(word << np.uint32(width)) | ones, cell | ones
             out[i] = cell & ones if drawn > first else j
-            ties[found] = i
-            found += drawn == first
+            if drawn == first:
+                ties[found] = i
+                found += 1
         return found
 
     return nb.njit(nogil=True, cache=False, boundscheck=False)(kernel)
