@@ -264,6 +264,10 @@ SUBJECTS: dict[str, Callable[[np.random.Generator], Drawn]] = {
 }
 
 
+NOT_CLOSED = {"tail_from_epsilon", "epsilon_from_tail", "relaxed_delta"}
+"""What merging outcomes can raise: bins of noise are no oracle for these."""
+
+
 def walked(name: str, seed: int, draws: int, functions: list[str]) -> None:
     """Hold every answer of random subjects against the mechanisms that they stand for, in both orders."""
     for draw in range(draws):
@@ -271,6 +275,8 @@ def walked(name: str, seed: int, draws: int, functions: list[str]) -> None:
         subject, pairs = SUBJECTS[name](rng)
         for p, q in [*pairs, *((q, p) for p, q in pairs)]:
             for function in functions:
+                if function in NOT_CLOSED and name == "noise of a smaller sensitivity":
+                    continue
                 for answer, truth in CHECKS[function](subject, p, q):
                     assert answer >= truth * (1 - 1e-7) - 1e-12, (function, subject, answer, truth, seed, draw)
 

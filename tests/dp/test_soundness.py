@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import laplace, norm
 from standins import (
     CHECKS,
     SLOW,
@@ -161,3 +162,15 @@ def test_optimistic_distributions_are_refused() -> None:
         dv.dp.from_dp_accounting(made)
     taken = dv.dp.from_dp_accounting(peer.from_laplace_mechanism(1.0, value_discretization_interval=1e-2))
     assert {loss.known for loss in taken} == {Known.DOMINATING}
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.2])
+def test_tails_of_noise_cover_every_smaller_sensitivity(epsilon: float) -> None:
+    """P(L > epsilon) = P(N > epsilon / s - s / 2) for normal noise on a change of s; Laplace loses at most s."""
+    most = dv.dp.tail_from_epsilon(dv.dp.GaussianMechanism(1.0), epsilon).value
+    for s in (0.05, 0.3, 0.8, 0.999, 1.0):
+        assert most >= norm.sf(epsilon / s - s / 2) * (1 - 1e-12)
+    most = dv.dp.tail_from_epsilon(dv.dp.LaplaceMechanism(1.0), epsilon).value
+    for s in (0.05, 0.3, 0.8, 0.999, 1.0):
+        at = (epsilon + s) / 2  # above it the loss of an outcome is more than epsilon
+        assert most >= (laplace.sf(at - s) if epsilon < s else 0.0) * (1 - 1e-12)
