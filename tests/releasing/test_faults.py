@@ -194,7 +194,7 @@ def test_names_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
         dv.release(source, column="x", mechanism=BIT)
     with pytest.raises(dv.InputFileError, match="UTF-8"):
         dv.release(pa.table({"x": ["a"]}), source.with_suffix(".csv"), column="x", mechanism=BIT)
-    with pytest.raises(dv.DivulgeError, match="another file than the output"):
+    with pytest.raises(dv.DivulgeError, match="another file than sink"):
         dv.release(pa.table({"x": ["a"]}), tmp_path / "o.csv", column="x", mechanism=BIT, receipt=tmp_path / "o.csv")
     assert len(os.listdir(tmp_path)) == 1
 

@@ -102,7 +102,7 @@ def test_what_spark_cannot_read_is_refused_without_its_cells(spark: Any, tmp_pat
     pq.write_table(pa.table({"n": pa.array([1], pa.timestamp("ns"))}), clock)
     single = dv.Channel([[1.0]], ["secret cell"], ["x"])
     for path in (alike, cut, clock):
-        with pytest.raises(dv.InputFileError, match="cannot be read by Spark") as caught:
+        with pytest.raises(dv.InputFileError, match=r"cannot be read (by Spark|to its end)") as caught:
             dv.contingency(path, "n", engine="spark")
         assert "secret cell" not in str(caught.value)
         with pytest.raises(dv.DivulgeError) as caught:
