@@ -65,10 +65,10 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("books") / "clinic.xlsx"
     with Workbook(path) as made:
         sheet = made.add_worksheet()
-        sheet.write_row(0, 0, ["illness", "sex"])
+        sheet.write_row(0, 0, ["illness", "sex", "age"])
         for row in range(1, 801):
             illness = rng.choices(["none", "asthma", "diabetes", "a rare one"], [80, 10, 8, 2])[0]
-            sheet.write_row(row, 0, [illness, rng.choice("fm")])
+            sheet.write_row(row, 0, [illness, rng.choice("fm"), rng.randint(18, 90)])
     return path
 
 
@@ -251,8 +251,12 @@ def test_a_table_of_counts(address: str, book: Path) -> None:
         page.get_by_role("button", name="Next: how").click()
         page.get_by_role("radio", name="a table of counts instead").check()
         page.get_by_role("checkbox", name="sex").check()
+        page.get_by_label("and the mean of").select_option("age")
+        page.get_by_label("of numbers from").fill("0")
+        page.get_by_label("up to").fill("90")
         page.get_by_role("button", name="Next: preview").click()
-        page.wait_for_selector("text=simulated count")
+        page.wait_for_selector("th:has-text('simulated')")
+        assert "mean of age" in page.locator("main table").inner_text()
         seen.looks_right("preview")
         page.get_by_role("link", name="Next: release").click()
         page.get_by_role("button", name="Publish now").click()

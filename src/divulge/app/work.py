@@ -146,12 +146,16 @@ def publish(
     name: str,
     ledger: str | None,
     columns: Sequence[str],
+    mean: tuple[str, float, float] | None,
     epsilon: float,
 ) -> dict[str, Any]:
-    """Publish counts by these columns, or simulate them where there is no place to write to."""
+    """Publish counts by these columns, and a mean; or simulate them where there is no place to write to."""
+    asked: list[Any] = [dv.Count(*columns)]
+    if mean is not None:
+        asked.append(dv.Mean(mean[0], mean[1:]))
     found = dv.publish(
         dv.open_table(path),
-        [dv.Count(*columns)],
+        asked,
         out,
         guarantee=f"dp={epsilon!r}",
         values_from_data=True,

@@ -1,6 +1,6 @@
 """Step 3: a perturbed column or a table of statistics, ways side by side, and what more or less protection costs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from divulge.app import figures, work
@@ -148,9 +148,24 @@ async def take(pages: Any, request: Any) -> Any:
         session.choices["how"] = {
             "way": way,
             "by": [name for name in form.getlist("by") if name in known][:4],
+            "mean": _mean(form, known),
             "epsilon": _number(form.get("epsilon", "1")),
         }
     return pages.to(session, "preview")
+
+
+def _mean(form: Any, known: Container[str]) -> tuple[str, float, float] | None:
+    """Return the column whose mean is asked for, with the bounds that its numbers are kept within."""
+    column = str(form.get("mean", ""))
+    if column not in known:
+        return None
+    try:
+        low, high = (float(str(form.get(side, "")).replace(",", ".")) for side in ("low", "high"))
+    except ValueError:
+        low, high = 0.0, 0.0
+    if not -1e9 <= low < high <= 1e9:
+        raise Refused(400, "Say between which bounds the numbers of the mean lie: the smaller first.")
+    return column, low, high
 
 
 def _number(text: Any, most: float = 20) -> float:
@@ -180,5 +195,6 @@ def statistics(session: Session, out: str | None) -> dict[str, Any]:
         "out": out,
         "name": known["data"]["name"],
         "columns": [known["secret"], *known["how"]["by"]],
+        "mean": known["how"]["mean"],
         "epsilon": known["how"]["epsilon"],
     }

@@ -106,7 +106,9 @@ def command(session: Any) -> str:
     if known["how"]["way"] == "table":
         columns = ",".join([known["secret"], *known["how"]["by"]])
         promise = f"dp={known['how']['epsilon']:g}"
-        asked = f"--count {_quoted(columns)} --values-from-data --guarantee {promise}"
+        mean = known["how"]["mean"]
+        more = f" --mean {_quoted(f'{mean[0]}:{mean[1]:g}:{mean[2]:g}')}" if mean else ""
+        asked = f"--count {_quoted(columns)}{more} --values-from-data --guarantee {promise}"
         return f"divulge publish {name} {asked} -o statistics.csv"
     choice = how.options(session, known["how"]["way"], known["aim"])
     words = [f"divulge release {name} --column {_quoted(choice['column'])}"]
@@ -125,9 +127,11 @@ def script(session: Any) -> str:
     table = "dv.datasets.census_path()" if known["data"]["name"] == "census.parquet" else repr(known["data"]["name"])
     if known["how"]["way"] == "table":
         columns = ", ".join(map(repr, [known["secret"], *known["how"]["by"]]))
+        mean = known["how"]["mean"]
+        more = f", dv.Mean({mean[0]!r}, bounds=({mean[1]!r}, {mean[2]!r}))" if mean else ""
         return (
             "import divulge as dv\n\n"
-            f"found = dv.publish(\n    {table},\n    [dv.Count({columns})],\n"
+            f"found = dv.publish(\n    {table},\n    [dv.Count({columns}){more}],\n"
             f"    guarantee='dp={known['how']['epsilon']:g}',\n    values_from_data=True,\n"
             "    sink='statistics.csv',\n)\nprint(found)\n"
         )
