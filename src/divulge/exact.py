@@ -320,7 +320,7 @@ def _exp_bounds(exponent: Rational | float, bits: int) -> tuple[Fraction, Fracti
 
     if not math.isfinite(exponent):
         raise DivulgeError.of("exponent", "be finite", "it", str(exponent))
-    if abs(exponent) > LARGEST_EXPONENT:
+    if abs(Fraction(exponent)) > LARGEST_EXPONENT:
         raise DivulgeError.of(
             "epsilon", f"be at most {LARGEST_EXPONENT:,} nats for its exponential to be written exactly", "it",
             f"{float(exponent):.4g}", "such a level rules out nothing: leave it out, or take a smaller one.",
