@@ -15,6 +15,7 @@ from browser import browser
 
 import divulge as dv
 from divulge.guarantees import posterior_bounds
+from divulge.model.shown import at_least, at_most
 
 PICTURES = os.environ.get("DIVULGE_SCREENSHOTS")
 """A folder for the pictures that docs/app.md shows; they are taken where it is given."""
@@ -97,13 +98,15 @@ def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, fo
     told = dv.exposure(table, secret).told[0]
     first = page.locator("#told tbody tr").first.inner_text()
     assert f"{told.shifts[0].rows:,}" in first
-    assert f"{100 * told.shifts[0].low:.3g} and {100 * told.shifts[0].high:.3g}" in first
+    assert f"{at_least(100 * told.shifts[0].low)} and {at_most(100 * told.shifts[0].high)}" in first
 
     page.get_by_role("link", name="Next: what must not happen").click()
     page.locator("#after").fill("20")
     promise = dv.guarantees.guarantee_for_posterior("ldp", "1/100", "20/100")
     page.wait_for_selector("#meaning strong:has-text('20 in 100')")
-    assert f"{100 * posterior_bounds(promise, 0.01).upper:.3g} in 100" in page.locator("#meaning .lead").inner_text()
+    assert (
+        f"{at_most(100 * posterior_bounds(promise, 0.01).upper)} in 100" in page.locator("#meaning .lead").inner_text()
+    )
     page.reload()
     assert "20 in 100" in page.locator("#meaning strong").inner_text()  # a reload keeps it
     seen.looks_right("aim")

@@ -61,7 +61,7 @@ class Job:
     def cancel(self) -> None:
         """End the work, wherever it is."""
         if not self.over.is_set():
-            self.error = "Stopped. Nothing was published."
+            self.error = "Stopped. Nothing was published; a release that had begun counts as spent."
             self._process.terminate()
 
     def _listen(self, near: Connection) -> None:

@@ -19,7 +19,7 @@ from divulge.app.jobs import Job
 from divulge.app.sessions import Session, Sessions
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.model.shown import printable
+from divulge.model.shown import at_least, at_most, printable
 
 HERE = Path(__file__).parent
 MOST_BYTES = 2 << 30
@@ -57,6 +57,8 @@ class Pages:
             "shown": lambda value: printable(str(value)),
             "share": in_hundred,
             "count": "{:,}".format,
+            "at_most": at_most,
+            "at_least": at_least,
         }
 
     def session(self, request: Any) -> Session:
