@@ -29,12 +29,12 @@ from .guarantees.guarantee import Verdict as Verdict
 from .guarantees.levels import Witness as Witness
 from .guarantees.posterior import PosteriorBounds as PosteriorBounds
 from .guarantees.regions import Region as Region
-from .measures.density import DensityBounds as DensityBounds
-from .measures.pointwise import Pointwise as Pointwise
+from .measures.average.shannon import Capacity as Capacity
+from .measures.pointwise.by_outcome import Pointwise as Pointwise
+from .measures.pointwise.density import DensityBounds as DensityBounds
+from .measures.pointwise.tails import TailEnvelope as TailEnvelope
 from .measures.profiles import Profile as Profile
 from .measures.robust import Robust as Robust
-from .measures.shannon import Capacity as Capacity
-from .measures.tails import TailEnvelope as TailEnvelope
 from .noise.answers.adversaries import Bet as Bet
 from .noise.answers.supremum import Supremum as Supremum
 from .publishing.published import Published as Published

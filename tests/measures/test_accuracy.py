@@ -17,7 +17,7 @@ from mpmath import mp, mpf
 from support import ONE, dyadic_rows, random_joint, twins
 
 import divulge as dv
-from divulge.measures.convex import DIVERGENCES
+from divulge.measures.numeric.convex import DIVERGENCES
 
 MEASURES: dict[str, Callable[[dv.Joint], Any]] = {
     "ldp": dv.ldp,

@@ -232,7 +232,7 @@ DEFINITIONS = {
 
 
 def test_every_f_divergence_from_its_definition() -> None:
-    from divulge.measures.convex import DIVERGENCES
+    from divulge.measures.numeric.convex import DIVERGENCES
 
     assert set(DEFINITIONS) == set(DIVERGENCES)
     rng = np.random.default_rng(4)

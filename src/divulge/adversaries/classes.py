@@ -15,9 +15,9 @@ from divulge.adversaries.attack import Attack
 from divulge.adversaries.leakages import Case, as_adversary, as_kind, leakage
 from divulge.adversaries.linear import deadline, optimum
 from divulge.errors import DivulgeError
-from divulge.measures.capacities import bayes_capacity
-from divulge.measures.density import lift_capacity
-from divulge.measures.simplex import checked_tolerance
+from divulge.measures.average.capacities import bayes_capacity
+from divulge.measures.numeric.simplex import checked_tolerance
+from divulge.measures.pointwise.density import lift_capacity
 from divulge.model import labels as _labels
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint

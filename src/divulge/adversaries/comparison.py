@@ -8,8 +8,8 @@ from divulge.adversaries.adversary import Gain
 from divulge.adversaries.leakages import leakage
 from divulge.adversaries.refinements import Refinement, max_case_refinement, refinement
 from divulge.errors import DivulgeError
-from divulge.measures.capacities import bayes_capacity, maximal_cost_leakage
-from divulge.measures.density import ldp, lift, lift_capacity, pmc, pml
+from divulge.measures.average.capacities import bayes_capacity, maximal_cost_leakage
+from divulge.measures.pointwise.density import ldp, lift, lift_capacity, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
 from divulge.model.joint import Joint

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from divulge.measures.capacities import bayes_capacity
-from divulge.measures.density import lift, lift_capacity
+from divulge.measures.average.capacities import bayes_capacity
+from divulge.measures.pointwise.density import lift, lift_capacity
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint

@@ -11,7 +11,7 @@ from divulge import exact
 from divulge.adversaries.adversary import Adversary, Cost, Gain
 from divulge.adversaries.rules import plain
 from divulge.errors import DivulgeError
-from divulge.measures.pointwise import Pointwise
+from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.model import labels as _labels
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_joint, as_prior

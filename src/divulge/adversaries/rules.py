@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from divulge import exact
-from divulge.measures.convex import log_probabilities
+from divulge.measures.numeric.convex import log_probabilities
 from divulge.model.record import Record
 from divulge.ties import RELATIVE, falling, first_largest, first_smallest
 

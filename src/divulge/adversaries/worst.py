@@ -13,9 +13,9 @@ from divulge.adversaries.attack import Attack
 from divulge.adversaries.functions import RandomizedFunction
 from divulge.adversaries.rules import plain
 from divulge.errors import DivulgeError
-from divulge.measures.capacities import bayes_capacity
-from divulge.measures.columns import extremes
-from divulge.measures.density import lift_capacity, pmc, pml
+from divulge.measures.average.capacities import bayes_capacity
+from divulge.measures.numeric.columns import extremes
+from divulge.measures.pointwise.density import lift_capacity, pmc, pml
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior

@@ -12,8 +12,8 @@ from divulge.auditing.conformity import Conformity, aligned, conformity
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee, Verdict
-from divulge.measures.capacities import bayes_capacity, maximal_leakage
-from divulge.measures.density import ldp, lift, lift_capacity, lip, pmc, pml
+from divulge.measures.average.capacities import bayes_capacity, maximal_leakage
+from divulge.measures.pointwise.density import ldp, lift, lift_capacity, lip, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.joint import Joint

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from divulge.extras import require
-from divulge.measures.capacities import maximal_leakage
-from divulge.measures.density import ldp, pmc, pml
+from divulge.measures.average.capacities import maximal_leakage
+from divulge.measures.pointwise.density import ldp, pmc, pml
 from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint

@@ -13,7 +13,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.guarantees.rational import Rational
-from divulge.measures.columns import extremes
+from divulge.measures.numeric.columns import extremes
 from divulge.model.channel import Channel
 from divulge.model.entries import CLEAN
 from divulge.model.joint import Joint

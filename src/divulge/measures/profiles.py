@@ -7,13 +7,22 @@ import numpy as np
 
 from divulge import exact
 from divulge.extras import require
-from divulge.measures.capacities import maximal_cost_leakage_of, maximal_leakage_of, total
-from divulge.measures.columns import Extremes, ends_and_logs, extremes, gather, largest_joint, sums_of_c_log_c
-from divulge.measures.density import DensityBounds, between, ldp_of, lift_capacity_of, plain, pmc_of, pml_of, seen
-from divulge.measures.guessing import min_entropy_leakage_of
-from divulge.measures.information import exact_mutual_information, float_mutual_information
-from divulge.measures.pointwise import Pointwise
-from divulge.measures.shannon import Capacity, capacity_from
+from divulge.measures.average.capacities import maximal_cost_leakage_of, maximal_leakage_of, total
+from divulge.measures.average.information import exact_mutual_information, float_mutual_information
+from divulge.measures.average.shannon import Capacity, capacity_from
+from divulge.measures.numeric.columns import Extremes, ends_and_logs, extremes, gather, largest_joint, sums_of_c_log_c
+from divulge.measures.pointwise.by_outcome import Pointwise
+from divulge.measures.pointwise.density import (
+    DensityBounds,
+    between,
+    ldp_of,
+    lift_capacity_of,
+    plain,
+    pmc_of,
+    pml_of,
+    seen,
+)
+from divulge.measures.pointwise.guessing import min_entropy_leakage_of
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, is_pair
 from divulge.model.entries import frozen

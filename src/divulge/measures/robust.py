@@ -16,8 +16,8 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.measures.columns import extremes
-from divulge.measures.density import DensityBounds, log_ratio, plain
+from divulge.measures.numeric.columns import extremes
+from divulge.measures.pointwise.density import DensityBounds, log_ratio, plain
 from divulge.model import labels as _labels
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior

@@ -14,7 +14,7 @@ from divulge.designing.tradeoff.families import FAMILIES, Named, tuned
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP, PMC
-from divulge.measures.density import ldp
+from divulge.measures.pointwise.density import ldp
 from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
 from divulge.model.integer import IntegerChannel

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.measures.information import mutual_information
+from divulge.measures.average.information import mutual_information
 from divulge.model import mechanisms
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint

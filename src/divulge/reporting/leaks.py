@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from divulge.guarantees.guarantee import Guarantee
-from divulge.measures.pointwise import Pointwise
+from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.model.shown import at_least, at_most
 from divulge.reporting import pictures
 from divulge.reporting.blocks import Block, Card, Cards, Items, Picture, Rows, Section, Shade, Words

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from divulge.extras import require
-from divulge.measures.plots import pointwise
-from divulge.measures.pointwise import Pointwise
+from divulge.measures.pictures.plots import pointwise
+from divulge.measures.pointwise.by_outcome import Pointwise
 
 GAIN, LOSS = "#D55E00", "#0072B2"
 

@@ -22,10 +22,10 @@ from divulge.guarantees.catalog import INFORMATION_DENSITY, as_guarantee, kind_n
 from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee, Verdict
 from divulge.guarantees.regions import Region, privacy_region
-from divulge.measures.entropies import entropy
-from divulge.measures.information import mutual_information
+from divulge.measures.average.entropies import entropy
+from divulge.measures.average.information import mutual_information
+from divulge.measures.pointwise.tails import tail_envelope
 from divulge.measures.profiles import Profile, profile
-from divulge.measures.tails import tail_envelope
 from divulge.model import mechanisms
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, as_prior, is_pair

@@ -13,7 +13,7 @@ from divulge import exact
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.pair import LossFunction, PrivacyLoss, like, numbers
 from divulge.errors import DivulgeError
-from divulge.measures.density import log_ratio
+from divulge.measures.pointwise.density import log_ratio
 from divulge.model.entries import TOLERANCE
 from divulge.model.shown import Table, Tabled, number
 

@@ -13,7 +13,7 @@ from divulge.dp.loss.divergences import divergence_named
 from divulge.dp.loss.pair import LossFunction, PrivacyLoss, like, numbers, order
 from divulge.dp.loss.quadrature import integral, weighted
 from divulge.extras import require
-from divulge.measures.convex import exp_term
+from divulge.measures.numeric.convex import exp_term
 
 _RAREST = 1e-290
 """Deltas below this feel what atoms are too rare to be listed."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.measures import convex
+from divulge.measures.numeric import convex
 
 Function = Callable[[np.ndarray], np.ndarray]
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from divulge.dp.loss.pair import ROUNDING, Bracket, PrivacyLoss, order
-from divulge.measures.convex import exp_term
+from divulge.measures.numeric.convex import exp_term
 
 _TOLERANCE = 5e-13
 MOST_INTERVALS = 4_000

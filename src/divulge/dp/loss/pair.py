@@ -17,7 +17,7 @@ from divulge.dp.knowledge import Known
 from divulge.dp.loss.divergences import divergence_named
 from divulge.dp.loss.quadrature import LossFunction
 from divulge.errors import DivulgeError
-from divulge.measures.convex import exp_term
+from divulge.measures.numeric.convex import exp_term
 
 ROUNDING = 1e-13
 """More than the relative rounding error of an expectation of terms of one sign."""

@@ -20,7 +20,7 @@ from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.pair import LossFunction, PrivacyLoss, like, numbers
 from divulge.dp.loss.promised import PromisedLoss, SampledCurve
-from divulge.measures.convex import power_term
+from divulge.measures.numeric.convex import power_term
 
 _MOST_PANELS = 20_000
 

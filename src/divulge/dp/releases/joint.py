@@ -16,9 +16,9 @@ from divulge.dp.accounting.lattice import log_multinomial, number_of_types, type
 from divulge.dp.loss.pair import Bracket, numbers
 from divulge.dp.subjects import as_rows, counted
 from divulge.errors import DivulgeError
-from divulge.measures.capacities import maximal_leakage
-from divulge.measures.density import ldp, pml
-from divulge.measures.pointwise import Pointwise
+from divulge.measures.average.capacities import maximal_leakage
+from divulge.measures.pointwise.by_outcome import Pointwise
+from divulge.measures.pointwise.density import ldp, pml
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.prior import Prior

@@ -7,8 +7,8 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.measures.density import pmc, pml
-from divulge.measures.pointwise import Pointwise
+from divulge.measures.pointwise.by_outcome import Pointwise
+from divulge.measures.pointwise.density import pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
 from divulge.units import Unit

@@ -9,7 +9,7 @@ import numpy as np
 
 from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss
 from divulge.dp.loss.pair import Bracket, PrivacyLoss
-from divulge.measures.convex import exp_term
+from divulge.measures.numeric.convex import exp_term
 
 _TOLERANCE = 1e-9
 _MOST_INTERVALS, _FEW_INTERVALS = 400, 60

@@ -12,7 +12,7 @@ from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.subjects import as_subject
 from divulge.dp.variants.worst import asked
 from divulge.errors import DivulgeError
-from divulge.measures.shannon import Capacity, capacity
+from divulge.measures.average.shannon import Capacity, capacity
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
 from divulge.ties import first_largest

@@ -11,11 +11,11 @@ from divulge.guarantees import levels as at
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.levels import Found, Level, Peaks, Witness
 from divulge.guarantees.rational import Rational
-from divulge.measures.capacities import maximal_cost_leakage, maximal_leakage
-from divulge.measures.columns import extremes
-from divulge.measures.density import pmc, pml
-from divulge.measures.guessing import min_entropy_leakage
-from divulge.measures.information import mutual_information
+from divulge.measures.average.capacities import maximal_cost_leakage, maximal_leakage
+from divulge.measures.average.information import mutual_information
+from divulge.measures.numeric.columns import extremes
+from divulge.measures.pointwise.density import pmc, pml
+from divulge.measures.pointwise.guessing import min_entropy_leakage
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 

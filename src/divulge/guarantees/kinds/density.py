@@ -9,7 +9,7 @@ from divulge import exact
 from divulge.guarantees import levels as at
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.levels import Found, Level, Peaks, Witness
-from divulge.measures.density import ldp, pmc, pml
+from divulge.measures.pointwise.density import ldp, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 

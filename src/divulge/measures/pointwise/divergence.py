@@ -8,10 +8,10 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.measures.columns import absent_mass, panels, shifts
-from divulge.measures.convex import DIVERGENCES, Convex
-from divulge.measures.density import seen
-from divulge.measures.pointwise import Pointwise
+from divulge.measures.numeric.columns import absent_mass, panels, shifts
+from divulge.measures.numeric.convex import DIVERGENCES, Convex
+from divulge.measures.pointwise.by_outcome import Pointwise
+from divulge.measures.pointwise.density import seen
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint

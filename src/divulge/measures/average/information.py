@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.measures.columns import sums_of_c_log_c
-from divulge.measures.divergence import f_information
+from divulge.measures.numeric.columns import sums_of_c_log_c
+from divulge.measures.pointwise.divergence import f_information
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per

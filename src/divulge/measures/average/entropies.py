@@ -9,9 +9,9 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.measures.convex import kl_term, log_probabilities, power_term
-from divulge.measures.density import log_ratio, seen
-from divulge.measures.pointwise import Pointwise
+from divulge.measures.numeric.convex import kl_term, log_probabilities, power_term
+from divulge.measures.pointwise.by_outcome import Pointwise
+from divulge.measures.pointwise.density import log_ratio, seen
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_joint, as_prior
 from divulge.units import Unit, nats_per

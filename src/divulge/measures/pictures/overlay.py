@@ -5,9 +5,9 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.extras import drawable
-from divulge.measures.density import pmc, pml
-from divulge.measures.plots import pointwise
-from divulge.measures.pointwise import Pointwise
+from divulge.measures.pictures.plots import pointwise
+from divulge.measures.pointwise.by_outcome import Pointwise
+from divulge.measures.pointwise.density import pmc, pml
 from divulge.units import Unit
 
 _MEASURES = {"pml": pml, "pmc": pmc}

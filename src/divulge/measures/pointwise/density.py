@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.measures.columns import Extremes, column_ends, extremes, mean_distances
 from divulge.measures.conditional import sharply_conditioned
-from divulge.measures.pointwise import Pointwise
+from divulge.measures.numeric.columns import Extremes, column_ends, extremes, mean_distances
+from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.model.convert import as_channel, as_joint, as_prior
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per

@@ -269,7 +269,7 @@ class Pointwise(Tabled, Record):
         >>> leak.plot(label="today").get_xlabel()
         't [nats]'
         """
-        from divulge.measures.plots import pointwise
+        from divulge.measures.pictures.plots import pointwise
 
         return pointwise(self, ax, **options)
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from divulge import exact
-from divulge.measures.columns import column_ends
-from divulge.measures.convex import kl_term, log_near, power_term
-from divulge.measures.simplex import Local, Maximum, maximize
+from divulge.measures.numeric.columns import column_ends
+from divulge.measures.numeric.convex import kl_term, log_near, power_term
+from divulge.measures.numeric.simplex import Local, Maximum, maximize
 from divulge.model.channel import Channel, is_sparse
 
 _MOST_ROUNDS, _UNUSED = 30, 1e-9

@@ -9,8 +9,8 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.measures.columns import TINY
-from divulge.measures.density import pml, seen
+from divulge.measures.numeric.columns import TINY
+from divulge.measures.pointwise.density import pml, seen
 from divulge.model.convert import as_joint
 from divulge.units import Unit, nats_per
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.measures.columns import column_ends
+from divulge.measures.numeric.columns import column_ends
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel
 from divulge.units import Unit, nats_per

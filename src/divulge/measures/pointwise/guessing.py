@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.measures.capacities import dense_row, log_of_excess, total
-from divulge.measures.columns import column_tops, largest_joint
-from divulge.measures.density import pmc
-from divulge.measures.pointwise import Pointwise
+from divulge.measures.average.capacities import dense_row, log_of_excess, total
+from divulge.measures.numeric.columns import column_tops, largest_joint
+from divulge.measures.pointwise.by_outcome import Pointwise
+from divulge.measures.pointwise.density import pmc
 from divulge.model.channel import is_small
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint

@@ -8,17 +8,17 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.measures.capacities import dense_row, log_of_excess, maximal_leakage, total
-from divulge.measures.columns import absent_mass, column_ends, largest_joint, panels, shifts
-from divulge.measures.convex import power_term
-from divulge.measures.density import log_ratio, seen
-from divulge.measures.divergence import column_means
-from divulge.measures.entropies import a_log, checked_order, exact_order, log_of_rest
-from divulge.measures.guessing import min_entropy_leakage
-from divulge.measures.information import mutual_information
-from divulge.measures.radius import Rows, allowance, of_order
-from divulge.measures.shannon import Capacity, bracketed, capacity
-from divulge.measures.simplex import checked_tolerance, maximize
+from divulge.measures.average.capacities import dense_row, log_of_excess, maximal_leakage, total
+from divulge.measures.average.entropies import a_log, checked_order, exact_order, log_of_rest
+from divulge.measures.average.information import mutual_information
+from divulge.measures.average.shannon import Capacity, bracketed, capacity
+from divulge.measures.numeric.columns import absent_mass, column_ends, largest_joint, panels, shifts
+from divulge.measures.numeric.convex import power_term
+from divulge.measures.numeric.radius import Rows, allowance, of_order
+from divulge.measures.numeric.simplex import checked_tolerance, maximize
+from divulge.measures.pointwise.density import log_ratio, seen
+from divulge.measures.pointwise.divergence import column_means
+from divulge.measures.pointwise.guessing import min_entropy_leakage
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint

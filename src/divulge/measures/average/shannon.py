@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.measures.columns import TINY, sums_of_c_log_c
-from divulge.measures.radius import Rows, allowance, of_order_one, of_the_farthest
-from divulge.measures.simplex import Local, Maximum, checked_tolerance, maximize
+from divulge.measures.numeric.columns import TINY, sums_of_c_log_c
+from divulge.measures.numeric.radius import Rows, allowance, of_order_one, of_the_farthest
+from divulge.measures.numeric.simplex import Local, Maximum, checked_tolerance, maximize
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel
 from divulge.model.prior import Prior

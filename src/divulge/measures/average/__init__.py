@@ -1,0 +1,1 @@
+"""Leakage as one number for the whole mechanism: information, capacities, entropies."""
