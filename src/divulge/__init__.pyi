@@ -78,5 +78,5 @@ from .releasing.preview import preview as preview
 from .releasing.receipt import Receipt as Receipt
 from .reporting.publish import publish as publish
 from .reporting.release import release as release
-from .reporting.report import report as report
-from .reporting.statement import statement as statement
+from .reporting.reports.report import report as report
+from .reporting.statements.statement import statement as statement

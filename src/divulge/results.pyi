@@ -42,6 +42,6 @@ from .releasing.contingency import Contingency as Contingency
 from .releasing.estimate import Frequencies as Frequencies
 from .releasing.preview import Preview as Preview
 from .releasing.receipt import Receipt as Receipt
-from .reporting.report import Belief as Belief
-from .reporting.report import Report as Report
-from .reporting.statement import Statement as Statement
+from .reporting.reports.report import Belief as Belief
+from .reporting.reports.report import Report as Report
+from .reporting.statements.statement import Statement as Statement

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from support import joints
 
 import divulge as dv
-from divulge.reporting import pictures
 from divulge.reporting.page import tag
+from divulge.reporting.reports import pictures
 
 COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["ill", "well"], ["yes", "no"])
 JOINT = dv.Joint(["1/10", "9/10"], COIN)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import divulge as dv
 from divulge.releasing import naming
-from divulge.reporting.sentences import SENTENCES, Voice, catalog, languages, placeholders
-from divulge.reporting.statement import Facts, Statement, times
+from divulge.reporting.statements.sentences import SENTENCES, Voice, catalog, languages, placeholders
+from divulge.reporting.statements.statement import Facts, Statement, times
 
 FAITHS = ("Catholic", "None", "Muslim", "Other", "Buddhist", "Jewish")
 COUNTS = (700, 300, 100, 52, 30, 18)

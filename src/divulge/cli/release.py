@@ -145,7 +145,7 @@ def command(
 
 
 def _tell(done: Any, unit: Any, as_json: bool, language: str, designed: bool) -> None:
-    from divulge.reporting.statement import statement
+    from divulge.reporting.statements.statement import statement
 
     scale = nats_per(unit)
     promised = {kind: value / scale for kind, value in done.guarantees.items()}

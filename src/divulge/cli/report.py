@@ -124,7 +124,7 @@ def command(
 def _tell_statistics(receipt: str, out: Path | None, force: bool, unit: Any, as_json: bool) -> None:
     """Tell what published statistics say about one record, from their receipt."""
     from divulge.publishing.published import Published
-    from divulge.reporting.statistics import page, text
+    from divulge.reporting.statements.statistics import page, text
 
     found = Published.read(receipt)
     if out is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from divulge.model.shown import printable
 from divulge.reporting.blocks import Block, Cards, Folded, Items, Picture, Rows, Section, Shade, Words
-from divulge.reporting.pictures import as_address
+from divulge.reporting.reports.pictures import as_address
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 

@@ -11,7 +11,7 @@ from divulge.guarantees.catalog import as_guarantee
 from divulge.publishing.publication import Outputs, carried_out, described, ready, request, unrecorded
 from divulge.publishing.published import Published, promise
 from divulge.releasing.counting import EngineName
-from divulge.reporting.statistics import page, text
+from divulge.reporting.statements.statistics import page, text
 from divulge.units import Unit
 
 BESIDE = ("receipt.json", "keeper.json", "statement.html", "statement.txt")

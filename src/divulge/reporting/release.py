@@ -12,10 +12,10 @@ from divulge.releasing.counting import EngineName
 from divulge.releasing.naming import str_of
 from divulge.releasing.receipt import Receipt
 from divulge.releasing.release import Outgoing, Progress, as_columns, as_several, carry_out
-from divulge.reporting import codebook
-from divulge.reporting.report import Report, report
-from divulge.reporting.sentences import Voice
-from divulge.reporting.statement import statement
+from divulge.reporting.reports.report import Report, report
+from divulge.reporting.statements import codebook
+from divulge.reporting.statements.sentences import Voice
+from divulge.reporting.statements.statement import statement
 from divulge.units import Unit
 
 KEEPER = "divulge keeper 1"

@@ -216,7 +216,7 @@ def languages() -> tuple[str, ...]:
 
 
 def _folder() -> Any:
-    return files("divulge.reporting") / "languages"
+    return files("divulge.reporting.statements") / "languages"
 
 
 @cache

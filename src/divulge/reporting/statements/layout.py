@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from divulge.model.shown import printable
 from divulge.reporting.page import POLICY, STYLE, Html, tag
-from divulge.reporting.sentences import Label, Text, plain
+from divulge.reporting.statements.sentences import Label, Text, plain
 
 if TYPE_CHECKING:
-    from divulge.reporting.statement import Grid, Para, Part, People, Statement
+    from divulge.reporting.statements.statement import Grid, Para, Part, People, Statement
 
 _WIDTH = 88
 _CELL = 30
@@ -42,7 +42,7 @@ def _inside(text: Text) -> tuple[str, ...]:
 
 
 def _sections(parts: "tuple[Part, ...]") -> list[Html]:
-    from divulge.reporting.statement import Head
+    from divulge.reporting.statements.statement import Head
 
     found: list[Html] = []
     open_head: Head | None = None
@@ -72,7 +72,7 @@ def _sections(parts: "tuple[Part, ...]") -> list[Html]:
 
 
 def _blocks(parts: "list[Part]") -> list[Html]:
-    from divulge.reporting.statement import Grid, Para, People
+    from divulge.reporting.statements.statement import Grid, Para, People
 
     found: list[Html] = []
     items: list[Html] = []
@@ -127,7 +127,7 @@ def _people(part: "People") -> Html:
 
 def as_text(statement: "Statement") -> str:
     """Return the statement for a terminal or a letter."""
-    from divulge.reporting.statement import Grid, Head, Para
+    from divulge.reporting.statements.statement import Grid, Head, Para
 
     title = plain(statement.title)
     lines = [title, "=" * min(len(title), _WIDTH), ""]

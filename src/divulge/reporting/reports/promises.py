@@ -7,9 +7,9 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.pictures import plot_alip_plane
 from divulge.guarantees.posterior import posterior_bounds
 from divulge.model.shown import at_least, at_most, in_so_many
-from divulge.reporting import pictures
 from divulge.reporting.blocks import Block, Folded, Items, Picture, Rows, Section, Words
-from divulge.reporting.report import MOST_COMPARED, Report, bounds_something
+from divulge.reporting.reports import pictures
+from divulge.reporting.reports.report import MOST_COMPARED, Report, bounds_something
 from divulge.reporting.wording import bound, label, level, near, quoted, share, written
 from divulge.units import nats_per
 

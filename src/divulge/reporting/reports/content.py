@@ -1,9 +1,9 @@
 """The sections of a report, in the order they are read."""
 
 from divulge.reporting.blocks import Section
-from divulge.reporting.leaks import attackers, how_sure, outcomes, summary, values
-from divulge.reporting.promises import assumptions, compared, guarantees, reading, release, to_keep_in_mind
-from divulge.reporting.report import Report
+from divulge.reporting.reports.leaks import attackers, how_sure, outcomes, summary, values
+from divulge.reporting.reports.promises import assumptions, compared, guarantees, reading, release, to_keep_in_mind
+from divulge.reporting.reports.report import Report
 
 
 def contents(report: Report) -> tuple[Section, ...]:

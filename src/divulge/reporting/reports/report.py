@@ -317,7 +317,7 @@ class Report(Record):
         >>> found.to_dict()["beliefs"][0]["secret"]
         'yes'
         """
-        from divulge.reporting.promises import caveats, sources
+        from divulge.reporting.reports.promises import caveats, sources
         from divulge.reporting.wording import in_unit
 
         nats = nats_per(self.unit)
@@ -366,7 +366,7 @@ class Report(Record):
         >>> print(found.text().splitlines()[0])
         In short
         """
-        from divulge.reporting.content import contents
+        from divulge.reporting.reports.content import contents
         from divulge.reporting.text import as_text
 
         return as_text(contents(self))
@@ -382,8 +382,8 @@ class Report(Record):
         >>> found.html()[:15]
         '<!doctype html>'
         """
-        from divulge.reporting.content import contents
         from divulge.reporting.page import as_page
+        from divulge.reporting.reports.content import contents
 
         return as_page(self.about, contents(self))
 
@@ -414,7 +414,7 @@ class Report(Record):
             publish(temporary, target, force)
 
     def __repr__(self) -> str:
-        from divulge.reporting.content import contents
+        from divulge.reporting.reports.content import contents
         from divulge.reporting.text import as_text
 
         return as_text(contents(self)[:1])

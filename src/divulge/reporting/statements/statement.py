@@ -15,7 +15,7 @@ from divulge.releasing.estimate import rank
 from divulge.releasing.naming import raised, str_of
 from divulge.releasing.preview import half_widths
 from divulge.releasing.receipt import Mechanism, Receipt
-from divulge.reporting.sentences import BASE, Label, Text, Voice, plain
+from divulge.reporting.statements.sentences import BASE, Label, Text, Voice, plain
 
 USELESS = 1000.0
 """From this factor on a bound is of no use to anybody."""
@@ -212,7 +212,7 @@ class Statement:
         >>> "250 appear with an answer that is not theirs" in " ".join(statement(receipt).text().split())
         True
         """
-        from divulge.reporting.statement_page import as_text
+        from divulge.reporting.statements.layout import as_text
 
         return as_text(self)
 
@@ -228,7 +228,7 @@ class Statement:
         >>> statement(receipt, "de").html()[:32]
         '<!doctype html>\\n<html lang="de">'
         """
-        from divulge.reporting.statement_page import as_page
+        from divulge.reporting.statements.layout import as_page
 
         return as_page(self)
 

@@ -9,9 +9,9 @@ import numpy as np
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.model.shown import at_least, at_most
-from divulge.reporting import pictures
 from divulge.reporting.blocks import Block, Card, Cards, Items, Picture, Rows, Section, Shade, Words
-from divulge.reporting.report import Report
+from divulge.reporting.reports import pictures
+from divulge.reporting.reports.report import Report
 from divulge.reporting.wording import (
     NO_BOUND,
     base_of,
