@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from divulge.dp.knowledge import QUESTIONS, TITLES
+from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.catalog import KINDS
-from divulge.guarantees.theorem import CONDITIONS, Theorem
 from divulge.guarantees.theorems import FAMILIES
 
 TIGHT = {"equal": "equal", "attained": "attained", "limit": "in the limit", "no": "not tight"}

@@ -23,10 +23,10 @@ from .dp.variants.concentrated import MeanConcentrated as MeanConcentrated
 from .dp.variants.tradeoff import TradeOff as TradeOff
 from .dp.variants.worst import Worst as Worst
 from .files.source import Source as Source
-from .guarantees.calculus import Step as Step
+from .guarantees.calculus.implication import Step as Step
+from .guarantees.deciding.levels import Witness as Witness
 from .guarantees.guarantee import Unknown as Unknown
 from .guarantees.guarantee import Verdict as Verdict
-from .guarantees.levels import Witness as Witness
 from .guarantees.posterior import PosteriorBounds as PosteriorBounds
 from .guarantees.regions import Region as Region
 from .measures.average.shannon import Capacity as Capacity

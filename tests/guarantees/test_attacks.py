@@ -9,8 +9,8 @@ import pytest
 from support import random_joint
 
 import divulge as dv
-from divulge.guarantees.attacks import ATTACKS
 from divulge.guarantees.catalog import INFORMATION_DENSITY
+from divulge.guarantees.deciding.attacks import ATTACKS
 
 BOUNDS_MEANS = {
     dv.guarantees.MeanPML,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import divulge as dv
-from divulge.guarantees.calculus import consequences
-from divulge.guarantees.context import Context
+from divulge.guarantees.calculus.context import Context
+from divulge.guarantees.calculus.implication import consequences
 
 
 def cost(e: Any, p: Any) -> Any:

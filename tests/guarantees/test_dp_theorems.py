@@ -10,11 +10,11 @@ from support import random_channel
 
 import divulge as dv
 from divulge.dp.loss.divergences import DIVERGENCES
-from divulge.guarantees.calculus import consequences
-from divulge.guarantees.context import Context
+from divulge.guarantees.calculus.context import Context
+from divulge.guarantees.calculus.implication import consequences
+from divulge.guarantees.calculus.theorem import Theorem
 from divulge.guarantees.kinds.divergences import DIVERGENCE as DIVERGENCE_KINDS
 from divulge.guarantees.kinds.loss import DIFFERENTIAL_PRIVACY as KINDS
-from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems import DIFFERENTIAL_PRIVACY as ROWS
 from divulge.guarantees.theorems import THEOREMS
 
@@ -35,7 +35,7 @@ CHOSEN = {
 
 def alone(row: Theorem, premises: Any, index: dict[str, Any], monkeypatch: Any, **context: Any) -> Any:
     """What one row gives by itself, rounded up."""
-    monkeypatch.setattr("divulge.guarantees.calculus.THEOREMS", (row,))
+    monkeypatch.setattr("divulge.guarantees.calculus.implication.THEOREMS", (row,))
     (found,) = consequences(premises, [(row.implies, index)], Context.of(**context))
     return found
 

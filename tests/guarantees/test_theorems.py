@@ -10,11 +10,11 @@ from guarantees.attaining import ATTAINED, LIMITS, Case, extremal, resampling
 from support import random_channel, random_joint, random_prior
 
 import divulge as dv
-from divulge.guarantees import calculus
-from divulge.guarantees.calculus import consequences
+from divulge.guarantees.calculus.context import Context
+from divulge.guarantees.calculus.implication import consequences
+from divulge.guarantees.calculus.implication import implication as calculus
+from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.catalog import INFORMATION_DENSITY as KINDS
-from divulge.guarantees.context import Context
-from divulge.guarantees.theorem import CONDITIONS, Theorem
 from divulge.guarantees.theorems import INFORMATION_DENSITY
 
 ROWS = pytest.mark.parametrize("row", INFORMATION_DENSITY, ids=lambda row: row.name)

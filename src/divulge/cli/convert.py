@@ -36,9 +36,9 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Say what guarantees imply about others, with the derivation; unknown where no theorem applies."""
-    from divulge.guarantees.calculus import consequences
+    from divulge.guarantees.calculus.context import Context
+    from divulge.guarantees.calculus.implication import consequences
     from divulge.guarantees.catalog import KINDS, parse, parse_query
-    from divulge.guarantees.context import Context
     from divulge.guarantees.guarantee import Guarantee
 
     usual: list[tuple[type[Guarantee], dict[str, str]]] = [(k, {}) for k in KINDS.values() if not k.index]

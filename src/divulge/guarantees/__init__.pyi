@@ -1,6 +1,7 @@
-from .calculus import Step as Step
-from .calculus import implied as implied
+from .calculus.implication import Step as Step
+from .calculus.implication import implied as implied
 from .catalog import parse as parse
+from .deciding.levels import Witness as Witness
 from .guarantee import Guarantee as Guarantee
 from .guarantee import Unknown as Unknown
 from .guarantee import Verdict as Verdict
@@ -42,7 +43,6 @@ from .kinds.loss import BoundedCDP as BoundedCDP
 from .kinds.loss import CappedCDP as CappedCDP
 from .kinds.loss import RelaxedDP as RelaxedDP
 from .kinds.loss import TruncatedCDP as TruncatedCDP
-from .levels import Witness as Witness
 from .pictures import plot_alip_plane as plot_alip_plane
 from .pictures import plot_implications as plot_implications
 from .posterior import PosteriorBounds as PosteriorBounds

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from divulge import exact
 from divulge.errors import printable
-from divulge.guarantees.levels import LOGARITHMS, Level, Witness
+from divulge.guarantees.deciding.levels import LOGARITHMS, Level, Witness
 from divulge.guarantees.parameters import PARAMETERS, checked, number_text
 from divulge.late import late
 from divulge.model.channel import Channel
@@ -207,7 +207,7 @@ class Guarantee(ABC):
         >>> print(PML(1).implies(LDP))
         unknown: nothing known leads to ldp from pml without p_min.
         """
-        return late("divulge.guarantees.calculus:implied")((self, *others), kind, **context)
+        return late("divulge.guarantees.calculus.implication:implied")((self, *others), kind, **context)
 
     def stronger_than(self, other: "Guarantee", **context: Any) -> bool:
         """Say whether a theorem shows that this guarantee implies `other` in the context; False means not shown.
@@ -358,7 +358,7 @@ class Verdict:
         >>> attack.before, attack.after
         (Fraction(1, 1), Fraction(3, 2))
         """
-        return late("divulge.guarantees.attacks:attack_of")(self)
+        return late("divulge.guarantees.deciding.attacks:attack_of")(self)
 
     @property
     def measured(self) -> Any:

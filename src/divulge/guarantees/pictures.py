@@ -8,9 +8,9 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import drawable
-from divulge.guarantees.context import Context
+from divulge.guarantees.calculus.context import Context
+from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.kinds import ALIP
-from divulge.guarantees.theorem import CONDITIONS, Theorem
 from divulge.guarantees.theorems import THEOREMS
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint

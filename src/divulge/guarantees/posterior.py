@@ -8,9 +8,9 @@ from typing import Any
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.guarantees.calculus import consequences
+from divulge.guarantees.calculus.context import Context
+from divulge.guarantees.calculus.implication import consequences
 from divulge.guarantees.catalog import kind_named
-from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP, PMC, PML
 from divulge.guarantees.parameters import to_number

@@ -10,12 +10,12 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.guarantees.calculus import implied
-from divulge.guarantees.context import Context
+from divulge.guarantees.calculus.context import Context
+from divulge.guarantees.calculus.implication import implied
+from divulge.guarantees.deciding.levels import upper_peaks
 from divulge.guarantees.formulas.density import pmc_of_pml, pml_of_pmc
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.density import ALIP, PMC, PML
-from divulge.guarantees.levels import upper_peaks
 from divulge.guarantees.posterior import room_for
 from divulge.model.convert import as_prior
 from divulge.model.joint import Joint

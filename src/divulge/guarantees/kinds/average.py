@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from divulge.guarantees import levels as at
+from divulge.guarantees.deciding import levels as at
+from divulge.guarantees.deciding.levels import Found, Level, Peaks, Witness
+from divulge.guarantees.deciding.rational import Rational
 from divulge.guarantees.guarantee import Guarantee
-from divulge.guarantees.levels import Found, Level, Peaks, Witness
-from divulge.guarantees.rational import Rational
 from divulge.measures.average.capacities import maximal_cost_leakage, maximal_leakage
 from divulge.measures.average.information import mutual_information
 from divulge.measures.numeric.columns import extremes

@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 from divulge import exact
-from divulge.guarantees import levels as at
+from divulge.guarantees.deciding import levels as at
+from divulge.guarantees.deciding.levels import Found, Level, Peaks, Witness
 from divulge.guarantees.guarantee import Guarantee
-from divulge.guarantees.levels import Found, Level, Peaks, Witness
 from divulge.measures.pointwise.density import ldp, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint

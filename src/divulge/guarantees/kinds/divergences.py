@@ -12,10 +12,10 @@ import numpy as np
 
 from divulge.dp.variants import divergence
 from divulge.errors import DivulgeError
-from divulge.guarantees import pairs
+from divulge.guarantees.deciding import pairs
+from divulge.guarantees.deciding.levels import Level
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.loss import LossGuarantee, decided, level_of, levels_of
-from divulge.guarantees.levels import Level
 from divulge.model.channel import Channel
 
 

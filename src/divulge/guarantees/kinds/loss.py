@@ -17,10 +17,10 @@ from divulge.dp.subjects import as_subject
 from divulge.dp.variants import approximate, concentrated, divergence, tradeoff
 from divulge.dp.variants.information import mutual_information_dp
 from divulge.dp.variants.worst import Worst, worst
-from divulge.guarantees import pairs
+from divulge.guarantees.deciding import pairs
+from divulge.guarantees.deciding.levels import Level, Witness
+from divulge.guarantees.deciding.pairs import Question
 from divulge.guarantees.guarantee import Guarantee
-from divulge.guarantees.levels import Level, Witness
-from divulge.guarantees.pairs import Question
 from divulge.model.channel import Channel
 from divulge.model.convert import as_joint, is_pair
 

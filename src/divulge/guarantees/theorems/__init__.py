@@ -8,7 +8,7 @@ Every guarantee of a variant of differential privacy holds for both orders of ev
 rows use: a bound on the mean loss of both orders gives more total variation privacy than Pinsker's inequality.
 """
 
-from divulge.guarantees.theorem import Theorem
+from divulge.guarantees.calculus.theorem import Theorem
 from divulge.guarantees.theorems.approximate import APPROXIMATE
 from divulge.guarantees.theorems.average import AVERAGE
 from divulge.guarantees.theorems.concentrated import CONCENTRATED

@@ -1,10 +1,10 @@
 """Between approximate differential privacy, tails of the loss, and distances of rows."""
 
 from divulge.guarantees import kinds as k
+from divulge.guarantees.calculus.theorem import Theorem
 from divulge.guarantees.formulas import loss as f
 from divulge.guarantees.formulas.density import INFINITY, entropy
 from divulge.guarantees.kinds import loss as d
-from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import BUN_STEINKE, KAIROUZ, RR, SAY_OR_RR, SYMMETRIC
 
 CUTS = "convexity: P_S log 1/P_S on a set S of secrets is at most a sum of cuts that adds up to H(P)/2"

@@ -1,6 +1,7 @@
 """What holds on average over outcomes: capacities, means, information and one try."""
 
 from divulge.guarantees import kinds as k
+from divulge.guarantees.calculus.theorem import Theorem
 from divulge.guarantees.formulas.density import (
     bayes_capacity_of_ldp,
     chord,
@@ -8,7 +9,6 @@ from divulge.guarantees.formulas.density import (
     mean_growth,
     two_level_information,
 )
-from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import EVERYWHERE, EXPLAINING, IDB, PML_PAPER
 
 QIF = "Alvim et al., The Science of Quantitative Information Flow"

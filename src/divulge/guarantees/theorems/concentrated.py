@@ -1,9 +1,9 @@
 """Renyi, concentrated and Gaussian differential privacy."""
 
+from divulge.guarantees.calculus.theorem import Theorem
 from divulge.guarantees.formulas import loss as f
 from divulge.guarantees.formulas.density import INFINITY
 from divulge.guarantees.kinds import loss as d
-from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import BUN_STEINKE, DONG, GAUSS
 
 BDRS = "Bun, Dwork, Rothblum, Steinke, Composable and Versatile Privacy via Truncated CDP"

@@ -1,12 +1,12 @@
 """Between divergences, restricted queries and quantum states, and from privacy losses to them."""
 
 from divulge.guarantees import kinds as k
+from divulge.guarantees.calculus.theorem import Theorem
 from divulge.guarantees.formulas import divergences as g
 from divulge.guarantees.formulas import loss as f
 from divulge.guarantees.formulas.density import INFINITY
 from divulge.guarantees.kinds import divergences as v
 from divulge.guarantees.kinds import loss as d
-from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import DONG, GAUSS, KAIROUZ, RR, RR_WORST, SAY_OR_RR, SYMMETRIC
 
 CAPACITY = "Chaudhuri, Imola, Machanavajjhala, Capacity Bounded Differential Privacy"

@@ -1,8 +1,8 @@
 """What holds at every outcome: PML, PMC, LIP, ALIP, LDP and lift."""
 
 from divulge.guarantees import kinds as k
+from divulge.guarantees.calculus.theorem import Theorem
 from divulge.guarantees.formulas.density import pmc_of_ldp, pmc_of_pml, pml_of_ldp, pml_of_pmc
-from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import EVERYWHERE, EXPLAINING, IDB
 
 QP = "Quantifying Privacy via Information Density"

@@ -1,10 +1,10 @@
 """From pure differential privacy (`LDP`) to its variants and back."""
 
 from divulge.guarantees import kinds as k
+from divulge.guarantees.calculus.theorem import Theorem
 from divulge.guarantees.formulas import loss as f
 from divulge.guarantees.formulas.density import INFINITY, two_level_information
 from divulge.guarantees.kinds import loss as d
-from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import BUN_STEINKE, DONG, KAIROUZ, RR, RR_WORST
 
 AT_ALPHA_1 = "the supremum of D_α / α of randomized response lies at α -> 1"

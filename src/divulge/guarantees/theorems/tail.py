@@ -1,8 +1,8 @@
 """Tails of leakage and cost, and what holds for every mechanism under a known prior."""
 
 from divulge.guarantees import kinds as k
+from divulge.guarantees.calculus.theorem import Theorem
 from divulge.guarantees.formulas.density import INFINITY, average_with_tail, entropy, least, log_inverse, one_if
-from divulge.guarantees.theorem import Theorem
 from divulge.guarantees.theorems.sources import PML_PAPER
 
 TAIL: tuple[Theorem, ...] = (

@@ -17,9 +17,9 @@ from divulge.designing.alternatives import Alternative
 from divulge.designing.tradeoff.comparison import best_member
 from divulge.errors import DivulgeError
 from divulge.guarantees import kinds as k
-from divulge.guarantees.calculus import Unknown, consequences
+from divulge.guarantees.calculus.context import Context
+from divulge.guarantees.calculus.implication import Unknown, consequences
 from divulge.guarantees.catalog import INFORMATION_DENSITY, as_guarantee, kind_named
-from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee, Verdict
 from divulge.guarantees.regions import Region, privacy_region
 from divulge.measures.average.entropies import entropy

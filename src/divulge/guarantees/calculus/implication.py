@@ -7,13 +7,13 @@ from typing import Any
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.guarantees.calculus.context import Context
+from divulge.guarantees.calculus.inverse import least_delta
+from divulge.guarantees.calculus.search import Index, Key, Known, closure, tightest
+from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.catalog import kind_named
-from divulge.guarantees.context import Context
 from divulge.guarantees.guarantee import Guarantee, Unknown
-from divulge.guarantees.inverse import least_delta
 from divulge.guarantees.parameters import PARAMETERS
-from divulge.guarantees.search import Index, Key, Known, closure, tightest
-from divulge.guarantees.theorem import CONDITIONS, Theorem
 from divulge.guarantees.theorems import THEOREMS
 from divulge.units import Unit
 

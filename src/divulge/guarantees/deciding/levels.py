@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.guarantees.rational import Rational
+from divulge.guarantees.deciding.rational import Rational
 from divulge.measures.numeric.columns import extremes
 from divulge.model.channel import Channel
 from divulge.model.entries import CLEAN

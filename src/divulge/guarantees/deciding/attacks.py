@@ -7,8 +7,8 @@ from divulge.adversaries.adversary import Gain
 from divulge.adversaries.attack import Attack
 from divulge.adversaries.worst import PriorSequence, worst_average, worst_function, worst_gain
 from divulge.guarantees import kinds as k
+from divulge.guarantees.deciding.levels import Witness
 from divulge.guarantees.guarantee import Guarantee, Verdict
-from divulge.guarantees.levels import Witness
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.ties import first_largest

@@ -13,8 +13,8 @@ from typing import Any
 from divulge import exact
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.subjects import privacy_losses
-from divulge.guarantees.levels import Ball, Level, Witness
-from divulge.guarantees.rational import Rational
+from divulge.guarantees.deciding.levels import Ball, Level, Witness
+from divulge.guarantees.deciding.rational import Rational
 from divulge.model.channel import Channel
 from divulge.ties import first_largest
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from divulge.guarantees.context import Context
+from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.guarantee import Guarantee
 from divulge.late import late
 

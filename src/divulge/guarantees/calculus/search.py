@@ -15,11 +15,11 @@ from typing import Any
 
 from divulge import exact
 from divulge.dp.loss.divergences import DIVERGENCES
-from divulge.guarantees.context import Context
+from divulge.guarantees.calculus.context import Context
+from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.divergences import FDivergence
 from divulge.guarantees.kinds.loss import ADP, PDP, RDP, ZCDP, AbsChi, LossGuarantee
-from divulge.guarantees.theorem import CONDITIONS, Theorem
 
 Index = tuple[tuple[str, Any], ...]
 Key = tuple[type[Guarantee], Index]

@@ -1,0 +1,1 @@
+"""What follows from what: the tightest chain of theorems."""
