@@ -10,8 +10,8 @@ import numpy as np
 
 import divulge as dv
 from divulge.auditing.audit import EXACT, audit
-from divulge.releasing.estimate import right_inverse
-from divulge.releasing.intervals import INTERVALS, within_simplex
+from divulge.releasing.estimating.estimate import right_inverse
+from divulge.releasing.estimating.intervals import INTERVALS, within_simplex
 
 CONFIDENCE = 0.95
 

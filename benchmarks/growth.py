@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 import scipy.sparse as sp
 
 import divulge as dv
-from divulge.releasing.alias import AliasTable
-from divulge.releasing.sampling import Keystream, draw
+from divulge.releasing.drawing.alias import AliasTable
+from divulge.releasing.drawing.sampling import Keystream, draw
 
 Task = Callable[[], Any]
 Maker = Callable[[int], Task]

@@ -25,8 +25,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import divulge as dv
-from divulge.releasing.alias import AliasTable
-from divulge.releasing.sampling import KERNELS, cores, draw
+from divulge.releasing.drawing.alias import AliasTable
+from divulge.releasing.drawing.sampling import KERNELS, cores, draw
 
 VALUES = 1000
 

@@ -71,11 +71,11 @@ from .publishing.statistics import Proportion as Proportion
 from .publishing.statistics import Quantiles as Quantiles
 from .publishing.statistics import Sum as Sum
 from .publishing.statistics import Variance as Variance
-from .releasing.counting import contingency as contingency
-from .releasing.estimate import estimate_frequencies as estimate_frequencies
-from .releasing.ledger import Ledger as Ledger
+from .releasing.estimating.counting import contingency as contingency
+from .releasing.estimating.estimate import estimate_frequencies as estimate_frequencies
 from .releasing.preview import preview as preview
-from .releasing.receipt import Receipt as Receipt
+from .releasing.records.ledger import Ledger as Ledger
+from .releasing.records.receipt import Receipt as Receipt
 from .reporting.publish import publish as publish
 from .reporting.release import release as release
 from .reporting.reports.report import report as report

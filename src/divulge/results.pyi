@@ -38,10 +38,10 @@ from .measures.robust import Robust as Robust
 from .noise.answers.adversaries import Bet as Bet
 from .noise.answers.supremum import Supremum as Supremum
 from .publishing.published import Published as Published
-from .releasing.contingency import Contingency as Contingency
-from .releasing.estimate import Frequencies as Frequencies
+from .releasing.estimating.contingency import Contingency as Contingency
+from .releasing.estimating.estimate import Frequencies as Frequencies
 from .releasing.preview import Preview as Preview
-from .releasing.receipt import Receipt as Receipt
+from .releasing.records.receipt import Receipt as Receipt
 from .reporting.reports.report import Belief as Belief
 from .reporting.reports.report import Report as Report
 from .reporting.statements.statement import Statement as Statement

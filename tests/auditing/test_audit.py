@@ -12,7 +12,7 @@ import divulge as dv
 from divulge.auditing.audit import EXACT
 from divulge.auditing.bounds import MEASURES, Cells, refutable
 from divulge.auditing.conformity import conformity
-from divulge.releasing.intervals import clopper_pearson
+from divulge.releasing.estimating.intervals import clopper_pearson
 
 
 def _values(prior: np.ndarray, channel: np.ndarray) -> dict[str, float]:

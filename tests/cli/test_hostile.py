@@ -80,7 +80,7 @@ def test_aborting_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _receipt(change: Any) -> str:
-    from divulge.releasing import receipt
+    from divulge.releasing.records import receipt
 
     made = dv.release(pa.table({"x": ["a", "b"]}), column="x", mechanism=COIN)
     found = json.loads(made.to_json())

@@ -177,7 +177,7 @@ def changed(rng: random.Random, document: Any) -> Any:
 
 def receipt_file(rng: random.Random, folder: Path) -> str:
     """Write a receipt with one part changed, mostly with a checksum that fits."""
-    from divulge.releasing import receipt
+    from divulge.releasing.records import receipt
 
     table = pa.table({"x": ["a", "b", "c", "a"], "y": ["a", "b", "c", "b"]})
     path = folder / "r.receipt.json"

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
-from divulge.releasing.aggregate import Aggregate
-from divulge.releasing.promised import Spent, together
+from divulge.releasing.records.aggregate import Aggregate
+from divulge.releasing.records.promised import Spent, together
 
 HALF = 1 / math.log(2)
 

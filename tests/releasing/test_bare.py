@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import divulge as dv
 from divulge.files.settings import using
-from divulge.releasing.bare import bare
+from divulge.releasing.output.bare import bare
 
 COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"])
 GONE = [f"GONE-{i:04}" for i in range(2000)]

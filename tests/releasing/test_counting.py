@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import divulge as dv
-from divulge.releasing import contingency as counting
+from divulge.releasing.estimating import contingency as counting
 
 ROWS = 5000
 

@@ -9,7 +9,7 @@ import pytest
 from support import random_channel
 
 import divulge as dv
-from divulge.releasing.estimate import METHODS, estimate_frequencies, right_inverse
+from divulge.releasing.estimating.estimate import METHODS, estimate_frequencies, right_inverse
 
 
 def released(rng: np.random.Generator, channel: dv.Channel, values: np.ndarray) -> pa.Table:

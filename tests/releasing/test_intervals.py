@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
-from divulge.releasing.estimate import estimate_frequencies, right_inverse
-from divulge.releasing.intervals import INTERVALS, by_betting, clopper_pearson, within_simplex
+from divulge.releasing.estimating.estimate import estimate_frequencies, right_inverse
+from divulge.releasing.estimating.intervals import INTERVALS, by_betting, clopper_pearson, within_simplex
 
 
 def compositions(n: int, parts: int) -> np.ndarray:

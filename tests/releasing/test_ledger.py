@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from support import random_channel, random_prior
 
 import divulge as dv
-from divulge.releasing import promised
-from divulge.releasing.promised import Spent, together
+from divulge.releasing.records import promised
+from divulge.releasing.records.promised import Spent, together
 
 COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
 SURVEY = pa.table({"answer": ["yes", "no", "no"] * 10})

@@ -11,7 +11,7 @@ import pyarrow.csv as pacsv
 import pytest
 
 import divulge as dv
-from divulge.releasing import assumed, choosing, naming
+from divulge.releasing.planning import assumed, choosing, naming
 
 COUNTS = {"Catholic": 700, "None": 300, "Muslim": 100, "Other": 52, "Buddhist": 30, "Jewish": 18}
 PUBLIC = ("codebook.json", "codebook.md", "receipt.json")

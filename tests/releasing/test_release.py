@@ -18,7 +18,7 @@ import pytest
 
 import divulge as dv
 from divulge.files.table import open_table
-from divulge.releasing.promised import log_up, promises
+from divulge.releasing.records.promised import log_up, promises
 
 
 def _written(table: pa.Table, kind: str, folder: Path) -> Any:

@@ -11,8 +11,8 @@ from support import RUNNING_CHANNEL, random_channel
 
 import divulge as dv
 from divulge.model.integer import IntegerChannel
-from divulge.releasing.alias import CELL_BITS, AliasTable
-from divulge.releasing.sampling import BLOCK, KERNELS, Keystream, draw, settle
+from divulge.releasing.drawing.alias import CELL_BITS, AliasTable
+from divulge.releasing.drawing.sampling import BLOCK, KERNELS, Keystream, draw, settle
 
 
 @settings(max_examples=12, deadline=None)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import divulge as dv
-from divulge.releasing import naming
+from divulge.releasing.planning import naming
 from divulge.reporting.statements.sentences import SENTENCES, Voice, catalog, languages, placeholders
 from divulge.reporting.statements.statement import Facts, Statement, times
 

@@ -20,8 +20,8 @@ from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.model.shown import html_table, printable
-from divulge.releasing.counting import EngineName, contingency
-from divulge.releasing.receipt import Receipt
+from divulge.releasing.estimating.counting import EngineName, contingency
+from divulge.releasing.records.receipt import Receipt
 from divulge.units import Unit, nats_per
 
 MOST_CELLS = 1 << 24

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from divulge.releasing.intervals import clopper_pearson
+from divulge.releasing.estimating.intervals import clopper_pearson
 from divulge.ties import first_largest, first_smallest
 
 

@@ -11,8 +11,8 @@ from divulge.errors import DivulgeError
 from divulge.files.table import open_table
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
-from divulge.releasing.coding import dictionary_of, text_of
-from divulge.releasing.intervals import clopper_pearson
+from divulge.releasing.drawing.coding import dictionary_of, text_of
+from divulge.releasing.estimating.intervals import clopper_pearson
 
 MOST_VALUES = 1000
 """A column of more values is left out: it names people or is a measurement, and each value has few rows."""

@@ -11,7 +11,7 @@ from divulge.publishing.counting import counted
 from divulge.publishing.leakage import Noise
 from divulge.publishing.noise import noisy
 from divulge.publishing.publication import ready, request
-from divulge.releasing.counting import EngineName
+from divulge.releasing.estimating.counting import EngineName
 from divulge.units import Unit
 
 MOST_RUNS = 10_000_000

@@ -161,7 +161,7 @@ def command(
 
 def _write(table: Any, out: Path, force: bool) -> None:
     """Write a table under its name, whole or not at all."""
-    from divulge.releasing import sinks
+    from divulge.releasing.output import sinks
 
     sinks.refuse_taken(out, force)
     with sinks.staged(out) as temporary:

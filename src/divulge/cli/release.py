@@ -177,7 +177,7 @@ def _file(prior: str | None) -> str | None:
 
 def _mechanism(spec: str | None) -> Any:
     """Return a channel of a file, or the name of a mechanism."""
-    from divulge.releasing.purposes import NAMED
+    from divulge.releasing.planning.purposes import NAMED
 
     if spec is None or (spec in NAMED and not Path(spec).exists()):
         return spec

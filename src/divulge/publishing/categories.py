@@ -14,7 +14,7 @@ from divulge.model.convert import as_prior
 from divulge.model.entries import parse as parse_number
 from divulge.model.prior import Prior
 from divulge.publishing.leakage import RecordPrior
-from divulge.releasing.coding import text_of
+from divulge.releasing.drawing.coding import text_of
 
 MOST_CELLS = 4_000_000
 """So many cells a release has at most."""

@@ -18,8 +18,8 @@ from divulge.files.source import Source
 from divulge.files.table import PARQUET, open_table
 from divulge.model.shown import printable
 from divulge.publishing.queries import Query, Unit
-from divulge.releasing.coding import text_of
-from divulge.releasing.counting import EngineName, by_spark
+from divulge.releasing.drawing.coding import text_of
+from divulge.releasing.estimating.counting import EngineName, by_spark
 
 MOST_TOTAL = 1 << 62
 """Sums stay below this, so that noise is added in 64 bits."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from divulge.extras import require
 from divulge.publishing.leakage import Noise
-from divulge.releasing.sampling import cores
+from divulge.releasing.drawing.sampling import cores
 
 _CHUNK = 1 << 14
 """So many cells are drawn in one call."""

@@ -26,9 +26,9 @@ from divulge.publishing.published import LEADING, TRAILING, Published
 from divulge.publishing.queries import Plan, Query, Unit, plan_of
 from divulge.publishing.statistics import Count, Mean, Proportion, Quantiles, Statistic, Variance, as_statistics
 from divulge.publishing.unknown import MOST_VALUES, Threshold, occurring, published
-from divulge.releasing import sinks
-from divulge.releasing.aggregate import Aggregate
-from divulge.releasing.receipt import now
+from divulge.releasing.output import sinks
+from divulge.releasing.records.aggregate import Aggregate
+from divulge.releasing.records.receipt import now
 
 Papers = Callable[[Published], Mapping[str, bytes]]
 """What turns a result into files beside the output: {end of the name: content}."""

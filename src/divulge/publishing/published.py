@@ -14,8 +14,8 @@ from divulge.errors import InputFileError
 from divulge.extras import require
 from divulge.model.record import Record
 from divulge.model.shown import in_so_many
-from divulge.releasing.aggregate import Aggregate
-from divulge.releasing.sinks import digest
+from divulge.releasing.output.sinks import digest
+from divulge.releasing.records.aggregate import Aggregate
 from divulge.units import Unit, nats_per
 
 FORMAT = "divulge statistics receipt 1"

@@ -17,7 +17,7 @@ from divulge.publishing.counting import Table, bounded, refuse_nulls
 from divulge.publishing.leakage import Noise
 from divulge.publishing.noise import each, half_width, thresholded
 from divulge.publishing.queries import Unit
-from divulge.releasing.coding import text_of
+from divulge.releasing.drawing.coding import text_of
 
 MOST_VALUES = 10**9
 """So many combinations occur at most where the number of rows is not public: for the width of intervals."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from divulge.files.source import Source
-from divulge.releasing.plan import Plan
+from divulge.releasing.planning.plan import Plan
 
 Progress = Callable[[int, int | None], None]
 """Is told the rows done, and the rows in all or None."""

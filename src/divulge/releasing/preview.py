@@ -13,14 +13,14 @@ from divulge.extras import drawable
 from divulge.files.table import open_table
 from divulge.model.channel import Channel
 from divulge.model.shown import printable
-from divulge.releasing.assumed import positive
-from divulge.releasing.choosing import Choice, Chosen, choose, counted, left
-from divulge.releasing.coding import key_of
-from divulge.releasing.counting import EngineName, by_spark, contingency
-from divulge.releasing.estimate import rank, right_inverse
-from divulge.releasing.intervals import INTERVALS
-from divulge.releasing.naming import str_of
-from divulge.releasing.receipt import Mechanism
+from divulge.releasing.drawing.coding import key_of
+from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
+from divulge.releasing.estimating.estimate import rank, right_inverse
+from divulge.releasing.estimating.intervals import INTERVALS
+from divulge.releasing.planning.assumed import positive
+from divulge.releasing.planning.choosing import Choice, Chosen, choose, counted, left
+from divulge.releasing.planning.naming import str_of
+from divulge.releasing.records.receipt import Mechanism
 from divulge.releasing.release import as_columns, as_several
 from divulge.units import Unit
 

@@ -13,14 +13,14 @@ from divulge.files.opening import keep_apart
 from divulge.files.source import Source
 from divulge.files.table import open_table, require_utf8
 from divulge.guarantees.catalog import as_guarantee
-from divulge.releasing import sinks
-from divulge.releasing.choosing import Choice, Chosen, choose
-from divulge.releasing.counting import EngineName, by_spark
 from divulge.releasing.engine import Engine, Progress
-from divulge.releasing.ledger import Ledger
-from divulge.releasing.plan import Faults, Part, Plan
-from divulge.releasing.promised import together
-from divulge.releasing.receipt import Receipt, now
+from divulge.releasing.estimating.counting import EngineName, by_spark
+from divulge.releasing.output import sinks
+from divulge.releasing.planning.choosing import Choice, Chosen, choose
+from divulge.releasing.planning.plan import Faults, Part, Plan
+from divulge.releasing.records.ledger import Ledger
+from divulge.releasing.records.promised import together
+from divulge.releasing.records.receipt import Receipt, now
 
 Papers = Callable[[Receipt, Chosen], Mapping[str, bytes]]
 """What is written beside a release: {"receipt.json": content, ...}, from the receipt and what the mechanism was chosen

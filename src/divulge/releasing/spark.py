@@ -21,11 +21,11 @@ from divulge.extras import require
 from divulge.files.source import Source
 from divulge.files.table import PARQUET, open_table
 from divulge.model.shown import printable
-from divulge.releasing.bare import plain_batch, plain_schema
-from divulge.releasing.coding import text_of
-from divulge.releasing.contingency import Contingency
+from divulge.releasing.drawing.coding import text_of
 from divulge.releasing.engine import Engine, Progress
-from divulge.releasing.plan import Faults, Plan
+from divulge.releasing.estimating.contingency import Contingency
+from divulge.releasing.output.bare import plain_batch, plain_schema
+from divulge.releasing.planning.plan import Faults, Plan
 
 NAME = "Spark DataFrame"
 """What messages call a table that has no other name."""

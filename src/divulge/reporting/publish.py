@@ -10,7 +10,7 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
 from divulge.publishing.publication import Outputs, carried_out, described, ready, request, unrecorded
 from divulge.publishing.published import Published, promise
-from divulge.releasing.counting import EngineName
+from divulge.releasing.estimating.counting import EngineName
 from divulge.reporting.statements.statistics import page, text
 from divulge.units import Unit
 
@@ -166,7 +166,7 @@ def _recorded(ledger: Any, budget: Any, table: Any, source_name: str | None, pro
         if budget is not None:
             raise DivulgeError.of("budget", "come with a ledger that keeps it", "it", "alone", "give ledger=PATH.")
         return unrecorded()
-    from divulge.releasing.ledger import Ledger
+    from divulge.releasing.records.ledger import Ledger
 
     if source_name is None:
         if table.path is None:

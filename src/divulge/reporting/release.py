@@ -7,10 +7,10 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.model.prior import Prior
-from divulge.releasing.choosing import Choice, Chosen
-from divulge.releasing.counting import EngineName
-from divulge.releasing.naming import str_of
-from divulge.releasing.receipt import Receipt
+from divulge.releasing.estimating.counting import EngineName
+from divulge.releasing.planning.choosing import Choice, Chosen
+from divulge.releasing.planning.naming import str_of
+from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.release import Outgoing, Progress, as_columns, as_several, carry_out
 from divulge.reporting.reports.report import Report, report
 from divulge.reporting.statements import codebook

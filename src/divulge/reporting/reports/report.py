@@ -33,9 +33,9 @@ from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.record import Record
-from divulge.releasing.ledger import Ledger
-from divulge.releasing.receipt import Mechanism, Receipt
-from divulge.releasing.sinks import publish, refuse_taken, staged
+from divulge.releasing.output.sinks import publish, refuse_taken, staged
+from divulge.releasing.records.ledger import Ledger
+from divulge.releasing.records.receipt import Mechanism, Receipt
 from divulge.ties import RELATIVE, falling, first_largest, first_smallest
 from divulge.units import Unit, nats_per
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from divulge.model.prior import Prior
 from divulge.model.shown import printable
-from divulge.releasing.coding import key_of
-from divulge.releasing.estimate import rank, right_inverse
-from divulge.releasing.naming import raised, str_of
-from divulge.releasing.receipt import Mechanism, Receipt
+from divulge.releasing.drawing.coding import key_of
+from divulge.releasing.estimating.estimate import rank, right_inverse
+from divulge.releasing.planning.naming import raised, str_of
+from divulge.releasing.records.receipt import Mechanism, Receipt
 
 FORMAT = "divulge codebook 1"
 MOST_INVERTED = 100

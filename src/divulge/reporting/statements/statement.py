@@ -10,11 +10,11 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import kind_named
-from divulge.releasing.coding import key_of
-from divulge.releasing.estimate import rank
-from divulge.releasing.naming import raised, str_of
+from divulge.releasing.drawing.coding import key_of
+from divulge.releasing.estimating.estimate import rank
+from divulge.releasing.planning.naming import raised, str_of
 from divulge.releasing.preview import half_widths
-from divulge.releasing.receipt import Mechanism, Receipt
+from divulge.releasing.records.receipt import Mechanism, Receipt
 from divulge.reporting.statements.sentences import BASE, Label, Text, Voice, plain
 
 USELESS = 1000.0

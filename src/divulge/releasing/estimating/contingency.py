@@ -11,7 +11,7 @@ import numpy as np
 
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
-from divulge.releasing.coding import dictionary_of, text_of
+from divulge.releasing.drawing.coding import dictionary_of, text_of
 
 _WORKERS = min(4, os.cpu_count() or 1)
 """Batches that are encoded at once."""

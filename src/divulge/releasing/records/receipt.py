@@ -21,9 +21,9 @@ from divulge.model.entries import frozen
 from divulge.model.integer import IntegerChannel
 from divulge.model.prior import Prior
 from divulge.model.record import Record
-from divulge.releasing.assumed import SOURCES, Assumed
-from divulge.releasing.promised import Spent
-from divulge.releasing.sinks import digest
+from divulge.releasing.output.sinks import digest
+from divulge.releasing.planning.assumed import SOURCES, Assumed
+from divulge.releasing.records.promised import Spent
 
 FORMAT = "divulge receipt 2"
 READ = ("divulge receipt 1", FORMAT)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from divulge.releasing.promised import Spent
+from divulge.releasing.records.promised import Spent
 
 
 @dataclass(frozen=True)

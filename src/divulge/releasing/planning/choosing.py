@@ -20,16 +20,16 @@ from divulge.model.channel import Channel
 from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
-from divulge.releasing.assumed import Assumed, measured, told
-from divulge.releasing.coding import key_of
-from divulge.releasing.contingency import Contingency
-from divulge.releasing.counting import contingency
-from divulge.releasing.estimate import rank
-from divulge.releasing.naming import require_true, set_labels, str_of, untrue
-from divulge.releasing.plan import Faults
-from divulge.releasing.promised import promises, together
-from divulge.releasing.purposes import NAMED, PURPOSES
-from divulge.releasing.receipt import Mechanism
+from divulge.releasing.drawing.coding import key_of
+from divulge.releasing.estimating.contingency import Contingency
+from divulge.releasing.estimating.counting import contingency
+from divulge.releasing.estimating.estimate import rank
+from divulge.releasing.planning.assumed import Assumed, measured, told
+from divulge.releasing.planning.naming import require_true, set_labels, str_of, untrue
+from divulge.releasing.planning.plan import Faults
+from divulge.releasing.planning.purposes import NAMED, PURPOSES
+from divulge.releasing.records.promised import promises, together
+from divulge.releasing.records.receipt import Mechanism
 from divulge.ties import first_largest
 from divulge.units import Unit
 

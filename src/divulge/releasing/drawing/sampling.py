@@ -16,7 +16,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.releasing.alias import ALIAS_BITS, ALIAS_MASK, AliasTable
+from divulge.releasing.drawing.alias import ALIAS_BITS, ALIAS_MASK, AliasTable
 
 BLOCK = 1 << 15
 """Rows drawn at a time: the working arrays of a block fit the second-level cache of a core."""

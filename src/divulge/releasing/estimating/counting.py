@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from divulge.errors import DivulgeError
 from divulge.files.table import open_table
-from divulge.releasing.contingency import Contingency, counted
+from divulge.releasing.estimating.contingency import Contingency, counted
 
 EngineName = Literal["local", "spark"]
 """Where the work is done: on this machine in a stream, or by Spark."""

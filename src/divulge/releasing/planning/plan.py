@@ -9,10 +9,10 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.releasing.alias import AliasTable
-from divulge.releasing.coding import MISSING, UNKNOWN, Outcomes, Secrets
-from divulge.releasing.receipt import Mechanism
-from divulge.releasing.sampling import draw
+from divulge.releasing.drawing.alias import AliasTable
+from divulge.releasing.drawing.coding import MISSING, UNKNOWN, Outcomes, Secrets
+from divulge.releasing.drawing.sampling import draw
+from divulge.releasing.records.receipt import Mechanism
 
 
 @dataclass(frozen=True, eq=False)

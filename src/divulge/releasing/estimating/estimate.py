@@ -14,11 +14,11 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
-from divulge.releasing.coding import key_of
-from divulge.releasing.contingency import Contingency
-from divulge.releasing.counting import EngineName, contingency
-from divulge.releasing.intervals import ASYMPTOTIC, INTERVALS, within_simplex
-from divulge.releasing.receipt import Receipt
+from divulge.releasing.drawing.coding import key_of
+from divulge.releasing.estimating.contingency import Contingency
+from divulge.releasing.estimating.counting import EngineName, contingency
+from divulge.releasing.estimating.intervals import ASYMPTOTIC, INTERVALS, within_simplex
+from divulge.releasing.records.receipt import Receipt
 
 POORLY_CONDITIONED = 100.0
 """From this condition number on, the answer carries a warning."""

@@ -19,9 +19,9 @@ from divulge.files.opening import naming, regular
 from divulge.files.settings import current
 from divulge.guarantees.catalog import as_guarantee
 from divulge.model.prior import Prior
-from divulge.releasing.aggregate import Aggregate
-from divulge.releasing.promised import together
-from divulge.releasing.receipt import Mechanism, now
+from divulge.releasing.records.aggregate import Aggregate
+from divulge.releasing.records.promised import together
+from divulge.releasing.records.receipt import Mechanism, now
 
 KINDS = ("ldp", "dp", "pml", "pmc", "zcdp", "adp")
 """Guarantees that a budget can be in."""

@@ -13,7 +13,7 @@ from divulge.model import mechanisms
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
-from divulge.releasing.estimate import rank, right_inverse
+from divulge.releasing.estimating.estimate import rank, right_inverse
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Exact sampling: from values to positions, from randomness to outcomes."""

@@ -1,0 +1,1 @@
+"""From a released column back to frequencies, with intervals that hold."""

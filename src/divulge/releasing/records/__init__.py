@@ -1,0 +1,1 @@
+"""What stays of a release: receipts, what they promise together, and the ledger."""
