@@ -54,7 +54,7 @@ def test_no_error_has_the_exit_code_of_an_answer(error: BaseException, monkeypat
     def fail(*_: Any) -> None:
         raise error
 
-    monkeypatch.setattr("divulge.cli.check.read_channel", fail)
+    monkeypatch.setattr("divulge.cli.asking.check.read_channel", fail)
     found = CliRunner().invoke(app, ["check", "c.csv", "--guarantee", "ldp=1"])
     assert found.exit_code == main.WRONG == 2
     assert "secret" not in found.stderr
@@ -72,7 +72,7 @@ def test_aborting_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     def abort(*_: Any) -> None:
         raise typer.Abort
 
-    monkeypatch.setattr("divulge.cli.check.read_channel", abort)
+    monkeypatch.setattr("divulge.cli.asking.check.read_channel", abort)
     assert CliRunner().invoke(app, ["check", "c.csv", "--guarantee", "ldp=1"]).exit_code == 130
 
 

@@ -32,7 +32,10 @@ COMMANDS: dict[str, str] = {
     "app": "The whole way in a browser; nothing leaves this machine.",
     "report": "What a release reveals, for people: one page, or text.",
 }
-"""Command -> its line in the help. `divulge.cli.NAME` defines a function `command` with annotations, or an `app`."""
+"""Command -> its line in the help. Its module defines a function `command` with annotations, or an `app`."""
+
+DOES = frozenset(("release", "publish", "estimate", "ledger", "app", "report"))
+"""Commands of `divulge.cli.doing`; the others answer a question, and are in `divulge.cli.asking`."""
 
 READS = frozenset(COMMANDS) - {"ledger"}
 """Commands that read files of others: they get the options that say how."""
@@ -84,7 +87,7 @@ class LazyGroup(TyperGroup):
             return None
         from divulge.cli import reading
 
-        module = import_module(f"divulge.cli.{cmd_name}")
+        module = import_module(f"divulge.cli.{'doing' if cmd_name in DOES else 'asking'}.{cmd_name}")
         if hasattr(module, "app"):
             return reading.telling(typer.main.get_command(module.app))
         options = (reading.READING if cmd_name in READS else {}) | (reading.WRITING if cmd_name in WRITES else {})

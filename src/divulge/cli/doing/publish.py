@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, note, print_table, say
-from divulge.cli.ledger import LedgerOption, default_ledger
+from divulge.cli.doing.ledger import LedgerOption, default_ledger
 from divulge.errors import DivulgeError
 from divulge.files.opening import keep_apart
 

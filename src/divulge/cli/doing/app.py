@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli.ledger import LedgerOption, default_ledger
+from divulge.cli.doing.ledger import LedgerOption, default_ledger
 
 
 def command(

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, keep_apart, note, number, say
-from divulge.cli.ledger import LedgerOption, default_ledger
+from divulge.cli.doing.ledger import LedgerOption, default_ledger
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 from divulge.units import nats_per

@@ -1,0 +1,1 @@
+"""Commands that put something out of the door, or keep its books."""
