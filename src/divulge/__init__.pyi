@@ -33,7 +33,7 @@ from .files import read_channel as read_channel
 from .files import read_joint as read_joint
 from .files import read_prior as read_prior
 from .files import write_channel as write_channel
-from .files.table import open_table as open_table
+from .files.tables.table import open_table as open_table
 from .guarantees.guarantee import Guarantee as Guarantee
 from .guarantees.kinds.density import ALIP as ALIP
 from .guarantees.kinds.density import DP as DP

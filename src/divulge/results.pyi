@@ -22,7 +22,7 @@ from .dp.variants.concentrated import CappedCurve as CappedCurve
 from .dp.variants.concentrated import MeanConcentrated as MeanConcentrated
 from .dp.variants.tradeoff import TradeOff as TradeOff
 from .dp.variants.worst import Worst as Worst
-from .files.source import Source as Source
+from .files.tables.source import Source as Source
 from .guarantees.calculus.implication import Step as Step
 from .guarantees.deciding.levels import Witness as Witness
 from .guarantees.guarantee import Unknown as Unknown

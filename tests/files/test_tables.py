@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import divulge as dv
-from divulge.files import delimited
 from divulge.files.opening import keep_apart
 from divulge.files.settings import Limits, using
+from divulge.files.tables import delimited
 
 
 def read(path: Path, **how: Any) -> dict[str, list[Any]]:

@@ -48,7 +48,7 @@ def table() -> pa.Table:
 @pytest.mark.parametrize("dense", [1 << 22, 40])
 def test_counts_are_those_of_python(names: list[str], dense: int, table: pa.Table, monkeypatch: Any) -> None:
     monkeypatch.setattr(counting, "_DENSE", dense)
-    monkeypatch.setattr("divulge.files.source.MOST_ROWS", 1 << 8)
+    monkeypatch.setattr("divulge.files.tables.source.MOST_ROWS", 1 << 8)
     found = dv.contingency(table, names)
     assert Counter(found.to_dict()) == _counted(table, *names)
     assert found.rows == ROWS

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import divulge as dv
-from divulge.files.table import open_table
+from divulge.files.tables.table import open_table
 from divulge.releasing.records.promised import log_up, promises
 
 

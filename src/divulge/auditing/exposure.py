@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.files.table import open_table
+from divulge.files.tables.table import open_table
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.releasing.drawing.coding import dictionary_of, text_of

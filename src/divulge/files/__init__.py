@@ -16,9 +16,9 @@ import numpy as np
 
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
-from divulge.files import as_arrow, as_csv, as_json, as_numpy
+from divulge.files.channels import as_arrow, as_csv, as_json, as_numpy
 from divulge.files.opening import PathLike, name_of, opened, replacing
-from divulge.files.table import open_table
+from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from divulge.files.source import Source
+from divulge.files.tables.source import Source
 from divulge.releasing.planning.plan import Plan
 
 Progress = Callable[[int, int | None], None]

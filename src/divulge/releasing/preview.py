@@ -10,7 +10,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import drawable
-from divulge.files.table import open_table
+from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
 from divulge.model.shown import printable
 from divulge.releasing.drawing.coding import key_of

@@ -10,8 +10,8 @@ from typing import Any
 from divulge import __version__
 from divulge.errors import DivulgeError
 from divulge.files.opening import keep_apart
-from divulge.files.source import Source
-from divulge.files.table import open_table, require_utf8
+from divulge.files.tables.source import Source
+from divulge.files.tables.table import open_table, require_utf8
 from divulge.guarantees.catalog import as_guarantee
 from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.counting import EngineName, by_spark

@@ -18,8 +18,8 @@ import numpy as np
 
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
-from divulge.files.source import Source
-from divulge.files.table import PARQUET, open_table
+from divulge.files.tables.source import Source
+from divulge.files.tables.table import PARQUET, open_table
 from divulge.model.shown import printable
 from divulge.releasing.drawing.coding import text_of
 from divulge.releasing.engine import Engine, Progress

@@ -119,7 +119,7 @@ def _show_worst(joint: Any, outcome: str | None, unit: Any, as_json: bool) -> No
 def _aim(mechanism: Any, wanted: dict[str, Any]) -> Any:
     """Return the gain that was asked for, over the secrets of the channel."""
     from divulge.adversaries.adversary import Gain
-    from divulge.files.payoffs import read_payoffs
+    from divulge.files.channels.payoffs import read_payoffs
     from divulge.guarantees.parameters import to_number
 
     secrets = mechanism.secrets

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from divulge.errors import DivulgeError
-from divulge.files.table import open_table
+from divulge.files.tables.table import open_table
 from divulge.releasing.estimating.contingency import Contingency, counted
 
 EngineName = Literal["local", "spark"]

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from divulge.errors import DivulgeError, printable
 from divulge.extras import require
 from divulge.files.settings import current
-from divulge.files.table import require_utf8
+from divulge.files.tables.table import require_utf8
 from divulge.releasing.output.bare import bare_batch, coded_batch, coded_schema, plain_batch, plain_schema
 
 ROWS_A_PART = 1 << 24

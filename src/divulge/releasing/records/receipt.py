@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError, InputFileError, printable
-from divulge.files.as_json import document
+from divulge.files.channels.as_json import document
 from divulge.files.opening import naming, opened, replacing
 from divulge.model.channel import Channel
 from divulge.model.entries import frozen

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any, BinaryIO
 
 from divulge.errors import DivulgeError
-from divulge.files.cells import cells
+from divulge.files.channels.cells import cells
 from divulge.files.opening import kind
 from divulge.files.settings import current
 from divulge.model.channel import Channel

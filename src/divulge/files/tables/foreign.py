@@ -19,7 +19,7 @@ from typing import Any
 from divulge.errors import DivulgeError, InputFileError, did_you_mean, printable
 from divulge.extras import require
 from divulge.files.settings import Limits, Settings
-from divulge.files.source import Content, Source, batch_rows
+from divulge.files.tables.source import Content, Source, batch_rows
 
 _MEMORY = 3 << 30
 """Bytes of addresses that a reader may take (a few hundred MB of them are its libraries)."""
@@ -62,8 +62,8 @@ def _apart(kind: str, content: Content, settings: Settings) -> Source:
     pa = require("pyarrow", "tables")
     asked = {"kind": kind, "path": str(content.path), "suffix": content.suffix, "sheet": settings.sheet,
              "encoding": settings.encoding, "limits": asdict(settings.limits)}  # fmt: skip
-    command = [sys.executable, "-c", "from divulge.files.foreign import main; main()", json.dumps(asked)]
-    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-c", "from divulge.files.tables.foreign import main; main()", json.dumps(asked)]
+    path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
     with content.open():
         done = subprocess.run(
             command,

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from divulge.errors import DivulgeError, InputFileError, printable
-from divulge.files import columnar, delimited, foreign
-from divulge.files.frames import IN_MEMORY
 from divulge.files.opening import standard_input
 from divulge.files.settings import Settings, using
-from divulge.files.source import Content, Source, reading
+from divulge.files.tables import columnar, delimited, foreign
+from divulge.files.tables.frames import IN_MEMORY
+from divulge.files.tables.source import Content, Source, reading
 
 PARQUET = (".parquet", ".pq")
 

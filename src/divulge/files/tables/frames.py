@@ -5,7 +5,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.files.source import Source, batch_rows, reading
+from divulge.files.tables.source import Source, batch_rows, reading
 
 
 def from_arrow(table: Any, restore: Callable[[Any], Any] = lambda table: table) -> Source:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
 from divulge.files.settings import Settings
-from divulge.files.source import Content, Source, batch_rows
+from divulge.files.tables.source import Content, Source, batch_rows
 
 
 def parquet(content: Content, settings: Settings) -> Source:

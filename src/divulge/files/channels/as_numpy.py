@@ -8,7 +8,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.files.cells import cells, texts
+from divulge.files.channels.cells import cells, texts
 from divulge.files.settings import current
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from divulge.errors import DivulgeError
-from divulge.files import as_csv, as_json
+from divulge.files.channels import as_csv, as_json
 from divulge.files.opening import PathLike, name_of, opened
 
 

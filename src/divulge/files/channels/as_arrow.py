@@ -6,9 +6,9 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.files.cells import cells, texts
-from divulge.files.columnar import longest_text
+from divulge.files.channels.cells import cells, texts
 from divulge.files.settings import current
+from divulge.files.tables.columnar import longest_text
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
 from divulge.model.tables import column_values

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any, BinaryIO
 
 from divulge.errors import DivulgeError, printable
-from divulge.files.cells import cells, texts
-from divulge.files.delimited import decoded
+from divulge.files.channels.cells import cells, texts
 from divulge.files.opening import columns_exist
 from divulge.files.settings import current
-from divulge.files.source import Content
+from divulge.files.tables.delimited import decoded
+from divulge.files.tables.source import Content
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
 

@@ -18,7 +18,7 @@ import numpy as np
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
 from divulge.files.settings import Settings
-from divulge.files.source import Content, Source
+from divulge.files.tables.source import Content, Source
 
 _SAMPLE = 1 << 18
 _BLOCK = 1 << 24

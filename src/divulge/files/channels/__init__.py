@@ -1,0 +1,1 @@
+"""Channels, joints, priors and payoffs in files: one module a format."""
