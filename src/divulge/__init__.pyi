@@ -9,9 +9,9 @@ from . import noise as noise
 from . import results as results
 from .adversaries.adversary import Cost as Cost
 from .adversaries.adversary import Gain as Gain
-from .adversaries.comparison import compare as compare
 from .adversaries.leakages import leakage as leakage
 from .adversaries.leakages import vulnerability as vulnerability
+from .adversaries.orders.comparison import compare as compare
 from .adversaries.worst import worst_function as worst_function
 from .adversaries.worst import worst_gain as worst_gain
 from .auditing.audit import audit as audit

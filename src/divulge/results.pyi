@@ -1,8 +1,8 @@
 from .adversaries.attack import Attack as Attack
 from .adversaries.classes import WorstPrior as WorstPrior
-from .adversaries.comparison import Comparison as Comparison
 from .adversaries.correlated import Dalenius as Dalenius
-from .adversaries.refinements import Refinement as Refinement
+from .adversaries.orders.comparison import Comparison as Comparison
+from .adversaries.orders.refinements import Refinement as Refinement
 from .adversaries.worst import PriorSequence as PriorSequence
 from .auditing.audit import Audit as Audit
 from .auditing.blackbox import Guessability as Guessability

@@ -166,7 +166,9 @@ def test_a_no_by_little_more_than_the_tolerance_has_its_adversary(order: Any, si
 @pytest.mark.parametrize(("n", "m"), [(60, 60), (40, 70)])
 def test_large_channels_are_decided_with_proof_and_without_one_great_program(n: int, m: int, monkeypatch: Any) -> None:
     """Post-processed, unrelated, and nearly post-processed channels; the linear program is out of reach."""
-    monkeypatch.setattr("divulge.adversaries.refinements.nearest", lambda *_: pytest.fail("a linear program was used"))
+    monkeypatch.setattr(
+        "divulge.adversaries.orders.refinements.nearest", lambda *_: pytest.fail("a linear program was used")
+    )
     rng = np.random.default_rng(4)
     a, r, b = rng.dirichlet(np.ones(m), n), rng.dirichlet(np.ones(m), m), rng.dirichlet(np.ones(m), n)
     made = dv.adversaries.refinement(a, a @ r)

@@ -4,8 +4,6 @@ from .attack import Attack as Attack
 from .classes import WorstPrior as WorstPrior
 from .classes import worst_adversary as worst_adversary
 from .classes import worst_prior as worst_prior
-from .comparison import Comparison as Comparison
-from .comparison import compare as compare
 from .correlated import Dalenius as Dalenius
 from .correlated import dalenius as dalenius
 from .functions import RandomizedFunction as RandomizedFunction
@@ -17,9 +15,11 @@ from .leakages import pointwise_leakage as pointwise_leakage
 from .leakages import uncertainty as uncertainty
 from .leakages import vulnerability as vulnerability
 from .matching import matching_function as matching_function
-from .refinements import Refinement as Refinement
-from .refinements import max_case_refinement as max_case_refinement
-from .refinements import refinement as refinement
+from .orders.comparison import Comparison as Comparison
+from .orders.comparison import compare as compare
+from .orders.refinements import Refinement as Refinement
+from .orders.refinements import max_case_refinement as max_case_refinement
+from .orders.refinements import refinement as refinement
 from .worst import PriorSequence as PriorSequence
 from .worst import lift_capacity_priors as lift_capacity_priors
 from .worst import worst_average as worst_average

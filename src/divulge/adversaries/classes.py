@@ -13,7 +13,7 @@ from divulge import exact
 from divulge.adversaries.adversary import Gain
 from divulge.adversaries.attack import Attack
 from divulge.adversaries.leakages import Case, as_adversary, as_kind, leakage
-from divulge.adversaries.linear import deadline, optimum
+from divulge.adversaries.orders.linear import deadline, optimum
 from divulge.errors import DivulgeError
 from divulge.measures.average.capacities import bayes_capacity
 from divulge.measures.numeric.simplex import checked_tolerance

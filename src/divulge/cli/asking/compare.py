@@ -26,7 +26,7 @@ def command(
 
     A no comes with the adversary to whom the other leaks more. Exact channels (fractions) get proved answers.
     """
-    from divulge.adversaries.comparison import compare
+    from divulge.adversaries.orders.comparison import compare
 
     first, second = read_channel(a), read_channel(b)
     comparison = compare(first, second, read_prior(prior, first) if prior is not None else None, unit=unit)

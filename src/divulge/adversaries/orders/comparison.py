@@ -6,7 +6,7 @@ from typing import Any
 
 from divulge.adversaries.adversary import Gain
 from divulge.adversaries.leakages import leakage
-from divulge.adversaries.refinements import Refinement, max_case_refinement, refinement
+from divulge.adversaries.orders.refinements import Refinement, max_case_refinement, refinement
 from divulge.errors import DivulgeError
 from divulge.measures.average.capacities import bayes_capacity, maximal_cost_leakage
 from divulge.measures.pointwise.density import ldp, lift, lift_capacity, pmc, pml

@@ -10,9 +10,9 @@ import numpy as np
 
 from divulge import exact
 from divulge.adversaries.adversary import Gain
-from divulge.adversaries.descent import nearest_by_descent
 from divulge.adversaries.leakages import Case, before_and_after
-from divulge.adversaries.linear import deadline, nearest, supported
+from divulge.adversaries.orders.descent import nearest_by_descent
+from divulge.adversaries.orders.linear import deadline, nearest, supported
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.channel import Channel
