@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from timing import timed
 
 import divulge as dv
-from divulge.publishing.calibration import calibrated, weights_of
-from divulge.publishing.leakage import Noise
-from divulge.publishing.noise import noisy
+from divulge.publishing.noising.calibration import calibrated, weights_of
+from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.noising.noise import noisy
 from divulge.publishing.queries import Query, Unit
 
 dp.enable_features("contrib")
@@ -48,7 +48,7 @@ def beside_opendp() -> None:
 
 def dv_prior(p: float) -> object:
     """Return what is known of a record whose every answer has at least this probability."""
-    from divulge.publishing.categories import record_prior
+    from divulge.publishing.counting.categories import record_prior
 
     return record_prior(f"lower={p}", ["x"])
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import divulge as dv
-from divulge.publishing.calibration import calibrated, weights_of
-from divulge.publishing.leakage import Noise, RecordPrior, largest_loss, told, told_of_records
+from divulge.publishing.noising.calibration import calibrated, weights_of
+from divulge.publishing.noising.leakage import Noise, RecordPrior, largest_loss, told, told_of_records
 from divulge.publishing.queries import Query, Unit
 
 HALF = 1 / math.log(2)

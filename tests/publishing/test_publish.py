@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import divulge as dv
-from divulge.publishing.calibration import calibrated
-from divulge.publishing.counting import counted, table_of
-from divulge.publishing.estimates import drawn, estimates
-from divulge.publishing.noise import each, half_width, noisy, tail
+from divulge.publishing.counting.engines import counted, table_of
+from divulge.publishing.noising.calibration import calibrated
+from divulge.publishing.noising.estimates import drawn, estimates
+from divulge.publishing.noising.noise import each, half_width, noisy, tail
 from divulge.publishing.publication import ready, request
 from divulge.publishing.queries import Unit
 
@@ -142,7 +142,7 @@ def test_counts_of_0_and_1_are_covered_as_the_others() -> None:
 @pytest.mark.parametrize("family", ["laplace", "gaussian"])
 @pytest.mark.parametrize("scale", [0.4, 3.0, 80.0])
 def test_the_law_of_the_noise_is_the_one_that_is_drawn(family: Any, scale: float) -> None:
-    from divulge.publishing.leakage import Noise
+    from divulge.publishing.noising.leakage import Noise
 
     noise = Noise(family, scale)
     found = noisy(np.zeros(20_000, dtype=np.int64), noise)
@@ -156,7 +156,7 @@ def test_the_law_of_the_noise_is_the_one_that_is_drawn(family: Any, scale: float
 
 @pytest.mark.parametrize("scale", ["1", "7/2", "40"])
 def test_tails_are_those_of_the_law_in_fractions(scale: str) -> None:
-    from divulge.publishing.leakage import Noise
+    from divulge.publishing.noising.leakage import Noise
 
     s = float(Fraction(scale))
     a = Fraction(math.exp(-1 / s))
@@ -354,7 +354,7 @@ def test_consistent_counts_are_the_nearest(people: Any) -> None:
     """Held against the projection written as a quadratic program in cvxpy."""
     import cvxpy
 
-    from divulge.publishing.margins import projected
+    from divulge.publishing.noising.margins import projected
 
     rng = np.random.default_rng(2)
     noisy_counts = [rng.normal(5, 6, (3, 4)), rng.normal(20, 3, 3), rng.normal(15, 2, 4)]

@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 import divulge as dv
-from divulge.publishing.estimates import scores
-from divulge.publishing.leakage import Noise, largest_loss
-from divulge.publishing.noise import chosen, ranks_off
+from divulge.publishing.noising.estimates import scores
+from divulge.publishing.noising.leakage import Noise, largest_loss
+from divulge.publishing.noising.noise import chosen, ranks_off
 from divulge.publishing.queries import Unit, plan_of
 
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
-from divulge.publishing.noise import thresholded
+from divulge.publishing.counting.unknown import Threshold
+from divulge.publishing.noising.noise import thresholded
 from divulge.publishing.queries import Unit
-from divulge.publishing.unknown import Threshold
 
 
 def law(count: int, scale: float, least: int, top: int) -> np.ndarray:

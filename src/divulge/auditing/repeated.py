@@ -7,9 +7,9 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.publishing.counting import counted
-from divulge.publishing.leakage import Noise
-from divulge.publishing.noise import noisy
+from divulge.publishing.counting.engines import counted
+from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.noising.noise import noisy
 from divulge.publishing.publication import ready, request
 from divulge.releasing.estimating.counting import EngineName
 from divulge.units import Unit

@@ -16,16 +16,16 @@ from divulge import __version__
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.guarantees.catalog import as_guarantee
-from divulge.publishing.calibration import Calibration, calibrated, require_range
-from divulge.publishing.categories import MOST_CELLS, read_values, record_prior, require_listed
-from divulge.publishing.counting import Table, counted, table_of, values_in
-from divulge.publishing.estimates import Estimates, drawn, draws_of, estimates
-from divulge.publishing.leakage import Noise, RecordPrior, concentration
-from divulge.publishing.noise import each, half_width
+from divulge.publishing.counting.categories import MOST_CELLS, read_values, record_prior, require_listed
+from divulge.publishing.counting.engines import Table, counted, table_of, values_in
+from divulge.publishing.counting.unknown import MOST_VALUES, Threshold, occurring, published
+from divulge.publishing.noising.calibration import Calibration, calibrated, require_range
+from divulge.publishing.noising.estimates import Estimates, drawn, draws_of, estimates
+from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration
+from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.published import LEADING, TRAILING, Published
 from divulge.publishing.queries import Plan, Query, Unit, plan_of
 from divulge.publishing.statistics import Count, Mean, Proportion, Quantiles, Statistic, Variance, as_statistics
-from divulge.publishing.unknown import MOST_VALUES, Threshold, occurring, published
 from divulge.releasing.output import sinks
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.receipt import now
@@ -338,7 +338,7 @@ def _numbers(made: Ready) -> tuple[Any, int | None, dict[str, Any]]:
     sizes = {name: len(made.values[name]) for name in asked.by}
     found = estimates(plan, numbers, rows, sizes)
     if asked.non_negative or asked.consistent or asked.whole:
-        from divulge.publishing.margins import adjusted
+        from divulge.publishing.noising.margins import adjusted
 
         treated = {"non_negative": asked.non_negative, "whole": asked.whole, "consistent": asked.consistent}
         found = adjusted(found, sizes, rows, **treated)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from divulge.publishing.leakage import Noise
-from divulge.publishing.noise import chosen, each, half_width, noisy, ranks_off
+from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.noising.noise import chosen, each, half_width, noisy, ranks_off
 from divulge.publishing.queries import Plan, Query
 from divulge.publishing.statistics import Count, Mean, Proportion, Quantiles, Statistic, Sum, Variance
 

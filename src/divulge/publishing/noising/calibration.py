@@ -14,7 +14,7 @@ from divulge.dp.mechanisms import DiscreteGaussianMechanism, DiscreteLaplaceMech
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.guarantees.guarantee import Guarantee
-from divulge.publishing.leakage import (
+from divulge.publishing.noising.leakage import (
     Family,
     Noise,
     RecordPrior,

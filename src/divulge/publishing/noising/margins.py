@@ -12,7 +12,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.publishing.estimates import Estimates
+from divulge.publishing.noising.estimates import Estimates
 from divulge.publishing.statistics import Count
 
 MOST_JOINT = 50_000

@@ -13,9 +13,9 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.publishing.counting import Table, bounded, refuse_nulls
-from divulge.publishing.leakage import Noise
-from divulge.publishing.noise import each, half_width, thresholded
+from divulge.publishing.counting.engines import Table, bounded, refuse_nulls
+from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.noising.noise import each, half_width, thresholded
 from divulge.publishing.queries import Unit
 from divulge.releasing.drawing.coding import text_of
 

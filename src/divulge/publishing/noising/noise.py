@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from divulge.extras import require
-from divulge.publishing.leakage import Noise
+from divulge.publishing.noising.leakage import Noise
 from divulge.releasing.drawing.sampling import cores
 
 _CHUNK = 1 << 14

@@ -13,7 +13,7 @@ from divulge.files.opening import naming, opened
 from divulge.model.convert import as_prior
 from divulge.model.entries import parse as parse_number
 from divulge.model.prior import Prior
-from divulge.publishing.leakage import RecordPrior
+from divulge.publishing.noising.leakage import RecordPrior
 from divulge.releasing.drawing.coding import text_of
 
 MOST_CELLS = 4_000_000
