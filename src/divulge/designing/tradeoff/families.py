@@ -18,6 +18,7 @@ from divulge.model import mechanisms
 from divulge.model.channel import Channel
 from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
+from divulge.model.mechanisms.private import exponential_weights, geometric_rows
 from divulge.model.prior import Prior
 
 _BITS = 53
@@ -41,12 +42,12 @@ def _randomized_response(prior: Prior, s: float) -> Iterator[Channel]:
 
 
 def _geometric(prior: Prior, s: float) -> Iterator[Channel]:
-    yield Channel(mechanisms.geometric_rows(len(prior), 1 / s), prior.secrets, prior.secrets)
+    yield Channel(geometric_rows(len(prior), 1 / s), prior.secrets, prior.secrets)
 
 
 def _exponential(prior: Prior, s: float) -> Iterator[Channel]:
     place = np.arange(len(prior))
-    weights = mechanisms.exponential_weights(np.abs(place[:, None] - place) / 2, math.log(s))
+    weights = exponential_weights(np.abs(place[:, None] - place) / 2, math.log(s))
     yield Channel(weights / weights.sum(axis=1)[:, None], prior.secrets, prior.secrets)
 
 

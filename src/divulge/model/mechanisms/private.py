@@ -1,11 +1,6 @@
-"""Named mechanisms as channels.
-
-Those with a privacy parameter take `epsilon`, in nats, or the exact `ratio` = e^epsilon ("3", 3 or Fraction(3, 2)), and
-then the channel is exact as well.
-"""
+"""Named mechanisms with a privacy parameter: `epsilon`, in nats, or the exact `ratio` = e^epsilon."""
 
 import math
-import operator
 from collections.abc import Hashable, Iterable
 from fractions import Fraction
 from itertools import combinations
@@ -17,31 +12,12 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
-from divulge.model.entries import entries
-from divulge.model.labels import Labels
-from divulge.model.prior import Prior
+from divulge.model.mechanisms.arguments import Secrets, filled, inside, inverse_ratio, letters_of, positive
 
 _MOST_SUBSETS = 1_000_000
 
-_HALF_ULP = 2.0**-53
 _ROUNDING = Fraction(1, 10**12)
 """By this share scores that were computed may pass the sensitivity that was meant."""
-
-Secrets = int | Iterable[Hashable] | Prior
-
-__all__ = [
-    "constant",
-    "erasure",
-    "exponential",
-    "extremal",
-    "geometric",
-    "identity",
-    "random",
-    "randomized_response",
-    "resample",
-    "subset_selection",
-    "symmetric",
-]
 
 
 def randomized_response(secrets: Secrets, epsilon: float | None = None, *, ratio: Any = None) -> Channel:
@@ -77,9 +53,9 @@ def randomized_response(secrets: Secrets, epsilon: float | None = None, *, ratio
     yes  3/4  1/4
      no  1/4  3/4
     """
-    letters, a = _letters(secrets), _inverse_ratio(epsilon, ratio)
+    letters, a = letters_of(secrets), inverse_ratio(epsilon, ratio)
     n = len(letters)
-    return Channel(_without_loss(_filled(n, n, a, 1) / (1 + (n - 1) * a), epsilon), letters, letters)
+    return Channel(_without_loss(filled(n, n, a, 1) / (1 + (n - 1) * a), epsilon), letters, letters)
 
 
 def geometric(secrets: Secrets, epsilon: float | None = None, *, ratio: Any = None) -> Channel:
@@ -113,7 +89,7 @@ def geometric(secrets: Secrets, epsilon: float | None = None, *, ratio: Any = No
     >>> geometric(3, ratio=2).matrix.tolist()[1]
     [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
     """
-    letters, a = _letters(secrets), _inverse_ratio(epsilon, ratio)
+    letters, a = letters_of(secrets), inverse_ratio(epsilon, ratio)
     return Channel(_without_loss(geometric_rows(len(letters), a), epsilon), letters, letters)
 
 
@@ -184,7 +160,7 @@ def exponential(
     >>> exponential([[2, 0], [0, 2]], ratio=9).matrix.tolist()[0]  # e^(epsilon / 2) = 3 to 1
     [Fraction(3, 4), Fraction(1, 4)]
     """
-    a = _inverse_ratio(epsilon, ratio)
+    a = inverse_ratio(epsilon, ratio)
     try:
         u = exact.as_fractions(np.asarray(scores, dtype=object))
     except (ValueError, TypeError, OverflowError):
@@ -192,7 +168,7 @@ def exponential(
     if u.ndim != 2 or 0 in u.shape:
         raise DivulgeError.of("scores", "have shape (N, M)", "its shape", str(u.shape))
     change = (u.max(axis=0) - u.min(axis=0)).max()
-    spread = change if sensitivity is None else _positive(sensitivity, "sensitivity")
+    spread = change if sensitivity is None else positive(sensitivity, "sensitivity")
     if change > spread * (1 + _ROUNDING):
         raise DivulgeError.of("sensitivity", "bound how much a score changes", "that change", f"{float(change):g}")
     steps = (u.max(axis=1)[:, None] - u) / (2 * spread) if spread else u - u
@@ -200,7 +176,7 @@ def exponential(
         weights = np.array([[_power(a, step) for step in row] for row in steps.tolist()], dtype=object)
     else:
         weights = exponential_weights(
-            exact.as_floats(steps), -math.log(a) if epsilon is None else _inside(float(epsilon))
+            exact.as_floats(steps), -math.log(a) if epsilon is None else inside(float(epsilon))
         )
     return Channel(_without_loss(weights / weights.sum(axis=1)[:, None], epsilon), secrets, outcomes)
 
@@ -262,7 +238,7 @@ def subset_selection(
     >>> subset_selection(["a", "b", "c"], ratio=2, size=2).outcomes
     (('a', 'b'), ('a', 'c'), ('b', 'c'))
     """
-    letters, a = _letters(secrets), _inverse_ratio(epsilon, ratio)
+    letters, a = letters_of(secrets), inverse_ratio(epsilon, ratio)
     n = len(letters)
     size = max(1, round(n * float(a / (1 + a)))) if size is None else size
     if not 1 <= size <= n:
@@ -271,7 +247,7 @@ def subset_selection(
         raise DivulgeError.of("size", f"give at most {_MOST_SUBSETS} subsets", "their number", str(math.comb(n, size)))
     subsets = list(combinations(range(n), size))
     total = math.comb(n - 1, size - 1) + a * math.comb(n - 1, size)
-    rows = _filled(n, len(subsets), a, None)
+    rows = filled(n, len(subsets), a, None)
     for j, subset in enumerate(subsets):
         rows[list(subset), j] = 1
     return Channel(
@@ -310,12 +286,12 @@ def extremal(prior: Any, epsilon: float | None = None, *, ratio: Any = None) -> 
     >>> extremal(["1/4", "3/4"], ratio="5/4").matrix.tolist()
     [[Fraction(1, 16), Fraction(15, 16)], [Fraction(5, 16), Fraction(11, 16)]]
     """
-    prior, a = as_prior(prior), _inverse_ratio(epsilon, ratio)
+    prior, a = as_prior(prior), inverse_ratio(epsilon, ratio)
     p = prior.probabilities if isinstance(a, Fraction) else prior.floats
     if not (p > 0).all():
         raise DivulgeError.of("prior", "give every secret a positive probability", "one", "0")
-    gain = 1 / a if isinstance(a, Fraction) or epsilon is None else math.exp(_inside(epsilon))
-    surplus = gain - 1 if isinstance(a, Fraction) or epsilon is None else math.expm1(_inside(epsilon))
+    gain = 1 / a if isinstance(a, Fraction) or epsilon is None else math.exp(inside(epsilon))
+    surplus = gain - 1 if isinstance(a, Fraction) or epsilon is None else math.expm1(inside(epsilon))
     diagonal = p - (1 - p) * surplus
     if not (diagonal >= 0).all():
         limit = -math.log1p(-float(p.min()))
@@ -323,247 +299,6 @@ def extremal(prior: Any, epsilon: float | None = None, *, ratio: Any = None) -> 
     rows = np.tile(gain * p, (len(p), 1))
     np.fill_diagonal(rows, diagonal)
     return Channel(rows, prior.secrets, prior.secrets)
-
-
-def resample(prior: Any, keep: Any) -> Channel:
-    r"""Return the mechanism that releases x with probability `keep`, else a fresh draw from the prior.
-
-    C_xy = keep 1{x = y} + (1 - keep) P_y, shape (N, N); q = P.
-
-    Parameters
-    ----------
-    prior : Prior, or what converts to one, of N secrets
-    keep : number in [0, 1]; exact where it is a Fraction, int or text
-
-    Returns
-    -------
-    Channel
-        Of shape (N, N); exact when both are.
-
-    Raises
-    ------
-    DivulgeError
-        When `prior` is no distribution, or `keep` is not in [0, 1].
-
-    Examples
-    --------
-    >>> resample(["1/4", "3/4"], keep="1/2").matrix.tolist()[0]
-    [Fraction(5, 8), Fraction(3, 8)]
-    """
-    prior, share = as_prior(prior), _share(keep, "keep")
-    p = prior.probabilities if isinstance(share, Fraction) else prior.floats
-    rows = np.tile((1 - share) * p, (len(p), 1))
-    rows[np.diag_indices(len(p))] = rows.diagonal() + share
-    return Channel(rows, prior.secrets, prior.secrets)
-
-
-def erasure(secrets: Secrets, probability: Any, erased: Hashable = "erased") -> Channel:
-    r"""Return the channel that releases x, or with `probability` only that it was erased; shape (N, N + 1).
-
-    Parameters
-    ----------
-    secrets : int, labels or Prior
-    probability : number in [0, 1]; exact where it is a Fraction, int or text
-    erased : label
-
-    Returns
-    -------
-    Channel
-        Of shape (N, N + 1); the last outcome is `erased`.
-
-    Raises
-    ------
-    DivulgeError
-        When `probability` is not in [0, 1], or `erased` is a secret.
-
-    Examples
-    --------
-    >>> erasure(2, "1/3").matrix.tolist()[0]
-    [Fraction(2, 3), Fraction(0, 1), Fraction(1, 3)]
-    """
-    letters, share = _letters(secrets), _share(probability, "probability")
-    n = len(letters)
-    rows = _filled(n, n + 1, share * 0, 1 - share)
-    rows[:, n] = share
-    return Channel(rows, letters, [*letters, erased])
-
-
-def symmetric(secrets: Secrets, error: Any) -> Channel:
-    r"""Return the symmetric channel: wrong with probability `error`, all wrong values equally likely; shape (N, N).
-
-    Parameters
-    ----------
-    secrets : int, labels or Prior
-    error : number in [0, 1]; exact where it is a Fraction, int or text
-
-    Returns
-    -------
-    Channel
-        Of shape (N, N); exact where `error` is.
-
-    Raises
-    ------
-    DivulgeError
-        When `error` is not in [0, 1].
-
-    Examples
-    --------
-    >>> symmetric(3, "1/2").matrix.tolist()[0]
-    [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
-    """
-    letters, share = _letters(secrets), _share(error, "error")
-    n = len(letters)
-    if n == 1 and share != 0:
-        raise DivulgeError.of("error", "be 0 for a single secret", "it", str(share))
-    return Channel(_filled(n, n, share / max(n - 1, 1), 1 - share), letters, letters)
-
-
-def identity(secrets: Secrets) -> Channel:
-    """Return the channel that releases the secret itself, exact, shape (N, N).
-
-    Parameters
-    ----------
-    secrets : int, labels or Prior
-
-    Returns
-    -------
-    Channel
-        Of shape (N, N); exact.
-
-    Raises
-    ------
-    LabelError
-        When `secrets` are no labels.
-
-    Examples
-    --------
-    >>> identity(2).matrix.tolist()
-    [[Fraction(1, 1), Fraction(0, 1)], [Fraction(0, 1), Fraction(1, 1)]]
-    """
-    return symmetric(secrets, 0)
-
-
-def constant(secrets: Secrets, outcome: Hashable = "released") -> Channel:
-    """Return the channel that says the same whatever the secret is, exact, shape (N, 1).
-
-    Parameters
-    ----------
-    secrets : int, labels or Prior
-    outcome : label
-
-    Returns
-    -------
-    Channel
-        Of shape (N, 1); exact.
-
-    Raises
-    ------
-    LabelError
-        When `secrets` or `outcome` are no labels.
-
-    Examples
-    --------
-    >>> constant(2).matrix.tolist()
-    [[Fraction(1, 1)], [Fraction(1, 1)]]
-    """
-    letters = _letters(secrets)
-    return Channel([[Fraction(1)]] * len(letters), letters, [outcome])
-
-
-def random(
-    secrets: Secrets,
-    outcomes: int | Iterable[Hashable],
-    *,
-    concentration: float = 1.0,
-    rng: Any = None,
-) -> Channel:
-    """Return a random channel: rows are independent Dirichlet draws (1: uniform on the simplex), shape (N, M).
-
-    Parameters
-    ----------
-    secrets : int, labels or Prior
-    outcomes : int or labels
-    concentration : float > 0
-        The parameter of the Dirichlet distribution; small ones make rows uneven.
-    rng : numpy Generator or seed, optional
-
-    Returns
-    -------
-    Channel
-        Of shape (N, M), float64.
-
-    Raises
-    ------
-    DivulgeError
-        When `concentration` is not positive, or labels are none.
-
-    Examples
-    --------
-    >>> random(3, 4, rng=0).shape
-    (3, 4)
-    """
-    rows, columns = _letters(secrets), _letters(outcomes)
-    weight = float(_positive(concentration, "concentration"))
-    rng = np.random.default_rng(rng)
-    weights = rng.gamma(weight, size=(len(rows), len(columns)))
-    empty = weights.sum(axis=1) == 0
-    weights[empty] = np.eye(len(columns))[rng.integers(len(columns), size=int(empty.sum()))]
-    return Channel(weights / weights.sum(axis=1, keepdims=True), rows, columns)
-
-
-def _letters(secrets: Secrets) -> Labels:
-    """Return the alphabet that an int, labels or a Prior stand for."""
-    if isinstance(secrets, Prior):
-        return secrets.secrets
-    countable = isinstance(secrets, Iterable) or hasattr(secrets, "__index__")
-    if isinstance(secrets, (bool, str, bytes)) or not countable:
-        raise DivulgeError.of("secrets", "be a number of secrets or their labels", "it", f"a {type(secrets).__name__}")
-    if isinstance(secrets, range):
-        letters: Labels = secrets
-    else:
-        letters = tuple(secrets) if isinstance(secrets, Iterable) else range(operator.index(secrets))
-    if not len(letters) >= 1:
-        raise DivulgeError.of("secrets", "name at least one secret", "their number", str(len(letters)))
-    return letters
-
-
-def _inverse_ratio(epsilon: float | None, ratio: Any) -> Any:
-    """Return a = e^-epsilon, a float, or a Fraction when the exact ratio is given."""
-    if (epsilon is None) == (ratio is None):
-        given = "neither" if ratio is None else "both"
-        raise DivulgeError.of("epsilon", "be given, or the exact ratio in its place", "what was given", given)
-    if ratio is not None:
-        value = _number(ratio, "ratio")
-        if not value >= 1:
-            raise DivulgeError.of("ratio", "be at least 1", "it", str(value))
-        return 1 / value
-    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.number)) or not epsilon >= 0:
-        raise DivulgeError.of("epsilon", "be a number that is at least 0", "it", str(epsilon))
-    return math.exp(-_inside(float(epsilon)))
-
-
-def _inside(epsilon: float) -> float:
-    """Return epsilon less what rounding may add to the logarithm of a ratio of two float entries, at least 0."""
-    return epsilon if epsilon == math.inf else max(0.0, epsilon - (8 + 4 * epsilon) * _HALF_ULP)
-
-
-def _number(value: Any, argument: str) -> Any:
-    """Return one entry, a Fraction or a float, through the one way in for numbers."""
-    return entries([value], argument, 1, lambda _: "it").tolist()[0]
-
-
-def _positive(value: Any, argument: str) -> Any:
-    number = _number(value, argument)
-    if not number > 0:
-        raise DivulgeError.of(argument, "be positive", "it", str(number))
-    return Fraction(number)
-
-
-def _share(value: Any, argument: str) -> Any:
-    number = _number(value, argument)
-    if not number <= 1:
-        raise DivulgeError.of(argument, "be in [0, 1]", "it", str(number))
-    return number
 
 
 def _without_loss(rows: np.ndarray, epsilon: float | None) -> np.ndarray:
@@ -574,14 +309,6 @@ def _without_loss(rows: np.ndarray, epsilon: float | None) -> np.ndarray:
             hint = "give `ratio` for fractions, or math.inf."
             raise DivulgeError.of("epsilon", "leave every entry above 2.2e-308", "it", f"{epsilon:g}", hint)
     return rows
-
-
-def _filled(rows: int, columns: int, value: Any, diagonal: Any) -> np.ndarray:
-    """Return a matrix of `value`, with `diagonal` on the diagonal unless it is None; exact when `value` is."""
-    matrix = np.full((rows, columns), value, dtype=object if isinstance(value, Fraction) else np.float64)
-    if diagonal is not None:
-        np.fill_diagonal(matrix, Fraction(diagonal) if isinstance(value, Fraction) else diagonal)
-    return matrix
 
 
 def _power(base: Fraction, exponent: Fraction) -> Fraction:

@@ -1,0 +1,22 @@
+"""Named mechanisms as channels.
+
+Those with a privacy parameter take `epsilon`, in nats, or the exact `ratio` = e^epsilon ("3", 3 or Fraction(3, 2)), and
+then the channel is exact as well.
+"""
+
+from divulge.model.mechanisms.plain import constant, erasure, identity, random, resample, symmetric
+from divulge.model.mechanisms.private import exponential, extremal, geometric, randomized_response, subset_selection
+
+__all__ = [
+    "constant",
+    "erasure",
+    "exponential",
+    "extremal",
+    "geometric",
+    "identity",
+    "random",
+    "randomized_response",
+    "resample",
+    "subset_selection",
+    "symmetric",
+]
