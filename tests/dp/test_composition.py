@@ -18,7 +18,8 @@ from divulge.dp.accounting.engines import GridEngine, engine
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
-from divulge.dp.loss.pair import Bracket, PrivacyLoss
+from divulge.dp.loss.numbers import Bracket
+from divulge.dp.loss.pair import PrivacyLoss
 
 EVENTS: list[Any] = [
     dv.dp.GaussianMechanism(5.0),

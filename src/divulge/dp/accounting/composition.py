@@ -3,24 +3,24 @@
 import itertools
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from divulge.dp.accounting.crossing import crossing
-from divulge.dp.accounting.engines import Engine, Part, alike, engine, merged
+from divulge.dp.accounting.directions import Direction, directions_of, for_group, name_of
+from divulge.dp.accounting.engines import Engine, engine, merged
 from divulge.dp.accounting.parts import highest_sum, infinite_mass, is_bounded, promises_of, raised, reaches
-from divulge.dp.accounting.promises import AdpRelease, ZcdpRelease
 from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
 from divulge.dp.knowledge import Known, weakest
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
+from divulge.dp.loss.numbers import Bracket, order
 from divulge.dp.loss.orders import Curve, per_order, supremum
-from divulge.dp.loss.pair import Bracket, PrivacyLoss, order
-from divulge.dp.loss.promised import PromisedLoss, dominating
-from divulge.dp.subjects import counted, privacy_losses
+from divulge.dp.loss.promised import dominating
+from divulge.dp.subjects import counted
 from divulge.dp.variants.tradeoff import TradeOff, mu_at, mu_bounds, trade_off
 from divulge.errors import DivulgeError
 from divulge.ties import first_largest
@@ -40,14 +40,6 @@ _FINER = 0.25
 _ATTEMPTS = 4
 _WORTH = 0.7
 """A finer grid that leaves more than this share of the bracket is the last one tried."""
-
-
-@dataclass(frozen=True, eq=False)
-class Direction:
-    """One ordered pair of neighbors and the loss of every release on it."""
-
-    pair: tuple[Hashable, Hashable]
-    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,7 +325,7 @@ class Composition:
         """
         if not (1 <= size < math.inf and size == int(size)):
             raise DivulgeError.of("size", "be a whole number of at least 1", "it", str(size))
-        scaled = [(_for_group(subject, int(size)), count) for subject, count in self.releases]
+        scaled = [(for_group(subject, int(size)), count) for subject, count in self.releases]
         return compose(*scaled, tolerance=self.tolerance)
 
     def trade_off(self) -> TradeOff:
@@ -389,7 +381,7 @@ class Composition:
         return composed(self, ax)
 
     def __repr__(self) -> str:
-        what = ", ".join(f"{count} x {_named(subject)}" for subject, count in self.releases)
+        what = ", ".join(f"{count} x {name_of(subject)}" for subject, count in self.releases)
         return f"Composition of {what}"
 
 
@@ -445,59 +437,10 @@ def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:
     if len(sampled) > 1:
         hint = "neighbors differ in a record added or removed for a Poisson sample, in one replaced for a fixed size."
         raise DivulgeError.of("releases", "be sampled in one way", "one", "of the other kind", hint)
-    directions = _directions(counts)
+    directions = directions_of(counts)
     for loss, _ in itertools.chain.from_iterable(turn.parts for turn in directions):
         largest = loss.highest if loss.highest < math.inf else loss.mean() if loss.infinite == 0 else 0.0
         if not largest <= (MOST_LOSS**2 if isinstance(loss, GaussianLoss) else MOST_LOSS):
             hint = "such a release tells everything: nothing that is added up with it matters."
             raise DivulgeError.of("releases", f"have losses up to {MOST_LOSS:g} nats", "one", f"{largest:.3g}", hint)
     return Composition(counts, directions, tolerance)
-
-
-def _directions(releases: tuple[tuple[Any, int], ...]) -> tuple[Direction, ...]:
-    """Return the ordered pairs of neighbors; of those with the same losses only one.
-
-    A mechanism of the central model has one order or two; which of them the neighbors of all mechanisms are in is one
-    choice. The secrets of all channels are one secret.
-    """
-    losses = [privacy_losses(subject) for subject, _ in releases]
-    local = [not (isinstance(subject, PrivacyLoss) or hasattr(subject, "losses")) for subject, _ in releases]
-    tables = [{loss.pair: loss for loss in found} for found, is_local in zip(losses, local, strict=True) if is_local]
-    pairs: list[Any] = list(tables[0]) if tables else [None]
-    for table in tables:
-        if set(table) != set(pairs):
-            hint = "for different secrets, give the product of the channels."
-            raise DivulgeError.of("releases", "be channels from the same secrets", "one", "from others", hint)
-    orders = max((len(found) for found, is_local in zip(losses, local, strict=True) if not is_local), default=1)
-    found: dict[Any, Direction] = {}
-    for pair, turn in itertools.product(pairs, range(orders)):
-        parts = tuple(
-            ({loss.pair: loss for loss in each}[pair] if is_local else each[min(turn, len(each) - 1)], count)
-            for each, is_local, (_, count) in zip(losses, local, releases, strict=True)
-        )
-        direction = Direction(pair if pair is not None else parts[0][0].pair, tuple(merged(parts)))
-        found.setdefault(frozenset((alike(loss), count) for loss, count in direction.parts), direction)
-    return tuple(found.values())
-
-
-def _for_group(subject: Any, size: int) -> Any:
-    if hasattr(subject, "sensitivity"):
-        return replace(subject, sensitivity=subject.sensitivity * size)
-    if isinstance(subject, ZcdpRelease):
-        return ZcdpRelease(subject.rho * size**2)
-    found = privacy_losses(subject)
-    if isinstance(found[0], PromisedLoss):
-        hint = "give the promise for groups of this size."
-        raise DivulgeError.of("releases", "have a sensitivity or a largest loss for groups", "one", "a promise", hint)
-    epsilon, delta = max(highest_sum(((loss, 1),)) for loss in found), max(loss.infinite for loss in found)
-    if isinstance(subject, AdpRelease) or epsilon < math.inf:
-        grown = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon > 0 else float(size)
-        return AdpRelease(size * epsilon, min(1.0, delta * grown))
-    hint = "compose the mechanism with the sensitivity of the group."
-    raise DivulgeError.of(
-        "releases", "have a sensitivity or a largest loss for groups", _named(subject), "neither", hint
-    )
-
-
-def _named(subject: Any) -> str:
-    return repr(subject) if hasattr(subject, "losses") and is_dataclass(subject) else type(subject).__name__

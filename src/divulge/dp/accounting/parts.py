@@ -8,7 +8,8 @@ from typing import Any
 from divulge import exact
 from divulge.dp.accounting.engines import Part
 from divulge.dp.accounting.promises import Promises
-from divulge.dp.loss.pair import Bracket, PrivacyLoss
+from divulge.dp.loss.numbers import Bracket
+from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.promised import PromisedLoss
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from divulge import exact
 from divulge.dp.knowledge import Known
-from divulge.dp.loss.pair import LossFunction, PrivacyLoss, like, numbers
+from divulge.dp.loss.numbers import like, numbers
+from divulge.dp.loss.pair import LossFunction, PrivacyLoss
 from divulge.errors import DivulgeError
 from divulge.measures.pointwise.density import log_ratio
 from divulge.model.entries import TOLERANCE

@@ -10,7 +10,8 @@ import numpy as np
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.divergences import divergence_named
-from divulge.dp.loss.pair import LossFunction, PrivacyLoss, like, numbers, order
+from divulge.dp.loss.numbers import like, numbers, order
+from divulge.dp.loss.pair import LossFunction, PrivacyLoss
 from divulge.dp.loss.quadrature import integral, weighted
 from divulge.extras import require
 from divulge.measures.numeric.convex import exp_term

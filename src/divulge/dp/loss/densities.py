@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.loss.atoms import AtomicLoss
-from divulge.dp.loss.pair import Bracket, LossFunction, PrivacyLoss, like, numbers
+from divulge.dp.loss.numbers import Bracket, like, numbers
+from divulge.dp.loss.pair import LossFunction, PrivacyLoss
 
 _HUGE = np.finfo(np.float64).max
 _WIDEST = 700.0

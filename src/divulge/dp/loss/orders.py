@@ -14,7 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from divulge.dp.loss.pair import ROUNDING, Bracket, PrivacyLoss, order
+from divulge.dp.loss.numbers import Bracket, order
+from divulge.dp.loss.pair import ROUNDING, PrivacyLoss
 from divulge.measures.numeric.convex import exp_term
 
 _TOLERANCE = 5e-13

@@ -7,7 +7,6 @@ L(o) = log P(o) / Q(o), drawn under P: +inf where only Q vanishes, -inf (under Q
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.divergences import divergence_named
+from divulge.dp.loss.numbers import least, like, numbers, order, probabilities
 from divulge.dp.loss.quadrature import LossFunction
 from divulge.errors import DivulgeError
 from divulge.measures.numeric.convex import exp_term
@@ -30,49 +30,6 @@ _LARGEST_LOG = 709.0
 
 _LARGEST = 1e300
 """Beyond this E exp((a - 1) L) is computed with the largest loss factored out."""
-
-
-@dataclass(frozen=True)
-class Bracket:
-    """Two numbers that enclose the true one, rounding included."""
-
-    lower: float
-    upper: float
-
-
-def _floats(values: Any, argument: str) -> np.ndarray:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DivulgeError.of(argument, "be a number", "it", repr(values)[:60]) from None
-
-
-def numbers(values: Any, argument: str) -> np.ndarray:
-    """Return `values` as float64 of any shape; NaN is refused."""
-    array = _floats(values, argument)
-    if not (array == array).all():
-        raise DivulgeError.of(argument, "be a number", "it", "NaN")
-    return array
-
-
-def probabilities(values: Any, argument: str) -> np.ndarray:
-    """Return `values` as float64 in [0, 1]; anything else is refused."""
-    array = _floats(values, argument)
-    if not ((array >= 0) & (array <= 1)).all():
-        raise DivulgeError.of(argument, "be in [0, 1]", "it", str(values))
-    return array
-
-
-def like(values: np.ndarray, given: np.ndarray) -> Any:
-    """Return a float for a scalar question, an array for an array of questions."""
-    return float(values) if given.ndim == 0 else values
-
-
-def order(value: float, argument: str = "alpha") -> float:
-    """Return a Renyi order; it must be at least 1 (+inf included)."""
-    if not value >= 1:
-        raise DivulgeError.of(argument, "be at least 1", "it", str(value))
-    return float(value)
 
 
 class PrivacyLoss(ABC):
@@ -497,20 +454,3 @@ def _above_tangent(t: np.ndarray) -> np.ndarray:
     """Return t + e^-t - 1, with e^-t kept in [1/e, e]."""
     near = np.clip(t, -1.0, 1.0)
     return exp_term(-near) + (t - near)
-
-
-def least(holds: Callable[[float], bool], highest: float) -> float:
-    """Return the least non-negative double with `holds`, a condition that stays true once it is; +inf if none has."""
-    if holds(0.0):
-        return 0.0
-    high = min(1.0, highest) if highest > 0 else 1.0
-    low = 0.0
-    while not holds(high):
-        low, high = high, high * 2.0
-        if high > 1e300:
-            return math.inf
-    while True:
-        middle = low + (high - low) / 2.0
-        if not low < middle < high:
-            return high
-        low, high = (low, middle) if holds(middle) else (middle, high)

@@ -15,7 +15,8 @@ import numpy as np
 
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.atoms import AtomicLoss
-from divulge.dp.loss.pair import LossFunction, like, numbers, order
+from divulge.dp.loss.numbers import like, numbers, order
+from divulge.dp.loss.pair import LossFunction
 from divulge.errors import DivulgeError
 
 _LEVELS = np.concatenate([np.arange(0.03, 46.0, 0.03), np.arange(46.0, 690.0, 0.5)])

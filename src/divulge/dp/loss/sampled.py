@@ -18,7 +18,8 @@ from divulge.dp.knowledge import Known, weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
-from divulge.dp.loss.pair import LossFunction, PrivacyLoss, like, numbers
+from divulge.dp.loss.numbers import like, numbers
+from divulge.dp.loss.pair import LossFunction, PrivacyLoss
 from divulge.dp.loss.promised import PromisedLoss, SampledCurve
 from divulge.measures.numeric.convex import power_term
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.loss.pair import order
+from divulge.dp.loss.numbers import order
 from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.variants.worst import Worst, largest
 from divulge.errors import DivulgeError

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss
-from divulge.dp.loss.pair import Bracket, PrivacyLoss
+from divulge.dp.loss.numbers import Bracket
+from divulge.dp.loss.pair import PrivacyLoss
 from divulge.measures.numeric.convex import exp_term
 
 _TOLERANCE = 1e-9

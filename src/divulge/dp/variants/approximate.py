@@ -10,7 +10,7 @@ are; it is at least that of the rows divided by their sums, but for a relative 1
 
 from typing import Any
 
-from divulge.dp.loss.pair import numbers, probabilities
+from divulge.dp.loss.numbers import numbers, probabilities
 from divulge.dp.loss.tails import quantile_bound, relaxed_bound, tail_bound
 from divulge.dp.variants.worst import Worst, in_unit, nats_of, worst, worst_delta
 from divulge.units import Unit, nats_per

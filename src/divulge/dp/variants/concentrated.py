@@ -10,8 +10,9 @@ from typing import Any
 
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.closed import ExponentialLoss
+from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.orders import MOST_INTERVALS, Curve, between, beyond, clipped, curve_of, per_order
-from divulge.dp.loss.pair import Bracket, PrivacyLoss
+from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.tails import spread_bound
 from divulge.dp.variants.divergence import renyi_dp
 from divulge.dp.variants.worst import Worst, in_unit, nats_of, worst, worst_bracket

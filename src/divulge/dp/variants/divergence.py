@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.loss.pair import PrivacyLoss, order
+from divulge.dp.loss.numbers import order
+from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.subjects import as_rows
 from divulge.dp.variants.worst import Worst, in_unit, largest, nats_of, worst, worst_delta

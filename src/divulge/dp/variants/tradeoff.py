@@ -11,7 +11,8 @@ from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.densities import DensityLoss
-from divulge.dp.loss.pair import Bracket, PrivacyLoss, like, probabilities
+from divulge.dp.loss.numbers import Bracket, like, probabilities
+from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.subjects import privacy_losses
 from divulge.dp.variants.worst import Worst, asked, worst_bracket
 from divulge.extras import drawable, require

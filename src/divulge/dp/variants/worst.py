@@ -8,7 +8,8 @@ import numpy as np
 
 from divulge.dp.knowledge import QUESTIONS, Answer, refused
 from divulge.dp.loss.atoms import AtomicLoss
-from divulge.dp.loss.pair import Bracket, PrivacyLoss, like, numbers
+from divulge.dp.loss.numbers import Bracket, like, numbers
+from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.subjects import as_subject, privacy_losses
 from divulge.model.channel import Channel

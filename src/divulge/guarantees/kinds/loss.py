@@ -11,7 +11,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from divulge.dp.loss.pair import PrivacyLoss, least
+from divulge.dp.loss.numbers import least
+from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.tails import quantile_bound
 from divulge.dp.subjects import as_subject
 from divulge.dp.variants import approximate, concentrated, divergence, tradeoff

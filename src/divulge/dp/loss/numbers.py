@@ -1,0 +1,71 @@
+"""Numbers in and out of questions about a loss: checked once, scalars and arrays alike; brackets and thresholds."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Two numbers that enclose the true one, rounding included."""
+
+    lower: float
+    upper: float
+
+
+def _floats(values: Any, argument: str) -> np.ndarray:
+    """Return `values` as float64; refuse what is no number."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DivulgeError.of(argument, "be a number", "it", repr(values)[:60]) from None
+
+
+def numbers(values: Any, argument: str) -> np.ndarray:
+    """Return `values` as float64 of any shape; NaN is refused."""
+    array = _floats(values, argument)
+    if not (array == array).all():
+        raise DivulgeError.of(argument, "be a number", "it", "NaN")
+    return array
+
+
+def probabilities(values: Any, argument: str) -> np.ndarray:
+    """Return `values` as float64 in [0, 1]; anything else is refused."""
+    array = _floats(values, argument)
+    if not ((array >= 0) & (array <= 1)).all():
+        raise DivulgeError.of(argument, "be in [0, 1]", "it", str(values))
+    return array
+
+
+def like(values: np.ndarray, given: np.ndarray) -> Any:
+    """Return a float for a scalar question, an array for an array of questions."""
+    return float(values) if given.ndim == 0 else values
+
+
+def order(value: float, argument: str = "alpha") -> float:
+    """Return a Renyi order; it must be at least 1 (+inf included)."""
+    if not value >= 1:
+        raise DivulgeError.of(argument, "be at least 1", "it", str(value))
+    return float(value)
+
+
+def least(holds: Callable[[float], bool], highest: float) -> float:
+    """Return the least non-negative double with `holds`, a condition that stays true once it is; +inf if none has."""
+    if holds(0.0):
+        return 0.0
+    high = min(1.0, highest) if highest > 0 else 1.0
+    low = 0.0
+    while not holds(high):
+        low, high = high, high * 2.0
+        if high > 1e300:
+            return math.inf
+    while True:
+        middle = low + (high - low) / 2.0
+        if not low < middle < high:
+            return high
+        low, high = (low, middle) if holds(middle) else (middle, high)
