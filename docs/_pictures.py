@@ -50,6 +50,31 @@ def plane4() -> Any:
     return dv.guarantees.plot_alip_plane(p_min="1/4", n=4, uniform=True)
 
 
+def plane2() -> Any:
+    """The plane of bounds on PML and PMC for a fair coin: the two curves are one."""
+    return dv.guarantees.plot_alip_plane(p_min="1/2", n=2, uniform=True)
+
+
+def plane5() -> Any:
+    """The plane of bounds on PML and PMC for p_min = 1/5: above both curves PML decides, below both PMC."""
+    return dv.guarantees.plot_alip_plane(p_min="1/5")
+
+
+def eyes() -> Any:
+    """Lift of each eye color at each report: brown raises the belief, green lowers it."""
+    from matplotlib import pyplot as plt
+
+    rows = [["3/4", "1/4"], ["1/4", "3/4"], ["19/20", "1/20"]]
+    channel = dv.Channel(rows, ["blue", "green", "blue-green"], ["reports blue", "reports green"])
+    joint = dv.Joint(["1/4", "1/2", "1/4"], channel)
+    _, ax = plt.subplots(figsize=(5.2, 2.2), layout="constrained")
+    ax.imshow(joint.information_density, cmap="BrBG_r", vmin=-2.7, vmax=2.7, aspect="auto")
+    ax.set(xticks=[0, 1], xticklabels=channel.outcomes, yticks=[0, 1, 2], yticklabels=channel.secrets)
+    for (x, y), value in zip(((x, y) for x in range(3) for y in range(2)), joint.lift.ravel(), strict=True):
+        ax.text(y, x, str(value), ha="center", va="center", color="#111111")
+    return ax
+
+
 def frontier() -> Any:
     """Mutual information against pointwise maximal leakage on the column of education, with named mechanisms."""
     from divulge.files import read_prior
@@ -81,7 +106,21 @@ def growth() -> Any:
 
 PICTURES: dict[str, Callable[[], Any]] = {
     function.__name__: function
-    for function in (belief, implications, variants, plane, plane4, frontier, outcomes, noise, losses, growth)
+    for function in (
+        belief,
+        implications,
+        variants,
+        plane,
+        plane4,
+        plane2,
+        plane5,
+        eyes,
+        frontier,
+        outcomes,
+        noise,
+        losses,
+        growth,
+    )
 }
 
 
