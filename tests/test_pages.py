@@ -17,7 +17,7 @@ from divulge.guarantees.catalog import KINDS
 from divulge.guarantees.theorems import FAMILIES, THEOREMS
 
 DOCS = Path(__file__).parents[1] / "docs"
-SOURCES = {page.name: page.read_text() for page in DOCS.rglob("*.md")}
+SOURCES = {str(page.relative_to(DOCS)): page.read_text() for page in DOCS.rglob("*.md")}
 
 
 def hook(name: str) -> ModuleType:
