@@ -9,6 +9,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.extras import require
 from divulge.measures.numeric.columns import TINY
 from divulge.measures.pointwise.density import pml, seen
 from divulge.model.convert import as_joint
@@ -135,25 +136,34 @@ def _surplus(joint: Any, x: np.ndarray, y: np.ndarray, q: np.ndarray, bar: float
 
 
 def _program(surplus: np.ndarray, q: np.ndarray) -> float:
-    """Solve the program by HiGHS over the witnesses that some outcome serves, each balance scaled to 1 at most."""
-    from scipy import sparse
-    from scipy.optimize import linprog
+    """Solve the program by HiGHS over the witnesses that some outcome serves, each balance scaled to 1 at most.
 
+    Variables are the shares w_xy, witness by witness: each has a column with two entries, in the balance of its witness
+    and in the whole of its outcome.
+    """
+    highspy = require("highspy", "science")
     gain = (surplus * q)[(surplus >= 0).any(axis=1)]
     gain /= np.maximum(np.abs(gain).max(axis=1, keepdims=True), TINY)
     n, m = gain.shape
-    witness = sparse.csr_array((-gain.ravel(), (np.repeat(np.arange(n), m), np.arange(n * m))), shape=(n, n * m))
-    shares = sparse.csr_array((np.ones(n * m), (np.tile(np.arange(m), n), np.arange(n * m))), shape=(m, n * m))
-    answer = linprog(
-        -np.tile(q, n),
-        A_ub=sparse.vstack([witness, shares]),
-        b_ub=np.concatenate([np.zeros(n), np.ones(m)]),
-        bounds=(0, None),
-        method="highs",
-    )
-    if answer.status != 0:
-        raise DivulgeError.of("joint", "give a program that HiGHS can solve", "its answer", answer.message)
-    return float(min(-answer.fun, 1.0))
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = n + m, n * m
+    model.col_cost_, model.col_lower_, model.col_upper_ = -np.tile(q, n), np.zeros(n * m), np.full(n * m, np.inf)
+    model.row_lower_ = np.full(n + m, -np.inf)
+    model.row_upper_ = np.concatenate([np.zeros(n), np.ones(m)])
+    rows = np.stack([np.repeat(np.arange(n), m), n + np.tile(np.arange(m), n)], axis=1)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_ = np.arange(0, 2 * n * m + 1, 2)
+    model.a_matrix_.index_ = rows.ravel()
+    model.a_matrix_.value_ = np.stack([-gain.ravel(), np.ones(n * m)], axis=1).ravel()
+    solver = highspy.Highs()
+    for option, value in (("output_flag", False), ("threads", 1)):
+        solver.setOptionValue(option, value)
+    solver.passModel(model)
+    solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        found = solver.modelStatusToString(solver.getModelStatus())
+        raise DivulgeError.of("joint", "give a program that HiGHS can solve", "its answer", found)
+    return float(min(-solver.getInfo().objective_function_value, 1.0))
 
 
 def _knapsack(surplus: np.ndarray, q: np.ndarray) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 
 from divulge.errors import LabelError, did_you_mean
 from divulge.extras import require
+from divulge.files.buffers import as_numbers, of_numbers, of_texts
 from divulge.files.settings import current
 
 UNKNOWN = -1
@@ -67,7 +68,7 @@ def dictionary_of(array: Any) -> tuple[list[Any], np.ndarray, int]:
     missing = indices.null_count
     if missing:
         indices = indices.fill_null(len(values))
-    return values, indices.to_numpy(zero_copy_only=False), missing
+    return values, as_numbers(indices), missing
 
 
 @dataclass(frozen=True)
@@ -114,12 +115,12 @@ class Alphabet:
         kind = pa.string() if pa.types.is_string_view(kind) else kind
         texts = [None if label == self.null_as else text_of(label) for label in self.labels]
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return pa.array(texts, kind)
+            return of_texts(texts, kind)
         try:
-            cast = pa.array(texts, pa.string()).cast(kind)
+            cast = of_texts(texts, pa.string()).cast(kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return pa.array(texts, pa.string())
-        return cast if cast.null_count == texts.count(None) else pa.array(texts, pa.string())
+            return of_texts(texts, pa.string())
+        return cast if cast.null_count == texts.count(None) else of_texts(texts, pa.string())
 
 
 def components(labels: Sequence[Hashable], columns: int) -> list[tuple[Hashable, ...]]:
@@ -206,9 +207,9 @@ class Outcomes:
             indices = places.take(codes) if len(self.places) > 1 else codes.view(np.int16)
             values = alphabet.arrow_values(field.type)
             null = [i for i, label in enumerate(alphabet.labels) if label == alphabet.null_as and label is not None]
-            picked = pa.array(indices, mask=indices == null[0] if null else None)
+            picked = of_numbers(indices, indices == null[0] if null else None)
             dictionary = pa.DictionaryArray.from_arrays(
-                picked, values.fill_null("") if _is_text(values.type) else values
+                picked, values.fill_null("") if values.null_count and _is_text(values.type) else values
             )
             out.append(dictionary if pa.types.is_dictionary(field.type) else values.take(picked))
         return out

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from divulge.extras import require
+from divulge.files.buffers import as_numbers, of_numbers
 
 
 def plain_type(kind: Any) -> Any:
@@ -113,18 +114,18 @@ def _with_used_values(array: Any) -> Any:
     pa = require("pyarrow", "tables")
     size = len(array.dictionary)
     indices = array.indices
-    known = indices.drop_null().to_numpy(zero_copy_only=False)
+    known = as_numbers(indices.drop_null())
     used = np.flatnonzero(np.bincount(known, minlength=size)) if size else np.empty(0, dtype=np.int64)
     if len(used) == size and not indices.null_count:
         return array
     places = np.zeros(max(size, 1), dtype=np.int32)
     places[used] = np.arange(len(used), dtype=np.int32)
     missing = np.asarray(indices.is_null()) if indices.null_count else None
-    moved = places.take(indices.fill_null(0).to_numpy(zero_copy_only=False) if missing is not None else known)
+    moved = places.take(as_numbers(indices.fill_null(0)) if missing is not None else known)
     if missing is not None:
         moved[missing] = 0
-    picked = pa.array(moved, mask=missing).cast(indices.type)
-    return pa.DictionaryArray.from_arrays(picked, array.dictionary.take(pa.array(used)))
+    picked = of_numbers(moved, missing).cast(indices.type)
+    return pa.DictionaryArray.from_arrays(picked, array.dictionary.take(of_numbers(used)))
 
 
 def _is_text(kind: Any) -> bool:
