@@ -165,11 +165,31 @@ def total(values: Iterable[Fraction]) -> Fraction:
     """
     import flint
 
-    level = [flint.fmpq(v.numerator, v.denominator) for v in values] or [flint.fmpq(0)]
+    return _total([flint.fmpq(v.numerator, v.denominator) for v in values])
+
+
+def inner(first: Iterable[Fraction], second: Iterable[Fraction]) -> Fraction:
+    """Return the sum of products of two sequences of equal length.
+
+    Examples
+    --------
+    >>> inner([Fraction(1, 2), Fraction(1, 3)], [Fraction(1, 2), Fraction(0)])
+    Fraction(1, 4)
+    """
+    import flint
+
+    one, other = ([flint.fmpq(v.numerator, v.denominator) for v in values] for values in (first, second))
+    return _total([a * b for a, b in zip(one, other, strict=True)])
+
+
+def _total(level: list[Any]) -> Fraction:
+    """Return the sum of python-flint fractions, by halves."""
+    import flint
+
     while len(level) > 1:
         odd = level[len(level) // 2 * 2 :]
         level = [a + b for a, b in zip(level[::2], level[1::2], strict=False)] + odd
-    return from_flint(level[0])
+    return from_flint(level[0] if level else flint.fmpq(0))
 
 
 @dataclass(frozen=True)

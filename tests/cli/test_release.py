@@ -167,3 +167,18 @@ def test_a_bar_moves_on_a_terminal_and_goes_away(tmp_path: Path) -> None:
     hides, shows, wipes = b"\x1b[?25l", b"\x1b[?25h", b"\x1b[2K"
     assert shown.rindex(shows) > shown.rindex(hides), "the cursor is back"
     assert shown.endswith(wipes), "the bar is gone"
+
+
+def test_a_release_loads_no_library_that_takes_longer_than_itself(tmp_path: Path) -> None:
+    """Importing pandas, scipy.stats or matplotlib takes longer than the release of fifty values."""
+    source = tmp_path / "fifty.csv"
+    source.write_text("nr,town\n" + "".join(f"{i},town {i % 50}\n" for i in range(2000)))
+    asked = ["release", str(source), "--column", "town", "--guarantee", "ldp=3", "-o", str(tmp_path / "out.csv")]
+    heavy = ("pandas", "scipy.stats", "scipy.optimize", "scipy.sparse", "matplotlib")
+    code = (
+        f"import sys\nfrom divulge.cli.main import app\ntry:\n    app({asked!r})\nexcept SystemExit as end:\n"
+        f"    assert not end.code\nprint(*[name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
+    assert (tmp_path / "out.statement.html").exists()

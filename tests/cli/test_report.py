@@ -97,3 +97,10 @@ def test_bad_input_is_one_message(folder: Path, wrong: tuple[str, ...]) -> None:
     assert found.stderr.count("\n") == 1
     assert not list(folder.glob("*.html"))
     assert not list(folder.glob(".*partial"))
+
+
+def test_a_receipt_is_known_by_its_name(folder: Path) -> None:
+    asked = ["release", "people.parquet", "--column", "ill", "--guarantee", "ldp=1", "-o", "out.csv"]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    assert run("out.receipt.json").stdout == run("--receipt", "out.receipt.json").stdout
+    assert "is kept" in run("out.keeper.json").stdout

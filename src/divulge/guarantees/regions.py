@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def region_boundaries(prior: Any) -> np.ndarray:
 def _kept(prior: Prior) -> list[Fraction]:
     """Return the sums of the N - k largest probabilities, k = 0 .. N - 1, as shares of the sum of all."""
     largest = sorted((Fraction(p) for p in prior if p > 0), reverse=True)
-    sums = [sum(largest[: len(largest) - k], start=Fraction(0)) for k in range(len(largest))]
+    sums = list(accumulate(largest))[::-1]
     return [s / sums[0] for s in sums]
 
 

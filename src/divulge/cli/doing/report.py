@@ -70,6 +70,8 @@ def command(
     import divulge as dv
     from divulge.publishing.published import about_statistics
 
+    if channel is not None and receipt is None and _is_receipt(channel):
+        channel, receipt = None, channel
     given = one_of({"CHANNEL": channel, "--receipt": receipt, "--data": data})
     asked: dict[str, Any] = {}
     known = None
@@ -88,7 +90,7 @@ def command(
                 "be given with a CHANNEL",
                 "it",
                 "absent",
-                "try --prior uniform; a receipt goes with --receipt.",
+                "try --prior uniform; a receipt of another name than X.receipt.json goes with --receipt.",
             )
         subject = known = read_channel(str(channel))
         asked |= {"about": "the mechanism on standard input" if channel == "-" else channel}
@@ -97,7 +99,8 @@ def command(
         return
     else:
         subject = dv.Receipt.read(str(receipt))
-        known = subject.mechanism_of(tuple(column) if column else subject.columns).channel.exact
+        ran = subject.mechanism_of(tuple(column) if column else subject.columns)
+        known = None if prior is None else ran.channel.exact
     if prior is not None:
         asked |= {"prior": read_prior(prior, known)}
         asked |= {"prior_source": "all equally likely" if prior == "uniform" else f"from {prior}"}
@@ -119,6 +122,11 @@ def command(
         emit(found.to_dict())
     elif out is None:
         say(found.text())
+
+
+def _is_receipt(name: str) -> bool:
+    """Say whether a file is called what `divulge release` and `divulge publish` call a receipt."""
+    return Path(name).name.endswith((".receipt.json", ".keeper.json"))
 
 
 def _tell_statistics(receipt: str, out: Path | None, force: bool, unit: Any, as_json: bool) -> None:

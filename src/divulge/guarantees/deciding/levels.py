@@ -66,6 +66,7 @@ Ball = Callable[[], Any]
 """Encloses a number, the tighter the higher the current precision of python-flint."""
 
 OfColumn = Callable[[Rational, list[Fraction]], Fraction]
+OfPlace = Callable[[Rational, int], Fraction]
 """A number of a column of the rational mechanism."""
 
 _WORK = 1 << 18
@@ -237,7 +238,7 @@ class Peaks:
     columns: list[int]
     twin: Rational | None
     margin: float
-    of_column: OfColumn
+    of_place: OfPlace
 
     def top(self) -> int:
         """Return the position of the largest ratio, the first of those that tie up to rounding."""
@@ -247,7 +248,7 @@ class Peaks:
         """Return the ratio at a position, of the rational mechanism."""
         if self.twin is None or self.ratios[i] == math.inf:
             return self.ratios[i]
-        return self.of_column(self.twin, self.twin.column(self.columns[i]))
+        return self.of_place(self.twin, self.columns[i])
 
     def largest(self) -> Found:
         """Return the largest ratio; of floats only columns that rounding may have kept from the top are worked out."""
@@ -270,28 +271,28 @@ def ratios(above: np.ndarray, below: np.ndarray) -> list[Any]:
 
 
 def _peaks(
-    subject: Joint | Channel, above: np.ndarray, below: np.ndarray, at: Any, columns: np.ndarray, of_column: Any
+    subject: Joint | Channel, above: np.ndarray, below: np.ndarray, at: Any, columns: np.ndarray, of_place: OfPlace
 ) -> Peaks:
     floats = above.dtype != object or below.dtype != object
     channel = subject if isinstance(subject, Channel) else subject.channel
     high, low = ([channel.secrets[int(i)] for i in rows] for rows in at)
     outcomes, places = [channel.outcomes[int(j)] for j in columns], columns.tolist()
     twin, margin = (Rational.of(subject), rounding(*channel.shape)) if floats else (None, 0.0)
-    return Peaks(ratios(above, below), high, low, outcomes, places, twin, margin, of_column)
+    return Peaks(ratios(above, below), high, low, outcomes, places, twin, margin, of_place)
 
 
 def upper_peaks(joint: Joint) -> Peaks:
     """Return the largest lift max_x C_xy / q_y of every outcome that occurs."""
     y, q, ends = _seen(joint)
     at = ends.top_at[y]
-    return _peaks(joint, ends.top[y], q, (at, at), y, lambda twin, column: max(column) / twin.outer(column))
+    return _peaks(joint, ends.top[y], q, (at, at), y, lambda twin, j: twin.ends(j)[1] / twin.outer(twin.column(j)))
 
 
 def lower_peaks(joint: Joint) -> Peaks:
     """Return the inverse of the smallest lift, q_y / min_x C_xy, of every outcome that occurs."""
     y, q, ends = _seen(joint)
     at = ends.bottom_at[y]
-    return _peaks(joint, q, ends.bottom[y], (at, at), y, lambda twin, column: twin.outer(column) / min(column))
+    return _peaks(joint, q, ends.bottom[y], (at, at), y, lambda twin, j: twin.outer(twin.column(j)) / twin.ends(j)[0])
 
 
 def _seen(joint: Joint) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -304,7 +305,12 @@ def row_peaks(channel: Channel) -> Peaks:
     ends = extremes(channel.matrix)
     y = np.flatnonzero((ends.top > 0).astype(bool))
     at = (ends.top_at[y], ends.bottom_at[y])
-    return _peaks(channel, ends.top[y], ends.bottom[y], at, y, lambda _, column: max(column) / min(column))
+
+    def ratio(twin: Rational, j: int) -> Fraction:
+        low, high = twin.ends(j)
+        return high / low
+
+    return _peaks(channel, ends.top[y], ends.bottom[y], at, y, ratio)
 
 
 def total_of(subject: Joint | Channel, of_column: OfColumn, floats: Any) -> Found:

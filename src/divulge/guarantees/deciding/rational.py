@@ -65,6 +65,10 @@ class Rational:
         return {i: exact_sum(self._matrix[i].tolist()) for i in self.rows.tolist()}
 
     @cached_property
+    def _whole(self) -> bool:
+        return all(total == 1 for total in self.totals.values())
+
+    @cached_property
     def prior(self) -> list[Fraction]:
         """The weights of the rows that count."""
         if self._weights is None:
@@ -86,15 +90,26 @@ class Rational:
 
     def column(self, j: int) -> list[Fraction]:
         """Return P(y | x) over the rows that count."""
+        pairs = zip(self._entries(j), self.totals.values(), strict=True)
+        return [Fraction(c) if t == 1 else Fraction(c) / t for c, t in pairs]
+
+    def _entries(self, j: int) -> list[Any]:
+        """Return the entries of a column, as they stand, over the rows that count."""
         if hasattr(self._matrix, "tocsc"):
-            entries = self._matrix[:, [j]].toarray().ravel()[self.rows].tolist()
-        else:
-            entries = self._matrix[self.rows, j].tolist()
-        return [Fraction(c) if t == 1 else Fraction(c) / t for c, t in zip(entries, self.totals.values(), strict=True)]
+            return self._matrix[:, [j]].toarray().ravel()[self.rows].tolist()
+        return self._matrix[self.rows, j].tolist()
 
     def outer(self, column: list[Fraction]) -> Fraction:
         """Return P(y), the mean of its column."""
-        return exact.total(p * c for p, c in zip(self.prior, column, strict=True) if c)
+        return exact.inner(self.prior, column)
+
+    def ends(self, j: int) -> tuple[Fraction, Fraction]:
+        """Return the smallest and the largest entry of a column."""
+        if self._whole:
+            entries = self._entries(j)
+            return Fraction(min(entries)), Fraction(max(entries))
+        column = self.column(j)
+        return min(column), max(column)
 
     def row(self, i: int, as_given: bool = False) -> list[Fraction]:
         """Return the distribution of the outcome given the secret at position i, or its entries as they stand."""

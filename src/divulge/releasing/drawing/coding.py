@@ -12,8 +12,8 @@ import numpy as np
 
 from divulge.errors import LabelError, did_you_mean
 from divulge.extras import require
-from divulge.files.buffers import as_numbers, of_numbers, of_texts
 from divulge.files.settings import current
+from divulge.files.tables.buffers import as_numbers, of_numbers, of_texts
 
 UNKNOWN = -1
 MISSING = -2

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from divulge.extras import require
-from divulge.files.buffers import as_numbers, of_numbers
+from divulge.files.tables.buffers import as_numbers, of_numbers
 
 
 def plain_type(kind: Any) -> Any:

@@ -115,7 +115,7 @@ def _why(guarantee: Guarantee, numbers: dict[str, int]) -> str:
 
 
 def _plane(report: Report) -> tuple[Block, ...]:
-    point, prior = k.ALIP.of(report.joint), report.joint.prior
+    point, prior = k.ALIP(**report.kept(k.ALIP).values()), report.joint.prior
     if len(report.beliefs) == 1 or not bounds_something(point):
         return ()
     place = f"{near(point.upper)}, {near(point.lower)}"

@@ -196,7 +196,7 @@ class Report(Record):
     @cached_property
     def adversaries(self) -> dict[str, Attack]:
         """The adversaries who attain pml, pmc, one guess, one guess at the worst prior, and ldp, by kind."""
-        found = {kind.kind: self._verdict(self._kept(kind)).attack for kind in _ATTACKED}
+        found = {kind.kind: self._verdict(self.kept(kind)).attack for kind in _ATTACKED}
         return {kind: attack for kind, attack in found.items() if attack is not None}
 
     @cached_property
@@ -221,7 +221,7 @@ class Report(Record):
         if self.estimated:
             return ()
         kept = tuple(verdict.guarantee for verdict in self.verdicts if verdict.holds)
-        return kept or tuple(filter(bounds_something, (self._kept(kind) for kind in (k.PML, k.PMC, k.LDP))))
+        return kept or tuple(filter(bounds_something, (self.kept(kind) for kind in (k.PML, k.PMC, k.LDP))))
 
     @cached_property
     def implied(self) -> tuple[Guarantee, ...]:
@@ -234,7 +234,7 @@ class Report(Record):
     @cached_property
     def measured(self) -> dict[str, Guarantee]:
         """Kind -> the strongest guarantee of that kind that the release has, for each kind that is implied."""
-        return {g.kind: self._kept(type(g)) for g in self.implied}
+        return {g.kind: self.kept(type(g)) for g in self.implied}
 
     @cached_property
     def region(self) -> Region:
@@ -254,7 +254,7 @@ class Report(Record):
             return ()
         likely = np.flatnonzero(self.joint.prior.support)
         names = [self.joint.secrets[i] for i in likely.tolist()]
-        prior, level = Prior(self.joint.prior.floats[likely], names), self._kept(k.PML)
+        prior, level = Prior(self.joint.prior.floats[likely], names), self.kept(k.PML)
 
         def told(channel: Channel) -> float:
             return mutual_information(Joint(prior, channel.floats))
@@ -287,7 +287,7 @@ class Report(Record):
         whole = np.asarray(matrix.toarray() if self.joint.channel.sparse else matrix)
         return around(self.joint.prior.floats, whole, MOVED, self.unit)
 
-    def _kept(self, kind: type[Guarantee]) -> Guarantee:
+    def kept(self, kind: type[Guarantee]) -> Guarantee:
         """Return the strongest guarantee of a kind that the release has; of many floats, up to twice their rounding."""
         if self.joint.exact or self.exactly:
             return kind.of(self._subject(kind))
