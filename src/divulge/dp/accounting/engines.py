@@ -28,6 +28,9 @@ Tilted = tuple[TiltedSum, TiltedSum]
 MOST_TYPES = 1 << 17
 MOST_CELLS = 1 << 21
 
+_MANY_TYPES = 1 << 12
+"""From so many types on, atoms on one lattice go to a grid, where equal sums fall together."""
+
 _QUIET = 32.0
 """-log of the tilted mass that may lie outside of the window, and of what is cut off the parts."""
 
@@ -330,8 +333,12 @@ def engine(parts: Sequence[Part], tolerance: float) -> Engine:
         return GaussianEngine(_squared(parts))
     distinct = merged(parts)
     atomic = tuple((loss, count) for loss, count in distinct if isinstance(loss, AtomicLoss))
-    if len(atomic) == len(distinct) and math.prod(number_of_types(n, len(a.losses)) for a, n in atomic) <= MOST_TYPES:
-        return TypesEngine(atomic)
+    if len(atomic) == len(distinct):
+        types_ = math.prod(number_of_types(n, len(a.losses)) for a, n in atomic)
+        if types_ > _MANY_TYPES and _share_a_grid(atomic):  # the same sums, many of them equal
+            return GridEngine(atomic, tolerance)
+        if types_ <= MOST_TYPES:
+            return TypesEngine(atomic)
     listed, rest = _divided(distinct)
     if listed and rest:
         inner = GridEngine(tuple(rest), tolerance) if len(rest) == 1 else engine(rest, tolerance)
@@ -344,6 +351,14 @@ def engine(parts: Sequence[Part], tolerance: float) -> Engine:
         for side in (0, 1)
     )
     return GridEngine(high, tolerance, low)
+
+
+def _share_a_grid(parts: Sequence[tuple[AtomicLoss, int]]) -> bool:
+    """Say whether a grid holds every sum of atoms in its place."""
+    if any(isinstance(loss, PromisedLoss) or len(loss.losses) > _DENSE for loss, _ in parts):
+        return False
+    width = math.fsum(count * float(np.ptp(loss.losses)) for loss, count in parts)
+    return width <= GridEngine(tuple(parts), 1.0).lattice * (MOST_CELLS // 2)
 
 
 def _divided(parts: Sequence[Part]) -> tuple[list[tuple[AtomicLoss, int]], list[Part]]:
