@@ -311,22 +311,6 @@ def test_what_is_written_holds_no_exact_number_but_for_the_keeper(people: Any, t
         dv.results.Published.read(tmp_path / "edited.json")
 
 
-def test_the_statement_answers_the_first_question_first(people: Any, tmp_path: Path) -> None:
-    out = tmp_path / "out.parquet"
-    dv.publish(people, dv.Count("race"), out, guarantee="pml=1", record_prior="lower=0.01", values=VALUES)
-    text = " ".join((tmp_path / "out.statement.txt").read_text().split())
-    assert "no answer becomes more than 2.72 times as probable" in text
-    assert "1 in 100 before has at most 2.72 in 100 after" in text
-    assert "may this be public?" in text
-    assert "Can a small group be counted?" in text
-    assert "Who is at most risk?" in text
-    assert "somebody who knows everything else" in text
-    assert "a worried person" in text
-    receipt = json.loads((tmp_path / "out.receipt.json").read_text())
-    assert f"off by {receipt['queries'][0]['half_width']} at most" in text
-    assert "<script" not in (tmp_path / "out.statement.html").read_text()
-
-
 @pytest.mark.parametrize("split", ["mean-squared", "relative", "equal", [1, 2]])
 def test_a_split_keeps_the_promise(people: Any, split: Any) -> None:
     found = dv.publish(
@@ -406,6 +390,6 @@ def test_the_prior_of_a_record_comes_from_a_file_or_a_mapping(people: Any, tmp_p
     least = dv.publish(people, asked, record_prior="lower=1/10", **how)
     assert whole.queries[0]["scale"] < least.queries[0]["scale"]  # overlapping tables tell less than their losses allow
     one_column = dv.publish(people, asked, record_prior=tmp_path / "sex.csv", **how)
-    assert one_column.prior == {"least": 0.3, "secret": "column 'sex'"}
+    assert one_column.prior == {"least": 0.3, "secret": "column 'sex'", "columns": ["sex"]}
     with pytest.raises(dv.DivulgeError, match="columns that group"):
         dv.publish(people, dv.Count("sex"), record_prior=tmp_path / "records.csv", **how)

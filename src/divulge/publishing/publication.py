@@ -23,6 +23,7 @@ from divulge.publishing.noising.calibration import Calibration, calibrated, requ
 from divulge.publishing.noising.estimates import Estimates, drawn, draws_of, estimates
 from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration
 from divulge.publishing.noising.noise import each, half_width
+from divulge.publishing.notes import Note
 from divulge.publishing.published import LEADING, TRAILING, Published
 from divulge.publishing.queries import Plan, Query, Unit, plan_of
 from divulge.publishing.statistics import Count, Mean, Proportion, Quantiles, Statistic, Variance, as_statistics
@@ -124,58 +125,27 @@ class Ready:
     """Where no values were listed: counts show themselves from so many on."""
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """What a reader has to know, in sentences."""
-        asked, said = self.request, list[str]()
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader has to know."""
+        asked, said = self.request, list[Note]()
         unit = asked.unit
-        if unit.person is None:
-            said.append("Every row is taken to be another person's." if unit.neighbors == "replaced" else
-                        "Every row is taken to be another person's, and how many rows there are is protected "
-                        "too.")  # fmt: skip
-        else:
-            said.append(
-                f"All rows of a person (column {unit.person!r}) are protected together. Of each person "
-                f"{unit.at_most:,} "
-                f"{'row counts' if unit.at_most == 1 else 'rows count at most'}; which ones depends on a hash of the "
-                "person's own rows and on nobody else's, and the others are left out."
-            )
-        said.append(
-            f"Neighboring tables differ in one {unit.noun} that is "
-            + ("there or not." if unit.neighbors == "added" else "replaced by another one; their number is public.")
-        )  # fmt: skip
+        person = {"columns": [unit.person], "rows": unit.at_most}
+        said.append(Note("note_rows") if unit.person is None else Note("note_person", person))
+        said.append(Note("note_added" if unit.neighbors == "added" else "note_replaced"))
         if asked.values_from_data and asked.by:
-            said.append(
-                "The values that group are those that occur in the table: which values occur is NOT protected by any "
-                "guarantee here."
-            )
+            said.append(Note("note_from_data"))
         elif self.threshold is not None:
-            said.append(
-                f"The values were not listed beforehand: those with a noisy count of {self.threshold.least:,} "
-                "or more are published. That a combination is missing does not mean that nobody has it."
-            )
+            said.append(Note("note_threshold", {"least": self.threshold.least}))
         elif asked.by:
-            said.append("The values that group were listed beforehand; combinations that nobody has are there as well.")
+            said.append(Note("note_listed"))
         clamped = sorted({one.column for one in asked.statistics if hasattr(one, "bounds")})  # type: ignore[attr-defined]
         if clamped:
-            names = ", ".join(map(repr, clamped))
-            said.append(
-                f"Values of {names} beyond the bounds count as the nearest bound, and all are rounded to whole steps; "
-                "statistics and intervals are about the values so treated. Whether any were is not told."
-            )
+            said.append(Note("note_clamped", {"columns": clamped}))
         if any(isinstance(one, (Mean, Variance, Quantiles, Proportion)) and one.by for one in asked.statistics):
-            said.append("That every listed group has somebody in it is taken to be public.")
-        if asked.non_negative:
-            said.append("Negative counts were raised to 0, which makes small counts too large on average.")
-        if asked.consistent:
-            said.append("Counts were moved, by least squares, so that tables with common columns have common totals.")
-        if asked.whole:
-            said.append("Counts were then rounded to whole numbers.")
+            said.append(Note("note_groups"))
+        said += [Note(f"note_{name}") for name in ("non_negative", "consistent", "whole") if getattr(asked, name)]
         if asked.others == "independent":
-            said.append(
-                "If the other records are unknown and drawn independently, the worst outcome tells as much as "
-                "if they were "
-                "known: it lies beyond all that the others can add up to. It is only less probable."
-            )
+            said.append(Note("note_independent"))
         return tuple(said)
 
 
@@ -241,7 +211,9 @@ def _is_text(table: Table, column: str) -> bool:
 def described(made: Ready, output: str | None) -> Published:
     """Return what will be published, without its numbers: what it promises can be recorded before anything is drawn."""
     asked, noise = made.request, made.noise
-    prior = None if asked.prior is None else {"least": float(asked.prior.least), "secret": asked.prior.secret}
+    prior = None if asked.prior is None else {
+        "least": float(asked.prior.least), "secret": asked.prior.secret, "columns": list(asked.prior.about),
+    }  # fmt: skip
     draws = MOST_VALUES if made.threshold else draws_of(made.plan.queries, noise.noises)
     miss = each(asked.level, draws)
     queries = tuple(
@@ -267,7 +239,7 @@ def described(made: Ready, output: str | None) -> Published:
     return Published(
         table=None, guarantees=noise.guarantees, queries=queries, level=asked.level, protected=unit, prior=prior,
         others=asked.others, loss=_up(noise.loss), source=made.table.source.name, output=output, rows=None,
-        columns=asked.columns, told=made.told, created=now(), version=__version__, aggregate=kept,
+        columns=asked.columns, notes=made.notes, created=now(), version=__version__, aggregate=kept,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from divulge.errors import InputFileError
 from divulge.extras import require
 from divulge.model.record import Record
-from divulge.model.shown import in_so_many
+from divulge.publishing.notes import Note
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.units import Unit, nats_per
@@ -39,14 +39,14 @@ class Published(Record):
         What was asked of the table, with its noise: kind, columns, number of cells, family, scale, share of the loss.
     level : probability with which all intervals cover
     protected : {"noun": "row" or "person", "person", "at_most", "neighbors"}
-    prior : {"least", "secret"} of the guarantees about one record, or None
+    prior : {"least", "secret", "columns"} of the guarantees about one record, or None
     others : "known" or "independent"
     loss : the most that the log-likelihood of what is published changes with one unit, in nats; may be inf
     source, output : names without folders
     rows : number of rows where it is public, else None
     columns : every column that was read
-    told : tuple of str
-        What a reader has to know: options, assumptions, clamping.
+    notes : tuple of Note
+        What a reader has to know, as data: options, assumptions, clamping.
     aggregate : what the ledger keeps of it
     keeper : dict
         For the keeper alone, never written to the receipt.
@@ -73,7 +73,7 @@ class Published(Record):
     output: str | None
     rows: int | None
     columns: tuple[str, ...]
-    told: tuple[str, ...]
+    notes: tuple[Note, ...]
     created: str
     version: str
     digest: str | None = None
@@ -87,6 +87,11 @@ class Published(Record):
     def mechanisms(self) -> tuple[Aggregate, ...]:
         """What the ledger keeps."""
         return () if self.aggregate is None else (self.aggregate,)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What a reader has to know, in English sentences."""
+        return tuple(note.text for note in self.notes)
 
     @cached_property
     def by(self) -> tuple[str, ...]:
@@ -146,7 +151,8 @@ class Published(Record):
             "record_prior": None if self.prior is None else dict(self.prior),
             "others": self.others, "loss": _finite(self.loss), "queries": [dict(query) for query in self.queries],
             "source": self.source, "output": self.output, "rows": self.rows, "columns": list(self.columns),
-            "told": list(self.told), "created": self.created, "version": self.version, "digest": self.digest,
+            "told": list(self.told), "notes": [note.to_dict() for note in self.notes],
+            "created": self.created, "version": self.version, "digest": self.digest,
         }  # fmt: skip
 
     def to_json(self) -> bytes:
@@ -197,7 +203,7 @@ class Published(Record):
             return cls(
                 table=table, guarantees={k: _back(v) for k, v in found["guarantees"].items()},
                 queries=tuple(found["queries"]), prior=found["record_prior"], loss=float(found["loss"]),
-                columns=tuple(found["columns"]), told=tuple(found["told"]),
+                columns=tuple(found["columns"]), notes=tuple(map(Note.of, found["notes"])),
                 **{k: found[k] for k in ("level", "protected", "others", "source", "output", "rows", "created",
                                          "version", "digest")},
             )  # fmt: skip
@@ -272,21 +278,6 @@ def promise(kind: str, value: Any) -> str:
         return f"{kind} {value:.6g}"
     rest = [f"{name} {part:g}" for name, part in value.items() if name != "epsilon"]
     return f"{kind} {value['epsilon']:.6g} at {', '.join(rest)}"
-
-
-def odds(log: float) -> str:
-    """Return e^log as a factor that is at least it, in three digits."""
-    if log > 20:
-        return "no useful factor"
-    value = math.exp(log)
-    digits = max(0, 2 - math.floor(math.log10(max(value, 1))))
-    return f"{math.ceil(value * 10**digits * (1 - 1e-12)) / 10**digits:g} times"
-
-
-def of_so_many(p: float) -> tuple[float, int]:
-    """Return a probability as so many of 100, 1,000, ..."""
-    base = in_so_many(p)
-    return p * base, base
 
 
 def _in_unit(value: Any, scale: float) -> Any:

@@ -8,10 +8,12 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
+from divulge.publishing.notes import Note
 from divulge.publishing.publication import Outputs, carried_out, described, ready, request, unrecorded
 from divulge.publishing.published import Published, promise
 from divulge.releasing.estimating.counting import EngineName
-from divulge.reporting.statements.statistics import page, text
+from divulge.reporting.statements.sentences import Voice
+from divulge.reporting.statements.statement import statement
 from divulge.units import Unit
 
 BESIDE = ("receipt.json", "keeper.json", "statement.html", "statement.txt")
@@ -45,6 +47,7 @@ def publish(
     source_name: str | None = None,
     engine: EngineName = "local",
     unit: Unit = "nats",
+    language: str = "en",
     warn: Callable[[str], object] = lambda warning: None,
 ) -> Published:
     """Return statistics of a table with noise, intervals that hold together, and what they tell about one record.
@@ -96,6 +99,8 @@ def publish(
     engine : "local" or "spark"
     unit : "nats" or "bits"
         What the guarantees and the budget are in.
+    language : "en" or "de"
+        Of the statement.
     warn : function of str, optional
         Gets what a reader has to know before anything is drawn.
 
@@ -131,33 +136,37 @@ def publish(
         values=values, values_from_data=values_from_data, null_as=null_as, noise=noise, split=split, level=level,
         others=others, non_negative=non_negative, whole=whole, consistent=consistent,
     )  # fmt: skip
+    Voice(language)
     path = source if isinstance(source, (str, os.PathLike)) else None
     outputs = Outputs.of(sink, receipt, path, force, BESIDE)
     made = ready(asked, source, engine)
     promised = described(made, None if outputs.sink is None else outputs.sink.name)
     allowed = None if budget is None else as_guarantee(budget, "budget").read_in(unit, to_keep=True)
     with _recorded(ledger, allowed, made.table.source, source_name, promised) as entry:
-        promised = replace(promised, told=(*promised.told, *_together(entry)))
+        promised = replace(promised, notes=(*promised.notes, *_together(entry)))
         for sentence in promised.told:
             warn(sentence)
-        return carried_out(made, promised, outputs, force, entry, _papers)
+        return carried_out(made, promised, outputs, force, entry, _papers(language))
 
 
-def _together(entry: Any) -> list[str]:
+def _together(entry: Any) -> list[Note]:
     """Return what all releases about these columns of the source add up to, where there were others before."""
     before = getattr(entry, "together", None)
     if not before or before["releases"] < 2:
         return []
     total = ", ".join(promise(kind, value) for kind, value in before["guarantees"].items() if value < math.inf)
-    return [
-        f"The ledger has {before['releases']:,} releases about these columns of this source, this one included. "
-        f"What they "
-        f"tell about one record adds up to {total or 'no bound at every outcome'} (nats)."
-    ]
+    releases = {"releases": int(before["releases"])}
+    return [Note("note_together", {**releases, "total": total}) if total else Note("note_together_void", releases)]
 
 
-def _papers(done: Published) -> Mapping[str, bytes]:
-    return {"statement.html": page(done).encode(), "statement.txt": (text(done) + "\n").encode()}
+def _papers(language: str) -> Callable[[Published], Mapping[str, bytes]]:
+    """Return what makes the public papers of a release in a language."""
+
+    def papers(done: Published) -> Mapping[str, bytes]:
+        said = statement(done, language)
+        return {"statement.html": said.html().encode(), "statement.txt": said.text().encode()}
+
+    return papers
 
 
 def _recorded(ledger: Any, budget: Any, table: Any, source_name: str | None, promised: Published) -> Any:

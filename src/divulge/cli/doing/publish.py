@@ -88,6 +88,7 @@ def command(
     ] = None,
     runs: Annotated[int, typer.Option("--runs", metavar="N", help="With --against: so many on each table.")] = 10_000,
     engine: EngineOption = "local",
+    language: Annotated[str, typer.Option(help="Of the statement: en or de.")] = "en",
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -140,7 +141,7 @@ def command(
         record_prior=record_prior, others=others, values=values, values_from_data=values_from_data, null_as=null_as,
         noise=noise, split=_split(split), level=level, non_negative=non_negative, whole=whole, consistent=consistent,
         force=force, receipt=receipt, ledger=book, budget=budget,
-        source_name=source_name, engine=engine, unit=unit, warn=note,
+        source_name=source_name, engine=engine, unit=unit, language=language, warn=note,
     )  # fmt: skip
     written: dict[str, Any] = {}
     if out is not None:

@@ -132,19 +132,20 @@ def _is_receipt(name: str) -> bool:
 def _tell_statistics(receipt: str, out: Path | None, force: bool, unit: Any, as_json: bool) -> None:
     """Tell what published statistics say about one record, from their receipt."""
     from divulge.publishing.published import Published
-    from divulge.reporting.statements.statistics import page, text
+    from divulge.reporting.statements.statement import statement
 
     found = Published.read(receipt)
+    said = statement(found)
     if out is not None:
         if out.exists() and not force:
             raise DivulgeError(f"{out.name}: there is one already. Hint: --force replaces it.")
         with replacing(out) as stream:
-            stream.write(page(found).encode())
+            stream.write(said.html().encode())
         note(f"written to {out}")
     if as_json:
         emit(found.to_dict(unit))
     elif out is None:
-        say(text(found))
+        say(said.text())
 
 
 @contextmanager

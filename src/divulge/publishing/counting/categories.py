@@ -133,7 +133,8 @@ def _from_file(path: Any, columns: Sequence[str]) -> RecordPrior:
             shares = {tuple(line[:-1]): line[-1] for line in lines[1:] if line}
             return _of_records(as_prior(shares), head)
         if lines and lines[0] and lines[0][0].strip() in columns:
-            return replace(_of_column(read_prior(name), columns), secret=f"column {lines[0][0].strip()!r}")
+            column = lines[0][0].strip()
+            return replace(_of_column(read_prior(name), columns), secret=f"column {column!r}", about=(column,))
     return _of_column(read_prior(name), columns)
 
 
@@ -141,7 +142,8 @@ def _of_column(prior: Prior, columns: Sequence[str]) -> RecordPrior:
     held = [Fraction(p) for p in prior.probabilities.tolist() if p > 0]
     secret = f"column {columns[0]!r}" if len(columns) == 1 else "a secret of the record with these probabilities"
     shares = {(text_of(x),): Fraction(p) for x, p in prior.to_dict().items() if p > 0} if len(columns) == 1 else None
-    return RecordPrior(min(held), secret, tuple(columns) if shares else (), shares)
+    known = tuple(columns) if shares else ()
+    return RecordPrior(min(held), secret, known, shares, known)
 
 
 def _of_records(prior: Prior, columns: Sequence[str]) -> RecordPrior:
@@ -152,4 +154,4 @@ def _of_records(prior: Prior, columns: Sequence[str]) -> RecordPrior:
         raise DivulgeError.of(
             "record_prior", f"have records of {len(columns)} columns", "one of them", "longer or shorter", hint
         )
-    return RecordPrior(min(named.values()), "the record's " + ", ".join(columns), tuple(columns), named)
+    return RecordPrior(min(named.values()), "the record's " + ", ".join(columns), tuple(columns), named, tuple(columns))

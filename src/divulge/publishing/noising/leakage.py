@@ -78,12 +78,15 @@ class RecordPrior:
     columns : tuple of str
         Where the prior of whole records is known: the columns they are made of.
     shares : dict of record -> Fraction, or empty
+    about : tuple of str
+        The columns that the secret is made of, where it is some of them.
     """
 
     least: Fraction
     secret: str = "anything about the record"
     columns: tuple[str, ...] = ()
     shares: Any = None
+    about: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < self.least <= Fraction(1, 2):

@@ -14,6 +14,8 @@ from typing import Any
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.shown import printable
+from divulge.publishing.notes import SENTENCES as NOTES
+from divulge.reporting.statements.statistics_sentences import STATISTICS
 
 BASE = 1000
 """The one unit of chances on the page: of so many people, or rows."""
@@ -177,6 +179,8 @@ SENTENCES: dict[str, str] = {
         "Each value was replaced by a draw of its own from a fixed matrix of chances (the channel, in the "
         "codebook), with exact arithmetic and cryptographic randomness. Guaranteed, in natural logarithms and "
         "rounded up: {numbers}.",
+    **STATISTICS,
+    **NOTES,
 }  # fmt: skip
 """Name -> English sentence, with names in braces for what is filled in."""
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import kind_named
+from divulge.publishing.published import Published, about_statistics
 from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.estimate import rank
 from divulge.releasing.planning.naming import raised, str_of
@@ -259,14 +260,14 @@ class Statement:
         return as_frame(self.html())
 
 
-def statement(receipt: Receipt | str | os.PathLike[str], language: str = "en") -> Statement:
+def statement(receipt: Receipt | Published | str | os.PathLike[str], language: str = "en") -> Statement:
     """Return the statement of a release: what was promised and what a person risks, for everybody to read.
 
     It is made from what is public: a prior that was counted from the column does not enter it.
 
     Parameters
     ----------
-    receipt : Receipt, or path of one
+    receipt : Receipt, Published, or path of a receipt of either
     language : "en" or "de"
 
     Returns
@@ -287,10 +288,16 @@ def statement(receipt: Receipt | str | os.PathLike[str], language: str = "en") -
     >>> "Many of the published answers are untrue." in " ".join(statement(receipt).text().split())
     True
     """
+    Voice(language)
+    if isinstance(receipt, (str, os.PathLike)) and about_statistics(receipt):
+        receipt = Published.read(receipt)
+    if isinstance(receipt, Published):
+        from divulge.reporting.statements.statistics import StatisticsStatement
+
+        return StatisticsStatement(receipt, language)
     found = Receipt.of(receipt)
     if found is None:
         raise DivulgeError.of("receipt", "be a Receipt or the path of one", "it", f"a {type(receipt).__name__}")
-    Voice(language)
     return Statement(found, language)
 
 

@@ -1,194 +1,231 @@
 """The statement about published statistics: one page in plain words, which may be public as the table is."""
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from divulge.publishing.published import Published, odds, promise
-from divulge.reporting.blocks import Block, Items, Rows, Section, Words
-from divulge.reporting.page import as_page
-from divulge.reporting.text import as_text
+from divulge.model.shown import in_so_many
+from divulge.publishing.published import Published, promise
+from divulge.reporting.statements.sentences import BASE, Label, Text, Voice, plain
+from divulge.reporting.statements.statement import USELESS, Grid, Head, Para, Part, Statement, exp, times
+
+CHANCES = (1, 10, 100, 500)
+"""Of 1,000: how likely an answer is before, from very rare to half."""
+
+_MILLION = math.log(2e6)
+"""Twice a million: the loss can be exceeded on either side."""
+
+_CLOSE = 1e-9
 
 
-def sections(found: Published) -> tuple[Section, ...]:
-    """Return the sections of the statement, the most important first."""
-    made = (_published(found), _risk(found), _reading(found), _questions(found), _assumed(found), _noise(found))
-    return tuple(section for section in made if section.blocks)
+@dataclass(frozen=True, repr=False)
+class StatisticsStatement(Statement):
+    """One page for the public about published statistics: `html` and `text` in the language that was asked for."""
 
+    receipt: Published  # type: ignore[assignment]
 
-def page(found: Published) -> str:
-    """Return the statement as one HTML page."""
-    return as_page(about(found), sections(found))
-
-
-def text(found: Published) -> str:
-    """Return the statement as text."""
-    return as_text(sections(found))
-
-
-def about(found: Published) -> str:
-    """Return what the statement is about."""
-    return "a table of statistics" + (f" about {', '.join(found.columns)}" if found.columns else "")
-
-
-def _published(found: Published) -> Section:
-    kinds = {"rows": "counts", "values": "sums", "squares": "sums of squares", "ranks": "quantiles"}
-    asked = sorted({kinds[query["kind"]] for query in found.queries})
-    words: list[Block] = [
-        Words(
-            "Every published number is the true one plus random noise (quantiles: a random choice near the true one). "
-            f"Behind them are {', '.join(asked)} of {', '.join(found.columns) or 'the rows'}."
-        ),
-        Words("This page and the table may be public. The file that ends in keeper.json may not."),
-    ]
-    return Section("published", "What was published, and may this be public?", tuple(words))
-
-
-def _risk(found: Published) -> Section:
-    who = _who(found)
-    blocks: list[Block] = []
-    given = found.guarantees
-    if found.prior is not None and "pml" in given:
-        p = found.prior["least"]
-        after = min(1.0, p * math.exp(given["pml"]))
-        base = 100 if p >= 0.01 else 10 ** math.ceil(-math.log10(p))
-        blocks.append(
-            Words(
-                f"Take {who}, and {_secret(found)} of which every answer is known before to have a probability "
-                f"of {p:g} "
-                f"or more. Whatever is published, no answer becomes more than {odds(given['pml'])} as probable to "
-                f"anybody: one that had {p * base:.3g} in {base:,} before has at most {_up(after * base)} in "
-                f"{base:,} after."
-            )
+    @property
+    def title(self) -> Text:
+        """Its headline."""
+        columns = list(self.receipt.columns)
+        return self.voice.say("stat_title", columns=self.voice.listed(columns, 8)) if columns else self.voice.say(
+            "stat_title_rows"
         )  # fmt: skip
-        if "pmc" in given:
-            blocks.append(Words(f"And no answer becomes less probable by a factor of more than {odds(given['pmc'])}."))
-    if "dp" in given:
-        change = "is replaced by anybody else's" if found.protected["neighbors"] == "replaced" else "is there or not"
-        data = "record" if found.protected["noun"] == "row" else "data"
-        blocks.append(
-            Words(
-                f"Whether the {data} of {who} {change}: no set of tables becomes more than {odds(given['dp'])} "
-                f"as probable."
-            )
-        )
-    if "adp" in given:
-        e, d = given["adp"]["epsilon"], given["adp"]["delta"]
-        blocks.append(
-            Words(
-                f"If the data of {who} change, no set of tables becomes more than {odds(e)} as probable, but "
-                f"for a slack "
-                f"of {d:g} in probability."
-            )
-        )
-    for kind in ("zcdp", "rdp"):
-        if kind in given:
-            blocks.append(Words(f"It is {promise(kind, given[kind])} (concentrated, or Renyi, differential privacy)."))
-    blocks.append(Words("All this holds against somebody who knows everything else in the source."))
-    if found.loss <= _USEFUL:
-        blocks.append(_beliefs(found.loss))
-    return Section("risk", f"What does it tell about {who}?", tuple(blocks))
+
+    @property
+    def together(self) -> str:
+        """What this release and all before it add up to, in a sentence; empty for the first one."""
+        found = [note for note in self.receipt.notes if note.name.startswith("note_together")]
+        return "".join(plain(_said(self.voice, note)) for note in found)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What it consists of, in order."""
+        made = (_published, _promised, _beliefs, _reading, _count, _second, _public, _risk, _worried, _not, _rest,
+                _technical)  # fmt: skip
+        return tuple(part for tell in made for part in tell(self.receipt, self.voice))
 
 
-_USEFUL = 20.0
-"""Up to this loss a factor says something."""
-
-
-def _who(found: Published) -> str:
-    return "one person" if found.protected["noun"] == "person" else "the person of one row"
-
-
-def _beliefs(loss: float) -> Rows:
-    """Return how far beliefs of some sizes can move: p / (p + (1 - p) e^-loss) at most, with e^loss at least."""
-    rows: list[tuple[str, str, str]] = []
-    for p, base in ((0.001, 1000), (0.01, 100), (0.1, 100), (0.5, 100)):
-        most, least = (p / (p + (1 - p) * math.exp(sign * loss)) * base for sign in (-1, 1))
-        rows.append((f"{p * base:g} in {base:,}", f"{_up(most)} in {base:,}", f"{_down(least)} in {base:,}"))
-    return Rows(
-        "How probable an answer about one person is: the rarer it is, the larger the factor by which it may rise",
-        ("before", "after, at most", "after, at least"), tuple(rows), (0,),
+def _published(found: Published, voice: Voice) -> list[Part]:
+    kinds = [kind for kind in ("rows", "values", "squares", "ranks") if any(q["kind"] == kind for q in found.queries)]
+    names = _joined(voice, [voice.say(f"kind_{kind}") for kind in kinds])
+    columns = list(found.columns)
+    said = voice.say("stat_contents", kinds=names, columns=voice.listed(columns, 12)) if columns else voice.say(
+        "stat_contents_rows", kinds=names
     )  # fmt: skip
+    return [Para(voice.say("stat_noisy_ranks" if "ranks" in kinds else "stat_noisy"), "warn"), Para(said)]
 
 
-def _secret(found: Published) -> str:
-    secret = str((found.prior or {}).get("secret", ""))
-    return "any question about them" if secret.startswith("anything") else f"the question of {secret}"
+def _joined(voice: Voice, texts: list[Text]) -> Text:
+    """Return texts as a list without quotation marks."""
+    out: Text = ()
+    for i, text in enumerate(texts):
+        joint = (" ", *voice.say("and"), " ") if i == len(texts) - 1 else (", ",)
+        out += (*(joint if i else ()), *text)
+    return out
 
 
-def _questions(found: Published) -> Section:
-    """Answer what else a reader asks first."""
-    lines = [
-        "Who is at most risk? The noise treats everybody alike; the table above says what it means for rare and "
-        "for common "
-        "answers.",
-        "How many are in a group? This page does not tell; the table does, between low and high.",
-    ]
-    if math.isfinite(found.loss):
-        lines.append(
-            f"What does a second table like this do? Both together allow factors of {odds(2 * found.loss)} where one "
-            f"allows {odds(found.loss)}."
+def _promised(found: Published, voice: Voice) -> list[Part]:
+    """Return what was promised, what was asked for first."""
+    given, said = found.guarantees, list[Text]()
+    added = "_added" if found.protected["neighbors"] == "added" else ""
+    for kind in given:
+        if kind in ("pml", "lip") and "pml" in given:
+            said += [] if said and kind == "lip" else _pml(found, voice)
+        elif kind == "dp":
+            said.append(_factor(voice, f"stat_dp{added}", given["dp"]))
+        elif kind == "adp":
+            slack = voice.number(given["adp"]["delta"], 15)
+            said.append(_factor(voice, f"stat_adp{added}", given["adp"]["epsilon"], slack=slack))
+        elif kind in ("zcdp", "rdp"):
+            said.append(_factor(voice, f"stat_million{added}", _tail(kind, given[kind])))
+    lead, *rest = dict.fromkeys(said)
+    return [Head(voice.say("asked")), Para(lead, "lead"), *map(Para, rest), Para(voice.say("stat_knows"))]
+
+
+def _factor(voice: Voice, name: str, log: float, **more: str) -> Text:
+    factor = exp(log)
+    return voice.say(name if factor < USELESS else "stat_void", times=times(voice, factor), **more)
+
+
+def _tail(kind: str, value: Any) -> float:
+    """Return what the loss is beyond once in a million draws at most (Chernoff; Bun, Steinke, arXiv:1605.02065)."""
+    if kind == "zcdp":
+        return value + 2 * math.sqrt(value * _MILLION)
+    return value["epsilon"] + _MILLION / (value["alpha"] - 1) if value["alpha"] < math.inf else value["epsilon"]
+
+
+def _pml(found: Published, voice: Voice) -> list[Text]:
+    """Return what pml, and pmc beside it, mean for an answer of the least chance."""
+    prior = found.prior
+    assert prior is not None
+    p, pml = float(prior["least"]), found.guarantees["pml"]
+    base = max(BASE, in_so_many(p))
+    after = voice.number(min(math.ceil(p * math.exp(min(pml, -math.log(p))) * base * 100 - _CLOSE) / 100, base), 2)
+    columns = list(prior.get("columns", ()))
+    said = [
+        voice.say(
+            "stat_pml_some" if columns else "stat_pml_any", secret=voice.listed(columns), base=voice.number(base, 0),
+            least=voice.number(p * base), after=after, times=times(voice, exp(pml)),
         )
-        lines.append(
-            "What to tell a worried person? Had you answered something else, every published table would have been as "
-            f"probable, but for a factor of at most {odds(found.loss)}."
-        )
-    else:
-        lines.append("What does a second table do? It adds to this. No factor bounds every outcome of this noise.")
-    return Section("questions", "What else one asks", (Items(tuple(lines)),))
+    ]  # fmt: skip
+    if found.guarantees.get("pmc", math.inf) < math.log(USELESS):
+        said.append(voice.say("stat_pmc", times=times(voice, exp(found.guarantees["pmc"]))))
+    return said
 
 
-def _reading(found: Published) -> Section:
-    counts = [query for query in found.queries if query["kind"] == "rows" and query.get("half_width") is not None]
-    lines = [f"With probability {found.level:g} all intervals, from low to high, hold the true numbers at once."]
-    if counts:
-        width = max(query["half_width"] for query in counts)
-        lines.append(
-            f"Can a small group be counted? A count is off by {width:,} at most, with that probability: up to there an "
-            "interval can hold 0, and does not show that there is anybody in a cell."
-        )
-    lines += [
-        "A number can be below 0, or a total unlike the sum of its parts: that is the noise.",
-        "The noise says nothing about how the source came to be: that it is a sample, or that answers are wrong.",
-    ]
-    return Section("reading", "How to read the numbers", (Items(tuple(lines)),))
+def _beliefs(found: Published, voice: Voice) -> list[Part]:
+    """Return how far chances move: to p / (p + (1 - p) e^-loss) at most, with e^loss at least."""
+    head, factor = Head(voice.say("q_stat_beliefs")), exp(found.loss)
+    if not factor < USELESS:
+        return [head, Para(voice.say("stat_beliefs_void"))]
+    rows: list[tuple[Text, ...]] = []
+    for chance in CHANCES:
+        p = chance / BASE
+        most, least = (p * times_ / (p * times_ + 1 - p) * BASE for times_ in (factor, 1 / factor))
+        up, down = math.ceil(most * 100 - _CLOSE) / 100, math.floor(least * 100 + _CLOSE) / 100
+        rows.append(tuple((voice.number(value, 2),) for value in (chance, min(up, BASE), down)))
+    header = tuple(voice.say(name) for name in ("t_chance", "t_at_most", "t_at_least"))
+    return [head, Grid(header, tuple(rows), ()), Para(voice.say("stat_beliefs", times=times(voice, factor)))]
 
 
-def _assumed(found: Published) -> Section:
-    return Section("assumed", "What this rests on", (Items(found.told),))
+def _level(found: Published, voice: Voice) -> str:
+    return voice.number(math.floor(found.level * BASE * 100 + _CLOSE) / 100, 2)
 
 
-def _noise(found: Published) -> Section:
-    rows: list[tuple[Any, ...]] = []
+def _reading(found: Published, voice: Voice) -> list[Part]:
+    return [
+        Head(voice.say("q_stat_read")), Para(voice.say("stat_level", level=_level(found, voice)), "item"),
+        Para(voice.say("stat_odd"), "item"), Para(voice.say("stat_sample"), "item"),
+    ]  # fmt: skip
+
+
+def _count(found: Published, voice: Voice) -> list[Part]:
+    widths = [q["half_width"] for q in found.queries if q["kind"] == "rows" and q.get("half_width") is not None]
+    number: list[Part] = [Head(voice.say("q_number")), Para(voice.say("stat_number"))]
+    if not widths:
+        return number
+    said = voice.say("stat_width", width=voice.number(max(widths), 0), level=_level(found, voice))
+    return [Head(voice.say("q_count")), Para(said), *number]
+
+
+def _second(found: Published, voice: Voice) -> list[Part]:
+    factor = exp(found.loss)
+    useful = factor < USELESS
+    said = voice.say("stat_second" if useful else "stat_second_void", times=times(voice, factor),
+                     twice=times(voice, exp(2 * found.loss)))  # fmt: skip
+    return [Head(voice.say("q_second")), Para(said)]
+
+
+def _public(found: Published, voice: Voice) -> list[Part]:
+    return [Head(voice.say("q_public")), Para(voice.say("stat_public"))]
+
+
+def _risk(found: Published, voice: Voice) -> list[Part]:
+    return [Head(voice.say("q_risk")), Para(voice.say("stat_risk"))]
+
+
+def _worried(found: Published, voice: Voice) -> list[Part]:
+    return [Head(voice.say("q_worried")), Para(_factor_or(voice, "stat_worried", found.loss))]
+
+
+def _factor_or(voice: Voice, name: str, log: float) -> Text:
+    factor = exp(log)
+    return voice.say(name if factor < USELESS else f"{name}_void", times=times(voice, factor))
+
+
+def _not(found: Published, voice: Voice) -> list[Part]:
+    said = ["not_groups"] if found.protected["person"] is not None else ["not_rows", "not_groups"]
+    return [Head(voice.say("q_not")), *(Para(voice.say(name), "item") for name in said)]
+
+
+def _rest(found: Published, voice: Voice) -> list[Part]:
+    return [Head(voice.say("stat_rest")), *(Para(_said(voice, note), "item") for note in found.notes)]
+
+
+def _said(voice: Voice, note: Any) -> Text:
+    """Return a note in the language of a statement."""
+    filled: dict[str, Any] = {}
+    for name, value in note.values.items():
+        if isinstance(value, int):
+            filled[name] = voice.number(value, 0)
+        else:
+            filled[name] = voice.listed(list(value)) if isinstance(value, (list, tuple)) else str(value)
+    return voice.say(note.name, **filled)
+
+
+def _technical(found: Published, voice: Voice) -> list[Part]:
+    numbers = ", ".join(promise(kind, value) for kind, value in found.guarantees.items())
+    rows: list[tuple[Text, ...]] = []
     for query in found.queries:
-        what = {"rows": "rows", "values": "sum of", "squares": "squares of", "ranks": "quantiles of"}[query["kind"]]
-        name = f"{what} {query['column']}" if query["column"] else what
-        if query["kind"] == "rows" and query["column"]:
-            name = f"rows with one value of {query['column']}"
-        law = "none: public" if not query["scale"] else _law(query)
-        rows.append(
-            (name, ", ".join(query["by"]) or "-", "-" if query["cells"] is None else f"{query['cells']:,}", law)
-        )
-    table = Rows(
-        "What was asked of the table, and the noise", ("numbers", "by", "how many", "noise"), tuple(rows), (0, 1, 3)
-    )
-    promised = Words(
-        "Promised: " + ", ".join(promise(kind, value) for kind, value in found.guarantees.items()) + " (nats)."
-    )
-    return Section("noise", "For statisticians", (promised, table))
+        cells = "–" if query["cells"] is None else voice.number(query["cells"], 0)
+        by = voice.listed(list(query["by"]), 8) if query["by"] else ("–",)
+        rows.append((_what(query, voice), by, (cells,), _law(query, voice)))
+    header = tuple(voice.say(name) for name in ("t_numbers", "t_by", "t_cells", "t_noise"))
+    technical = Para(voice.say("stat_technical", numbers=numbers))
+    return [Head(voice.say("q_technical"), True), technical, Grid(header, tuple(rows), (0, 1, 3))]
 
 
-def _law(query: Any) -> str:
+def _what(query: Mapping[str, Any], voice: Voice) -> Text:
+    """Return what was counted or added up."""
+    if query["column"] is None:
+        return voice.say("what_rows")
+    return voice.say("what_share" if query["kind"] == "rows" else f"what_{query['kind']}",
+                     column=Label(query["column"]), at=query.get("at"))  # fmt: skip
+
+
+def _law(query: Mapping[str, Any], voice: Voice) -> Text:
+    """Return the law of the noise on a query."""
+    if not query["scale"]:
+        return voice.say("law_none")
+    filled = {"scale": voice.number(query["scale"], max(0, 4 - math.ceil(math.log10(query["scale"]))))}
+    name = f"law_{query['family']}"
     if query["kind"] == "ranks":
-        name = "exponential" if query["family"] == "laplace" else "Gumbel"
-        return f"{name} on rank scores, scale {query['scale']:.4g}"
-    name = "discrete Laplace, scale" if query["family"] == "laplace" else "discrete Gaussian, sigma"
-    step = f" steps of {query['step']:g}" if "step" in query else ""
-    threshold = f", published from {query['threshold']:,} on" if "threshold" in query else ""
-    return f"{name} {query['scale']:.4g}{step}{threshold}"
-
-
-def _up(value: float) -> str:
-    return f"{math.ceil(value * 100 - 1e-9) / 100:.4g}"
-
-
-def _down(value: float) -> str:
-    return f"{math.floor(value * 100 + 1e-9) / 100:.4g}"
+        return voice.say(f"{name}_ranks", **filled)
+    if "threshold" in query:
+        return voice.say(f"{name}_from", **filled, threshold=voice.number(query["threshold"], 0))
+    if query.get("step", 1) != 1:
+        return voice.say(f"{name}_steps", **filled, step=voice.number(query["step"], 9))
+    return voice.say(name, **filled)

@@ -1,0 +1,82 @@
+"""What a reader of published statistics has to know, as data: a sentence by name, and what fills its blanks.
+
+A receipt holds the notes, so that a statement in any language is made from it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SENTENCES: dict[str, str] = {
+    "note_rows": "Every row is taken to be another person's.",
+    "note_person":
+        "All rows of a person (column {columns}) are protected together. Of each person at most so many rows "
+        "count: {rows}. Which ones depends on a hash of the person's own rows and on nobody else's, and the "
+        "others are left out.",
+    "note_replaced":
+        "Tables that must look alike differ in one person who is replaced by another one. How many there are is "
+        "public.",
+    "note_added":
+        "Tables that must look alike differ in one person who is there or not. How many there are is protected too.",
+    "note_from_data":
+        "The values that group are those that occur in the table: which values occur is NOT protected by any "
+        "guarantee here.",
+    "note_threshold":
+        "The values were not listed beforehand: those with a noisy count of {least} or more are published. That a "
+        "combination is missing does not mean that nobody has it.",
+    "note_listed":
+        "The values that group were listed beforehand; combinations that nobody has are there as well.",
+    "note_clamped":
+        "Values of {columns} beyond the bounds count as the nearest bound, and all are rounded to whole steps; "
+        "statistics and intervals are about the values so treated. Whether any were is not told.",
+    "note_groups": "That every listed group has somebody in it is taken to be public.",
+    "note_non_negative": "Negative counts were raised to 0, which makes small counts too large on average.",
+    "note_consistent": "Counts were moved, by least squares, so that tables with common columns have common totals.",
+    "note_whole": "Counts were then rounded to whole numbers.",
+    "note_independent":
+        "If the other records are unknown and drawn independently, the worst outcome tells as much as if they "
+        "were known: it lies beyond all that the others can add up to. It is only less probable.",
+    "note_together":
+        "The ledger has {releases} releases about these columns of this source, this one included. What they tell "
+        "about one record adds up to {total} (nats).",
+    "note_together_void":
+        "The ledger has {releases} releases about these columns of this source, this one included. No bound at "
+        "every outcome holds for what they tell together.",
+}  # fmt: skip
+"""Name -> English sentence."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """One sentence by its name; `values` are whole numbers, text, or lists of names of columns."""
+
+    name: str
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def text(self) -> str:
+        """The sentence in English.
+
+        Examples
+        --------
+        >>> Note("note_threshold", {"least": 1200}).text[39:85]
+        'those with a noisy count of 1,200 or more are '
+        """
+        return SENTENCES[self.name].format(**{name: _english(value) for name, value in self.values.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        return {"name": self.name, **self.values}
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Note":
+        """Return the note that JSON holds; a name or blanks that nobody knows are a KeyError."""
+        found = cls(given["name"], {name: value for name, value in given.items() if name != "name"})
+        found.text  # noqa: B018 - looks up the sentence and fills every blank
+        return found
+
+
+def _english(value: Any) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return ", ".join(map(repr, value)) if isinstance(value, (list, tuple)) else str(value)

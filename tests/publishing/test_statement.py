@@ -1,0 +1,145 @@
+"""The statement about published statistics: its numbers by other routes, every sentence in every language."""
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import divulge as dv
+from divulge.publishing.notes import SENTENCES as NOTES
+from divulge.publishing.notes import Note
+from divulge.reporting.statements.sentences import Voice
+from divulge.reporting.statements.statistics_sentences import STATISTICS
+
+from .conftest import VALUES
+
+MEAN = dv.Mean("height", (1, 2.5), step=0.01)
+CASES: list[tuple[Any, dict[str, Any]]] = [
+    (dv.Count("race"), {"guarantee": "pml=1", "record_prior": "lower=0.01"}),
+    (dv.Count("race"), {"guarantee": "pml=1", "record_prior": {"a": "1/2", "b": "1/4", "c": "1/4"}}),
+    ([dv.Count(), MEAN, dv.Variance("age", (0, 90)), dv.Quantiles("age", (0, 90)), dv.Proportion("sex", "f")],
+     {"guarantee": "dp=1", "others": "independent"}),
+    ([dv.Count("sex"), dv.Mean("age", (0, 90), by="race")], {"guarantee": "dp=1", "person": "who", "at_most": 2}),
+    (dv.Count("race"), {"guarantee": "dp=1", "neighbors": "added", "non_negative": True, "whole": True}),
+    (dv.Count("race"), {"guarantee": "adp=1:1e-6", "neighbors": "added", "noise": "gaussian"}),
+    (dv.Count("race"), {"guarantee": "adp=1:1e-6", "values": None}),
+    ([dv.Count("race"), dv.Count("sex", "race")], {"guarantee": "zcdp=0.1", "consistent": True}),
+    (MEAN, {"guarantee": "zcdp=0.1", "noise": "gaussian"}),
+    ([dv.Count("race"), dv.Quantiles("age", (0, 90))], {"guarantee": "rdp=4:0.5", "noise": "gaussian",
+                                                        "neighbors": "added"}),
+    (dv.Count("race"), {"guarantee": "dp=9", "values": None, "values_from_data": True}),
+    (dv.Count(), {"guarantee": "dp=1", "neighbors": "added"}),
+]  # fmt: skip
+
+
+def published(people: Any, statistics: Any, how: dict[str, Any]) -> dv.results.Published:
+    return dv.publish(people, statistics, **({"values": VALUES} | how))
+
+
+def said(found: Any, language: str = "en") -> str:
+    return " ".join(dv.statement(found, language).text().split())
+
+
+def test_every_sentence_is_said_in_every_language(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    names: set[str] = set()
+    say = Voice.say
+
+    def heard(self: Voice, name: str, **values: Any) -> Any:
+        names.add(name)
+        return say(self, name, **values)
+
+    monkeypatch.setattr(Voice, "say", heard)
+    for statistics, how in CASES:
+        found = published(people, statistics, how)
+        for language in ("en", "de"):
+            page = dv.statement(found, language)
+            assert page.html().startswith(f'<!doctype html>\n<html lang="{language}">')
+            assert "<script" not in page.html()
+            assert not re.search(r"\{\w+\}|\binf\b|\bnan\b", page.text()), page.text()
+            assert len(page.text().splitlines()) > 20
+    before = (Note("note_together", {"releases": 2, "total": "ldp 2"}), Note("note_together_void", {"releases": 3}))
+    assert dv.statement(replace(published(people, dv.Count(), {"guarantee": "dp=1"}), notes=before), "de").parts
+    missing = (set(STATISTICS) | set(NOTES)) - names
+    assert not missing, f"nobody says {sorted(missing)}"
+
+
+def test_the_promise_that_was_asked_for_leads_with_its_numbers(people: Any) -> None:
+    found = published(people, *CASES[0])
+    text = said(found)
+    assert "no answer becomes more than 2.72 times as likely" in text  # e, rounded up
+    assert "one that had 10 in 1,000 before has at most 27.19 in 1,000 after" in text
+    loss = math.log(0.99 / (math.exp(-1) - 0.01))  # -log(p + (1 - p) e^-loss) = 1
+    assert found.loss == pytest.approx(loss)
+    for chance in (1, 10, 100, 500):
+        p = chance / 1000
+        most = math.ceil(1e5 * p / (p + (1 - p) * math.exp(-loss))) / 100
+        least = math.floor(1e5 * p / (p + (1 - p) * math.exp(loss))) / 100
+        assert f"{chance} {Voice().number(most, 2)} {Voice().number(least, 2)}" in text
+    factor = math.ceil(100 * math.exp(loss)) / 100
+    twice = math.ceil(100 * math.exp(2 * loss)) / 100
+    assert f"by {twice:g} times in place of {factor:g} times" in text
+    assert f"off by {found.queries[0]['half_width']} at most, in 950 of 1,000 such releases" in text
+    assert text.index("no answer becomes") < text.index("had any one person answered")
+    for question in ("May this page be public?", "Who is at most risk?", "Can a small group be counted?",
+                     "How many people are in a group?", "What can I tell somebody who is worried?",
+                     "What does a second release do?", "What is not promised"):  # fmt: skip
+        assert question in text, question
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.1, 1.0])
+def test_once_in_a_million_is_no_more_than_that_by_the_law(people: Any, rho: float) -> None:
+    """P(loss > E) of two shifted discrete Gaussians, summed up, for the factor e^E that the page tells."""
+    found = published(people, dv.Count("race"), {"guarantee": f"zcdp={rho}", "noise": "gaussian"})
+    text = said(found)
+    sigma = found.queries[0]["scale"]
+    factor = math.exp(rho + 2 * math.sqrt(rho * math.log(2e6)))
+    if factor >= 1000:
+        assert "so weak" in text
+        return
+    shown = re.search(r"up to a factor of at most (\d+(?:\.\d+)?)", text)
+    assert shown is not None
+    assert factor <= float(shown[1]) <= factor * 1.01
+    weight = {k: math.exp(-k * k / (2 * sigma**2)) for k in range(-400, 401)}
+    whole = sum(weight.values())
+    loss: dict[int, float] = {}
+    for a, p in weight.items():  # the loss of k = a + b is (1 - k) / sigma^2
+        for b, q in weight.items():
+            loss[a + b] = loss.get(a + b, 0.0) + p * q / whole**2
+    assert sum(p for k, p in loss.items() if abs(1 - k) / sigma**2 > math.log(float(shown[1]))) <= 1e-6
+
+
+def test_a_receipt_makes_the_same_page_again_in_its_language(people: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    found = dv.publish(people, dv.Count("race"), out, guarantee="dp=1", values=VALUES, language="de")
+    page = (tmp_path / "out.statement.html").read_text(encoding="utf-8")
+    assert page == dv.statement(tmp_path / "out.receipt.json", "de").html() == dv.statement(found, "de").html()
+    assert (tmp_path / "out.statement.txt").read_text(encoding="utf-8") == dv.statement(found, "de").text()
+    assert json.loads((tmp_path / "out.receipt.json").read_text())["told"] == list(found.told)
+    with pytest.raises(dv.DivulgeError, match="one of de, en"):
+        dv.statement(found, "klingon")
+    with pytest.raises(dv.DivulgeError, match="one of de, en"):
+        dv.publish(people, dv.Count("race"), guarantee="dp=1", values=VALUES, language="klingon")
+
+
+def test_what_was_published_before_is_told_in_both_languages(people: Any, tmp_path: Path) -> None:
+    how: dict[str, Any] = {"values": VALUES, "ledger": tmp_path / "l.sqlite", "source_name": "survey"}
+    dv.publish(people, dv.Count("race"), guarantee="dp=1", **how)
+    found = dv.publish(people, dv.Count("race"), guarantee="dp=1", **how)
+    assert "has 2 releases" in dv.statement(found).together
+    assert "stehen 2 Veröffentlichungen" in dv.statement(found, "de").together
+    third = dv.publish(people, dv.Count("race"), guarantee="zcdp=0.1", noise="gaussian", **how)
+    assert "3 releases" in dv.statement(third).together
+
+
+def test_names_of_columns_cannot_turn_the_page(people: Any) -> None:
+    table = pa.table({"<b>x</b>": ["a"] * 5, "‮y": ["b"] * 5})
+    found = dv.publish(table, dv.Count("<b>x</b>", "‮y"), guarantee="dp=1", values_from_data=True)
+    page = dv.statement(found).html()
+    assert "<b>x" not in page
+    assert "&lt;b&gt;x" in page
+    assert "<bdi>" in page
