@@ -7,7 +7,7 @@ SEED ?=
 SECONDS ?= 3600
 BIN := .venv/bin
 
-.PHONY: app demo test search check bench docs clean fuzz
+.PHONY: app demo test search check bench docs notebooks clean fuzz
 
 demo: .venv/demo.ready
 	$(BIN)/python examples/census.py
@@ -35,6 +35,9 @@ bench: .venv/bench.ready
 
 docs: .venv/test.ready
 	$(BIN)/mkdocs serve
+
+notebooks: .venv/test.ready
+	$(BIN)/python docs/_notebooks.py
 
 clean:
 	rm -rf .venv site build dist .pytest_cache .ruff_cache .hypothesis

@@ -452,6 +452,18 @@ def test_exchange_with_dp_accounting() -> None:
     assert back.epsilon(1e-5) == pytest.approx(dv.compose((mechanism, 3)).epsilon(1e-5).upper, abs=1e-3)
 
 
+@pytest.mark.parametrize(("noise", "steps"), [(0.8, 1000), (2.0, 3000), (1.0, 300)])
+def test_a_long_composition_of_dp_accounting_comes_in_with_its_epsilons(noise: float, steps: int) -> None:
+    from dp_accounting.pld import privacy_loss_distribution as peer
+
+    step = peer.from_gaussian_mechanism(noise, sampling_prob=0.01, value_discretization_interval=1e-3)
+    training = step.self_compose(steps)
+    losses = dv.dp.from_dp_accounting(training)
+    for epsilon in (0.1, 0.5, 1.0, 3.0):
+        theirs = training.get_delta_for_epsilon(epsilon)
+        assert theirs * (1 - 1e-9) - 1e-15 <= max(loss.delta(epsilon) for loss in losses) <= theirs * (1 + 1e-4) + 1e-9
+
+
 def test_exchange_keeps_both_orders_and_refuses_no_distribution() -> None:
     sampled = dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.1)
     made = dv.dp.to_dp_accounting(sampled, step=1e-3)

@@ -17,6 +17,9 @@ from divulge.extras import require
 _LEAST = 1e-30
 """Mass under P that is cut off on either side (and counted as infinite loss above)."""
 
+_ROUNDED = 1e-5
+"""How far masses of dp-accounting may be from 1: a thousandfold composition multiplies what one rounding adds."""
+
 
 def from_dp_accounting(distribution: Any) -> tuple[PrivacyLoss, PrivacyLoss]:
     """Return the losses of a `PrivacyLossDistribution` of dp-accounting: a record removed, and a record added.
@@ -65,14 +68,15 @@ def _atoms(form: Any) -> AtomicLoss:
     p = np.asarray(dense._probs, dtype=np.float64)
     losses = dense._discretization * (dense._lower_loss + np.arange(len(p)))
     infinite = float(dense._infinity_mass)
-    if not (bool((p >= -1e-12).all()) and abs(math.fsum(p.tolist()) + infinite - 1.0) <= 1e-9):
-        raise DivulgeError.of("distribution", "have masses of at least 0 that sum to 1", "it", "one that does not")
+    whole = math.fsum(p.tolist()) + infinite
+    if not (bool((p >= -1e-12).all()) and abs(whole - 1.0) <= _ROUNDED):
+        raise DivulgeError.of("distribution", "have masses of at least 0 that sum to 1", "it", f"of sum {whole:.9g}")
     p = np.maximum(p, 0.0)
-    p *= (1.0 - infinite) / math.fsum(p.tolist())
+    p = _summing_to(1.0 - infinite, p * max(1.0, (1.0 - infinite) / math.fsum(p.tolist())))
     kept = p > 0
     q = p[kept] * np.exp(-losses[kept])
     total = math.fsum(q.tolist())
-    if not total <= 1.0 + 1e-9:
+    if not total <= 1.0 + _ROUNDED:
         raise DivulgeError.of("distribution", "have a mass under Q of at most 1", "it", f"{total:.12g}")
     known: dict[str, Any] = {"known": Known.DOMINATING, "below": False}
     return AtomicLoss(losses[kept], p[kept], q / max(total, 1.0), infinite, max(0.0, 1.0 - total), **known)

@@ -1,0 +1,66 @@
+"""Notebooks: run in a folder of their own, kept with their outputs, shown as pages.
+
+`python docs/_notebooks.py [NAME...]` runs them and writes their outputs; a test runs all and compares what they print.
+"""
+
+import base64
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).with_name("notebooks")
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+
+def executed(path: Path) -> Any:
+    """Return a notebook with the outputs of a fresh run, in a temporary folder."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(path, 4)
+    with tempfile.TemporaryDirectory() as folder:
+        NotebookClient(notebook, timeout=600, record_timing=False, resources={"metadata": {"path": folder}}).execute()
+    return notebook
+
+
+def printed(notebook: Any) -> list[str]:
+    """Return what each cell of code printed, as text; pictures are named, not drawn."""
+    return ["\n".join(map(_text, cell.outputs)) for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _text(output: Any) -> str:
+    if output.output_type == "stream":
+        return f"{output.name}: {output.text}"
+    return "picture" if "image/png" in output.get("data", {}) else output.get("data", {}).get("text/plain", "")
+
+
+def page(path: Path) -> str:
+    """Return a notebook as Markdown, with its pictures inside, and a link to the file."""
+    from nbconvert import MarkdownExporter
+
+    text, resources = MarkdownExporter().from_filename(str(path))
+    for name, picture in resources["outputs"].items():
+        text = text.replace(f"({name})", f"(data:image/png;base64,{base64.b64encode(picture).decode()})")
+    text = re.sub(r"!\[png\]", "![What the cell above draws]", text)
+    link = f"[This page as a notebook]({path.name}){{ download }}, with the outputs of a run"
+    title, _, rest = text.partition("\n")
+    return f"{title}\n\n{link}.\n{rest}"
+
+
+def on_files(files: Any, config: Any, **_: Any) -> Any:
+    from mkdocs.structure.files import File
+
+    for path in NOTEBOOKS:
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=page(path)))
+    return files
+
+
+if __name__ == "__main__":
+    import nbformat
+
+    for one in NOTEBOOKS:
+        if not sys.argv[1:] or one.stem in sys.argv[1:]:
+            nbformat.write(executed(one), one)
+            print(one.name)
