@@ -13,7 +13,7 @@ import typer
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.files.opening import replacing
+from divulge.files.opening import name_of, replacing
 from divulge.model.shown import printable, printable_lines
 from divulge.units import Unit
 
@@ -112,7 +112,7 @@ def draw(subject: Any, path: Path, **options: Any) -> None:
     known = figure.canvas.get_supported_filetypes()
     kind = path.suffix.removeprefix(".").lower()
     if kind not in known:
-        raise DivulgeError(f"{path}: must have a name that ends in one of .{', .'.join(known)}.")
+        raise DivulgeError(f"{name_of(path)}: must have a name that ends in one of .{', .'.join(known)}.")
     with replacing(path) as stream:
         figure.savefig(stream, format=kind, dpi=150)
     note(f"drawn to {path}")

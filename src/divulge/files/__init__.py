@@ -17,7 +17,7 @@ import numpy as np
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
 from divulge.files.channels import as_arrow, as_csv, as_json, as_numpy
-from divulge.files.opening import PathLike, name_of, opened, replacing
+from divulge.files.opening import PathLike, name_of, opened, path_of, replacing
 from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
@@ -136,7 +136,7 @@ def write_channel(channel: Channel, path: PathLike) -> None:
 
 def writable(path: PathLike) -> Format:
     """Return the format of a channel file to be written; refuse a name without one and a folder that is not there."""
-    chosen = _by_suffix(name_of(path))
+    chosen = _by_suffix(path)
     if not Path(path).parent.is_dir():
         raise InputFileError(f"{name_of(path)}: must be in a folder that exists.")
     return chosen
@@ -171,7 +171,7 @@ def read_prior(spec: PathLike, channel: Channel | None = None) -> Prior:
         if channel is None:
             raise DivulgeError.of("prior", "come with a channel to be uniform over its secrets", "it", "alone")
         return Prior.uniform(channel.secrets)
-    name = name_of(spec)
+    name = path_of(spec)
     table, _, column = name.rpartition(":")
     if table and not os.path.exists(name):
         return _counted(table, column, channel)
@@ -188,7 +188,7 @@ def _counted(table: str, column: str, channel: Channel | None) -> Prior:
     unknown = sum(count for value, count in counts.items() if str(value) not in known)
     if unknown:
         raise InputFileError(
-            f"{printable(table)}, column {column!r}: must have only secrets of the channel; {unknown:,} row(s) hold "
+            f"{name_of(table)}, column {column!r}: must have only secrets of the channel; {unknown:,} row(s) hold "
             f"others. Hint: the channel's secrets are {', '.join(list(known)[:6])}{', ...' if len(known) > 6 else ''}."
         )
     by_text = {str(value): count for value, count in counts.items()}
@@ -299,15 +299,15 @@ def read_records(path: PathLike) -> Any:
 
 def _format(path: PathLike, stream: BinaryIO) -> Format:
     if path != "-":
-        return _by_suffix(name_of(path))
+        return _by_suffix(path)
     head = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
     stream.seek(0)
     return next((known for known in FORMATS if known.magic and head.startswith(known.magic)), FORMATS[0])
 
 
-def _by_suffix(name: str) -> Format:
+def _by_suffix(path: PathLike) -> Format:
     for known in FORMATS:
-        if Path(name).suffix.lower() in known.suffixes:
+        if Path(path_of(path)).suffix.lower() in known.suffixes:
             return known
     suffixes = ", ".join(suffix for known in FORMATS for suffix in known.suffixes)
-    raise InputFileError(f"{name}: must have a name that ends in {suffixes}.")
+    raise InputFileError(f"{name_of(path)}: must have a name that ends in {suffixes}.")

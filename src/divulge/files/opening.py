@@ -33,7 +33,7 @@ _MESSAGES: dict[type[BaseException], str] = {
 
 @contextmanager
 def naming(name: str) -> Generator[None]:
-    """Turn whatever goes wrong with the file `name` into one InputFileError that names it."""
+    """Turn whatever goes wrong with the file called `name` into one InputFileError that names it."""
     name = printable(name)
     try:
         yield
@@ -52,12 +52,19 @@ def naming(name: str) -> Generator[None]:
 _A_PATH = "be the path of a file, or - for standard input"
 
 
-def name_of(path: PathLike) -> str:
-    """Return how messages call `path`; `-` is standard input."""
+def path_of(path: PathLike) -> str:
+    """Return the text of a path; what is none is refused."""
     DivulgeError.unless(path, (str, os.PathLike), "path", _A_PATH)
-    if not os.fspath(path):
-        raise DivulgeError.of("path", _A_PATH, "it", "empty")
-    return "standard input" if path == "-" else os.fspath(path)
+    text = os.fspath(path)
+    if not isinstance(text, str) or not text:
+        raise DivulgeError.of("path", _A_PATH, "it", "empty" if not text else "bytes")
+    return text
+
+
+def name_of(path: PathLike) -> str:
+    """Return what messages, receipts and papers call a path: its last part, with no folder; `-` is standard input."""
+    text = path_of(path)
+    return "standard input" if text == "-" else printable(os.path.basename(text.rstrip("/")) or text)
 
 
 @contextmanager
@@ -127,12 +134,12 @@ def replacing(path: PathLike, *, private: bool = False) -> Generator[BinaryIO]:
 
     A private file is one that only its owner may read.
     """
-    target = Path(name_of(path))
-    if target.exists() and not target.is_file() and not target.is_dir():
-        raise InputFileError(f"{printable(str(target))}: is a device or pipe, and is not replaced. Hint: name a file.")
-    temporary = target.with_name(f".{secrets.token_hex(8)}.partial")
-    mode = 0o600 if private else 0o666
-    with naming(str(target)):
+    target, mode = Path(path_of(path)), 0o600 if private else 0o666
+    with naming(name_of(path)):
+        if target.exists() and not target.is_file():
+            kind = "folder" if target.is_dir() else "device or pipe"
+            raise DivulgeError(f"is a {kind}, and is not replaced. Hint: name a file.")
+        temporary = target.with_name(f".{secrets.token_hex(8)}.partial")
         try:
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
                 yield stream
@@ -196,7 +203,7 @@ def resolved(path: PathLike) -> Path:
     try:
         return Path(path).resolve()
     except (OSError, RuntimeError, ValueError):
-        raise InputFileError(f"{printable(os.fspath(path))}: must be a path that leads somewhere.") from None
+        raise InputFileError(f"{name_of(path)}: must be a path that leads somewhere.") from None
 
 
 def _identity(path: PathLike) -> tuple[int, int] | None:

@@ -12,13 +12,32 @@ from typing import Any
 
 from divulge.errors import InputFileError
 from divulge.extras import require
+from divulge.files.channels.as_json import read_document
+from divulge.files.forms import Form, Some, fits, level, share, whole
+from divulge.files.opening import name_of
 from divulge.model.record import Record
 from divulge.publishing.notes import Note
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.records.aggregate import Aggregate
+from divulge.releasing.records.receipt import Receipt
 from divulge.units import Unit, nats_per
 
 FORMAT = "divulge statistics receipt 1"
+
+RECEIPT: Form = {
+    "format": FORMAT, "guarantees": {"*": (level, {"*": level})}, "level": share, "loss": level,
+    "protected": {"noun": ("row", "person"), "person": (None, str), "at_most": whole,
+                  "neighbors": ("replaced", "added")},
+    "record_prior": (None, {"least": share, "secret": str}), "others": ("known", "independent"),
+    "queries": Some({
+        "kind": str, "column": (None, str), "by": [str], "cells": (None, whole), "family": str, "scale": level,
+        "loss": level, "threshold?": (int, float), "step?": (int, float), "low?": (int, float), "high?": (int, float),
+        "at?": str, "half_width?": level,
+    }),
+    "source": str, "output": (None, str), "rows": (None, whole), "columns": [str], "told": [str], "created": str,
+    "version": str, "digest": (None, str),
+}  # fmt: skip
+"""What a receipt of statistics is made of."""
 
 LEADING = ("statistic", "column", "at")
 TRAILING = ("value", "low", "high", "standard_error")
@@ -188,17 +207,25 @@ class Published(Record):
         {'dp': 1.0}
         >>> folder.cleanup()
         """
-        name = Path(path).name
-        try:
-            found = json.loads(Path(path).read_bytes())
-        except OSError as error:
-            raise InputFileError(f"{name}: cannot be read: {os.strerror(error.errno or 0)}.") from None
-        except ValueError:
-            raise InputFileError(f"{name}: must be a receipt of statistics; it is not JSON.") from None
+        return cls.of_document(read_document(path), name_of(path), table)
+
+    @classmethod
+    def of_document(cls, found: Any, name: str, table: Any = None) -> "Published":
+        """Return what a receipt tells, from what a file of this name holds.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.results.Published.of_document([], "list.json")
+        Traceback (most recent call last):
+        divulge.errors.InputFileError: list.json: must be a receipt of statistics (divulge statistics receipt 1); it ...
+        """
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise InputFileError(f"{name}: must be a receipt of statistics ({FORMAT}); it is something else.")
         if found.pop("checksum", None) != _checksum(found):
             raise InputFileError(f"{name}: must be as it was written; its checksum does not fit: it has been edited.")
+        if not fits(found, RECEIPT):
+            raise InputFileError(f"{name}: must be a complete receipt; a part is missing or malformed.")
         try:
             return cls(
                 table=table, guarantees={k: _back(v) for k, v in found["guarantees"].items()},
@@ -258,12 +285,11 @@ class Published(Record):
         return "\n".join(lines)
 
 
-def about_statistics(path: str | os.PathLike[str]) -> bool:
-    """Say whether a file is a receipt of statistics; what cannot be read is not."""
-    try:
-        return json.loads(Path(path).read_bytes()).get("format") == FORMAT
-    except (OSError, ValueError, AttributeError):
-        return False
+def read_receipt(path: str | os.PathLike[str]) -> "Published | Receipt":
+    """Return the receipt in a file: of statistics, or of a release."""
+    found = read_document(path)
+    kind = Published if isinstance(found, dict) and found.get("format") == FORMAT else Receipt
+    return kind.of_document(found, name_of(path))
 
 
 def promise(kind: str, value: Any) -> str:

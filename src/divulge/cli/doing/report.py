@@ -21,7 +21,7 @@ from divulge.cli.common import (
 )
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
-from divulge.files.opening import replacing
+from divulge.files.opening import name_of
 
 
 def command(
@@ -68,7 +68,7 @@ def command(
     The release is a mechanism with a prior, a receipt, or two columns of a table (and then all is an estimate).
     """
     import divulge as dv
-    from divulge.publishing.published import about_statistics
+    from divulge.publishing.published import Published, read_receipt
 
     if channel is not None and receipt is None and _is_receipt(channel):
         channel, receipt = None, channel
@@ -80,7 +80,7 @@ def command(
             raise DivulgeError("--data needs both columns. Hint: --secret COLUMN --released COLUMN.")
         subject: Any = data
         asked |= {"secret": tuple(secret), "released": tuple(released), "null_as": null_as}
-        asked |= {"about": f"{', '.join(released)} about {', '.join(secret)} in {data}"}
+        asked |= {"about": f"{', '.join(released)} about {', '.join(secret)} in {name_of(data)}"}
     elif secret or released or null_as:
         raise DivulgeError("--secret, --released and --null-as are about a table. Hint: give --data TABLE as well.")
     elif given == "CHANNEL":
@@ -93,17 +93,17 @@ def command(
                 "try --prior uniform; a receipt of another name than X.receipt.json goes with --receipt.",
             )
         subject = known = read_channel(str(channel))
-        asked |= {"about": "the mechanism on standard input" if channel == "-" else channel}
-    elif about_statistics(str(receipt)):
-        _tell_statistics(str(receipt), out, force, unit, as_json)
-        return
+        asked |= {"about": "the mechanism on standard input" if channel == "-" else name_of(channel)}
     else:
-        subject = dv.Receipt.read(str(receipt))
+        subject = read_receipt(str(receipt))
+        if isinstance(subject, Published):
+            _tell_statistics(subject, out, force, unit, as_json)
+            return
         ran = subject.mechanism_of(tuple(column) if column else subject.columns)
         known = None if prior is None else ran.channel.exact
     if prior is not None:
         asked |= {"prior": read_prior(prior, known)}
-        asked |= {"prior_source": "all equally likely" if prior == "uniform" else f"from {prior}"}
+        asked |= {"prior_source": "all equally likely" if prior == "uniform" else f"from {name_of(prior)}"}
     with _busy():
         found = dv.report(
             subject,
@@ -129,18 +129,14 @@ def _is_receipt(name: str) -> bool:
     return Path(name).name.endswith((".receipt.json", ".keeper.json"))
 
 
-def _tell_statistics(receipt: str, out: Path | None, force: bool, unit: Any, as_json: bool) -> None:
+def _tell_statistics(found: Any, out: Path | None, force: bool, unit: Any, as_json: bool) -> None:
     """Tell what published statistics say about one record, from their receipt."""
-    from divulge.publishing.published import Published
+    from divulge.reporting.reports.report import write_page
     from divulge.reporting.statements.statement import statement
 
-    found = Published.read(receipt)
     said = statement(found)
     if out is not None:
-        if out.exists() and not force:
-            raise DivulgeError(f"{out.name}: there is one already. Hint: --force replaces it.")
-        with replacing(out) as stream:
-            stream.write(said.html().encode())
+        write_page(said.html, out, force)
         note(f"written to {out}")
     if as_json:
         emit(found.to_dict(unit))

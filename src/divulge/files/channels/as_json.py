@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 from divulge.errors import DivulgeError
 from divulge.files.channels.cells import cells
-from divulge.files.opening import kind
+from divulge.files.opening import PathLike, kind, opened
 from divulge.files.settings import current
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
@@ -48,6 +48,12 @@ def read(stream: BinaryIO) -> Any:
 def document(stream: BinaryIO) -> Any:
     """Return the value of a document that a program wrote: finite numbers, and no key twice."""
     return _parsed(stream, parse_float=_finite)
+
+
+def read_document(path: PathLike) -> Any:
+    """Return the value of such a document in a file, or on standard input."""
+    with opened(path) as stream:
+        return document(stream)
 
 
 def write(what: Channel, stream: BinaryIO) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from divulge.errors import DivulgeError, printable
 from divulge.extras import require
+from divulge.files.opening import name_of, naming, regular
 from divulge.files.settings import current
 from divulge.files.tables.table import require_utf8
 from divulge.releasing.output.bare import bare_batch, coded_batch, coded_schema, plain_batch, plain_schema
@@ -249,7 +250,7 @@ def place(path: str | os.PathLike[str]) -> Path:
     """Return the absolute path of a file to be written; refuse what can be none."""
     final = Path(os.path.abspath(os.fspath(path)))
     if not final.name or not os.fspath(path):
-        raise DivulgeError.of("sink", "be the path of a file to write", "it", repr(os.fspath(path)))
+        raise DivulgeError.of("sink", "be the path of a file to write", "it", printable(repr(os.fspath(path))))
     require_utf8(final)
     return final
 
@@ -328,7 +329,7 @@ def _part_of_a_table(path: Path) -> bool:
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file, or of the names and files of a folder, in hexadecimal."""
     if not path.is_dir():
-        with path.open("rb") as file:
+        with naming(name_of(path)), regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     whole = hashlib.sha256()
     for part in sorted(path.rglob("*.parquet")):

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from divulge.files.forms import Form, fits, level
 from divulge.releasing.records.promised import Spent
+
+
+AGGREGATE: Form = {"statistics": True, "columns": [str], "ldp": level, "rho": level, "least": (None, str)}
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,10 @@ class Aggregate:
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> "Aggregate":
         """Return what `to_dict` described."""
+        if not fits(found, AGGREGATE):
+            raise ValueError("a part is missing or malformed")
         least = None if found["least"] is None else Fraction(found["least"])
         ldp, rho = float(found["ldp"]), float(found["rho"])
-        if not (ldp >= 0 and rho >= 0):
-            raise ValueError("a loss is not negative")
+        if least is not None and not 0 < least <= 1:
+            raise ValueError("a probability is above 0 and at most 1")
         return cls(tuple(found["columns"]), {"ldp": ldp}, rho, least)

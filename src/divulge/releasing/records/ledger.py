@@ -15,6 +15,7 @@ from divulge.dp.accounting.composition import compose
 from divulge.dp.accounting.promises import ZcdpRelease
 from divulge.errors import DivulgeError, printable
 from divulge.extras import require
+from divulge.files.forms import fits, whole
 from divulge.files.opening import naming, regular
 from divulge.files.settings import current
 from divulge.guarantees.catalog import as_guarantee
@@ -264,9 +265,10 @@ def _entry(row: Any) -> Entry:
     """Return the entry in a row; a row that is not as it was written is refused: it could count as nothing spent."""
     try:
         mechanisms = tuple(_part(part) for part in json.loads(row.mechanisms))
-        texts = (row.id, row.source, row.created, row.output or "")
-        if mechanisms and row.state in ("open", "published") and all(isinstance(text, str) for text in texts):
-            return Entry(row.id, row.source, row.state, row.created, row.output, int(row.rows), mechanisms)
+        form = {"id": str, "source": str, "state": ("open", "published"), "created": str, "output": (None, str),
+                "rows": whole, "mechanisms": str}  # fmt: skip
+        if mechanisms and fits(dict(row._mapping), form):
+            return Entry(row.id, row.source, row.state, row.created, row.output, row.rows, mechanisms)
     except Exception:  # what a damaged row may hold is open-ended
         pass
     raise DivulgeError(

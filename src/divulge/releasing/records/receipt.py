@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError, InputFileError, printable
-from divulge.files.channels.as_json import document
-from divulge.files.opening import naming, opened, replacing
+from divulge.files.channels.as_json import read_document
+from divulge.files.forms import Form, Some, fits, label, level, share, whole
+from divulge.files.opening import name_of, naming, replacing
 from divulge.model.channel import Channel
 from divulge.model.entries import frozen
 from divulge.model.integer import IntegerChannel
@@ -27,6 +27,23 @@ from divulge.releasing.records.promised import Spent
 
 FORMAT = "divulge receipt 2"
 READ = ("divulge receipt 1", FORMAT)
+
+MECHANISM: Form = {
+    "columns": Some(str), "guarantees": {"*": level}, "rounded": bool, "bits": whole, "weights": Some(Some(whole)),
+    "secrets": Some(label), "outcomes": Some(label), "prior_source": str,
+    "prior": (None, {"secrets": Some(label), "probabilities": Some(str)}),
+    "prior_set?": {"least?": share, "radius?": level, "epsilon?": level},
+}  # fmt: skip
+"""What a mechanism on record is made of; labels, weights and probabilities are checked where they come together."""
+
+RECEIPT: Form = {
+    "format": READ, "version": str, "created": str, "source": str, "output": (None, str), "digest": (None, str),
+    "rows": whole, "null_as": (None, label), "untouched": [str], "warnings": [str], "released_as?": [str],
+    "purpose?": ("statistics", "record", "information"), "asked?": [{"kind": str, "*": (str, level)}],
+    "together?": (None, {"releases": whole, "guarantees": {"*": (level, {"*": level})}}),
+    "guarantees": {"*": level}, "mechanisms": Some(MECHANISM),
+}  # fmt: skip
+"""What a receipt is made of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +104,8 @@ class Mechanism(Record):
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> "Mechanism":
         """Return the mechanism that `to_dict` described."""
+        if not fits(found, MECHANISM):
+            raise DivulgeError.of("mechanism", "have all its parts, each of its kind", "a part", "missing or malformed")
         labels = {name: tuple(_read(label) for label in found[name]) for name in ("secrets", "outcomes")}
         channel = IntegerChannel(
             frozen(np.array(found["weights"], dtype=np.int64)), found["bits"], labels["secrets"], labels["outcomes"],
@@ -262,8 +281,6 @@ class Receipt(Record):
         True
         >>> folder.cleanup()
         """
-        if not Path(path).exists():
-            raise InputFileError(f"{Path(path).name}: there is no such file.")
         return self.digest == digest(Path(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -348,9 +365,18 @@ class Receipt(Record):
         ('answer',)
         >>> folder.cleanup()
         """
-        name = printable(Path(path).name)
-        with opened(path) as stream:
-            found = document(stream)
+        return cls.of_document(read_document(path), name_of(path))
+
+    @classmethod
+    def of_document(cls, found: Any, name: str) -> "Receipt":
+        """Return the receipt in what a file of this name holds, which is refused where it was edited.
+
+        Examples
+        --------
+        >>> Receipt.of_document({"format": "else"}, "else.json")
+        Traceback (most recent call last):
+        divulge.errors.InputFileError: else.json: must be a receipt of a release (divulge receipt 2); it is something ...
+        """
         if isinstance(found, dict) and "receipt" in found:  # the keeper's record
             found = found["receipt"]
         if not isinstance(found, dict) or found.get("format") not in READ:
@@ -362,7 +388,7 @@ class Receipt(Record):
             raise InputFileError(f"{name}: must be as it was written; its checksum does not fit: it has been edited.")
         try:
             return cls.from_dict(found)
-        except Exception:  # what a part that is no part may raise is open-ended
+        except Exception:  # what labels or levels that do not fit together may raise is open-ended
             raise InputFileError(f"{name}: must be a complete receipt; a part is missing or malformed.") from None
 
     @classmethod
@@ -379,12 +405,14 @@ class Receipt(Record):
         >>> Receipt.from_dict(receipt.to_dict()).rows
         4
         """
-        if not _has_its_parts(found):
+        if not fits(found, RECEIPT):
             raise DivulgeError.of("receipt", "have all its parts, each of its kind", "a part", "missing or malformed")
+        for asked in found.get("asked", ()):
+            kind_named(asked["kind"])(**{name: value for name, value in asked.items() if name != "kind"})
         return cls(
             mechanisms=tuple(Mechanism.from_dict(part) for part in found["mechanisms"]),
             guarantees={kind: float(value) for kind, value in found["guarantees"].items()},
-            rows=int(found["rows"]),
+            rows=found["rows"],
             null_as=_read(found["null_as"]),
             untouched=tuple(found["untouched"]),
             warnings=tuple(found["warnings"]),
@@ -401,28 +429,6 @@ class Receipt(Record):
         sources = {m.prior_source for m in self.mechanisms if m.assumed.prior is not None}
         lines += [f"prior: {source}" for source in sorted(sources)]
         return "\n".join(lines + [f"note: {warning}" for warning in self.warnings])
-
-
-def _has_its_parts(found: Mapping[str, Any]) -> bool:
-    """Say whether the plain parts of a receipt are of their kinds; its channels are checked where they are made."""
-
-    def texts(value: Any) -> bool:
-        return isinstance(value, list) and all(isinstance(part, str) for part in value)
-
-    rows, mechanisms = found.get("rows"), found.get("mechanisms")
-    return (
-        isinstance(rows, int)
-        and not isinstance(rows, bool)
-        and 0 <= rows < 2**63
-        and all(isinstance(found.get(name), str) for name in ("source", "created", "version"))
-        and all(isinstance(found.get(name), (str, type(None))) for name in ("output", "digest"))
-        and all(texts(found.get(name)) for name in ("untouched", "warnings"))
-        and isinstance(mechanisms, list)
-        and bool(mechanisms)
-        and all(texts(part["columns"]) and part["columns"] for part in mechanisms)
-        and all(isinstance(part[axis], list) for part in mechanisms for axis in ("secrets", "outcomes"))
-        and all(float(v) >= 0 for part in (found, *mechanisms) for v in part["guarantees"].values())
-    )
 
 
 def now() -> str:

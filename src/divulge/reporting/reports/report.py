@@ -15,7 +15,7 @@ from divulge.adversaries.attack import Attack
 from divulge.auditing.audit import Audit, audit
 from divulge.designing.alternatives import Alternative
 from divulge.designing.tradeoff.comparison import best_member
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, printable
 from divulge.guarantees import kinds as k
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.implication import Unknown, consequences
@@ -33,7 +33,7 @@ from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.record import Record
-from divulge.releasing.output.sinks import publish, refuse_taken, staged
+from divulge.releasing.output.sinks import place, publish, refuse_taken, staged
 from divulge.releasing.records.ledger import Ledger
 from divulge.releasing.records.receipt import Mechanism, Receipt
 from divulge.ties import RELATIVE, falling, first_largest, first_smallest
@@ -400,18 +400,7 @@ class Report(Record):
         >>> found.save(pathlib.Path(folder.name) / "report.html")
         >>> folder.cleanup()
         """
-        DivulgeError.unless(path, (str, os.PathLike), "path", "be the path of a file")
-        target = Path(path)
-        if target.suffix.lower() not in (".html", ".htm"):
-            raise DivulgeError.of(
-                "path", "have a name that ends in .html", "it", repr(target.name),
-                "a browser prints the page, to PDF too.",
-            )  # fmt: skip
-        refuse_taken(target, force)
-        page = self.html().encode()
-        with staged(target) as temporary:
-            temporary.write_bytes(page)
-            publish(temporary, target, force)
+        write_page(self.html, path, force)
 
     def __repr__(self) -> str:
         from divulge.reporting.reports.content import contents
@@ -423,6 +412,21 @@ class Report(Record):
         from divulge.reporting.page import as_frame
 
         return as_frame(self.html())
+
+
+def write_page(page: Callable[[], str], path: str | os.PathLike[str], force: bool) -> None:
+    """Write a page under its name, whole or not at all; it is made when its name has been found good."""
+    target = place(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise DivulgeError.of(
+            "path", "have a name that ends in .html", "it", printable(repr(target.name)),
+            "a browser prints the page, to PDF too.",
+        )  # fmt: skip
+    refuse_taken(target, force)
+    content = page().encode()
+    with staged(target) as temporary:
+        temporary.write_bytes(content)
+        publish(temporary, target, force)
 
 
 _ATTACKED: tuple[type[Guarantee], ...] = (k.PML, k.PMC, k.MinEntropyLeakage, k.BayesCapacity, k.LDP)
