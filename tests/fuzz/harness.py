@@ -102,7 +102,7 @@ def _be(arguments: list[str], folder: Path, descriptors: list[int]) -> None:
         os.environ["DIVULGE_LEDGER"] = str(folder / "default.sqlite")
         os.environ["DIVULGE_TRACEBACK"] = "1"
         resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS + 5, MOST_SECONDS + 10))
-        resource.setrlimit(resource.RLIMIT_AS, (4 * MOST_MEMORY, 4 * MOST_MEMORY))  # what takes more would take this machine along
+        resource.setrlimit(resource.RLIMIT_AS, (4 * MOST_MEMORY, 4 * MOST_MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         from divulge.cli import main
 

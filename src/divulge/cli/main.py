@@ -157,7 +157,11 @@ def _message(error: BaseException) -> str:
     elif isinstance(error, RecursionError):
         found = "the input is nested too deeply."
     elif isinstance(error, OSError) and error.strerror:
-        where = "" if error.filename is None else f"{os.path.basename(os.fsdecode(error.filename)) or os.fsdecode(error.filename)}: "
+        where = (
+            ""
+            if error.filename is None
+            else f"{os.path.basename(os.fsdecode(error.filename)) or os.fsdecode(error.filename)}: "
+        )
         found = f"{where}{error.strerror}."
     else:
         found = (

@@ -138,7 +138,8 @@ def writable(path: PathLike) -> Format:
     """Return the format of a channel file to be written; refuse a name without one and a folder that is not there."""
     chosen = _by_suffix(path)
     if not Path(path).parent.is_dir():
-        raise InputFileError(f"{name_of(path)}: must be in a folder that exists.")
+        folder = name_of(Path(path).parent)
+        raise InputFileError(f"{name_of(path)}: must be in a folder that exists; there is no {folder!r}.")
     return chosen
 
 

@@ -45,6 +45,8 @@ def naming(name: str) -> Generator[None]:
         raise InputFileError(f"{name}: is not UTF-8 text; it has the byte 0x{error.object[error.start]:02x}.") from None
     except Exception as error:  # what a parser of foreign bytes may raise is open-ended
         known = next((text for kind, text in _MESSAGES.items() if isinstance(error, kind)), None)
+        if isinstance(error, OSError) and error.errno:
+            known = known or f"{os.strerror(error.errno)}."
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise InputFileError(f"{name}: {known or 'cannot be read: ' + printable(lines[0][:200])}") from error
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from divulge.files.forms import Form, fits, level
 from divulge.releasing.records.promised import Spent
 
-
 AGGREGATE: Form = {"statistics": True, "columns": [str], "ldp": level, "rho": level, "least": (None, str)}
 
 

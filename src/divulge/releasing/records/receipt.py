@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from divulge.errors import DivulgeError, InputFileError
 from divulge.files.channels.as_json import read_document
 from divulge.files.forms import Form, Some, fits, label, level, share, whole
 from divulge.files.opening import name_of, naming, replacing
+from divulge.guarantees.catalog import kind_named
 from divulge.model.channel import Channel
 from divulge.model.entries import frozen
 from divulge.model.integer import IntegerChannel
@@ -375,7 +377,7 @@ class Receipt(Record):
         --------
         >>> Receipt.of_document({"format": "else"}, "else.json")
         Traceback (most recent call last):
-        divulge.errors.InputFileError: else.json: must be a receipt of a release (divulge receipt 2); it is something ...
+        divulge.errors.InputFileError: else.json: must be a receipt of a release (divulge receipt 2); it is ...
         """
         if isinstance(found, dict) and "receipt" in found:  # the keeper's record
             found = found["receipt"]
