@@ -10,7 +10,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import kind_named
-from divulge.publishing.published import Published, about_statistics
+from divulge.publishing.published import Published, read_receipt
 from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.estimate import rank
 from divulge.releasing.planning.naming import raised, str_of
@@ -289,8 +289,8 @@ def statement(receipt: Receipt | Published | str | os.PathLike[str], language: s
     True
     """
     Voice(language)
-    if isinstance(receipt, (str, os.PathLike)) and about_statistics(receipt):
-        receipt = Published.read(receipt)
+    if isinstance(receipt, (str, os.PathLike)):
+        receipt = read_receipt(receipt)
     if isinstance(receipt, Published):
         from divulge.reporting.statements.statistics import StatisticsStatement
 
