@@ -84,6 +84,21 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def number_of(count: int, noun: str) -> str:
+    """Return a count with its noun, in the singular for one.
+
+    Examples
+    --------
+    >>> number_of(1, "row"), number_of(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {noun if count == 1 else _PLURALS.get(noun, noun + 's')}"
+
+
+_PLURALS = {"try": "tries"}
+"""Nouns whose plural is not made by an s."""
+
+
 def did_you_mean(word: object, known: Iterable[object]) -> str:
     """Return " Did you mean 'x'?" with the known word most like `word`, or nothing.
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import divulge as dv
 from divulge.cli.main import app
 
 LIST = [
@@ -109,3 +110,10 @@ def test_refuses_bad_questions() -> None:
         assert run("-", "--delta", "0.1", "--plot", place, given=json.dumps(LIST)).exit_code == 2
     for question in (["--delta", "2"], ["--delta", "nan"], ["--epsilon", "-1"], ["--delta", "0.1", "--epsilon", "1"]):
         assert run("-", *question, given=json.dumps(LIST)).exit_code == 2
+
+
+def test_one_of_a_thing_is_in_the_singular() -> None:
+    one = run("-", "--delta", "1e-6", given=json.dumps([{"mechanism": "gaussian", "sigma": 10, "sensitivity": 1}]))
+    assert "1 release [nats]" in one.stdout
+    assert "1,000 releases [nats]" in run("-", "--delta", "1e-6", given=json.dumps(LIST)).stdout
+    assert "1 secret x 1 outcome" in repr(dv.Channel([[1]])) and "Prior of 1 secret\n" in repr(dv.Prior([1])) + "\n"

@@ -117,7 +117,7 @@ def test_an_unknown_value_is_counted_and_never_shown(table: Path, tmp_path: Path
     refused = run(
         "release", table, "--column", "age", "--mechanism", tmp_path / "coin.csv", "-o", tmp_path / "a.parquet", code=2
     )
-    assert "column 'age' is in 2000 row(s)" in refused.stderr
+    assert "column 'age' is in 2,000 rows" in refused.stderr
     assert "1999" not in refused.stderr
 
 

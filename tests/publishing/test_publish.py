@@ -209,7 +209,7 @@ def test_bad_input_gets_one_message_that_names_no_value(people: Any, tmp_path: P
     assert "2 rows" in refused(holes, dv.Mean("height", (1, 2), step=0.01))
     assert "2^62" in refused(pa.table({"v": [2**60] * 20}), dv.Variance("v", (0, 2**40)), values=None)
     nobody = people.set_column(4, "who", pa.array([None, *["p"] * 599]))
-    assert "missing in 1 rows" in refused(nobody, dv.Count("sex"), person="who")
+    assert "missing in 1 row" in refused(nobody, dv.Count("sex"), person="who")
     message = refused(people, dv.Count("race"), values={"race": ["a", "b"]})
     assert "race" in message
     assert "'c'" not in message
@@ -226,7 +226,7 @@ def test_bad_input_gets_one_message_that_names_no_value(people: Any, tmp_path: P
     assert "'agee'" in refused(people, dv.Mean("agee", (0, 90)))
     assert "hold a number" in refused(people, dv.Mean("race", (0, 90), step=1))
     texts = pa.table({"v": ["1", "2.5", "3"]})
-    assert "whole number in every row of column 'v'; it is without one in 1 rows" in refused(texts, dv.Sum("v", (0, 9)))
+    assert "whole number in every row of column 'v'; it is without one in 1 row" in refused(texts, dv.Sum("v", (0, 9)))
     assert "there twice" in refused(people, [dv.Count("race"), dv.Count("race")])
     assert not list(tmp_path.iterdir())
 

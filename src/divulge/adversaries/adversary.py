@@ -20,7 +20,7 @@ from divulge.adversaries.rules import (
     ZeroOne,
     plain,
 )
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.model import labels as _labels
 from divulge.model.convert import as_prior
 from divulge.model.entries import entries, frozen
@@ -134,7 +134,7 @@ class Adversary(Record):
         return (p if order is None else p[order]).reshape(-1, 1)
 
     def __repr__(self) -> str:
-        head = f"{type(self).__name__} {self.name!r} over {len(self.secrets)} secrets"
+        head = f"{type(self).__name__} {self.name!r} over {number_of(len(self.secrets), 'secret')}"
         if self.actions is None:
             return head
         return f"{head}\n" + text_table(self.actions, self.secrets, self.matrix)
@@ -246,7 +246,7 @@ class Gain(Adversary):
         letters = _alphabet(secrets)
         if k not in range(1, len(letters) + 1):
             raise DivulgeError.of("k", f"be a whole number from 1 to {len(letters)}", "it", repr(k))
-        return cls._family(f"{k} tries", letters, None, Tries(int(k), len(letters)))
+        return cls._family(number_of(int(k), "try"), letters, None, Tries(int(k), len(letters)))
 
     @classmethod
     def reciprocal(cls, prior: Any) -> "Gain":

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from divulge.errors import number_of
 from divulge.model.shown import printable
 
 INK = {"before": "#7a8791", "after": "#0b7a75", "warn": "#b3541e"}
@@ -28,7 +29,9 @@ def shifts(exposure: Any, place: int) -> dict[str, Any]:
     """For each value of the secret: its share among all, and with error bars in the group that raises it most."""
     rows = exposure.told[place].shifts
     names = [_name(shift.secret) for shift in rows]
-    groups = [f"{_name(' and '.join(_name(v) for v in shift.group), 60)} ({shift.rows:,} rows)" for shift in rows]
+    groups = [
+        f"{_name(' and '.join(_name(v) for v in shift.group), 60)} ({number_of(shift.rows, 'row')})" for shift in rows
+    ]
     after = {
         "type": "scatter", "mode": "markers", "name": "in the group that raises it most", "y": names,
         "x": [100 * shift.after for shift in rows], "text": groups,

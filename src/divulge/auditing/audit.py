@@ -9,7 +9,7 @@ import numpy as np
 
 from divulge.auditing.bounds import MEASURES, Bounds, Cells, refutable
 from divulge.auditing.conformity import Conformity, aligned, conformity
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee, Verdict
 from divulge.measures.average.capacities import bayes_capacity, maximal_leakage
@@ -241,7 +241,8 @@ class Audit(Record):
 
     @property
     def _head(self) -> str:
-        return f"audit of {self.rows:,} rows, all bounds at {self.confidence:.0%} confidence (nats; ratios for lifts)"
+        rows = number_of(self.rows, "row")
+        return f"audit of {rows}, all bounds at {self.confidence:.0%} confidence (nats; ratios for lifts)"
 
     @property
     def _verdicts(self) -> list[str]:

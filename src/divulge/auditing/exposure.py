@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.files.tables.table import open_table
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
@@ -116,7 +116,7 @@ class Exposure(Tabled, Record):
     confidence: float
 
     def _shown(self) -> tuple[str, Table]:
-        head = f"What public columns say about {self.secret!r} in {self.rows:,} rows: the largest sure rise"
+        head = f"What public columns say about {self.secret!r} in {number_of(self.rows, 'row')}: the largest sure rise"
         values = np.array([[told.rise] for told in self.told]).reshape(-1, 1)
         return head, ([" and ".join(told.columns) for told in self.told], ["times"], values)
 

@@ -246,7 +246,7 @@ class Guarantee(ABC):
         return [(name, getattr(self, name)) for name in names if PARAMETERS[name].logarithmic]
 
     def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
-        """Return {"kind", parameters as floats}; logarithmic ones in `unit`, rounded up.
+        """Return {"kind", parameters as floats}; what was derived, and logarithms in another unit, rounded up.
 
         Examples
         --------
@@ -257,7 +257,8 @@ class Guarantee(ABC):
         nats_per(unit)
         logarithms = {name: _times(value, unit, -1) for name, value in self._logarithmic(self.parameters())}
         values = {**self.values(), **logarithms}
-        return {"kind": self.kind, **{name: v if isinstance(v, str) else float(v) for name, v in values.items()}}
+        to_float = _float_above if self.derivation else float
+        return {"kind": self.kind, **{name: v if isinstance(v, str) else to_float(v) for name, v in values.items()}}
 
     def __str__(self) -> str:
         return self.text()
@@ -431,6 +432,12 @@ def _times(value: Any, unit: Unit, power: int, rounded: Callable[[Any], float] =
         return value
     with flint.ctx.workprec(192):
         return rounded(exact.ball(value) * LOGARITHMS[unit]() ** power)
+
+
+def _float_above(value: Any) -> float:
+    """Return the value of a double as it is, of a Fraction the least double that is not below it."""
+    nearest = float(value)
+    return math.nextafter(nearest, math.inf) if nearest < value else nearest
 
 
 def _exp(value: Any) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.implication import implied
 from divulge.guarantees.deciding.levels import upper_peaks
@@ -58,7 +58,7 @@ class Region:
             return "high-privacy regime: no outcome can rule out any secret"
         if self.zeros == self.secrets - 1:
             return "an outcome can name the secret"
-        return f"an outcome can rule out up to {self.zeros} of {self.secrets} secrets"
+        return f"an outcome can rule out up to {self.zeros} of {number_of(self.secrets, 'secret')}"
 
     def __repr__(self) -> str:
         return (

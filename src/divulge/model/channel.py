@@ -12,7 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.model import labels as _labels
 from divulge.model.entries import CLEAN, TOLERANCE, entries, floats_of, frozen, kept_whole, normalized
 from divulge.model.labels import Labels
-from divulge.model.shown import Table, Tabled
+from divulge.model.shown import Table, Tabled, size_text
 from divulge.model.tables import is_table, labelled_frame, labelled_matrix, polars_frame
 
 _HINT = "rows are secrets, columns are outcomes; for counts use Joint.from_counts."
@@ -288,7 +288,7 @@ class Channel(Tabled):
 
     def _shown(self) -> tuple[str, Table]:
         kind = "exact Channel" if self.exact else "sparse Channel" if self.sparse else "Channel"
-        head = f"{kind}, {self.shape[0]} secrets x {self.shape[1]} outcomes"
+        head = f"{kind}, {size_text(*self.shape)}"
         return head, (self.secrets, self.outcomes, self.matrix)
 
 

@@ -13,7 +13,7 @@ from divulge.model.convert import as_channel
 from divulge.model.entries import frozen
 from divulge.model.labels import Labels
 from divulge.model.record import Record
-from divulge.model.shown import Table, Tabled
+from divulge.model.shown import Table, Tabled, size_text
 
 MOST_BITS = 62
 
@@ -106,7 +106,7 @@ class IntegerChannel(Tabled, Record):
         return self.weights.shape[0], self.weights.shape[1]
 
     def _shown(self) -> tuple[str, Table]:
-        head = f"IntegerChannel in multiples of 2^-{self.bits}, {self.shape[0]} secrets x {self.shape[1]} outcomes"
+        head = f"IntegerChannel in multiples of 2^-{self.bits}, {size_text(*self.shape)}"
         return head, (self.secrets, self.outcomes, self.weights / (1 << self.bits))
 
     @cached_property

@@ -12,7 +12,7 @@ from divulge.model.channel import Channel, is_small, is_sparse
 from divulge.model.entries import TOLERANCE, entries, frozen
 from divulge.model.labels import Labels, alignment, is_default, position, same_letters
 from divulge.model.prior import Prior
-from divulge.model.shown import Table, Tabled
+from divulge.model.shown import Table, Tabled, size_text
 from divulge.model.tables import is_table, labelled_frame, labelled_matrix, polars_frame
 from divulge.panels import weighted_sum
 
@@ -236,5 +236,5 @@ class Joint(Tabled):
         return (Joint, (self.prior, self.channel))
 
     def _shown(self) -> tuple[str, Table]:
-        head = f"{'exact ' if self.exact else ''}Joint, {len(self.secrets)} secrets x {len(self.outcomes)} outcomes"
+        head = f"{'exact ' if self.exact else ''}Joint, {size_text(len(self.secrets), len(self.outcomes))}"
         return head, (self.secrets, self.outcomes, self.matrix)

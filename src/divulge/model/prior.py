@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.model import labels as _labels
 from divulge.model.entries import entries, floats_of, frozen, normalized
 from divulge.model.labels import Labels
@@ -205,4 +205,4 @@ class Prior(Tabled):
         return (Prior, (self.probabilities, self.secrets))
 
     def _shown(self) -> tuple[str, Table]:
-        return f"Prior of {len(self)} secrets", (self.secrets, ["P"], self.probabilities.reshape(-1, 1))
+        return f"Prior of {number_of(len(self), 'secret')}", (self.secrets, ["P"], self.probabilities.reshape(-1, 1))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.errors import printable
+from divulge.errors import number_of, printable
 
 Table = tuple[Sequence[Any], Sequence[Any], Any]
 """Labels of the rows, labels of the columns, numbers."""
@@ -185,3 +185,14 @@ class Tabled(ABC):
         a & $\\tfrac{1}{2}$ & $\\tfrac{1}{2}$ \\\\
         """
         return latex_table(*self._shown()[1])
+
+
+def size_text(secrets: int, outcomes: int) -> str:
+    """Return the size of a channel in words.
+
+    Examples
+    --------
+    >>> size_text(2, 1)
+    '2 secrets x 1 outcome'
+    """
+    return f"{number_of(secrets, 'secret')} x {number_of(outcomes, 'outcome')}"

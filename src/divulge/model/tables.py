@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.extras import require
 from divulge.model.labels import is_missing
 
@@ -43,7 +43,7 @@ def labelled_matrix(
             argument,
             "have a column of labels and at least one of numbers",
             "it",
-            f"{len(frame.columns)} column(s) wide",
+            f"{number_of(len(frame.columns), 'column')} wide",
         )
     first, *others = frame.columns
     columns = [frame[name].to_list() for name in others]
@@ -75,7 +75,10 @@ def labelled_vector(table: Any, argument: str) -> tuple[list[Any], list[Hashable
     frame = nw.from_native(table, eager_only=True)
     if len(frame.columns) != 2:
         raise DivulgeError.of(
-            argument, "have two columns, secret and probability", "it", f"{len(frame.columns)} column(s) wide"
+            argument,
+            "have two columns, secret and probability",
+            "it",
+            f"{number_of(len(frame.columns), 'column')} wide",
         )
     labels, values = (frame[name].to_list() for name in frame.columns)
     return values, labels

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.extras import drawable
 from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
@@ -133,8 +133,8 @@ class Preview:
         """
         names = ", ".join(map(repr, self.columns))
         lines = [
-            f"A release of {names}, {self.rows:,} rows. Nothing was drawn, nothing is spent; the counts below are "
-            "exact: keep them.",
+            f"A release of {names}, {number_of(self.rows, 'row')}. Nothing was drawn, nothing is spent; the counts "
+            "below are exact: keep them.",
             "How far the estimated number of rows with each value may be off (95 %, all values together):", "",
         ]  # fmt: skip
         lines += _table(self.levels, [level.values for level in self.levels])

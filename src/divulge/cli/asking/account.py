@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import JsonOption, UnitOption, draw, emit, print_table
+from divulge.errors import number_of
 
 ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -42,7 +43,7 @@ def command(
     if as_json:
         emit(found)
         return
-    print_table(f"{found['releases']} releases [{unit}]", ["", "lower", "upper"], _rows(found))
+    print_table(f"{number_of(found['releases'], 'release')} [{unit}]", ["", "lower", "upper"], _rows(found))
 
 
 def _rows(found: dict[str, Any]) -> list[list[Any]]:

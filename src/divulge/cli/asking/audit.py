@@ -15,7 +15,7 @@ from divulge.cli.common import (
     say,
     tell_of_itself,
 )
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 
 
 def command(
@@ -77,18 +77,19 @@ def _print(told: dict[str, Any]) -> None:
         [name, b["lower"], b["upper"], b["estimate"], *([exact[name]] if exact else [])]
         for name, b in told["measures"].items()
     ]
-    title = f"{told['rows']:,} rows; bounds hold together with {told['confidence']:.0%} confidence [{told['unit']}]"
+    rows = number_of(told["rows"], "row")
+    title = f"{rows}; bounds hold together with {told['confidence']:.0%} confidence [{told['unit']}]"
     print_table(
         title, ["measure", "at least", "at most", "plug-in (biased up)", *(["of the mechanism"] if exact else [])], rows
     )
-    say(f"thinnest cell: {told['thinnest_cell']} rows")
+    say(f"thinnest cell: {number_of(told['thinnest_cell'], 'row')}")
     if told["mechanism"] is not None:
         fit = told["mechanism"]["conformity"]
         verb = "conform to" if fit["conforms"] else "DO NOT conform to"
         say(f"the rows {verb} the mechanism: p = {number(fit['p_value'])}")
         if not fit["conforms"]:
             cell = f"{fit['secret']!s} -> {fit['outcome']!s}"
-            say(f"  {cell}: {fit['observed']:,} rows, {number(fit['expected'], 6)} expected")
+            say(f"  {cell}: {number_of(fit['observed'], 'row')}, {number(fit['expected'], 6)} expected")
     if told["claim"] is not None:
         claim = ", ".join(f"{name} {number(v)}" for name, v in told["claim"].items() if name != "kind")
         kept = "not refuted" if told["mechanism"] is None else "kept by the mechanism (decided exactly)"
@@ -100,6 +101,6 @@ def _print(told: dict[str, Any]) -> None:
         w = told["witness"]
         say(f"  {w['measure']} is at least {number(w['lower'])}, not {number(w['claimed'])}; outcome {w['outcome']!s}:")
         for cell in w["cells"]:
-            say(f"  {cell['rows']:,} of {cell['of']:,} rows with secret {cell['secret']!s}")
+            say(f"  {cell['rows']:,} of {number_of(cell['of'], 'row')} with secret {cell['secret']!s}")
     for line in told["notes"]:
         note(f"note: {line}")

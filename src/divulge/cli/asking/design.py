@@ -11,7 +11,7 @@ import typer
 from divulge.cli.common import JsonOption, UnitOption, draw, emit, keep_apart, number, print_table, say
 from divulge.errors import DivulgeError
 from divulge.files import column_names, read_channel, read_joint, read_prior, writable, write_channel
-from divulge.model.shown import printable
+from divulge.model.shown import printable, size_text
 from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
@@ -388,7 +388,7 @@ class _Shown:
         if found.integers.shape[1] <= _WIDE:
             print_table(f"mechanism for {self.title}", ["", *map(str, found.outcomes)], rows)
         else:
-            say(f"mechanism for {self.title}: {len(rows)} secrets, {found.integers.shape[1]} outcomes")
+            say(f"mechanism for {self.title}: {size_text(*found.integers.shape)}")
         reached, bound = number(found.utility / per, 9), number(found.bound / per, 9)
         say(f"{objective}: {reached}, {found.side} {bound} possible")
         say(f"gap: {found.relative_gap:.1e} of the bound, by {found.method}")

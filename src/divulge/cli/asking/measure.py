@@ -17,7 +17,7 @@ from divulge.cli.common import (
     print_table,
     tell_of_itself,
 )
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.ties import falling
 
 _MEANING: dict[str, str] = {
@@ -95,8 +95,9 @@ def command(
 def _estimate(counts: dict[Any, int], joint: Any) -> str:
     cells = len(joint.secrets) * len(joint.outcomes)
     return (
-        f"estimate: the frequencies of {sum(counts.values())} rows stand for the truth (plug-in). Of {cells} pairs of "
-        f"values {cells - len(counts)} never occur, the rarest other has {min(counts.values())} row(s); "
+        f"estimate: the frequencies of {number_of(sum(counts.values()), 'row')} stand for the truth (plug-in). Of "
+        f"{cells} pairs of values {cells - len(counts)} never occur, the rarest other has "
+        f"{number_of(min(counts.values()), 'row')}; "
         "what rests on few rows is mostly chance."
     )
 
@@ -117,7 +118,7 @@ def _print(found: Any, counts: dict[Any, int] | None) -> None:
         header = ["outcome", "probability", "rows", "pml", "most gained", "rows", "pmc", "most ruled out", "rows"]
         print_table(title, header, _with_rows(shown, counts), (0, 4, 7))
     if len(rows) > _MOST_OUTCOMES:
-        note(f"{len(rows) - _MOST_OUTCOMES} outcomes with a smaller pml are not shown; --json has them all.")
+        note(f"{number_of(len(rows) - _MOST_OUTCOMES, 'outcome')} with a smaller pml not shown; --json has them all.")
 
 
 def _print_measures(title: str, values: dict[str, Any], found: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import EngineOption, JsonOption, emit, note, print_table, say
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 
 
 def command(
@@ -61,6 +61,6 @@ def command(
 
 def _say(told: dict[str, Any]) -> None:
     kind = f"{told['confidence']:.0%} intervals, {'all at once' if told['simultaneous'] else 'each alone'}"
-    title = f"{told['rows']:,} rows; {'biased, no intervals' if told['biased'] else kind}"
+    title = f"{number_of(told['rows'], 'row')}; {'biased, no intervals' if told['biased'] else kind}"
     header = ["value", "frequency"] + ([] if told["biased"] else ["at least", "at most"])
     print_table(title, header, [[str(row["value"]), *list(row.values())[1:]] for row in told["values"]])

@@ -8,7 +8,7 @@ import typer
 
 from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, note, print_table, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.files.opening import keep_apart
 
 Several = list[str] | None
@@ -134,7 +134,7 @@ def command(
             engine=engine, unit=unit,
         )  # fmt: skip
         _write(found, out, force)
-        say(f"{found.num_rows:,} runs written, half of them on each table; not for the public")
+        say(f"{number_of(found.num_rows, 'run')} written, half of them on each table; not for the public")
         return
     done = dv.publish(
         table, asked, out, guarantee=guarantee, person=person, at_most=at_most, neighbors=neighbors,

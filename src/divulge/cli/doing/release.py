@@ -11,7 +11,7 @@ import typer
 
 from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, keep_apart, note, number, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.files import read_channel, read_prior
 from divulge.units import nats_per
 
@@ -161,7 +161,7 @@ def _tell(done: Any, unit: Any, as_json: bool, language: str, designed: bool) ->
     if designed:
         for part in done.mechanisms:
             say(f"designed for {', '.join(map(repr, part.columns))}: {part.channel.exact!r}\n")
-    say(f"{done.rows:,} rows of {', '.join(map(repr, done.columns))} released as "
+    say(f"{number_of(done.rows, 'row')} of {', '.join(map(repr, done.columns))} released as "
         f"{', '.join(map(repr, done.released_as))}")  # fmt: skip
     say("guarantee: " + ", ".join(f"{kind} {number(value, 6)}" for kind, value in promised.items()) + f" {unit}")
     if done.together is not None and done.together["releases"] > 1:

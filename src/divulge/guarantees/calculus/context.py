@@ -6,7 +6,7 @@ from functools import cached_property
 from math import floor
 from typing import Any
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.model.convert import as_prior
 from divulge.model.entries import parse as parse_number
 from divulge.model.prior import Prior
@@ -73,7 +73,9 @@ class Context:
             if not abs(least * size - 1) <= size * ULP:
                 raise DivulgeError.of("p_min", f"be 1/{size} for a uniform prior of {size}", "it", str(float(least)))
         if least is not None and size is not None and not least * size <= 1 + size * ULP:
-            raise DivulgeError.of("p_min", f"be at most 1/{size} for {size} secrets", "it", str(float(least)))
+            raise DivulgeError.of(
+                "p_min", f"be at most 1/{size} for {number_of(size, 'secret')}", "it", str(float(least))
+            )
         return cls(None, least, size, bool(uniform))
 
     @classmethod
@@ -113,7 +115,7 @@ class Context:
     def words(self) -> str:
         """The context in words."""
         parts = [
-            f"a prior of {len(self.prior)} secrets" if self.prior is not None else "",
+            f"a prior of {number_of(len(self.prior), 'secret')}" if self.prior is not None else "",
             f"p_min = {float(self.p_min):.6g}" if self.p_min is not None else "",
             f"N = {self.n}" if self.n is not None and self.prior is None else "",
             "uniform" if self.uniform else "",

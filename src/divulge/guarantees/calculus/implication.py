@@ -3,12 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.inverse import least_delta
+from divulge.guarantees.calculus.rationally import Rationally
 from divulge.guarantees.calculus.search import Index, Key, Known, closure, tightest
 from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.catalog import kind_named
@@ -99,8 +101,9 @@ def implied(
     Returns
     -------
     Guarantee or Unknown
-        Parameters are upper bounds: computed at 320 bits from the exact values of what was given and rounded up once,
-        so never below the true bound and within one unit in the last place of it. The orders and deltas of what stands
+        Parameters are upper bounds: exact where the bound is a rational number, else computed at 320 bits from the
+        exact values of what was given and rounded up once, so never below the true bound and within one unit in the
+        last place of it. The orders and deltas of what stands
         between are searched for, to about 1e-8 of the best bound.
 
     Raises
@@ -216,38 +219,40 @@ def _index_of(kind: type[Guarantee], index: Mapping[str, Any], unit: Unit) -> In
     return tuple((name, getattr(probe, name)) for name in kind.index)
 
 
-def _guarantee(known: Known) -> Guarantee:
-    """Return the guarantee with its parameters rounded up."""
+def _guarantee(known: Known, rationally: Rationally) -> Guarantee:
+    """Return the guarantee with its parameters rounded up, but for those that are rational numbers."""
     if known.original is not None:
         return known.original
-    values = dict(zip(known.kind.bounded(), (_rounded(v, n) for v, n in _named(known)), strict=True))
-    return known.kind(**values, **dict(known.index))
+    found = zip(known.values, rationally.values(known), known.kind.bounded(), strict=True)
+    return known.kind(**{name: _rounded(ball, exactly, name) for ball, exactly, name in found}, **dict(known.index))
 
 
-def _named(known: Known) -> list[tuple[Any, str]]:
-    return list(zip(known.values, known.kind.bounded(), strict=True))
-
-
-def _rounded(ball: Any, name: str) -> float:
-    """Return the ball rounded up, and back into the range of the parameter where its radius left it."""
+def _rounded(ball: Any, exactly: Any, name: str) -> Any:
+    """Return the exact value, or the ball rounded up and back into the range that its radius left."""
+    if isinstance(exactly, Fraction) and ball.overlaps(exact.arb(exactly)):
+        double = exact.as_float(exactly)
+        return double if double == exactly else exactly
     return PARAMETERS[name].clamped(exact.round_up(ball))
 
 
 def _with_derivation(known: Known, context: Context) -> Guarantee:
     steps: list[Step] = []
-    _collect(known, steps, {}, context.assumed)
-    return replace(_guarantee(known), derivation=tuple(steps))
+    rationally = Rationally(context)
+    _collect(known, steps, {}, context.assumed, rationally)
+    return replace(_guarantee(known, rationally), derivation=tuple(steps))
 
 
-def _collect(known: Known, steps: list[Step], seen: dict[int, Guarantee], assumed: Mapping[str, str]) -> Guarantee:
+def _collect(
+    known: Known, steps: list[Step], seen: dict[int, Guarantee], assumed: Mapping[str, str], rationally: Rationally
+) -> Guarantee:
     """Append the steps that lead to `known`, premises first, each once; return its guarantee."""
     if id(known) in seen:
         return seen[id(known)]
     premises = known.parents
     if known.merged is not None and known.merged.theorem is not None and known.merged not in premises:
         premises = (*premises, known.merged)
-    given = tuple(_collect(parent, steps, seen, assumed) for parent in premises)
-    gives = _guarantee(known)
+    given = tuple(_collect(parent, steps, seen, assumed, rationally) for parent in premises)
+    gives = _guarantee(known, rationally)
     if known.theorem is not None:
         steps.append(Step(known.theorem, given, gives, tuple(assumed[n] for n in known.theorem.needs if n in assumed)))
     seen[id(known)] = gives

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError, InputFileError
+from divulge.errors import DivulgeError, InputFileError, number_of
 from divulge.extras import require
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import PARQUET, open_table
@@ -299,7 +299,7 @@ def refuse_nulls(table: Table, column: str) -> None:
     missing = int(found.column("n")[0].as_py() or 0)
     if missing:
         raise DivulgeError.of(
-            "person", "name the person of every row", f"column {column!r}", f"missing in {missing:,} rows",
+            "person", "name the person of every row", f"column {column!r}", f"missing in {number_of(missing, 'row')}",
             "rows of nobody cannot be counted for a person; drop them first.",
         )  # fmt: skip
 
@@ -353,7 +353,7 @@ class _Gathered:
                 step = " For decimals give step=0.01, say." if number.strict else ""
                 raise DivulgeError.of(
                     "table", f"hold a {kind} in every row of column {number.column!r}", "it",
-                    f"without one in {odd:,} rows",
+                    f"without one in {number_of(odd, 'row')}",
                     "missing values, NaN and text have no place in a sum: drop these rows or give them a value first."
                     + step,
                 )  # fmt: skip
@@ -430,6 +430,6 @@ def _overflow(name: str) -> DivulgeError:
 
 def _missing(column: str, rows: int) -> DivulgeError:
     return DivulgeError.of(
-        "table", f"have a value in every row of column {column!r}", "it", f"without one in {rows:,} rows",
+        "table", f"have a value in every row of column {column!r}", "it", f"without one in {number_of(rows, 'row')}",
         "null_as=LABEL (--null-as) counts missing values under a label of the list.",
     )  # fmt: skip

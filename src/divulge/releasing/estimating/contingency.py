@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge.errors import number_of
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.releasing.drawing.coding import dictionary_of, text_of
@@ -63,7 +64,7 @@ class Contingency(Tabled, Record):
         )
 
     def _shown(self) -> tuple[str, Table]:
-        head = f"Counts of {', '.join(map(repr, self.columns))} in {self.rows:,} rows"
+        head = f"Counts of {', '.join(map(repr, self.columns))} in {number_of(self.rows, 'row')}"
         return head, (list(self.to_dict()), ["rows"], self.counts.reshape(-1, 1))
 
     def dense(self) -> np.ndarray:

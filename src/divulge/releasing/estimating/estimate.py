@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.record import Record
@@ -142,7 +142,7 @@ class Frequencies(Tabled, Record):
     def _shown(self) -> tuple[str, Table]:
         kind = "biased, without intervals" if self.biased else f"{self.confidence:.0%} intervals"
         columns = np.column_stack([self.frequency, self.lower, self.upper])
-        head = f"frequencies from {self.rows:,} rows ({self.method}, {kind})"
+        head = f"frequencies from {number_of(self.rows, 'row')} ({self.method}, {kind})"
         return head, (self.values, ["frequency", "lower", "upper"], columns)
 
 
@@ -301,7 +301,7 @@ def _doubts(receipt: Receipt, released: Any, rows: int) -> tuple[str, ...]:
     """Say why the receipt may be of another table."""
     found: list[str] = []
     if rows != receipt.rows:
-        found.append(f"the receipt was written for {receipt.rows:,} rows, and the table has {rows:,}")
+        found.append(f"the receipt was written for {number_of(receipt.rows, 'row')}, and the table has {rows:,}")
     if receipt.digest is not None and isinstance(released, (str, os.PathLike)) and not receipt.describes(released):
         found.append("the table is not the one the receipt was written for, to the byte: its digest is another")
     return tuple(found)

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.model.integer import IntegerChannel
 from divulge.releasing.drawing.coding import key_of
 
@@ -67,7 +67,7 @@ def set_labels(matrix: np.ndarray, prior: np.ndarray, secrets: Sequence[Hashable
     found: list[Hashable] = []
     for j, (text, row) in enumerate(zip(texts, members.tolist(), strict=True)):
         if len(text) > LONGEST:
-            text = f"one of {sum(row)} values (set {j + 1})"
+            text = f"one of {number_of(sum(row), 'value')} (set {j + 1})"
         elif texts.count(text) > 1 or (sum(row) != 1 and text in taken):
             text = f"{text} ({texts[: j + 1].count(text)})"
         first = secrets[0]

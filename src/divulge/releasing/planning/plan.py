@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.extras import require
 from divulge.releasing.drawing.alias import AliasTable
 from divulge.releasing.drawing.coding import MISSING, UNKNOWN, Outcomes, Secrets
@@ -73,14 +73,14 @@ class Faults:
         for columns, count in self.unknown.items():
             raise DivulgeError.of(
                 "source", "hold only secrets of the mechanism", _called(columns),
-                f"in {count} row(s) something else. Nothing was published",
+                f"in {number_of(count, 'row')} something else. Nothing was published",
                 "give the mechanism a row for every value; in a column of numbers a label is 3, not 3.0, and in one of "
                 "text, as in CSV, 3.00 and 3 are two values.",
             )  # fmt: skip
         for columns, count in self.missing.items():
             raise DivulgeError.of(
                 "source", "have no missing value unless it is a category", _called(columns),
-                f"in {count} row(s) missing. Nothing was published",
+                f"in {number_of(count, 'row')} missing. Nothing was published",
                 "null_as=LABEL (--null-as) names the label of the mechanism that stands for a missing value.",
             )  # fmt: skip
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError, InputFileError
+from divulge.errors import DivulgeError, InputFileError, number_of
 from divulge.files.channels.as_json import read_document
 from divulge.files.forms import Form, Some, fits, label, level, share, whole
 from divulge.files.opening import name_of, naming, replacing
@@ -427,7 +427,7 @@ class Receipt(Record):
 
     def __repr__(self) -> str:
         promised = ", ".join(f"{kind} {value:.6g}" for kind, value in self.guarantees.items())
-        lines = [f"released {self.rows:,} rows of {', '.join(map(repr, self.columns))}: {promised} (nats)"]
+        lines = [f"released {number_of(self.rows, 'row')} of {', '.join(map(repr, self.columns))}: {promised} (nats)"]
         sources = {m.prior_source for m in self.mechanisms if m.assumed.prior is not None}
         lines += [f"prior: {source}" for source in sorted(sources)]
         return "\n".join(lines + [f"note: {warning}" for warning in self.warnings])

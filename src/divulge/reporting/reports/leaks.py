@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge.errors import number_of
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.model.shown import at_least, at_most
@@ -49,7 +50,8 @@ def summary(report: Report) -> Section:
     n, m = len(report.beliefs), int(np.count_nonzero(report.joint.occurring))
     if report.audit is not None:
         what = (
-            f"In {report.audit.rows:,} rows, a secret value (one of {n}) stands beside a released one (one of {m}). "
+            f"In {number_of(report.audit.rows, 'row')}, a secret value (one of {n}) stands beside a released one "
+            f"(one of {m}). "
             "This report tells what the released value reveals about the secret one."
         )
     else:
@@ -104,7 +106,8 @@ def _falling(report: Report, pmc: Pointwise) -> str:
 def _standing(report: Report) -> str:
     if report.audit is not None:
         return (
-            f"Every number here is an estimate: the frequencies in {report.audit.rows:,} rows stand for the truth. "
+            f"Every number here is an estimate: the frequencies in {number_of(report.audit.rows, 'row')} stand "
+            "for the truth. "
             "Where few rows stand behind a number, chance makes it too large; “How sure this is” gives bounds."
         )
     prior = (
@@ -174,7 +177,7 @@ def outcomes(report: Report) -> Section:
             near(pmc.values[j]),
         ))  # fmt: skip
     left_out = len(order) - len(shown)
-    more = f" The {left_out:,} outcomes that reveal less are left out." if left_out else ""
+    more = f" {number_of(left_out, 'outcome')} revealing less not shown." if left_out else ""
     header = (
         "outcome", "how often", "rises most", "before → at most", f"gain, pml [{report.unit}]",
         "falls most", "before → at least", f"loss, pmc [{report.unit}]",
@@ -252,7 +255,7 @@ def values(report: Report) -> Section:
         for b in shown
     ]  # fmt: skip
     more = (
-        f" {len(report.beliefs) - len(shown):,} values that change less are left out."
+        f" {number_of(len(report.beliefs) - len(shown), 'value')} changing less not shown."
         if len(rows) < len(report.beliefs)
         else ""
     )
