@@ -116,4 +116,5 @@ def test_one_of_a_thing_is_in_the_singular() -> None:
     one = run("-", "--delta", "1e-6", given=json.dumps([{"mechanism": "gaussian", "sigma": 10, "sensitivity": 1}]))
     assert "1 release [nats]" in one.stdout
     assert "1,000 releases [nats]" in run("-", "--delta", "1e-6", given=json.dumps(LIST)).stdout
-    assert "1 secret x 1 outcome" in repr(dv.Channel([[1]])) and "Prior of 1 secret\n" in repr(dv.Prior([1])) + "\n"
+    assert "1 secret x 1 outcome" in repr(dv.Channel([[1]]))
+    assert "Prior of 1 secret\n" in repr(dv.Prior([1])) + "\n"
