@@ -78,5 +78,5 @@ from .releasing.records.ledger import Ledger as Ledger
 from .releasing.records.receipt import Receipt as Receipt
 from .reporting.publish import publish as publish
 from .reporting.release import release as release
-from .reporting.reports.report import report as report
+from .reporting.reports.making import report as report
 from .reporting.statements.statement import statement as statement

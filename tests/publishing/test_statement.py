@@ -13,8 +13,8 @@ import pytest
 import divulge as dv
 from divulge.publishing.notes import SENTENCES as NOTES
 from divulge.publishing.notes import Note
-from divulge.reporting.statements.sentences import Voice
 from divulge.reporting.statements.statistics_sentences import STATISTICS
+from divulge.reporting.statements.voice import Voice
 
 from .conftest import VALUES
 

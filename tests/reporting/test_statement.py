@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 
 import divulge as dv
 from divulge.releasing.planning import naming
-from divulge.reporting.statements.sentences import SENTENCES, Voice, catalog, languages, placeholders
-from divulge.reporting.statements.statement import Facts, Statement, times
+from divulge.reporting.statements.facts import Facts
+from divulge.reporting.statements.sentences import SENTENCES
+from divulge.reporting.statements.statement import Statement
+from divulge.reporting.statements.telling import times
+from divulge.reporting.statements.voice import Voice, catalog, languages, placeholders
 
 FAITHS = ("Catholic", "None", "Muslim", "Other", "Buddhist", "Jewish")
 COUNTS = (700, 300, 100, 52, 30, 18)

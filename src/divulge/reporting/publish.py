@@ -12,8 +12,8 @@ from divulge.publishing.notes import Note
 from divulge.publishing.publication import Outputs, carried_out, described, ready, request, unrecorded
 from divulge.publishing.published import Published, promise
 from divulge.releasing.estimating.counting import EngineName
-from divulge.reporting.statements.sentences import Voice
 from divulge.reporting.statements.statement import statement
+from divulge.reporting.statements.voice import Voice
 from divulge.units import Unit
 
 BESIDE = ("receipt.json", "keeper.json", "statement.html", "statement.txt")

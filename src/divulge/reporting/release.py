@@ -12,10 +12,11 @@ from divulge.releasing.planning.choosing import Choice, Chosen
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.release import Outgoing, Progress, as_columns, as_several, carry_out
-from divulge.reporting.reports.report import Report, report
+from divulge.reporting.reports.making import report
+from divulge.reporting.reports.report import Report
 from divulge.reporting.statements import codebook
-from divulge.reporting.statements.sentences import Voice
 from divulge.reporting.statements.statement import statement
+from divulge.reporting.statements.voice import Voice
 from divulge.units import Unit
 
 KEEPER = "divulge keeper 1"

@@ -93,7 +93,7 @@ def command(
                 "try --prior uniform; a receipt of another name than X.receipt.json goes with --receipt.",
             )
         subject = known = read_channel(str(channel))
-        asked |= {"about": "the mechanism on standard input" if channel == "-" else name_of(channel)}
+        asked |= {"about": "the mechanism on standard input" if channel == "-" else name_of(str(channel))}
     else:
         subject = read_receipt(str(receipt))
         if isinstance(subject, Published):

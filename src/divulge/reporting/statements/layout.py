@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from divulge.model.shown import printable
 from divulge.reporting.page import POLICY, STYLE, Html, tag
-from divulge.reporting.statements.sentences import Label, Text, plain
+from divulge.reporting.statements.parts import Grid, Head, Para, Part, People
+from divulge.reporting.statements.voice import Label, Text, plain
 
 if TYPE_CHECKING:
-    from divulge.reporting.statements.statement import Grid, Para, Part, People, Statement
+    from divulge.reporting.statements.statement import Statement
 
 _WIDTH = 88
 _CELL = 30
@@ -41,9 +42,7 @@ def _inside(text: Text) -> tuple[str, ...]:
     return tuple(tag("bdi", part.text) if isinstance(part, Label) else part for part in text)
 
 
-def _sections(parts: "tuple[Part, ...]") -> list[Html]:
-    from divulge.reporting.statements.statement import Head
-
+def _sections(parts: tuple[Part, ...]) -> list[Html]:
     found: list[Html] = []
     open_head: Head | None = None
     inside: list[Part] = []
@@ -71,9 +70,7 @@ def _sections(parts: "tuple[Part, ...]") -> list[Html]:
     return found
 
 
-def _blocks(parts: "list[Part]") -> list[Html]:
-    from divulge.reporting.statements.statement import Grid, Para, People
-
+def _blocks(parts: list[Part]) -> list[Html]:
     found: list[Html] = []
     items: list[Html] = []
     for part in [*parts, None]:
@@ -92,12 +89,12 @@ def _blocks(parts: "list[Part]") -> list[Html]:
     return found
 
 
-def _para(part: "Para") -> Html:
+def _para(part: Para) -> Html:
     inside = _inside(part.text)
     return tag("p", *inside, class_=part.tone) if part.tone else tag("p", *inside)
 
 
-def _grid(part: "Grid") -> Html:
+def _grid(part: Grid) -> Html:
     def cell(kind: str, place: int, text: Text, **more: str) -> Html:
         return tag(kind, *_inside(text), class_="text" if place in part.left else "number", **more)
 
@@ -107,7 +104,7 @@ def _grid(part: "Grid") -> Html:
     return tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_="grid")
 
 
-def _people(part: "People") -> Html:
+def _people(part: People) -> Html:
     """Return 100 figures in rows of 20: a head and shoulders each, the first ones filled."""
     figures: list[Html] = []
     for i in range(100):
@@ -127,8 +124,6 @@ def _people(part: "People") -> Html:
 
 def as_text(statement: "Statement") -> str:
     """Return the statement for a terminal or a letter."""
-    from divulge.reporting.statements.statement import Grid, Head, Para
-
     title = plain(statement.title)
     lines = [title, "=" * min(len(title), _WIDTH), ""]
     for part in statement.parts:
@@ -147,7 +142,7 @@ def as_text(statement: "Statement") -> str:
     return "\n".join(lines).replace("\n\n\n", "\n\n").rstrip() + "\n"
 
 
-def _table(grid: "Grid") -> list[str]:
+def _table(grid: Grid) -> list[str]:
     texts = [grid.header, *grid.rows]
     cells = [[wrap(printable(plain(text)), _CELL) or [""] for text in row] for row in texts]
     widths = [max(len(line) for cell in column for line in cell) for column in zip(*cells, strict=True)]

@@ -8,8 +8,11 @@ from typing import Any
 
 from divulge.model.shown import in_so_many
 from divulge.publishing.published import Published, promise
-from divulge.reporting.statements.sentences import BASE, Label, Text, Voice, plain
-from divulge.reporting.statements.statement import USELESS, Grid, Head, Para, Part, Statement, exp, times
+from divulge.reporting.statements.facts import USELESS, exp
+from divulge.reporting.statements.parts import Grid, Head, Para, Part
+from divulge.reporting.statements.statement import Statement
+from divulge.reporting.statements.telling import times
+from divulge.reporting.statements.voice import BASE, Label, Text, Voice, plain
 
 CHANCES = (1, 10, 100, 500)
 """Of 1,000: how likely an answer is before, from very rare to half."""

@@ -1,0 +1,42 @@
+"""What a statement consists of, in whichever language: questions, paragraphs, tables and pictures of people."""
+
+from dataclasses import dataclass
+
+from divulge.reporting.statements.voice import Text
+
+
+@dataclass(frozen=True)
+class Head:
+    """A question; `folded` hides what follows until it is asked for."""
+
+    text: Text
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Para:
+    """A paragraph; `tone` is "lead" for the promise, "warn" for what one would print in bold, "item" in a list."""
+
+    text: Text
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table; the columns in `left` are text."""
+
+    header: tuple[Text, ...]
+    rows: tuple[tuple[Text, ...], ...]
+    left: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
+class People:
+    """A picture of 100 figures, `filled` of them filled."""
+
+    filled: int
+    alt: Text
+    caption: Text
+
+
+Part = Head | Para | Grid | People

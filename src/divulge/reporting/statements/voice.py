@@ -1,0 +1,137 @@
+"""What says the sentences of a statement in a language, with its numbers and lists."""
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.model.shown import printable
+from divulge.reporting.statements.sentences import SENTENCES
+
+BASE = 1000
+"""The one unit of chances on the page: of so many people, or rows."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label from the data: isolated from the direction of the text around it."""
+
+    text: str
+
+
+Segment = str | Label
+Text = tuple[Segment, ...]
+
+
+def plain(text: Text) -> str:
+    """Return a text without marks for labels.
+
+    Examples
+    --------
+    >>> plain(("It says ", Label("yes"), "."))
+    'It says yes.'
+    """
+    return "".join(printable(part.text if isinstance(part, Label) else part) for part in text)
+
+
+def languages() -> tuple[str, ...]:
+    """Return the languages there are sentences in.
+
+    Examples
+    --------
+    >>> languages()
+    ('de', 'en')
+    """
+    found = [path.name.removesuffix(".po") for path in _folder().iterdir() if path.name.endswith(".po")]
+    return tuple(sorted({"en", *found}))
+
+
+def _folder() -> Any:
+    return files("divulge.reporting.statements") / "languages"
+
+
+@cache
+def catalog(language: str) -> dict[str, str]:
+    """Return {name: sentence} in a language; what is not translated is English."""
+    if language not in languages():
+        raise DivulgeError.of("language", f"be one of {', '.join(languages())}", "it", repr(language))
+    if language == "en":
+        return SENTENCES
+    pofile = require("babel.messages.pofile", "release")
+    found = pofile.read_po(io.BytesIO((_folder() / f"{language}.po").read_bytes()), locale=language)
+    texts = {message.id: str(message.string) for message in found if message.id and message.string}
+    return {name: texts.get(text, text) for name, text in SENTENCES.items()}
+
+
+@dataclass(frozen=True)
+class Voice:
+    """Says sentences in a language, with its numbers and lists."""
+
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        catalog(self.language)
+
+    def say(self, name: str, **values: Any) -> Text:
+        """Return a sentence with its values filled in: text, labels, or texts that hold labels.
+
+        Examples
+        --------
+        >>> plain(Voice().say("most", label=Label("yes"), count="12"))
+        '“yes”: 12'
+        """
+        parts: list[Segment] = []
+        for i, part in enumerate(re.split(r"\{(\w+)\}", catalog(self.language)[name])):
+            if i % 2 == 0:
+                parts.append(part)
+                continue
+            value = values[part]
+            if isinstance(value, Label) and name != "quoted":
+                value = self.say("quoted", label=value)
+            parts += value if isinstance(value, tuple) else [value if isinstance(value, Label) else str(value)]
+        return tuple(part for part in parts if part)
+
+    def number(self, value: float, digits: int = 3) -> str:
+        """Return a number as the language writes it.
+
+        Examples
+        --------
+        >>> Voice("en").number(1234.5), Voice("de").number(1234.5)
+        ('1,234.5', '1.234,5')
+        """
+        numbers = require("babel.numbers", "release")
+        shape = "#,##0." + "#" * digits if digits else "#,##0"
+        return str(numbers.format_decimal(value, format=shape, locale=self.language))
+
+    def listed(self, labels: Sequence[str], most: int = 30) -> Text:
+        """Return labels as a list; how many are left out is said.
+
+        Examples
+        --------
+        >>> plain(Voice("en").listed(["a", "b", "c"])), plain(Voice("de").listed(["a", "b", "c"], 2))
+        ('“a”, “b” and “c”', '„a“, „b“ und 1 weitere')
+        """
+        shown = [self.say("quoted", label=Label(text)) for text in labels[:most]]
+        if (left := len(labels) - most) > 0:
+            shown.append(self.say("more", count=self.number(left, 0)))
+        joined: list[Segment] = []
+        for i, part in enumerate(shown):
+            if i:
+                joined += (" ", *self.say("and"), " ") if i == len(shown) - 1 else (", ",)
+            joined += part
+        return tuple(joined)
+
+
+def placeholders(text: str) -> set[str]:
+    """Return the names in braces."""
+    return set(re.findall(r"\{(\w+)\}", text))
+
+
+def unique(values: Iterable[Any]) -> list[Any]:
+    """Return values once each, in order."""
+    return list(dict.fromkeys(values))
