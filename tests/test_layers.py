@@ -13,7 +13,7 @@ import divulge as dv
 SOURCE = Path(dv.__file__).parent
 
 LAYERS = (
-    ("errors", "units", "extras", "late", "exact", "programs", "ties", "panels"),
+    ("errors", "units", "extras", "late", "exact", "programs", "ties", "panels", "kernels"),
     ("datasets",),
     ("model",),
     ("files",),

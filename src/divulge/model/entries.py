@@ -208,13 +208,13 @@ def kept_whole(values: Any) -> np.ndarray | None:
 def _sums_of_good_rows(array: np.ndarray) -> np.ndarray | None:
     """Return the sums of the rows, or None where an entry is negative, -0.0, NaN or infinite.
 
-    Good floats are those whose bits, read as an integer, lie in [0, bits of infinity).
+    Good floats are those whose bits, read as an integer without sign, are below those of infinity.
     """
-    sums, bits = np.empty(len(array)), array.view(np.int64)
+    sums, bits = np.empty(len(array)), array.view(np.uint64)
 
     def part(first: int, last: int) -> bool:
         for rows in panels(array, first, last, _PANEL):
-            if not (bits[rows].min() >= 0 and bits[rows].max() < _INFINITY):
+            if not bits[rows].max() < _INFINITY:
                 return False
             array[rows].sum(axis=1, out=sums[rows])
         return True

@@ -8,7 +8,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.model.channel import Channel, is_small, is_sparse
+from divulge.model.channel import Channel, is_sparse
 from divulge.model.entries import TOLERANCE, entries, frozen
 from divulge.model.labels import Labels, alignment, is_default, position, same_letters
 from divulge.model.prior import Prior
@@ -40,13 +40,13 @@ class Joint(Tabled):
     def __init__(self, prior: Any, channel: Any) -> None:
         channel = channel if isinstance(channel, Channel) else Channel(channel)
         prior = prior if isinstance(prior, Prior) else Prior(prior)
-        if is_default(channel.secrets) and not same_letters(channel.secrets, prior.secrets):
-            alignment(channel.secrets, prior.secrets, "prior", "the channel")
-            channel = Channel(channel.matrix, prior.secrets, channel.outcomes)
-        object.__setattr__(self, "prior", prior.aligned(channel.secrets))
-        object.__setattr__(self, "channel", channel)
-        if is_small(self.c):
-            vars(self)["matrix"] = frozen(self.p[:, None] * self.c)
+        if prior.secrets != channel.secrets:
+            if is_default(channel.secrets) and not same_letters(channel.secrets, prior.secrets):
+                alignment(channel.secrets, prior.secrets, "prior", "the channel")
+                channel = Channel(channel.matrix, prior.secrets, channel.outcomes)
+            prior = prior.aligned(channel.secrets)
+        _set_prior(self, prior)
+        _set_channel(self, channel)
 
     @classmethod
     def from_matrix(
@@ -141,7 +141,7 @@ class Joint(Tabled):
 
     @cached_property
     def matrix(self) -> Any:
-        """P(x, y), shape (N, M). Formed with the joint when it is small, else when it is first asked for."""
+        """P(x, y), shape (N, M), formed when it is first asked for."""
         if is_sparse(self.c):
             return self.c.multiply(self.p[:, None]).tocsc()
         return frozen(self.p[:, None] * self.c)
@@ -238,3 +238,8 @@ class Joint(Tabled):
     def _shown(self) -> tuple[str, Table]:
         head = f"{'exact ' if self.exact else ''}Joint, {size_text(len(self.secrets), len(self.outcomes))}"
         return head, (self.secrets, self.outcomes, self.matrix)
+
+
+# A Joint is immutable to all others; its own slots are set without a search for the attribute.
+_set_prior: Any = vars(Joint)["prior"].__set__
+_set_channel: Any = vars(Joint)["channel"].__set__

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.measures.numeric.columns import sums_of_c_log_c
+from divulge.measures.numeric.columns import TINY, sums_of_c_log_c
 from divulge.measures.pointwise.divergence import f_information
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
@@ -62,8 +62,8 @@ def exact_mutual_information(joint: Joint, unit: Unit) -> float:
 
 def float_mutual_information(joint: Joint, row_logs: np.ndarray) -> float:
     """Return the mutual information in nats from `row_logs`, sum_y C_xy log C_xy, shape (N,)."""
-    q = joint.outer[joint.occurring]
-    given, free = float(joint.p @ row_logs), float(q @ np.log(q))
+    q = joint.outer
+    given, free = float(joint.p.dot(row_logs)), float(q.dot(np.log(np.maximum(q, TINY))))
     difference = given - free
     if difference > max(_CANCELLED * -free, _SMALL):
         return difference

@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from divulge import exact
+from divulge import exact, kernels
 from divulge.model.channel import SMALL, is_small, is_sparse
 from divulge.panels import THREADED, height, in_parts, panels
 
 TINY = float(np.finfo(np.float64).tiny)
 """Stands in for 0 under a logarithm that is multiplied by 0."""
+
+_FEW = 1 << 13
+"""Entries of which another array is had from memory that is at hand: more are asked of the operating system."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +166,15 @@ def sums_of_c_log_c(matrix: Any) -> np.ndarray:
     if is_sparse(matrix):
         return np.bincount(matrix.indices, matrix.data * np.log(matrix.data), minlength=matrix.shape[0])
     if is_small(matrix):
-        return np.vecdot(matrix, np.log(np.maximum(matrix, TINY)))
+        if matrix.size <= _FEW:
+            return _row_logs(matrix)
+        return np.concatenate([_row_logs(matrix[rows]) for rows in panels(matrix, size=_FEW)])
     return _Sweep(matrix, ("row_logs",)).row_logs
+
+
+def _row_logs(matrix: np.ndarray) -> np.ndarray:
+    logs = np.maximum(matrix, TINY)
+    return np.vecdot(matrix, np.log(logs, out=logs))
 
 
 def shifts(matrix: Any, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -218,14 +228,19 @@ def absent_mass(c: Any, p: np.ndarray) -> np.ndarray:
 class _Sweep:
     """One pass over the panels of a dense float matrix, taking the parts that are wanted.
 
-    Rows without weight take no part in the extremes.
+    Rows without weight take no part in the extremes. Of a large matrix a compiled loop takes the extremes and the joint
+    entries together (`kernels.column_ends`).
     """
 
     def __init__(self, matrix: np.ndarray, wanted: tuple[str, ...], weights: np.ndarray | None = None) -> None:
         self.matrix, self.weights, self._wanted = matrix, weights, wanted
         self.row_logs = np.empty(len(matrix))
-        self._steps = [getattr(self, f"_take_{part}") for part in wanted]
         self._counts = None if weights is None or (weights > 0).all() else weights > 0
+        fits = "extremes" in wanted and matrix.flags.c_contiguous
+        self._loop: Any = kernels.fastest(kernels.column_ends, matrix.size) if fits else None
+        others = tuple(part for part in wanted if part not in ("extremes", "joint_top"))
+        steps = ("ends", *others) if self._loop else wanted
+        self._steps = [getattr(self, f"_take_{part}") for part in steps]
         parts = in_parts(matrix, self._part)
         self.extremes = functools.reduce(Extremes.merged, (part.extremes for part in parts))
         self.joint_top = np.maximum.reduce([part.joint_top for part in parts])
@@ -238,6 +253,17 @@ class _Sweep:
             for step in self._steps:
                 step(running, rows, self.matrix[rows])
         return running
+
+    def _take_ends(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
+        """Take extremes and joint entries by the compiled loop; in a block with rows that do not count, by NumPy."""
+        if self._counts is not None and not self._counts[rows].all():
+            self._take_extremes(running, rows, block)
+            if self.weights is not None:
+                self._take_joint_top(running, rows, block)
+            return
+        found, weights = running.extremes, np.ones(len(block)) if self.weights is None else self.weights[rows]
+        known = found.top, found.bottom, found.top_at, found.bottom_at, running.joint_top
+        running.least = float(self._loop(block, np.asarray(weights, dtype=np.float64), rows.start, *known))
 
     def _take_extremes(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
         counting = None if self._counts is None or self._counts[rows].all() else np.flatnonzero(self._counts[rows])

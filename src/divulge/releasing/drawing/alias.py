@@ -20,6 +20,7 @@ from divulge.model.integer import IntegerChannel
 CELL_BITS = 48
 ALIAS_BITS = 16
 MOST_WIDTH = 15
+MOST_CELLS = 1 << 32
 CELL = np.uint64(1 << CELL_BITS)
 ALIAS_MASK = np.uint64((1 << ALIAS_BITS) - 1)
 
@@ -54,6 +55,10 @@ class AliasTable:
         width = max((m - 1).bit_length(), channel.bits - CELL_BITS, 1)
         if not width <= MOST_WIDTH:
             raise DivulgeError.of("channel", f"have at most {1 << MOST_WIDTH} outcomes", "their number", str(m))
+        if not n << width <= MOST_CELLS:
+            raise DivulgeError.of(
+                "channel", f"need at most {MOST_CELLS} cells of its table", "their number", str(n << width)
+            )
         weights = np.zeros((n, 1 << width), dtype=np.uint64)
         weights[:, :m] = channel.weights.astype(np.uint64) << np.uint64(width + CELL_BITS - channel.bits)
         thresholds, aliases = _aliased(weights)
@@ -67,9 +72,13 @@ class AliasTable:
 
     @cached_property
     def coarse(self) -> np.ndarray:
-        """The cells in 32 bits, flat: the first 32 - width bits of the threshold << width | alias."""
+        """The cells in 32 bits, flat: the first 32 - width bits of the threshold, and in `width` bits alias ^ cell.
+
+        Cell ^ (alias ^ cell) is the alias, so that a draw picks one of the two without a branch.
+        """
         first = self.cells >> np.uint64(ALIAS_BITS + self.rest) << np.uint64(self.width)
-        return frozen((first | self.cells & ALIAS_MASK).astype(np.uint32))
+        cell = np.tile(np.arange(1 << self.width, dtype=np.uint64), self.rows)
+        return frozen((first | self.cells & ALIAS_MASK ^ cell).astype(np.uint32))
 
     @property
     def rest(self) -> int:

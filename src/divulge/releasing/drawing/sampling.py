@@ -8,12 +8,10 @@ import os
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 
+from divulge import kernels
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.releasing.drawing.alias import ALIAS_BITS, ALIAS_MASK, AliasTable
@@ -21,8 +19,7 @@ from divulge.releasing.drawing.alias import ALIAS_BITS, ALIAS_MASK, AliasTable
 BLOCK = 1 << 15
 """Rows drawn at a time: the working arrays of a block fit the second-level cache of a core."""
 
-COMPILING_PAYS = 1 << 27
-"""Rows from which the compiled sampler is faster although it has to be compiled first."""
+_NONE = np.empty(0, dtype=np.int64)
 
 Ties = tuple[np.ndarray, np.ndarray]
 """The rows in which more bits have to decide, and the cell of each in its row of the table."""
@@ -50,49 +47,31 @@ def numpy_kernel(table: AliasTable, codes: np.ndarray, words: np.ndarray, out: n
     """Write the outcome that `words` (uint32, used up) draw for secrets `codes` into `out` (uint16); return the ties.
 
     The top bits of a word choose the cell, the others are compared with as many of the threshold. Shifted up by the
-    width and filled with ones, they are above first bits << width | alias where they were above the first bits; where
-    these are equal the two differ in no more than the ones.
+    width and filled with ones, they are above first bits << width | alias ^ cell where they were above the first bits;
+    where these are equal the two differ in no more than the ones.
     """
-    ones = np.uint32((1 << table.width) - 1)
+    width, ones = np.uint32(table.width), np.uint32((1 << table.width) - 1)
     cell = words >> np.uint32(32 - table.width)
-    where = np.left_shift(codes, table.width, dtype=np.int64)
-    where += cell
-    out[:] = cell
-    cells = table.coarse.take(where, mode="clip")
-    words <<= np.uint32(table.width)
+    where = codes.astype(np.uint32)
+    where <<= width
+    where |= cell
+    cells = table.coarse.take(where.astype(np.int64), mode="clip")
+    words <<= width
     words |= ones
     other = words > cells
     words ^= cells
     cells &= ones
-    np.copyto(out, cells, where=other, casting="unsafe")
-    ties = np.flatnonzero(words <= ones)
+    cells *= other
+    cells ^= cell
+    out[:] = cells
+    ties = np.flatnonzero(words <= ones) if np.minimum.reduce(words) <= ones else _NONE
     return ties, cell[ties]
-
-
-@cache
-def _compiled() -> Any:
-    import numba as nb
-
-    def kernel(cells: Any, width: int, codes: Any, words: Any, out: Any, ties: Any) -> int:
-        shift, ones, found = np.uint32(32 - width), np.uint32((1 << width) - 1), 0
-        for i in range(len(codes)):
-            word = words[i]
-            j = word >> shift
-            cell = cells[(np.int64(codes[i]) << width) + np.int64(j)]
-            drawn, first = np.uint32(word << np.uint32(width)) | ones, cell | ones
-            out[i] = cell & ones if drawn > first else j
-            if drawn == first:
-                ties[found] = i
-                found += 1
-        return found
-
-    return nb.njit(nogil=True, cache=False, boundscheck=False)(kernel)
 
 
 def numba_kernel(table: AliasTable, codes: np.ndarray, words: np.ndarray, out: np.ndarray) -> Ties:
     """Do what `numpy_kernel` does, compiled (extra: fast)."""
-    space = np.empty(len(codes) + 1, dtype=np.int64)
-    ties = space[: _compiled()(table.coarse, table.width, codes, words, out, space)]
+    loop, space = kernels.compiled(kernels.draw), np.empty(len(codes), dtype=np.int64)
+    ties = space[: loop(table.coarse, table.width, codes.astype(np.uint32), words, out, space)]
     return ties, words[ties] >> np.uint32(32 - table.width)
 
 
@@ -107,12 +86,6 @@ def settle(table: AliasTable, codes: np.ndarray, tied: Ties, words: np.ndarray, 
 
 
 KERNELS: dict[str, Kernel] = {"numpy": numpy_kernel, "numba": numba_kernel}
-
-
-def fastest(rows: int) -> str:
-    """Return the name of the fastest kernel for so many rows: compiling pays for many, or when it has been done."""
-    pays = rows >= COMPILING_PAYS or _compiled.cache_info().currsize > 0
-    return "numba" if pays and find_spec("numba") else "numpy"
 
 
 def cores() -> int:
@@ -153,7 +126,7 @@ def draw(table: AliasTable, codes: np.ndarray, *, kernel: str | None = None, thr
     codes = np.ascontiguousarray(codes)
     if codes.size and not (int(codes.min()) >= 0 and int(codes.max()) < table.rows):
         raise DivulgeError.of("codes", f"be positions from 0 to {table.rows - 1}", "one of them", "outside")
-    run = KERNELS[kernel or fastest(len(codes))]
+    run = KERNELS[kernel or ("numba" if kernels.fastest(kernels.draw, len(codes)) else "numpy")]
     out = np.empty(len(codes), dtype=np.uint16)
     blocks = -(-len(codes) // BLOCK)
     workers = max(1, min(threads or cores(), blocks))
