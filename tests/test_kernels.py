@@ -63,7 +63,7 @@ def test_one_pass_is_the_same_compiled(name: str, matrix: np.ndarray, both: Any)
 
 def test_a_large_profile_is_compiled_and_a_small_one_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loading takes longer than a small profile: a large one loads, or many small ones; what is loaded serves all."""
-    for entries in ([kernels.PAYS], [0] * 5000):
+    for entries in ([kernels.PAYS], [0] * 20_000):
         monkeypatch.setattr(kernels, "_compiled", {})
         monkeypatch.setattr(kernels, "_asked", {})
         assert kernels.fastest(kernels.column_ends, 1 << 20) is None
