@@ -7,7 +7,7 @@ import pytest
 
 import divulge as dv
 from divulge import kernels
-from divulge.measures.columns import ends_and_logs, gather
+from divulge.measures.numeric.columns import ends_and_logs, gather
 from divulge.panels import THREADED
 
 pytest.importorskip("numba")
