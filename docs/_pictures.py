@@ -68,11 +68,92 @@ def eyes() -> Any:
     channel = dv.Channel(rows, ["blue", "green", "blue-green"], ["reports blue", "reports green"])
     joint = dv.Joint(["1/4", "1/2", "1/4"], channel)
     _, ax = plt.subplots(figsize=(5.2, 2.2), layout="constrained")
-    ax.imshow(joint.information_density, cmap="BrBG_r", vmin=-2.7, vmax=2.7, aspect="auto")
+    ax.imshow(joint.information_density, cmap="BrBG_r", vmin=-4, vmax=4, aspect="auto")
     ax.set(xticks=[0, 1], xticklabels=channel.outcomes, yticks=[0, 1, 2], yticklabels=channel.secrets)
     for (x, y), value in zip(((x, y) for x in range(3) for y in range(2)), joint.lift.ravel(), strict=True):
         ax.text(y, x, str(value), ha="center", va="center", color="#111111")
     return ax
+
+
+def _lines(curves: dict[str, tuple[Any, Any]], *, xlabel: str, ylabel: str, **axes: Any) -> Any:
+    """Return axes with a line for each name."""
+    from matplotlib import pyplot as plt
+
+    _, ax = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
+    for (name, (x, y)), style in zip(curves.items(), ("-", "--", "-.", ":"), strict=False):
+        ax.plot(x, y, style, label=name)
+    ax.set(xlabel=xlabel, ylabel=ylabel, **axes)
+    ax.legend(frameon=False)
+    return ax
+
+
+def regions() -> Any:
+    """Privacy regions: errors of tests lie above the curve; for epsilon = 1, with and without a delta of 0.1."""
+    import numpy as np
+
+    alpha = np.linspace(0, 1, 201)
+    kinds = {"(1, 0)-DP": dv.dp.RandomizedResponse(epsilon=1), "(1, 0.1)-DP": dv.dp.AdpRelease(1.0, 0.1)}
+    curves = {name: (alpha, [dv.dp.trade_off(kind)(a) for a in alpha]) for name, kind in kinds.items()}
+    return _lines(curves | {"no privacy lost": (alpha, 1 - alpha)}, xlabel="false alarm", ylabel="missed detection")
+
+
+def tradeoffs() -> Any:
+    """Trade-off curves of Gaussian noise with mu = 0.5, 1 and 2: the larger mu, the easier neighbors are told apart."""
+    import numpy as np
+
+    alpha = np.linspace(0, 1, 201)
+    noise = {f"mu = {mu}": dv.dp.trade_off(dv.dp.GaussianMechanism(sigma=1 / mu)) for mu in (0.5, 1, 2)}
+    curves = {name: (alpha, [curve(a) for a in alpha]) for name, curve in noise.items()}
+    return _lines(curves, xlabel="error of the first kind", ylabel="of the second")
+
+
+def renyi() -> Any:
+    """Renyi divergence over the order: randomized response and Laplace noise level off, Gaussian noise does not."""
+    import numpy as np
+
+    orders = np.geomspace(1, 32, 40)
+    kinds = {
+        "randomized response, epsilon 1": dv.dp.RandomizedResponse(epsilon=1),
+        "Laplace noise, scale 1": dv.dp.LaplaceMechanism(scale=1.0),
+        "Gaussian noise, sigma 2": dv.dp.GaussianMechanism(sigma=2.0),
+    }
+    curves = {name: (orders, [dv.dp.renyi_dp(kind, a).value for a in orders]) for name, kind in kinds.items()}
+    return _lines(curves, xlabel="order", ylabel="epsilon of (order, epsilon)-RDP", xscale="log", ylim=(0, 2))
+
+
+def calibration() -> Any:
+    """Standard deviation of Gaussian noise for delta = 1e-5: the classical formula, and the least that will do."""
+    import numpy as np
+
+    def delta(sigma: float, epsilon: float) -> float:
+        return float(dv.dp.delta_from_epsilon(dv.dp.GaussianMechanism(sigma), epsilon).value)
+
+    def least(epsilon: float) -> float:
+        low, high = 0.1, 1e3
+        for _ in range(40):
+            middle = (low * high) ** 0.5
+            low, high = (middle, high) if delta(middle, epsilon) > 1e-5 else (low, middle)
+        return high
+
+    epsilons = np.geomspace(0.05, 1, 25)
+    curves = {
+        "classical": (epsilons, np.sqrt(2 * np.log(1.25e5)) / epsilons),
+        "analytic": (epsilons, [least(e) for e in epsilons]),
+    }
+    return _lines(curves, xlabel="epsilon", ylabel="sigma", xscale="log", yscale="log")
+
+
+def envelope() -> Any:
+    """How often randomized response leaks more than t, and how often after the worst post-processing."""
+    import numpy as np
+
+    joint = dv.Joint(["1/2", "3/10", "1/5"], dv.mechanisms.randomized_response(3, epsilon=0.5))
+    t, pml = np.linspace(0, 0.45, 91), dv.pml(joint)
+    curves = {
+        "tail": (t, [pml.tail(v) for v in t]),
+        "envelope": (t, [dv.tail_envelope(joint, v).upper for v in t]),
+    }
+    return _lines(curves, xlabel="t, nats", ylabel="probability")
 
 
 def frontier() -> Any:
@@ -115,6 +196,11 @@ PICTURES: dict[str, Callable[[], Any]] = {
         plane2,
         plane5,
         eyes,
+        regions,
+        tradeoffs,
+        renyi,
+        calibration,
+        envelope,
         frontier,
         outcomes,
         noise,
