@@ -588,3 +588,29 @@ def test_renyi_of_sampled_gaussians_by_the_binomial_sum(sigma: float, rate: floa
     )
     found = dv.compose(dv.dp.PoissonSampled(dv.dp.GaussianMechanism(sigma), rate)).renyi(alpha)
     assert found == pytest.approx(float(mpmath.log(moment) / (alpha - 1)), rel=1e-9)
+
+
+@pytest.mark.parametrize(("sigma", "shift", "count"), [(6.0, 1, 2), (2.5, 3, 2), (400.0, 90, 1), (1.5, 1, 3)])
+def test_discrete_gaussians_are_composed_without_a_long_list(sigma: float, shift: int, count: int) -> None:
+    """Sums that lie on one lattice fall together; against the law, added up number by number."""
+    mechanism = dv.dp.DiscreteGaussianMechanism(sigma, shift)
+    (loss,) = mechanism.losses()
+    assert isinstance(loss, AtomicLoss)
+    made = engine([(loss, count)], 1e-6)
+    assert isinstance(made, GridEngine) or count == 1 or len(made.parts[0][0].losses) ** count < 2_000_000
+    p = np.asarray(loss.p, dtype=float)
+    law = p
+    for _ in range(count - 1):
+        law = np.convolve(law, p)  # one step of losses is the same everywhere
+    step = shift / sigma**2
+    sums = count * float(loss.losses[0]) + step * np.arange(len(law))
+    composed = dv.compose((mechanism, count))
+    for delta in (1e-3, 1e-6, 1e-9):
+        found = composed.epsilon(delta)
+        assert found.upper - found.lower < 1e-6
+
+        def excess(epsilon: float) -> float:
+            return float((law * np.maximum(-np.expm1(np.minimum(epsilon - sums, 0)), 0)).sum())
+
+        assert excess(found.upper) <= delta * (1 + 1e-9)
+        assert excess(found.lower * (1 - 1e-6)) >= delta

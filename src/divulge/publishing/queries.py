@@ -132,6 +132,29 @@ class Query:
         apart = 2 * reach if self.cells > 1 else 0
         return max(apart, within), max(apart * reach, within * within)
 
+    def shifts(self, unit: Unit) -> tuple[tuple[int, ...], ...]:
+        """Return the ways in which one unit changes the query: how far each number, or score, that it touches moves.
+
+        Any change moves every number by no more than one of the ways does. Empty for people with several rows in
+        several groups, which can change in more ways than are worth listing.
+        """
+        k, replaced = unit.at_most, unit.neighbors == "replaced"
+        several = self.cells > 1
+        if k > 1 and several:
+            return ()
+        if self.kind == "ranks":
+            one, other = (k * sharp for sharp in self.sharpness)
+            if not replaced:
+                return ((one,) * self.draws,)
+            return ((other,) * self.draws, *([(one,) * (2 * self.draws)] if several else []))
+        reach = k * self.reach
+        if not replaced:
+            return ((reach,),)
+        within = max(self.high, k * self.high) - min(self.low, k * self.low)
+        if not several:
+            return ((within,),)
+        return ((reach, reach), *([(within,)] if within > reach else []))
+
 
 @dataclass(frozen=True)
 class Plan:

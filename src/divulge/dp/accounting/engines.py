@@ -31,6 +31,9 @@ MOST_CELLS = 1 << 21
 _MANY_TYPES = 1 << 12
 """From so many types on, atoms on one lattice go to a grid, where equal sums fall together."""
 
+_MOST_ENTRIES = 1 << 24
+"""A list of types has so many numbers at most: types times letters."""
+
 _QUIET = 32.0
 """-log of the tilted mass that may lie outside of the window, and of what is cut off the parts."""
 
@@ -167,10 +170,13 @@ class TypesEngine:
         relative, largest, finite = 0.0, 0.0, 0.0
         for loss, count in self.parts:
             seen = np.flatnonzero(exact.as_floats(loss.p) > 0)
-            counts = types(count, len(seen))
-            p = np.log(exact.as_floats(loss.p)[seen])
-            logs = np.add.outer(logs, log_multinomial(counts) + counts @ p).ravel()
-            losses = np.add.outer(losses, counts @ loss.losses[seen]).ravel()
+            p, values = np.log(exact.as_floats(loss.p)[seen]), loss.losses[seen]
+            if count == 1:
+                logs, losses = np.add.outer(logs, p).ravel(), np.add.outer(losses, values).ravel()
+            else:
+                counts = types(count, len(seen))
+                logs = np.add.outer(logs, log_multinomial(counts) + counts @ p).ravel()
+                losses = np.add.outer(losses, counts @ values).ravel()
             relative += 8 * ROUND * (math.lgamma(count + 2) + count * float(np.abs(p).max()) + count + 1)
             largest += count * float(np.abs(loss.losses).max())
             finite += count * math.log1p(-min(loss.infinite, 1.0 - ROUND))
@@ -334,10 +340,11 @@ def engine(parts: Sequence[Part], tolerance: float) -> Engine:
     distinct = merged(parts)
     atomic = tuple((loss, count) for loss, count in distinct if isinstance(loss, AtomicLoss))
     if len(atomic) == len(distinct):
-        types_ = math.prod(number_of_types(n, len(a.losses)) for a, n in atomic)
-        if types_ > _MANY_TYPES and _share_a_grid(atomic):  # the same sums, many of them equal
+        size = math.prod(number_of_types(n, len(a.losses)) for a, n in atomic)
+        entries = max(number_of_types(n, len(a.losses)) * len(a.losses) if n > 1 else 0 for a, n in atomic)
+        if size > _MANY_TYPES and _share_a_grid(atomic):  # the same sums, many of them equal
             return GridEngine(atomic, tolerance)
-        if types_ <= MOST_TYPES:
+        if size <= MOST_TYPES and entries <= _MOST_ENTRIES:
             return TypesEngine(atomic)
     listed, rest = _divided(distinct)
     if listed and rest:

@@ -1,0 +1,117 @@
+"""What several statistics under approximate privacy tell together: every change of a record, by the law."""
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import divulge as dv
+from divulge.publishing.noising.calibration import adp_epsilon, calibrated
+from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.queries import Query, Unit, plan_of
+
+DELTA = 1e-5
+
+SIZES, WHOLE = {"g": 2, "h": 2}, {"v": True}
+
+ASKED: dict[str, tuple[list[Any], list[tuple[Any, ...]]]] = {
+    # statistics, and the records there are as values of (g, h, v)
+    "two margins": ([dv.Count("g"), dv.Count("g", "h")], list(product((0, 1), (0, 1), (0,)))),
+    "counts and sums": ([dv.Count("h"), dv.Sum("v", (-1, 2), by="g")], list(product((0, 1), (0, 1), (-1, 0, 2)))),
+    "mean by group": ([dv.Mean("v", (0, 3), by="g")], list(product((0, 1), (0,), (0, 1, 3)))),
+    "variance": ([dv.Variance("v", (0, 2))], list(product((0,), (0,), (0, 1, 2)))),
+    "share": ([dv.Proportion("g", 0, by="h"), dv.Count("h")], list(product((0, 1), (0, 1), (0,)))),
+}  # fmt: skip
+
+
+def added(query: Query, record: tuple[Any, ...]) -> np.ndarray:
+    """Return what one row adds to the cells, from the definition."""
+    at = dict(zip("ghv", record, strict=True))
+    cells = np.zeros(query.shape, dtype=int)
+    place = tuple(at[name] for name in query.by)
+    if query.kind == "rows" and query.column is not None:
+        hit = at[query.column] == query.only
+        if len(query.shape) > len(query.by):
+            cells[(*place, 0 if hit else 1)] = 1
+        else:
+            cells[place] = hit
+    else:
+        value = 0 if query.kind == "rows" else at[query.column or "v"] - query.middle
+        cells[place] = {"rows": 1, "values": value, "squares": value**2}[query.kind]
+    return cells.ravel()
+
+
+def losses_of(noise: Noise, shift: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the losses of one noisy number that moves by so much, and their probabilities."""
+    reach = math.ceil(40 * noise.scale) + abs(shift)
+    k = np.arange(-reach, reach + 1, dtype=float)
+    exponent = abs(k) / noise.scale if noise.family == "laplace" else k**2 / (2 * noise.scale**2)
+    other = abs(k - shift) / noise.scale if noise.family == "laplace" else (k - shift) ** 2 / (2 * noise.scale**2)
+    law = np.exp(-exponent)
+    return other - exponent, law / law.sum()
+
+
+def delta_of(parts: list[tuple[np.ndarray, np.ndarray]], epsilon: float) -> float:
+    """Return E (1 - e^(epsilon - L))_+ of independent losses, sums rounded to twelve digits so that equal ones meet."""
+    total, law = np.zeros(1), np.ones(1)
+    for losses, p in parts:
+        sums = np.add.outer(total, losses).ravel().round(12)
+        total, place = np.unique(sums, return_inverse=True)
+        law = np.bincount(place.ravel(), np.multiply.outer(law, p).ravel())
+        keep = law > 1e-18
+        total, law = total[keep], law[keep]
+    return float((law * np.maximum(-np.expm1(np.minimum(epsilon - total, 0.0)), 0)).sum())
+
+
+@pytest.mark.parametrize("neighbors", ["replaced", "added"])
+@pytest.mark.parametrize("family", ["laplace", "gaussian"])
+@pytest.mark.parametrize("name", ASKED)
+def test_no_change_of_a_record_has_a_larger_delta(name: str, family: str, neighbors: Any) -> None:
+    statistics, records = ASKED[name]
+    unit = Unit(neighbors=neighbors)
+    queries = plan_of(statistics, SIZES, WHOLE, unit).queries
+    found = calibrated(queries, unit, [dv.ADP(3.0, DELTA)], None, family, "equal")
+    worst, less = 0.0, 0.0
+    before = records if neighbors == "replaced" else [None]
+    for x, y in product(before, records):
+        shifts = [
+            (noise, int(shift))
+            for query, noise in zip(queries, found.noises, strict=True)
+            for shift in (added(query, y) - (0 if x is None else added(query, x)))
+            if shift and noise.scale
+        ]
+        if shifts:
+            laws = [losses_of(*one) for one in shifts]
+            worst, less = max(worst, delta_of(laws, 3.0)), max(less, delta_of(laws, 2.95))
+    assert worst <= DELTA * (1 + 1e-6)
+    if name in ("two margins", "share"):  # some record changes in the way that was composed
+        assert less > DELTA
+
+
+@pytest.mark.parametrize("name", ["count and mean by group", "count and quantiles"])
+def test_the_law_of_several_is_below_what_each_promises(name: str) -> None:
+    """Composing the laws asks for less noise than adding up zCDP did."""
+    asked: dict[str, list[Any]] = {
+        "count and mean by group": [dv.Count("g"), dv.Mean("v", (0, 90), by="g")],
+        "count and quantiles": [dv.Count("g"), dv.Quantiles("v", (0, 90))],
+    }
+    queries = plan_of(asked[name], SIZES, WHOLE, Unit()).queries
+    found = calibrated(queries, Unit(), [dv.ADP(1.0, 1e-6)], None, "gaussian", "equal")
+    rho = found.guarantees["zcdp"]
+    assert dv.compose(dv.dp.ZcdpRelease(rho)).epsilon(1e-6).upper > 1.02
+    assert adp_epsilon(queries, found.noises, Unit(), 1e-6) <= 1.0
+
+
+def test_a_choice_among_scores_composes_as_the_law_of_the_choice() -> None:
+    """Gumbel noise on scores that move by at most a step each, in the worst directions: delta over all choices."""
+    noise, moved = Noise("gaussian", 2.0), 1
+    query = Query("ranks", (), (), "v", only=dv.Quantiles("v", (0, 2)).probabilities[1], candidates=3)
+    said = adp_epsilon((query,), (noise,), Unit(), 1e-3)
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        scores = rng.integers(0, 4, 3).astype(float)
+        other = scores + rng.integers(-moved, moved + 1, 3)
+        p, q = (np.exp(-s / noise.scale) / np.exp(-s / noise.scale).sum() for s in (scores, other))
+        assert np.maximum(p - math.exp(said) * q, 0).sum() <= 1e-3 + 1e-12
