@@ -10,9 +10,9 @@ from guarantees.attaining import ATTAINED, LIMITS, Case, extremal, resampling
 from support import random_channel, random_joint, random_prior
 
 import divulge as dv
+from divulge.guarantees.calculus import implication
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.implication import consequences
-from divulge.guarantees.calculus.implication import implication as calculus
 from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.catalog import INFORMATION_DENSITY as KINDS
 from divulge.guarantees.theorems import INFORMATION_DENSITY
@@ -252,7 +252,7 @@ def test_a_redundant_bound_of_alip_is_tightened() -> None:
 def test_removing_a_row_removes_its_consequences(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = {"a cost bound is a leakage bound", "ALIP bounds the ratio of rows"}
     rows = tuple(r for r in INFORMATION_DENSITY if r.name not in gone)
-    monkeypatch.setattr(calculus, "THEOREMS", rows)
+    monkeypatch.setattr(implication, "THEOREMS", rows)
     fact = dv.PMC(1).implies(dv.PML, p_min="1/2")
     assert fact.epsilon == pytest.approx(math.log(2))
     assert [step.theorem.name for step in fact.derivation] == ["no leakage beyond the rarest secret"]

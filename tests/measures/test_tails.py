@@ -41,7 +41,7 @@ def test_the_envelope_is_reached() -> None:
 
 
 def test_large_joints_get_bounds_that_hold_the_program() -> None:
-    from divulge.measures.pointwise.by_outcome import tails
+    from divulge.measures.pointwise import tails
 
     rng = np.random.default_rng(9)
     joint = random_joint(rng, 4, 6)
