@@ -118,13 +118,6 @@ def draw(subject: Any, path: Path, **options: Any) -> None:
     note(f"drawn to {path}")
 
 
-def keep_apart(written: Path | None, *read: str | None) -> None:
-    """Refuse to write over a file that is read, named by its path or as TABLE:COLUMN."""
-    from divulge.files import opening
-
-    opening.keep_apart({"--output": written}, {Path(spec).name: spec for spec in read if spec})
-
-
 def tell_of_itself(secret: Iterable[str] | None, released: Iterable[str] | None) -> None:
     """Say so when a column is compared with itself: it tells all of itself, which is no finding."""
     for column in set(secret or ()) & set(released or ()):

@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -200,6 +201,9 @@ def main() -> None:
     """Run the command line: exit 0 done, 1 a guarantee does not hold, 2 bad input, 130 interrupted."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _interrupted)
     out, err = sys.stdout, sys.stderr
     if isinstance(err, io.TextIOWrapper):
         sys.stderr = _through(Messages, err, line_buffering=True)
@@ -209,6 +213,11 @@ def main() -> None:
         app(prog_name="divulge")
     finally:
         _finish()
+
+
+def _interrupted(*_: Any) -> None:
+    """Be interrupted, and so clean up, when asked to terminate or left alone by the terminal."""
+    raise KeyboardInterrupt
 
 
 def _through(kind: type[Output], stream: io.TextIOWrapper, line_buffering: bool) -> io.TextIOWrapper:

@@ -1,13 +1,15 @@
 """The options that say how files are read and written, for every command that reads a table."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, get_args
 
 import typer
 
 from divulge.cli.common import note
+from divulge.files.opening import keep_apart
 from divulge.files.settings import using
 
 READING: dict[str, Any] = {
@@ -41,6 +43,27 @@ WRITING: dict[str, Any] = {
 """The same, for commands that write one."""
 
 
+READ = frozenset({"TABLE", "TABLE2", "CHANNEL", "PRIOR", "RECEIPT", "RELEASES", "FILE", "FILE_OR_NAME", "OUT",
+                  "SECRET", "lower=P|FILE"})  # fmt: skip
+"""What the help calls an argument of text that may name a file which is read. A path is written, and so is a ledger."""
+
+
+def keep_files_apart(parameters: Mapping[str, inspect.Parameter], given: Mapping[str, Any]) -> None:
+    """Refuse a command line that writes one file twice, or one that it reads, before anything is opened."""
+    written: dict[str, Any] = {}
+    read: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        value, (_, option) = given.get(name), get_args(parameter.annotation)
+        words = [option.default, *(option.param_decls or ()), f"--{name}"]  # typer takes the first word for a default
+        shown = next(word for word in words if isinstance(word, str) and word.startswith("--")).replace("_", "-")
+        shown = option.metavar if isinstance(option, typer.models.ArgumentInfo) else shown
+        if name == "ledger" or isinstance(value, Path):
+            written[shown] = value
+        elif option.metavar in READ:
+            read[shown] = value
+    keep_apart(written, read)
+
+
 def with_options(command: Callable[..., None], options: dict[str, Any]) -> Callable[..., None]:
     """Return the command with options for how files are read and written."""
     own = inspect.signature(command, eval_str=True)
@@ -50,6 +73,7 @@ def with_options(command: Callable[..., None], options: dict[str, Any]) -> Calla
     def called(**given: Any) -> None:
         settings = {name: given.pop(name) or None for name in added}
         with using(tell=note, **settings):
+            keep_files_apart(own.parameters, given)
             command(**given)
 
     more = [

@@ -152,8 +152,8 @@ def replacing(path: PathLike, *, private: bool = False) -> Generator[BinaryIO]:
             temporary.unlink(missing_ok=True)
 
 
-Named = Mapping[str, PathLike | None]
-"""Argument -> path. None, "-" and the URL of a database are no files."""
+Named = Mapping[str, PathLike | list[str] | None]
+"""Argument -> path, or several. None, "-" and the URL of a database are no files."""
 
 
 def keep_apart(written: Named, read: Named | None = None) -> None:
@@ -190,14 +190,15 @@ def keep_apart(written: Named, read: Named | None = None) -> None:
 
 def _places(named: Named) -> Iterator[tuple[str, Path]]:
     """Yield each argument with the places it may mean, without links."""
-    for argument, path in named.items():
-        text = "" if path is None else os.fspath(path)
-        if text in ("", "-") or "://" in text:
-            continue
-        yield argument, resolved(text)
-        table, colon, _ = text.rpartition(":")
-        if colon and table:
-            yield argument, resolved(table)
+    for argument, given in named.items():
+        for path in given if isinstance(given, list) else [given]:
+            text = "" if path is None else os.fspath(path)
+            if text in ("", "-") or "://" in text:
+                continue
+            yield argument, resolved(text)
+            table, colon, _ = text.rpartition(":")
+            if colon and table:
+                yield argument, resolved(table)
 
 
 def resolved(path: PathLike) -> Path:

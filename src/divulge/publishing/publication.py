@@ -2,12 +2,10 @@
 
 import json
 import math
-import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +26,7 @@ from divulge.publishing.published import LEADING, TRAILING, Published
 from divulge.publishing.queries import Plan, Query, Unit, plan_of
 from divulge.publishing.statistics import Count, Mean, Proportion, Quantiles, Statistic, Variance, as_statistics
 from divulge.releasing.output import sinks
+from divulge.releasing.output.places import Places, publish_together, written
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.receipt import now
 
@@ -258,18 +257,18 @@ def _share(query: Any, noise: Any, unit: Unit) -> Any:
 
 
 def carried_out(
-    made: Ready, described_: Published, outputs: "Outputs", force: bool, entry: Any, papers: Papers
+    made: Ready, described_: Published, outputs: Places, force: bool, entry: Any, papers: Papers
 ) -> Published:
     """Count, draw, and publish: the papers first and the table last, so that no table is ever without them."""
     table, rows, keeper = _shown(made) if made.threshold is not None else _numbers(made)
     done = replace(described_, table=table, rows=rows, keeper=keeper)
-    if outputs.sink is None:
+    if outputs.table is None:
         entry.publishing()
         entry.published(done)
         return done
     with ExitStack() as stack:
-        temporary = stack.enter_context(sinks.staged(outputs.sink))
-        writer = sinks.writer_for(outputs.sink)(temporary, done.table.schema)
+        temporary = stack.enter_context(sinks.staged(outputs.table))
+        writer = sinks.writer_for(outputs.table)(temporary, done.table.schema)
         try:
             for batch in done.table.to_batches():
                 writer.write(batch)
@@ -277,23 +276,12 @@ def carried_out(
             writer.close()
         done = replace(done, digest=sinks.digest(temporary))
         contents = {"receipt.json": done.to_json(), "keeper.json": _kept(done), **papers(done)}
-        papers_: list[tuple[Path, Path]] = []
-        for ending, content in contents.items():
-            final = outputs.beside(ending)
-            paper = stack.enter_context(sinks.staged(final))
-            _write(paper, content, private=ending == "keeper.json")
-            papers_.append((paper, final))
+        staged = {
+            outputs.paper(name): stack.enter_context(written(outputs.paper(name), name, content))
+            for name, content in contents.items()
+        }
         entry.publishing()
-        put: list[Path] = []
-        try:
-            for paper, final in papers_:
-                sinks.publish(paper, final, force)
-                put.append(final)
-            sinks.publish(temporary, outputs.sink, force)
-        except BaseException:
-            for final in put:
-                sinks.remove(final)
-            raise
+        publish_together({**staged, outputs.table: temporary}, force)
         entry.published(done)
     return done
 
@@ -331,13 +319,6 @@ def _shown(made: Ready) -> tuple[Any, int | None, dict[str, Any]]:
 
 def _keeper(made: Ready, rows: int) -> dict[str, Any]:
     return {"source": str(made.table.source.path or made.table.source.name), "rows_counted": rows}
-
-
-def _write(path: Path, content: bytes, private: bool) -> None:
-    """Write a new file, readable by its owner alone where it is private."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(content)
 
 
 def _exact(plan: Plan, exact: Any) -> list[dict[str, Any]]:
@@ -407,46 +388,6 @@ def tidy(found: Sequence[Estimates], values: Mapping[str, Sequence[Hashable]], b
     table = pa.table({name: pa.array(part, types[name]) for name, part in data.items()})
     empty = [name for name in ("column", "at") if table.column(name).null_count == table.num_rows]
     return table.drop_columns(empty) if empty else table
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """Where the table goes, and the files beside it."""
-
-    sink: Path | None
-    receipt: Path | None = None
-
-    @classmethod
-    def of(cls, sink: Any, receipt: Any, source: Any, force: bool, endings: Sequence[str]) -> "Outputs":
-        """Return the places; refuse what is taken, and whatever would touch the source."""
-        if sink is None:
-            if receipt is not None:
-                raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
-            return cls(None)
-        DivulgeError.unless(sink, (str, os.PathLike), "sink", "be the path of a file")
-        final = Path(os.path.abspath(os.fspath(sink)))
-        if not final.suffix:
-            raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", repr(final.name))
-        found = cls(final, None if receipt is None else Path(os.path.abspath(os.fspath(receipt))))
-        places = [final, *(found.beside(ending) for ending in endings)]
-        if len(set(places)) != len(places):
-            raise DivulgeError.of("receipt", "be another file than the output", "it", "one of the others")
-        if not final.parent.is_dir():
-            raise DivulgeError.of("sink", "be in a folder that exists", "its folder", "absent")
-        origin = None if source is None else Path(source).resolve()
-        for path in places:
-            if origin is not None and (path.resolve() == origin or origin in path.resolve().parents):
-                raise DivulgeError.of("sink", "be another file than the source", "it", "the source itself")
-            sinks.refuse_taken(path, force)
-        sinks.writer_for(final)
-        return found
-
-    def beside(self, ending: str) -> Path:
-        """Return the file with this ending beside the output."""
-        assert self.sink is not None
-        if ending == "receipt.json" and self.receipt is not None:
-            return self.receipt
-        return self.sink.with_name(f"{self.sink.stem}.{ending}")
 
 
 class Unrecorded:

@@ -35,6 +35,7 @@ RECEIPT: Form = {
         "at?": str, "half_width?": level,
     }),
     "source": str, "output": (None, str), "rows": (None, whole), "columns": [str], "told": [str], "created": str,
+    "notes": [{"name": str, "*": (str, int, [str])}],
     "version": str, "digest": (None, str),
 }  # fmt: skip
 """What a receipt of statistics is made of."""
@@ -234,7 +235,7 @@ class Published(Record):
                 **{k: found[k] for k in ("level", "protected", "others", "source", "output", "rows", "created",
                                          "version", "digest")},
             )  # fmt: skip
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except Exception:  # what numbers or sentences that do not fit together may raise is open-ended
             raise InputFileError(f"{name}: must be a complete receipt; a part is missing or malformed.") from None
 
     def describes(self, path: str | os.PathLike[str]) -> bool:

@@ -1,21 +1,21 @@
 """From a table and a mechanism to a released table and the papers beside it."""
 
 import os
-from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from divulge import __version__
 from divulge.errors import DivulgeError
-from divulge.files.opening import keep_apart
 from divulge.files.tables.source import Source
-from divulge.files.tables.table import open_table, require_utf8
+from divulge.files.tables.table import open_table
 from divulge.guarantees.catalog import as_guarantee
 from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.counting import EngineName, by_spark
 from divulge.releasing.output import sinks
+from divulge.releasing.output.places import Places, publish_together, written
 from divulge.releasing.planning.choosing import Choice, Chosen, choose
 from divulge.releasing.planning.plan import Faults, Part, Plan
 from divulge.releasing.records.ledger import Ledger
@@ -79,7 +79,11 @@ def carry_out(
     table, columns = engine.source, choice.columns
     table.require_values(columns)
     table.require_columns([*(table.schema.names if outgoing.keep is None else outgoing.keep)])
-    outputs = _Outputs.of(engine, sink, outgoing)
+    if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
+        raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
+    outputs = Places.of(
+        sink, outgoing.receipt, PAPERS, read={"source": table.path}, ledger=outgoing.ledger, force=outgoing.force
+    )  # fmt: skip
     chosen = choose(engine.counted, choice, count=sink is not None)
     plan = Plan(
         tuple(Part.of(part, choice.null_as) for part in chosen.mechanisms), table.schema,
@@ -91,7 +95,7 @@ def carry_out(
     total["ldp"] = max(total["ldp"], together([m.spent for m in chosen.mechanisms], None)["ldp"])
     made = Receipt(
         mechanisms=chosen.mechanisms, guarantees=total, rows=0, source=table.name,
-        output=None if outputs.sink is None else outputs.sink.name, null_as=choice.null_as, untouched=plan.untouched,
+        output=None if outputs.table is None else outputs.table.name, null_as=choice.null_as, untouched=plan.untouched,
         warnings=(*_warnings(plan), *chosen.notes), created=now(), version=__version__,
         released_as=tuple(plan.renamed[name] for m in chosen.mechanisms for name in m.columns),
         purpose=choice.purpose, asked=tuple(_plain(one) for one in choice.kept),
@@ -107,49 +111,6 @@ def carry_out(
 
 def _plain(guarantee: Any) -> dict[str, Any]:
     return {key: value if isinstance(value, str) else float(value) for key, value in guarantee.to_dict().items()}
-
-
-@dataclass(frozen=True)
-class _Outputs:
-    """Where things go: the table, and its papers beside it."""
-
-    sink: Path | None
-    receipt: Path | None
-
-    @classmethod
-    def of(cls, engine: Engine, sink: Any, outgoing: Outgoing) -> "_Outputs":
-        """Return where output and receipt go; refuse what is taken, and whatever would touch the source."""
-        source = engine.source
-        if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
-            raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
-        final = None if sink is None else sinks.place(sink)
-        found = cls(final, None if outgoing.receipt is None else sinks.place(outgoing.receipt))
-        ledger = outgoing.ledger
-        book = ledger.url.partition(":///")[2] if isinstance(ledger, Ledger) else ledger
-        names = {f"the {name}": name for name in PAPERS} | {"receipt": "receipt.json"}
-        del names["the receipt.json"]
-        papers = {} if final is None else {said: found.paper(name) for said, name in names.items()}
-        keep_apart({"sink": final, "receipt": found.receipt, **papers, "ledger": book}, {"source": source.path})
-        for path in found.all():
-            require_utf8(path)
-            if not path.parent.is_dir():
-                raise DivulgeError.of("sink", "be in a folder that exists", "its folder", "absent")
-            sinks.refuse_taken(path, outgoing.force)
-        if final is not None:
-            sinks.writer_for(final)
-        return found
-
-    def all(self) -> list[Path]:
-        """Return every path that will be written."""
-        papers = [] if self.sink is None else [self.paper(name) for name in PAPERS]
-        return [path for path in (self.sink, self.receipt, *papers) if path is not None]
-
-    def paper(self, name: str) -> Path:
-        """Return where a paper goes: beside the output, after its name."""
-        if name == "receipt.json" and self.receipt is not None:
-            return self.receipt
-        assert self.sink is not None
-        return self.sink.with_name(f"{self.sink.stem}.{name}")
 
 
 PAPERS = ("codebook.json", "codebook.md", "statement.html", "statement.txt", "receipt.json", "keeper.json")
@@ -195,7 +156,7 @@ class _Run:
     engine: Engine
     plan: Plan
     made: Receipt
-    outputs: _Outputs
+    outputs: Places
     force: bool
     progress: Progress | None
     entry: Any
@@ -204,7 +165,7 @@ class _Run:
 
     def publish(self) -> Receipt:
         """Draw and publish: first the papers, then the output, so that no output is ever without them."""
-        sink = self.outputs.sink
+        sink = self.outputs.table
         if sink is None:
             writer = sinks.MemoryWriter(self.plan.schema)
             rows = _streamed(self.plan, self.engine.source, writer, self.progress)
@@ -219,37 +180,15 @@ class _Run:
             rows = self.engine.run(self.plan, temporary, self.progress)
             done = replace(self.made, rows=rows, digest=sinks.digest(temporary))
             staged = {
-                self.outputs.paper(name): stack.enter_context(_written(self.outputs.paper(name), name, content))
+                self.outputs.paper(name): stack.enter_context(written(self.outputs.paper(name), name, content))
                 for name, content in self.papers(done, self.chosen).items()
             }
             self.entry.publishing()
-            self._publish({**staged, sink: temporary})
+            publish_together({**staged, sink: temporary}, self.force)
             self.entry.published(done)
         where = {name: self.outputs.paper(name) for name in PAPERS if self.outputs.paper(name) in staged}
         done = replace(done, papers={"table": sink, **where})
         return done if self.engine.reread is None else replace(done, table=self.engine.reread(sink))
-
-    def _publish(self, staged: Mapping[Path, Path]) -> None:
-        """Give everything its final name, in this order; take back what has one when a later one fails."""
-        done: list[Path] = []
-        try:
-            for final, temporary in staged.items():
-                sinks.publish(temporary, final, self.force)
-                done.append(final)
-        except BaseException:
-            for final in done:
-                sinks.remove(final)
-            raise
-
-
-@contextmanager
-def _written(final: Path, name: str, content: bytes) -> Generator[Path]:
-    """Give a temporary file with this content; what is for the keeper is readable by nobody else from the start."""
-    with sinks.staged(final) as temporary:
-        mode = 0o600 if name.startswith("keeper") else 0o666
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(content)
-        yield temporary
 
 
 def _recorded(ledger: Any, budget: Any, table: Source, source_name: str | None, made: Receipt) -> Any:

@@ -9,9 +9,10 @@ from typing import Any
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
 from divulge.publishing.notes import Note
-from divulge.publishing.publication import Outputs, carried_out, described, ready, request, unrecorded
+from divulge.publishing.publication import carried_out, described, ready, request, unrecorded
 from divulge.publishing.published import Published, promise
 from divulge.releasing.estimating.counting import EngineName
+from divulge.releasing.output.places import Places
 from divulge.reporting.statements.statement import statement
 from divulge.reporting.statements.voice import Voice
 from divulge.units import Unit
@@ -137,16 +138,25 @@ def publish(
         others=others, non_negative=non_negative, whole=whole, consistent=consistent,
     )  # fmt: skip
     Voice(language)
-    path = source if isinstance(source, (str, os.PathLike)) else None
-    outputs = Outputs.of(sink, receipt, path, force, BESIDE)
+    path = _path(source)
+    if sink is None and receipt is not None:
+        raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
+    read = {"source": path, "values": _path(values), "record_prior": _path(record_prior)}
+    outputs = Places.of(sink, receipt, BESIDE, read=read, ledger=ledger, force=force)
+    if outputs.table is not None and not outputs.table.suffix:
+        raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", "without one")
     made = ready(asked, source, engine)
-    promised = described(made, None if outputs.sink is None else outputs.sink.name)
+    promised = described(made, None if outputs.table is None else outputs.table.name)
     allowed = None if budget is None else as_guarantee(budget, "budget").read_in(unit, to_keep=True)
     with _recorded(ledger, allowed, made.table.source, source_name, promised) as entry:
         promised = replace(promised, notes=(*promised.notes, *_together(entry)))
         for sentence in promised.told:
             warn(sentence)
         return carried_out(made, promised, outputs, force, entry, _papers(language))
+
+
+def _path(given: Any) -> Any:
+    return given if isinstance(given, (str, os.PathLike)) else None
 
 
 def _together(entry: Any) -> list[Note]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, draw, emit, keep_apart, number, print_table, say
+from divulge.cli.common import JsonOption, UnitOption, draw, emit, number, print_table, say
 from divulge.errors import DivulgeError
 from divulge.files import column_names, read_channel, read_joint, read_prior, writable, write_channel
+from divulge.files.opening import keep_apart
 from divulge.model.shown import printable, size_text
 from divulge.units import Unit, nats_per
 
@@ -89,7 +90,7 @@ def command(
         ),
     ] = None,
     plot: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Draw the frontier, with named mechanisms: .png, .svg or .pdf.")
+        Path | None, typer.Option(metavar="FILE", help="Draw the frontier, with named mechanisms: .png, .svg or .pdf.")
     ] = None,
     compare: Annotated[
         bool | None,
@@ -139,7 +140,7 @@ def command(
     if output is not None:
         for name in names:
             place = _place(output, name, len(names))
-            keep_apart(place, *priors, about)
+            keep_apart({"--output": place}, {"--prior": name, "--about": about})
             writable(place)
     named = not as_json if compare is None else compare
     for name in names:
@@ -158,7 +159,7 @@ def command(
             else:
                 shown = _Curve(asked.curve(prior, frontier, compare is not False, options), asked, name)
         if isinstance(shown, _Curve) and plot is not None:
-            draw(shown.curve, Path(plot))
+            draw(shown.curve, plot)
         if isinstance(shown, _Shown) and output is not None:
             write_channel(shown.found.channel, _place(output, name, len(names)))
         if as_json:

@@ -1,6 +1,5 @@
 """`divulge publish`: counts, sums, means and quantiles of a table out of the door, with noise."""
 
-import signal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +8,6 @@ import typer
 from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, note, print_table, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
 from divulge.errors import DivulgeError, number_of
-from divulge.files.opening import keep_apart
 
 Several = list[str] | None
 
@@ -105,12 +103,6 @@ def command(
     from divulge.reporting.publish import BESIDE
 
     book = None if no_ledger else default_ledger(ledger)
-    beside = {} if out is None else {f"OUT.{end}": out.with_name(f"{out.stem}.{end}") for end in BESIDE}
-    if receipt is not None:
-        beside |= {"OUT.receipt.json": None, "--receipt": receipt}
-    prior = record_prior if record_prior and not record_prior.startswith("lower=") else None
-    files = {"TABLE": table, "--values": values, "--record-prior": prior, "--against": against}
-    keep_apart({"--output": out, **beside, "--ledger": book if book and "://" not in book else None}, files)
     groups = _names(by)
     asked: list[Any] = [dv.Count(*_names(names)) for names in count or []]
     for kind, texts in (("sum", sums), ("mean", mean), ("variance", variance), ("quantiles", quantiles)):
@@ -124,7 +116,6 @@ def command(
         raise DivulgeError(
             "one of --count, --sum, --mean, --variance, --quantiles, --proportion must be given; none is."
         )
-    signal.signal(signal.SIGTERM, _stop)
     if against is not None:
         if out is None:
             raise DivulgeError.of("--output", "be given with --against", "it", "absent", "the runs are written there.")
@@ -145,10 +136,10 @@ def command(
     )  # fmt: skip
     written: dict[str, Any] = {}
     if out is not None:
+        beside = {end: str(out.with_name(f"{out.stem}.{end}")) for end in BESIDE}
         written = {
-            "output": str(out), "receipt": str(receipt or beside["OUT.receipt.json"]),
-            "statement": [str(beside[f"OUT.statement.{end}"]) for end in ("html", "txt")],
-            "keeper": str(beside["OUT.keeper.json"]),
+            "output": str(out), "receipt": str(receipt or beside["receipt.json"]),
+            "statement": [beside["statement.html"], beside["statement.txt"]], "keeper": beside["keeper.json"],
         }  # fmt: skip
     if as_json:
         emit({**done.to_dict(unit), **written})
@@ -212,8 +203,3 @@ def _split(text: str) -> Any:
         return [float(part) for part in text.split(",")]
     except ValueError:
         return text
-
-
-def _stop(*_: Any) -> None:
-    """Be interrupted, and so clean up, when asked to terminate."""
-    raise KeyboardInterrupt

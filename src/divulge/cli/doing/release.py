@@ -1,6 +1,5 @@
 """`divulge release`: a column of a table out of the door, through a mechanism, with its papers."""
 
-import signal
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -9,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, keep_apart, note, number, say
+from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, note, number, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
 from divulge.errors import DivulgeError, number_of
 from divulge.files import read_channel, read_prior
@@ -118,8 +117,6 @@ def command(
     """
     import divulge as dv
 
-    for path in (out, receipt):
-        keep_apart(path, mechanism, _file(prior))
     given = _mechanism(mechanism)
     asked: dict[str, Any] = {
         "column": column[0] if len(column) == 1 else column, "guarantee": guarantee, "mechanism": given,
@@ -134,7 +131,6 @@ def command(
         raise DivulgeError("`--by` and `--picture` must come with --preview.")
     if out is None:
         raise DivulgeError.of("--output", "be given, or --preview", "it", "absent")
-    signal.signal(signal.SIGTERM, _stop)
     with _progress() as progress:
         done = dv.release(
             table, out, **asked, released_as=released_as, keep=keep, only_column=only_column, raise_small=raise_small,
@@ -210,11 +206,6 @@ def _show(found: Any, picture: Path | None, as_json: bool) -> None:
         emit(found.to_dict())
     else:
         say(found.text())
-
-
-def _stop(*_: Any) -> None:
-    """Be interrupted, and so clean up, when asked to terminate."""
-    raise KeyboardInterrupt
 
 
 @contextmanager

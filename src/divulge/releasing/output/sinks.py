@@ -246,13 +246,16 @@ def writer_for(final: Path) -> Callable[[Path, Any], Writer]:
         ) from None
 
 
-def place(path: str | os.PathLike[str]) -> Path:
+def place(path: str | os.PathLike[str], argument: str = "sink") -> Path:
     """Return the absolute path of a file to be written; refuse what can be none."""
-    final = Path(os.path.abspath(os.fspath(path)))
-    if not final.name or not os.fspath(path):
-        raise DivulgeError.of("sink", "be the path of a file to write", "it", printable(repr(os.fspath(path))))
-    require_utf8(final)
-    return final
+    DivulgeError.unless(path, (str, os.PathLike), argument, "be the path of a file to write")
+    text = os.fspath(path)
+    if isinstance(text, str) and text:
+        require_utf8(Path(text))
+        final = Path(os.path.abspath(text))
+        if final.name:
+            return final
+    raise DivulgeError.of(argument, "be the path of a file to write", "it", printable(repr(text)))
 
 
 @contextmanager
@@ -279,16 +282,17 @@ def staged(final: Path) -> Generator[Path]:
 def publish(temporary: Path, final: Path, force: bool) -> None:
     """Give what is complete under `temporary` its final name, atomically; refuse a name that is taken unless forced."""
     _flush(temporary)
-    if not force and not temporary.is_dir():
+    folder = temporary.is_dir()
+    if not force and not folder:
         _claim(temporary, final)
-    elif force and final.exists() and (final.is_dir() or temporary.is_dir()):
-        refuse_taken(final, force)
+    elif force and final.exists() and folder:
+        refuse_taken(final, force, folder=True)
         old = final.with_name(f".{secrets.token_hex(8)}.partial")
         final.rename(old)
         temporary.rename(final)
         remove(old)
     else:
-        refuse_taken(final, force)
+        refuse_taken(final, force, folder=folder)
         os.replace(temporary, final)
     if hasattr(os, "O_DIRECTORY"):
         _sync(final.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -307,15 +311,20 @@ def _claim(temporary: Path, final: Path) -> None:
         os.replace(temporary, final)
 
 
-def refuse_taken(final: Path, force: bool) -> None:
-    """Refuse a name that is taken, unless forced; a device, and a folder with more than a released table, even then."""
+def refuse_taken(final: Path, force: bool, *, folder: bool = False) -> None:
+    """Refuse a name that is taken, unless forced; even then a device, a folder in the place of a file or a file in that
+    of a folder, and a folder with more than a released table.
+    """
     if not os.path.lexists(final):
         return
     if os.path.exists(final) and not final.is_dir() and not final.is_file():
         raise DivulgeError(f"{printable(final.name)}: is a device or pipe, and is not replaced. Hint: name a file.")
+    if final.is_dir() != folder and (force or final.is_dir()):
+        found, other = ("folder", "file") if final.is_dir() else ("file", "folder")
+        raise DivulgeError(f"{printable(final.name)}: is a {found}, and is not replaced by a {other}.")
     if not force:
         raise DivulgeError(f"{printable(final.name)}: there is one already. Hint: force=True, or --force, replaces it.")
-    if final.is_dir() and not all(_part_of_a_table(path) for path in final.iterdir()):
+    if folder and not all(_part_of_a_table(path) for path in final.iterdir()):
         raise DivulgeError(
             f"{printable(final.name)}: is a folder that holds more than a table, and is not replaced. Hint: choose "
             "another name."

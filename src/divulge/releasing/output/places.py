@@ -1,0 +1,116 @@
+"""Where a table and its papers go, and how all of them appear together or not at all."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.files.opening import PathLike, keep_apart
+from divulge.releasing.output import sinks
+
+RECEIPT = "receipt.json"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the table goes, and the papers beside it, each called after the table.
+
+    Attributes
+    ----------
+    table : Path or None
+        Nothing is written without one, but for a receipt that was asked for.
+    receipt : Path or None
+        Where the receipt goes, if not beside the table.
+    papers : names of the papers, such as "receipt.json"
+    """
+
+    table: Path | None
+    receipt: Path | None
+    papers: Sequence[str]
+
+    @classmethod
+    def of(
+        cls, sink: Any, receipt: Any, papers: Sequence[str], *, read: Mapping[str, Any], ledger: Any, force: bool
+    ) -> "Places":
+        """Return the places; refuse what is taken, what is read, and two that are one."""
+        final = None if sink is None else sinks.place(sink)
+        found = cls(final, None if receipt is None else sinks.place(receipt, "receipt"), papers)
+        named = {f"the {name}": found.paper(name) for name in papers if final is not None and name != RECEIPT}
+        asked = {"receipt": found.paper(RECEIPT) if final is not None else found.receipt}
+        keep_apart({"sink": final, **asked, **named, "ledger": _file_of(ledger)}, read)
+        for path in found.all():
+            if not path.parent.is_dir():
+                raise DivulgeError.of("sink", "be in a folder that exists", "its folder", "absent")
+            sinks.refuse_taken(path, force, folder=path == final and not path.suffix)
+        if final is not None:
+            sinks.writer_for(final)
+        return found
+
+    def all(self) -> list[Path]:
+        """Return every path that will be written."""
+        papers = [] if self.table is None else [self.paper(name) for name in self.papers]
+        return list(dict.fromkeys(path for path in (self.table, self.receipt, *papers) if path is not None))
+
+    def paper(self, name: str) -> Path:
+        """Return where a paper goes: beside the table, after its name."""
+        if name == RECEIPT and self.receipt is not None:
+            return self.receipt
+        assert self.table is not None
+        return self.table.with_name(f"{self.table.stem}.{name}")
+
+
+def _file_of(ledger: Any) -> Any:
+    """Return the path of a ledger, or its URL."""
+    return ledger.url.partition(":///")[2] if hasattr(ledger, "url") else ledger
+
+
+@contextmanager
+def written(final: Path, name: str, content: bytes) -> Generator[Path]:
+    """Give a temporary file with this content; what is for the keeper is readable by nobody else from the start."""
+    with sinks.staged(final) as temporary:
+        mode = 0o600 if name.startswith("keeper") else 0o666
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(content)
+        yield temporary
+
+
+def publish_together(staged: Mapping[Path, Path], force: bool) -> None:
+    """Give everything {final: temporary} its final name, in this order; when one fails, all is as it was before."""
+    before, done = dict[Path, Path](), list[Path]()
+    try:
+        for final, temporary in staged.items():
+            if force and os.path.lexists(final):
+                before[final] = _second_name(final)
+            sinks.publish(temporary, final, force)
+            done.append(final)
+    except BaseException:
+        for final in done:
+            sinks.remove(final)
+            if final in before:
+                before[final].rename(final)
+        raise
+    finally:
+        for old in before.values():
+            sinks.remove(old)
+
+
+def _second_name(final: Path) -> Path:
+    """Return a second name of what a file or folder holds now."""
+    second = final.with_name(f".{secrets.token_hex(8)}.partial")
+    if final.is_dir():
+        shutil.copytree(final, second, copy_function=_link)
+    else:
+        _link(final, second)
+    return second
+
+
+def _link(source: PathLike, target: PathLike) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target, follow_symlinks=False)
