@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Form = Any
-"""A type (true is no int); {key: form}, where "key?" may be absent and "*" is any key; [form], a list of them;
-(form, ...), one of them; a constant; or a function that says yes or no."""
+"""A type (true is no int); {key: form}, where "key?" may be absent, "*" is every other key, and without it other keys
+are of no account; [form], a list of them; (form, ...), one of them; a constant; or a function that says yes or no."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ def fits(value: Any, form: Form) -> bool:
     --------
     >>> fits({"rows": 3, "labels": ["a", 1]}, {"rows": int, "labels": [(str, int)], "note?": str})
     True
-    >>> fits({"rows": True}, {"rows": int}), fits({"rows": 3, "more": 1}, {"rows": int})
+    >>> fits({"rows": True}, {"rows": int}), fits({"a": 3, "b": "x"}, {"*": int})
     (False, False)
     """
     if isinstance(form, type):
@@ -43,11 +43,13 @@ def fits(value: Any, form: Form) -> bool:
 def _has_keys(value: dict[str, Any], form: dict[str, Form]) -> bool:
     needed = {key for key in form if key != "*" and not key.endswith("?")}
     forms = {key.removesuffix("?"): part for key, part in form.items() if key != "*"}
-    others = {"*": form["*"]} if "*" in form else {}
     return needed <= set(value) and all(
-        fits(part, forms[key]) if key in forms else bool(others) and fits(part, others["*"])
-        for key, part in value.items()
+        fits(part, forms.get(key, form.get("*", _anything))) for key, part in value.items()
     )
+
+
+def _anything(_: Any) -> bool:
+    return True
 
 
 def whole(value: Any) -> bool:
