@@ -1,19 +1,15 @@
 """Utilities about another variable: all vertices of the definition and a linear program; laws of W - X - Y."""
 
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from designing.problems import KINDS, NAMES, holds, limits_as_arguments, random_prior
+from designing.vertices import level_points, optimum, vertices
 
 import divulge as dv
 from divulge.designing.polytope.utilities import SUBCONVEX
 from divulge.designing.pricing.enumeration import Exhaustive
-
-sys.path.insert(0, str(Path(__file__).parent))
-from test_optimal import KINDS, NAMES, holds, limits_as_arguments, random_prior
-from vertices import level_points, optimum, vertices
 
 
 def told(p: np.ndarray, given: np.ndarray, name: str, channel: np.ndarray) -> float:

@@ -1,20 +1,16 @@
 """Designs on a given alphabet: against all vertices of the channels, or of the outcomes of each kind."""
 
 import math
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from designing.problems import holds, random_prior
+from designing.vertices import optimum, vertices
 
 import divulge as dv
 from divulge.designing.polytope.utilities import SUBCONVEX
 from divulge.designing.pricing.enumeration import Exhaustive
-
-sys.path.insert(0, str(Path(__file__).parent))
-from test_optimal import holds, random_prior
-from vertices import optimum, vertices
 
 
 def test_the_bound_of_three_outcomes_is_that_of_any_number() -> None:

@@ -1,11 +1,11 @@
 """The channel that comes at once: arcs average to 1 inside the limits, and short times give it with an honest bound."""
 
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from designing.problems import KINDS, NAMES, holds, limits_as_arguments, random_prior
+from designing.vertices import level_points, priced_optimum
 
 import divulge as dv
 from divulge.designing.polytope.limits import classes_of, limits_of
@@ -14,10 +14,6 @@ from divulge.designing.polytope.utilities import SUBCONVEX
 from divulge.designing.pricing.problem import Problem
 from divulge.designing.pricing.subset_sums import single
 from divulge.designing.start.circular_arcs import at_once
-
-sys.path.insert(0, str(Path(__file__).parent))
-from test_optimal import KINDS, NAMES, holds, limits_as_arguments, random_prior
-from vertices import level_points, priced_optimum
 
 
 @pytest.mark.parametrize("kind", KINDS)

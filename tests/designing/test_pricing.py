@@ -1,12 +1,11 @@
 """Prices and bounds against plain enumeration: no vertex gains more than an oracle says, and the best one is found."""
 
 import math
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from designing.vertices import level_points, priced_optimum
 
 import divulge as dv
 from divulge.designing.effort import Effort
@@ -21,9 +20,6 @@ from divulge.designing.pricing.enumeration import Exhaustive
 from divulge.designing.pricing.grid import Gridded
 from divulge.designing.pricing.problem import Problem
 from divulge.designing.pricing.subset_sums import single
-
-sys.path.insert(0, str(Path(__file__).parent))
-from vertices import level_points, priced_optimum
 
 KINDS: dict[str, Any] = {
     "pml": lambda a, b: [dv.PML(a)],

@@ -1,18 +1,14 @@
 """Secrets of probability 1e-6 to 1e-12: against closed forms, and against the definition in sixty digits."""
 
 import itertools
-import sys
-from pathlib import Path
 from typing import Any
 
 import mpmath as mp
 import numpy as np
 import pytest
+from designing.precise import precise_optimum, precise_points
 
 import divulge as dv
-
-sys.path.insert(0, str(Path(__file__).parent))
-from precise import precise_optimum, precise_points
 
 UTILITIES: dict[str, Any] = {
     "mutual-information": ("mutual-information", lambda v: v * mp.log(v) if v > 0 else mp.mpf(0)),

@@ -1,15 +1,10 @@
 """What rounding to integers costs: next to nothing for up to fifty secrets, whatever the prior and the kind."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from designing.problems import KINDS, NAMES, random_prior
 
 import divulge as dv
-
-sys.path.insert(0, str(Path(__file__).parent))
-from test_optimal import KINDS, NAMES, random_prior
 
 SCORES = ("hamming", "error", "absolute-distance", "worst-hamming")
 MOST = 1e-9

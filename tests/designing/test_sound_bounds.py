@@ -1,17 +1,13 @@
 """A bound that is proved lies above every mechanism, in spite of rounding: against the definition in sixty digits."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import mpmath as mp
 import numpy as np
 import pytest
+from designing.precise import precise_optimum, precise_points
 
 import divulge as dv
-
-sys.path.insert(0, str(Path(__file__).parent))
-from precise import precise_optimum, precise_points
 
 FUNCTIONS: dict[str, Any] = {
     "hellinger": lambda v: (mp.sqrt(v) - 1) ** 2,

@@ -2,17 +2,13 @@
 
 import itertools
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from designing.problems import KINDS, NAMES, holds, limits_as_arguments, random_prior
 
 import divulge as dv
 from divulge.designing.polytope.utilities import SUBCONVEX, custom
-
-sys.path.insert(0, str(Path(__file__).parent))
-from test_optimal import KINDS, NAMES, holds, limits_as_arguments, random_prior
 
 
 def best_column(p: np.ndarray, name: str, low: float, high: float, ratio: float, capacity: float) -> float:

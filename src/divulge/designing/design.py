@@ -1,7 +1,6 @@
 """Asking for a design: what is kept, under which guarantees, from which prior; and why where there is none."""
 
 import math
-import time
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -9,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from divulge.designing import rounding
+from divulge.designing import clock, rounding
 from divulge.designing.effort import Effort, First, Progress
 from divulge.designing.infeasible import Clashing, Wish, clashes
 from divulge.designing.linear.certified import scored, unforbidden
@@ -43,6 +42,8 @@ _TRY = 3.0
 """The seconds for each try of what guarantees leave, when a request cannot be met."""
 _MANY = 64
 """With fewer secrets rounding takes no time."""
+_ROUNDING = 0.1
+"""Seconds that are left for the rounding at least, where the time is limited."""
 
 
 class Endless(DivulgeError):
@@ -128,7 +129,7 @@ def design(
     >>> bool(dv.PML("1/4").holds_for(best.joint))
     True
     """
-    started = time.monotonic()
+    started = clock.now()
     promised = tuple(as_guarantee(g) for g in guarantees)
     score = as_score(utility)
     if bits not in range(FEWEST_BITS, MOST_BITS + 1):
@@ -272,7 +273,7 @@ class _Request:
             seconds = _TRY if time_limit is None else min(time_limit, _TRY)
             goal = wanted if isinstance(self.goal, SubConvex) else None
             try:
-                found = self.under(guarantees, Effort(deadline=time.monotonic() + seconds, wanted=goal))
+                found = self.under(guarantees, Effort(deadline=clock.now() + seconds, wanted=goal))
             except Infeasible:
                 return False
             except Endless:
@@ -315,7 +316,9 @@ class _Request:
         else:
             kinds = task.kinds if self.forbidden else None
             ready = self._ready(classes, seen, limits, checker, effort) if kinds is None else None
-            hurried = effort if ready is None else replace(effort.less(2 * ready.rounding), first=ready.first)
+            hurried = (
+                effort if ready is None else replace(effort.less(max(2 * ready.rounding, _ROUNDING)), first=ready.first)
+            )
             name, weights, lifts, bound = _blend(classes, seen, limits, kinds, hurried, self.method)
             if ready is not None and effort.late():
                 blend, integers = ready.blend, ready.integers
@@ -337,7 +340,7 @@ class _Request:
         return Design(
             prior, promised, objective.name, integers, bits, names,
             objective.of(prior.floats, integers / 2.0**bits), max(bound, 0.0), name,
-            time.monotonic() - effort.started, goal=objective, forbidden=self.forbidden,
+            clock.now() - effort.started, goal=objective, forbidden=self.forbidden,
             unrounded=unrounded,
         )  # fmt: skip
 
@@ -353,9 +356,9 @@ class _Request:
             return None
         first = first_of(Problem.of(classes, objective, limits))
         weights, lifts = outcomes_of(first.mixture.weights, first.mixture.vertices, first.mixture.classes)
-        started = time.monotonic()
+        started = clock.now()
         integers = rounding.certified(weights, lifts, checker, self.bits, objective.steep)
-        return _Ready(first, lifts * weights, integers, time.monotonic() - started)
+        return _Ready(first, lifts * weights, integers, clock.now() - started)
 
     def _allowed(self, secrets: Labels, outcomes: Labels) -> np.ndarray:
         """Return where the channel may be positive, (N, M)."""
@@ -393,7 +396,7 @@ class _Request:
         return Design(
             prior, promised, score.name, integers, bits, found.outcomes,
             score.value(prior.floats, kept, integers / 2.0**bits), found.bound, found.method,
-            time.monotonic() - effort.started, score.least, score, names, forbidden=self.forbidden,
+            clock.now() - effort.started, score.least, score, names, forbidden=self.forbidden,
             unrounded=found.unrounded,
         )  # fmt: skip
 
@@ -403,7 +406,7 @@ class _Request:
         found, worst, value = robust(priors, limits_of(promised), score, scores, names, self.bits, effort, self.method)
         return Design(
             Prior(worst, priors.secrets), promised, score.name, found.integers, self.bits, found.outcomes, value,
-            found.bound, found.method, time.monotonic() - effort.started, score.least, score, names, priors,
+            found.bound, found.method, clock.now() - effort.started, score.least, score, names, priors,
             self.forbidden, unrounded=found.unrounded,
         )  # fmt: skip
 

@@ -1,10 +1,11 @@
 """How long a design may take, and whom to tell where it is."""
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from divulge.designing import clock
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Effort:
     tolerance: float = 1e-10
     deadline: float = math.inf
     progress: Callable[[Progress], object] | None = None
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=lambda: clock.now())
     sign: float = 1.0
     missing: float = 0.0
     """What the bounds that are told leave out."""
@@ -57,11 +58,11 @@ class Effort:
     @property
     def left(self) -> float:
         """Seconds until the deadline, at least 0."""
-        return max(0.0, self.deadline - time.monotonic())
+        return max(0.0, self.deadline - clock.now())
 
     def some(self, share: float) -> "Effort":
         """Return the effort that has a share of the time left."""
-        return self if self.deadline == math.inf else replace(self, deadline=time.monotonic() + share * self.left)
+        return self if self.deadline == math.inf else replace(self, deadline=clock.now() + share * self.left)
 
     def less(self, seconds: float) -> "Effort":
         """Return the effort that leaves so many seconds at the end, but a quarter of the time at most."""
@@ -69,7 +70,7 @@ class Effort:
 
     def late(self) -> bool:
         """Whether the time is up, or all is decided."""
-        return bool(self.decided) or time.monotonic() >= self.deadline
+        return bool(self.decided) or clock.now() >= self.deadline
 
     def tell(self, utility: float, bound: float, rounds: int) -> None:
         """Tell where the run is."""
@@ -77,5 +78,5 @@ class Effort:
                                         bound + self.missing < self.wanted):  # fmt: skip
             self.decided.append(True)
         if self.progress is not None:
-            seconds, bound = time.monotonic() - self.started, bound + self.missing
+            seconds, bound = clock.now() - self.started, bound + self.missing
             self.progress(Progress(self.sign * utility, self.sign * bound, seconds, rounds))

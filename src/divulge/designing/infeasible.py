@@ -1,12 +1,12 @@
 """Why a request cannot be met: the fewest guarantees that rule it out, and how much each must give way."""
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from divulge.designing import clock
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.parameters import PARAMETERS
@@ -93,7 +93,7 @@ class _Search:
     @property
     def late(self) -> bool:
         """Whether the patience is over."""
-        return time.monotonic() >= self.end
+        return clock.now() >= self.end
 
     def eased(self, guarantee: Guarantee, others: Guarantees) -> tuple[Eased, ...]:
         """Return the guarantee with the least level that works beside the others.
@@ -139,7 +139,7 @@ def clashes(asked: Guarantees, works: Works) -> tuple[Clash, ...]:
     """
     if works(()) is False:
         return ()
-    search = _Search(works, time.monotonic() + _PATIENCE)
+    search = _Search(works, clock.now() + _PATIENCE)
     found: list[Clash] = []
     left: list[Guarantee] = []
     for guarantee in asked:

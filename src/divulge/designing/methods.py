@@ -1,12 +1,12 @@
 """The ways of solving a design, in the order in which they are tried; each can be asked for by name."""
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
+from divulge.designing import clock
 from divulge.designing.effort import Effort, First
 from divulge.designing.linear.score_program import Scoring, Solution, solved
 from divulge.designing.master.aggregation import lumped, without_tail
@@ -162,8 +162,8 @@ METHODS: dict[str, Method] = {
 
 def first_of(problem: Problem) -> First:
     """Return a channel that is made without a search, and the seconds that it took."""
-    started = time.monotonic()
-    return First(at_once(_apart(problem)), time.monotonic() - started)
+    started = clock.now()
+    return First(at_once(_apart(problem)), clock.now() - started)
 
 
 def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> tuple[str, Mixture]:

@@ -24,7 +24,16 @@ from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.notes import Note
 from divulge.publishing.published import LEADING, TRAILING, Published
 from divulge.publishing.queries import Plan, Query, Unit, plan_of
-from divulge.publishing.statistics import Count, Mean, Proportion, Quantiles, Statistic, Variance, as_statistics
+from divulge.publishing.statistics import (
+    Count,
+    Mean,
+    Numeric,
+    Proportion,
+    Quantiles,
+    Statistic,
+    Variance,
+    as_statistics,
+)
 from divulge.releasing.output import sinks
 from divulge.releasing.output.places import Places, publish_together, written
 from divulge.releasing.records.aggregate import Aggregate
@@ -137,7 +146,7 @@ class Ready:
             said.append(Note("note_threshold", {"least": self.threshold.least}))
         elif asked.by:
             said.append(Note("note_listed"))
-        clamped = sorted({one.column for one in asked.statistics if hasattr(one, "bounds")})  # type: ignore[attr-defined]
+        clamped = sorted({one.column for one in asked.statistics if isinstance(one, Numeric)})
         if clamped:
             said.append(Note("note_clamped", {"columns": clamped}))
         if any(isinstance(one, (Mean, Variance, Quantiles, Proportion)) and one.by for one in asked.statistics):
@@ -167,7 +176,8 @@ def ready(asked: Request, source: Any, engine: Any) -> Ready:
     if not cells <= MOST_CELLS:
         raise DivulgeError.of("statistics", f"have at most {MOST_CELLS:,} cells", "their number", f"{cells:,}",
                               "group by fewer columns, or by coarser ones.")  # fmt: skip
-    whole = {one.column: WHOLE[table.kind(one.column)] for one in asked.statistics if hasattr(one, "column")}  # type: ignore[attr-defined]
+    of_columns = [one for one in asked.statistics if isinstance(one, (Numeric, Proportion))]
+    whole = {one.column: WHOLE[table.kind(one.column)] for one in of_columns}
     for one in asked.statistics:
         column = getattr(one, "column", None)
         if hasattr(one, "bounds") and table.kind(str(column)) == "text" and not _is_text(table, str(column)):

@@ -72,7 +72,7 @@ class Count(Statistic):
 
 
 @dataclass(frozen=True)
-class _Numeric(Statistic):
+class Numeric(Statistic):
     """A statistic of a column of numbers between bounds, in whole multiples of a step."""
 
     column: str
@@ -130,7 +130,7 @@ class _Numeric(Statistic):
 
 
 @dataclass(frozen=True, repr=False)
-class Sum(_Numeric):
+class Sum(Numeric):
     """The sum of a column of numbers.
 
     Parameters
@@ -153,7 +153,7 @@ class Sum(_Numeric):
 
 
 @dataclass(frozen=True, repr=False)
-class Mean(_Numeric):
+class Mean(Numeric):
     """The mean of a column of numbers; parameters as for `Sum`.
 
     Examples
@@ -166,7 +166,7 @@ class Mean(_Numeric):
 
 
 @dataclass(frozen=True, repr=False)
-class Variance(_Numeric):
+class Variance(Numeric):
     """The variance of a column of numbers, sum (v - mean)^2 / rows; parameters as for `Sum`.
 
     Examples
@@ -179,7 +179,7 @@ class Variance(_Numeric):
 
 
 @dataclass(frozen=True, repr=False)
-class Quantiles(_Numeric):
+class Quantiles(Numeric):
     """Values of a column of numbers below which given shares of the rows lie.
 
     Parameters
@@ -265,7 +265,7 @@ def as_statistics(given: Any) -> tuple[Statistic, ...]:
     return found
 
 
-NUMERIC: dict[str, type[_Numeric]] = {"sum": Sum, "mean": Mean, "variance": Variance, "quantiles": Quantiles}
+NUMERIC: dict[str, type[Numeric]] = {"sum": Sum, "mean": Mean, "variance": Variance, "quantiles": Quantiles}
 
 
 def parse_numeric(kind: str, text: str, by: tuple[str, ...]) -> Statistic:

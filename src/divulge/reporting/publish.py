@@ -194,4 +194,4 @@ def _recorded(ledger: Any, budget: Any, table: Any, source_name: str | None, pro
                 "the same table must have the same name every time.",
             )  # fmt: skip
         source_name = str(table.path.resolve())
-    return Ledger.of(ledger).spending(source_name, promised, budget)  # type: ignore[arg-type]
+    return Ledger.of(ledger).spending(source_name, promised, budget)

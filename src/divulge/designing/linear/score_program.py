@@ -6,13 +6,13 @@ column replace all pairs of rows, and the floors cost no rows at all.
 """
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from divulge.designing import clock
 from divulge.designing.effort import Effort
 from divulge.designing.polytope.limits import Limits
 from divulge.errors import DivulgeError
@@ -256,8 +256,8 @@ def _watched(solver: Any, scoring: Scoring, effort: Effort) -> None:
     last = [0.0]
 
     def tell(event: Any) -> None:
-        if time.monotonic() >= last[0] + _PAUSE:
-            last[0] = time.monotonic()
+        if clock.now() >= last[0] + _PAUSE:
+            last[0] = clock.now()
             effort.tell(
                 value, bound, max(event.data_out.simplex_iteration_count, event.data_out.ipm_iteration_count, 0)
             )

@@ -1,11 +1,11 @@
 """From a request for outcomes under the names of the values to a Design, for a prior or a set of priors."""
 
 import math
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from divulge.designing import clock
 from divulge.designing.effort import Effort
 from divulge.designing.linear.robust import RobustChecker, robust, tightened_over
 from divulge.designing.linear.scores import Score
@@ -134,7 +134,7 @@ class Asked:
         sign = -1.0 if self.minimized else 1.0
         return Design(
             prior, self.promised, self.goal.name, integers, self.bits, tuple(prior.secrets), value,
-            sign * found.bound + 0.0, found.method, time.monotonic() - effort.started, self.minimized, self.goal,
+            sign * found.bound + 0.0, found.method, clock.now() - effort.started, self.minimized, self.goal,
             tuple(prior.secrets) if isinstance(self.goal, Score) else None, priors,
             naming=self.names, unnamed_bound=sign * found.unnamed + 0.0,
         )  # fmt: skip

@@ -6,10 +6,10 @@ all of them, every other vertex loses at least `floor`, and a fractional knapsac
 """
 
 import math
-import time
 
 import numpy as np
 
+from divulge.designing import clock
 from divulge.designing.effort import Effort
 from divulge.designing.master.column_generation import LEAST, ceiling_of
 from divulge.designing.master.restricted_master import Dual
@@ -58,7 +58,7 @@ class Nearby:
 
     def _fill(self, most: int) -> None:
         """Make the pools from at most so many listed sets for each target, or from a sample where there is no list."""
-        self.most, started = most, time.monotonic()
+        self.most, started = most, clock.now()
         self.boxes = [
             BoxPool(self.problem, box, self._sampled(box.t)) if halves is None
             else BoxList(self.problem, box, halves, most)
@@ -68,7 +68,7 @@ class Nearby:
             PairPool(self.problem, pair, target, *(self._listed(target) or (self._sampled(target), -math.inf)))
             for pair, target in zip(self.problem.shape.pairs, self.targets, strict=True)
         ]
-        self.took = time.monotonic() - started
+        self.took = clock.now() - started
 
     def _best(self, pair: Pair) -> float:
         pi = np.linspace(pair.least, pair.most, 4097)

@@ -5,12 +5,12 @@ finds weights with which every secret averages to 1. So the divided problem show
 """
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from divulge.designing import clock
 from divulge.designing.effort import Effort
 from divulge.designing.master.column_generation import LEAST, Mixture, ceiling_of, generate
 from divulge.designing.master.restricted_master import Dual
@@ -188,7 +188,7 @@ def _relaxed(problem: Problem, core: int, effort: Effort, found: Mixture | None,
 
 
 def _hurried(effort: Effort, enough: float) -> Effort:
-    return replace(effort, tolerance=enough / 100, deadline=time.monotonic() + _PATIENCE * effort.left)
+    return replace(effort, tolerance=enough / 100, deadline=clock.now() + _PATIENCE * effort.left)
 
 
 def _cores(problem: Problem) -> Iterator[int]:

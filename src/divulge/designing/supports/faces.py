@@ -6,11 +6,11 @@ the kind.
 """
 
 import math
-import time
 from dataclasses import replace
 
 import numpy as np
 
+from divulge.designing import clock
 from divulge.designing.effort import Effort
 from divulge.designing.linear.score_program import Scoring, solved
 from divulge.designing.master.restricted_master import Dual, refined
@@ -98,7 +98,7 @@ def _higher(problem: Problem, kinds: np.ndarray, found: Blend, seconds: float) -
     p, columns = problem.classes.probability, found.lifts * found.weights
     kind = ((columns > 0).T.astype(float) @ ~kinds == 0).argmax(axis=1)
     task = Task(p, problem.utility, problem.limits, problem.limits, kinds[:, kind])
-    channel = climbed(task, columns, time.monotonic() + seconds)
+    channel = climbed(task, columns, clock.now() + seconds)
     weights = p @ channel
     used = np.flatnonzero(weights > _RARE)
     lifts = channel[:, used] / weights[used]

@@ -5,11 +5,11 @@ few places for them; then linear programs climb. The utility is convex in the ch
 touches it from below is no more than it elsewhere: the best channel for that score has at least as much utility.
 """
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from divulge.designing import clock
 from divulge.designing.effort import Effort
 from divulge.designing.linear.certified import Found, scored, unforbidden
 from divulge.designing.linear.score_program import Infeasible, Scoring, solved
@@ -60,7 +60,7 @@ class Task:
 
 def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effort: Effort) -> Found:
     """Return a certified channel on the alphabet from the columns of a good blend; its bound is of one score only."""
-    until = min(effort.deadline, time.monotonic() + _SECONDS)
+    until = min(effort.deadline, clock.now() + _SECONDS)
     random, best, most = np.random.default_rng(0), None, -np.inf
     for start in range(_STARTS):
         order = np.argsort(-task.value(columns)) if not start else random.permutation(columns.shape[1])
@@ -68,7 +68,7 @@ def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effor
         channel = channel if whole else climbed(task, channel, until)
         value = float(task.value(channel).sum())
         best, most = (channel, value) if best is None or value > most else (best, most)
-        if whole or time.monotonic() >= until:
+        if whole or clock.now() >= until:
             break
     assert best is not None
     scores = np.where(task.allowed, task.utility.slopes(task.floats, best), -np.inf)
@@ -101,7 +101,7 @@ def climbed(task: Task, channel: np.ndarray, until: float) -> np.ndarray:
     """Return a channel that no score which touches the utility there improves much, or the last one in time."""
     value = float(task.value(channel).sum())
     for _ in range(_STEPS):
-        if time.monotonic() >= until:
+        if clock.now() >= until:
             break
         scores = np.where(task.allowed, task.utility.slopes(task.floats, channel), -np.inf)
         scoring = Scoring(unforbidden(scores, task.loose), task.loose, task.floats[None, :], task.floats[None, :])

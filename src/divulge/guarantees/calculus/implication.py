@@ -182,7 +182,7 @@ def _turned(
     if delta == math.inf:
         answer = found[1.0]
         return answer if isinstance(answer, Unknown) else Unknown(kind, _reason(given, context, kind))
-    return replace(found[delta], **{kind.dual: epsilon})  # type: ignore[arg-type]
+    return replace(found[delta], **{kind.dual: epsilon})
 
 
 def _answer(

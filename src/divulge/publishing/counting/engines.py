@@ -178,7 +178,7 @@ def counted(
     shown = list(
         dict.fromkeys((q.column, text_of(q.only)) for q in queries if q.column is not None and q.kind == "rows")
     )
-    read = list(dict.fromkeys([*groups, *(number.column for number in numbers), *(c for c, _ in shown)]))  # type: ignore[list-item]
+    read = list(dict.fromkeys([*groups, *(number.column for number in numbers), *(c for c, _ in shown)]))
     person = [] if unit.person is None else [unit.person]
     if person:
         refuse_nulls(table, person[0])

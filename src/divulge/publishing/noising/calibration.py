@@ -142,7 +142,7 @@ def calibrated(
         if noise not in families:
             raise DivulgeError.of("noise", "be laplace for a guarantee that holds at every outcome", "it", "gaussian",
                                   "Gaussian noise keeps adp, zcdp and rdp.")  # fmt: skip
-        families = [noise]  # type: ignore[list-item]
+        families = [noise]
     if not any(query.changes(unit)[0] for query in queries):
         none = tuple(Noise("laplace", 0.0) for _ in queries)
         return Calibration(none, {one.kind: _level(one, 0.0) for one in asked}, Fraction(0), ())
