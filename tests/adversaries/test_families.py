@@ -49,6 +49,13 @@ def best(payoffs: Any, prior: Any, *, largest: bool) -> Any:
     return max(sums) if largest else min(sums)
 
 
+def test_every_constructor_has_a_row() -> None:
+    for kind, rows in ((dv.Gain, GAINS), (dv.Cost, COSTS)):
+        made = {name for name, method in vars(kind).items() if isinstance(method, classmethod) and name[0] != "_"}
+        rowed = {name.replace("-", "_").split()[0] for name in rows}
+        assert made - {"power", "alpha_loss"} <= rowed, "a constructor needs a row in GAINS or COSTS"
+
+
 @pytest.mark.parametrize("name", ADVERSARIES)
 def test_value_is_what_the_best_action_pays_and_no_action_of_a_belief_pays_better(name: str) -> None:
     adversary, rng = ADVERSARIES[name], np.random.default_rng(5)
