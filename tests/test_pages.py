@@ -2,7 +2,9 @@
 
 import importlib.util
 import inspect
+import json
 import re
+from itertools import chain
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -110,8 +112,44 @@ def test_every_measure_and_every_kind_of_guarantee_is_in_the_glossary() -> None:
     assert {kind.__name__ for kind in KINDS.values()} <= known
 
 
-def test_the_glossary_is_on_its_page() -> None:
+def test_every_notion_stands_on_the_page_that_the_glossary_names() -> None:
+    for term in chain.from_iterable(GLOSSARY.values()):
+        text = " ".join(re.sub(r"[*`]", "", SOURCES[f"{term.page}.md"]).lower().split())
+        assert [word for word in term.words if word.lower() not in text] == [], term.page
+
+
+def test_the_glossary_is_on_its_page_and_leads_to_the_place_of_each_notion() -> None:
+    made = hook("_glossary")
     page = SimpleNamespace(file=SimpleNamespace(src_path="glossary.md"))
-    text = hook("_glossary").on_page_markdown(SOURCES["glossary.md"], page)
+    text = made.on_page_markdown(SOURCES["glossary.md"], page)
     assert "<!-- glossary -->" not in text
-    assert all(term.papers in text for rows in GLOSSARY.values() for term in rows)
+    for term in made.TERMS:
+        page = SimpleNamespace(file=SimpleNamespace(src_path=f"{term.page}.md"))
+        shown = made.on_page_markdown(SOURCES[f"{term.page}.md"], page)
+        for word in term.words:
+            assert f"({term.page}.md#{made.anchor(word)})" in text
+            assert shown.count(f'<a id="{made.anchor(word)}"></a>') == 1
+        assert not re.search(r'<a id="[^"]*<', shown)
+
+
+def test_no_anchor_is_put_into_code_formulas_or_links() -> None:
+    page = "# lift\n\n`lift` [lift](x.md) $lift$\n\n```python\nlift\n```\n\n**Lift**, uplift\n"
+    assert hook("_glossary").marked(page, ("lift",)) == page.replace("**Lift", '<a id="notion-lift"></a>**Lift')
+    assert hook("_glossary").marked("# a\n\nb\n", ("c",)) == '# a\n\n<a id="notion-c"></a>b\n'
+
+
+def test_two_words_of_the_glossary_are_never_one_notion() -> None:
+    words = [word.lower() for term in chain.from_iterable(GLOSSARY.values()) for word in term.words]
+    assert len(words) == len(set(words))
+
+
+def test_the_search_knows_every_notion(tmp_path: Path) -> None:
+    index = tmp_path / "search" / "search_index.json"
+    index.parent.mkdir()
+    index.write_text('{"docs": [{"location": "", "title": "Start", "text": ""}]}')
+    hook("_glossary").on_post_build({"site_dir": str(tmp_path)})
+    found = {entry["title"]: entry["location"] for entry in json.loads(index.read_text())["docs"]}
+    assert found["Start"] == ""
+    assert found["Miracle theorem"] == "papers/qif-book/#notion-miracle-theorem"
+    assert found["Renyi differential privacy"] == "papers/renyi-dp/#notion-renyi-differential-privacy"
+    assert found["(epsilon, delta)-differential privacy"].startswith("papers/privacy-loss-variants/#")

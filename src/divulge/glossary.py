@@ -1,4 +1,4 @@
-"""One name for one thing: the words of the papers, the symbol, our name, and where it is; the docs are made of it.
+"""One name for one thing: the words of the papers, the symbol, our name, and the page; the docs are made of it.
 
 The rules of naming: a measure is a lower-case noun (`pml`); the promise that bounds it is a class in the field's
 letters (`PML`), written `pml=0.5` on the command line; a channel that has a name is made by a lower-case function of
@@ -11,184 +11,309 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Term:
-    """A row: what papers call it, its symbol in LaTeX, the names under `dv` that are about it, and a source.
+    """A row: words of the papers (with "; " between), LaTeX symbol, names under `dv`, a source, the page that explains.
 
     Examples
     --------
-    >>> Term("lift, likelihood ratio", "L_{xy}", ("lift",), "by definition").ours
-    'lift'
+    >>> row = Term("lift; likelihood ratio", "L_{xy}", ("lift",), "by definition", "measures")
+    >>> row.words, row.ours
+    (('lift', 'likelihood ratio'), 'lift')
     """
 
     papers: str
     symbol: str
     names: tuple[str, ...]
     source: str
+    page: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What papers call it, the first word first."""
+        return tuple(self.papers.split("; "))
 
     @property
     def ours(self) -> str:
-        """The name of the function or class, without its module."""
-        return self.names[0].rpartition(".")[2]
+        """The name of the function or class, without its module; empty where it is no function or class."""
+        return self.names[0].rpartition(".")[2] if self.names else ""
 
 
 SAEIDIAN = "Saeidian et al., Pointwise Maximal Leakage"
 DENSITY = "Information Density Bounds for Privacy"
+GROSSE = "Grosse et al., Quantifying Privacy via Information Density"
+EXTREMAL = "Grosse et al., Extremal Mechanisms for Pointwise Maximal Leakage"
 QIF = "Alvim et al., The Science of Quantitative Information Flow"
 EXPLAINING = "Fernandes et al., Explaining epsilon in local differential privacy"
 SOK = "Desfontaines, Pejó, SoK: Differential Privacies"
 ISSA = "Issa, Wagner, Kamath, An Operational Approach to Information Leakage"
+KOV = "Kairouz, Oh, Viswanath"
+DONG = "Dong, Roth, Su"
+BUN = "Bun, Steinke"
+ENVELOPES = "Saeidian, Pinzón, Palamidessi, Information Leakage Envelopes"
+
+_INTRODUCING, _QUANTIFYING, _DENSITY = (
+    f"papers/{page}" for page in ("introducing-pml", "quantifying-privacy", "information-density-bounds")
+)
+_EXPLAINING, _VARIANTS, _ISSA = (
+    f"papers/{page}" for page in ("explaining-epsilon", "privacy-loss-variants", "maximal-leakage")
+)
+_EXTREMAL, _QIF, _KOV = (f"papers/{page}" for page in ("extremal-mechanisms", "qif-book", "composition-theorem"))
+_RENYI, _ZCDP, _GDP = (f"papers/{page}" for page in ("renyi-dp", "concentrated-dp", "gaussian-dp"))
 
 GLOSSARY: dict[str, tuple[Term, ...]] = {
     "What is released": (
-        Term("prior, distribution of the secret, Pi", "P_x, \\pi", ("Prior",), QIF),
-        Term("channel, mechanism, kernel, privacy mechanism", "C_{xy} = P(y \\mid x)", ("Channel",), QIF),
-        Term("joint distribution", "P(x, y)", ("Joint",), QIF),
-        Term("randomized response, k-RR, Warner", "", ("mechanisms.randomized_response",), "Warner 1965"),
-        Term("exponential mechanism, as a channel", "", ("mechanisms.exponential",), "McSherry, Talwar 2007"),
-        Term("exponential mechanism, its worst pair", "", ("dp.ExponentialMechanism",), "McSherry, Talwar 2007"),
-        Term("exponential mechanism of a score of a number", "", ("noise.exponential_mechanism",), "McSherry, Talwar"),
-        Term("extremal mechanism, high-privacy mechanism", "", ("mechanisms.extremal",), "Grosse et al."),
-        Term("additive noise mechanism", "Y = X + N", ("NoiseMechanism",), SAEIDIAN),
+        Term("prior; distribution of the secret", "P_x, \\pi", ("Prior",), QIF, "for-researchers"),
+        Term("channel; mechanism; kernel", "C_{xy} = P(y \\mid x)", ("Channel",), QIF, "for-researchers"),
+        Term("joint distribution", "P(x, y)", ("Joint",), QIF, "for-researchers"),
+        Term("hyper-distribution", "[\\pi \\triangleright C]", (), QIF, _QIF),
+        Term("randomized response", "", ("mechanisms.randomized_response",), "Warner 1965", _EXTREMAL),
+        Term("binary mechanism; staircase mechanism", "", (), f"{KOV}, Extremal Mechanisms", _EXTREMAL),
+        Term("sub-convex; sub-linear", "", (), EXTREMAL, _EXTREMAL),
+        Term("extremal mechanism", "", ("mechanisms.extremal",), EXTREMAL, _EXTREMAL),
+        Term("PML-extremal mechanism", "", (), GROSSE, _QUANTIFYING),
+        Term(
+            "exponential mechanism as a channel; geometric mechanism; subset selection",
+            "",
+            ("mechanisms.exponential",),
+            "McSherry, Talwar 2007",
+            "measures",
+        ),
+        Term("worst exponential mechanism", "", ("dp.ExponentialMechanism",), "McSherry, Talwar 2007", "privacy-loss"),
+        Term("exponential mechanism", "", ("noise.exponential_mechanism",), "McSherry, Talwar", "noise"),
+        Term("Laplace noise; staircase noise; Gaussian noise", "Y = X + N", ("NoiseMechanism",), SAEIDIAN, "noise"),
+        Term("histogram", "", (), "Saeidian et al., Histogram Publication", "papers/histograms"),
+        Term("worst-case utility; utility-safe", "", (), "Song, Oechtering", "papers/worst-case-utility"),
     ),
     "At every outcome": (
-        Term("pointwise maximal leakage", "\\ell(X \\to y)", ("pml", "PML"), SAEIDIAN),
+        Term("pointwise maximal leakage", "\\ell(X \\to y)", ("pml", "PML"), SAEIDIAN, _INTRODUCING),
         Term(
-            "pointwise maximal cost", "\\Lambda(X \\to y)", ("pmc", "PMC", "measures.maximal_realizable_cost"), DENSITY
+            "pointwise maximal cost; PMC", "\\Lambda(X \\to y)", ("pmc", "PMC", "guarantees.TailPMC"), DENSITY, _DENSITY
         ),
-        Term("lift, leakage capacity at a prior", "L_{xy}", ("lift", "guarantees.Lift"), EXPLAINING),
-        Term("local information privacy", "\\varepsilon\\text{-LIP}", ("lip", "LIP"), "Jiang et al."),
+        Term("conditional PMC; side information", "", ("measures.conditioned",), DENSITY, _DENSITY),
+        Term("information density", "i(x; y)", (), GROSSE, _QUANTIFYING),
+        Term("lift; log-lift", "L_{xy}", ("lift", "guarantees.Lift"), EXPLAINING, _EXPLAINING),
         Term(
-            "asymmetric local information privacy",
+            "local information privacy; LIP", "\\varepsilon\\text{-LIP}", ("lip", "LIP"), "Jiang et al.", _QUANTIFYING
+        ),
+        Term(
+            "asymmetric local information privacy; ALIP",
             "(\\varepsilon_l, \\varepsilon_u)\\text{-ALIP}",
             ("alip", "ALIP", "results.DensityBounds"),
             "Zarrabian et al.",
+            _QUANTIFYING,
         ),
-        Term("local differential privacy, pure differential privacy", "\\varepsilon\\text{-LDP}", ("ldp", "LDP"), SOK),
         Term(
-            "lift capacity, max-case capacity",
-            "e^{\\mathrm{ldp}}",
-            ("lift_capacity", "guarantees.LiftCapacity"),
-            EXPLAINING,
+            "high-privacy regime; absolute disclosure prevention",
+            "\\varepsilon < \\log \\frac{1}{1 - p_{\\min}}",
+            (),
+            GROSSE,
+            _QUANTIFYING,
         ),
-        Term("a random variable of leakage", "\\ell(X \\to Y)", ("results.Pointwise",), SAEIDIAN),
-        Term("(epsilon, delta)-PML, tail", "P(\\ell > \\varepsilon) \\le \\delta", ("guarantees.TailPML",), SAEIDIAN),
-        Term("tail of the cost", "P(\\Lambda > \\varepsilon) \\le \\delta", ("guarantees.TailPMC",), DENSITY),
+        Term("privacy regions", "", (), EXTREMAL, "guarantees"),
         Term(
-            "closure of the tail under post-processing", "", ("tail_envelope", "measures.envelope_quantile"), SAEIDIAN
+            "Theorem 4; pointwise maximal guesswork leakage; alpha-loss",
+            "",
+            ("measures.pointwise_maximal_guesswork_leakage",),
+            DENSITY,
+            _DENSITY,
         ),
-        Term("leakage given side information", "", ("measures.conditioned",), SAEIDIAN),
+        Term("local differential privacy; LDP", "\\varepsilon\\text{-LDP}", ("ldp", "LDP"), SOK, _EXPLAINING),
+        Term(
+            "lift capacity", "e^{\\mathrm{ldp}}", ("lift_capacity", "guarantees.LiftCapacity"), EXPLAINING, _EXPLAINING
+        ),
+        Term("random variable of leakage", "\\ell(X \\to Y)", ("results.Pointwise",), SAEIDIAN, "measures"),
+        Term(
+            "(ε, δ)-PML",
+            "P(\\ell > \\varepsilon) \\le \\delta",
+            ("guarantees.TailPML",),
+            SAEIDIAN,
+            "papers/empirical-priors",
+        ),
+        Term(
+            "PML envelope; information leakage envelope",
+            "",
+            ("tail_envelope", "measures.envelope_quantile"),
+            ENVELOPES,
+            "papers/envelopes",
+        ),
+        Term(
+            "empirical distribution; set of distributions; worst leakage in the set",
+            "",
+            ("measures.L1Ball",),
+            "Grosse et al., Empirical Distributions",
+            "papers/empirical-priors",
+        ),
+        Term(
+            "c-interior; Dobrushin coefficient",
+            "",
+            ("measures.LowerBounded",),
+            "Grosse et al., Dobrushin Coefficients",
+            "papers/dobrushin",
+        ),
     ),
     "On average": (
-        Term("maximal leakage", "\\mathcal{L}(X \\to Y)", ("maximal_leakage", "guarantees.MaximalLeakage"), ISSA),
-        Term("multiplicative Bayes capacity", "\\mathcal{ML}", ("bayes_capacity", "guarantees.BayesCapacity"), QIF),
-        Term("maximal cost leakage", "", ("maximal_cost_leakage", "guarantees.MaximalCostLeakage"), ISSA),
-        Term("mutual information", "I(X; Y)", ("mutual_information", "guarantees.MutualInformation"), "Shannon"),
         Term(
-            "Sibson information of order alpha",
+            "maximal leakage", "\\mathcal{L}(X \\to Y)", ("maximal_leakage", "guarantees.MaximalLeakage"), ISSA, _ISSA
+        ),
+        Term("maximal realizable leakage", "", (), ISSA, _ISSA),
+        Term("maximal cost leakage", "", ("maximal_cost_leakage", "guarantees.MaximalCostLeakage"), ISSA, _ISSA),
+        Term("maximal realizable cost", "", ("measures.maximal_realizable_cost",), ISSA, _ISSA),
+        Term(
+            "Bayes capacity; Miracle theorem",
+            "\\mathcal{ML}",
+            ("bayes_capacity", "guarantees.BayesCapacity"),
+            QIF,
+            _QIF,
+        ),
+        Term(
+            "mutual information",
+            "I(X; Y)",
+            ("mutual_information", "guarantees.MutualInformation"),
+            "Shannon",
+            "measures",
+        ),
+        Term(
+            "Sibson's mutual information; shattering",
             "I_\\alpha(X; Y)",
             ("sibson", "measures.sibson_capacity"),
             "Sibson 1969",
+            _ISSA,
         ),
-        Term("Arimoto information of order alpha", "I^A_\\alpha(X; Y)", ("measures.arimoto",), "Arimoto 1977"),
-        Term("alpha-leakage", "", ("measures.alpha_leakage", "measures.maximal_alpha_leakage"), "Liao et al."),
-        Term("f-information", "I_f(X; Y)", ("measures.f_information",), "Csiszár"),
-        Term("divergence of the posterior", "", ("measures.posterior_divergence",), "Csiszár"),
-        Term("Shannon capacity", "\\max_P I", ("measures.capacity",), "Blahut, Arimoto"),
+        Term("Arimoto", "I^A_\\alpha(X; Y)", ("measures.arimoto",), "Arimoto 1977", "measures"),
         Term(
-            "entropy, min-entropy, Renyi entropy",
+            "alpha-leakage", "", ("measures.alpha_leakage", "measures.maximal_alpha_leakage"), "Liao et al.", "measures"
+        ),
+        Term("f-information", "I_f(X; Y)", ("measures.f_information",), "Csiszár", "measures"),
+        Term("divergence of the posterior", "", ("measures.posterior_divergence",), "Csiszár", "measures"),
+        Term("Shannon capacity", "\\max_P I", ("measures.capacity",), "Blahut, Arimoto", _QIF),
+        Term(
+            "entropy",
             "H_\\alpha",
             ("measures.entropy", "measures.min_entropy", "measures.renyi_entropy"),
             "Rényi",
+            "measures",
         ),
-        Term("Renyi divergence", "D_\\alpha", ("measures.renyi_divergence",), "van Erven, Harremoës"),
-        Term(
-            "mean pointwise maximal leakage, and cost",
-            "E[\\ell]",
-            ("guarantees.MeanPML", "guarantees.MeanPMC"),
-            SAEIDIAN,
-        ),
+        Term("Rényi divergence", "D_\\alpha", ("measures.renyi_divergence",), "van Erven, Harremoës", _RENYI),
+        Term("mean pml", "E[\\ell]", ("guarantees.MeanPML", "guarantees.MeanPMC"), SAEIDIAN, "measures"),
     ),
     "Adversaries": (
-        Term("gain function", "g(w, x)", ("Gain",), QIF),
-        Term("loss function, cost", "c(w, x)", ("Cost",), QIF),
-        Term("g-vulnerability", "V_g", ("vulnerability",), QIF),
-        Term("uncertainty, Bayes risk for a cost", "U_c", ("adversaries.uncertainty",), QIF),
+        Term("gain function; gain", "g(w, x)", ("Gain",), QIF, "adversaries"),
+        Term("cost function; cost", "c(w, x)", ("Cost",), QIF, "adversaries"),
+        Term("risk-averse; opportunistic", "", ("worst_gain", "worst_function"), DENSITY, "adversaries"),
         Term(
-            "multiplicative g-leakage",
-            "\\mathcal{L}^\\times_g",
-            ("leakage", "adversaries.log_leakage", "adversaries.pointwise_leakage"),
-            QIF,
-        ),
-        Term("additive g-leakage", "\\mathcal{L}^+_g", ("adversaries.additive_leakage",), QIF),
-        Term("max-case g-leakage", "", ("guarantees.MaxGLeakage",), EXPLAINING),
-        Term("average-case g-leakage", "", ("guarantees.AverageGLeakage",), QIF),
-        Term(
-            "randomized function of X",
+            "randomized function",
             "U",
             ("adversaries.RandomizedFunction", "adversaries.matching_function"),
             DENSITY,
+            "adversaries",
         ),
+        Term("distribution-reciprocal", "g_\\pi", (), EXPLAINING, _EXPLAINING),
         Term(
-            "min-entropy leakage, Bayes vulnerability",
-            "V_1",
-            ("measures.min_entropy_leakage", "measures.bayes_vulnerability", "guarantees.MinEntropyLeakage"),
+            "g-vulnerability; Bayes vulnerability",
+            "V_g, V_1",
+            ("vulnerability", "measures.bayes_vulnerability"),
             QIF,
+            _QIF,
         ),
+        Term("uncertainty; loss function", "U_\\ell", ("adversaries.uncertainty",), QIF, _QIF),
         Term(
-            "guesswork",
-            "G(X)",
-            ("measures.guesswork", "measures.guesswork_after", "measures.pointwise_maximal_guesswork_leakage"),
-            "Massey",
+            "g-leakage",
+            "\\mathcal{L}_g",
+            ("leakage", "adversaries.log_leakage", "adversaries.pointwise_leakage", "adversaries.additive_leakage"),
+            QIF,
+            _QIF,
         ),
-        Term("g-leakage capacity for a fixed gain", "\\sup_\\pi", ("adversaries.worst_prior",), QIF),
-        Term("priors that approach the lift capacity", "", ("adversaries.lift_capacity_priors",), EXPLAINING),
-        Term("the gain that attains pml, the function that attains pmc", "", ("worst_gain", "worst_function"), DENSITY),
-        Term("Dalenius leakage", "", ("adversaries.dalenius",), QIF),
+        Term("min-entropy leakage", "", ("measures.min_entropy_leakage", "guarantees.MinEntropyLeakage"), QIF, _QIF),
+        Term("max-case g-leakage", "", ("guarantees.MaxGLeakage",), EXPLAINING, _EXPLAINING),
+        Term("average-case g-leakage", "", ("guarantees.AverageGLeakage",), QIF, _EXPLAINING),
+        Term("guesswork", "G(X)", ("measures.guesswork", "measures.guesswork_after"), "Massey", "measures"),
+        Term("unknown prior", "\\sup_\\pi", ("adversaries.worst_prior",), QIF, "adversaries"),
+        Term("sequence of priors", "", ("adversaries.lift_capacity_priors",), EXPLAINING, _EXPLAINING),
+        Term("Dalenius leakage; Dalenius", "", ("adversaries.dalenius",), QIF, _QIF),
+        Term("max-case Dalenius leakage", "", (), EXPLAINING, _EXPLAINING),
+        Term("correlated records; correlated data", "", (), "Saeidian, Oechtering, Skoglund", "papers/correlated-data"),
         Term(
-            "refinement, the coriaceous theorem",
+            "refinement; coriaceous theorem; data-processing inequality",
             "A \\sqsubseteq B",
             ("adversaries.refinement", "adversaries.max_case_refinement"),
             QIF,
+            _QIF,
         ),
     ),
     "Variants of differential privacy": (
-        Term("privacy loss", "L = \\log P/Q", ("dp.PrivacyLoss",), SOK),
-        Term("differential privacy of the collection", "\\varepsilon\\text{-DP}", ("DP",), SOK),
-        Term("approximate DP, (epsilon, delta)-DP", "", ("ADP", "dp.epsilon_from_delta", "dp.delta_from_epsilon"), SOK),
-        Term("probabilistic DP", "", ("guarantees.PDP", "dp.epsilon_from_tail", "dp.tail_from_epsilon"), SOK),
-        Term("relaxed DP", "", ("guarantees.RelaxedDP", "dp.relaxed_delta"), SOK),
-        Term("Kullback-Leibler privacy, mean loss", "", ("guarantees.KL", "dp.kl_privacy"), SOK),
-        Term("Renyi DP", "(\\alpha, \\varepsilon)\\text{-RDP}", ("RDP", "dp.renyi_dp"), "Mironov 2017"),
+        Term("privacy loss random variable", "L = \\log P/Q", ("dp.PrivacyLoss",), SOK, _VARIANTS),
+        Term("pure differential privacy", "\\varepsilon\\text{-DP}", ("DP",), SOK, "composition"),
         Term(
-            "zero-concentrated DP", "(\\xi, \\rho)\\text{-zCDP}", ("ZCDP", "dp.zcdp_rho", "dp.zcdp_xi"), "Bun, Steinke"
+            "(ε, δ)-DP; approximate DP", "", ("ADP", "dp.epsilon_from_delta", "dp.delta_from_epsilon"), SOK, _VARIANTS
         ),
-        Term("approximate zCDP", "", ("guarantees.ApproximateZCDP", "dp.approximate_zcdp_rho"), "Bun, Steinke"),
-        Term("bounded CDP", "", ("guarantees.BoundedCDP",), "Bun, Steinke"),
-        Term("truncated CDP of Bun et al.", "(\\rho, \\omega)", ("guarantees.TruncatedCDP",), "Bun et al. 2018"),
         Term(
-            "truncated CDP of Colisson",
+            "probabilistic DP", "", ("guarantees.PDP", "dp.epsilon_from_tail", "dp.tail_from_epsilon"), SOK, _VARIANTS
+        ),
+        Term("relaxed DP", "", ("guarantees.RelaxedDP", "dp.relaxed_delta"), SOK, _VARIANTS),
+        Term("Kullback-Leibler privacy", "", ("guarantees.KL", "dp.kl_privacy"), SOK, _VARIANTS),
+        Term(
+            "Rényi differential privacy; RDP",
+            "(\\alpha, \\varepsilon)\\text{-RDP}",
+            ("RDP", "dp.renyi_dp"),
+            "Mironov 2017",
+            _RENYI,
+        ),
+        Term("group privacy", "", (), "Mironov 2017", _RENYI),
+        Term(
+            "zero-concentrated differential privacy; zCDP",
+            "(\\xi, \\rho)\\text{-zCDP}",
+            ("ZCDP", "dp.zcdp_rho", "dp.zcdp_xi"),
+            BUN,
+            _ZCDP,
+        ),
+        Term("approximate zCDP", "", ("guarantees.ApproximateZCDP", "dp.approximate_zcdp_rho"), BUN, _ZCDP),
+        Term("bounded CDP", "", ("guarantees.BoundedCDP",), BUN, _ZCDP),
+        Term("truncated CDP", "(\\rho, \\omega)", ("guarantees.TruncatedCDP",), "Bun et al. 2018", _ZCDP),
+        Term(
+            "Colisson's truncated CDP",
             "\\min(c, \\rho\\alpha)",
             ("guarantees.CappedCDP", "dp.truncated_cdp"),
             "Colisson",
+            _VARIANTS,
         ),
-        Term("mean-concentrated DP", "(\\mu, \\tau)", ("guarantees.MCDP", "dp.mean_concentrated"), "Dwork, Rothblum"),
         Term(
-            "Gaussian DP, f-DP",
-            "\\mu\\text{-GDP}",
-            ("guarantees.GDP", "dp.gaussian_dp", "dp.trade_off"),
-            "Dong, Roth, Su",
+            "mean-concentrated DP",
+            "(\\mu, \\tau)",
+            ("guarantees.MCDP", "dp.mean_concentrated"),
+            "Dwork, Rothblum",
+            _ZCDP,
         ),
-        Term("mutual-information DP", "", ("guarantees.MIDP", "dp.mutual_information_dp"), "Cuff, Yu"),
-        Term("total variation privacy", "", ("guarantees.TV", "dp.total_variation"), SOK),
-        Term("f-divergence privacy", "", ("guarantees.FDivergence", "dp.f_divergence"), SOK),
         Term(
-            "abs-chi privacy, binary and ternary",
+            "Gaussian differential privacy; μ-GDP", "\\mu\\text{-GDP}", ("guarantees.GDP", "dp.gaussian_dp"), DONG, _GDP
+        ),
+        Term("trade-off function; f-DP; central limit theorem", "T(P, Q)", ("dp.trade_off",), DONG, _GDP),
+        Term(
+            "analytic Gaussian mechanism; classical Gaussian mechanism",
             "",
+            ("dp.GaussianMechanism",),
+            "Balle, Wang",
+            "papers/analytic-gaussian",
+        ),
+        Term(
+            "composition theorem; optimal composition; hypothesis testing; privacy region", "", ("compose",), KOV, _KOV
+        ),
+        Term("mutual-information DP", "", ("guarantees.MIDP", "dp.mutual_information_dp"), "Cuff, Yu", _VARIANTS),
+        Term("total variation privacy", "", ("guarantees.TV", "dp.total_variation"), SOK, _VARIANTS),
+        Term("f-divergence DP", "", ("guarantees.FDivergence", "dp.f_divergence"), SOK, _VARIANTS),
+        Term(
+            "abs-chi privacy",
+            "{\\lvert \\chi \\rvert}^\\alpha",
             ("guarantees.AbsChi", "guarantees.TernaryAbsChi", "dp.abs_chi", "dp.ternary_abs_chi"),
             "Wang et al.",
+            _VARIANTS,
         ),
-        Term("capacity-bounded DP", "", ("guarantees.CapacityBoundedDP", "dp.capacity_bounded"), "Chaudhuri et al."),
-        Term("quantum DP", "", ("guarantees.QuantumRDP", "dp.quantum_dp"), "Zhou, Ying"),
-        Term("composition, accounting", "", ("compose",), SOK),
+        Term(
+            "capacity-bounded DP",
+            "",
+            ("guarantees.CapacityBoundedDP", "dp.capacity_bounded"),
+            "Chaudhuri et al.",
+            _VARIANTS,
+        ),
+        Term("quantum DP", "", ("guarantees.QuantumRDP", "dp.quantum_dp"), "Zhou, Ying", _VARIANTS),
     ),
 }
 """What a table is about -> its rows. Every measure and every kind of guarantee has one."""
