@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import divulge as dv
+from divulge.guarantees.catalog import KINDS
 from divulge.releasing.planning import naming
 from divulge.reporting.statements.facts import Facts
+from divulge.reporting.statements.promised import times
 from divulge.reporting.statements.sentences import SENTENCES
 from divulge.reporting.statements.statement import Statement
-from divulge.reporting.statements.telling import times
-from divulge.reporting.statements.voice import Voice, catalog, languages, placeholders
+from divulge.reporting.statements.voice import Voice, catalog, languages, placeholders, plain
 
 FAITHS = ("Catholic", "None", "Muslim", "Other", "Buddhist", "Jewish")
 COUNTS = (700, 300, 100, 52, 30, 18)
@@ -44,11 +46,11 @@ def test_the_ten_questions_are_answered() -> None:
     # what a row that says V means
     assert "any other answer that is more than 2.72 times as frequent is still likelier" in text
     # the largest rise, from what to what: odds 10 : 990 become 10 e : 990
-    assert f"10 {math.ceil(1000 * 10 * math.e / (10 * math.e + 990))} the said answer" in text
+    assert f"every true answer alike 10 {math.ceil(1000 * 10 * math.e / (10 * math.e + 990))} the same answer" in text
     # somebody who knows everything else
     assert "Yes. The bound of 2.72 times holds for everybody" in text
     # a small group
-    assert re.search(r"estimated to within \d+ of the 1,200 rows", text)
+    assert re.search(r"From these 1,200 rows, how many people have a rare true answer .* within about \d+ people", text)
     # a second release, as a number
     assert "by 7.39 times in place of 2.72 times" in text
     # may it be public, and how many are in a group
@@ -58,7 +60,7 @@ def test_the_ten_questions_are_answered() -> None:
     # at most risk; ties are ties
     assert "no group bears more than another" in text
     # somebody who is worried
-    assert "Nobody can tell from the table what you answered" in text
+    assert "Nobody can tell from this column what you answered" in text
     # what one would print in bold
     assert "These other columns were not changed" in text
     assert "in their old order" in text
@@ -87,7 +89,7 @@ def test_no_count_of_the_source_is_told_and_counts_change_nothing() -> None:
         ({"guarantee": ["ldp=1", "lip=0.9"]}, "more than 2.46 times likelier or less likely"),
         ({"guarantee": None, "mechanism": "randomized-response", "ratio": 3}, "No promise was typed. What the method "
                                                                               "itself keeps"),
-        ({"guarantee": None, "mechanism": "identity"}, "There is no useful bound that holds against everybody"),
+        ({"guarantee": None, "mechanism": "identity"}, "there is no bound that holds against everybody"),
         ({"guarantee": None, "mechanism": "identity"}, "The published answers are the true ones"),
         ({"prior_from_data": True}, "The method was made from the table itself"),
         ({"prior_from_data": True}, "must not get the codebook or the receipt either"),
@@ -103,6 +105,69 @@ def test_the_promise_is_the_one_that_was_typed(asked: dict[str, Any], words: str
     assert "inf" not in re.split(r"\W", text)
     assert "trillion" not in text
     assert len(dv.statement(released(**asked), "de").text()) > 2000
+
+
+PROMISES = {
+    "f": "kl", "epsilon": "0.7", "lower": "0.6", "upper": "0.8", "ratio": "3", "delta": "1/100", "outside": "1/8",
+    "distance": "1/4", "alpha": "2", "order": "4", "omega": "3", "zeta": "5", "mu": "1", "mean": "0.9", "tau": "2",
+    "rho": "2", "xi": "0.1", "cap": "5", "divergence": "5", "degree": "inf",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_promise_is_said_in_every_language(kind: str) -> None:
+    """A mechanism that keeps any of them: the sentence is there, with all its numbers, in one language alone."""
+    numbers = {"epsilon": ("2.02", "1.01", "0.7"), "lower": ("1.83",), "upper": ("2.23",), "mean": ("2.46",),
+               "delta": ("10",), "outside": ("125",), "distance": ("250",), "degree": ("∞",)}  # fmt: skip
+    for form in KINDS[kind].forms or (KINDS[kind].parameters(),):
+        asked = f"{kind}={':'.join(PROMISES[name] for name in form)}"
+        receipt = released(mechanism="randomized-response", epsilon=0.1, guarantee=asked)
+        for language, start, point in (("en", "The promise", "."), ("de", "Das Versprechen", ",")):
+            statement = dv.statement(receipt, language)
+            words = plain(next(part.text for part in statement.parts if getattr(part, "tone", "") == "lead"))
+            assert words.startswith(start)
+            for name in form:
+                shown = numbers.get(name, (PROMISES[name],))
+                assert any(one.replace(".", point) in words for one in shown), (name, words)
+            assert_one_language(statement.text(), language)
+
+
+@cache
+def pieces(language: str) -> set[str]:
+    """What sentences consist of between their blanks, where it is long enough to tell the language."""
+    found = {piece.strip() for one in catalog(language).values() for piece in re.split(r"\{\w+\}", one)}
+    return {piece for piece in found if len(piece.split()) > 2}
+
+
+def assert_one_language(text: str, language: str) -> None:
+    """Say that no piece of a sentence of another language stands in a text."""
+    text = " ".join(re.sub(r"^[-=]+$", "", text, flags=re.MULTILINE).split())
+    for other in set(languages()) - {language}:
+        assert [piece for piece in pieces(other) - pieces(language) if piece in text] == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {}, {"prior_from_data": True}, {"prior": "noisy=0.25"}, {"prior": "lower=1/20", "guarantee": "pml=0.5"},
+        {"guarantee": "ldp=6"}, {"guarantee": "ldp=9"},
+        {"outcomes": "sets", "purpose": "information"},
+        *({"guarantee": None, "mechanism": name, "purpose": "record"} for name in ("identity", "constant")),
+        *({"guarantee": None, "mechanism": name, "epsilon": e, "purpose": "record"}
+          for name, e in (("erasure", 1), ("geometric", 1), ("subset-selection", 0.1), ("randomized-response", 4))),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_statement_and_codebook_are_in_one_language(asked: dict[str, Any], tmp_path: Path) -> None:
+    for language in languages():
+        dv.release(
+            TABLE, tmp_path / "o.csv", column="faith", language=language, force=True, **({"guarantee": "ldp=1"} | asked)
+        )
+        for paper in ("statement.txt", "codebook.md", "codebook.json"):
+            text = (tmp_path / f"o.{paper}").read_text()
+            assert_one_language(text, language)
+            assert "∞" not in text
+            assert "{" not in text.replace("matrix[i][j]", "") or paper == "codebook.json"
 
 
 def test_a_public_prior_is_told_before_and_after_with_the_likeliest_truth() -> None:

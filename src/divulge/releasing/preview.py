@@ -407,7 +407,23 @@ def half_widths(matrix: np.ndarray, shares: np.ndarray, rows: float, risk: float
     """
     if rank(matrix) < len(matrix) or not rows > 0:
         return np.full(len(matrix), math.inf)
-    inverse = right_inverse(Channel(matrix))
+    return _reach(matrix, right_inverse(Channel(matrix)), shares, rows, risk)
+
+
+def half_width(
+    matrix: np.ndarray, inverse: np.ndarray, shares: np.ndarray, rows: float, risk: float, secret: int
+) -> float:
+    """Return the one of `half_widths` at a secret, of a channel with this right inverse.
+
+    Examples
+    --------
+    >>> round(half_width(np.eye(2), np.eye(2), np.array([0.5, 0.5]), 100.0, 0.05, 1), 1)
+    0.1
+    """
+    return float(_reach(matrix, inverse[:, [secret]], shares, rows, risk)[0])
+
+
+def _reach(matrix: np.ndarray, inverse: np.ndarray, shares: np.ndarray, rows: float, risk: float) -> np.ndarray:
     counts = _whole(shares @ matrix * rows)
     middle = counts / counts.sum() @ inverse
     low, high = INTERVALS["exact"](counts, matrix, inverse, risk)

@@ -117,7 +117,7 @@ def release(
     unit : "nats" or "bits"
         What epsilon, the guarantees and the budget are in; the receipt is in nats.
     language : "en" or "de"
-        Of the statement.
+        Of the statement and the codebook.
     progress : function of (rows done, rows in all or None), optional
     warn : function of str, optional
         Gets every warning before a row is drawn.
@@ -164,8 +164,8 @@ def written(receipt: Receipt, chosen: Chosen, language: str) -> dict[str, bytes]
     """Return the papers of a release, by the end of their names."""
     said = statement(receipt, language)
     return {
-        "codebook.json": codebook.as_json(receipt),
-        "codebook.md": codebook.as_markdown(receipt),
+        "codebook.json": codebook.as_json(receipt, language),
+        "codebook.md": codebook.as_markdown(receipt, language),
         "statement.html": said.html().encode(),
         "statement.txt": said.text().encode(),
         "keeper.json": keeper(receipt, chosen),

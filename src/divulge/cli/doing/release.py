@@ -100,7 +100,7 @@ def command(
     source_name: Annotated[
         str | None, typer.Option("--source-name", help="What the ledger calls the table, if not by its path.")
     ] = None,
-    language: Annotated[str, typer.Option(help="Of the statement: en or de.")] = "en",
+    language: Annotated[str, typer.Option(help="Of the statement and the codebook: en or de.")] = "en",
     engine: EngineOption = "local",
     unit: UnitOption = "nats",
     as_json: JsonOption = False,

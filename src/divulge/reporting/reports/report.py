@@ -134,7 +134,6 @@ class Report(Record):
     Examples
     --------
     >>> import divulge as dv
-    >>> import divulge as dv
     >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["ill", "well"], ["yes", "no"])
     >>> found = dv.report(dv.Joint(["1/10", "9/10"], coin))
     >>> found.beliefs[0].before, round(found.beliefs[0].up, 4)  # P(ill | yes) = 3/40 / (3/40 + 9/40)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Hashable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.planning.naming import raised, str_of
 from divulge.releasing.records.receipt import Mechanism, Receipt
+from divulge.reporting.statements.telling import before_use
+from divulge.reporting.statements.voice import Label, Text, Voice, plain
 
 FORMAT = "divulge codebook 1"
 MOST_INVERTED = 100
@@ -19,12 +22,10 @@ MOST_INVERTED = 100
 MOST_TABLED = 12
 """Up to so many values the readable codebook has a table of the channel."""
 
-USE = (
-    "A value in this column was drawn at random from its row of the channel: it is often not the true one. Do not use "
-    "a single row as a fact about a person.",
-    "Counts of this column are not counts of true values. Estimate these from all rows, as below.",
-    "Rows that are put together by this column, or averages by it, are blurred: estimate with the channel, by group.",
-)
+MOST_NAMED = 12
+"""So many labels are listed; how many more there are is said."""
+
+_USE = ("book_use_row", "book_use_counts", "book_use_groups")
 
 
 def described(mechanism: Mechanism) -> list[dict[str, Any]]:
@@ -49,25 +50,26 @@ def _names(labels: Any, chosen: np.ndarray) -> list[str]:
     return [str_of(x) for x, is_in in zip(labels, chosen.tolist(), strict=True) if is_in]
 
 
-def as_json(receipt: Receipt) -> bytes:
+def as_json(receipt: Receipt, language: str = "en") -> bytes:
     """Return the codebook as a JSON file."""
-    return (json.dumps(as_data(receipt), ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (json.dumps(as_data(receipt, Voice(language)), ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def as_data(receipt: Receipt) -> dict[str, Any]:
+def as_data(receipt: Receipt, voice: Voice) -> dict[str, Any]:
     """Return the codebook as plain data."""
     return {
         "format": FORMAT,
+        "language": voice.language,
         "table": receipt.output,
         "rows": receipt.rows,
-        "columns": [_column(receipt, mechanism) for mechanism in receipt.mechanisms],
+        "columns": [_column(receipt, mechanism, voice) for mechanism in receipt.mechanisms],
         "unaltered": list(receipt.untouched),
-        "how_to_use": list(USE),
-        "warnings": list(receipt.warnings),
+        "before_use": [plain(text) for text in before_use(receipt, voice)],
+        "how_to_use": [plain(voice.say(name)) for name in _USE],
     }
 
 
-def _column(receipt: Receipt, mechanism: Mechanism) -> dict[str, Any]:
+def _column(receipt: Receipt, mechanism: Mechanism, voice: Voice) -> dict[str, Any]:
     channel = mechanism.channel
     matrix = channel.weights / 2.0**channel.bits
     return {
@@ -79,20 +81,21 @@ def _column(receipt: Receipt, mechanism: Mechanism) -> dict[str, Any]:
             "secrets": list(map(str_of, channel.secrets)),
             "outcomes": list(map(str_of, channel.outcomes)),
             "matrix": matrix.tolist(),
-            "reads": "matrix[i][j] is the chance that outcome j is published where the true value is i",
+            "reads": plain(voice.say("book_reads")),
         },
-        "estimate": _estimator(receipt, mechanism, matrix),
+        "estimate": _estimator(receipt, mechanism, matrix, voice),
     }
 
 
-def _estimator(receipt: Receipt, mechanism: Mechanism, matrix: np.ndarray) -> dict[str, Any]:
+def _estimator(receipt: Receipt, mechanism: Mechanism, matrix: np.ndarray, voice: Voice) -> dict[str, Any]:
     n = len(matrix)
     if rank(matrix) < n:
-        return {"possible": False, "why": "the channel does not tell how frequent each value was"}
+        return {"possible": False, "why": plain(voice.say("book_estimate_no"))}
+    table = receipt.output or "TABLE"
     found: dict[str, Any] = {
         "possible": True,
-        "formula": "true shares = shares of outcomes x estimator; the estimator is a right inverse of the channel",
-        "command": f"divulge estimate {receipt.output or 'TABLE'} --receipt RECEIPT",
+        "formula": plain(voice.say("book_formula")),
+        "command": f"divulge estimate {table} --receipt {Path(table).stem}.receipt.json",
         "python": "divulge.estimate_frequencies(table, receipt)",
     }
     if n <= MOST_INVERTED:
@@ -100,62 +103,72 @@ def _estimator(receipt: Receipt, mechanism: Mechanism, matrix: np.ndarray) -> di
     return found
 
 
-def as_markdown(receipt: Receipt) -> bytes:
+def as_markdown(receipt: Receipt, language: str = "en") -> bytes:
     """Return the codebook for reading, in Markdown."""
-    lines = [f"# Codebook of {_safe(receipt.output or 'the released table')}", ""]
+    voice = Voice(language)
+    table = Label(receipt.output) if receipt.output else voice.say("book_table")
+    lines = [f"# {_marked(voice.say('book_title', table=table))}", ""]
     for mechanism in receipt.mechanisms:
-        lines += _section(receipt, mechanism)
+        lines += _section(receipt, mechanism, voice)
     if receipt.untouched:
-        lines += ["## Other columns", "", "Unaltered: " + ", ".join(map(_safe, receipt.untouched)) + ".", ""]
-    lines += ["## How to use it", "", *(f"- {text}" for text in USE), ""]
+        columns = voice.listed(list(receipt.untouched))
+        lines += [
+            f"## {_marked(voice.say('book_others'))}",
+            "",
+            _marked(voice.say("book_unaltered", columns=columns)),
+            "",
+        ]
+    uses = [*before_use(receipt, voice), *map(voice.say, _USE)]
+    lines += [f"## {_marked(voice.say('book_use'))}", "", *(f"- {_marked(text)}" for text in uses), ""]
     return "\n".join(lines).encode()
 
 
-def _section(receipt: Receipt, mechanism: Mechanism) -> list[str]:
+def _section(receipt: Receipt, mechanism: Mechanism, voice: Voice) -> list[str]:
     names = ", ".join(map(_safe, receipt.names_of(mechanism)))
-    about = ", ".join(map(_safe, mechanism.columns))
+    about = voice.say("book_about", columns=voice.listed(list(mechanism.columns)))
     channel = mechanism.channel
     matrix = channel.weights / 2.0**channel.bits
     known = {key_of(x) for x in channel.secrets}
-    lines = [f"## {names}", "", f"Answers about {about}, changed at random. What an entry means:", ""]
+    lines = [f"## {names}", "", _marked(about), ""]
     for j, one in enumerate(described(mechanism)):
-        lines.append(f"- **{_safe(one['outcome'])}**: " + _meaning(one, channel.outcomes[j], known))
+        lines.append(f"- **{_safe(one['outcome'])}**: {_marked(_meaning(one, channel.outcomes[j], known, voice))}")
     lines.append("")
-    if len(matrix) <= MOST_TABLED:
-        lines += ["How often, in percent, each entry is published (column) where the true value is the row:", ""]
-        lines.append("| true value | " + " | ".join(_safe(str_of(y)) for y in channel.outcomes) + " |")
-        lines.append("|---|" + "---:|" * matrix.shape[1])
+    if receipt.null_as is not None:
+        lines += [_marked(voice.say("book_missing", label=Label(str_of(receipt.null_as)))), ""]
+    if len(matrix) <= MOST_TABLED and matrix.shape[1] <= 2 * MOST_TABLED:
+        lines += [_marked(voice.say("book_matrix")), ""]
+        heads = [_marked(voice.say("book_true")), *(_safe(str_of(y)) for y in channel.outcomes)]
+        lines += [f"| {' | '.join(heads)} |", "|---|" + "---:|" * matrix.shape[1]]
         for x, row in zip(channel.secrets, matrix.tolist(), strict=True):
-            lines.append(f"| {_safe(str_of(x))} | " + " | ".join(f"{100 * p:.2f}" for p in row) + " |")
+            lines.append(f"| {_safe(str_of(x))} | " + " | ".join(voice.number(100 * p, 2) for p in row) + " |")
         lines.append("")
     else:
-        lines += ["How often each entry is published for each true value stands in the JSON codebook.", ""]
-    told = _estimator(receipt, mechanism, matrix)
+        lines += [_marked(voice.say("book_matrix_elsewhere")), ""]
+    told = _estimator(receipt, mechanism, matrix, voice)
     if told["possible"]:
-        lines += ["How frequent each true value was can be estimated from all rows:", "", f"    {told['command']}", ""]
+        lines += [_marked(voice.say("book_estimate")), "", f"    {printable(told['command'])}", ""]
     else:
-        lines += ["How frequent each true value was cannot be estimated from this column.", ""]
+        lines += [_marked(voice.say("book_estimate_no")), ""]
     return lines
 
 
-def _meaning(one: dict[str, list[str]], outcome: Hashable, known: set[Hashable]) -> str:
+def _meaning(one: dict[str, list[str]], outcome: Hashable, known: set[Hashable], voice: Voice) -> Text:
     most, up, gone = one["raises_most"], one["raises"], one["rules_out"]
     if not up:
-        return "says nothing about the true value."
-    said = [f"makes likelier than before: {_listed(up)}"]
+        return voice.say("book_nothing")
+    said = [voice.say("book_raises", labels=voice.listed(up, MOST_NAMED))]
     if len(most) < len(up) or key_of(outcome) in known:
-        said.append(f"most: {_listed(most)}")
+        said.append(voice.say("book_raises_most", labels=voice.listed(most, MOST_NAMED)))
     if gone:
-        said.append(f"rules out: {_listed(gone)}")
-    return "; ".join(said) + "."
+        said.append(voice.say("book_rules_out", labels=voice.listed(gone, MOST_NAMED)))
+    return (*(part for i, text in enumerate(said) for part in (*(("; ",) if i else ()), *text)), ".")
 
 
-def _listed(names: list[str], most: int = 12) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(_safe, names[:most])) + more
+def _marked(text: Text) -> str:
+    """Return a text as Markdown: labels are shown as they are."""
+    return "".join(_safe(part.text) if isinstance(part, Label) else part for part in text)
 
 
 def _safe(text: str) -> str:
     """Return text that Markdown shows as it is."""
-    plain = printable(text)
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!~" else c for c in plain)
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!~" else c for c in printable(text))

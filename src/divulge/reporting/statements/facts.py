@@ -6,10 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
+from divulge.model.channel import Channel
 from divulge.releasing.drawing.coding import key_of
-from divulge.releasing.estimating.estimate import rank
+from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.planning.naming import str_of
-from divulge.releasing.preview import half_widths
+from divulge.releasing.preview import half_width
 from divulge.releasing.records.receipt import Mechanism
 
 USELESS = 1000.0
@@ -50,6 +51,12 @@ class Facts:
         return bool((self.place >= 0).all())
 
     @cached_property
+    def blanks(self) -> list[int]:
+        """Outcomes that are called after no true answer, where every true answer can be said: "erased"."""
+        named = set(self.place.tolist())
+        return [j for j in range(len(self.said)) if j not in named] if self.by_value else []
+
+    @cached_property
     def kept(self) -> np.ndarray:
         """How often each true answer is said as it is."""
         held = self.matrix[np.arange(len(self.matrix)), np.maximum(self.place, 0)]
@@ -57,15 +64,20 @@ class Facts:
 
     @property
     def factor(self) -> float:
-        """The largest factor by which odds change for anybody, e^ldp."""
+        """The largest factor by which odds change for anybody: e^ldp, and e^epsilon of what was said before a draw."""
         return exp(self.mechanism.guarantees["ldp"] + self.mechanism.assumed.epsilon)
+
+    @property
+    def helpful(self) -> bool:
+        """Whether there is a bound on odds that is of use."""
+        return self.factor < USELESS
 
     @cached_property
     def rises(self) -> np.ndarray:
-        """For each secret and outcome C_xy / min_x' C_x'y: by how much the odds of x rise at most; shape (N, M)."""
+        """By how much the odds of each secret rise at most, shape (N, M): C_xy / min_x' C_x'y, times e^epsilon."""
         low = self.matrix.min(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = self.matrix / low
+            found = self.matrix / low * exp(self.mechanism.assumed.epsilon)
         return np.where(self.matrix > 0, found, 0.0)
 
     @property
@@ -74,19 +86,40 @@ class Facts:
         return self.by_value and bool((self.kept == 1).all())
 
     @cached_property
+    def silent(self) -> bool:
+        """Whether what is said has nothing to do with the truth."""
+        weights = self.mechanism.channel.weights
+        return len(weights) > 1 and bool((weights == weights[0]).all())
+
+    @cached_property
     def given(self) -> np.ndarray | None:
         """A prior that the publisher took from a public source, where there is one."""
         assumed = self.mechanism.assumed
         return assumed.prior.floats if assumed.source == "given" and assumed.prior is not None else None
 
     @cached_property
-    def off(self) -> float:
-        """How many rows an estimate of a small group may be off by; inf where there is none."""
+    def off(self) -> tuple[float, float]:
+        """How many rows the estimate of a small group, and of any group, may be off by; inf where there is none.
+
+        As many as the longer side of the interval of `estimate_frequencies` has, at the expected numbers of rows: for
+        a group as large as that, and the most over groups of other sizes, with all other answers equally frequent.
+        """
         n = len(self.matrix)
-        if rank(self.matrix) < n or not self.rows:
-            return math.inf
-        even = np.full(n, 1 / n)
-        return float(half_widths(self.matrix, even, float(self.rows), 0.05 / n).max()) * self.rows
+        if rank(self.matrix) < n or not self.rows or n < 2:
+            return math.inf, math.inf
+        inverse = right_inverse(Channel(self.matrix))
+        spread = (self.matrix.mean(axis=0) @ inverse**2).tolist()
+        x = spread.index(max(spread))
+
+        def off(share: float) -> float:
+            shares = np.full(n, (1 - share) / (n - 1))
+            shares[x] = share
+            return half_width(self.matrix, inverse, shares, float(self.rows), 0.05 / n, x)
+
+        small = off(0.0)
+        for _ in range(3):  # a group as large as what it takes to be told from nobody
+            small = max(small, off(min(small, 1.0)))
+        return small * self.rows, max(small, *map(off, (0.25, 0.5, 0.75, 1.0))) * self.rows
 
 
 def exp(log: float) -> float:

@@ -4,6 +4,8 @@ A translator copies `languages/de.po` to `languages/XX.po` and translates; nothi
 """
 
 from divulge.publishing.notes import SENTENCES as NOTES
+from divulge.reporting.statements.book_sentences import BOOK
+from divulge.reporting.statements.promise_sentences import PROMISES
 from divulge.reporting.statements.statistics_sentences import STATISTICS
 
 SENTENCES: dict[str, str] = {
@@ -14,12 +16,21 @@ SENTENCES: dict[str, str] = {
     "kind": "For the public",
     "made": "Made by Divulge. This page needs no network and runs no scripts.",
     "skip": "Skip to the promise",
+    "often_most": "Most of the published answers are untrue.",
+    "often_many": "Many of the published answers are untrue.",
+    "often_some": "Some of the published answers are untrue.",
     "untrue_same":
-        "Many of the published answers are untrue. Chance changed them on purpose: of 1,000 people, {changed} "
-        "appear with an answer that is not theirs, and {kept} with their own.",
+        "Chance changed them on purpose: of 1,000 people, {changed} appear with an answer that is not theirs, and "
+        "{kept} with their own.",
     "untrue_range":
-        "Many of the published answers are untrue. Chance changed them on purpose: of 1,000 people with the same "
-        "true answer, between {low} and {high} appear with their own answer, and all others with another one.",
+        "Chance changed them on purpose: of 1,000 people with the same true answer, between {low} and {high} appear "
+        "with their own answer, and all others with another one.",
+    "untrue_blank":
+        "Some answers are missing on purpose: of 1,000 people, chance shows {left} with {labels} in place of their "
+        "answer. All others appear with their own answer, and nobody with an answer that is not theirs.",
+    "untrue_silent":
+        "The published entries say nothing about anybody. Each was drawn by chance in the same way, whatever the true "
+        "answer was.",
     "untrue_sets":
         "No published entry is a fact about a person. Chance chose it on purpose: an entry such as {example} "
         "names the answers that it makes likelier, and of 1,000 people, {missed} appear with an entry that does "
@@ -31,32 +42,12 @@ SENTENCES: dict[str, str] = {
     "people_alt": "{kept} of 1,000 people appear with their own answer.",
     "people": "Each figure stands for 10 of 1,000 people. Filled: those who appear with their own answer.",
     "asked": "What was promised",
-    "promise_ldp":
-        "The promise: what is said about a person changes nobody’s odds about that person’s true answer by more "
-        "than {times} times, whatever they knew before.",
-    "promise_pml":
-        "The promise: what is said makes no true answer more than {times} times as likely as it was, for somebody"
-        " who before took it that {assumed}.",
-    "promise_pmc":
-        "The promise: what is said makes no true answer more than {times} times less likely than it was, for "
-        "somebody who before took it that {assumed}.",
-    "promise_lip":
-        "The promise: what is said makes no true answer more than {times} times likelier or less likely than it "
-        "was, for somebody who before took it that {assumed}.",
-    "promise_alip":
-        "The promise: what is said makes no true answer more than {up} times likelier, and none more than {down} "
-        "times less likely than it was, for somebody who before took it that {assumed}.",
-    "promise_other": "The promise: {promise}. The last part of this page says what that means.",
-    "promise_none":
-        "No promise was typed. What the method itself keeps: what is said about a person changes nobody’s odds "
-        "about that person’s true answer by more than {times} times, whatever they knew before.",
-    "promise_void": "There is no useful bound that holds against everybody: some said answers rule true answers out.",
-    "assumed_uniform": "all answers are equally frequent",
-    "assumed_given": "answers are as frequent as a public source has it",
-    "assumed_lower": "no answer is rarer than {least} in 1,000",
-    "assumed_noisy": "answers are about as frequent as an estimate has it, which was published with noise",
-    "assumed_counted": "answers are exactly as frequent as in the table itself",
-    "assumed_none": "answers are as frequent as they like",
+    "several":
+        "The columns were changed independently of each other. All of them together change nobody’s odds about a "
+        "person’s true answers by more than {times} times.",
+    "several_void":
+        "The columns were changed independently of each other, and there is no useful bound on what all of them tell "
+        "together.",
     "before_use": "Before you use it",
     "order": "The rows stand in their old order. Whoever knows whose row is where knows what is said about whom.",
     "unaltered":
@@ -67,12 +58,25 @@ SENTENCES: dict[str, str] = {
     "list_from_data": "The list of answers was taken from the table, so that each of them was given by somebody.",
     "q_occurs": "Which answers occur?",
     "occurs_all": "Each of these answers can be said, and no true answer is missing: {labels}.",
+    "occurs_blank":
+        "Each of these answers can be said, and no true answer is missing: {labels}. In place of an answer, {blanks} "
+        "can be said.",
+    "occurs_more": "All {count} of them are listed in the codebook.",
     "occurs_some": "These entries can be said: {labels}. These true answers are never said by themselves: {gone}.",
     "q_means": "What does it mean that a row says an answer?",
     "means":
-        "It is a hint, and no proof. The answer that is said becomes likelier than it was, more so than any other"
-        " answer. But it is often not the most likely truth: any other answer that is more than {ratio} times as "
+        "It is a hint, and no proof. The answer that is said becomes likelier than it was, more so than any other "
+        "answer. But it is often not the most likely truth: any other answer that is more than {ratio} times as "
         "frequent is still likelier.",
+    "means_can":
+        "It is a hint, and no proof. The answer that is said becomes likelier than it was, more so than any other "
+        "answer. But it is often not the most likely truth: another answer that is more than {ratio} times as frequent "
+        "can still be likelier.",
+    "means_certain": "That the person truly gave this answer: nobody with another true answer appears with it.",
+    "means_silent": "Nothing. Every entry is equally likely for every true answer.",
+    "means_blank": "{label} says nothing about the true answer.",
+    "means_blank_hint": "{label} is no answer, but may still be a hint: it is likelier for some true answers than for "
+                        "others.",
     "means_sets":
         "It is a hint, and no proof. The answers that an entry names become likelier than they were, all others "
         "less likely. They are often not the most likely truth: frequent answers stay likely.",
@@ -82,7 +86,7 @@ SENTENCES: dict[str, str] = {
     "t_likely": "Most likely truth",
     "likely_other": "another answer",
     "likely_self": "the said answer",
-    "likely_open": "whichever is more frequent",
+    "likely_open": "depends on how frequent the others are",
     "t_said": "The row says",
     "t_before": "Have it, of 1,000 people",
     "t_after": "Have it, of 1,000 such rows",
@@ -97,20 +101,28 @@ SENTENCES: dict[str, str] = {
     "rise_note":
         "For whoever took a true answer to be as likely as the second column says. Rounded up. For every one of "
         "these answers the odds change by {times} times at most.",
+    "rise_silent": "Not at all: what is said has nothing to do with the true answer.",
+    "same": "this answer",
+    "same_each": "the same answer",
+    "every_answer": "every true answer alike",
     "rise_note_void": "For whoever took a true answer to be as likely as the second column says. Rounded up.",
-    "any_entry": "any entry",
+
     "q_knows": "Does this hold against somebody who knows everything else?",
     "knows_yes":
         "Yes. The bound of {times} times holds for everybody: also for somebody who knows the true answers of all"
         " other people, and everything about this person but this answer.",
-    "knows_no":
-        "No. For somebody who already knows a lot there is no useful bound: some said answers rule true answers "
-        "out.",
+    "knows_silent":
+        "Yes. The table tells nobody anything about a true answer, whatever they know.",
+    "knows_useless":
+        "The bound does hold for everybody, but it is of no use: the odds may change by 1,000 times and more.",
+    "knows_void":
+        "No. For somebody who already knows a lot there is no bound: some said answers rule true answers out.",
     "q_count": "Can a small group be counted?",
     "count_yes":
-        "Only from many rows. How many people have a true answer can be estimated to within {off} of the {rows} "
-        "rows (19 times in 20). A group of {off} people or fewer cannot be told from nobody; the smallest group "
-        "can be counted only if it is larger than that.",
+        "Only from many rows. From these {rows} rows, how many people have a rare true answer can be estimated to "
+        "within about {off} people, and how many have a frequent one to within about {most} (19 times in 20, for all "
+        "answers at once). A group of {off} people or fewer cannot be told from nobody; the smallest group can be "
+        "counted only if it is larger than that.",
     "count_never": "No. In {rows} rows an estimate may be off by as many rows as there are.",
     "count_no": "No. How many people have each true answer cannot be estimated from this column.",
     "count_exact": "Yes, exactly: the said answers are the true ones.",
@@ -118,6 +130,11 @@ SENTENCES: dict[str, str] = {
     "second":
         "It weakens the promise. After a second release like this one about the same answers, the odds may have "
         "changed by {twice} times in place of {times} times.",
+    "second_useless":
+        "It undoes the promise. After a second release like this one about the same answers there is no useful bound: "
+        "the odds may have changed by 1,000 times and more, in place of {times} times.",
+    "second_silent": "Nothing: this one tells nothing.",
+    "second_truth": "Nothing new: this one already tells the true answers.",
     "second_void": "It may tell the rest. There is no useful bound after this release, nor after a second one.",
     "together":
         "There have been releases of this column before. Together with this one there are {releases}, and all of "
@@ -132,23 +149,42 @@ SENTENCES: dict[str, str] = {
     "public_counts":
         "This page, yes. But the method was made from the table’s own counts: whoever may not know these must not"
         " get the codebook or the receipt either. The keeper’s record must stay with the keeper in any case.",
+    "public_truth":
+        "This page, yes. But the table holds true answers as they are: nothing protects them.",
+    "public_unaltered":
+        "But the table also holds columns that were not changed. Publish it only if these may be public.",
     "q_number": "How many people are in a group?",
     "number": "This page does not tell. An estimate can be made from the published table; see the codebook.",
+    "number_never": "This page does not tell, and it cannot be estimated from the published table.",
     "q_risk": "Who is at most risk?",
-    "risk_all": "The odds can change equally much for every true answer; no group bears more than another: {labels}.",
+    "risk_all": "The odds can change equally much for every true answer; no group bears more than another.",
+    "risk_silent": "Nobody: the table tells nothing about a true answer.",
     "risk_some": "The odds can change most for people with these true answers: {labels}, by {times} times at most.",
     "risk_some_void":
         "The most can come out about people with these true answers: {labels}. There is no useful bound.",
     "risk_guess":
-        "Guessed right most often are people with the most frequent answer, also without this release. People "
+        "Guessed right most often are usually people with the most frequent answer, also without this release. People "
         "with rare answers have the most to lose from being believed to have them; and people whose other columns"
         " are unusual are the easiest to find.",
     "q_worried": "What can I tell somebody who is worried?",
     "worried":
-        "Nobody can tell from the table what you answered. What is said about you was drawn by chance: your own "
-        "answer was kept for {kept} of 1,000 people only. Whatever the table says, others with every other true "
-        "answer appear with the same. Whoever sees it may change their odds about you by {times} times, and not "
-        "by more.",
+        "Nobody can tell from this column what you answered. What is said about you was drawn by chance: the own "
+        "answer was kept for at most {kept} of 1,000 people. Whatever is said about you, people with every other true "
+        "answer appear with the same. Whoever sees it may change their odds about you by {times} times, and not by "
+        "more.",
+    "worried_strong":
+        "That the column can tell a lot about you, but nothing for sure. What is said about you was drawn by chance: "
+        "the own answer was kept for at most {kept} of 1,000 people. Whoever sees it may change their odds about you "
+        "by {times} times, and not by more: from 10 in 1,000 to {to} in 1,000.",
+    "worried_useless":
+        "That the column can make somebody almost sure of your answer, though never quite: chance may have changed it. "
+        "The own answer was kept for up to {kept} of 1,000 people. Ask the publisher what that means for you.",
+    "worried_sets":
+        "Nobody can tell from this column what you answered. The entry about you was drawn by chance, and people with "
+        "every other true answer appear with the same. Whoever sees it may change their odds about you by {times} "
+        "times, and not by more.",
+    "worried_silent": "That the column tells nothing about them: every entry in it is equally likely for everybody.",
+    "worried_truth": "That the column tells their true answer. Ask the publisher what that means for you.",
     "worried_void":
         "That the table can tell something for sure: some said answers rule true answers out. Ask the publisher "
         "what that means for you.",
@@ -161,10 +197,14 @@ SENTENCES: dict[str, str] = {
         " member.",
     "not_other": "Anything about the columns that were not changed.",
     "q_technical": "In technical words",
+    "technical_typed": "Asked for: {typed}.",
     "technical":
         "Each value was replaced by a draw of its own from a fixed matrix of chances (the channel, in the "
-        "codebook), with exact arithmetic and cryptographic randomness. Guaranteed, in natural logarithms and "
-        "rounded up: {numbers}.",
+        "codebook), with exact arithmetic and cryptographic randomness.",
+    "technical_numbers": "Guaranteed, in natural logarithms and rounded up: {numbers}.",
+    "technical_assumed": "The numbers pml and pmc hold for somebody who before took it that {assumed}.",
+    **PROMISES,
+    **BOOK,
     **STATISTICS,
     **NOTES,
 }  # fmt: skip

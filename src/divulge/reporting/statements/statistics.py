@@ -10,8 +10,8 @@ from divulge.model.shown import in_so_many
 from divulge.publishing.published import Published, promise
 from divulge.reporting.statements.facts import USELESS, exp
 from divulge.reporting.statements.parts import Grid, Head, Para, Part
+from divulge.reporting.statements.promised import times
 from divulge.reporting.statements.statement import Statement
-from divulge.reporting.statements.telling import times
 from divulge.reporting.statements.voice import BASE, Label, Text, Voice, plain
 
 CHANCES = (1, 10, 100, 500)

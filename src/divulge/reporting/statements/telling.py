@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from divulge.guarantees.catalog import kind_named
 from divulge.releasing.planning.naming import raised
 from divulge.releasing.records.receipt import Mechanism, Receipt
 from divulge.reporting.statements.facts import USELESS, Facts, exp
 from divulge.reporting.statements.parts import Grid, Head, Para, Part, People
+from divulge.reporting.statements.promised import assumption, promised, times, typed
 from divulge.reporting.statements.voice import BASE, Label, Text, Voice
 
 MOST_ROWS = 12
@@ -17,6 +17,9 @@ MOST_ROWS = 12
 
 COMMON = (1, 10, 100, 500)
 """Of 1,000 people, how many have an answer: from very rare to half."""
+
+STRONG = 20.0
+"""From this factor on nobody who is worried is told that nothing can be read from the table."""
 
 _CLOSE = 1e-9
 
@@ -28,15 +31,6 @@ def together_text(voice: Voice, found: Any) -> Text:
     return voice.say(name, releases=voice.number(found["releases"], 0), times=times(voice, factor))
 
 
-def times(voice: Voice, factor: float) -> str:
-    """Return a factor with three digits, rounded up: the one way in which the page writes it."""
-    if not factor < 1e15:
-        return "∞"
-    digits = max(2 - math.floor(math.log10(max(factor, 1.0))), 0)
-    scale = 10.0**digits
-    return voice.number(math.ceil(factor * scale * (1 - 1e-9)) / scale, digits)
-
-
 def told(receipt: Receipt, mechanism: Mechanism, voice: Voice, first: bool) -> list[Part]:
     """Return what is to be told of one mechanism: the promise first, then the questions of a reader."""
     facts = Facts(mechanism, receipt.rows)
@@ -45,26 +39,44 @@ def told(receipt: Receipt, mechanism: Mechanism, voice: Voice, first: bool) -> l
     return [part for tell in made if first or tell not in _ONCE for part in tell(facts, receipt, voice)]
 
 
+def _thousands(voice: Voice, share: float) -> str:
+    """Return a share in 1,000, rounded; all and none only where it is all or none."""
+    count = round(share * BASE)
+    if 0 < share < 1:
+        count = min(max(count, 1), BASE - 1)
+    return voice.number(count, 0)
+
+
 def _untrue(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
-    kept = facts.kept * BASE
     words = Para(voice.say("words"))
-    if facts.truthful:
-        return [Para(voice.say("untrue_never"), "warn"), words]
+    if facts.truthful or facts.silent:
+        return [Para(voice.say("untrue_never" if facts.truthful else "untrue_silent"), "warn"), words]
     if not facts.by_value:
-        up = raised(facts.matrix, _shares(facts))
-        named = (facts.matrix * up).sum(axis=1).min() * BASE
-        example = next((y for j, y in enumerate(facts.said) if up[:, j].sum() > 1), facts.said[0])
-        missed = voice.number(math.ceil(BASE - named - _CLOSE), 0)
-        return [Para(voice.say("untrue_sets", example=Label(example), missed=missed), "warn"), words]
-    if np.ptp(kept) < 0.5:
-        own = round(float(kept.min()))
-        said = voice.say("untrue_same", changed=voice.number(BASE - own, 0), kept=voice.number(own, 0))
-        picture = People(
-            round(own / 10), voice.say("people_alt", kept=voice.number(own, 0)), voice.say("people")
-        )  # fmt: skip
-        return [Para(said, "warn"), picture, words]
-    low, high = (voice.number(round(float(v)), 0) for v in (kept.min(), kept.max()))
-    return [Para(voice.say("untrue_range", low=low, high=high), "warn"), words]
+        return [Para(_untrue_sets(facts, voice), "warn"), words]
+    low, high = float(facts.kept.min()), float(facts.kept.max())
+    blank = facts.matrix[:, facts.blanks].sum(axis=1)
+    if facts.blanks and np.allclose(blank + facts.kept, 1):
+        labels = voice.listed([facts.said[j] for j in facts.blanks], 4)
+        said = voice.say("untrue_blank", labels=labels, left=_thousands(voice, float(blank.max())))
+        return [Para(said, "warn"), words]
+    changed = 1 - low
+    often = voice.say("often_most" if changed > 0.5 else "often_many" if changed >= 0.1 else "often_some")
+    if (high - low) * BASE < 0.5:
+        kept = _thousands(voice, low)
+        said = voice.say("untrue_same", changed=_thousands(voice, 1 - low), kept=kept)
+        picture = People(round(low * 100), voice.say("people_alt", kept=kept), voice.say("people"))
+        return [Para((*often, " ", *said), "warn"), picture, words]
+    said = voice.say("untrue_range", low=_thousands(voice, low), high=_thousands(voice, high))
+    return [Para((*often, " ", *said), "warn"), words]
+
+
+def _untrue_sets(facts: Facts, voice: Voice) -> Text:
+    up = raised(facts.matrix, _shares(facts))
+    named = (facts.matrix * up).sum(axis=1).min() * BASE
+    example = next((y for j, y in enumerate(facts.said) if up[:, j].sum() > 1), facts.said[0])
+    return voice.say(
+        "untrue_sets", example=Label(example), missed=voice.number(math.ceil(BASE - named - _CLOSE), 0)
+    )  # fmt: skip
 
 
 def _shares(facts: Facts) -> np.ndarray:
@@ -73,69 +85,86 @@ def _shares(facts: Facts) -> np.ndarray:
     return facts.given if facts.given is not None else np.full(n, 1 / n)
 
 
+def _bounded(facts: Facts) -> str:
+    """Return how far odds may change: not at all, within a bound that helps, within one that does not, or without."""
+    if facts.silent:
+        return "silent"
+    return "" if facts.helpful else "useless" if math.isfinite(facts.factor) else "void"
+
+
 def _promise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     found: list[Part] = [Head(voice.say("asked"))]
-    if not receipt.asked:
-        name = "promise_none" if facts.factor < USELESS else "promise_void"
-        return [*found, Para(voice.say(name, times=times(voice, facts.factor)), "lead")]
-    return [*found, *(Para(_asked(asked, facts, voice), "lead") for asked in receipt.asked)]
-
-
-def _asked(asked: Any, facts: Facts, voice: Voice) -> Text:
-    """Return a promise as it was typed, in words."""
-    kind, assumed = str(asked["kind"]), facts.mechanism.assumed
-    world = voice.say(
-        f"assumed_{assumed.source}", **({"least": voice.number(assumed.least * BASE)} if assumed.least else {})
-    )
-    if kind in ("ldp", "dp"):
-        factor = exp(float(asked["epsilon"]))
-        return voice.say("promise_ldp" if factor < USELESS else "promise_void", times=times(voice, factor))
-    if kind in ("pml", "pmc", "lip"):
-        factor = exp(float(asked["epsilon"]))
-        return voice.say(f"promise_{kind}", times=times(voice, factor), assumed=world)
-    if kind == "alip":
-        up, down = (times(voice, exp(float(asked[side]))) for side in ("upper", "lower"))
-        return voice.say("promise_alip", up=up, down=down, assumed=world)
-    levels = ", ".join(voice.number(float(v)) for name, v in asked.items() if name != "kind")
-    return voice.say("promise_other", promise=f"{kind_named(kind).title}, {levels}")
-
-
-def _before_use(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
-    found: list[Part] = [Head(voice.say("before_use")), Para(voice.say("order"), "item")]
-    if receipt.untouched:
-        found.append(Para(voice.say("unaltered", columns=voice.listed(list(receipt.untouched))), "item"))
-    source = facts.mechanism.assumed.source
-    if source == "counted":
-        found.append(Para(voice.say("from_data"), "item"))
-    if source in ("uniform", "lower", "noisy", "counted"):
-        found.append(Para(voice.say("list_from_data"), "item"))
+    if receipt.asked:
+        found += [Para(promised(asked, facts, voice), "lead") for asked in receipt.asked]
+    else:
+        name = "_".join(filter(None, ("promise_none", _bounded(facts))))
+        found.append(Para(voice.say(name, times=times(voice, facts.factor)), "lead"))
+    if len(receipt.mechanisms) > 1:
+        factor = exp(receipt.guarantees["ldp"])
+        name = "several" if factor < USELESS else "several_void"
+        found.append(Para(voice.say(name, times=times(voice, factor)), "lead"))
     return found
 
 
+def before_use(receipt: Receipt, voice: Voice) -> list[Text]:
+    """Return what whoever uses the table has to know first."""
+    found = [voice.say("order")]
+    if receipt.untouched:
+        found.append(voice.say("unaltered", columns=voice.listed(list(receipt.untouched))))
+    sources = {mechanism.assumed.source for mechanism in receipt.mechanisms}
+    if "counted" in sources:
+        found.append(voice.say("from_data"))
+    if sources & {"uniform", "lower", "noisy", "counted"}:
+        found.append(voice.say("list_from_data"))
+    return found
+
+
+def _before_use(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+    return [Head(voice.say("before_use")), *(Para(text, "item") for text in before_use(receipt, voice))]
+
+
 def _occurs(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+    labels = voice.listed(facts.said)
     gone = [x for x, j in zip(facts.secrets, facts.place.tolist(), strict=True) if j < 0]
-    name = "occurs_some" if gone else "occurs_all"
-    said = voice.say(name, labels=voice.listed(facts.said), gone=voice.listed(gone))
-    return [Head(voice.say("q_occurs")), Para(said)]
+    if gone:
+        said = voice.say("occurs_some", labels=labels, gone=voice.listed(gone))
+    elif facts.blanks:
+        blanks = voice.listed([facts.said[j] for j in facts.blanks])
+        said = voice.say("occurs_blank", labels=voice.listed(facts.secrets), blanks=blanks)
+    else:
+        said = voice.say("occurs_all", labels=labels)
+    found: list[Part] = [Head(voice.say("q_occurs")), Para(said)]
+    if len(facts.said) > MOST_LISTED:
+        found.append(Para(voice.say("occurs_more", count=voice.number(len(facts.said), 0))))
+    return found
+
+
+MOST_LISTED = 30
+"""So many answers are listed; beyond, the codebook lists all."""
 
 
 def _means(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     found: list[Part] = [Head(voice.say("q_means"))]
-    if facts.truthful:
-        return [*found, Para(voice.say("means_truth"))]
+    if facts.truthful or facts.silent:
+        return [*found, Para(voice.say("means_truth" if facts.truthful else "means_silent"))]
     if not facts.by_value:
         found.append(Para(voice.say("means_sets")))
     else:
-        ratio, grid = _common(facts, voice)
-        found += [Para(voice.say("means", ratio=ratio)), grid]
+        found += _common(facts, voice)
+    for j in facts.blanks:
+        column = facts.matrix[:, j]
+        name = "means_blank" if np.ptp(column) <= 1e-12 * column.max() else "means_blank_hint"
+        found.append(Para(voice.say(name, label=Label(facts.said[j]))))
     if facts.given is not None:
         found += [Para(voice.say("by_source")), _by_source(facts, facts.given, voice)]
     return found
 
 
-def _common(facts: Facts, voice: Voice) -> tuple[str, Grid]:
-    """Return the factor from which on another answer is likelier, and what rows say for answers of any frequency."""
+def _common(facts: Facts, voice: Voice) -> list[Part]:
+    """Return from which factor on another answer is likelier, and what rows say for answers of any frequency."""
     n = len(facts.matrix)
+    if n == 1:
+        return [Para(voice.say("means_truth"))]
     index = np.arange(n)
     own = facts.kept
     columns = facts.matrix[:, facts.place]
@@ -145,6 +174,8 @@ def _common(facts: Facts, voice: Voice) -> tuple[str, Grid]:
     lowest = columns.min(axis=0)
     with np.errstate(divide="ignore"):
         surely, maybe = float((own / highest).min()), float((own / lowest).max())
+    if math.isinf(surely):
+        return [Para(voice.say("means_certain"))]
     rows: list[tuple[Text, ...]] = []
     even = BASE / n
     for level in sorted({*COMMON, even} if n > 2 else COMMON):
@@ -157,11 +188,13 @@ def _common(facts: Facts, voice: Voice) -> tuple[str, Grid]:
         else:
             likely = "likely_open"
         count = min(math.ceil(float(true.max()) * BASE - _CLOSE), BASE)
-        rows.append(((voice.number(level, 0),), (voice.number(count, 0),), voice.say(likely)))
+        rows.append(((voice.number(level, 0 if level >= 1 else 2),), (voice.number(count, 0),), voice.say(likely)))
     header = (voice.say("t_common"), voice.say("t_true"), voice.say("t_likely"))
-    close = math.isclose(surely, facts.factor, rel_tol=1e-6)
-    ratio = times(voice, facts.factor) if close else voice.number(math.floor(surely * 100 + _CLOSE) / 100, 2)
-    return ratio, Grid(header, tuple(rows), (2,))
+    if math.isclose(surely, maybe, rel_tol=1e-6):
+        said = voice.say("means", ratio=times(voice, surely))
+    else:
+        said = voice.say("means_can", ratio=voice.number(math.floor(surely * 100 + _CLOSE) / 100, 2))
+    return [Para(said), Grid(header, tuple(rows), (2,))]
 
 
 def _by_source(facts: Facts, prior: np.ndarray, voice: Voice) -> Grid:
@@ -208,47 +241,59 @@ def _groups(facts: Facts) -> list[tuple[list[str], float, list[str]]]:
 
 
 def _rise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+    head = Head(voice.say("q_rise"))
+    if facts.silent:
+        return [head, Para(voice.say("rise_silent"))]
     rows: list[tuple[Text, ...]] = []
     groups = _groups(facts)
     for members, factor, at in groups[:MOST_ROWS]:
-        own = sorted(at) == sorted(members)
-        when = voice.say("likely_self") if own else voice.listed(at, 4)
+        if sorted(at) == sorted(members):
+            when = voice.say("same" if len(members) == 1 else "same_each")
+        else:
+            when = voice.listed(at, 4)
+        who = voice.say("every_answer") if 1 < len(members) == len(facts.secrets) else voice.listed(members, 8)
         for level in (10, 100):
             p = level / BASE
             after = factor * p / (factor * p + 1 - p) if math.isfinite(factor) else 1.0
             count = voice.number(min(math.ceil(after * BASE - _CLOSE), BASE), 0)
-            rows.append((voice.listed(members, 8), (voice.number(level, 0),), (count,), when))
+            rows.append((who, (voice.number(level, 0),), (count,), when))
     rows += _left_out(len(groups), 4, voice)
     header = tuple(voice.say(name) for name in ("t_true_answer", "t_from", "t_to", "t_when"))
-    useful = facts.factor < USELESS
-    note = voice.say("rise_note" if useful else "rise_note_void", times=times(voice, facts.factor))
-    return [Head(voice.say("q_rise")), Grid(header, tuple(rows), (0, 3)), Para(note)]
+    note = voice.say("rise_note" if facts.helpful else "rise_note_void", times=times(voice, facts.factor))
+    return [head, Grid(header, tuple(rows), (0, 3)), Para(note)]
 
 
 def _knows(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
-    name = "knows_yes" if facts.factor < USELESS else "knows_no"
+    name = f"knows_{_bounded(facts) or 'yes'}"
     return [Head(voice.say("q_knows")), Para(voice.say(name, times=times(voice, facts.factor)))]
 
 
 def _count(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     rows = voice.number(receipt.rows, 0)
+    off, most = facts.off
     if facts.truthful:
         said = voice.say("count_exact")
-    elif math.isinf(facts.off):
+    elif math.isinf(off):
         said = voice.say("count_no")
-    elif facts.off >= receipt.rows:
+    elif off >= receipt.rows:
         said = voice.say("count_never", rows=rows)
     else:
-        said = voice.say("count_yes", off=voice.number(math.ceil(facts.off), 0), rows=rows)
-    return [Head(voice.say("q_count")), Para(said), Head(voice.say("q_number")), Para(voice.say("number"))]
+        small, any_size = (voice.number(min(math.ceil(v), receipt.rows), 0) for v in (off, most))
+        said = voice.say("count_yes", off=small, most=any_size, rows=rows)
+    number = "number" if not math.isinf(off) else "number_never"
+    return [Head(voice.say("q_count")), Para(said), Head(voice.say("q_number")), Para(voice.say(number))]
 
 
 def _second(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     factor = facts.factor
-    if factor < USELESS:
+    if facts.truthful or facts.silent:
+        said = voice.say("second_truth" if facts.truthful else "second_silent")
+    elif not facts.helpful:
+        said = voice.say("second_void")
+    elif factor**2 < USELESS:
         said = voice.say("second", times=times(voice, factor), twice=times(voice, factor**2))
     else:
-        said = voice.say("second_void")
+        said = voice.say("second_useless", times=times(voice, factor))
     found: list[Part] = [Head(voice.say("q_second")), Para(said)]
     if receipt.together is not None and receipt.together["releases"] > 1:
         found.append(Para(together_text(voice, receipt.together), "warn"))
@@ -257,28 +302,42 @@ def _second(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
 
 def _public(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     counted = any(m.assumed.source == "counted" for m in receipt.mechanisms)
-    return [Head(voice.say("q_public")), Para(voice.say("public_counts" if counted else "public_yes"))]
+    truthful = any(Facts(m, receipt.rows).truthful for m in receipt.mechanisms)
+    found = [voice.say("public_truth" if truthful else "public_counts" if counted else "public_yes")]
+    if receipt.untouched and not truthful:
+        found.append(voice.say("public_unaltered"))
+    return [Head(voice.say("q_public")), *map(Para, found)]
 
 
 def _risk(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+    if facts.silent:
+        return [Head(voice.say("q_risk")), Para(voice.say("risk_silent"))]
     groups = _groups(facts)
     members, factor, _ = groups[0]
-    labels = voice.listed(members, 20)
-    if len(groups) == 1 and factor < USELESS:
-        said = voice.say("risk_all", labels=labels)
+    if len(groups) == 1:
+        said = voice.say("risk_all")
     elif factor < USELESS:
-        said = voice.say("risk_some", labels=labels, times=times(voice, factor))
+        said = voice.say("risk_some", labels=voice.listed(members, 20), times=times(voice, factor))
     else:
-        said = voice.say("risk_some_void", labels=labels)
+        said = voice.say("risk_some_void", labels=voice.listed(members, 20))
     return [Head(voice.say("q_risk")), Para(said), Para(voice.say("risk_guess"))]
 
 
 def _worried(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
-    useful = facts.factor < USELESS and facts.by_value
-    kept = voice.number(math.ceil(float(facts.kept.max()) * BASE - 0.5), 0)
-    said = voice.say("worried" if useful else "worried_void", kept=kept, times=times(voice, facts.factor))
-    if facts.factor < USELESS and not facts.by_value:
-        said = voice.say("knows_yes", times=times(voice, facts.factor))
+    bounded = _bounded(facts)
+    if facts.truthful:
+        name = "worried_truth"
+    elif bounded:
+        name = f"worried_{bounded}"
+    elif not facts.by_value:
+        name = "worried_sets"
+    else:
+        name = "worried" if facts.factor <= STRONG else "worried_strong"
+    rise = facts.factor * 0.01 / (facts.factor * 0.01 + 0.99) if math.isfinite(facts.factor) else 1.0
+    said = voice.say(
+        name, kept=_thousands(voice, float(facts.kept.max())), times=times(voice, facts.factor),
+        to=voice.number(math.ceil(rise * BASE - _CLOSE), 0),
+    )  # fmt: skip
     return [Head(voice.say("q_worried")), Para(said)]
 
 
@@ -293,10 +352,15 @@ def _technical(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
         if exp(value) < USELESS and (kind == "ldp" or facts.mechanism.assumed.public)
     }  # fmt: skip
     numbers = ", ".join(f"{kind} {voice.number(math.ceil(v * 1e4 - 1e-7) / 1e4, 4)}" for kind, v in bounds.items())
-    asked = [str(kind_named(str(one["kind"])).title) for one in receipt.asked]
-    said = voice.say("technical", numbers=numbers or "–")
-    typed = [Para((", ".join(asked) + ".",))] if asked else []
-    return [Head(voice.say("q_technical"), folded=True), *typed, Para(said)]
+    found: list[Part] = [Head(voice.say("q_technical"), folded=True)]
+    if receipt.asked:
+        found.append(Para(voice.say("technical_typed", typed=", ".join(map(typed, receipt.asked)))))
+    found.append(Para(voice.say("technical")))
+    if bounds:
+        found.append(Para(voice.say("technical_numbers", numbers=numbers)))
+    if bounds.keys() & {"pml", "pmc"}:
+        found.append(Para(voice.say("technical_assumed", assumed=assumption(facts, voice))))
+    return found
 
 
 _ONCE = (_promise, _before_use, _public)

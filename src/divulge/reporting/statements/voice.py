@@ -77,6 +77,11 @@ class Voice:
     def __post_init__(self) -> None:
         catalog(self.language)
 
+    @property
+    def sentences(self) -> dict[str, str]:
+        """Name -> sentence in this language."""
+        return catalog(self.language)
+
     def say(self, name: str, **values: Any) -> Text:
         """Return a sentence with its values filled in: text, labels, or texts that hold labels.
 
@@ -86,7 +91,7 @@ class Voice:
         '“yes”: 12'
         """
         parts: list[Segment] = []
-        for i, part in enumerate(re.split(r"\{(\w+)\}", catalog(self.language)[name])):
+        for i, part in enumerate(re.split(r"\{(\w+)\}", self.sentences[name])):
             if i % 2 == 0:
                 parts.append(part)
                 continue

@@ -1,0 +1,104 @@
+"""Promises in words: the sentence of a kind of guarantee, filled in with its numbers."""
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from divulge.guarantees.catalog import kind_named
+from divulge.reporting.statements.facts import USELESS, Facts, exp
+from divulge.reporting.statements.voice import BASE, Text, Voice, placeholders
+
+_CLOSE = 1e-9
+
+Shown = Callable[[Voice, float], Text | str]
+"""How a number is written."""
+
+
+def times(voice: Voice, factor: float) -> str:
+    """Return a factor with three digits, rounded up: the one way in which the page writes it."""
+    if not factor < 1e15:
+        return "∞"
+    digits = max(2 - math.floor(math.log10(max(factor, 1.0))), 0)
+    scale = 10.0**digits
+    return voice.number(math.ceil(factor * scale * (1 - 1e-9)) / scale, digits)
+
+
+def chance(voice: Voice, share: float) -> Text:
+    """Return a chance, rounded up: so many in 1,000, or one in so many."""
+    if 0 < share * BASE < 1:
+        return voice.say("one_in", count=voice.number(math.floor(1 / share + _CLOSE), 0))
+    return voice.say("in_thousand", count=voice.number(math.ceil(share * BASE * 10 - _CLOSE) / 10, 1))
+
+
+def _rounded_up(voice: Voice, value: float) -> str:
+    """Return a number, rounded up in its fourth digit."""
+    if not value or not math.isfinite(value):
+        return voice.number(value)
+    digits = max(3 - math.floor(math.log10(abs(value))), 0)
+    return voice.number(math.ceil(value * 10.0**digits - _CLOSE) / 10.0**digits, digits)
+
+
+def _factor(voice: Voice, log: float) -> str:
+    return times(voice, exp(log))
+
+
+def _bits(voice: Voice, nats: float) -> str:
+    return _rounded_up(voice, nats / math.log(2))
+
+
+def _exactly(voice: Voice, value: float) -> str:
+    return voice.number(value, 6)
+
+
+BLANKS: dict[str, tuple[str, Shown]] = {
+    "times": ("epsilon", _factor),
+    "up": ("upper", _factor),
+    "down": ("lower", _factor),
+    "mean": ("mean", _factor),
+    "ratio": ("ratio", times),
+    "bits": ("epsilon", _bits),
+    "nats": ("epsilon", _rounded_up),
+    "rarely": ("delta", chance),
+    "outside": ("outside", chance),
+    "distance": ("distance", chance),
+    "f": ("f", lambda voice, name: str(name)),
+    **{name: (name, _rounded_up) for name in ("zeta", "mu", "tau", "rho", "xi", "cap", "divergence")},
+    **{name: (name, _exactly) for name in ("alpha", "order", "omega", "degree")},
+}
+"""Blank of a sentence -> which parameter of the guarantee it shows, and how."""
+
+_FACTORS = {"times": exp, "up": exp, "down": exp, "mean": exp, "ratio": float}
+"""Blanks that are factors, and how they follow from the parameter."""
+
+
+def assumption(facts: Facts, voice: Voice) -> Text:
+    """Return what an attacker is taken to know, as the end of a sentence."""
+    assumed = facts.mechanism.assumed
+    least = {"least": voice.number(assumed.least * BASE)} if assumed.least else {}
+    return voice.say(f"assumed_{assumed.source}", **least)
+
+
+def promised(asked: Mapping[str, Any], facts: Facts, voice: Voice) -> Text:
+    """Return a promise as it was typed, in words."""
+    name = "promise_" + str(asked["kind"]).replace("-", "_")
+    blanks = placeholders(voice.sentences[name]) - {"assumed"}
+    if any(_FACTORS[blank](asked[BLANKS[blank][0]]) >= USELESS for blank in blanks & set(_FACTORS)):
+        return voice.say("promise_useless", typed=typed(asked))
+    values = {blank: BLANKS[blank][1](voice, asked[BLANKS[blank][0]]) for blank in blanks}
+    return voice.say(name, **values, assumed=assumption(facts, voice))
+
+
+def typed(asked: Mapping[str, Any]) -> str:
+    """Return a guarantee as one types it.
+
+    Examples
+    --------
+    >>> typed({"kind": "alip", "lower": 0.5, "upper": 1.0})
+    'alip=0.5:1'
+    """
+    numbers = {
+        name: Fraction(repr(value)) if isinstance(value, float) and math.isfinite(value) else value
+        for name, value in asked.items() if name != "kind"
+    }  # fmt: skip
+    return str(kind_named(str(asked["kind"]))(**numbers))
