@@ -286,7 +286,14 @@ class Report(Record):
         return around(self.joint.prior.floats, whole, MOVED, self.unit)
 
     def kept(self, kind: type[Guarantee]) -> Guarantee:
-        """Return the strongest guarantee of a kind that the release has; of many floats, up to twice their rounding."""
+        """Return the strongest guarantee of a kind that the release has; of many floats, up to twice their rounding.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.report(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).kept(dv.LDP)  # log 3
+        LDP(1.098612288...)
+        """
         if self.joint.exact or self.exactly:
             return kind.of(self._subject(kind))
         highest: Any = {name: PARAMETERS[name].high for name in kind.bounded()}

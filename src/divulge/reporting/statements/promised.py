@@ -97,7 +97,7 @@ def typed(asked: Mapping[str, Any]) -> str:
     >>> typed({"kind": "alip", "lower": 0.5, "upper": 1.0})
     'alip=0.5:1'
     """
-    numbers = {
+    numbers: dict[str, Any] = {
         name: Fraction(repr(value)) if isinstance(value, float) and math.isfinite(value) else value
         for name, value in asked.items() if name != "kind"
     }  # fmt: skip
