@@ -78,6 +78,28 @@ def test_what_is_shown_fits_a_screen_and_holds_no_addresses(name: str) -> None:
     assert html.count("<t") == html.count("</t")
 
 
+@pytest.mark.parametrize("name", sorted(set(dv.results.__all__) - {"ValueSet"}))
+def test_every_result_shows_itself_in_a_notebook(name: str) -> None:
+    assert callable(getattr(getattr(dv.results, name), "_repr_html_", None))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: dv.release(pa.table({"<b>": ["<i>", "no"] * 5}), column="<b>", guarantee="ldp=1"),
+        lambda: dv.preview(pa.table({"<b>": ["<i>", "no"] * 5}), column="<b>", guarantee="ldp=1"),
+        lambda: dv.report(dv.Joint(["1/2", "1/2"], dv.Channel(ROWS, ["<b>", "<i>"]))).beliefs[0],
+        lambda: dv.PML(1).holds_for(dv.Joint(["1/2", "1/2"], dv.Channel(ROWS, ["<b>", "<i>"]))).witness,
+    ],
+)
+def test_what_is_shown_in_a_notebook_is_escaped(made: Any) -> None:
+    html = made()._repr_html_()
+    assert "<b>" not in html
+    assert "<i>" not in html
+    assert "&lt;" in html
+    assert html.count("<t") == html.count("</t")
+
+
 @pytest.mark.parametrize("name", ["Audit", "Comparison", "Report"])
 def test_what_has_a_table_shows_it_in_a_notebook(name: str) -> None:
     shown = MADE[name]("1/2")._repr_html_()

@@ -1,6 +1,7 @@
 """The path of somebody who does not program: what they believe about each file that comes out is so."""
 
 import json
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -139,11 +140,10 @@ def test_designs_under_names_keep_the_promise_and_rule_nothing_out(
 
 
 def test_what_names_cost_is_said_beside_the_bound_without_them(survey: Path, tmp_path: Path) -> None:
-    said = [text for text in released(survey, tmp_path).warnings if text.startswith("What the names cost")]
-    found, bound = (
-        float(number) for number in (said[0].split(" is ")[1].split(";")[0], said[0].split("than ")[1].split()[0])
-    )
+    said = [text for text in released(survey, tmp_path).warnings if text.startswith("What it costs at most")]
+    lost, found, bound = map(float, re.search(r"is ([\d.]+) % larger \(\D*([\d.]+);\D*([\d.]+)\)", said[0]).groups())
     assert bound <= found < 1.2 * bound  # n times the variance of six estimates, least possible and reached
+    assert lost == pytest.approx(100 * (found / bound - 1), abs=0.1)
 
 
 def test_a_noisy_prior_spends_its_epsilon_and_holds_the_truth(survey: Path, tmp_path: Path) -> None:

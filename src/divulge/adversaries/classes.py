@@ -22,6 +22,7 @@ from divulge.model import labels as _labels
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.model.shown import Shown
 from divulge.ties import RELATIVE, falling, first_largest
 
 _ROUNDING = 1e-9
@@ -73,7 +74,7 @@ def _named(adversaries: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, repr=False)
-class WorstPrior:
+class WorstPrior(Shown):
     """The prior under which a gain function gets most out of a channel.
 
     Attributes

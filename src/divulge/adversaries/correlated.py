@@ -9,11 +9,11 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
-from divulge.model.shown import number
+from divulge.model.shown import Shown, number
 
 
 @dataclass(frozen=True, repr=False)
-class Dalenius:
+class Dalenius(Shown):
     """What a release about X says about Z, and what bounds it.
 
     Attributes

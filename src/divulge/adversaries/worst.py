@@ -19,7 +19,7 @@ from divulge.measures.pointwise.density import lift_capacity, pmc, pml
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
-from divulge.model.shown import number
+from divulge.model.shown import Shown, number
 from divulge.ties import LAST_BITS, first_largest, first_smallest
 
 MOST_SYMBOLS = 1000
@@ -186,7 +186,7 @@ def worst_average(channel: Any) -> Attack:
 
 
 @dataclass(frozen=True, repr=False)
-class PriorSequence:
+class PriorSequence(Shown):
     """Priors pi^n under which the lift of a channel tends to its lift capacity.
 
     pi^n puts 1 - 1/n on the secret that makes `outcome` least likely and spreads the rest evenly.

@@ -8,12 +8,13 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.model.shown import Shown
 from divulge.releasing.drawing.coding import text_of
 from divulge.releasing.estimating.intervals import clopper_pearson
 
 
 @dataclass(frozen=True)
-class Guessability:
+class Guessability(Shown):
     """The chance of guessing the secret in one try from the outcome (posterior Bayes vulnerability), from examples.
 
     Attributes

@@ -10,7 +10,7 @@ import numpy as np
 from divulge.errors import DivulgeError, number_of
 from divulge.files.tables.table import open_table
 from divulge.model.record import Record
-from divulge.model.shown import Table, Tabled
+from divulge.model.shown import Shown, Table, Tabled
 from divulge.releasing.drawing.coding import dictionary_of, text_of
 from divulge.releasing.estimating.intervals import clopper_pearson
 
@@ -22,7 +22,7 @@ _BITS = 20
 
 
 @dataclass(frozen=True)
-class Shift:
+class Shift(Shown):
     """How far one group of people with the same public values differs from all, for one value of the secret.
 
     Attributes
@@ -64,7 +64,7 @@ class Shift:
 
 
 @dataclass(frozen=True, eq=False)
-class Told(Record):
+class Told(Record, Shown):
     """What some public columns say: for each value of the secret, the group that surely raises it most.
 
     Examples

@@ -17,6 +17,7 @@ from divulge.late import late
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, is_pair
 from divulge.model.joint import Joint
+from divulge.model.shown import Shown
 from divulge.ties import first_smallest
 from divulge.units import Unit, nats_per
 
@@ -284,7 +285,7 @@ class Guarantee(ABC):
 
 
 @dataclass(frozen=True)
-class Unknown:
+class Unknown(Shown):
     """Nothing is claimed: no chain of theorems leads to this kind. Its truth value is False.
 
     Examples

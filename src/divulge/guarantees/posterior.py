@@ -14,13 +14,13 @@ from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP, PMC, PML
 from divulge.guarantees.parameters import to_number
-from divulge.model.shown import at_least, at_most, in_so_many
+from divulge.model.shown import Shown, at_least, at_most, in_so_many
 
 _PRECISION = 256
 
 
 @dataclass(frozen=True, repr=False)
-class PosteriorBounds:
+class PosteriorBounds(Shown):
     """The range of the probability of an event after any outcome, given its probability before.
 
     Attributes

@@ -21,10 +21,11 @@ from divulge.guarantees.posterior import room_for
 from divulge.model.convert import as_prior
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.model.shown import Shown
 
 
 @dataclass(frozen=True, repr=False)
-class Region:
+class Region(Shown):
     """The PML privacy region of a guarantee or a mechanism.
 
     Attributes

@@ -25,13 +25,14 @@ from divulge.model.entries import entries
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.record import Record
+from divulge.model.shown import Shown
 from divulge.programs import cheapest, refined
 from divulge.ties import LAST_BITS, first_largest, first_smallest
 from divulge.units import Unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robust(Record):
+class Robust(Record, Shown):
     """One value per outcome, the worst over a set of priors, with the prior and the secret that make it so.
 
     Where the value is approached, not reached, because the worst prior rules the secret out, it is the supremum.

@@ -3,9 +3,10 @@
 import html
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -153,6 +154,29 @@ def _latex_number(value: Any) -> str:
         return rf"$\tfrac{{{value.numerator}}}{{{value.denominator}}}$"
     text = number(value)
     return r"$\infty$" if text == "inf" else f"${text}$"
+
+
+class Shown:
+    """What shows in a notebook as it prints, or, where that is only its fields, as a table of them."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        if hasattr(type(self).__repr__, "__wrapped__"):  # written by dataclasses
+            shown = [one for one in fields(cast(Any, self)) if one.repr]
+            rows = [(one.name.replace("_", " "), _shortened(getattr(self, one.name))) for one in shown]
+            cells = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows)
+            return f"<p>{type(self).__name__}</p><table><tbody>{cells}</tbody></table>"
+        head, _, rest = printable_lines(repr(self)).partition("\n")
+        return f"<p>{html.escape(head)}</p>" + (f"<pre>{html.escape(rest)}</pre>" if rest else "")
+
+
+_LONGEST = 300
+
+
+def _shortened(value: Any) -> str:
+    text = printable_lines(value if isinstance(value, str) else repr(value))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
 
 
 class Tabled(ABC):

@@ -16,6 +16,7 @@ from divulge.files.channels.as_json import read_document
 from divulge.files.forms import Form, Some, fits, level, share, whole
 from divulge.files.opening import name_of
 from divulge.model.record import Record
+from divulge.model.shown import Shown
 from divulge.publishing.notes import Note
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.records.aggregate import Aggregate
@@ -45,7 +46,7 @@ TRAILING = ("value", "low", "high", "standard_error")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Published(Record):
+class Published(Record, Shown):
     """Statistics of a table, published with noise: the numbers, their intervals, and what they tell about one record.
 
     Attributes

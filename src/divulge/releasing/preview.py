@@ -12,7 +12,7 @@ from divulge.errors import DivulgeError, number_of
 from divulge.extras import drawable
 from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
-from divulge.model.shown import printable
+from divulge.model.shown import Shown, printable
 from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
 from divulge.releasing.estimating.estimate import rank, right_inverse
@@ -87,7 +87,7 @@ def _plain(value: Value, rows: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, repr=False)
-class Preview:
+class Preview(Shown):
     """How good a release would be at several strengths; it holds exact counts, for the keeper's eyes only.
 
     Examples

@@ -20,13 +20,14 @@ from divulge.model.convert import as_channel
 from divulge.model.entries import TOLERANCE
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.model.shown import Shown
 from divulge.programs import cheapest
 
 Order = Literal["average-case", "max-case"]
 
 
 @dataclass(frozen=True, repr=False)
-class Refinement:
+class Refinement(Shown):
     """Whether `safer` leaks no more than `riskier` to any adversary of a kind, and the proof.
 
     Attributes

@@ -20,7 +20,7 @@ from divulge.extras import drawable, require
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.model.record import Record
-from divulge.model.shown import Table, Tabled
+from divulge.model.shown import Shown, Table, Tabled
 
 _ROUNDS = 80
 _LARGEST = {True: 24.0, False: math.exp(24)}
@@ -29,7 +29,7 @@ _MARKS = "os^vDPX*<>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeastEpsilon(Record):
+class LeastEpsilon(Record, Shown):
     """The least level of a kind of guarantee that reaches a utility, between two numbers that are both proved.
 
     Attributes

@@ -23,6 +23,7 @@ from divulge.dp.loss.promised import dominating
 from divulge.dp.subjects import counted
 from divulge.dp.variants.tradeoff import TradeOff, mu_at, mu_bounds, trade_off
 from divulge.errors import DivulgeError
+from divulge.model.shown import Shown
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
@@ -43,7 +44,7 @@ _WORTH = 0.7
 
 
 @dataclass(frozen=True, eq=False)
-class Composition:
+class Composition(Shown):
     """Several releases about the same data, made independently or adaptively: what they add up to.
 
     Every answer is the worst over the ordered pairs of neighbors. `delta` and `epsilon` are brackets that hold in spite

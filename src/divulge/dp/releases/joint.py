@@ -23,6 +23,7 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.prior import Prior
 from divulge.model.record import Record
+from divulge.model.shown import Shown
 from divulge.ties import first_largest, first_smallest
 from divulge.units import Unit, nats_per
 
@@ -187,7 +188,7 @@ def joint_pmc(prior: Any, *releases: Any, unit: Unit = "nats") -> Pointwise:
 
 
 @dataclass(frozen=True, eq=False)
-class LeakageBounds(Record):
+class LeakageBounds(Record, Shown):
     """What holds for all releases together, in `unit`.
 
     Attributes
@@ -269,7 +270,7 @@ def _leakage_of_ldp(epsilon: float, p: float) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SampledLeakage(Record):
+class SampledLeakage(Record, Shown):
     """Draws of a leakage of many releases, with bounds that hold with probability `confidence`, each by itself.
 
     Attributes

@@ -11,6 +11,7 @@ from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.subjects import as_rows
 from divulge.errors import DivulgeError
 from divulge.model.record import Record
+from divulge.model.shown import Shown
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
@@ -21,7 +22,7 @@ _FAINT = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 
 @dataclass(frozen=True, eq=False)
-class CapacityBounded(Record):
+class CapacityBounded(Record, Shown):
     """The restricted divergence between certified bounds, the weights of the worst query, and the ordered pair.
 
     Examples

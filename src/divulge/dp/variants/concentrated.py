@@ -17,11 +17,12 @@ from divulge.dp.loss.tails import spread_bound
 from divulge.dp.variants.divergence import renyi_dp
 from divulge.dp.variants.worst import Worst, in_unit, nats_of, worst, worst_bracket
 from divulge.errors import DivulgeError
+from divulge.model.shown import Shown
 from divulge.units import Unit
 
 
 @dataclass(frozen=True)
-class MeanConcentrated:
+class MeanConcentrated(Shown):
     """(mu, tau): the mean loss is at most mu, and the loss minus its mean is tau-sub-Gaussian; the pairs of either.
 
     No tau below `tau_lower` does. Both are in [0, +inf], and in the unit of the loss.
@@ -217,7 +218,7 @@ def _spread(loss: PrivacyLoss) -> Bracket:
 
 
 @dataclass(frozen=True)
-class CappedCurve:
+class CappedCurve(Shown):
     """(xi, rho): D_alpha <= min(xi, rho alpha) for every alpha >= 1; each with its worst pair.
 
     Examples

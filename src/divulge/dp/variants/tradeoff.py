@@ -17,6 +17,7 @@ from divulge.dp.subjects import privacy_losses
 from divulge.dp.variants.worst import Worst, asked, worst_bracket
 from divulge.extras import drawable, require
 from divulge.model.record import Record
+from divulge.model.shown import Shown
 
 _POINTS = 20_001
 _WIDEST = 600.0
@@ -27,7 +28,7 @@ _CELLS = 41
 
 
 @dataclass(frozen=True, eq=False)
-class TradeOff(Record):
+class TradeOff(Record, Shown):
     """A convex curve through points (alpha, beta): the least error beta of missing Q among tests of level alpha.
 
     Attributes

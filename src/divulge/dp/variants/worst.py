@@ -13,6 +13,7 @@ from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.subjects import as_subject, privacy_losses
 from divulge.model.channel import Channel
+from divulge.model.shown import Shown
 from divulge.ties import first_largest, first_smallest
 from divulge.units import Unit, nats_per
 
@@ -23,7 +24,7 @@ _CLOSE, _ROUNDING = 2e-12, 4e-15
 
 
 @dataclass(frozen=True)
-class Worst:
+class Worst(Shown):
     """A value and the ordered pair (secret of P, secret of Q) that reaches it; for an array of questions, arrays.
 
     `float(worst)` is the value. Where that is a bound from above, `lower` is one from below; else they are equal.

@@ -13,6 +13,7 @@ from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
 from divulge.files.opening import columns_exist, regular
 from divulge.files.settings import Limits, current
+from divulge.model.shown import Shown
 
 MOST_ROWS = 1 << 20
 """Rows in a batch of a narrow table; a wide one gets fewer, so that a batch takes about as much memory."""
@@ -27,7 +28,7 @@ def batch_rows(columns: int) -> int:
 
 
 @dataclass(frozen=True)
-class Source:
+class Source(Shown):
     """A table that can be streamed, more than once.
 
     Attributes

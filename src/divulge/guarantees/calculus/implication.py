@@ -17,6 +17,7 @@ from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.guarantee import Guarantee, Unknown
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.guarantees.theorems import THEOREMS
+from divulge.model.shown import Shown
 from divulge.units import Unit
 
 _SAMPLES = (0.0, 1e-12, 1e-6, 1e-2, 0.3)
@@ -24,7 +25,7 @@ _SAMPLES = (0.0, 1e-12, 1e-6, 1e-2, 0.3)
 
 
 @dataclass(frozen=True, repr=False)
-class Step:
+class Step(Shown):
     """One application of a theorem: from these guarantees follows that one.
 
     Examples

@@ -17,6 +17,7 @@ from divulge.measures.numeric.columns import extremes
 from divulge.model.channel import Channel
 from divulge.model.entries import CLEAN
 from divulge.model.joint import Joint
+from divulge.model.shown import Shown
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
@@ -25,7 +26,7 @@ LOGARITHMS: dict[str, Callable[[], Any]] = {"nats": lambda: exact.arb(1), "bits"
 
 
 @dataclass(frozen=True)
-class Witness:
+class Witness(Shown):
     """Where a guarantee is tested hardest.
 
     Attributes

@@ -13,6 +13,7 @@ from divulge.measures.numeric.columns import Extremes, column_ends, extremes, me
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.model.convert import as_channel, as_joint, as_prior
 from divulge.model.joint import Joint
+from divulge.model.shown import Shown
 from divulge.units import Unit, nats_per
 
 _CLOSE = 1e-2
@@ -219,7 +220,7 @@ def lip(joint: Any, unit: Unit = "nats") -> float:
 
 
 @dataclass(frozen=True)
-class DensityBounds:
+class DensityBounds(Shown):
     """Asymmetric local information privacy: -lower <= i(x; y) <= upper; lower = max pmc, upper = max pml.
 
     Examples

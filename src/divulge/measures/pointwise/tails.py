@@ -13,6 +13,7 @@ from divulge.extras import require
 from divulge.measures.numeric.columns import TINY
 from divulge.measures.pointwise.density import pml, seen
 from divulge.model.convert import as_joint
+from divulge.model.shown import Shown
 from divulge.units import Unit, nats_per
 
 _LARGEST_PROGRAM = 20_000
@@ -22,7 +23,7 @@ _ABOVE = 1e-12
 
 
 @dataclass(frozen=True)
-class TailEnvelope:
+class TailEnvelope(Shown):
     """Bounds on sup over post-processings Z of P(pml(X -> Z) >= threshold); they agree up to rounding when `exact`.
 
     Examples

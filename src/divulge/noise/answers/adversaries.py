@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.model.shown import Shown
 from divulge.noise.answers.guesses import Density, before_and_after
 from divulge.noise.answers.ranges import leakage
 from divulge.noise.laws.choice import Subject
@@ -18,7 +19,7 @@ _INFINITE = 10.0
 
 
 @dataclass(frozen=True)
-class Bet:
+class Bet(Shown):
     """An adversary who bets on, or against, the event that the record lies in [low, high].
 
     Attributes

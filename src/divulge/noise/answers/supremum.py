@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge.model.shown import Shown
 from divulge.noise.answers.outcomes import allowance, edges, pieces
 from divulge.noise.answers.ranges import Side, Values, between, leakage, one_by_one, values
 from divulge.noise.families.noise import LAPLACE
@@ -24,7 +25,7 @@ _TOLERANCE = {True: 1e-11, False: 1e-5}
 
 
 @dataclass(frozen=True)
-class Supremum:
+class Supremum(Shown):
     """A supremum over outcomes, in nats.
 
     Attributes

@@ -20,6 +20,7 @@ from divulge.model.channel import Channel
 from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.model.shown import at_most
 from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import contingency
@@ -27,7 +28,7 @@ from divulge.releasing.estimating.estimate import rank
 from divulge.releasing.planning.assumed import Assumed, measured, told
 from divulge.releasing.planning.naming import require_true, set_labels, str_of, untrue
 from divulge.releasing.planning.plan import Faults
-from divulge.releasing.planning.purposes import NAMED, PURPOSES
+from divulge.releasing.planning.purposes import NAMED, PURPOSES, Purpose
 from divulge.releasing.records.promised import promises, together
 from divulge.releasing.records.receipt import Mechanism
 from divulge.ties import first_largest
@@ -405,7 +406,7 @@ def designed(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) -> t
             "guarantee", "leave a mechanism that tells values apart", "every one under it", "one that tells nothing",
             "allow more leakage.",
         )  # fmt: skip
-    return channel, False, [] if made is None or not assumed.public else _cost(made)
+    return channel, False, [] if made is None or not assumed.public else _cost(made, purpose)
 
 
 def _under_names(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) -> Design | None:
@@ -420,13 +421,17 @@ def _under_names(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) 
         return None
 
 
-def _cost(made: Design) -> list[str]:
+def _cost(made: Design, purpose: Purpose) -> list[str]:
     """Say what the names cost at most, beside the bound of what is possible without them."""
-    if made.unnamed_bound is None:
+    bound = made.unnamed_bound
+    if bound is None or not bound > 0:
         return []
-    said = f"{made.objective} is {made.utility:.4g}; without names of single values no mechanism has"
-    less = "less" if made.minimized else "more"
-    return [f"What the names cost at most: {said} {less} than {made.unnamed_bound:.4g} under the same guarantees."]
+    lost = max(made.utility / bound - 1 if made.minimized else 1 - made.utility / bound, 0.0)
+    percent = f"{at_most(100 * lost) if lost > 1e-6 else 0} %"
+    return [
+        f"What it costs at most that each entry is called after one value: {purpose.cost.format(percent)} "
+        f"({made.objective} {made.utility:.4g}; without names of single values {made.side} {bound:.4g})."
+    ]
 
 
 def _best(found: list[tuple[float, Channel]]) -> tuple[float, Channel | None]:

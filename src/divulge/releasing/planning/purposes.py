@@ -18,11 +18,15 @@ from divulge.releasing.estimating.estimate import rank, right_inverse
 
 @dataclass(frozen=True)
 class Purpose:
-    """What a release is for: how good a channel is for it under a prior (larger is better), and the design's name."""
+    """What a release is for: how good a channel is for it under a prior (larger is better), and the design's name.
+
+    `cost` says what is lost, with a blank for how much.
+    """
 
     about: str
     worth: Callable[[Prior, Channel], float]
     utility: str
+    cost: str
 
 
 def _spread(prior: Prior, channel: Channel) -> float:
@@ -34,16 +38,23 @@ def _spread(prior: Prior, channel: Channel) -> float:
 
 
 PURPOSES: dict[str, Purpose] = {
-    "statistics": Purpose("estimates of how frequent values are, as near as can be", _spread, "estimation"),
+    "statistics": Purpose(
+        "estimates of how frequent values are, as near as can be",
+        _spread,
+        "estimation",
+        "the variance of estimates is {} larger",
+    ),
     "record": Purpose(
         "each row as often right as can be",
         lambda prior, channel: float(prior.floats @ np.diag(channel.floats)),
         "hamming",
+        "a row is right {} less often",
     ),
     "information": Purpose(
         "as much information about the values as can be",
         lambda prior, channel: mutual_information(Joint(prior, channel.floats)),
         "mutual-information",
+        "an entry tells {} less on average",
     ),
 }
 """Name -> purpose."""

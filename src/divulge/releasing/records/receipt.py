@@ -2,6 +2,7 @@
 
 import datetime
 import hashlib
+import html
 import json
 import math
 import os
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError, InputFileError, number_of
+from divulge.errors import DivulgeError, InputFileError, number_of, printable
 from divulge.files.channels.as_json import read_document
 from divulge.files.forms import Form, Some, fits, label, level, share, whole
 from divulge.files.opening import name_of, naming, replacing
@@ -23,6 +24,7 @@ from divulge.model.entries import frozen
 from divulge.model.integer import IntegerChannel
 from divulge.model.prior import Prior
 from divulge.model.record import Record
+from divulge.model.shown import html_table
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.planning.assumed import SOURCES, Assumed
 from divulge.releasing.records.promised import Spent
@@ -431,6 +433,14 @@ class Receipt(Record):
         sources = {m.prior_source for m in self.mechanisms if m.assumed.prior is not None}
         lines += [f"prior: {source}" for source in sorted(sources)]
         return "\n".join(lines + [f"note: {warning}" for warning in self.warnings])
+
+    def _repr_html_(self) -> str:
+        names = list(self.guarantees)
+        promised = html_table(names, ["at most [nats]"], [[self.guarantees[name]] for name in names], whole=True)
+        notes = [*self.warnings, *(f"{name}: {path}" for name, path in self.papers.items())]
+        items = "".join(f"<li>{html.escape(printable(note))}</li>" for note in notes)
+        head = f"{number_of(self.rows, 'row')} of {', '.join(map(repr, self.columns))} released"
+        return f"<p>{html.escape(printable(head))}</p>{promised}<ul>{items}</ul>"
 
 
 def now() -> str:

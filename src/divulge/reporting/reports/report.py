@@ -30,6 +30,7 @@ from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.record import Record
+from divulge.model.shown import Shown
 from divulge.releasing.output.sinks import place, publish, refuse_taken, staged
 from divulge.releasing.records.receipt import Receipt
 from divulge.ties import RELATIVE, falling, first_largest, first_smallest
@@ -85,7 +86,7 @@ def _taken(mass: np.ndarray, differences: np.ndarray, moved: np.ndarray) -> np.n
 
 
 @dataclass(frozen=True)
-class Belief:
+class Belief(Shown):
     """How sure of one value of the secret an adversary is: before, and at most and at least after an outcome.
 
     `often` is the probability of the outcome `up_at`, after which it is likeliest; `confirmed` says whether some
