@@ -65,7 +65,7 @@ def entries() -> list[dict[str, Any]]:
             "location": f"{term.page}/#{anchor(spelling)}",
             "title": spelling,
             "text": "<p>" + "; ".join([*(f"dv.{name}" for name in term.names), term.source]) + "</p>",
-            "boost": 2.6 + 0.4 / len(re.split(r"[\s-]+", spelling)),
+            "boost": 2.5 + 2.5 / len(re.split(r"[\s-]+", spelling)),
         }
         for term in TERMS
         for word in term.words

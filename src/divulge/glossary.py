@@ -62,16 +62,16 @@ _RENYI, _ZCDP, _GDP = (f"papers/{page}" for page in ("renyi-dp", "concentrated-d
 GLOSSARY: dict[str, tuple[Term, ...]] = {
     "What is released": (
         Term("prior; distribution of the secret", "P_x, \\pi", ("Prior",), QIF, "for-researchers"),
-        Term("channel; mechanism; kernel", "C_{xy} = P(y \\mid x)", ("Channel",), QIF, "for-researchers"),
+        Term("channel; kernel", "C_{xy} = P(y \\mid x)", ("Channel",), QIF, "for-researchers"),
         Term("joint distribution", "P(x, y)", ("Joint",), QIF, "for-researchers"),
         Term("hyper-distribution", "[\\pi \\triangleright C]", (), QIF, _QIF),
-        Term("randomized response", "", ("mechanisms.randomized_response",), "Warner 1965", _EXTREMAL),
+        Term("randomized response; k-RR; Warner", "", ("mechanisms.randomized_response",), "Warner 1965", _EXTREMAL),
         Term("binary mechanism; staircase mechanism", "", (), f"{KOV}, Extremal Mechanisms", _EXTREMAL),
         Term("sub-convex; sub-linear", "", (), EXTREMAL, _EXTREMAL),
         Term("extremal mechanism", "", ("mechanisms.extremal",), EXTREMAL, _EXTREMAL),
         Term("PML-extremal mechanism", "", (), GROSSE, _QUANTIFYING),
         Term(
-            "exponential mechanism as a channel; geometric mechanism; subset selection",
+            "geometric mechanism; subset selection",
             "",
             ("mechanisms.exponential",),
             "McSherry, Talwar 2007",
@@ -84,7 +84,13 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term("worst-case utility; utility-safe", "", (), "Song, Oechtering", "papers/worst-case-utility"),
     ),
     "At every outcome": (
-        Term("pointwise maximal leakage", "\\ell(X \\to y)", ("pml", "PML"), SAEIDIAN, _INTRODUCING),
+        Term(
+            "pointwise maximal leakage; PML; membership inference",
+            "\\ell(X \\to y)",
+            ("pml", "PML"),
+            SAEIDIAN,
+            _INTRODUCING,
+        ),
         Term(
             "pointwise maximal cost; PMC", "\\Lambda(X \\to y)", ("pmc", "PMC", "guarantees.TailPMC"), DENSITY, _DENSITY
         ),
@@ -108,7 +114,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             GROSSE,
             _QUANTIFYING,
         ),
-        Term("privacy regions", "", (), EXTREMAL, "guarantees"),
+        Term("privacy region", "", (), EXTREMAL, "guarantees"),
         Term(
             "Theorem 4; pointwise maximal guesswork leakage; alpha-loss",
             "",
@@ -118,7 +124,11 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         ),
         Term("local differential privacy; LDP", "\\varepsilon\\text{-LDP}", ("ldp", "LDP"), SOK, _EXPLAINING),
         Term(
-            "lift capacity", "e^{\\mathrm{ldp}}", ("lift_capacity", "guarantees.LiftCapacity"), EXPLAINING, _EXPLAINING
+            "lift capacity",
+            "e^{\\mathrm{ldp}}",
+            ("lift_capacity", "guarantees.LiftCapacity", "adversaries.lift_capacity_priors"),
+            EXPLAINING,
+            _EXPLAINING,
         ),
         Term("random variable of leakage", "\\ell(X \\to Y)", ("results.Pointwise",), SAEIDIAN, "measures"),
         Term(
@@ -178,7 +188,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             "Sibson 1969",
             _ISSA,
         ),
-        Term("Arimoto", "I^A_\\alpha(X; Y)", ("measures.arimoto",), "Arimoto 1977", "measures"),
+        Term("Arimoto's information", "I^A_\\alpha(X; Y)", ("measures.arimoto",), "Arimoto 1977", "measures"),
         Term(
             "alpha-leakage", "", ("measures.alpha_leakage", "measures.maximal_alpha_leakage"), "Liao et al.", "measures"
         ),
@@ -227,7 +237,6 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term("average-case g-leakage", "", ("guarantees.AverageGLeakage",), QIF, _EXPLAINING),
         Term("guesswork", "G(X)", ("measures.guesswork", "measures.guesswork_after"), "Massey", "measures"),
         Term("unknown prior", "\\sup_\\pi", ("adversaries.worst_prior",), QIF, "adversaries"),
-        Term("sequence of priors", "", ("adversaries.lift_capacity_priors",), EXPLAINING, _EXPLAINING),
         Term("Dalenius leakage; Dalenius", "", ("adversaries.dalenius",), QIF, _QIF),
         Term("max-case Dalenius leakage", "", (), EXPLAINING, _EXPLAINING),
         Term("correlated records; correlated data", "", (), "Saeidian, Oechtering, Skoglund", "papers/correlated-data"),
@@ -293,9 +302,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             "Balle, Wang",
             "papers/analytic-gaussian",
         ),
-        Term(
-            "composition theorem; optimal composition; hypothesis testing; privacy region", "", ("compose",), KOV, _KOV
-        ),
+        Term("composition theorem; optimal composition; hypothesis testing", "", ("compose",), KOV, _KOV),
         Term("mutual-information DP", "", ("guarantees.MIDP", "dp.mutual_information_dp"), "Cuff, Yu", _VARIANTS),
         Term("total variation privacy", "", ("guarantees.TV", "dp.total_variation"), SOK, _VARIANTS),
         Term("f-divergence DP", "", ("guarantees.FDivergence", "dp.f_divergence"), SOK, _VARIANTS),
@@ -314,6 +321,29 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             _VARIANTS,
         ),
         Term("quantum DP", "", ("guarantees.QuantumRDP", "dp.quantum_dp"), "Zhou, Ying", _VARIANTS),
+    ),
+    "Properties, examples, proofs": (
+        Term("closed under pre-processing; post-processing; context-aware; context-free", "", (), DENSITY, _DENSITY),
+        Term("lift-asymmetry; guessing framework; cost-function framework", "", (), GROSSE, _QUANTIFYING),
+        Term(
+            "posterior vulnerability; max-case posterior vulnerability; max-case prior vulnerability",
+            "",
+            (),
+            EXPLAINING,
+            _EXPLAINING,
+        ),
+        Term("Crowds protocol; probable innocence; three judges", "", (), QIF, _QIF),
+        Term("hockey-stick divergence; moments accountant", "", (), SOK, _VARIANTS),
+        Term("advanced composition", "", (), KOV, _KOV),
+        Term("Blackwell; Berry-Esseen; subsampling", "", (), DONG, _GDP),
+        Term(
+            "Poisson sampling; amplification by sampling",
+            "",
+            ("dp.PoissonSampled",),
+            "Wang, Balle, Kasiviswanathan",
+            "composition",
+        ),
+        Term("watchdog", "", (), "Zarrabian et al.", "frontier"),
     ),
 }
 """What a table is about -> its rows. Every measure and every kind of guarantee has one."""
