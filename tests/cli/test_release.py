@@ -42,7 +42,7 @@ def test_release_with_a_mechanism(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     result = run("release", table, "--column", "ill", "--mechanism", tmp_path / "coin.csv", "-o", out)
     assert result.stdout.startswith(
-        "2,000 rows of 'ill' released as 'ill_perturbed'\nguarantee: ldp 1.09861 nats\nfiles:\n"
+        "2,000 rows of 'ill' released as 'ill_perturbed'\nguarantee: ldp 1.09861 nats\n  Many of the published answers"
     )
     assert "out.keeper.json  (for the keeper only" in result.stdout
     assert "went out as they are" in result.stderr
@@ -184,3 +184,25 @@ def test_a_release_loads_no_library_that_takes_longer_than_itself(tmp_path: Path
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == ""
     assert (tmp_path / "out.statement.html").exists()
+
+
+def test_the_clerk_is_told_in_words_and_the_receipt_beside_the_table_is_found(table: Path, tmp_path: Path) -> None:
+    asked = ("release", table, "--column", "ill", "--guarantee", "ldp=1", "-o", tmp_path / "out.csv")
+    words = " ".join(run(*asked).stdout.split())
+    assert "Many of the published answers are untrue. Chance changed them on purpose" in words
+    assert "by more than 2.72 times, whatever they knew before." in words
+    assert "0.731" not in words  # the channel is in the codebook
+    found = run("estimate", tmp_path / "out.csv")
+    assert "out.receipt.json" in found.stderr
+    assert found.stdout == run("estimate", tmp_path / "out.csv", "--receipt", tmp_path / "out.receipt.json").stdout
+
+
+def test_a_statement_is_made_again_in_another_language(table: Path, tmp_path: Path) -> None:
+    run("release", table, "--column", "ill", "--guarantee", "ldp=1", "-o", tmp_path / "out.csv")
+    receipt = tmp_path / "out.receipt.json"
+    assert run("statement", receipt).stdout == (tmp_path / "out.statement.txt").read_text()
+    run("statement", receipt, "--language", "de", "-o", tmp_path / "de.html")
+    assert (tmp_path / "de.html").read_text() == dv.statement(receipt, "de").html()
+    assert "be one of de, en" in run("statement", receipt, "--language", "fr", code=2).stderr
+    assert "--force" in run("statement", receipt, "-o", tmp_path / "de.html", code=2).stderr
+    assert json.loads(run("statement", receipt, "--json").stdout)["language"] == "en"

@@ -32,10 +32,11 @@ COMMANDS: dict[str, str] = {
     "ledger": "What was released, and what it adds up to.",
     "app": "The whole way in a browser; nothing leaves this machine.",
     "report": "What a release reveals, for people: one page, or text.",
+    "statement": "What a release promises and what a person risks, for the public, in English or German.",
 }
 """Command -> its line in the help. Its module defines a function `command` with annotations, or an `app`."""
 
-DOES = frozenset(("release", "publish", "estimate", "ledger", "app", "report"))
+DOES = frozenset(("release", "publish", "estimate", "ledger", "app", "report", "statement"))
 """Commands of `divulge.cli.doing`; the others answer a question, and are in `divulge.cli.asking`."""
 
 READS = frozenset(COMMANDS) - {"ledger"}

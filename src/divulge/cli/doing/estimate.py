@@ -1,11 +1,13 @@
 """`divulge estimate`: from a released column back to frequencies."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from divulge.cli.common import EngineOption, JsonOption, emit, note, print_table, say
 from divulge.errors import DivulgeError, number_of
+from divulge.files.opening import name_of
 
 
 def command(
@@ -37,6 +39,10 @@ def command(
     """Estimate how frequent the original values were in a released column, with confidence intervals."""
     import divulge as dv
 
+    beside = Path(released).with_name(f"{Path(released).stem}.receipt.json")
+    if receipt is None and mechanism is None and beside.is_file():
+        receipt = str(beside)
+        note(f"by the receipt beside it, {name_of(beside)}")
     if (receipt is None) == (mechanism is None):
         raise DivulgeError("give one of --receipt and --mechanism; there are both or neither.")
     known: Any = receipt if mechanism is None else dv.read_channel(mechanism)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,8 @@ from divulge.cli.doing.ledger import LedgerOption, default_ledger
 from divulge.errors import DivulgeError, number_of
 from divulge.files import read_channel, read_prior
 from divulge.units import nats_per
+
+_WIDTH = 88
 
 
 def command(
@@ -137,10 +140,10 @@ def command(
             force=force, receipt=receipt, ledger=None if no_ledger else default_ledger(ledger), budget=budget,
             source_name=source_name, engine=engine, language=language, progress=progress, warn=note,
         )  # fmt: skip
-    _tell(done, unit, as_json, language, designed=mechanism is None)
+    _tell(done, unit, as_json, language)
 
 
-def _tell(done: Any, unit: Any, as_json: bool, language: str, designed: bool) -> None:
+def _tell(done: Any, unit: Any, as_json: bool, language: str) -> None:
     from divulge.reporting.statements.statement import statement
 
     scale = nats_per(unit)
@@ -154,14 +157,11 @@ def _tell(done: Any, unit: Any, as_json: bool, language: str, designed: bool) ->
             "together": done.together, "untouched": list(done.untouched), "warnings": list(done.warnings),
         })  # fmt: skip
         return
-    if designed:
-        for part in done.mechanisms:
-            say(f"designed for {', '.join(map(repr, part.columns))}: {part.channel.exact!r}\n")
     say(f"{number_of(done.rows, 'row')} of {', '.join(map(repr, done.columns))} released as "
         f"{', '.join(map(repr, done.released_as))}")  # fmt: skip
     say("guarantee: " + ", ".join(f"{kind} {number(value, 6)}" for kind, value in promised.items()) + f" {unit}")
-    if done.together is not None and done.together["releases"] > 1:
-        say(statement(done, language).together)
+    for text in statement(done, language).lead:
+        say(fill(text, _WIDTH, initial_indent="  ", subsequent_indent="  "))
     say("files:")
     for name, path in done.papers.items():
         say(f"  {path}" + ("  (for the keeper only: exact counts; readable by you alone)" if "keeper" in name else ""))

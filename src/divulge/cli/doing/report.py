@@ -80,7 +80,7 @@ def command(
             raise DivulgeError("--data needs both columns. Hint: --secret COLUMN --released COLUMN.")
         subject: Any = data
         asked |= {"secret": tuple(secret), "released": tuple(released), "null_as": null_as}
-        asked |= {"about": f"{', '.join(released)} about {', '.join(secret)} in {name_of(data)}"}
+        asked |= {"about": f"{', '.join(released)} about {', '.join(secret)} in {name_of(str(data))}"}
     elif secret or released or null_as:
         raise DivulgeError("--secret, --released and --null-as are about a table. Hint: give --data TABLE as well.")
     elif given == "CHANNEL":

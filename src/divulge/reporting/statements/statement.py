@@ -58,6 +58,22 @@ class Statement:
             return ""
         return plain(together_text(self.voice, found))
 
+    @property
+    def lead(self) -> tuple[str, ...]:
+        """What comes first: how far what is published is true, the promise, and what all releases add up to.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
+        >>> statement(receipt).lead[0][:40]
+        'Many of the published answers are untrue'
+        """
+        found = (plain(part.text) for part in self.parts if isinstance(part, Para) and part.tone in ("warn", "lead"))
+        return tuple(dict.fromkeys(found))
+
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """What it consists of, in order."""
