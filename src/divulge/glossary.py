@@ -165,6 +165,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             "maximal leakage", "\\mathcal{L}(X \\to Y)", ("maximal_leakage", "guarantees.MaximalLeakage"), ISSA, _ISSA
         ),
         Term("maximal realizable leakage", "", (), ISSA, _ISSA),
+        Term("maximal correlation", "\\rho_m", (), ISSA, _ISSA),
         Term("maximal cost leakage", "", ("maximal_cost_leakage", "guarantees.MaximalCostLeakage"), ISSA, _ISSA),
         Term("maximal realizable cost", "", ("measures.maximal_realizable_cost",), ISSA, _ISSA),
         Term(
