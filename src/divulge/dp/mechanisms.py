@@ -6,6 +6,7 @@ Each answers `losses()`: the losses of a dominating set of ordered pairs of neig
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -85,7 +86,8 @@ class GaussianMechanism(Mechanism):
         _measured("sigma", "sensitivity / sigma", self.sensitivity / self.sigma)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
-        return (GaussianLoss(self.sensitivity / self.sigma, known=Known.SENSITIVITY),)
+        stated = Fraction(self.sensitivity) / Fraction(self.sigma)
+        return (GaussianLoss(self.sensitivity / self.sigma, known=Known.SENSITIVITY, stated=stated),)
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ class LaplaceMechanism(Mechanism):
         _measured("scale", "sensitivity / scale", self.sensitivity / self.scale)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
-        return (LaplaceLoss(self.sensitivity / self.scale, known=Known.SENSITIVITY),)
+        stated = Fraction(self.sensitivity) / Fraction(self.scale)
+        return (LaplaceLoss(self.sensitivity / self.scale, known=Known.SENSITIVITY, stated=stated),)
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,8 @@ class DiscreteLaplaceMechanism(Mechanism):
         inner = -math.expm1(-1 / self.scale) / (1 + math.exp(-1 / self.scale))
         p = inner * np.exp(-k / self.scale)
         p[0], p[-1] = math.exp(-s / self.scale) / (1 + math.exp(-1 / self.scale)), 1 / (1 + math.exp(-1 / self.scale))
-        return (AtomicLoss((s - 2 * k) / self.scale, p, p[::-1], pair=_PAIR, known=Known.SENSITIVITY),)
+        given: dict[str, Any] = {"pair": _PAIR, "known": Known.SENSITIVITY, "stated": s / Fraction(self.scale)}
+        return (AtomicLoss((s - 2 * k) / self.scale, p, p[::-1], **given),)
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,8 @@ class RandomizedResponse(Mechanism):
         true = 1 / (1 + others * math.exp(-self.epsilon))
         p, losses = [other, (others - 1) * other, true], [-self.epsilon, 0.0, self.epsilon]
         keep = [0, 1, 2] if others > 1 else [0, 2]
-        return (AtomicLoss(np.array(losses)[keep], np.array(p)[keep], np.array(p)[keep[::-1]], pair=_PAIR),)
+        p_kept, q_kept = np.array(p)[keep], np.array(p)[keep[::-1]]
+        return (AtomicLoss(np.array(losses)[keep], p_kept, q_kept, pair=_PAIR, stated=Fraction(self.epsilon)),)
 
 
 @dataclass(frozen=True)

@@ -146,8 +146,9 @@ class Guarantee(ABC):
         Verdict
             Decided exactly, at equality too: ratios of fractions are compared with e^epsilon in ball arithmetic, and a
             float parameter counts at its exact value. Float entries stand for the fractions they are in proportion
-            to, each distribution over its exact sum. Kinds about privacy losses compare the value their measure
-            computes, which its docstring describes.
+            to, each distribution over its exact sum. Suprema over orders, tests and priors are decided so too. Of
+            named mechanisms and promises what has a closed form is; what is computed in doubles must lie below the
+            bound by more than it may be off, and what cannot be decided does not hold.
 
         Examples
         --------
@@ -156,7 +157,7 @@ class Guarantee(ABC):
         >>> verdict.holds, verdict.measured, verdict.witness.outcome
         (False, 1.098612288..., 0)
         """
-        asked = self if unit == "nats" else self._read_in(unit, self.index)
+        asked = self if unit == "nats" else self._read_in(unit, self.index, to_keep=True)
         subject = self.subject(released)
         levels = zip(self.bounded(), asked.levels(subject), strict=True)
         found = {name: level.to(unit) if PARAMETERS[name].logarithmic else level for name, level in levels}

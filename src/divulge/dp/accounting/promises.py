@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +54,7 @@ class AdpRelease(Mechanism):
         if self.delta == 1:
             losses, p = np.zeros(0), np.zeros(0)
         given: dict[str, Any] = {"pair": ("D", "D'"), "known": Known.PROMISE, "below": False}
+        given["stated"] = Fraction(self.epsilon)
         return (AtomicLoss(losses, p, p[::-1], self.delta, self.delta, **given),)
 
 

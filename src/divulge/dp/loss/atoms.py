@@ -39,6 +39,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
     rate : an r known to have D_alpha <= r alpha, in both directions
     rows : the two rows of floats that it comes from, if any
     below : a loss that is attained where this one dominates; True for itself, False where none is known
+    stated : the largest finite loss as a rational, of a mechanism or promise that names it
 
     Examples
     --------
@@ -57,6 +58,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
     rows: tuple[np.ndarray, np.ndarray] | None = None
     known: Known = Known.MECHANISM
     below: PrivacyLoss | bool = True
+    stated: Fraction | None = None
 
     def __post_init__(self) -> None:
         rising = len(self.losses) < 2 or bool((np.diff(self.losses) > 0).all())

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -51,6 +52,8 @@ class _Ranged(_Mirrored):
     top: float
     pair: tuple[Hashable, Hashable] = _TWO_DATA_SETS
     known: Known = Known.MECHANISM
+    stated: Fraction | None = None
+    """What the top is the double next to, where it is known."""
 
     @property
     def highest(self) -> float:
@@ -70,6 +73,8 @@ class GaussianLoss(_Mirrored):
     mu: float
     pair: tuple[Hashable, Hashable] = _TWO_DATA_SETS
     known: Known = Known.MECHANISM
+    stated: Fraction | None = None
+    """What mu is the double next to, where it is known."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", self.mu**2 / 2)

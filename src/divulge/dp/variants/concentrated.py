@@ -75,7 +75,7 @@ def mean_concentrated(subject: Any, neighbors: Any = None, unit: Unit = "nats") 
     (0.125, 0.5)
     """
     mean = in_unit(unit, worst(subject, "divergence", lambda loss: loss.mean(), neighbors))
-    tau = in_unit(unit, worst_bracket(subject, "spread", _spread, neighbors))
+    tau = in_unit(unit, worst_bracket(subject, "spread", spread, neighbors))
     return MeanConcentrated(mean.value, tau.value, mean.pair, tau.pair, tau.lower)
 
 
@@ -199,12 +199,15 @@ def approximate_zcdp_rho(
     """
     if not 0 <= delta < 1:
         raise DivulgeError.of("delta", "be at least 0 and below 1", "it", str(delta))
-    return _of_curves(
-        subject, lambda loss: clipped(loss.pair_alone, delta) if delta else curve_of(loss), xi, neighbors, unit=unit
-    )
+    return _of_curves(subject, lambda loss: trimmed_curve(loss, delta), xi, neighbors, unit=unit)
 
 
-def _spread(loss: PrivacyLoss) -> Bracket:
+def trimmed_curve(loss: PrivacyLoss, delta: float) -> Curve:
+    """Return the Renyi curve of what is left after removing `delta` from both distributions."""
+    return clipped(loss.pair_alone, delta) if delta else curve_of(loss)
+
+
+def spread(loss: PrivacyLoss) -> Bracket:
     """Return bounds on tau: by the loss itself, or of what a pair dominates by its range or its Renyi curves."""
     from divulge.dp.special.subgaussian import sub_gaussian
 
@@ -274,14 +277,18 @@ def _of_curves(
     up_to: float = math.inf,
     unit: Unit = "nats",
 ) -> Worst:
-    score = per_order(nats_of(xi, "xi", unit))
+    nats = nats_of(xi, "xi", unit)
+    return in_unit(
+        unit,
+        worst_bracket(subject, "concentrated", lambda loss: rho_bounds(loss, nats, up_to, curve(loss)), neighbors),
+    )
 
-    def least(loss: PrivacyLoss) -> Bracket:
-        dominated = loss.known > Known.SENSITIVITY
-        found = between(curve(loss), score, up_to, 100 if dominated else MOST_INTERVALS)
-        upper = found.upper
-        if dominated:  # its own Renyi curve may be better than that of the pair
-            upper = min(upper, between(curve_of(loss), score, up_to).upper)
-        return Bracket(max(0.0, min(found.lower, upper)), max(0.0, upper))
 
-    return in_unit(unit, worst_bracket(subject, "concentrated", least, neighbors))
+def rho_bounds(loss: PrivacyLoss, xi: float, up_to: float = math.inf, curve: Curve | None = None) -> Bracket:
+    """Return bounds on the least rho of one pair with D_alpha <= xi + rho alpha on a curve, or on its own."""
+    score, dominated = per_order(xi), loss.known > Known.SENSITIVITY
+    found = between(curve or curve_of(loss), score, up_to, 100 if dominated else MOST_INTERVALS)
+    upper = found.upper
+    if dominated and curve is not None:  # its own Renyi curve may be better than that of the pair
+        upper = min(upper, between(curve_of(loss), score, up_to).upper)
+    return Bracket(max(0.0, min(found.lower, upper)), max(0.0, upper))

@@ -15,6 +15,9 @@ from divulge.errors import DivulgeError
 from divulge.ties import first_largest
 from divulge.units import Unit
 
+_CLOSE = 1e-9
+"""Third rows whose logarithm is this close to the largest are named beside it."""
+
 
 def kl_privacy(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> Worst:
     """Return the KL privacy max over pairs of E_P[L] = KL(P || Q), in nats, in [0, +inf].
@@ -190,21 +193,40 @@ def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
     >>> ternary_abs_chi([["3/4", "1/4"], ["1/4", "3/4"]], 1).value
     1.0
     """
+    return largest([one for some in triples(channel, alpha, neighbors) for one in some[:1]])
+
+
+def triples(channel: Any, alpha: float, neighbors: Any = None) -> list[list[Worst]]:
+    """Return for each pair P, Q of neighboring rows the values of the third rows R that come near the worst, it first.
+
+    Examples
+    --------
+    >>> [one.pair for one in triples([["3/4", "1/4"], ["1/4", "3/4"]], 1)[0]]
+    [(0, 1, 0), (0, 1, 1)]
+    """
     alpha = order(alpha)
     channel = as_rows(channel)
     rows = channel.floats.toarray() if channel.sparse else channel.floats
     pairs = ordered_pairs(channel.secrets, neighbors)
     adjacent = np.eye(len(rows), dtype=bool)
     adjacent[tuple(pairs.T)] = True
-    found: list[Worst] = []
+    found: list[list[Worst]] = []
     with np.errstate(divide="ignore", over="ignore"):
         logs = np.log(rows)
         for i, j in pairs[pairs[:, 0] <= pairs[:, 1]].tolist():
             third, apart = np.flatnonzero(adjacent[i] & adjacent[j]), np.flatnonzero(rows[i] != rows[j])
             values = _log_norms(np.log(np.abs(rows[i] - rows[j])[apart]), logs[np.ix_(third, apart)], alpha)
-            found.append(Worst(float(np.exp(values.max())), (i, j, int(third[first_largest(values)]))))
-        best = largest(found)
-        return Worst(best.value, tuple(channel.secrets[k] for k in best.pair))
+            first = first_largest(values)
+            near = [first, *(k for k in np.flatnonzero(values >= values.max() - _CLOSE).tolist() if k != first)]
+            named = [tuple(channel.secrets[k] for k in (i, j, int(third[n]))) for n in near]
+            top = float(np.exp(values.max()))
+            found.append(
+                [
+                    Worst(top if n == first else float(np.exp(values[n])), name)
+                    for n, name in zip(near, named, strict=True)
+                ]
+            )
+    return found
 
 
 def _log_norms(gaps: np.ndarray, logs: np.ndarray, alpha: float) -> np.ndarray:

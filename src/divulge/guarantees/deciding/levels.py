@@ -70,7 +70,7 @@ OfColumn = Callable[[Rational, list[Fraction]], Fraction]
 OfPlace = Callable[[Rational, int], Fraction]
 """A number of a column of the rational mechanism."""
 
-_WORK = 1 << 18
+WORK = 1 << 18
 """Up to this many entries a number of a float mechanism is bounded by its rational one, beyond by an error bound."""
 
 
@@ -91,6 +91,8 @@ class Level:
         What `bound` adds, so that it also covers float entries as they stand, whose rows do not quite sum to 1.
     work : int
         How many entries the ball reads.
+    decides : function of a ball of the bound, or None
+        Says, in place of `ball`, whether the number is at most a bound within `margin`; False where that stays open.
     """
 
     value: Any
@@ -99,11 +101,17 @@ class Level:
     witness: Witness = field(default_factory=Witness)
     cover: Callable[[], Fraction] = field(default=Fraction, compare=False)
     work: int = 0
+    decides: Callable[[Ball], bool] | None = field(default=None, compare=False)
 
     @property
     def certain(self) -> bool:
         """Whether comparisons are decided exactly."""
-        return self.ball is not None or self.value == math.inf or isinstance(self.value, RationalNumber)
+        return (
+            self.ball is not None
+            or self.decides is not None
+            or self.value == math.inf
+            or isinstance(self.value, RationalNumber)
+        )
 
     def at_most(self, bound: Any) -> bool:
         """Say whether the number is at most `bound`: by its error bound where that is enough, else exactly."""
@@ -111,10 +119,12 @@ class Level:
             return bound == math.inf
         if isinstance(self.value, RationalNumber):
             return self.value <= Fraction(bound)
-        if self.ball is None:
-            return self.value <= bound
+        if self.ball is None and self.decides is None:
+            return Fraction(self.value) + Fraction(self.margin) <= Fraction(bound)
         if self.margin and abs(self.value - float(bound)) > self.margin:
             return self.value < bound
+        if self.ball is None:
+            return self.decides is not None and self.decides(partial(exact.ball, bound))
         return exact.at_most(self.ball, bound)
 
     def to(self, unit: Unit) -> "Level":
@@ -123,7 +133,8 @@ class Level:
         if nats == 1:
             return self
         if self.ball is None:
-            return replace(self, value=self.value / nats, margin=self.margin / nats)
+            decides = None if self.decides is None else partial(_decided_in, self.decides, unit)
+            return replace(self, value=self.value / nats, margin=self.margin / nats, decides=decides)
         ball = partial(_in_unit, self.ball, unit)
         value = self.value / nats if self.margin else exact.correctly_rounded(ball)
         return replace(self, value=value, margin=self.margin / nats, ball=ball)
@@ -133,11 +144,11 @@ class Level:
         if self.value == math.inf or isinstance(self.value, RationalNumber):
             return self.value
         if self.ball is None:
-            return self.value + self.margin
+            return exact.round_up(exact.arb(Fraction(self.value) + Fraction(self.margin)))
         import flint
 
         with flint.ctx.workprec(256):
-            if self.margin and self.work > _WORK:
+            if self.margin and self.work > WORK:
                 return max(0.0, exact.round_up(exact.arb(Fraction(self.value) + Fraction(self.margin))))
             return max(0.0, exact.round_up(self.ball() + exact.arb(self.cover())))
 
@@ -152,6 +163,10 @@ def rounding(*shape: int) -> float:
 
 def _log(ratio: RationalNumber) -> Any:
     return exact.arb(ratio).log()
+
+
+def _decided_in(decides: Callable[[Ball], bool], unit: Unit, bound: Ball) -> bool:
+    return decides(lambda: bound() * LOGARITHMS[unit]())
 
 
 def _in_unit(ball: Ball, unit: Unit) -> Any:

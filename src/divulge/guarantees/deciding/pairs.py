@@ -6,13 +6,15 @@ with a delta are asked of the entries as they stand, so that an outcome of 0.05 
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from divulge import exact
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.subjects import privacy_losses
+from divulge.dp.variants.worst import Worst
 from divulge.guarantees.deciding.levels import Ball, Level, Witness
 from divulge.guarantees.deciding.rational import Rational
 from divulge.model.channel import Channel
@@ -21,7 +23,7 @@ from divulge.ties import first_largest
 Pairs = list[tuple[Fraction, Fraction]]
 Question = Callable[[Pairs], Ball]
 
-_NEAR, _ERROR = 1e-9, 1e-11
+_NEAR, ERROR = 1e-9, 1e-11
 """How close to the largest a pair must come to be worked out; how far a measured value may be off, relatively."""
 
 
@@ -87,7 +89,7 @@ def mean_loss(pairs: Pairs) -> Ball:
     return lambda: _sum(exact.arb(p) * exact.arb(p / q).log() for p, q in pairs if p and p != q)
 
 
-def renyi(alpha: float) -> Question:
+def renyi(alpha: Any) -> Question:
     """Return log(sum p^alpha q^(1 - alpha)) / (alpha - 1), the mean loss at 1, the largest at infinity."""
 
     def question(pairs: Pairs) -> Ball:
@@ -109,7 +111,31 @@ def renyi(alpha: float) -> Question:
     return question
 
 
-def abs_chi(alpha: float) -> Question:
+def gaussian_mu(pairs: Pairs) -> Ball:
+    """Return the largest Phi^-1(P(S)) - Phi^-1(Q(S)) over the sets S of largest loss."""
+    points: list[tuple[Fraction, Fraction]] = []
+    p_sum = q_sum = Fraction(0)
+    for p, q in sorted(pairs, key=_loss, reverse=True):
+        p_sum, q_sum = p_sum + p, q_sum + q
+        if q_sum == 0 < p_sum or p_sum == 1 > q_sum:
+            return _infinite
+        if p_sum != q_sum:
+            points.append((p_sum, q_sum))
+    return (lambda: largest_of(_quantile(p) - _quantile(q) for p, q in points)) if points else _zero
+
+
+def _quantile(share: Fraction) -> Any:
+    """Return Phi^-1."""
+    return -exact.arb(Fraction(2)).sqrt() * exact.arb(2 * share).erfcinv()
+
+
+def ternary_abs_chi(alpha: Any) -> Callable[[list[tuple[Fraction, Fraction, Fraction]]], Ball]:
+    """Return (sum r |(p - q) / r|^alpha)^(1/alpha) of triples (p, q, r): that of pairs (r + |p - q|, r)."""
+    question = abs_chi(alpha)
+    return lambda triples: question([(r + abs(p - q), r) for p, q, r in triples])
+
+
+def abs_chi(alpha: Any) -> Question:
     """Return (sum q |p/q - 1|^alpha)^(1/alpha), at infinity the largest |p/q - 1|."""
 
     def question(pairs: Pairs) -> Ball:
@@ -184,32 +210,66 @@ def level(
     def cover() -> Fraction:
         return asked.twin.cover * (1 + Fraction(value))
 
-    return Level(value, asked, _ERROR * (value + 1e-3), witness, cover, len(near) * channel.shape[1])
+    return Level(value, asked, ERROR * (value + 1e-3), witness, cover, len(near) * channel.shape[1])
+
+
+def level_of_rows(channel: Channel, found: list[list[Worst]], question: Callable[[Any], Ball], words: str) -> Level:
+    """Return the level of the largest of values of rows named together, decided by the question to those near it."""
+    values = [some[0].value for some in found]
+    top = found[first_largest(values)][0]
+    witness = Witness(
+        secret=top.pair[0], other=top.pair[1], adversary=f"{words} between {top.pair[0]} and {top.pair[1]}."
+    )
+    value = max(values)
+    if value == math.inf:
+        return Level(value, None, 0.0, witness)
+    named = [one.pair for some in found for one in some if one.value >= value * (1 - _NEAR)]
+    return Level(value, Asked(channel, named, question), ERROR * value, witness)
 
 
 class Asked:
     """A question to several pairs of rows, each asked once: encloses the largest answer."""
 
-    def __init__(self, channel: Channel, pairs: list[tuple[Any, Any]], question: Question, as_given: bool) -> None:
-        self._channel, self._named, self._question = channel, pairs, question
-        self._balls: list[Ball] | None = None
-        self.twin, self._as_given = Rational.of(channel), as_given
+    def __init__(
+        self, channel: Channel, pairs: list[Any], question: Callable[[Any], Ball], as_given: bool = False
+    ) -> None:
+        self._shown = Shown(channel, pairs, as_given)
+        self._question = question
+        self.twin = self._shown.twin
+
+    @cached_property
+    def _balls(self) -> list[Ball]:
+        return [self._question(pairs) for pairs in self._shown.pairs]
 
     def __call__(self) -> Any:
-        if self._balls is None:
-            self._balls = [self._question(list(key)) for key in set(self._different())]
-        largest, *others = (ball() for ball in self._balls)
-        for one in others:
-            largest = largest.max(one)
-        return largest
+        return largest_of(ball() for ball in self._balls)
 
-    def _different(self) -> Iterator[tuple[tuple[Fraction, Fraction], ...]]:
-        """Yield what the rows show, in one order: pairs that differ by names of outcomes only are asked once."""
+
+def largest_of(balls: Iterable[Any]) -> Any:
+    """Return the largest of balls."""
+    largest, *others = balls
+    for one in others:
+        largest = largest.max(one)
+    return largest
+
+
+class Shown:
+    """What rows of a channel show, as fractions: entries over their sum, or as they stand."""
+
+    def __init__(self, channel: Channel, named: list[tuple[Any, ...]], as_given: bool = False) -> None:
+        self._channel, self._named, self._as_given = channel, named, as_given
+        self.twin = Rational.of(channel)
+
+    @cached_property
+    def pairs(self) -> list[Any]:
+        """The probabilities of each outcome under the rows named together, by which they differ, each list once."""
         at = {secret: i for i, secret in enumerate(self._channel.secrets)}
         rows: dict[int, list[Fraction]] = {}
-        for pair in self._named:
-            p, q = (rows.setdefault(at[s], rows.get(at[s]) or self.twin.row(at[s], self._as_given)) for s in pair)
-            yield tuple(sorted((a, b) for a, b in zip(p, q, strict=True) if a or b))
+        found: dict[tuple[Any, ...], None] = {}
+        for names in self._named:
+            shown = [rows.setdefault(at[s], rows.get(at[s]) or self.twin.row(at[s], self._as_given)) for s in names]
+            found[tuple(sorted(entries for entries in zip(*shown, strict=True) if any(entries)))] = None
+        return [list(entries) for entries in found]
 
 
 def _sum(balls: Iterator[Any]) -> Any:

@@ -4,19 +4,24 @@ Some are about restricted adversaries, who ask queries of one class only, and so
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from divulge import exact
 from divulge.dp.variants import divergence
 from divulge.errors import DivulgeError
 from divulge.guarantees.deciding import pairs
 from divulge.guarantees.deciding.levels import Level
 from divulge.guarantees.guarantee import Guarantee
-from divulge.guarantees.kinds.loss import LossGuarantee, decided, level_of, levels_of
+from divulge.guarantees.kinds.loss import LossGuarantee, decided, float_above, level_of
 from divulge.model.channel import Channel
+
+_MISSED = 1e-10
+"""Features of two distributions that differ by no more than this are matched: times the weights of the best query."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +47,7 @@ class FDivergence(LossGuarantee):
     def levels(self, subject: Any) -> tuple[Level, ...]:
         f, question = self.f, pairs.DIVERGENCES[self.f]
         found = partial(divergence.f_divergence, f=f)
-        return decided(subject, found, lambda loss: loss.divergence(f), question, "The divergence")
+        return decided(subject, found, lambda loss: loss.divergence(f), question, "The divergence", (f,))
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,8 +73,9 @@ class TernaryAbsChi(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        found = divergence.ternary_abs_chi(rows_of(subject, self.kind), float(self.alpha))
-        return (level_of(found.value, found.pair, "The ternary abs-chi divergence", subject),)
+        channel, alpha = rows_of(subject, self.kind), float_above(self.alpha)
+        question, words = pairs.ternary_abs_chi(self.alpha), "The ternary abs-chi divergence"
+        return (pairs.level_of_rows(channel, divergence.triples(channel, alpha), question, words),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,8 +108,13 @@ class CapacityBoundedDP(LossGuarantee):
         from divulge.dp.special.restricted import capacity_bounded
 
         channel = rows_of(subject, self.kind)
-        found = capacity_bounded(channel, polynomials(channel, float(self.degree)), self.f)
-        return (level_of(found.upper, found.pair, "The best query of the class", subject),)
+        features = polynomials(channel, float(self.degree))
+        if features.shape[1] == len(features):  # every function of the outcome
+            return FDivergence(self.f, self.divergence).levels(channel)
+        found = capacity_bounded(channel, features, self.f)
+        missed = _MISSED * float(np.linalg.norm(found.weights)) if math.isfinite(found.upper) else 0.0
+        level = level_of(found.upper, found.pair, "The best query of the class")
+        return (replace(level, margin=level.margin + missed),)
 
 
 def polynomials(channel: Channel, degree: float) -> np.ndarray:
@@ -171,7 +182,18 @@ class QuantumRDP(Guarantee):
     def levels(self, subject: Any) -> tuple[Level, ...]:
         from divulge.dp.special.quantum import quantum_dp
 
-        return levels_of(quantum_dp(subject, float(self.alpha)), "The Renyi divergence of the states", subject)
+        found = quantum_dp(subject, float_above(self.alpha))
+        first, *others = subject.values()
+        if all(np.array_equal(first, state) for state in others):
+            return (Level(0.0, lambda: exact.arb(Fraction(0)), 0.0),)
+        level = level_of(found.value, found.pair, "The Renyi divergence of the states")
+        return (replace(level, margin=level.margin + _off(list(subject.values()), float(self.alpha))),)
+
+
+def _off(states: list[np.ndarray], alpha: float) -> float:
+    """Return how far eigenvalues in doubles, of all but the least relative to the others, may move a divergence."""
+    kept = [value for state in states for value in np.linalg.eigvalsh(state).tolist() if value > 1e-12]
+    return 16 * len(states[0]) * np.finfo(float).eps / min(kept) * (1 + (1 / (alpha - 1) if alpha > 1 else 1))
 
 
 def rows_of(subject: Any, kind: str) -> Channel:

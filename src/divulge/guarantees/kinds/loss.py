@@ -11,22 +11,20 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from divulge.dp.loss.numbers import least
+from divulge.dp.loss.numbers import Bracket, least
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.tails import quantile_bound
 from divulge.dp.subjects import as_subject
 from divulge.dp.variants import approximate, concentrated, divergence, tradeoff
 from divulge.dp.variants.information import mutual_information_dp
 from divulge.dp.variants.worst import Worst, worst
-from divulge.guarantees.deciding import pairs
-from divulge.guarantees.deciding.levels import Level, Witness
+from divulge.guarantees.deciding import pairs, searched
+from divulge.guarantees.deciding.levels import Ball, Level, Witness
 from divulge.guarantees.deciding.pairs import Question
+from divulge.guarantees.deciding.stated import stated
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.channel import Channel
 from divulge.model.convert import as_joint, is_pair
-
-_ERROR = 1e-11
-"""Relative error of suprema that a search in floating point finds for the rows of a channel."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,17 +47,12 @@ class LossGuarantee(Guarantee):
         return as_subject(as_joint(released).channel if is_pair(released) else released)
 
 
-def level_of(value: float, pair: Any, words: str, subject: Any) -> Level:
-    """Return a level in floating point with the pair, or triple, of secrets that reaches it."""
+def level_of(value: float, pair: Any, words: str, ball: Ball | None = None) -> Level:
+    """Return a level with the pair, or triple, of secrets that reaches it: by a ball, or as a double may be off."""
     secret, other = pair[:2] if pair else (None, None)
     text = f"{words} between {secret} and {other}." if pair else f"{words}."
-    error = _ERROR * abs(value) if isinstance(subject, Channel) else 0.0
-    return Level(float(value), None, error, Witness(secret=secret, other=other, adversary=text))
-
-
-def levels_of(found: Worst, words: str, subject: Any) -> tuple[Level, ...]:
-    """Return the value of the worst pair as the only level."""
-    return (level_of(found.value, found.pair, words, subject),)
+    witness = Witness(secret=secret, other=other, adversary=text)
+    return Level(float(value), ball, pairs.ERROR * abs(value), witness)
 
 
 def decided(
@@ -68,12 +61,57 @@ def decided(
     measure: Callable[[PrivacyLoss], float],
     question: Question,
     words: str,
+    named: tuple[Any, ...],
     as_given: bool = False,
 ) -> tuple[Level, ...]:
-    """Return the largest value over the ordered pairs: decided exactly for the rows of a channel, else as measured."""
+    """Return the largest value over the ordered pairs, decided by the rows of a channel, or by what a mechanism states.
+
+    `named` is the question and its arguments in `stated`.
+    """
     if isinstance(subject, Channel):
         return (pairs.level(subject, measure, question, words, as_given),)
-    return levels_of(measured(subject), words, subject)
+    found = measured(subject)
+    return (level_of(found.value, found.pair, words, stated(subject, *named)),)
+
+
+def searched_for(
+    subject: Any,
+    measured: Callable[[Any], Worst],
+    measure: Callable[[PrivacyLoss], Bracket],
+    decision: searched.Decision,
+    words: str,
+    named: tuple[Any, ...] = ("",),
+) -> tuple[Level, ...]:
+    """Return the same for a supremum that a search brackets."""
+    if isinstance(subject, Channel):
+        return (searched.level(subject, measure, decision, words),)
+    found = measured(subject)
+    return (level_of(found.value, found.pair, words, stated(subject, *named)),)
+
+
+def on_line(subject: Any, words: str, xi: Any = Fraction(0), up_to: Any = math.inf) -> tuple[Level, ...]:
+    """Return the least rho with D_alpha <= xi + rho alpha for 1 < alpha <= up_to."""
+    exactly, limit = Fraction(xi), up_to if up_to == math.inf else Fraction(up_to)
+    least, most = float_below(xi), float_above(up_to)
+    return searched_for(
+        subject,
+        lambda losses: concentrated.zcdp_rho(losses, least, up_to=most),
+        lambda loss: concentrated.rho_bounds(loss, least, most),
+        lambda rows, bound: searched.under_line(rows, bound, exactly, limit),
+        words,
+        ("rho", exactly, limit),
+    )
+
+
+def float_below(value: Any) -> float:
+    """Return the largest double that is at most a number."""
+    nearest = float(value)
+    return math.nextafter(nearest, -math.inf) if nearest > value else nearest
+
+
+def float_above(value: Any) -> float:
+    """Return the least double that is at least a number."""
+    return -float_below(-value)
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,9 +137,9 @@ class ADP(LossGuarantee):
     dual = "epsilon"
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        delta, question = float(self.delta), pairs.epsilon_at(Fraction(self.delta))
-        found = partial(approximate.epsilon_from_delta, delta=delta)
-        return decided(subject, found, lambda loss: loss.epsilon(delta), question, "The best test at this delta", True)
+        delta, exactly, words = float_below(self.delta), Fraction(self.delta), "The best test at this delta"
+        found, question = partial(approximate.epsilon_from_delta, delta=delta), pairs.epsilon_at(exactly)
+        return decided(subject, found, lambda loss: loss.epsilon(delta), question, words, ("delta", exactly), True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,9 +165,9 @@ class PDP(LossGuarantee):
     dual = "epsilon"
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        delta, question = float(self.delta), pairs.quantile_at(Fraction(self.delta))
-        found = partial(approximate.epsilon_from_tail, delta=delta)
-        return decided(subject, found, lambda loss: loss.quantile(delta), question, "The upper tail of the loss", True)
+        delta, exactly, words = float_below(self.delta), Fraction(self.delta), "The upper tail of the loss"
+        found, question = partial(approximate.epsilon_from_tail, delta=delta), pairs.quantile_at(exactly)
+        return decided(subject, found, lambda loss: loss.quantile(delta), question, words, ("tail", exactly), True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,7 +193,7 @@ class RelaxedDP(LossGuarantee):
     index = ("delta", "outside")
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        delta, outside = float(self.delta), float(self.outside)
+        delta, outside = float_below(self.delta), float_below(self.outside)
 
         def epsilon(loss: PrivacyLoss) -> float:
             return least(lambda e: loss.relaxed(e, outside) <= delta, loss.highest)
@@ -167,7 +205,7 @@ class RelaxedDP(LossGuarantee):
             return worst(losses, "tail", epsilon, theorem=bound)
 
         question = pairs.epsilon_at(Fraction(self.delta), Fraction(self.outside))
-        return decided(subject, found, epsilon, question, "The best test outside the rare outcomes", True)
+        return decided(subject, found, epsilon, question, "The best test outside the rare outcomes", ("",), True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,7 +225,8 @@ class KL(LossGuarantee):
     sentence = "On average an outcome speaks for its own secret, against any other, by at most {epsilon} nats."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return decided(subject, divergence.kl_privacy, lambda loss: loss.mean(), pairs.mean_loss, "The mean loss")
+        found, words = divergence.kl_privacy, "The mean loss"
+        return decided(subject, found, lambda loss: loss.mean(), pairs.mean_loss, words, ("mean",))
 
 
 @dataclass(frozen=True, repr=False)
@@ -209,9 +248,10 @@ class RDP(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        alpha, words = float(self.alpha), "The Renyi divergence"
+        alpha, words = float_above(self.alpha), "The Renyi divergence"
         found = partial(divergence.renyi_dp, alpha=alpha)
-        return decided(subject, found, lambda loss: loss.renyi(alpha), pairs.renyi(alpha), words)
+        question, named = pairs.renyi(self.alpha), ("renyi", self.alpha)
+        return decided(subject, found, lambda loss: loss.renyi(alpha), question, words, named)
 
 
 @dataclass(frozen=True, repr=False)
@@ -233,9 +273,9 @@ class AbsChi(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        alpha, words = float(self.alpha), "The abs-chi divergence"
+        alpha, words = float_above(self.alpha), "The abs-chi divergence"
         found = partial(divergence.abs_chi, alpha=alpha)
-        return decided(subject, found, lambda loss: loss.abs_chi(alpha), pairs.abs_chi(alpha), words)
+        return decided(subject, found, lambda loss: loss.abs_chi(alpha), pairs.abs_chi(self.alpha), words, ("",))
 
 
 @dataclass(frozen=True, repr=False)
@@ -256,7 +296,7 @@ class TV(LossGuarantee):
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         found, question = divergence.total_variation, pairs.total_variation
-        return decided(subject, found, lambda loss: loss.delta(0.0), question, "The best test")
+        return decided(subject, found, lambda loss: loss.delta(0.0), question, "The best test", ("variation",))
 
 
 @dataclass(frozen=True, repr=False)
@@ -278,8 +318,10 @@ class MIDP(LossGuarantee):
     sentence = "Whatever the prior, the release says at most {epsilon} nats about the secret on average."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        found = mutual_information_dp(subject)
-        return (level_of(found.upper, None, "The prior that reaches the capacity learns this much", subject),)
+        found, words = mutual_information_dp(subject), "The prior that reaches the capacity learns this much"
+        if isinstance(subject, Channel):
+            return (searched.capacity_level(subject, found, words),)
+        return (level_of(found.upper, None, words),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -300,11 +342,13 @@ class MCDP(LossGuarantee):
     sentence = "The privacy loss has mean at most {mean} nats and tails around it no heavier than a Gaussian of {tau}."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        found = concentrated.mean_concentrated(subject)
-        return (
-            *KL(self.mean).levels(subject),
-            level_of(found.tau, found.tau_pair, "The tail", subject),
-        )
+        def measured(losses: Any) -> Worst:
+            found = concentrated.mean_concentrated(losses)
+            return Worst(found.tau, found.tau_pair)
+
+        decision = searched.sub_gaussian
+        tails = searched_for(subject, measured, concentrated.spread, decision, "The tail", ("tau",))
+        return *KL(self.mean).levels(subject), *tails
 
 
 @dataclass(frozen=True, repr=False)
@@ -327,7 +371,7 @@ class ZCDP(LossGuarantee):
     forms = (("rho",), ("xi", "rho"))
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(concentrated.zcdp_rho(subject, float(self.xi)), "The Renyi curve", subject)
+        return on_line(subject, "The Renyi curve", self.xi)
 
 
 @dataclass(frozen=True, repr=False)
@@ -351,8 +395,19 @@ class ApproximateZCDP(LossGuarantee):
     forms = (("delta", "rho"), ("delta", "xi", "rho"))
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        found = concentrated.approximate_zcdp_rho(subject, float(self.delta), float(self.xi))
-        return levels_of(found, "The Renyi curve", subject)
+        xi, delta = float_below(self.xi), float_below(self.delta)
+        exactly = {"xi": Fraction(self.xi), "delta": Fraction(self.delta)}
+
+        def measure(loss: PrivacyLoss) -> Bracket:
+            return concentrated.rho_bounds(loss, xi, curve=concentrated.trimmed_curve(loss, delta))
+
+        return searched_for(
+            subject,
+            lambda losses: concentrated.approximate_zcdp_rho(losses, delta, xi),
+            measure,
+            lambda rows, bound: searched.under_line(rows, bound, **exactly),
+            "The Renyi curve",
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -376,8 +431,7 @@ class BoundedCDP(LossGuarantee):
     forms = (("rho", "order"), ("xi", "rho", "order"))
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        found = concentrated.zcdp_rho(subject, float(self.xi), up_to=float(self.order))
-        return levels_of(found, "The Renyi curve", subject)
+        return on_line(subject, "The Renyi curve", self.xi, self.order)
 
 
 @dataclass(frozen=True, repr=False)
@@ -399,7 +453,7 @@ class TruncatedCDP(LossGuarantee):
     index = ("omega",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(concentrated.zcdp_rho(subject, up_to=float(self.omega)), "The Renyi curve", subject)
+        return on_line(subject, "The Renyi curve", up_to=self.omega)
 
 
 @dataclass(frozen=True, repr=False)
@@ -420,8 +474,7 @@ class CappedCDP(LossGuarantee):
     sentence = "The Renyi divergence of order alpha is at most {rho} alpha nats, and never more than {cap}."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        found = concentrated.truncated_cdp(subject)
-        return *RDP(math.inf, self.cap).levels(subject), level_of(found.rho, found.rho_pair, "The curve", subject)
+        return *RDP(math.inf, self.cap).levels(subject), *on_line(subject, "The curve")
 
 
 @dataclass(frozen=True, repr=False)
@@ -441,7 +494,8 @@ class GDP(LossGuarantee):
     sentence = "Telling two secrets apart from the outcome is at least as hard as telling N(0, 1) from N({mu}, 1)."
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        return levels_of(tradeoff.gaussian_dp(subject), "The best test", subject)
+        found, words = tradeoff.gaussian_dp, "The best test"
+        return decided(subject, found, lambda loss: tradeoff.mu_bounds(loss).upper, pairs.gaussian_mu, words, ("mu",))
 
 
 DIFFERENTIAL_PRIVACY: tuple[type[Guarantee], ...] = (

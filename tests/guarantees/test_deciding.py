@@ -1,0 +1,199 @@
+"""Claims next to the true value are decided, by arithmetic of 50 digits that shares no code with it."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction as F
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from support import fresh_seed
+
+import divulge as dv
+from divulge import exact
+from divulge import guarantees as g
+from divulge.guarantees.deciding.parabola import Moments, below
+
+Row = list[F]
+DIGITS = 50
+
+
+def number(value: Any) -> Any:
+    return mp.mpf(value.numerator) / value.denominator if isinstance(value, F) else mp.mpf(value)
+
+
+def rows(rng: np.random.Generator, size: int) -> tuple[Row, Row]:
+    p, q = (rng.integers(1, 40, size).tolist() for _ in range(2))
+    return [F(a, sum(p)) for a in p], [F(a, sum(q)) for a in q]
+
+
+def supremum(score: Callable[[Any], Any], low: float, high: float) -> Any:
+    """Return the largest score over e^t, by a grid and golden sections beside its best points."""
+    grid = [mp.exp(t) for t in mp.linspace(math.log(low), math.log(high), 120)]
+    values = [score(t) for t in grid]
+    best = max(values)
+    for k in sorted(range(len(grid)), key=lambda k: -values[k])[:3]:
+        a, b = grid[max(k - 1, 0)], grid[min(k + 1, len(grid) - 1)]
+        for _ in range(130):
+            c, d = b - (b - a) * (mp.sqrt(5) - 1) / 2, a + (b - a) * (mp.sqrt(5) - 1) / 2
+            a, b = (a, d) if score(c) > score(d) else (c, b)
+        best = max(best, score((a + b) / 2))
+    return best
+
+
+def moment(p: Row, q: Row, l: Any) -> Any:
+    return mp.log(mp.fsum(number(a) * (number(a) / number(b)) ** l for a, b in zip(p, q, strict=True) if a))
+
+
+def mean(p: Row, q: Row) -> Any:
+    return mp.fsum(number(a) * mp.log(number(a) / number(b)) for a, b in zip(p, q, strict=True) if a)
+
+
+def rho(p: Row, q: Row, xi: F = F(0), most: float = 1e9) -> Any:
+    inner = supremum(lambda l: (moment(p, q, l) / l - number(xi)) / (1 + l), 1e-8, most - 1)
+    return max(inner, mean(p, q) - number(xi), 0)
+
+
+def tau(p: Row, q: Row) -> Any:
+    m = mean(p, q)
+    variance = mp.fsum(number(a) * (mp.log(number(a) / number(b)) - m) ** 2 for a, b in zip(p, q, strict=True))
+    sides = [supremum(lambda l, s=s: 2 * (moment(p, q, s * l) - s * l * m) / l**2, 1e-7, 1e4) for s in (1, -1)]
+    return mp.sqrt(max(variance, *sides))
+
+
+def quantile(share: F) -> Any:
+    return mp.sqrt(2) * mp.erfinv(2 * number(share) - 1)
+
+
+def mu(p: Row, q: Row) -> Any:
+    order = sorted(range(len(p)), key=lambda k: p[k] / q[k], reverse=True)
+    sums = [(sum(p[k] for k in order[:n]), sum(q[k] for k in order[:n])) for n in range(1, len(order))]
+    return max(quantile(a) - quantile(b) for a, b in sums)
+
+
+def capacity(p: Row, q: Row) -> Any:
+    def information(t: Any) -> Any:
+        w = 1 / (1 + t)
+        total = mp.mpf(0)
+        for a, b in zip(map(number, p), map(number, q), strict=True):
+            m = w * a + (1 - w) * b
+            total += w * a * mp.log(a / m) + (1 - w) * b * mp.log(b / m)
+        return total
+
+    return supremum(information, 0.2, 5)
+
+
+def ternary(p: Row, q: Row) -> Any:
+    sides = [
+        mp.fsum(number(r) * (abs(number(a - b)) / number(r)) ** 3 for a, b, r in zip(p, q, s, strict=True))
+        for s in (p, q)
+    ]
+    return max(sides) ** (mp.mpf(1) / 3)
+
+
+def both(score: Callable[..., Any], *arguments: Any) -> Callable[[Row, Row], Any]:
+    return lambda p, q: max(score(p, q, *arguments), score(q, p, *arguments))
+
+
+KINDS: dict[str, tuple[Callable[[Row, Row], Any], Callable[[F], dv.Guarantee]]] = {
+    "zcdp": (both(rho), lambda v: g.ZCDP(v)),
+    "zcdp, xi": (both(rho, F(1, 50)), lambda v: g.ZCDP(v, F(1, 50))),
+    "zcdp, xi < 0": (both(rho, F(-1, 50)), lambda v: g.ZCDP(v, F(-1, 50))),
+    "bounded": (both(rho, F(1, 100), 3.0), lambda v: g.BoundedCDP(v, 3, F(1, 100))),
+    "truncated": (both(rho, F(0), 5.0), lambda v: g.TruncatedCDP(v, 5)),
+    "capped": (both(rho), lambda v: g.CappedCDP(100, v)),
+    "mcdp": (both(tau), lambda v: g.MCDP(100, v)),
+    "gdp": (both(mu), lambda v: g.GDP(v)),
+    "midp": (capacity, lambda v: g.MIDP(v)),
+    "ternary": (ternary, lambda v: g.TernaryAbsChi(3, v)),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_claim_next_to_the_truth_is_decided(name: str) -> None:
+    rng = np.random.default_rng(fresh_seed())
+    measured, claim = KINDS[name]
+    with mp.workdps(DIGITS):
+        p, q = rows(rng, int(rng.integers(2, 5)))
+        truth = measured(p, q)
+        share = mp.mpf(10) ** (-20)
+        above, below_ = (F(mp.nstr(truth * (1 + sign * share), 40)) for sign in (1, -1))
+    assert claim(above).holds_for([p, q]), (p, q, truth)
+    assert not claim(below_).holds_for([p, q]), (p, q, truth)
+
+
+def test_what_is_removed_is_removed_exactly() -> None:
+    rare = [["1/2", "3/8", "1/8"], ["1/2", "1/2", "0"]]
+    assert g.ApproximateZCDP("1/8", "1/56").holds_for(rare)  # (1/2, 3/8) and (1/2, 3/8) are left: nothing is told
+    assert g.ApproximateZCDP("1/8", 0).holds_for(rare)
+    assert not g.ApproximateZCDP("124/1000", 1000).holds_for(rare)
+
+
+@pytest.mark.parametrize("value", [1e-30, 1e-8, 3.0])
+def test_a_supremum_at_zero_is_decided(value: float) -> None:
+    """Three losses around a mean of 0: K(l) / l^2 is largest as l tends to 0, where it is the variance over 2."""
+    moments = Moments([F(1, 4), F(1, 2), F(1, 4)], [F(3), F(1), F(1, 3)])
+
+    def half(share: F) -> Callable[[], Any]:
+        return lambda: (None, exact.arb(F(3)).log() ** 2 / 4 * (1 + exact.arb(share)))
+
+    assert below(moments, half(F(value))) is True
+    assert below(moments, half(F(-min(value, 0.5)))) is False
+
+
+CLOSED: list[tuple[Any, Callable[[F], dv.Guarantee], Callable[[], Any]]] = [
+    (dv.dp.GaussianMechanism(3.0), lambda v: g.ZCDP(v), lambda: mp.mpf(1) / 18),
+    (dv.dp.GaussianMechanism(3.0), lambda v: g.ZCDP(v, "-1/7"), lambda: mp.mpf(1) / 18 + mp.mpf(1) / 7),
+    (dv.dp.GaussianMechanism(3.0), lambda v: g.KL(v), lambda: mp.mpf(1) / 18),
+    (dv.dp.GaussianMechanism(3.0), lambda v: g.RDP(7, v), lambda: mp.mpf(7) / 18),
+    (dv.dp.GaussianMechanism(3.0), lambda v: g.GDP(v), lambda: mp.mpf(1) / 3),
+    (dv.dp.GaussianMechanism(3.0), lambda v: g.MCDP(1, v), lambda: mp.mpf(1) / 3),
+    (dv.dp.GaussianMechanism(3.0), lambda v: g.TV(v), lambda: mp.erf(mp.mpf(1) / 6 / mp.sqrt(2))),
+    (dv.dp.GaussianMechanism(3.0), lambda v: g.FDivergence("hellinger", v), lambda: -2 * mp.expm1(-mp.mpf(1) / 72)),
+    (dv.dp.GaussianMechanism(3.0), lambda v: g.FDivergence("chi-squared", v), lambda: mp.expm1(mp.mpf(1) / 9)),
+    (
+        dv.dp.GaussianMechanism(3.0),
+        lambda v: g.PDP(v, "1/10"),
+        lambda: mp.mpf(1) / 18 + mp.sqrt(2) / 3 * mp.erfinv(mp.mpf(4) / 5),
+    ),
+    (dv.dp.LaplaceMechanism(3.0), lambda v: g.ADP(v, 0), lambda: mp.mpf(1) / 3),
+    (dv.dp.LaplaceMechanism(3.0), lambda v: g.ADP(v, "1/10"), lambda: mp.mpf(1) / 3 + 2 * mp.log(mp.mpf(9) / 10)),
+    (dv.dp.LaplaceMechanism(3.0), lambda v: g.KL(v), lambda: mp.exp(-mp.mpf(1) / 3) - mp.mpf(2) / 3),
+    (dv.dp.LaplaceMechanism(3.0), lambda v: g.TV(v), lambda: -mp.expm1(-mp.mpf(1) / 6)),
+    (dv.dp.LaplaceMechanism(3.0), lambda v: g.PDP(v, "1/10"), lambda: mp.mpf(1) / 3),
+    (dv.dp.RandomizedResponse(0.3), lambda v: g.ADP(v, 0), lambda: mp.mpf(0.3)),
+    (dv.dp.RandomizedResponse(0.3), lambda v: g.RDP(math.inf, v), lambda: mp.mpf(0.3)),
+    (dv.dp.DiscreteLaplaceMechanism(3.0), lambda v: g.ADP(v, 0), lambda: mp.mpf(1) / 3),
+    (dv.dp.AdpRelease(0.3, 0.1), lambda v: g.ADP(v, 0.1), lambda: mp.mpf(0.3)),
+    (dv.dp.ZcdpRelease(0.3), lambda v: g.ZCDP(v), lambda: mp.mpf(0.3)),
+    (dv.dp.ZcdpRelease(0.3), lambda v: g.RDP(7, v), lambda: 7 * mp.mpf(0.3)),
+    (dv.dp.RenyiRelease(3.0, 0.3), lambda v: g.RDP(3, v), lambda: mp.mpf(0.3)),
+]
+
+
+@pytest.mark.parametrize("case", range(len(CLOSED)))
+def test_mechanisms_are_held_at_what_they_state(case: int) -> None:
+    mechanism, claim, truth = CLOSED[case]
+    with mp.workdps(DIGITS):
+        above, below_ = (F(mp.nstr(truth() * (1 + sign * mp.mpf("1e-25")), 40)) for sign in (1, -1))
+    assert claim(above).holds_for(mechanism)
+    assert not claim(below_).holds_for(mechanism)
+
+
+def test_what_is_computed_alone_is_kept_with_room_or_not_at_all() -> None:
+    """A double of a numerical answer is no proof at itself: one above by more than it may be off is."""
+    sampled = dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.01)
+    measured = dv.dp.renyi_dp(sampled, 4.0).value
+    assert not g.RDP(4, measured).holds_for(sampled)
+    assert g.RDP(4, measured * (1 + 1e-9)).holds_for(sampled)
+    assert g.RDP(4, 0).holds_for([["1/3", "2/3"]] * 3)
+    assert g.QuantumRDP(2, 0).holds_for([[["1/2", 0], [0, "1/2"]]] * 2 if False else [np.eye(2) / 2] * 2)
+
+
+def test_an_index_in_bits_is_read_on_the_safe_side() -> None:
+    """xi bits in nats is rounded down: a larger xi would ask for less."""
+    flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    verdict = g.ZCDP(1, 1).holds_for(flip, unit="bits")
+    assert verdict.holds
+    assert verdict.measured <= 1
