@@ -156,7 +156,7 @@ def test_levels_for_twenty_secrets_are_the_least_or_say_what_would_not_do(monkey
     least = float(clash.remedies[0].epsilon)
     assert dv.design(p, dv.PML(least)).utility >= 0.5
     assert dv.design(p, dv.PML(least * (1 - 1e-5))).bound < 0.5
-    monkeypatch.setattr("divulge.designing.infeasible._PATIENCE", 0.1)
+    monkeypatch.setattr("divulge.designing.infeasible._TRIES", 8)
     hurried = refused(p, dv.LDP(1), at_least=0.4)
     (clash,) = hurried.clashes
     assert re.search(r"ldp=\S+ would do, ldp=\S+ would not", str(hurried))

@@ -38,8 +38,9 @@ from divulge.model.labels import Labels, alphabet
 from divulge.model.prior import Prior
 
 FEWEST_BITS, MOST_BITS = 24, 56
-_TRY = 3.0
-"""The seconds for each try of what guarantees leave, when a request cannot be met."""
+_TURNS = 150
+"""Steps of the search in each try of what guarantees leave, when a request cannot be met."""
+
 _MANY = 64
 """With fewer secrets rounding takes no time."""
 _ROUNDING = 0.1
@@ -270,10 +271,10 @@ class _Request:
         """Return why there is no design, or none that reaches what is wanted; None when not for the guarantees."""
 
         def works(guarantees: tuple[Guarantee, ...]) -> bool | None:
-            seconds = _TRY if time_limit is None else min(time_limit, _TRY)
+            deadline = math.inf if time_limit is None else clock.now() + time_limit
             goal = wanted if isinstance(self.goal, SubConvex) else None
             try:
-                found = self.under(guarantees, Effort(deadline=clock.now() + seconds, wanted=goal))
+                found = self.under(guarantees, Effort(deadline=deadline, wanted=goal, turns=[_TURNS]))
             except Infeasible:
                 return False
             except Endless:

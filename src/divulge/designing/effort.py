@@ -52,6 +52,8 @@ class Effort:
     wanted: float | None = None
     """The utility, large when good, that a mechanism should have: no more is asked than whether there is one."""
     decided: list[bool] = field(default_factory=list[bool])
+    turns: list[int] | None = None
+    """How often may be asked whether it is late, in a list of one that all that comes from this effort share."""
     first: First | None = None
     """A channel that is there already, where the time is limited."""
 
@@ -69,7 +71,11 @@ class Effort:
         return replace(self, deadline=self.deadline - min(seconds, self.left / 4)) if self.left < math.inf else self
 
     def late(self) -> bool:
-        """Whether the time is up, or all is decided."""
+        """Whether the turns or the time are up, or all is decided."""
+        if self.turns is not None:
+            self.turns[0] -= 1
+            if self.turns[0] < 0:
+                return True
         return bool(self.decided) or clock.now() >= self.deadline
 
     def tell(self, utility: float, bound: float, rounds: int) -> None:

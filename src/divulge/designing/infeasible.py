@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from divulge.designing import clock
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.parameters import PARAMETERS
@@ -16,7 +15,9 @@ Guarantees = tuple[Guarantee, ...]
 Eased = tuple[Guarantee | None, Guarantee | None]
 Works = Callable[[Guarantees], bool | None]
 
-_PATIENCE = 10.0
+_TRIES = 160
+"""Designs that are tried to find the least levels that would do."""
+
 _MOST = 24.0
 _DIGITS = 6
 _LEAST = "is the least that would do"
@@ -82,18 +83,23 @@ class Clashing(DivulgeError):
 
 @dataclass(frozen=True)
 class _Search:
-    """Looks for the least levels at which a request works, for a while.
+    """Looks for the least levels at which a request works, by so many tries.
 
-    `works` is None where a design neither does what is asked nor shows that none does.
+    `tried` is None where a design neither does what is asked nor shows that none does.
     """
 
-    works: Works
-    end: float
+    tried: Works
+    left: list[int]
 
     @property
     def late(self) -> bool:
         """Whether the patience is over."""
-        return clock.now() >= self.end
+        return self.left[0] <= 0
+
+    def works(self, guarantees: Guarantees) -> bool | None:
+        """Return what one more try says."""
+        self.left[0] -= 1
+        return self.tried(guarantees)
 
     def eased(self, guarantee: Guarantee, others: Guarantees) -> tuple[Eased, ...]:
         """Return the guarantee with the least level that works beside the others.
@@ -139,7 +145,7 @@ def clashes(asked: Guarantees, works: Works) -> tuple[Clash, ...]:
     """
     if works(()) is False:
         return ()
-    search = _Search(works, clock.now() + _PATIENCE)
+    search = _Search(works, [_TRIES])
     found: list[Clash] = []
     left: list[Guarantee] = []
     for guarantee in asked:

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from divulge.designing import clock
 from divulge.designing.effort import Effort
 from divulge.designing.linear.score_program import Scoring, solved
 from divulge.designing.master.restricted_master import Dual, refined
@@ -23,14 +22,16 @@ from divulge.designing.pricing.problem import Oracle, Problem, simple_start
 from divulge.designing.start.circular_arcs import at_once
 from divulge.designing.supports.columns import Blend, Outcomes, Price, blend, inside_any
 from divulge.designing.supports.correlated import Informed
-from divulge.designing.supports.given_outcomes import Task, climbed
+from divulge.designing.supports.given_outcomes import Task, climbed, programs
 from divulge.designing.supports.spatial import Told
 from divulge.designing.supports.tangents import touched
 from divulge.errors import DivulgeError
 
 _DEAR = 64.0
 _RARE = 1e-12
-_SECONDS = 4.0
+_CLIMBING = 40
+"""Most steps of climbing from the best blend that was found."""
+
 _SHARE = 0.6
 """The share of the time left that tangents may take."""
 
@@ -61,8 +62,7 @@ def best_within(
     name = LISTED if Exhaustive.fits(problem) else SEARCHED
     if method not in (None, name):
         raise DivulgeError.of("method", f"be {name} for such a utility and alphabet", "it", repr(method))
-    climbing = min(_SECONDS, effort.left / 4)
-    hurried = replace(effort, deadline=effort.deadline - climbing)
+    hurried = replace(effort, deadline=effort.deadline - effort.left / 4) if effort.left < math.inf else effort
     lifts = simple_start(problem).lifts(apart)
     lifts = np.concatenate([start.lifts.T, lifts[inside_any(lifts, kinds)]])
     if name == LISTED:
@@ -78,7 +78,7 @@ def best_within(
     if not found.closed(problem, ENOUGH / 10):
         found = blend(problem, start, _valued(lifts, p, utility), price, hurried)
     if name == SEARCHED and not found.closed(problem, ENOUGH):
-        found = max(found, _higher(problem, kinds, found, climbing), key=lambda one: one.utility(problem))
+        found = max(found, _higher(problem, kinds, found, effort), key=lambda one: one.utility(problem))
     return name, found.weights, found.lifts, found.bound
 
 
@@ -93,12 +93,12 @@ def _merged(p: np.ndarray, utility: Informed, kinds: np.ndarray) -> tuple[np.nda
     return alike, np.bincount(alike, p), replace(utility, given=rows[:, :values]), rows[:, values:] > 0
 
 
-def _higher(problem: Problem, kinds: np.ndarray, found: Blend, seconds: float) -> Blend:
-    """Return the blend that climbs from another for so long, each outcome within its kind."""
+def _higher(problem: Problem, kinds: np.ndarray, found: Blend, effort: Effort) -> Blend:
+    """Return the blend that climbs from another, each outcome within its kind."""
     p, columns = problem.classes.probability, found.lifts * found.weights
     kind = ((columns > 0).T.astype(float) @ ~kinds == 0).argmax(axis=1)
     task = Task(p, problem.utility, problem.limits, problem.limits, kinds[:, kind])
-    channel = climbed(task, columns, clock.now() + seconds)
+    channel = climbed(task, columns, min(_CLIMBING, programs(columns.size)), effort)[0]
     weights = p @ channel
     used = np.flatnonzero(weights > _RARE)
     lifts = channel[:, used] / weights[used]

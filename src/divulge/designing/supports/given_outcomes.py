@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from divulge.designing import clock
 from divulge.designing.effort import Effort
 from divulge.designing.linear.certified import Found, scored, unforbidden
 from divulge.designing.linear.score_program import Infeasible, Scoring, solved
@@ -20,7 +19,9 @@ from divulge.model.labels import Labels
 
 _STARTS = 12
 _STEPS = 40
-_SECONDS = 4.0
+_WORK, _FEWEST = 3e8, 4
+"""Programs that are solved: this over the square of the entries of the channel, and no fewer than so many."""
+
 _SETTLED = 1e-9
 
 
@@ -60,15 +61,17 @@ class Task:
 
 def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effort: Effort) -> Found:
     """Return a certified channel on the alphabet from the columns of a good blend; its bound is of one score only."""
-    until = min(effort.deadline, clock.now() + _SECONDS)
+    left = programs(task.allowed.size)
     random, best, most = np.random.default_rng(0), None, -np.inf
     for start in range(_STARTS):
         order = np.argsort(-task.value(columns)) if not start else random.permutation(columns.shape[1])
         channel, whole = _placed(task, columns[:, order])
-        channel = channel if whole else climbed(task, channel, until)
+        if not whole:
+            channel, spent = climbed(task, channel, min(_STEPS, left), effort)
+            left -= spent
         value = float(task.value(channel).sum())
         best, most = (channel, value) if best is None or value > most else (best, most)
-        if whole or clock.now() >= until:
+        if whole or not left or effort.late():
             break
     assert best is not None
     scores = np.where(task.allowed, task.utility.slopes(task.floats, best), -np.inf)
@@ -97,12 +100,16 @@ def _placed(task: Task, columns: np.ndarray) -> tuple[np.ndarray, bool]:
     return channel, bool((own >= 0).all())
 
 
-def climbed(task: Task, channel: np.ndarray, until: float) -> np.ndarray:
-    """Return a channel that no score which touches the utility there improves much, or the last one in time."""
-    value = float(task.value(channel).sum())
-    for _ in range(_STEPS):
-        if clock.now() >= until:
-            break
+def programs(entries: int) -> int:
+    """Return how many linear programs about a channel of so many entries are worth it."""
+    return max(_FEWEST, int(_WORK / entries**2))
+
+
+def climbed(task: Task, channel: np.ndarray, most: int, effort: Effort) -> tuple[np.ndarray, int]:
+    """Return (a channel that no score which touches the utility there improves much, or the last, programs solved)."""
+    value, step = float(task.value(channel).sum()), 0
+    while step < most and not effort.late():
+        step += 1
         scores = np.where(task.allowed, task.utility.slopes(task.floats, channel), -np.inf)
         scoring = Scoring(unforbidden(scores, task.loose), task.loose, task.floats[None, :], task.floats[None, :])
         trial = np.where(task.allowed, np.maximum(solved(scoring).channel, 0.0), 0.0)
@@ -110,4 +117,4 @@ def climbed(task: Task, channel: np.ndarray, until: float) -> np.ndarray:
         if not reached > value + _SETTLED * abs(value):
             break
         channel, value = trial, reached
-    return channel
+    return channel, step
