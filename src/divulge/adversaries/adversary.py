@@ -14,6 +14,7 @@ from divulge.adversaries.rules import (
     Guesswork,
     Mean,
     Median,
+    Power,
     Rule,
     Table,
     Tries,
@@ -399,7 +400,8 @@ class Cost(Adversary):
     def power(cls, secrets: Any, p: float, grid: Iterable[Any] | None = None) -> "Cost":
         """Return the cost |x - w|^p of naming a number w for a secret that is a number.
 
-        w ranges over `grid`; without one over all numbers, for p = 1 (best: a median) and p = 2 (best: the mean).
+        w ranges over `grid`; without one over all numbers: the best is a median for p = 1, the mean for p = 2, one of
+        the secrets for p < 1, and else where the convex cost has its valley, found to the last digits.
 
         Examples
         --------
@@ -409,13 +411,12 @@ class Cost(Adversary):
         """
         letters = _alphabet(secrets)
         points = _points(letters)
+        if not 0 < p < math.inf:
+            raise DivulgeError.of("p", "be positive and finite", "it", str(p))
         if grid is not None:
-            if not 0 < p < math.inf:
-                raise DivulgeError.of("p", "be positive and finite", "it", str(p))
             return cls._table(f"power {p:g}", letters, tuple(grid), lambda w, x: abs(x - w) ** p)
-        if p not in MINIMIZERS:
-            raise DivulgeError.of("p", "be 1 or 2 when the guess may be any number", "it", str(p), "give a `grid`.")
-        return cls._family(f"power {p:g}", letters, None, MINIMIZERS[p](points))
+        rule = MINIMIZERS[p](points) if p in MINIMIZERS else Power(exact.as_floats(points), float(p))
+        return cls._family(f"power {p:g}", letters, None, rule)
 
     @classmethod
     def alpha_loss(cls, secrets: Any, alpha: float) -> "Cost":

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -300,7 +301,7 @@ def additive_leakage(joint: Any, adversary: Any, case: Case = "average", *, outc
 
     Parameters
     ----------
-    joint, adversary, case, outcome : as in `leakage`
+    joint, adversary, case, outcome : as in `leakage`; a matrix of gains may have negative entries, for what is lost
 
     Returns
     -------
@@ -325,9 +326,28 @@ def additive_leakage(joint: Any, adversary: Any, case: Case = "average", *, outc
     >>> additive_leakage(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), Gain.identity(2))
     Fraction(1, 4)
     """
-    joint, adversary = as_joint(joint), as_adversary(adversary)
+    joint, (adversary, rounded) = as_joint(joint), _raised(adversary)
     before, after = _sharply(joint, adversary, case, outcome)
-    return _like(joint, adversary, after - before if isinstance(adversary, Gain) else before - after)
+    value = _like(joint, adversary, after - before if isinstance(adversary, Gain) else before - after)
+    return float(value) if rounded else value
+
+
+def _raised(value: Any) -> tuple[Adversary, bool]:
+    """Return (an adversary, whether its fractions stand for floats).
+
+    A matrix with negative gains is raised by a constant, which a difference of gains does not feel.
+    """
+    if not _is_matrix(value) or hasattr(value, "risk_averse"):
+        return as_adversary(value), False
+    try:
+        cells = np.asarray(value, dtype=object)
+        gains = exact.as_fractions(cells)
+    except (ValueError, TypeError, OverflowError):
+        return as_adversary(value), False
+    least = min(gains.ravel().tolist(), default=Fraction(0))
+    if least >= 0:
+        return as_adversary(value), False
+    return Gain(gains - least), all(isinstance(cell, float) for cell in cells.ravel().tolist())
 
 
 def log_leakage(

@@ -15,6 +15,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.measures.numeric.convex import log_probabilities
+from divulge.measures.numeric.powers import nearest_in_power
 from divulge.model.record import Record
 from divulge.ties import RELATIVE, falling, first_largest, first_smallest
 
@@ -231,6 +232,27 @@ class Mean(_Numbered):
 
     def payoff(self, action: Any) -> np.ndarray:
         return (self.numbers - action) ** 2
+
+
+@dataclass(frozen=True, eq=False)
+class Power(Record):
+    """Name a number w; the cost is |x - w|^p, p above 0."""
+
+    points: np.ndarray
+    p: float
+    exact = False
+
+    def in_fractions(self) -> None:
+        return None
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        return nearest_in_power(self.points, exact.as_floats(weights), self.p)[1]
+
+    def action(self, weight: np.ndarray) -> float:
+        return float(nearest_in_power(self.points, _columns(exact.as_floats(weight)), self.p)[0][0])
+
+    def payoff(self, action: float) -> np.ndarray:
+        return np.abs(self.points - action) ** self.p
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,19 @@ class Guarantee(ABC):
         [0.405465]
         """
 
+    def levels_in(self, unit: Unit, subject: Any) -> tuple[Level, ...]:
+        """Return the levels, in nats, with the index in `unit`: a logarithm that is irrational in nats rounded down.
+
+        Examples
+        --------
+        >>> from divulge.guarantees import TailPML
+        >>> joint = Joint(["1/2", "1/2"], [[1, 0], [0, 1]])
+        >>> TailPML(1, 0).levels_in("bits", joint)[0].value  # the leakage is one bit, and no more
+        Fraction(0, 1)
+        """
+        asked = self if unit == "nats" else self._read_in(unit, self.index, to_keep=True)
+        return asked.levels(subject)
+
     @classmethod
     def subject(cls, released: Any) -> Joint | Channel:
         """Return `released` as the object the kind is a property of.
@@ -157,9 +170,8 @@ class Guarantee(ABC):
         >>> verdict.holds, verdict.measured, verdict.witness.outcome
         (False, 1.098612288..., 0)
         """
-        asked = self if unit == "nats" else self._read_in(unit, self.index, to_keep=True)
         subject = self.subject(released)
-        levels = zip(self.bounded(), asked.levels(subject), strict=True)
+        levels = zip(self.bounded(), self.levels_in(unit, subject), strict=True)
         found = {name: level.to(unit) if PARAMETERS[name].logarithmic else level for name, level in levels}
         kept = all(level.at_most(getattr(self, name)) for name, level in found.items())
         slack = {name: _slack(getattr(self, name), level.value) for name, level in found.items()}
@@ -259,8 +271,9 @@ class Guarantee(ABC):
         nats_per(unit)
         logarithms = {name: _times(value, unit, -1) for name, value in self._logarithmic(self.parameters())}
         values = {**self.values(), **logarithms}
-        to_float = _float_above if self.derivation else float
-        return {"kind": self.kind, **{name: v if isinstance(v, str) else to_float(v) for name, v in values.items()}}
+        up = self.bounded() if self.derivation else ()
+        floats = {n: v if isinstance(v, str) else _float_above(v) if n in up else float(v) for n, v in values.items()}
+        return {"kind": self.kind, **floats}
 
     def __str__(self) -> str:
         return self.text()

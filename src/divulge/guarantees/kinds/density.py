@@ -7,11 +7,12 @@ from typing import Any
 
 from divulge import exact
 from divulge.guarantees.deciding import levels as at
-from divulge.guarantees.deciding.levels import Found, Level, Peaks, Witness
+from divulge.guarantees.deciding.levels import LOGARITHMS, Found, Level, Peaks, Witness
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.pointwise.density import ldp, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
+from divulge.units import Unit, nats_per
 
 
 @dataclass(frozen=True, repr=False)
@@ -245,7 +246,10 @@ class TailPML(Guarantee):
     index = ("epsilon",)
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        return (_tail(subject, at.upper_peaks(subject), self.epsilon),)
+        return self.levels_in("nats", subject)
+
+    def levels_in(self, unit: Unit, subject: Joint) -> tuple[Level, ...]:
+        return (_tail(subject, at.upper_peaks(subject), self.epsilon, unit),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,7 +274,10 @@ class TailPMC(Guarantee):
     index = ("epsilon",)
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        return (_tail(subject, at.lower_peaks(subject), self.epsilon),)
+        return self.levels_in("nats", subject)
+
+    def levels_in(self, unit: Unit, subject: Joint) -> tuple[Level, ...]:
+        return (_tail(subject, at.lower_peaks(subject), self.epsilon, unit),)
 
 
 def _gain(joint: Joint, peaks: Peaks) -> Witness:
@@ -308,16 +315,19 @@ def _pair(peaks: Peaks) -> Witness:
     return Witness(outcome=y, secret=x, other=other, adversary=text)
 
 
-def _tail(joint: Joint, peaks: Peaks, epsilon: Any) -> Level:
+def _tail(joint: Joint, peaks: Peaks, epsilon: Any, unit: Unit) -> Level:
     """Return P(log ratio > epsilon), each outcome decided exactly; of floats only where rounding may matter."""
+    per = nats_per(unit)
 
     def exceeds(i: int) -> bool:
         ratio = peaks.ratios[i]
         if epsilon == math.inf or ratio == math.inf:
             return epsilon != math.inf
-        if peaks.twin is not None and abs(near := math.log(ratio) - float(epsilon)) > peaks.margin * (2 + abs(near)):
+        if peaks.twin is not None and abs(near := math.log(ratio) / per - float(epsilon)) > peaks.margin * (
+            2 + abs(near)
+        ):
             return near > 0
-        return not exact.at_most(lambda: exact.arb(peaks.exactly(i)).log(), epsilon)
+        return not exact.at_most(lambda: exact.arb(peaks.exactly(i)).log() / LOGARITHMS[unit](), epsilon)
 
     over = [i for i in range(len(peaks.ratios)) if exceeds(i)]
     share = at.total(joint.outer[[peaks.columns[i] for i in over]])

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.measures.numeric.powers import nearest_in_power
 from divulge.noise import quadrature
 from divulge.noise.laws.choice import Subject
 from divulge.noise.laws.finite import FiniteLaw
@@ -79,7 +80,7 @@ def power_cost(mechanism: Subject, y: float, p: float) -> Guess:
     """
     if not (1 <= p < math.inf):
         raise DivulgeError.of("p", "be finite and at least 1", "it", str(p))
-    return Guess(*(_least_power(mechanism, total, p) for total in before_and_after(mechanism, y)))
+    return Guess(*(_least_power(total, p) for total in before_and_after(mechanism, y)))
 
 
 def alpha_loss(mechanism: Subject, y: float, alpha: float) -> Guess:
@@ -219,20 +220,19 @@ def _likely(mechanism: Subject, y: float) -> float:
     return y if n == 1 else n * y - (n - 1) * mean(mechanism.secret)
 
 
-def _least_power(mechanism: Subject, total: Integral, p: float) -> float:
+def _least_power(total: Integral, p: float) -> float:
     from scipy.optimize import minimize_scalar
 
     if p == 2:
         mean = total(lambda x, w: x * w)
         return total(lambda x, w: (x - mean) ** 2 * w)
-    law = mechanism.law
+    if isinstance(total, Masses):
+        return float(nearest_in_power(total.values, total.masses.reshape(-1, 1), p)[1][0])
     low, high = total.low, total.high
 
     def cost(guess: float) -> float:
         return total(lambda x, w: np.abs(x - guess) ** p * w, kink=guess)
 
-    if isinstance(law, FiniteLaw) and p == 1:
-        return min(cost(v) for v in law.values)
     found: Any = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-10 * (high - low)})
     return float(found.fun)
 
