@@ -171,7 +171,7 @@ def test_callables_tables_and_labels() -> None:
         lambda: dv.Gain.threshold([1, 2], math.nan),
         lambda: dv.Cost.alpha_loss(3, 0),
         lambda: dv.Cost.alpha_loss(3, math.nan),
-        lambda: dv.Cost.power([1, 2], 3),
+        lambda: dv.Cost.power([1, 2], math.nan),
         lambda: dv.Cost.power([1, math.nan], 2),
         lambda: dv.Cost.power([1, 2], math.nan, grid=[1]),
         lambda: dv.vulnerability([0.5, 0.5], dv.Cost.zero_one(2)),

@@ -53,7 +53,7 @@ def worst_adversary(joint: Any, adversaries: Any, case: Case = "average", *, out
     >>> from divulge import Joint
     >>> joint = Joint(["1/3", "1/3", "1/3"], [["3/4", "1/4"], ["1/2", "1/2"], ["1/4", "3/4"]])
     >>> worst_adversary(joint, [Gain.tries(3, k) for k in (1, 2)]).words
-    "the most dangerous of 2: '1 tries', factor 1.5"
+    "the most dangerous of 2: '1 try', factor 1.5"
     """
     joint = as_joint(joint)
     named = _named(adversaries)

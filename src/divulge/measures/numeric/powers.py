@@ -13,13 +13,13 @@ def nearest_in_power(points: np.ndarray, weights: np.ndarray, p: float) -> tuple
 
     For p <= 1 the cost is concave between numbers, and the best of them is one. For p > 1 it is convex: its derivative
     is halved, on a logarithmic scale around the likeliest number, from which distances are taken, so that a belief in
-    one number alone has the digits of its small cost. The cost is that of the w found, so never below the least, and
-    within a few ulp of it.
+    one number alone has the digits of its small cost. The cost is that of the w found, and within a few ulp of the
+    least.
 
     Examples
     --------
     >>> w, cost = nearest_in_power(np.array([0.0, 1.0]), np.array([[0.5], [0.5]]), 3)
-    >>> w.tolist(), cost.tolist()
+    >>> w.round(12).tolist(), cost.round(12).tolist()
     ([0.5], [0.125])
     """
     origin = points[weights.argmax(axis=0)]
