@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import sqlite3
 import stat
 import subprocess
@@ -309,3 +310,150 @@ def test_completion_is_installed_and_completes(shell: str, folder: Path, monkeyp
     )
     assert "release" in done.stdout
     assert "--install-completion" in refused("--install-completion", "csh")
+
+
+# --- one rule for names; what is written, and when
+
+
+FOLDER_LINES: list[list[str]] = [
+    ["measure", "{}/none.csv"], ["measure", "{}/bad.json"], ["measure", "{}/c.docx"], ["measure", "{}/c.csv", "--prior", "{}/none.csv"],
+    ["measure", "--data", "{}/none.csv", "--secret", "x", "--released", "y"], ["check", "{}/bad.csv", "--guarantee", "ldp=1"],
+    ["account", "{}/bad.json"], ["account", "{}/l.json", "--plot", "{}/l.docx"], ["ledger", "show", "--ledger", "{}/none.db"],
+    ["ledger", "show", "--ledger", "{}/bad.json"], ["report", "--receipt", "{}/bad.json"], ["report", "--receipt", "{}/none.json"],
+    ["estimate", "{}/t.csv", "--receipt", "{}/bad.json"], ["design", "--prior", "{}/t.csv:x", "--guarantee", "ldp=1", "-o", "{}/none/d.csv"],
+    ["publish", "{}/t.csv", "--guarantee", "dp=1", "--count", "x", "--values", "{}/bad.json"],
+    ["publish", "{}/t.csv", "--guarantee", "dp=1", "--count", "x", "--values-from-data", "-o", "{}/none/o.csv"],
+    ["release", "{}/t.csv", "--column", "x", "--mechanism", "{}/bad.csv", "-o", "{}/o.csv"],
+    ["release", "{}/t.csv", "--column", "x", "--mechanism", "{}/c.csv", "-o", "{}/pipe"],
+    ["release", "{}/t.csv", "--column", "x", "--mechanism", "{}/c.csv", "-o", "{}/loop/o.csv"],
+    ["report", "{}/c.csv", "--prior", "uniform", "-o", "{}/t.csv/o.html"], ["attack", "{}/c.csv", "--gain", "{}/none.csv"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", FOLDER_LINES, ids=" ".join)
+def test_messages_name_files_without_their_folders(line: list[str], folder: Path) -> None:
+    Path("bad.json").write_text("{")
+    Path("bad.csv").write_text("x,a\n")
+    Path("l.json").write_text('[{"mechanism": "laplace", "scale": 9, "sensitivity": 1}]')
+    os.mkfifo("pipe")
+    os.symlink("loop", "loop")
+    assert str(folder) not in refused(*(part.format(folder) for part in line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [("account", "l.json", "--plot", "l.json"), ("report", "--receipt", "r.html", "-o", "r.html", "--force"),
+     ("design", "--prior", "p.png", "--guarantee", "pml", "--frontier", "1,2", "--plot", "p.png"),
+     ("noise", "laplace", "--scale", "1", "--secret", "t.csv:x", "--plot", "t.csv"),
+     ("publish", "t.csv", "--guarantee", "dp=1", "--count", "x", "--values", "v.json", "-o", "v.json", "--force"),
+     ("release", "t.csv", "--column", "x", "--prior", "p.png", "--guarantee", "ldp=1", "--preview", "--picture", "p.png"),
+     ("publish", "t.csv", "--guarantee", "dp=1", "--count", "x", "--values-from-data", "-o", "o.csv", "--receipt", "o.csv")],
+    ids=" ".join,
+)  # fmt: skip
+def test_no_command_writes_what_it_reads(line: tuple[str, ...]) -> None:
+    for name in ("l.json", "r.html", "p.png", "v.json"):
+        Path(name).write_text("{}")
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    assert "be another file than" in refused(*line)
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_the_help_of_every_command_lists_what_is_read() -> None:
+    from divulge.files.formats import CHANNELS, TABLES, listed
+
+    def read(command: str) -> str:
+        return " ".join(CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "300"}).stdout.split())
+
+    for command in ("release", "publish", "estimate", "audit", "measure", "report"):
+        assert listed(TABLES) in read(command)
+    for command in ("measure", "check", "attack", "compare", "report", "design"):
+        assert listed(CHANNELS) in read(command)
+
+
+@pytest.mark.parametrize("read_it", [dv.statement, dv.results.Published.read])
+def test_receipts_are_not_waited_for(read_it: Any) -> None:
+    os.mkfifo("pipe.json")
+    os.symlink("/dev/zero", "zero.json")
+    for name in ("pipe.json", "zero.json", "."):
+        with pytest.raises(dv.InputFileError):
+            read_it(name)
+    assert "must be a file" in refused("report", "--receipt", "pipe.json")
+
+
+@pytest.mark.parametrize("broken", range(6))
+def test_what_is_replaced_stays_when_one_of_the_files_cannot_be(broken: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from divulge.releasing.output import sinks
+
+    assert CliRunner().invoke(app, [*RELEASE, "-o", "out.csv"]).exit_code == 0
+    before = {path.name: path.read_bytes() for path in Path().glob("out.*")}
+    publish, left = sinks.publish, [broken]
+
+    def failing(*given: Any) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(28, "No space left on device")
+        publish(*given)
+
+    monkeypatch.setattr(sinks, "publish", failing)
+    assert "cannot be written: No space left" in CliRunner().invoke(app, [*RELEASE, "-o", "out.csv", "--force"]).stderr
+    assert {path.name: path.read_bytes() for path in Path().glob("out.*")} == before
+    assert not list(Path().glob(".*partial"))
+
+
+def test_a_folder_is_not_replaced_by_a_file_nor_a_file_by_a_folder() -> None:
+    Path("empty").mkdir()
+    Path("file").write_text("kept")
+    assert "is a folder" in CliRunner().invoke(app, [*RELEASE, "-o", "o.csv", "--receipt", "empty", "--force"]).stderr
+    assert "is a file" in CliRunner().invoke(app, [*RELEASE, "-o", "file", "--force"]).stderr
+    assert Path("empty").is_dir()
+    assert Path("file").read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_command_that_is_ended_says_so(name: str) -> None:
+    waiting = subprocess.Popen(
+        [sys.executable, "-m", "divulge", "measure", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert waiting.stderr is not None
+    waiting.stderr.readline()  # it waits for standard input
+    waiting.send_signal(getattr(signal, name))
+    _, said = waiting.communicate(timeout=120)
+    assert waiting.returncode == 130
+    assert said.endswith("interrupted\n")
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("escape", [False, True])
+def test_formulas_go_out_behind_an_apostrophe_in_python_too(escape: bool) -> None:
+    table = pa.table({"x": ["a", "b"], "y": ["=cmd()", "-1"]})
+    with pytest.warns(UserWarning, match="formulas for a spreadsheet"):
+        dv.release(table, "o.csv", column="x", mechanism=COIN, escape_formulas=escape)
+    assert ("'=cmd()" in Path("o.csv").read_text()) == escape
+    values = {"y": ["=cmd()", "-1"]}
+    with pytest.warns(UserWarning, match="formulas for a spreadsheet"):
+        dv.publish(table, dv.Count("y"), "p.csv", guarantee="dp=1", values=values, escape_formulas=escape)
+    assert ("'=cmd()" in Path("p.csv").read_text()) == escape
+
+
+@pytest.mark.parametrize("value", [None, True, 1, "x", [], {}, [[]], {"a": 1}])
+@pytest.mark.parametrize("part", ["columns", "guarantees", "prior", "prior_source", "rounded", "secrets", "outcomes",
+                                  "bits", "weights", "prior_set"])  # fmt: skip
+def test_an_entry_with_a_part_of_another_kind_is_refused_or_kept(part: str, value: Any) -> None:
+    """Never a traceback: the ledger is not as it was written, or the part may be so."""
+    dv.release(pa.table({"x": ["a", "b"]}), column="x", mechanism=COIN, ledger="book.sqlite", source_name="t")
+    database = sqlite3.connect("book.sqlite")
+    (text,) = database.execute("select mechanisms from divulge_releases").fetchone()
+    found = json.loads(text)
+    found[0][part] = value
+    database.execute("update divulge_releases set mechanisms = ?", [json.dumps(found)])
+    database.commit()
+    database.close()
+    done = CliRunner().invoke(app, ["ledger", "show"])
+    assert done.exit_code in (0, 2)
+    assert "unforeseen" not in done.stderr
+    assert done.exit_code == 2 or (part, value) in [
+        ("prior", None),
+        ("prior_source", "x"),
+        ("rounded", True),
+        ("prior_set", {}),
+    ]

@@ -13,6 +13,7 @@ import typer
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.files.formats import CHANNEL, CHANNELS, TABLE, listed
 from divulge.files.opening import name_of, replacing
 from divulge.model.shown import printable, printable_lines
 from divulge.units import Unit
@@ -27,12 +28,11 @@ PriorOption = Annotated[
     typer.Option(
         "--prior",
         metavar="PRIOR",
-        help="What the adversary knows before: a CSV, Parquet or JSON file, the word uniform, or TABLE:COLUMN.",
+        help=f"What the adversary knows before: a {listed(CHANNELS)} file, the word uniform, or TABLE:COLUMN.",
     ),
 ]
-_CHANNEL: Any = typer.Argument(
-    metavar="CHANNEL", help="A CSV, JSON, .npy, .npz, Parquet or Arrow file; - is standard input."
-)
+_CHANNEL: Any = typer.Argument(metavar="CHANNEL", help=f"{CHANNEL}.")
+TABLE_HELP = f"{TABLE}."
 ChannelArgument = Annotated[str, _CHANNEL]
 OptionalChannel = Annotated[str | None, _CHANNEL]
 

@@ -17,7 +17,9 @@ import numpy as np
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
 from divulge.files.channels import as_arrow, as_csv, as_json, as_numpy
+from divulge.files.formats import CHANNELS, endings
 from divulge.files.opening import PathLike, name_of, opened, path_of, replacing
+from divulge.files.settings import using
 from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
@@ -39,19 +41,19 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
-    Format((".csv",), (), as_csv.channel, as_csv.write, as_csv.prior, as_csv.records),
-    Format((".json",), (b"{", b"["), as_json.channel, as_json.write, as_json.prior, as_json.read),
+    Format(CHANNELS["CSV"], (), as_csv.channel, as_csv.write, as_csv.prior, as_csv.records),
+    Format(CHANNELS["JSON"], (b"{", b"["), as_json.channel, as_json.write, as_json.prior, as_json.read),
     Format((".npy",), (b"\x93NUMPY",), as_numpy.channel, as_numpy.write_npy, as_numpy.prior),
     Format((".npz",), (b"PK",), as_numpy.channel, as_numpy.write_npz, as_numpy.prior),
     Format(
-        (".parquet", ".pq"),
+        CHANNELS["Parquet"],
         (b"PAR1",),
         lambda stream: as_arrow.channel(as_arrow.parquet(stream)),
         as_arrow.write_parquet,
         lambda stream: as_arrow.prior(as_arrow.parquet(stream)),
     ),
     Format(
-        (".arrow", ".feather", ".ipc"),
+        CHANNELS["Arrow"],
         (b"ARROW1", b"\xff\xff\xff\xff"),
         lambda stream: as_arrow.channel(as_arrow.arrow(stream)),
         as_arrow.write_arrow,
@@ -61,7 +63,14 @@ FORMATS: tuple[Format, ...] = (
 """All file formats; what is not recognized on standard input is CSV, the first."""
 
 
-def read_channel(path: PathLike) -> Channel:
+def read_channel(
+    path: PathLike,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    limit: str | None = None,
+) -> Channel:
     """Return the channel in a CSV, JSON, .npy, .npz, Parquet or Arrow file, or on standard input (`-`).
 
     In CSV, Parquet and Arrow the first column holds the secrets and the header the outcomes. JSON is an object with the
@@ -70,6 +79,8 @@ def read_channel(path: PathLike) -> Channel:
     Parameters
     ----------
     path : str or path, or "-" for standard input
+    delimiter, decimal, encoding, limit : str, optional
+        As for `open_table`.
 
     Returns
     -------
@@ -94,7 +105,10 @@ def read_channel(path: PathLike) -> Channel:
     loaded    3/4    1/4
     >>> folder.cleanup()
     """
-    with opened(path) as stream:
+    with (
+        using(delimiter=delimiter, decimal=decimal, encoding=encoding, limits=limit),
+        opened(path) as stream,
+    ):
         return _format(path, stream).channel(stream)
 
 
@@ -143,7 +157,15 @@ def writable(path: PathLike) -> Format:
     return chosen
 
 
-def read_prior(spec: PathLike, channel: Channel | None = None) -> Prior:
+def read_prior(
+    spec: PathLike,
+    channel: Channel | None = None,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    limit: str | None = None,
+) -> Prior:
     """Return the prior that `spec` names, in the order of the channel's secrets when a channel is given.
 
     Parameters
@@ -152,6 +174,8 @@ def read_prior(spec: PathLike, channel: Channel | None = None) -> Prior:
         CSV, Parquet and Arrow files have two columns, secret and probability; JSON is an object from secrets to
         probabilities. "uniform" needs the channel. TABLE:COLUMN counts the values of a column; a secret of the channel
         that never occurs there has probability 0.
+    delimiter, decimal, encoding, limit : str, optional
+        As for `open_table`.
 
     Returns
     -------
@@ -174,11 +198,12 @@ def read_prior(spec: PathLike, channel: Channel | None = None) -> Prior:
         return Prior.uniform(channel.secrets)
     name = path_of(spec)
     table, _, column = name.rpartition(":")
-    if table and not os.path.exists(name):
-        return _counted(table, column, channel)
-    with opened(spec) as stream:
-        prior = _format(spec, stream).prior(stream)
-        return prior if channel is None else prior.aligned(channel.secrets, "the channel")
+    with using(delimiter=delimiter, decimal=decimal, encoding=encoding, limits=limit):
+        if table and not os.path.exists(name):
+            return _counted(table, column, channel)
+        with opened(spec) as stream:
+            prior = _format(spec, stream).prior(stream)
+            return prior if channel is None else prior.aligned(channel.secrets, "the channel")
 
 
 def _counted(table: str, column: str, channel: Channel | None) -> Prior:
@@ -199,7 +224,7 @@ def _counted(table: str, column: str, channel: Channel | None) -> Prior:
 def read_joint(path: PathLike, secret: str, released: str) -> Joint:
     """Return the empirical joint of two columns of a table: an estimate (plug-in) from its rows, exact as counts.
 
-    The table is a CSV, Parquet or Arrow file and is read row by row. Labels come in their order.
+    The table is whatever `open_table` reads, and is read in batches. Labels come in their order.
 
     Parameters
     ----------
@@ -310,5 +335,4 @@ def _by_suffix(path: PathLike) -> Format:
     for known in FORMATS:
         if Path(path_of(path)).suffix.lower() in known.suffixes:
             return known
-    suffixes = ", ".join(suffix for known in FORMATS for suffix in known.suffixes)
-    raise InputFileError(f"{name_of(path)}: must have a name that ends in {suffixes}.")
+    raise InputFileError(f"{name_of(path)}: must have a name that ends in {', '.join(endings(CHANNELS))}.")

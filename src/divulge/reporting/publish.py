@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from divulge.errors import DivulgeError
+from divulge.files.settings import using
 from divulge.guarantees.catalog import as_guarantee
 from divulge.publishing.notes import Note
 from divulge.publishing.publication import carried_out, described, ready, request, unrecorded
@@ -49,6 +50,7 @@ def publish(
     engine: EngineName = "local",
     unit: Unit = "nats",
     language: str = "en",
+    escape_formulas: bool = False,
     warn: Callable[[str], object] = lambda warning: None,
 ) -> Published:
     """Return statistics of a table with noise, intervals that hold together, and what they tell about one record.
@@ -102,6 +104,8 @@ def publish(
         What the guarantees and the budget are in.
     language : "en" or "de"
         Of the statement.
+    escape_formulas : bool
+        Write cells of a CSV output that a spreadsheet takes for a formula, such as "=1+1", behind an apostrophe.
     warn : function of str, optional
         Gets what a reader has to know before anything is drawn.
 
@@ -148,7 +152,8 @@ def publish(
     made = ready(asked, source, engine)
     promised = described(made, None if outputs.table is None else outputs.table.name)
     allowed = None if budget is None else as_guarantee(budget, "budget").read_in(unit, to_keep=True)
-    with _recorded(ledger, allowed, made.table.source, source_name, promised) as entry:
+    recorded = _recorded(ledger, allowed, made.table.source, source_name, promised)
+    with using(escape_formulas=escape_formulas or None), recorded as entry:
         promised = replace(promised, notes=(*promised.notes, *_together(entry)))
         for sentence in promised.told:
             warn(sentence)

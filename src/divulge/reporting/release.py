@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from divulge.errors import DivulgeError
+from divulge.files.settings import using
 from divulge.model.prior import Prior
 from divulge.releasing.estimating.counting import EngineName
 from divulge.releasing.planning.choosing import Choice, Chosen
@@ -51,6 +52,7 @@ def release(
     engine: EngineName = "local",
     unit: Unit = "nats",
     language: str = "en",
+    escape_formulas: bool = False,
     progress: Progress | None = None,
     warn: Callable[[str], object] = lambda warning: None,
 ) -> Receipt:
@@ -63,8 +65,7 @@ def release(
 
     Parameters
     ----------
-    source : path of a Parquet, CSV or Arrow file or a folder of Parquet files; pandas, polars or pyarrow table;
-        PySpark DataFrame
+    source : path of whatever `open_table` reads; pandas, polars or pyarrow table; PySpark DataFrame
     sink : path, optional
         Its suffix is its format; without a suffix it is a folder of Parquet files. Without a sink the released table is
         `Receipt.table`, of the same library as the source, and no papers are written.
@@ -118,6 +119,8 @@ def release(
         What epsilon, the guarantees and the budget are in; the receipt is in nats.
     language : "en" or "de"
         Of the statement and the codebook.
+    escape_formulas : bool
+        Write cells of a CSV output that a spreadsheet takes for a formula, such as "=1+1", behind an apostrophe.
     progress : function of (rows done, rows in all or None), optional
     warn : function of str, optional
         Gets every warning before a row is drawn.
@@ -157,7 +160,8 @@ def release(
     def papers(done: Receipt, chosen: Chosen) -> Mapping[str, bytes]:
         return written(done, chosen, language)
 
-    return carry_out(source, sink, choice, outgoing, papers, progress, warn)
+    with using(escape_formulas=escape_formulas or None):
+        return carry_out(source, sink, choice, outgoing, papers, progress, warn)
 
 
 def written(receipt: Receipt, chosen: Chosen, language: str) -> dict[str, bytes]:

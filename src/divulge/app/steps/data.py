@@ -8,9 +8,10 @@ from divulge import datasets
 from divulge.app import figures, work
 from divulge.app.guard import Refused
 from divulge.app.sessions import Session
+from divulge.files.formats import TABLES, endings
 from divulge.model.shown import printable
 
-ENDINGS = ".csv .tsv .txt .parquet .arrow .feather .xlsx .dta .sav .sas7bdat"
+ENDINGS = " ".join(endings(TABLES))
 OPTIONS = ("delimiter", "decimal", "encoding", "sheet")
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import (
+    TABLE_HELP,
     EngineOption,
     JsonOption,
     UnitOption,
@@ -19,7 +20,7 @@ from divulge.errors import DivulgeError, number_of
 
 
 def command(
-    data: Annotated[str, typer.Option("--data", metavar="TABLE", help="A Parquet, CSV or Arrow file, or a folder.")],
+    data: Annotated[str, typer.Option("--data", metavar="TABLE", help=TABLE_HELP)],
     secret: Annotated[
         list[str],
         typer.Option("--secret", metavar="COL", help="The original values; several columns if released together."),

@@ -6,10 +6,9 @@ import typer
 
 from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, say
 from divulge.files import read_channel, read_prior
+from divulge.files.formats import CHANNEL
 
-FileArgument = Annotated[
-    str, typer.Argument(help="A channel: a CSV, JSON, .npy, .npz, Parquet or Arrow file; - is standard input.")
-]
+FileArgument = Annotated[str, typer.Argument(help=f"A channel. {CHANNEL}.")]
 
 
 def command(

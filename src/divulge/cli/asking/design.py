@@ -11,6 +11,7 @@ import typer
 from divulge.cli.common import JsonOption, UnitOption, draw, emit, number, print_table, say
 from divulge.errors import DivulgeError
 from divulge.files import column_names, read_channel, read_joint, read_prior, writable, write_channel
+from divulge.files.formats import CHANNELS, listed
 from divulge.files.opening import keep_apart
 from divulge.model.shown import printable, size_text
 from divulge.units import Unit, nats_per
@@ -32,7 +33,7 @@ def command(
         typer.Option(
             "--prior",
             metavar="PRIOR",
-            help="What is known of the secret: a CSV, Parquet or JSON file, or TABLE:COLUMN, whose values are counted; "
+            help=f"What is known of the secret: a {listed(CHANNELS)} file, or TABLE:COLUMN, whose values are counted; "
             "TABLE:* is every column. May be repeated: one mechanism for each.",
         ),
     ],

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import (
+    TABLE_HELP,
     JsonOption,
     OptionalChannel,
     PriorOption,
@@ -47,7 +48,7 @@ def command(
     channel: OptionalChannel = None,
     prior: PriorOption = None,
     data: Annotated[
-        str | None, typer.Option("--data", metavar="TABLE", help="A CSV, Parquet or Arrow table, in place of CHANNEL.")
+        str | None, typer.Option("--data", metavar="TABLE", help=f"In place of CHANNEL. {TABLE_HELP}")
     ] = None,
     secret: Annotated[
         str | None, typer.Option("--secret", metavar="COLUMN", help="The column to protect, with --data.")

@@ -5,15 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import EngineOption, JsonOption, emit, note, print_table, say
+from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, emit, note, print_table, say
 from divulge.errors import DivulgeError, number_of
 from divulge.files.opening import name_of
 
 
 def command(
-    released: Annotated[
-        str, typer.Argument(metavar="OUT", help="The released table: a Parquet, CSV or Arrow file, or a folder.")
-    ],
+    released: Annotated[str, typer.Argument(metavar="OUT", help=f"The released table. {TABLE_HELP}")],
     receipt: Annotated[
         str | None, typer.Option("--receipt", metavar="RECEIPT", help="The receipt that came with the release.")
     ] = None,

@@ -8,6 +8,7 @@ import typer
 
 from divulge.cli.common import JsonOption, UnitOption, emit, print_table
 from divulge.errors import DivulgeError, printable
+from divulge.files.opening import name_of
 from divulge.units import nats_per
 
 LedgerOption = Annotated[
@@ -62,7 +63,7 @@ def show(
 
     where = default_ledger(ledger)
     if ledger is not None and "://" not in where and not Path(where).exists():
-        raise dv.InputFileError(f"{printable(where)}: there is no such file.")
+        raise dv.InputFileError(f"{name_of(where)}: there is no such file.")
     book = dv.Ledger(where)
     name = str(Path(source).resolve()) if source is not None and Path(source).exists() else source
     entries = book.entries(name, column or ())

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, note, print_table, say
+from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, print_table, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
 from divulge.errors import DivulgeError, number_of
 
@@ -13,7 +13,7 @@ Several = list[str] | None
 
 
 def command(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table file, or a folder of Parquet files.")],
+    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)],
     guarantee: Annotated[
         list[str], typer.Option(metavar="GUARANTEE", help="Such as dp=1, adp=1:1e-6, zcdp=0.1, pml=1; may be repeated.")
     ],

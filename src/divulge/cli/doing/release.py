@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import EngineOption, JsonOption, UnitOption, emit, note, number, say
+from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, number, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
 from divulge.errors import DivulgeError, number_of
 from divulge.files import read_channel, read_prior
@@ -19,9 +19,7 @@ _WIDTH = 88
 
 
 def command(
-    table: Annotated[
-        str, typer.Argument(metavar="TABLE", help="A Parquet, CSV or Arrow file, or a folder of Parquet files.")
-    ],
+    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)],
     column: Annotated[
         list[str], typer.Option("--column", metavar="C", help="The sensitive column; several are one secret together.")
     ],

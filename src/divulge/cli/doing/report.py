@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import (
+    TABLE_HELP,
     JsonOption,
     OptionalChannel,
     PriorOption,
@@ -39,7 +40,7 @@ def command(
         typer.Option("--ledger", metavar="WHERE", help="With --receipt: the ledger, to add up all releases."),
     ] = None,
     data: Annotated[
-        str | None, typer.Option("--data", metavar="TABLE", help="A CSV, Parquet or Arrow table, in place of CHANNEL.")
+        str | None, typer.Option("--data", metavar="TABLE", help=f"In place of CHANNEL. {TABLE_HELP}")
     ] = None,
     secret: Annotated[
         list[str] | None, typer.Option("--secret", metavar="COLUMN", help="The column to protect, with --data.")

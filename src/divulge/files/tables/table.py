@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from divulge.errors import DivulgeError, InputFileError, printable
+from divulge.files.formats import TABLES
 from divulge.files.opening import standard_input
 from divulge.files.settings import Settings, using
 from divulge.files.tables import columnar, delimited, foreign
 from divulge.files.tables.frames import IN_MEMORY
 from divulge.files.tables.source import Content, Source, reading
 
-PARQUET = (".parquet", ".pq")
+PARQUET = TABLES["Parquet"]
 
-OPENERS: dict[str, Callable[[Content, Settings], Source]] = {
-    **dict.fromkeys((".csv", ".tsv", ".txt"), delimited.table),
-    **dict.fromkeys(PARQUET, columnar.parquet),
-    **dict.fromkeys((".arrow", ".feather", ".ipc"), columnar.arrow),
-    **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), foreign.sheet),
-    **dict.fromkeys((".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt"), foreign.statistics),
-}
+_READERS: dict[str, Callable[[Content, Settings], Source]] = {
+    "CSV": delimited.table, "Parquet": columnar.parquet, "Arrow": columnar.arrow, "Excel": foreign.sheet,
+    "Stata": foreign.statistics, "SPSS": foreign.statistics, "SAS": foreign.statistics,
+}  # fmt: skip
+
+OPENERS = {suffix: _READERS[name] for name, suffixes in TABLES.items() for suffix in suffixes}
 """Suffix of a file -> how it is read."""
 
 _MAGIC: dict[bytes, str] = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff\xff\xff": ".arrow"}
@@ -44,8 +44,8 @@ def open_table(
     Parameters
     ----------
     table : path, "-", or table
-        CSV (.csv, .tsv, .txt), Parquet and folders of it, Arrow, Excel (.xlsx, .xls, .ods), Stata (.dta), SPSS (.sav),
-        SAS (.sas7bdat, .xpt); a pandas, polars or pyarrow table, or pyarrow Dataset.
+        CSV (.csv, .tsv, .txt), Parquet and folders of it, Arrow, Excel (.xlsx, .xls, .ods), Stata (.dta), SPSS (.sav,
+        .zsav, .por), SAS (.sas7bdat, .xpt); a pandas, polars or pyarrow table, or pyarrow Dataset.
     delimiter : str, optional
         What stands between the cells of a CSV file, such as ";".
     decimal : "." or ",", optional

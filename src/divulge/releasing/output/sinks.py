@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from divulge.errors import DivulgeError, printable
 from divulge.extras import require
+from divulge.files.formats import WRITTEN
 from divulge.files.opening import name_of, naming, regular
 from divulge.files.settings import current
 from divulge.files.tables.table import require_utf8
@@ -76,7 +77,7 @@ class CsvWriter:
 
     def __init__(self, path: Path, schema: Any) -> None:
         csv = require("pyarrow.csv", "tables")
-        options = csv.WriteOptions(delimiter="\t" if path.name.endswith(".tsv.partial") else ",")
+        options = csv.WriteOptions(delimiter="\t" if path.name.lower().endswith(".tsv.partial") else ",")
         self._schema, self._formulas = plain_schema(schema), Formulas()
         self._writer = csv.CSVWriter(str(path), self._schema, write_options=options)
 
@@ -228,10 +229,11 @@ class MemoryWriter:
         return require("pyarrow", "tables").Table.from_batches(self._batches, self._schema)
 
 
-WRITERS: dict[str, Callable[[Path, Any], Writer]] = {
-    ".parquet": ParquetWriter, ".pq": ParquetWriter, ".csv": CsvWriter, ".tsv": CsvWriter, ".arrow": ArrowWriter,
-    ".feather": ArrowWriter, ".ipc": ArrowWriter, ".xlsx": WorkbookWriter, "": FolderWriter,
+_WRITERS: dict[str, Callable[[Path, Any], Writer]] = {
+    "CSV": CsvWriter, "Parquet": ParquetWriter, "Arrow": ArrowWriter, "Excel": WorkbookWriter,
 }  # fmt: skip
+
+WRITERS = {suffix: _WRITERS[name] for name, suffixes in WRITTEN.items() for suffix in suffixes} | {"": FolderWriter}
 """Suffix of a file -> how it is written; a name without a suffix is a folder of Parquet files."""
 
 

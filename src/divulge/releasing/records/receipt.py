@@ -33,9 +33,9 @@ FORMAT = "divulge receipt 2"
 READ = ("divulge receipt 1", FORMAT)
 
 MECHANISM: Form = {
-    "columns": Some(str), "guarantees": {"*": level}, "rounded": bool, "bits": whole, "weights": Some(Some(whole)),
-    "secrets": Some(label), "outcomes": Some(label), "prior_source": str,
-    "prior": (None, {"secrets": Some(label), "probabilities": Some(str)}),
+    "columns": Some(str), "guarantees": {"ldp": level, "*": level}, "rounded": bool, "bits": whole,
+    "weights": Some(Some(whole)), "secrets": Some(label), "outcomes": Some(label),
+    "prior_source": str, "prior": (None, {"secrets": Some(label), "probabilities": Some(str)}),
     "prior_set?": {"least?": share, "radius?": level, "epsilon?": level},
 }  # fmt: skip
 """What a mechanism on record is made of; labels, weights and probabilities are checked where they come together."""
@@ -45,7 +45,7 @@ RECEIPT: Form = {
     "rows": whole, "null_as": (None, label), "untouched": [str], "warnings": [str], "released_as?": [str],
     "purpose?": ("statistics", "record", "information"), "asked?": [{"kind": str, "*": (str, level)}],
     "together?": (None, {"releases": whole, "guarantees": {"*": (level, {"*": level})}}),
-    "guarantees": {"*": level}, "mechanisms": Some(MECHANISM),
+    "guarantees": {"ldp": level, "*": level}, "mechanisms": Some(MECHANISM),
 }  # fmt: skip
 """What a receipt is made of."""
 
