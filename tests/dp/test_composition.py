@@ -15,6 +15,7 @@ from support import random_channel
 
 import divulge as dv
 from divulge.dp.accounting.engines import GridEngine, engine
+from divulge.dp.accounting.sums import SplitSum
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
@@ -614,3 +615,57 @@ def test_discrete_gaussians_are_composed_without_a_long_list(sigma: float, shift
 
         assert excess(found.upper) <= delta * (1 + 1e-9)
         assert excess(found.lower * (1 - 1e-6)) >= delta
+
+
+@pytest.mark.parametrize("tolerance", [1e-1, 1e-3, 1e-6])
+@pytest.mark.parametrize("seed", range(4))
+def test_atoms_that_share_no_grid_are_enclosed(seed: int, tolerance: float) -> None:
+    """Every sum of a few kinds of atoms, listed in 50 digits, against a grid that has no place for them."""
+    rng = np.random.default_rng(seed)
+    kinds = [(float(e), int(n)) for e, n in zip(rng.uniform(0.1, 0.9, 4), rng.integers(2, 7, 4), strict=True)]
+    composed = on_grid(*[(dv.dp.RandomizedResponse(e), n) for e, n in kinds], tolerance=tolerance)
+    assert isinstance(composed._engine(0, tolerance).near_epsilon(1.0)[0], SplitSum)
+    with mpmath.workdps(50):
+        sums = [(mpmath.mpf(0), mpmath.mpf(1))]
+        for e, n in kinds:
+            p = 1 / (1 + mpmath.exp(-mpmath.mpf(e)))
+            draws = [(mpmath.mpf(e) * (2 * k - n), mpmath.binomial(n, k) * p**k * (1 - p) ** (n - k))
+                     for k in range(n + 1)]  # fmt: skip
+            sums = [(a + b, u * v) for a, u in sums for b, v in draws]
+        for epsilon in (*rng.uniform(0.0, 4.0, 5), float(sums[3][0]), float(sums[-2][0])):
+            truth = sum(u * -mpmath.expm1(epsilon - a) for a, u in sums if a > epsilon)
+            assert holds(composed.delta(float(epsilon)), truth)
+
+
+def test_ten_kinds_of_noise_that_share_no_grid_are_as_narrow_as_asked() -> None:
+    """Atoms on both ends of ten Laplace losses, two hundred of each."""
+    kinds = [(dv.dp.LaplaceMechanism(50 + 7.3 * math.sqrt(i + 2)), 200) for i in range(10)]
+    narrow, wide = (dv.compose(*kinds, tolerance=t).epsilon(1e-6) for t in (2e-6, 1e-3))
+    assert narrow.upper - narrow.lower <= 2e-6
+    assert wide.lower <= narrow.lower
+    assert narrow.upper <= wide.upper
+
+
+@pytest.mark.parametrize("tilt", [0.0, 3.0, 30.0, 300.0])
+def test_a_tilt_far_from_the_question_leaves_the_bounds_on_their_sides(tilt: float) -> None:
+    """The window of the sum may lie above epsilon: what is lost below it is not nothing."""
+    sums = GridEngine(((dv.dp.RandomizedResponse(0.1).losses()[0], 100),), 1e-3).sums(tilt)
+    noise = GridEngine(((dv.dp.LaplaceMechanism(10.0).losses()[0], 100),), 1e-3).sums(tilt)
+    known = GridEngine(((dv.dp.LaplaceMechanism(10.0).losses()[0], 100),), 1e-6)
+    for epsilon in (0.0, 0.3, 2.0, 5.0, 9.0):
+        truth = math.log(binomial_delta(0.1, 100, epsilon))
+        assert sums[0].log_delta(epsilon, -1) <= truth <= sums[1].log_delta(epsilon, 1)
+        assert sums[0].log_deltas(np.array([epsilon]), -1)[0] <= truth <= sums[1].log_deltas(np.array([epsilon]), 1)[0]
+        low, high = known.near_epsilon(epsilon)
+        assert noise[0].log_delta(epsilon, -1) <= high.log_delta(epsilon, 1)
+        assert low.log_delta(epsilon, -1) <= noise[1].log_delta(epsilon, 1)
+
+
+def test_the_sums_of_sampled_noise_are_planned_with_all_their_mass() -> None:
+    """Atoms at both ends of a loss count once: epsilon of the added record is found, alone and among others."""
+    sampled, other = dv.dp.PoissonSampled(dv.dp.LaplaceMechanism(1.5), 0.003), dv.dp.RandomizedResponse(0.05)
+    for parts in ([(sampled, 261)], [(other, 261), (sampled, 261)]):
+        composed = dv.compose(*parts)
+        for turn in range(2):
+            found = composed._epsilon(turn, 1e-6, 1e-6)
+            assert 0.1 < found.lower <= found.upper <= found.lower + 1.1e-6

@@ -208,10 +208,11 @@ class Composition(Shown):
             return Bracket(lower, min(by_renyi, pure if reaches(parts, delta) else math.inf))
         goal, lower, upper, width = math.log(delta), 0.0, pure, math.inf
         for _ in range(_ATTEMPTS if tolerance == self.tolerance and not promises else 1):
-            (low, high), start = self._engine(index, tolerance).near_delta(goal)
+            asked = self._engine(index, tolerance)
+            (low, high), start = asked.near_delta(goal)
             lower = crossing(lambda e, low=low: low.log_delta(e, -1) - goal, start, -1)
             upper = min(pure, crossing(lambda e, high=high: high.log_delta(e, 1) - goal, start, 1))
-            if upper - lower <= self.tolerance or upper - lower > _WORTH * width or by_renyi <= lower:
+            if upper - lower <= self.tolerance or upper - lower > _WORTH * width or by_renyi <= lower or asked.finest:
                 break
             width = upper - lower
             tolerance *= _FINER

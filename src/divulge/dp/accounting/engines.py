@@ -1,5 +1,6 @@
 """Three ways to a sum of independent privacy losses: one Gaussian, all types of the draws, or a grid and FFT."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -11,7 +12,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.dp.accounting.lattice import common_step, log_multinomial, number_of_types, types
-from divulge.dp.accounting.sums import ListedSum, MixedSum, Sum, TiltedSum, Window, tilted_sum
+from divulge.dp.accounting.sums import ListedSum, MixedSum, SplitSum, Sum, TiltedSum, Window, tilted_sum
 from divulge.dp.knowledge import weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
@@ -23,10 +24,10 @@ from divulge.dp.loss.promised import PromisedLoss
 
 Part = tuple[PrivacyLoss, int]
 Both = tuple[Sum, Sum]
-Tilted = tuple[TiltedSum, TiltedSum]
+Tilted = tuple[TiltedSum | SplitSum, TiltedSum]
 
 MOST_TYPES = 1 << 17
-MOST_CELLS = 1 << 21
+MOST_CELLS = 3 << 20
 
 _MANY_TYPES = 1 << 12
 """From so many types on, atoms on one lattice go to a grid, where equal sums fall together."""
@@ -39,6 +40,9 @@ _QUIET = 32.0
 
 _DENSE = 1000
 """Atoms more than these are as good as a density: the grid does not follow each."""
+
+_SPLIT = 4.0
+"""About how many h^2 (tilt + 1) a loss that is split adds to the bracket on epsilon."""
 
 _DEEPEST = 740.0
 _PLANNING_CELLS = 4096
@@ -55,6 +59,11 @@ class Engine(Protocol):
 
     def near_delta(self, log_delta: float) -> tuple[Both, float]:
         """Return the sums to be asked about epsilon(delta), and a first guess of it."""
+        ...
+
+    @property
+    def finest(self) -> bool:
+        """Whether nothing narrower can be had by asking for it."""
         ...
 
 
@@ -82,6 +91,7 @@ class GaussianEngine:
     """Any number of Gaussian losses: exact."""
 
     squared: Fraction
+    finest = True
 
     def near_epsilon(self, epsilon: float) -> Both:
         one = GaussianSum(self.squared)
@@ -162,6 +172,7 @@ class TypesEngine:
     """Atomic parts with few types: every value of the sum is listed."""
 
     parts: tuple[tuple[AtomicLoss, int], ...]
+    finest = True
 
     @cached_property
     def total(self) -> ListedSum:
@@ -236,6 +247,10 @@ class GridEngine:
             self._known[tilt] = self._computed(tilt)
         return self._known[tilt]
 
+    @property
+    def finest(self) -> bool:
+        return any(len(high.masses) >= MOST_CELLS for _, high in self._known.values())
+
     def _computed(self, tilt: float) -> Tilted:
         window = self._window(tilt)
         cumulant, mean, variance = self.plan.moments(tilt)
@@ -244,13 +259,21 @@ class GridEngine:
         farthest = window.step * max(max(abs(a), abs(b)) for a, b in ranges)
         off = 16 * ROUND * (farthest + 1.0)
         shift = self.draws * 2 * off
-        atoms = [
-            (grid.below(low, window.step, a, b, off), grid.above(high, window.step, a, b))
-            for (low, _), (high, _), (a, b) in zip(self.easier or self.parts, self.parts, ranges, strict=True)
-        ]
-        counts = [count for _, count in self.parts]
-        low, high = ([(pair[side], n) for pair, n in zip(atoms, counts, strict=True)] for side in (0, 1))
-        return tilted_sum(low, window, shift), tilted_sum(high, window, shift)
+        lows, highs, splits = [], [], self._splits(window.step)
+        for (easier, n), (loss, _), (a, b) in zip(self.easier or self.parts, self.parts, ranges, strict=True):
+            moved = (
+                grid.split_below
+                if splits and _is_sharp(loss, window.step)
+                else functools.partial(grid.below, shift=off)
+            )
+            lows.append((moved(easier, window.step, a, b), n))
+            highs.append((grid.above(loss, window.step, a, b), n))
+        low, high = tilted_sum(lows, window, shift), tilted_sum(highs, window, shift)
+        return (SplitSum(low, high, splits) if splits else low), high
+
+    def _splits(self, step: float) -> int:
+        """Return how many losses are drawn that have atoms, where a grid of this step has no place for these."""
+        return sum(n for loss, n in self.parts if _is_sharp(loss, step)) if step > self.lattice * (1 + 1e-12) else 0
 
     def _window(self, tilt: float) -> Window:
         cumulant, _, variance = self.plan.moments(tilt)
@@ -258,7 +281,10 @@ class GridEngine:
         up = [(self.plan.moments(tilt + a)[0] - cumulant + _QUIET) / a for a in slopes.tolist()]
         down = [(self.plan.moments(tilt - a)[0] - cumulant + _QUIET) / a for a in slopes.tolist()]
         top, bottom = min(up), -min(down)
-        size, step = self._resolution(top - bottom, math.sqrt(2 * self.tolerance / (self.draws * (tilt + 1.0))))
+        size, step = self._resolution(top - bottom, math.sqrt(3 * self.tolerance / (self.draws * (tilt + 1.0))))
+        if splits := self._splits(step):
+            finer = self.tolerance / (_SPLIT * splits * (tilt + 1.0))
+            size, step = self._resolution(top - bottom, min(step, math.sqrt(finer)))
         low = math.floor(bottom / step)
         return Window(step, tilt, low, size, float(slopes[int(np.argmin(up))]), float(slopes[int(np.argmin(down))]))
 
@@ -266,8 +292,6 @@ class GridEngine:
         """Return the number of grid points and their distance; the lattice of the atoms lies on the grid if it can."""
         atomic = [isinstance(loss, AtomicLoss) and len(loss.losses) <= _DENSE for loss, _ in self.parts]
         pure = self.lattice > 0 and all(atomic)
-        if any(atomic) and not self.lattice:
-            wanted = self.tolerance / self.draws
         wanted = self.lattice if pure else min(wanted, width / 64)
         from scipy import fft
 
@@ -297,6 +321,10 @@ class MixedEngine:
     def near_delta(self, log_delta: float) -> tuple[Both, float]:
         tilt = self._plan.for_delta(log_delta)
         return self._both(tilt), self._plan.moments(tilt)[1]
+
+    @property
+    def finest(self) -> bool:
+        return self.rest.finest
 
     def _both(self, tilt: float) -> Both:
         low, high = self.rest.sums(tilt)
@@ -331,6 +359,12 @@ def alike(loss: PrivacyLoss) -> Any:
         return id(loss)
     values = [getattr(loss, entry.name) for entry in fields(loss) if entry.name != "pair"]
     return (type(loss), *(alike(value) if isinstance(value, PrivacyLoss) else value for value in values))
+
+
+def _is_sharp(loss: PrivacyLoss, step: float) -> bool:
+    """Say whether a loss has atoms of which most have no neighbor on a grid of this step, and is no stand-in."""
+    atoms = loss.atoms_at
+    return len(atoms) > 0 and not isinstance(loss, PromisedLoss) and float(np.ptp(atoms)) >= step * len(atoms)
 
 
 def engine(parts: Sequence[Part], tolerance: float) -> Engine:
@@ -408,6 +442,7 @@ def _planning_atoms(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:
     width = 1e-5 * (top - bottom)
     ends = np.arcsinh((np.array([bottom, top]) - middle) / width)
     edges = middle + width * np.sinh(np.linspace(float(ends[0]), float(ends[1]), _PLANNING_CELLS))
+    edges[[0, -1]] += np.array([-1e-4, 1e-4]) * width  # atoms at both ends lie inside
     found = grid.cells(loss, edges)
     p = np.append(found.p, max(0.0, float(loss.tail(grid.nudged(edges)[-1])) - loss.infinite))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,7 +1,7 @@
 """Distributions of sums of independent privacy losses, and the delta(epsilon) that they enclose."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -12,6 +12,16 @@ from divulge.dp.loss.grid import ROUND, Atoms
 
 _NEGLIGIBLE = 52.0
 """What is smaller than the rest by this many nats is left out, and its bound is added to the error."""
+
+
+_RARE = 24.0
+"""-log of what splitting may do where it moves a sum too far, as a share of delta."""
+
+_NEAR = 3.5
+"""Deviations up to which splitting counts in full, and beyond which only as often as it moves a sum so far."""
+
+_DEEPEST = 700.0
+"""-log of the least delta of which splitting is allowed for; 0 bounds those below it."""
 
 
 class Sum(Protocol):
@@ -129,6 +139,8 @@ class TiltedSum:
     def _bounded(self, total: Any, f: Any, epsilon: Any, side: int, norm: float, n: int) -> Any:
         """Return the logarithm of delta from the sum of weights, on the side asked for."""
         absolute = self.lost + self.norm_error * 2 * norm + math.exp(-_NEGLIGIBLE)
+        with np.errstate(over="ignore"):  # below the window f < 0, and what was lost may lie as low as epsilon
+            absolute = absolute * np.exp(-self.tilt * np.minimum(f, 0.0))
         relative = self.relative + ROUND * (64 + n + 2 * abs(self.scale) + 2 * self.tilt * abs(epsilon))
         with np.errstate(divide="ignore"):
             logs = np.log(np.maximum(total + side * absolute, 0.0))
@@ -139,13 +151,11 @@ class TiltedSum:
     @cached_property
     def _suffixes(self) -> tuple[np.ndarray, np.ndarray]:
         """The two scalar products of `log_delta` for every start, by recurrences of terms of one sign."""
-        from scipy.signal import lfilter
-
         masses, h = np.roll(self.masses, -self.turn)[::-1], self.step
         fall, both = math.exp(-self.tilt * h), math.exp(-(self.tilt + 1) * h)
-        kept = np.asarray(lfilter([both], [1.0, -both], masses))
+        kept = _falling_sums(both * masses, both)
         before = np.append(0.0, kept[:-1])
-        gained = np.asarray(lfilter([fall * -math.expm1(-h)], [1.0, -fall], masses + before))
+        gained = _falling_sums(fall * -math.expm1(-h) * (masses + before), fall)
         return np.append(gained[::-1], 0.0), np.append(kept[::-1], 0.0)
 
     def log_deltas(self, epsilons: np.ndarray, side: int) -> np.ndarray:
@@ -159,12 +169,79 @@ class TiltedSum:
         return self._bounded(gained[start] - np.expm1(f) * kept[start], f, e, side, self._weights[2], size)
 
 
+def _falling_sums(terms: np.ndarray, factor: float) -> np.ndarray:
+    """Return s_k = terms_k + factor s_(k - 1): the solution of a triangular system of two diagonals."""
+    from scipy.linalg import blas
+
+    band = np.full((2, len(terms)), -factor, order="F")
+    solve: Any = blas.dtbsv  # pyright: ignore[reportAttributeAccessIssue]
+    return np.asarray(solve(1, band, terms, lower=1, diag=1))
+
+
+@dataclass(frozen=True, eq=False)
+class SplitSum:
+    """Delta from below of a sum S, some of whose losses cannot be moved to a grid from below without loss: atoms.
+
+    Each of `draws` losses L is split between its grid neighbors, at random, as L + X with E[e^-X | L] = 1 and X in an
+    interval of length h. The sum of all X is X', and Z = e^-X' has mean 1 given S. So delta of the split sum exceeds
+    that of S by E[(1 - yZ)+ - (1 - y)+] with y = e^(epsilon - S), which is
+
+    * at most y E|Z - 1| / 2 <= e^d deviation(Z) / 2 where |S - epsilon| <= d;
+    * at most e^r deviation(Z) P(|X'| > d)^(1/2) where d < |S - epsilon| <= r (Cauchy and Schwarz);
+    * at most P(X' > r), or P(X' < -r) with weights Z, elsewhere;
+
+    and P(|X'| > d) <= e^(-2 (d - n h^2/8)^2 / (n h^2)) on either side, by Hoeffding.
+
+    P(|S - epsilon| <= d) follows from the curve itself: with w > d, a = 1 / (1 + e^-w) and b = 1 - a the butterfly
+    a delta(epsilon - w) + b delta(epsilon + w) - delta(epsilon) is the mean of a function that is nowhere negative, and
+    at least min(a (1 - e^(d - w)), b (e^(w - d) - 1)) there. What is left out is of second order in h.
+
+    Attributes
+    ----------
+    low : the split sum, with errors on the low side
+    high : a sum that bounds delta of S from above
+    draws : how many losses were split
+    """
+
+    low: TiltedSum
+    high: TiltedSum
+    draws: int
+
+    def log_delta(self, epsilon: float, side: int) -> float:
+        split = np.float64(self.low.log_delta(epsilon, -1))
+        return float(self._bound(split, epsilon, lambda e: self.high.log_delta(float(e), 1)))
+
+    def log_deltas(self, epsilons: np.ndarray, side: int) -> np.ndarray:
+        """Return `log_delta` of an array of epsilons."""
+        return self._bound(self.low.log_deltas(epsilons, -1), epsilons, lambda e: self.high.log_deltas(e, 1))
+
+    def _bound(self, split: Any, epsilon: Any, above: Callable[[Any], Any]) -> Any:
+        """Return the lower bound on log delta from that of the split sum, and bounds from above beside it."""
+        n, h = self.draws, self.low.step
+        split = np.maximum(split, -_DEEPEST)
+        deviation = math.sqrt(math.expm1(n * math.expm1(h) ** 2 / 4))
+        mean = n * h * h / 8
+        near, far = mean + _NEAR * deviation, mean + h * np.sqrt(n / 2 * (_RARE - split))
+        rarely = math.exp(-((near - mean) ** 2) / (n * h * h))
+        missing, share = math.exp(-_RARE), 0.0
+        for d, most in ((near, np.exp(near) / 2), (far, np.exp(far) * rarely)):
+            w = 2 * (d + deviation)
+            a, b = 1 / (1 + np.exp(-w)), 1 / (1 + np.exp(w))
+            weight = most * deviation / np.minimum(-a * np.expm1(d - w), b * np.expm1(w - d))
+            around = a * np.exp(above(epsilon - w) - split) + b * np.exp(above(epsilon + w) - split)
+            missing, share = missing + weight * around * (1 + 1e-13), share + weight
+        with np.errstate(divide="ignore", invalid="ignore"):
+            kept = (1 - missing) / (1 - share)
+            logs = np.where((share < 1) & (kept > 0), split + np.log(np.maximum(kept, 0.0)), -np.inf)
+        return np.where(split > -_DEEPEST, np.minimum(logs, split), -np.inf)
+
+
 @dataclass(frozen=True, eq=False)
 class MixedSum:
     """A listed sum and a tilted one that are independent: delta(epsilon) = sum_j p_j delta_rest(epsilon - l_j)."""
 
     listed: ListedSum
-    rest: TiltedSum
+    rest: "TiltedSum | SplitSum"
 
     def log_delta(self, epsilon: float, side: int) -> float:
         listed = self.listed

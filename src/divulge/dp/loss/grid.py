@@ -154,12 +154,8 @@ def above(loss: Any, step: float, first: int, last: int) -> Atoms:
     """Return the pair on the grid that is nowhere harder to tell apart than `loss`: an upper bound on delta."""
     edges = step * np.arange(first, last + 1)
     found = cells(loss, edges)
-    p, q = found.p + found.p_error, np.maximum(found.q - found.q_error, 0.0) * (1.0 - 16 * ROUND)
-    with np.errstate(divide="ignore"):
-        scaled = np.where(q > 0, np.exp(np.minimum(edges[:-1] + np.log(q), 700.0)), 0.0)
-    raised = np.clip((p - scaled) / -math.expm1(-step), 0.0, p)
-    masses = np.append(p - raised, 0.0)
-    masses[1:] += raised
+    q = np.maximum(found.q - found.q_error, 0.0) * (1.0 - 16 * ROUND)
+    masses = _split(found.p + found.p_error, q, edges)
     ends = nudged(edges)
     masses[0] += float(loss.reverse().tail_under_q(-ends[0])) * (1.0 + ACCURACY)
     infinite = float(loss.infinite) * (1.0 + ACCURACY)
@@ -168,6 +164,35 @@ def above(loss: Any, step: float, first: int, last: int) -> Atoms:
         masses[-1] += max(0.0, beyond - float(loss.infinite))
         return Atoms(first, masses, infinite)
     return Atoms(first, masses, max(infinite, beyond) + _TINY)
+
+
+def _split(p: np.ndarray, q: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return the masses on the edges of cells with masses p, q, each split between its ends so that both are kept."""
+    with np.errstate(divide="ignore"):
+        scaled = np.where(q > 0, np.exp(np.minimum(edges[:-1] + np.log(q), 700.0)), 0.0)
+    raised = np.clip((p - scaled) / -math.expm1(edges[0] - edges[1]), 0.0, p)
+    masses = np.append(p - raised, 0.0)
+    masses[1:] += raised
+    return masses
+
+
+def split_below(loss: Any, step: float, first: int, last: int) -> Atoms:
+    """Return the pair of `above` with every error of its masses on the low side: its losses are nowhere larger.
+
+    The splitting itself may make it harder to tell apart than `loss`, by as much as `SplitSum` allows for.
+    """
+    edges = step * np.arange(first, last + 1)
+    found = cells(loss, edges)
+    q = (found.q + found.q_error) * (1.0 + 16 * ROUND)
+    masses = _split(np.maximum(found.p - found.p_error, 0.0), q, edges)
+    masses[-1] += _beyond(loss, edges)
+    return Atoms(first, masses, float(loss.infinite) * (1.0 - ACCURACY))
+
+
+def _beyond(loss: Any, edges: np.ndarray) -> float:
+    """Return a lower bound on the mass of the finite losses beyond the last edge."""
+    least = float(loss.tail(nudged(edges)[-1])) * (1.0 - ACCURACY) - float(loss.infinite) * (1.0 + ACCURACY)
+    return max(0.0, least)
 
 
 def below(loss: Any, step: float, first: int, last: int, shift: float) -> Atoms:
@@ -182,11 +207,8 @@ def below(loss: Any, step: float, first: int, last: int, shift: float) -> Atoms:
     masses = np.zeros(len(edges))
     masses[:-2] += np.where(sunk, p, 0.0)[1:]
     masses[:-1] += _paired(masses, np.where(sunk, 0.0, p), over, step)
-    infinite = float(loss.infinite) * (1.0 - ACCURACY)
-    masses[-1] += max(
-        0.0, float(loss.tail(nudged(edges)[-1])) * (1.0 - ACCURACY) - float(loss.infinite) * (1.0 + ACCURACY)
-    )
-    return Atoms(first, masses, infinite)
+    masses[-1] += _beyond(loss, edges)
+    return Atoms(first, masses, float(loss.infinite) * (1.0 - ACCURACY))
 
 
 def _paired(masses: np.ndarray, p: np.ndarray, over: np.ndarray, step: float) -> np.ndarray:
