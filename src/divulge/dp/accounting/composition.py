@@ -36,7 +36,7 @@ MOST_LOSS = 1e9
 _PROMISED = 1e-5
 """Width that is aimed at where a pair stands for a promised Renyi curve, to about which it does."""
 
-_COARSER = 1e4
+_COARSER = (1e4, 1e2)
 _FINER = 0.25
 _ATTEMPTS = 4
 _WORTH = 0.7
@@ -172,10 +172,11 @@ class Composition(Shown):
     def _worst(self, bounds: Callable[[int, float], Bracket]) -> tuple[Bracket, int]:
         """Return the largest bracket over the directions and its index; coarse bounds first."""
         candidates = list(range(len(self.directions)))
-        if len(candidates) > 1:
-            coarse = [bounds(index, self.tolerance * _COARSER) for index in candidates]
-            floor = max(found.lower for found in coarse)
-            candidates = [index for index in candidates if coarse[index].upper >= floor]
+        for factor in _COARSER:
+            if len(candidates) > 1:
+                coarse = {index: bounds(index, self.tolerance * factor) for index in candidates}
+                floor = max(found.lower for found in coarse.values())
+                candidates = [index for index in candidates if coarse[index].upper >= floor]
         found = [bounds(index, self.tolerance) for index in candidates]
         upper = [f.upper for f in found]
         return Bracket(max(f.lower for f in found), max(upper)), candidates[first_largest(upper)]

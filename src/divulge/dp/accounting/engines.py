@@ -44,6 +44,9 @@ _DENSE = 1000
 _SPLIT = 4.0
 """About how many h^2 (tilt + 1) a loss that is split adds to the bracket on epsilon."""
 
+_COARSE = 0.05
+"""The variance of what splitting adds to a sum, times 4, beyond which losses are rather moved down."""
+
 _DEEPEST = 740.0
 _PLANNING_CELLS = 4096
 _KEPT = 3
@@ -272,8 +275,9 @@ class GridEngine:
         return (SplitSum(low, high, splits) if splits else low), high
 
     def _splits(self, step: float) -> int:
-        """Return how many losses are drawn that have atoms, where a grid of this step has no place for these."""
-        return sum(n for loss, n in self.parts if _is_sharp(loss, step)) if step > self.lattice * (1 + 1e-12) else 0
+        """Return how many losses are split: with atoms that a grid of this step, not too coarse, has no place for."""
+        sharp = sum(n for loss, n in self.parts if _is_sharp(loss, step)) if step > self.lattice * (1 + 1e-12) else 0
+        return sharp if sharp * step * step <= _COARSE else 0
 
     def _window(self, tilt: float) -> Window:
         cumulant, _, variance = self.plan.moments(tilt)
