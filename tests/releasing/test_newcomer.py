@@ -232,6 +232,12 @@ def test_a_preview_says_what_the_estimate_will_say_and_draws_nothing(survey: Pat
         ({"guarantee": None, "mechanism": "randomized-response"}, "come with epsilon or ratio"),
         ({"guarantee": None, "mechanism": "nonsense", "epsilon": 1}, "channel or one of randomized-response"),
         ({"guarantee": None, "mechanism": "identity", "epsilon": 1}, "left out"),
+        ({"guarantee": None, "mechanism": "randomised-response", "epsilon": 1}, "Did you mean 'randomized-response'"),
+        ({"guarantee": "50%"}, "a kind and its number, such as ldp=1"),
+        ({"guarantee": "ldp=50%"}, "without percent signs"),
+        ({"guarantee": "ldq=1"}, "of a known kind .* Did you mean 'ldp'"),
+        ({"purpose": "statistic"}, "Did you mean 'statistics'"),
+        ({"prior": dv.Prior({"Catholic": 0.5, "None": 0.5})}, "the number of rows with a value that it lacks is 200"),
         ({"outcomes": "letters"}, "values, sets"),
         ({"only_column": True, "keep": ["sex"]}, "left out with only_column"),
     ],
@@ -242,3 +248,28 @@ def test_what_cannot_be_asked_has_a_message_of_its_own(
     with pytest.raises(dv.DivulgeError, match=message):
         released(survey, tmp_path, **asked)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_column_with_one_value_is_refused(tmp_path: Path) -> None:
+    """Its list of answers alone would tell everybody's."""
+    table = pa.table({"religion": ["same"] * 30})
+    for asked in ({"guarantee": "ldp=1"}, {"mechanism": "randomized-response", "epsilon": 1}):
+        with pytest.raises(dv.DivulgeError, match="at least two values; 'religion' is the same in every row"):
+            dv.release(table, tmp_path / "o.csv", column="religion", **asked)
+    public = dv.Prior({"same": 0.9, "other": 0.1})
+    receipt = dv.release(table, tmp_path / "o.csv", column="religion", guarantee="ldp=1", prior=public)
+    assert set(receipt.channel.outcomes) == {"same", "other"}
+
+
+def test_a_missing_value_is_told_as_an_empty_cell(tmp_path: Path) -> None:
+    table = pa.table({"r": ["a", "b", None] * 50, "id": range(150)})
+    dv.release(table, tmp_path / "o.csv", column="r", guarantee="ldp=1", null_as="no answer")
+    assert "In the table, “no answer” is an empty cell." in (tmp_path / "o.statement.txt").read_text()
+    assert set(pacsv.read_csv(tmp_path / "o.csv")["r_perturbed"].to_pylist()) == {"a", "b", ""}
+
+
+def test_names_of_files_may_hold_what_means_something_elsewhere(survey: Path, tmp_path: Path) -> None:
+    for name in ("a:b.csv", "alip=0.4:0.5.csv", "100%.csv", "ü ö.csv"):
+        receipt = dv.release(survey, tmp_path / name, column="religion", guarantee="ldp=1")
+        assert receipt.papers["table"].name == name
+        assert dv.Receipt.read(receipt.papers["receipt.json"]).output == name

@@ -150,7 +150,7 @@ def assert_one_language(text: str, language: str) -> None:
     "asked",
     [
         {}, {"prior_from_data": True}, {"prior": "noisy=0.25"}, {"prior": "lower=1/20", "guarantee": "pml=0.5"},
-        {"guarantee": "ldp=6"}, {"guarantee": "ldp=9"},
+        {"guarantee": "ldp=6"}, {"guarantee": "ldp=9"}, {"guarantee": "ldp=20"},
         {"outcomes": "sets", "purpose": "information"},
         *({"guarantee": None, "mechanism": name, "purpose": "record"} for name in ("identity", "constant")),
         *({"guarantee": None, "mechanism": name, "epsilon": e, "purpose": "record"}

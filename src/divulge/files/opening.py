@@ -161,7 +161,8 @@ def keep_apart(written: Named, read: Named | None = None) -> None:
 
     Parameters
     ----------
-    written, read : argument -> path, or TABLE:COLUMN
+    written : argument -> path
+    read : argument -> path, or TABLE:COLUMN
         All files of the call. A folder also clashes with what lies in it.
 
     Examples
@@ -171,7 +172,7 @@ def keep_apart(written: Named, read: Named | None = None) -> None:
     divulge.errors.DivulgeError: `--ledger` must be another file than --output; it is the same file, 'out.csv'.
     """
     seen: list[tuple[str, Path, tuple[int, int] | None]] = []
-    for argument, place in [*_places(read or {}), *_places(written)]:
+    for argument, place in [*_places(read or {}, columns=True), *_places(written)]:
         identity = _identity(place)
         for other, known, same in seen if argument in written else ():
             if place == known or (identity is not None and identity == same):
@@ -188,8 +189,8 @@ def keep_apart(written: Named, read: Named | None = None) -> None:
         seen.append((argument, place, identity))
 
 
-def _places(named: Named) -> Iterator[tuple[str, Path]]:
-    """Yield each argument with the places it may mean, without links."""
+def _places(named: Named, columns: bool = False) -> Iterator[tuple[str, Path]]:
+    """Yield each argument with the places it may mean, without links; where it may be TABLE:COLUMN, the table too."""
     for argument, given in named.items():
         for path in given if isinstance(given, list) else [given]:
             text = "" if path is None else os.fspath(path)
@@ -197,7 +198,7 @@ def _places(named: Named) -> Iterator[tuple[str, Path]]:
                 continue
             yield argument, resolved(text)
             table, colon, _ = text.rpartition(":")
-            if colon and table:
+            if columns and colon and table:
                 yield argument, resolved(table)
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, did_you_mean
 from divulge.guarantees import kinds
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.divergences import DIVERGENCE
@@ -50,8 +50,8 @@ def kind_named(name: Any) -> type[Guarantee]:
     try:
         return KINDS[str(name).strip().lower().replace("_", "-")]
     except KeyError:
-        known = ", ".join(KINDS)
-        raise DivulgeError.of("guarantee", f"be of a known kind ({known})", "it", repr(name)) from None
+        known, meant = f"be of a known kind ({', '.join(KINDS)})", did_you_mean(name, KINDS).strip()
+        raise DivulgeError.of("guarantee", known, "it", repr(name), meant) from None
 
 
 def parse(text: str) -> Guarantee:
@@ -81,6 +81,11 @@ def parse(text: str) -> Guarantee:
     """
     DivulgeError.unless(text, str, "guarantee", "be text such as pml=0.5")
     name, equals, rest = text.partition("=")
+    if not equals and not name.strip()[:1].isalpha():
+        raise DivulgeError.of(
+            "guarantee", "be a kind and its number, such as ldp=1", "it", repr(text),
+            "ldp=1 lets the odds of anything about a person change by e, 2.72 times, at most.",
+        )  # fmt: skip
     kind = kind_named(name)
     values = rest.split(":") if equals else []
     for value in values:
@@ -134,6 +139,11 @@ def parse_query(text: str) -> tuple[type[Guarantee], dict[str, str]]:
     {'epsilon': '1'}
     """
     name, equals, rest = text.partition("=")
+    if not equals and not name.strip()[:1].isalpha():
+        raise DivulgeError.of(
+            "guarantee", "be a kind and its number, such as ldp=1", "it", repr(text),
+            "ldp=1 lets the odds of anything about a person change by e, 2.72 times, at most.",
+        )  # fmt: skip
     kind = kind_named(name)
     if not equals:
         return kind, {}

@@ -11,7 +11,7 @@ import typer
 
 from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, number, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
-from divulge.errors import DivulgeError, number_of
+from divulge.errors import DivulgeError, did_you_mean, number_of
 from divulge.files import read_channel, read_prior
 from divulge.units import nats_per
 
@@ -176,7 +176,8 @@ def _mechanism(spec: str | None) -> Any:
     if spec is None or (spec in NAMED and not Path(spec).exists()):
         return spec
     if spec != "-" and not Path(spec).exists() and "." not in Path(spec).name:
-        raise DivulgeError.of("--mechanism", "be a channel file or one of " + ", ".join(NAMED), "it", repr(spec))
+        known = f"be a channel file or one of {', '.join(NAMED)}"
+        raise DivulgeError.of("--mechanism", known, "it", repr(spec), did_you_mean(spec, NAMED).strip())
     return read_channel(spec)
 
 

@@ -81,7 +81,7 @@ class Faults:
             raise DivulgeError.of(
                 "source", "have no missing value unless it is a category", _called(columns),
                 f"in {number_of(count, 'row')} missing. Nothing was published",
-                "null_as=LABEL (--null-as) names the label of the mechanism that stands for a missing value.",
+                "null_as=LABEL (--null-as) makes it a value of its own, or with a mechanism is what that calls it.",
             )  # fmt: skip
 
 

@@ -19,6 +19,9 @@ SENTENCES: dict[str, str] = {
     "often_most": "Most of the published answers are untrue.",
     "often_many": "Many of the published answers are untrue.",
     "often_some": "Some of the published answers are untrue.",
+    "often_few": "A few of the published answers may be untrue.",
+    "untrue_rare":
+        "Chance changes them on purpose: of 1,000 people, fewer than 1 appears with an answer that is not theirs.",
     "untrue_same":
         "Chance changed them on purpose: of 1,000 people, {changed} appear with an answer that is not theirs, and "
         "{kept} with their own.",
@@ -63,6 +66,7 @@ SENTENCES: dict[str, str] = {
         "can be said.",
     "occurs_more": "All {count} of them are listed in the codebook.",
     "occurs_some": "These entries can be said: {labels}. These true answers are never said by themselves: {gone}.",
+    "occurs_missing": "In the table, {label} is an empty cell.",
     "q_means": "What does it mean that a row says an answer?",
     "means":
         "It is a hint, and no proof. The answer that is said becomes likelier than it was, more so than any other "
@@ -72,6 +76,9 @@ SENTENCES: dict[str, str] = {
         "It is a hint, and no proof. The answer that is said becomes likelier than it was, more so than any other "
         "answer. But it is often not the most likely truth: another answer that is more than {ratio} times as frequent "
         "can still be likelier.",
+    "means_almost":
+        "It is almost surely the truth: only an answer that is more than 1,000 times as frequent can still be "
+        "likelier.",
     "means_certain": "That the person truly gave this answer: nobody with another true answer appears with it.",
     "means_silent": "Nothing. Every entry is equally likely for every true answer.",
     "means_blank": "{label} says nothing about the true answer.",

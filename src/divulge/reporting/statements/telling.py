@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.releasing.planning.naming import raised
+from divulge.releasing.planning.naming import raised, str_of
 from divulge.releasing.records.receipt import Mechanism, Receipt
 from divulge.reporting.statements.facts import USELESS, Facts, exp
 from divulge.reporting.statements.parts import Grid, Head, Para, Part, People
@@ -60,6 +60,8 @@ def _untrue(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
         said = voice.say("untrue_blank", labels=labels, left=_thousands(voice, float(blank.max())))
         return [Para(said, "warn"), words]
     changed = 1 - low
+    if changed * BASE < 1:
+        return [Para((*voice.say("often_few"), " ", *voice.say("untrue_rare")), "warn"), words]
     often = voice.say("often_most" if changed > 0.5 else "often_many" if changed >= 0.1 else "often_some")
     if (high - low) * BASE < 0.5:
         kept = _thousands(voice, low)
@@ -136,6 +138,8 @@ def _occurs(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     found: list[Part] = [Head(voice.say("q_occurs")), Para(said)]
     if len(facts.said) > MOST_LISTED:
         found.append(Para(voice.say("occurs_more", count=voice.number(len(facts.said), 0))))
+    if receipt.null_as is not None and str_of(receipt.null_as) in facts.said:
+        found.append(Para(voice.say("occurs_missing", label=Label(str_of(receipt.null_as)))))
     return found
 
 
@@ -176,6 +180,8 @@ def _common(facts: Facts, voice: Voice) -> list[Part]:
         surely, maybe = float((own / highest).min()), float((own / lowest).max())
     if math.isinf(surely):
         return [Para(voice.say("means_certain"))]
+    if surely >= USELESS:
+        return [Para(voice.say("means_almost"))]
     rows: list[tuple[Text, ...]] = []
     even = BASE / n
     for level in sorted({*COMMON, even} if n > 2 else COMMON):
