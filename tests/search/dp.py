@@ -154,6 +154,7 @@ def pairs_of_rows(rng: np.random.Generator) -> None:
     "MCDP",
     "TruncatedCDP",
     "TernaryAbsChi",
+    "ADPCurve",
 )
 def curves(rng: np.random.Generator) -> None:
     """At random orders and levels nothing exceeds a curve that was said to hold, and it is tight on a grid."""
@@ -165,6 +166,13 @@ def curves(rng: np.random.Generator) -> None:
     most = max(v / a for v, a in zip(curve, grid, strict=True))
     at_least("zcdp_rho", mpf(rho) + mp.mpf(10) ** -15, most, 1e-12)
     at_most("zcdp_rho is tight", rho - 1e-14, max(most, max(renyi(a, b, mp.mpf(1)) for a, b in all_pairs)), 0.2)
+    start = float(rng.choice([0.0, 0.05, -0.1]))
+    kept = dv.guarantees.ADPCurve.of(channel, xi=start)
+    for level in (mp.mpf(10) ** -mp.mpf(float(k)) for k in rng.uniform(0, 12, 6)):
+        epsilon = max(mp.mpf(0), mp.mpf(start) + mp.sqrt(mpf(kept.rho) * -mp.log(level)))
+        for a, b in all_pairs:
+            spent = mp.fsum(max(u - mp.exp(epsilon) * v, mp.mpf(0)) for u, v in zip(a, b, strict=True))
+            at_most("ADPCurve", spent, level, 1e-12)
     xi = dv.dp.zcdp_xi(channel, float(rho) / 2).value
     at_least(
         "zcdp_xi",

@@ -13,6 +13,7 @@ from .kinds.average import MeanPMC as MeanPMC
 from .kinds.average import MeanPML as MeanPML
 from .kinds.average import MinEntropyLeakage as MinEntropyLeakage
 from .kinds.average import MutualInformation as MutualInformation
+from .kinds.curve import ADPCurve as ADPCurve
 from .kinds.density import ALIP as ALIP
 from .kinds.density import DP as DP
 from .kinds.density import LDP as LDP

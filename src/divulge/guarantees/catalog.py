@@ -6,6 +6,7 @@ from typing import Any
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.guarantees import kinds
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds.curve import CURVE
 from divulge.guarantees.kinds.divergences import DIVERGENCE
 from divulge.guarantees.kinds.loss import DIFFERENTIAL_PRIVACY
 
@@ -32,7 +33,7 @@ INFORMATION_DENSITY: tuple[type[Guarantee], ...] = (
 )
 
 KINDS: dict[str, type[Guarantee]] = {
-    kind.kind: kind for kind in (*INFORMATION_DENSITY, *DIFFERENTIAL_PRIVACY, *DIVERGENCE)
+    kind.kind: kind for kind in (*INFORMATION_DENSITY, *DIFFERENTIAL_PRIVACY, *CURVE, *DIVERGENCE)
 }
 """Name on the command line -> kind of guarantee. Adding a kind is adding it here."""
 

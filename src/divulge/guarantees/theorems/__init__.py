@@ -12,6 +12,7 @@ from divulge.guarantees.calculus.theorem import Theorem
 from divulge.guarantees.theorems.approximate import APPROXIMATE
 from divulge.guarantees.theorems.average import AVERAGE
 from divulge.guarantees.theorems.concentrated import CONCENTRATED
+from divulge.guarantees.theorems.curve import CURVE
 from divulge.guarantees.theorems.divergences import DIVERGENCES
 from divulge.guarantees.theorems.pointwise import POINTWISE
 from divulge.guarantees.theorems.pure import PURE
@@ -20,7 +21,7 @@ from divulge.guarantees.theorems.tail import TAIL
 INFORMATION_DENSITY: tuple[Theorem, ...] = (*POINTWISE, *AVERAGE, *TAIL)
 """Rows about information density."""
 
-DIFFERENTIAL_PRIVACY: tuple[Theorem, ...] = (*PURE, *APPROXIMATE, *CONCENTRATED, *DIVERGENCES)
+DIFFERENTIAL_PRIVACY: tuple[Theorem, ...] = (*PURE, *APPROXIMATE, *CONCENTRATED, *CURVE, *DIVERGENCES)
 """Rows between variants of differential privacy, and from them to information density and back."""
 
 FAMILIES: dict[str, tuple[Theorem, ...]] = {
@@ -30,6 +31,7 @@ FAMILIES: dict[str, tuple[Theorem, ...]] = {
     "Pure differential privacy": PURE,
     "Approximate differential privacy and distances": APPROXIMATE,
     "Renyi, concentrated and Gaussian differential privacy": CONCENTRATED,
+    "Approximate differential privacy at every delta": CURVE,
     "Divergences, restricted queries and quantum states": DIVERGENCES,
 }
 """What a table is about -> its rows."""

@@ -1,0 +1,92 @@
+"""A guarantee at every delta at once: a whole curve of approximate differential privacy."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.dp.loss.numbers import Bracket
+from divulge.dp.loss.pair import PrivacyLoss
+from divulge.dp.variants.worst import worst_bracket
+from divulge.guarantees.deciding.levels import Level
+from divulge.guarantees.kinds.loss import LossGuarantee, float_below, level_of
+
+_CLOSE, _MOST_CELLS, _FIRST, _ROUNDS = 1e-9, 20_000, 256, 40
+_DEEPEST = 600.0
+"""-log delta up to which the curve of a loss without end is followed; from there on its Renyi rate bounds it."""
+
+
+@dataclass(frozen=True, repr=False)
+class ADPCurve(LossGuarantee):
+    """(xi + sqrt(rho log 1/delta), delta)-DP for every delta, epsilon at least 0: what zCDP amounts to (nats).
+
+    Examples
+    --------
+    >>> from divulge.dp import GaussianMechanism
+    >>> round(ADPCurve.of(GaussianMechanism(2.0), xi="1/8").rho, 6)  # 2 mu^2
+    0.5
+    """
+
+    rho: Any
+    xi: Any = 0
+    kind = "adp-curve"
+    title = "approximate differential privacy at every delta"
+    sentence = (
+        "For every delta, and up to a slack of it, no set of outcomes is more than e^({xi} + sqrt({rho} log 1/delta)) "
+        "times as likely under one secret as under another."
+    )
+    index = ("xi",)
+    forms = (("rho",), ("xi", "rho"))
+
+    def levels(self, subject: Any) -> tuple[Level, ...]:
+        xi = float_below(self.xi)
+        found = worst_bracket(subject, "delta", lambda loss: curve_bounds(loss, xi))
+        return (level_of(found.value, found.pair, "The best tests"),)
+
+
+def curve_bounds(loss: PrivacyLoss, xi: float) -> Bracket:
+    """Return bounds on the least rho of a pair: the largest (e - xi)^2 / -log delta(e) over e >= xi and 0.
+
+    Between two e the square is at most the last one and delta the first; the cells with the largest bounds are divided.
+    """
+    start = max(xi, 0.0)
+    if loss.infinite > 0:
+        return Bracket(math.inf, math.inf)
+    end, far = loss.highest, 0.0
+    if end == math.inf:
+        if loss.rate == math.inf:
+            return Bracket(0.0, math.inf)
+        end = max(start, loss.rate) + 2 * math.sqrt(loss.rate * _DEEPEST)
+        far = 4 * loss.rate * max(1.0, (end - xi) / (end - loss.rate)) ** 2
+    if end <= start:
+        return Bracket(0.0, far)
+
+    def cost(delta: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return -np.log(np.minimum(delta, 1.0))
+
+    def ratio(top: np.ndarray, below: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(top > 0, top**2 / below, 0.0)
+
+    edges = np.linspace(start, end, _FIRST)
+    a, b, costs = edges[:-1], edges[1:], cost(np.asarray(loss.delta(edges)))[:-1]
+    best, settled = 0.0, far
+    for _ in range(_ROUNDS):
+        best = max(best, float(ratio(a - xi, costs).max(initial=0.0)))
+        bounds = ratio(b - xi, costs)
+        open_ = bounds > max(best, far) * (1 + _CLOSE)
+        settled = max(settled, float(bounds.max(initial=0.0, where=~open_)))
+        if not open_.any() or open_.sum() > _MOST_CELLS:
+            break
+        a, b, costs = a[open_], b[open_], costs[open_]
+        middle = (a + b) / 2
+        a, b = np.concatenate([a, middle]), np.concatenate([middle, b])
+        costs = np.concatenate([costs, cost(np.asarray(loss.delta(middle)))])
+    rest = float(ratio(b - xi, costs).max(initial=0.0))
+    return Bracket(min(best, max(settled, rest)), max(best, settled, rest))
+
+
+CURVE: tuple[type[LossGuarantee], ...] = (ADPCurve,)
+"""The kinds of this file."""
