@@ -28,7 +28,6 @@ check: .venv/test.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
-	$(BIN)/mkdocs build --strict --quiet
 
 bench: .venv/bench.ready
 	$(BIN)/python benchmarks/all.py

@@ -30,6 +30,7 @@ def entries(places: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
             "location": f"{places[page][0]}#:~:text={quote(word)}",
             "title": word,
             "text": places[page][1],
+            "tags": [word],
             "boost": 4 * len(re.split(r"[\s-]+", word)) ** -0.7,
         }
         for word, page in notions().items()

@@ -153,3 +153,24 @@ def test_the_search_knows_every_notion(tmp_path: Path) -> None:
     assert found["Miracle theorem"] == "papers/qif-book/#notion-miracle-theorem"
     assert found["Renyi differential privacy"] == "papers/renyi-dp/#notion-renyi-differential-privacy"
     assert found["(epsilon, delta)-differential privacy"].startswith("papers/privacy-loss-variants/#")
+
+
+def test_every_call_and_option_of_the_cheat_sheet_exists() -> None:
+    import click
+    from typer.main import get_command
+
+    from divulge.cli.main import app
+
+    code = re.findall(r"`([^`]+)`", SOURCES["cheat-sheet.md"])
+    commands: Any = get_command(app)
+    context = click.Context(commands)
+    for call in code:
+        for name in re.findall(r"\bdv\.([\w.]+)", call):
+            found: Any = dv
+            for part in name.split("."):
+                found = getattr(found, part)
+        if call.startswith("divulge "):
+            command = commands.get_command(context, call.split()[1])
+            options = {option for parameter in command.params for option in parameter.opts}
+            assert set(re.findall(r"(?<= )--?[a-z][\w-]*", call)) <= options, call
+    assert sum(call.startswith("divulge ") for call in code) > 12
