@@ -1,4 +1,4 @@
-"""The index of notions: which page a word of the field leads to first. Search weighs it above titles and text."""
+"""Everyday words that lead to a guide, beside the notions of the glossary; and the name that the search is read by."""
 
 import json
 import re
@@ -20,18 +20,16 @@ def notions() -> dict[str, str]:
 
 
 def entries(places: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
-    """Return the entries of the search, one a notion: the page it leads to, at the place where it is named.
+    """Return the entries of the search, one a word: the page it leads to, at the place where it is named.
 
-    The search adds up the words of a query that an entry has, whatever else the entry holds. Entries of n words weigh
-    n^-0.7: one that a query names whole then stands before longer ones that hold it, and before shorter ones it holds.
+    They weigh as much as those of the glossary: just more than titles of pages, shorter ones more.
     """
     return [
         {
             "location": f"{places[page][0]}#:~:text={quote(word)}",
             "title": word,
             "text": places[page][1],
-            "tags": [word],
-            "boost": 4 * len(re.split(r"[\s-]+", word)) ** -0.7,
+            "boost": 2.5 + 2.5 / len(re.split(r"[\s-]+", word)),
         }
         for word, page in notions().items()
     ]
@@ -43,7 +41,6 @@ def on_page_context(context: Any, page: Any, **_: Any) -> Any:
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """Give the search a name that is read aloud."""
     return output.replace(_DIALOG, f'{_DIALOG} aria-label="Search"')
 
 
