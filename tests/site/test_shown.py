@@ -1,0 +1,90 @@
+"""The documentation in a browser: on a phone and a wide screen, light and dark, by eye and by screen reader."""
+
+import re
+from pathlib import Path
+
+import pytest
+from browser import Watched, browser
+
+READ = ("", "measures/", "gallery/", "papers/quantifying-privacy/", "notebooks/from-qif/", "commands/", "peers/")
+"""Pages of every kind, looked at closely."""
+
+
+def opened(watched: Watched, address: str, path: str) -> None:
+    watched.page.goto(address + path)
+    watched.page.wait_for_load_state("networkidle")
+
+
+def test_no_page_is_wider_than_a_phone_or_asks_the_network(address: str, built: Path) -> None:
+    wide = {}
+    with browser(width=390) as watched:
+        for path in sorted(built.rglob("index.html")):
+            name = str(path.parent.relative_to(built)).removeprefix(".")
+            watched.page.goto(address + (f"{name}/" if name else ""))
+            script = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            over = watched.page.evaluate(script)
+            if over > 0:
+                wide[name] = over
+    assert not wide
+    assert not watched.wrong
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["wide light", "phone dark"])
+def test_pages_are_readable_and_have_names_for_everything(address: str, width: int, dark: bool) -> None:
+    with browser(width=width, dark=dark) as watched:
+        for path in READ:
+            opened(watched, address, path)
+            watched.looks_right(path or "start")
+
+
+LOOKED_AT = (("measures/", 30, 1), ("gallery/", 0, 10), ("papers/quantifying-privacy/", 20, 1))
+"""Page, and how many formulas and pictures it has at least."""
+
+
+def test_formulas_and_pictures_show(address: str) -> None:
+    with browser() as watched:
+        for path, formulas, pictures in LOOKED_AT:
+            opened(watched, address, path)
+            sizes = watched.page.eval_on_selector_all("math", "all => all.map(m => m.getBoundingClientRect().width)")
+            assert len(sizes) >= formulas
+            assert all(size > 0 for size in sizes)
+            drawn = watched.page.eval_on_selector_all(
+                ".md-content img", "all => all.map(i => [i.naturalWidth, i.alt.length])"
+            )
+            assert len(drawn) >= pictures
+            assert all(width > 0 and alt > 10 for width, alt in drawn)
+            assert "\\(" not in watched.page.locator(".md-content").inner_text()
+
+
+def test_the_doors_lead_to_a_result_in_three_clicks(address: str) -> None:
+    with browser() as watched:
+        for door, further in DOORS.items():
+            opened(watched, address, "")
+            content = watched.page.locator(".md-content")
+            for link in (door, *further):
+                content.get_by_role("link", name=link, exact=True).first.click()
+                watched.page.wait_for_load_state("load")
+            shown = content.inner_text()
+            steps = content.get_by_role("img", name=re.compile("^Step")).count()
+            assert RESULT.search(shown) or steps > 4, f"{door}: nothing came out on {watched.page.url}"
+    assert not watched.wrong
+
+
+def test_the_cheat_sheet_is_one_printed_page(address: str) -> None:
+    with browser() as watched:
+        opened(watched, address, "cheat-sheet/")
+        watched.page.emulate_media(media="print")
+        printed = watched.page.pdf(prefer_css_page_size=True)
+        assert len(re.findall(rb"/Type\s*/Page\b(?!s)", printed)) == 1
+        sheet = watched.page.locator(".sheet")
+        assert sheet.locator("tr").count() > 20
+
+
+RESULT = re.compile(r">>> |\$ divulge |^print\(", re.MULTILINE)
+DOORS = {
+    "I publish data": ("From a survey to what is published",),
+    "I use differential privacy": ("From dp-accounting",),
+    "I study leakage": ("Quantifying privacy via information density",),
+    "In a browser": (),
+}
+"""A door on the first page -> links after it, to a page with what was asked and what came out: three clicks at most."""
