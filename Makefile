@@ -1,5 +1,5 @@
 # make demo: what the census example reveals.  make test: all tests.  Both make their own environment in .venv.
-# make search MINUTES=60 SEED=7: random subjects against independent oracles.  make bench: times beside peers.
+# make search MINUTES=60 SEED=7: all drawn cases of the tests, then random subjects against independent oracles.  make bench: times beside peers.
 PYTHON ?= python3
 WORKERS ?= 2
 MINUTES ?= 10
@@ -19,6 +19,7 @@ test: .venv/test.ready
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 search: .venv/test.ready
+	DIVULGE_THOROUGH=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests
 	PYTHONPATH=src:tests $(BIN)/python -m search --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 fuzz: .venv/test.ready

@@ -2,19 +2,33 @@
 
 import os
 import secrets
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
 
 import divulge as dv
 
+T = TypeVar("T")
+
 
 def fresh_seed() -> int:
     """Return the seed of this run: that of DIVULGE_SEED where set, else a new one; a test says it when it fails."""
     return int(os.environ.get("DIVULGE_SEED") or secrets.randbelow(10**9))
+
+
+def few(cases: int) -> int:
+    """Return how many of so many drawn cases the suite goes through: a third, at least 3; `make search` takes all."""
+    return cases if os.environ.get("DIVULGE_THOROUGH") else max(min(cases, 3), -(-cases // 3))
+
+
+def some(cases: Sequence[T]) -> list[T]:
+    """Return a third of listed cases, spread over the list and always the same ones; all of them in `make search`."""
+    order = np.random.default_rng(0).permutation(len(cases))[: few(len(cases))]
+    return [cases[i] for i in sorted(order.tolist())]
 
 
 ONE = 1 << 52

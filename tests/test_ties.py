@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support import few
 
 import divulge as dv
 from divulge.ties import falling, first_largest, first_smallest
@@ -17,7 +18,7 @@ def last_bits(rng: np.random.Generator, values: np.ndarray) -> np.ndarray:
     return values * (1 + rng.integers(-3, 4, size=values.shape) * 2.0**-53)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(few(20)))
 def test_noise_in_the_last_bits_changes_nothing(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.choice([1e-300, 0.1, 1 / 3, 2.0, 7e9, math.inf], size=40)
@@ -44,7 +45,7 @@ def test_columns_are_told_one_by_one() -> None:
     assert first_smallest(table, axis=1).tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(few(10)))
 def test_a_worst_pair_is_the_first_of_those_that_tie(seed: int) -> None:
     moved = last_bits(np.random.default_rng(seed), SYMMETRIC.matrix)
     channel = dv.Channel(moved, secrets=SYMMETRIC.secrets)

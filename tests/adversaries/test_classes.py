@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from support import RUNNING_CHANNEL, RUNNING_PRIOR, random_channel, random_joint, random_prior
+from support import RUNNING_CHANNEL, RUNNING_PRIOR, few, random_channel, random_joint, random_prior
 
 import divulge as dv
 
@@ -35,7 +35,7 @@ def average_by_strategies(c: np.ndarray, g: np.ndarray) -> float:
     return best
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(few(6)))
 def test_worst_prior_on_average_by_enumeration(seed: int) -> None:
     rng = np.random.default_rng(seed)
     c = random_channel(rng, 3, 3, span=1.5, zeros=0.2)
@@ -56,7 +56,7 @@ def test_no_prior_beats_the_upper_bound(case: str, seed: int) -> None:
     worst = dv.adversaries.worst_prior(c, gain, case)
     assert worst.leakage <= worst.upper
     assert worst.leakage == dv.leakage(dv.Joint(worst.prior, c), gain, case)
-    for _ in range(400):
+    for _ in range(few(400)):
         prior = random_prior(rng, 4) if rng.random() < 0.5 else dv.Prior(rng.dirichlet(np.full(4, 0.3)))
         assert dv.leakage(dv.Joint(prior, c), gain, case) <= worst.upper * (1 + 1e-12)
 
@@ -103,7 +103,7 @@ def every_support(n: int) -> np.ndarray:
     return sets / sets.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(few(8)))
 def test_the_worst_prior_of_the_max_case_is_bracketed_closely(seed: int) -> None:
     """Gains of many shapes, some that pay nothing for a secret, against random priors and those of every support."""
     rng = np.random.default_rng(seed)

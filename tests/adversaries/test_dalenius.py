@@ -6,12 +6,12 @@ from fractions import Fraction as F
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import joints, random_channel
+from support import few, joints, random_channel
 
 import divulge as dv
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(joints(), st.integers(0, 2**32 - 1))
 def test_both_bounds_of_the_lemma_and_the_capacities(about: dv.Joint, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import joints, random_joint, twins
+from support import few, joints, random_joint, twins
 
 import divulge as dv
 
@@ -22,7 +22,7 @@ def by_definition(joint: dv.Joint, payoffs: list[list[F]], best: type, case: str
     return value(p), sum(q[y] * after[y] for y in after) if case == "average" else best(after.values())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(joints(exact=True), st.sampled_from(["average", "max"]), st.integers(0, 2**32 - 1))
 def test_exact_leakage_by_definition(joint: dv.Joint, case: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -42,7 +42,7 @@ def test_exact_leakage_by_definition(joint: dv.Joint, case: str, seed: int) -> N
         assert dv.leakage(floats, cost, case) == pytest.approx(float(expected), rel=1e-11)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(joints())
 def test_order_of_the_cases_and_the_measures(joint: dv.Joint) -> None:
     n = len(joint.secrets)
@@ -129,7 +129,7 @@ ADVERSARIES = {
 def test_tiny_leakages_of_floats_keep_their_digits(name: str) -> None:
     """Rows are from 1e-12 to 1e-3 apart; under a uniform prior, where actions tie, every difference counts."""
     adversary = ADVERSARIES[name]
-    for seed in range(12):
+    for seed in range(few(12)):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(3, 6)) if seed % 2 else 4
         approximate, exact = twins(rng, n, int(rng.integers(2, 6)), 0.0, shift=1 << int(rng.integers(12, 42)))

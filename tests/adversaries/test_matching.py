@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import joints, random_channel, random_joint
+from support import few, joints, random_channel, random_joint
 
 import divulge as dv
 
@@ -21,7 +21,7 @@ def lambda_by_definition(joint: dv.Joint, function: dv.adversaries.RandomizedFun
     return (1 if before == 0 else math.inf) if after == 0 else before / after
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(joints(exact=True), st.integers(0, 2**32 - 1))
 def test_function_to_cost_and_cost_to_function_exactly(joint: dv.Joint, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -71,7 +71,7 @@ def test_log_loss_where_a_secret_is_ruled_out_is_refused() -> None:
 
 def test_a_random_function_is_never_worse_than_pmc_nor_more_telling_than_pml() -> None:
     rng = np.random.default_rng(12)
-    for _ in range(200):
+    for _ in range(few(200)):
         joint = random_joint(rng, 4, 3, zeros=0.2)
         function = dv.adversaries.RandomizedFunction(random_channel(rng, 4, 3, zeros=0.4))
         assert (

@@ -8,7 +8,7 @@ import pytest
 import qif
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import SURVEY_G, SURVEY_R, random_channel
+from support import SURVEY_G, SURVEY_R, few, random_channel
 
 import divulge as dv
 from divulge.programs import cheapest
@@ -45,7 +45,7 @@ def both(a: Any, b: Any) -> tuple[bool, bool]:
 @pytest.mark.parametrize("post", [False, True])
 def test_agreement_with_qif_on_random_pairs(post: bool) -> None:
     rng = np.random.default_rng(77)
-    for _ in range(40):
+    for _ in range(few(40)):
         n, m, k = (int(v) for v in rng.integers(2, 6, size=3))
         a = random_channel(rng, n, m, span=1.0)
         b = a.then(random_channel(rng, m, k, zeros=0.2)) if post else random_channel(rng, n, k, span=1.0)
@@ -59,7 +59,7 @@ def test_agreement_with_qif_on_random_pairs(post: bool) -> None:
         assert not mine[0] or mine[1]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=few(25), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([0.0, 0.5]))
 def test_exact_answers_are_proved(seed: int, post: bool, zeros: float) -> None:
     rng = np.random.default_rng(seed)
@@ -93,7 +93,7 @@ def test_exact_channels_that_differ_by_next_to_nothing(bump: F) -> None:
 
 def test_rounding_is_not_taken_for_leakage() -> None:
     rng = np.random.default_rng(3)
-    for _ in range(10):
+    for _ in range(few(10)):
         a = random_channel(rng, 6, 8)
         b = np.asarray(a.then(random_channel(rng, 8, 5)).floats) * (1 + 1e-13 * rng.standard_normal((6, 5)))
         answer = dv.adversaries.refinement(a, b)
@@ -129,7 +129,7 @@ def test_max_case_order_is_weaker() -> None:
     assert both(sharp, often)[1]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(few(30)))
 def test_exact_feasibility_has_a_solution_or_multipliers(seed: int) -> None:
     rng = np.random.default_rng(seed)
     matrix = np.array([[F(int(v)) for v in row] for row in rng.integers(-3, 4, size=(4, 6))], dtype=object)

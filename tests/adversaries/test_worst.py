@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import RUNNING_CHANNEL, RUNNING_PRIOR, joints, random_joint
+from support import RUNNING_CHANNEL, RUNNING_PRIOR, few, joints, random_joint
 
 import divulge as dv
 
@@ -46,7 +46,7 @@ def test_ten_thousand_random_adversaries_never_beat_the_measures() -> None:
         count += ADVERSARIES_PER_JOINT
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(joints(exact=False))
 def test_witnesses_attain_pml_and_pmc(joint: dv.Joint) -> None:
     pml, pmc = dv.pml(joint), dv.pmc(joint)
@@ -58,7 +58,7 @@ def test_witnesses_attain_pml_and_pmc(joint: dv.Joint) -> None:
     assert dv.worst_function(joint).log() == pytest.approx(pmc.max(), rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(joints(exact=True), st.integers(1, 3))
 def test_witnesses_attain_exactly(joint: dv.Joint, k: int) -> None:
     for j in np.flatnonzero(joint.occurring):
@@ -105,7 +105,7 @@ def test_infinite_cost_is_attained_by_two_symbols() -> None:
     assert "rules out 0" in witness.words
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(joints())
 def test_prior_sequence_and_bayes_capacity(joint: dv.Joint) -> None:
     channel = joint.channel

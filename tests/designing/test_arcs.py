@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from designing.problems import KINDS, NAMES, holds, limits_as_arguments, random_prior
 from designing.vertices import level_points, priced_optimum
+from support import few
 
 import divulge as dv
 from divulge.designing.polytope.limits import classes_of, limits_of
@@ -42,7 +43,7 @@ def test_arcs_average_to_one_inside_the_limits(kind: str) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "capacity" in kind or "leakage" in kind or kind == "all"])
 def test_the_ceiling_under_a_capacity_is_above_the_best_mixture_of_all_vertices(kind: str) -> None:
     rng = np.random.default_rng(5)
-    for trial in range(12):
+    for trial in range(few(12)):
         p = random_prior(rng, 3 + trial % 6)
         guarantees, limits = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)
         f = SUBCONVEX[NAMES[trial % len(NAMES)]]

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from support import few
 
 import divulge as dv
 from divulge.designing.polytope.limits import Classes
@@ -13,7 +14,7 @@ from divulge.designing.polytope.vertices import Vertices
 
 def test_turns_give_equal_secrets_one_mean_on_the_levels_of_the_vertices_in_few_outcomes() -> None:
     rng = np.random.default_rng(0)
-    for _ in range(300):
+    for _ in range(few(300)):
         size = rng.integers(1, 6, int(rng.integers(1, 4)))
         members = tuple(np.split(rng.permutation(int(size.sum())), np.cumsum(size)[:-1]))
         classes = Classes(np.ones(len(size)), size, members)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from support import few
 
 import divulge as dv
 from divulge.designing.infeasible import Clashing, clashes
@@ -79,7 +80,7 @@ def test_a_pattern_of_zeros_names_the_guarantee_and_its_least_level() -> None:
     assert "ldp=1 rules it out at every level" in str(both)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(few(8)))
 def test_clashes_are_minimal_and_remedies_least_by_an_independent_program(seed: int) -> None:
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.full(4, 3.0))

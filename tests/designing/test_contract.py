@@ -130,7 +130,7 @@ def test_a_time_limit_returns_an_honest_gap() -> None:
     p = np.random.default_rng(0).dirichlet(np.full(26, 0.3))
     told: list[dv.designing.effort.Progress] = []
     quick = dv.design(p, dv.PML(0.5), time_limit=0.0, progress=told.append)
-    slow = dv.design(p, dv.PML(0.5), time_limit=4.0)
+    slow = dv.design(p, dv.PML(0.5), time_limit=1.0)
     assert told[0].gap >= 0
     assert quick.bound >= slow.utility
     assert slow.bound >= quick.utility

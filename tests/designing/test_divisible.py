@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import few
 
 import divulge as dv
 from divulge.designing.effort import Effort
@@ -68,7 +69,7 @@ def best_share(problem: Problem, dual: Dual, p: np.ndarray, tail: float) -> floa
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_share_of_a_tail_gains_more_than_is_said(kind: str) -> None:
     rng = np.random.default_rng(len(kind))
-    for trial in range(16):
+    for trial in range(few(16)):
         p = np.sort(rng.dirichlet(np.full(12, rng.choice([0.3, 1.0]))) + 1e-4)[::-1]
         problem = problem_of(
             p / p.sum(), KINDS[kind](float(rng.uniform(0.3, 5))), ["mutual-information", "hellinger"][trial % 2]

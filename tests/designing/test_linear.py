@@ -8,6 +8,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+from support import few
 
 import divulge as dv
 from divulge.designing.linear.certified import unforbidden
@@ -65,7 +66,7 @@ def kept(found: dv.results.Design) -> bool:
 @pytest.mark.parametrize("kind", GUARANTEES)
 def test_linear_designs_equal_the_program_over_all_pairs(kind: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)))
-    for trial in range(14):
+    for trial in range(few(14)):
         n, m = int(rng.integers(2, 7)), int(rng.integers(1, 6))
         p = rng.dirichlet(np.full(n, rng.choice([0.5, 3.0])))
         p = np.maximum(p, 1e-3) / np.maximum(p, 1e-3).sum()
@@ -118,7 +119,7 @@ def test_the_integers_keep_the_guarantee_in_plain_fractions() -> None:
 
 def test_any_dual_bounds_every_channel_that_keeps_the_limits() -> None:
     rng = np.random.default_rng(3)
-    for _ in range(60):
+    for _ in range(few(60)):
         n, m = int(rng.integers(2, 6)), int(rng.integers(1, 5))
         p = rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n
         limits = Limits(*rng.choice([0, 1], 4) * [0.6, 1.5, 2.5, 1.3])
@@ -137,7 +138,7 @@ def test_any_dual_bounds_every_channel_that_keeps_the_limits() -> None:
 
 def test_the_program_equals_its_definition_under_several_guards_and_judges() -> None:
     rng = np.random.default_rng(17)
-    for trial in range(80):
+    for trial in range(few(80)):
         n, m = int(rng.integers(2, 6)), int(rng.integers(2, 6))
         guards, judges = (rng.dirichlet(np.full(n, 2.0), int(rng.integers(1, 4))) for _ in range(2))
         low, high, ratio, capacity = rng.choice([0, 1], 4) * [0.4, 1.8, 3.0, 1.4]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from support import few
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -174,7 +175,7 @@ def test_names_hold_over_a_set_of_priors(utility: str, guarantees: tuple[str, ..
     found = dv.design(ball, *guarantees, utility=utility, outcomes="values")
     assert_true_names(found)
     random = np.random.default_rng(0)
-    for _ in range(200):
+    for _ in range(few(200)):
         moved = np.clip(
             ball.center.floats + random.dirichlet(np.ones(5)) / 20 - random.dirichlet(np.ones(5)) / 20, 0, 1
         )

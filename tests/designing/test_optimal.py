@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from designing.problems import KINDS, NAMES, holds, limits_as_arguments, random_prior
 from designing.vertices import box_points, level_points, optimum, priced_optimum, ratio_points, vertices
+from support import few, some
 
 import divulge as dv
 from divulge.designing.polytope.utilities import SUBCONVEX
@@ -14,7 +15,7 @@ from divulge.designing.polytope.utilities import SUBCONVEX
 @pytest.mark.parametrize("kind", KINDS)
 def test_designs_equal_the_best_mixture_of_all_vertices(kind: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)))
-    for trial in range(40):
+    for trial in range(few(40)):
         p = random_prior(rng, 2 + trial % 3)
         guarantees, limits = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)
         name = NAMES[trial % len(NAMES)]
@@ -41,7 +42,7 @@ def test_listed_levels_contain_the_vertices_of_the_definition(kind: str) -> None
 @pytest.mark.parametrize("kind", KINDS)
 def test_designs_equal_the_best_mixture_of_all_vertices_up_to_twelve_secrets(kind: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)) + 1)
-    for trial, n in enumerate([5, 6, 7] * 7 + [8, 9] * 3 + [10, 11, 12]):
+    for trial, n in enumerate(some([5, 6, 7] * 7 + [8, 9] * 3 + [10, 11, 12])):
         p = random_prior(rng, n)
         guarantees, limits = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)
         name = NAMES[trial % len(NAMES)]
@@ -88,7 +89,7 @@ def test_counts_and_enumeration_agree_on_every_kind() -> None:
 def test_closed_forms_equal_enumeration() -> None:
     rng = np.random.default_rng(8)
     used = set()
-    for trial in range(40):
+    for trial in range(few(40)):
         n = 2 + trial % 5
         p = (np.ones(n) if trial % 2 else rng.integers(1, 9, n)).astype(float)
         prior = dv.Prior(p / p.sum())

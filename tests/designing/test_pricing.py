@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from designing.vertices import level_points, priced_optimum
+from support import few
 
 import divulge as dv
 from divulge.designing.effort import Effort
@@ -57,7 +58,7 @@ ORACLES: dict[str, tuple[Callable[[Problem], Oracle], bool]] = {
 def test_an_oracle_bounds_the_best_vertex_of_all_and_finds_a_fair_one(kind: str, oracle: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)))
     made, close = ORACLES[oracle]
-    for trial in range(12):
+    for trial in range(few(12)):
         p = np.sort(np.maximum(rng.dirichlet(np.full(3 + trial % 6, rng.choice([0.3, 1.0, 5.0, 200.0]))), 1e-3))[::-1]
         p = p / p.sum()
         utility = SUBCONVEX[["mutual-information", "chi-squared", "hellinger"][trial % 3]]
@@ -81,7 +82,7 @@ def test_an_oracle_bounds_the_best_vertex_of_all_and_finds_a_fair_one(kind: str,
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "leakage"])
 def test_chords_bound_the_best_mixture_of_all_vertices(kind: str) -> None:
     rng = np.random.default_rng(9)
-    for trial in range(12):
+    for trial in range(few(12)):
         p = np.maximum(rng.dirichlet(np.full(3 + trial % 5, rng.choice([0.2, 1.0]))), 1e-3)
         utility = SUBCONVEX["mutual-information" if trial % 2 else "chi-squared"]
         problem = problem_of(p / p.sum(), KINDS[kind](*rng.exponential(0.9, 2) + 0.1), utility)
@@ -98,7 +99,7 @@ def test_chords_bound_the_best_mixture_of_all_vertices(kind: str) -> None:
 def test_light_secrets_as_one_lose_no_more_than_they_are_worth(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("divulge.designing.master.aggregation.LIGHT", 0.4)
     rng, together, lost = np.random.default_rng(5), 0, 0
-    for trial in range(12):
+    for trial in range(few(12)):
         p = 0.55 ** np.arange(4 + trial % 4) * rng.uniform(0.8, 1.2, 4 + trial % 4)
         utility = SUBCONVEX["mutual-information" if trial % 2 else "total-variation"]
         whole = problem_of(p / p.sum(), KINDS[kind](*rng.exponential(0.9, 2) + 0.1), utility)
@@ -144,7 +145,7 @@ def test_gaps_are_small_for_every_shape_of_prior(tails: str, size: int, guarante
 @pytest.mark.parametrize(("size", "guarantee", "gap"), [(153, dv.PML(0.02), 0.1), (70, dv.PML(0.07), 5e-5)])
 def test_nearly_uniform_priors_whose_sets_all_miss_the_mass(size: int, guarantee: dv.PML, gap: float) -> None:
     p = 1 + 1e-3 * np.random.default_rng(153).random(size)
-    found = dv.design(p / p.sum(), guarantee, time_limit=1 if size > 100 else 5)
+    found = dv.design(p / p.sum(), guarantee, time_limit=0.5 if size > 100 else 2)
     assert found.relative_gap < gap
     assert guarantee.holds_for(found.joint)
 

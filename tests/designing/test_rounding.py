@@ -18,7 +18,7 @@ def test_rounding_loses_a_billionth_at_most(kind: str) -> None:
         p = random_prior(rng, n)
         guarantees, _ = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)
         for utility in (NAMES[trial % len(NAMES)], SCORES[trial % len(SCORES)]):
-            found = dv.design(p, *guarantees, utility=utility, time_limit=2)
+            found = dv.design(p, *guarantees, utility=utility, time_limit=0.5)
             assert found.rounding_loss is not None
             assert found.rounding_loss <= MOST, (p, guarantees, utility)
 
@@ -28,7 +28,7 @@ def test_rounding_loses_little_for_small_epsilon_and_rare_secrets() -> None:
     for n, epsilon in ((3, 1e-3), (20, 0.01), (50, 1e-3), (50, 0.1), (50, 1.0)):
         p = np.maximum(rng.dirichlet(np.full(n, 0.3)), 1e-6)
         for guarantee in (dv.PML(epsilon), dv.LDP(epsilon)):
-            found = dv.design(p / p.sum(), guarantee, time_limit=2)
+            found = dv.design(p / p.sum(), guarantee, time_limit=0.5)
             assert found.rounding_loss is not None
             assert found.rounding_loss <= MOST, (n, guarantee)
 
@@ -46,7 +46,7 @@ def test_the_loss_is_what_lacks_to_the_blend_and_shrinks_with_the_grid(utility: 
 @pytest.mark.parametrize(("ratio", "size", "epsilon"), [(0.5, 40, 0.3), (0.7, 40, 1.6), (0.3, 18, 0.8)])
 def test_rare_secrets_lose_no_more_of_a_utility_that_is_steep_at_zero(ratio: float, size: int, epsilon: float) -> None:
     p = ratio ** np.arange(size)
-    found = dv.design(p / p.sum(), dv.PML(epsilon), utility="hellinger", time_limit=5)
+    found = dv.design(p / p.sum(), dv.PML(epsilon), utility="hellinger", time_limit=1)
     assert found.rounding_loss is not None
     assert found.rounding_loss <= 1e-10
     assert dv.PML(epsilon).holds_for(found.joint)

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from designing.problems import KINDS, NAMES, holds, limits_as_arguments, random_prior
+from support import few
 
 import divulge as dv
 from divulge.designing.polytope.utilities import SUBCONVEX, custom
@@ -68,7 +69,7 @@ def test_slopes_touch_the_utility_from_below(name: str) -> None:
     utility = custom(lambda v: v**3) if name == "cube" else SUBCONVEX[name]
     rng = np.random.default_rng(6)
     p = rng.dirichlet(np.ones(5))
-    for _ in range(20):
+    for _ in range(few(20)):
         here, there = (rng.dirichlet(np.ones(3), 5) for _ in range(2))
         if name != "lautum-information":
             here[rng.random((5, 3)) < 0.3] = 0.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from mpmath import expm1, log, mp, mpf, sqrt
-from support import ONE, close_rows, dyadic_rows
+from support import ONE, close_rows, dyadic_rows, few
 
 import divulge as dv
 from divulge.dp.loss.closed import ExponentialLoss, LaplaceLoss
@@ -73,7 +73,7 @@ def as_balls(matrix: np.ndarray) -> list[Row]:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_variant_of_rows_however_close(name: str) -> None:
     measure, definition = VARIANTS[name]
-    for seed in range(24):
+    for seed in range(few(24)):
         c = rows(seed)
         wanted = max(definition(p, q) for p, q in permutations(as_balls(c), 2))
         assert measure(dv.Channel(c)).value == pytest.approx(float(wanted), rel=1e-13, abs=0), seed
@@ -104,7 +104,7 @@ def worst_rate(p: Row, q: Row) -> mpf:
     best = values.index(max(values))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     share = (sqrt(mpf(5)) - 1) / 2
-    for _ in range(50):
+    for _ in range(few(50)):
         left, right = high - share * (high - low), low + share * (high - low)
         low, high = (low, right) if renyi(p, q, left) / left > renyi(p, q, right) / right else (left, high)
     return max(*values, renyi(p, q, low) / low)
@@ -141,7 +141,7 @@ def exponential(epsilon: float, order: float) -> mpf:
         return log(share * mp.exp((a - 1) * t) + (1 - share) * mp.exp((a - 1) * (t - e))) / (a - 1)
 
     low, high, ratio = mpf(0), e, (sqrt(mpf(5)) - 1) / 2
-    for _ in range(90):
+    for _ in range(few(90)):
         left, right = high - ratio * (high - low), low + ratio * (high - low)
         low, high = (low, right) if of(left) > of(right) else (left, high)
     return of(low)
@@ -182,7 +182,7 @@ def test_clipped_losses_keep_their_digits() -> None:
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.999, 1 - 1e-6, 1 - 1e-12, 1.0])
 def test_delta_close_to_the_largest_loss(share: float) -> None:
     """p and e^epsilon q agree in nearly all digits there."""
-    for seed in range(24):
+    for seed in range(few(24)):
         c = rows(seed)[:2]
         epsilon = share * dv.dp.PrivacyLoss.between(*c).highest
         excess = [sum(max(u - mp.exp(mpf(epsilon)) * v, mpf(0)) for u, v in zip(*r, strict=True))
@@ -191,7 +191,7 @@ def test_delta_close_to_the_largest_loss(share: float) -> None:
 
 
 def test_pure_epsilons_of_floats_are_rounded_up() -> None:
-    for seed in range(24):
+    for seed in range(few(24)):
         c = rows(seed)[:2]
         found = dv.dp.epsilon_from_delta(c, 0.0).value
         largest = max(renyi(*pair, math.inf) for pair in permutations(as_balls(c)))

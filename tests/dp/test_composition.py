@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import random_channel
+from support import few, random_channel
 
 import divulge as dv
 from divulge.dp.accounting.engines import GridEngine, engine
@@ -188,7 +188,7 @@ def test_ends_of_laplace_stay_on_the_grid() -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=few(12), deadline=None)
 def test_channels_by_enumeration(seed: int) -> None:
     rng = np.random.default_rng(seed)
     channel = random_channel(rng, 2, 3, exact=True, zeros=0.2, span=0.6)
@@ -401,7 +401,7 @@ def test_bits() -> None:
 
 
 @given(st.floats(0.05, 3.0), st.floats(-14, -0.5), st.integers(1, 40))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=few(10), deadline=None)
 def test_twins(mu: float, log_delta: float, count: int) -> None:
     composed = dv.compose((dv.dp.LaplaceMechanism(1 / mu), count), dv.dp.GaussianMechanism(2.0), tolerance=1e-4)
     delta = 10.0**log_delta

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import random_channel, random_prior
+from support import few, random_channel, random_prior
 
 import divulge as dv
 
@@ -34,7 +34,7 @@ def distribution(variable: dv.results.Pointwise) -> list[tuple[float, float]]:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=few(20), deadline=None)
 def test_types_meet_the_joint_channel(seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 5)), int(rng.integers(1, 4))
@@ -60,7 +60,7 @@ def test_leakages_of_single_releases_do_not_add() -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=few(25), deadline=None)
 def test_bounds_hold(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 5))
@@ -74,7 +74,7 @@ def test_bounds_hold(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=few(20), deadline=None)
 def test_adaptive_releases_add_conditionally(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 5))
@@ -123,7 +123,7 @@ def test_bounds_cover_as_often_as_promised() -> None:
     prior, channel = dv.Prior([0.5, 0.5]), dv.Channel([[0.7, 0.3], [0.4, 0.6]])
     truth = dv.dp.joint_pml(prior, (channel, 3)).tail(0.3)
     hits = 0
-    for seed in range(200):
+    for seed in range(few(200)):
         drawn = dv.dp.sampled_leakage(
             prior, (channel, 3), rng=np.random.default_rng(seed), samples=200, confidence=0.9
         ).tail_bounds(0.3)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import random_channel
+from support import few, random_channel
 
 import divulge as dv
 from divulge.dp.loss.atoms import AtomicLoss
@@ -26,7 +26,7 @@ def largest_over_sets(p, q, epsilon):
     return max(mp.fsum(mp.mpf(p[o]) - mp.exp(epsilon) * mp.mpf(q[o]) for o in s) for s in sets)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(st.integers(0, 10**9), st.integers(1, 8), st.sampled_from([0.0, 0.4]), st.floats(-3, 6))
 def test_delta_is_the_largest_excess_over_all_sets(seed, size, zeros, epsilon):
     p, q = rows(seed, size, zeros)
@@ -35,7 +35,7 @@ def test_delta_is_the_largest_excess_over_all_sets(seed, size, zeros, epsilon):
         assert dv.dp.PrivacyLoss.between(p, q).delta(epsilon) == pytest.approx(float(expected), rel=1e-12, abs=1e-15)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=few(25), deadline=None)
 @given(st.integers(0, 10**9), st.integers(1, 7), st.sampled_from([0.0, 0.4]), st.floats(-3, 6))
 def test_exact_rows_give_the_nearest_double(seed, size, zeros, epsilon):
     p, q = rows(seed, size, zeros, exact=True)
@@ -50,7 +50,7 @@ def test_exact_rows_give_the_nearest_double(seed, size, zeros, epsilon):
             assert loss.renyi(2.5) == float(mp.log(mp.fsum(a * (a / b) ** mp.mpf(1.5) for a, b in both)) / 1.5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(
     st.integers(0, 10**9), st.integers(1, 9), st.sampled_from([0.0, 0.4]), st.booleans(), st.floats(0, 1)
 )  # fmt: skip
@@ -124,7 +124,7 @@ def test_laplace_against_the_two_densities(top):
             assert LaplaceLoss(top).renyi(alpha) == pytest.approx(float(expected), rel=1e-7)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(st.integers(0, 10**9), st.integers(2, 6), st.floats(0.05, 4), st.floats(1.01, 20))
 def test_no_exponential_mechanism_exceeds_its_loss(seed, answers, epsilon, alpha):
     rng = np.random.default_rng(seed)

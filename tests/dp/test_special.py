@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
-from support import random_channel
+from support import few, random_channel
 
 import divulge as dv
 from divulge.dp.loss.divergences import DIVERGENCES
@@ -22,7 +22,7 @@ def rows(seed, m=5, n=2, zeros=0.0):
     return np.asarray(random_channel(np.random.default_rng(seed), n, m, zeros=zeros, span=1.5).floats)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=few(20), deadline=None)
 @given(SEEDS, st.floats(0, 1), st.sampled_from([0.0, 0.3]))
 def test_trade_off_is_the_best_randomized_test(seed, alpha, zeros):
     from scipy.optimize import linprog
@@ -65,7 +65,7 @@ def test_trade_off_of_a_density_pair_lies_below_the_closed_form():
     assert (found >= exact - 2e-3).all()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=few(20), deadline=None)
 @given(SEEDS)
 def test_trade_off_and_delta_are_dual(seed):
     c = rows(seed, n=3)
@@ -75,7 +75,7 @@ def test_trade_off_and_delta_are_dual(seed):
         assert dv.dp.delta_from_epsilon(c, epsilon).value == pytest.approx(max(0.0, from_curve), abs=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=few(20), deadline=None)
 @given(SEEDS)
 def test_gaussian_mu_is_the_least(seed):
     c = rows(seed, n=2)
@@ -268,7 +268,7 @@ def test_conjugates_are_suprema(name):
         )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=few(15), deadline=None)
 @given(SEEDS, st.sampled_from(list(DIVERGENCES)))
 def test_restricted_bounds_enclose_and_meet(seed, divergence):
     """With zeros in either row too: the value is reached, the bound lies above, no class tells more than all."""
@@ -289,7 +289,7 @@ def test_queries_that_isolate_an_impossible_outcome_are_worth_any_amount():
     )
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=few(10), deadline=None)
 @given(SEEDS)
 def test_mutual_information_dp_is_the_largest_over_neighborhoods(seed):
     c = dv.Channel(rows(seed, m=4, n=5))
@@ -305,7 +305,7 @@ def test_mutual_information_dp_is_the_largest_over_neighborhoods(seed):
     assert found.value <= everyone.value + 1e-12
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=few(10), deadline=None)
 @given(SEEDS, st.sampled_from([0.0, 0.3]))
 def test_mutual_information_dp_of_a_pair_is_its_capacity(seed, zeros):
     p, q = rows(seed, zeros=zeros)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import random_channel
+from support import few, random_channel
 
 import divulge as dv
 from divulge.dp.loss.orders import clipped, curve_of
@@ -47,7 +47,7 @@ DEFINITIONS = {
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=few(12), deadline=None)
 @given(SEEDS, st.booleans())
 def test_value_and_pair_are_those_of_the_definition(name, seed, exact):
     c = channel(seed, exact=exact)
@@ -58,7 +58,7 @@ def test_value_and_pair_are_those_of_the_definition(name, seed, exact):
     assert definition(*(rows[label] for label in found.pair)) == pytest.approx(found.value, rel=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=few(25), deadline=None)
 @given(SEEDS, st.floats(0, 1), st.booleans(), st.sampled_from([0.0, 0.3]))
 def test_twins(seed, delta, exact, zeros):
     c = channel(seed, zeros=zeros, exact=exact)
@@ -74,7 +74,7 @@ def test_twins(seed, delta, exact, zeros):
             assert forward(c, 1e6).value > delta
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=few(10), deadline=None)
 @given(SEEDS, st.floats(0.01, 2.0))
 def test_renyi_and_zcdp_twins(seed, level):
     c = channel(seed)
@@ -86,7 +86,7 @@ def test_renyi_and_zcdp_twins(seed, level):
         assert dv.dp.zcdp_xi(c, rho).value == pytest.approx(0.01, abs=1e-9)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=few(12), deadline=None)
 @given(SEEDS, st.sampled_from([0.0, 0.05]), st.sampled_from([math.inf, 4.0]))
 def test_zcdp_is_the_supremum_over_orders(seed, xi, up_to):
     c = channel(seed, n=3)
@@ -104,7 +104,7 @@ def test_randomized_response_is_zcdp_by_its_mean(epsilon):
     assert found < epsilon**2 / 2
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=few(15), deadline=None)
 @given(SEEDS, st.floats(0.0, 0.6), st.floats(0, 2))
 def test_relaxed_dp_sets_the_worst_outcomes_aside(seed, outside, epsilon):
     from scipy.optimize import linprog
@@ -116,7 +116,7 @@ def test_relaxed_dp_sets_the_worst_outcomes_aside(seed, outside, epsilon):
     assert found == pytest.approx(excess.sum() + share.fun, abs=1e-12)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=few(8), deadline=None)
 @given(SEEDS, st.floats(0.01, 0.3), st.floats(1.5, 6.0))
 def test_clipping_is_the_best_removal_for_every_order(seed, delta, alpha):
     """No removal of mass delta on either side gives a smaller divergence: a convex programme agrees."""
@@ -145,7 +145,7 @@ def test_clipped_gaussian_agrees_with_a_fine_discretization():
     assert curve_of(loss).renyi(2.0) == 1.0
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=few(10), deadline=None)
 @given(SEEDS, st.floats(1.0, 4.0))
 def test_ternary_chi_over_all_triples(seed, alpha):
     c = channel(seed, n=3)
@@ -159,7 +159,7 @@ def test_ternary_chi_over_all_triples(seed, alpha):
     assert dv.dp.ternary_abs_chi(c, alpha).value >= dv.dp.abs_chi(c, alpha).value - 1e-12
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=few(10), deadline=None)
 @given(SEEDS)
 def test_sub_gaussian_constant(seed):
     loss = dv.dp.PrivacyLoss.between(*channel(seed, n=2).floats)
@@ -365,7 +365,7 @@ def test_an_infinite_rho_has_no_xi(rho: float) -> None:
 
 
 @pytest.mark.parametrize("alpha", [1.0, 1.5, 7.0, 300.0, 1e4, math.inf])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(few(6)))
 def test_abs_chi_of_any_order_meets_its_definition(alpha: float, seed: int) -> None:
     rows = random_channel(np.random.default_rng(seed), 3, 4).floats.copy()
     if seed % 2:

@@ -18,6 +18,7 @@ import pytest
 import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import few
 
 import divulge as dv
 from divulge.files.opening import keep_apart
@@ -126,7 +127,7 @@ def test_a_file_without_a_last_line_end_is_told(tmp_path: Path) -> None:
         assert read(written(tmp_path, "t.csv", b"x,y\na,b")) == {"x": ["a"], "y": ["b"]}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=few(150), deadline=None)
 @given(
     rows=st.lists(st.tuples(*[st.text('a",;\n\r ', max_size=4)] * 2), min_size=1, max_size=6),
     end=st.sampled_from(["\n", "\r\n"]),
@@ -155,7 +156,7 @@ def test_what_python_writes_is_read_back_or_refused(
     assert found == [[cell or None for cell in row] for row in rows]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=few(200), deadline=None)
 @given(text=st.text('a",\n\r;x', max_size=40), line_breaks=st.booleans())
 def test_no_text_is_read_as_other_rows_than_its_lines(
     text: str, line_breaks: bool, tmp_path_factory: pytest.TempPathFactory

@@ -9,7 +9,7 @@ import flint
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from support import RUNNING_CHANNEL, RUNNING_PRIOR, joints, twins
+from support import RUNNING_CHANNEL, RUNNING_PRIOR, few, joints, twins
 
 import divulge as dv
 from divulge import exact
@@ -68,7 +68,7 @@ def test_numbers_are_taken_exactly() -> None:
     assert dv.LDP(math.inf).holds_for([[1, 0], [0, 1]])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(joints(exact=True))
 def test_the_measured_guarantee_holds_and_is_the_least(joint: dv.Joint) -> None:
     """`of` against the measures; one rounding less fails wherever the measured value is not 0 or a ratio of 1."""
@@ -95,7 +95,7 @@ def test_the_measured_guarantee_holds_and_is_the_least(joint: dv.Joint) -> None:
     assert dv.guarantees.BayesCapacity.of(joint).values()["ratio"] == dv.bayes_capacity(joint.channel)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=few(30), deadline=None)
 @given(joints(exact=False))
 def test_the_tail_is_the_tail_of_the_measure(joint: dv.Joint) -> None:
     for kind, measure in ((dv.guarantees.TailPML, dv.pml), (dv.guarantees.TailPMC, dv.pmc)):
@@ -279,7 +279,7 @@ def truths(p: list[F], rows: list[list[F]]) -> dict[Any, Any]:
     }
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(few(12)))
 def test_of_floats_is_at_least_the_truth_and_the_least_that_holds(seed: int) -> None:
     """Random joints, some given as P(x, y), some with rows that are nearly alike."""
     rng = np.random.default_rng(seed)
@@ -300,7 +300,7 @@ def test_of_floats_is_at_least_the_truth_and_the_least_that_holds(seed: int) -> 
             assert not kind(slightly).holds_for(joint).holds
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(joints(exact=False))
 def test_a_float_joint_is_measured_from_above_as_it_stands_too(joint: dv.Joint) -> None:
     """Doubles that do not quite sum to 1, read as they are."""

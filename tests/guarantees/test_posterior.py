@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from guarantees.attaining import extremal, rare_against_rest, resampling
 from hypothesis import given, settings
-from support import joints
+from support import few, joints
 
 import divulge as dv
 from divulge.guarantees.theorems import THEOREMS
@@ -27,7 +27,7 @@ def events(joint: dv.Joint) -> list[tuple[Any, Any, Any]]:
     return found
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=few(15), deadline=None)
 @given(joints(exact=True, max_n=3, max_m=4))
 def test_no_event_leaves_its_bounds(joint: dv.Joint) -> None:
     for kind in (dv.PML, dv.PMC, dv.ALIP, dv.LIP, dv.LDP):
@@ -151,7 +151,7 @@ def test_a_region_says_what_it_means() -> None:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(joints(max_n=4, max_m=4))
 def test_a_mechanism_has_no_more_zeros_than_its_region(joint: dv.Joint) -> None:
     live, seen = joint.prior.support, joint.occurring

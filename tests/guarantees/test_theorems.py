@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from guarantees.attaining import ATTAINED, LIMITS, Case, extremal, resampling
-from support import random_channel, random_joint, random_prior
+from support import few, random_channel, random_joint, random_prior
 
 import divulge as dv
 from divulge.guarantees.calculus import implication
@@ -42,7 +42,7 @@ def knowledge(row: Theorem, joint: dv.Joint, rng: np.random.Generator) -> Contex
 def candidates(row: Theorem, rng: np.random.Generator) -> list[dv.Joint]:
     uniform = "uniform" in row.needs
     made: list[dv.Joint] = []
-    for _ in range(25):
+    for _ in range(few(25)):
         n, m = int(rng.integers(1, 6)), int(rng.integers(1, 6))
         channel = random_channel(rng, n, m, zeros=float(rng.choice([0, 0, 0.3])), span=float(rng.choice([0.3, 1, 3])))
         prior = dv.Prior.uniform(n) if uniform else random_prior(rng, n)
@@ -228,7 +228,7 @@ def test_uniform_binary_equivalences_hold_both_ways(growth: F) -> None:
 
 def test_the_implied_ldp_is_never_below_that_of_a_mechanism() -> None:
     rng = np.random.default_rng(3)
-    for _ in range(100):
+    for _ in range(few(100)):
         joint = random_joint(rng, 3, 3)
         if joint.prior.support.all():
             assert dv.PML.of(joint).implies(dv.LDP, prior=joint.prior).epsilon >= dv.ldp(joint.channel) * (1 - 1e-12)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from mpmath import mp, mpf
-from support import ONE, dyadic_rows, random_joint, twins
+from support import ONE, dyadic_rows, few, random_joint, twins
 
 import divulge as dv
 from divulge.measures.numeric.convex import DIVERGENCES
@@ -89,7 +89,7 @@ def pair(seed: int) -> tuple[dv.Joint, dv.Joint]:
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_measure(name: str) -> None:
     measure = MEASURES[name]
-    for seed in range(30):
+    for seed in range(few(30)):
         approximate, exact = pair(seed)
         assert exact.exact
         assert not approximate.exact
@@ -101,7 +101,7 @@ def test_every_measure(name: str) -> None:
 
 
 def test_conditional_versions() -> None:
-    for seed in range(30):
+    for seed in range(few(30)):
         rng = np.random.default_rng(seed)
         outcomes = [(y, z) for y in range(3) for z in range(2)]
         shift = 1 << int(rng.integers(10, 40)) if seed % 3 == 2 else None

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from support import joints, random_channel, random_joint, random_prior
+from support import few, joints, random_channel, random_joint, random_prior
 
 import divulge as dv
 
 SLACK = 1e-11
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=few(40), deadline=None)
 
 
 @FEW
@@ -126,7 +126,7 @@ def test_relabelling_and_idle_letters_change_nothing(joint: dv.Joint) -> None:
 
 def test_pmc_is_concave_in_the_prior() -> None:
     rng = np.random.default_rng(2)
-    for _ in range(30):
+    for _ in range(few(30)):
         channel = random_channel(rng, 4, 3)
         p, q = (random_prior(rng, 4).floats for _ in range(2))
         share = rng.random()
@@ -137,7 +137,7 @@ def test_pmc_is_concave_in_the_prior() -> None:
 
 def test_mixtures_of_mechanisms_leak_at_most_the_larger() -> None:
     rng = np.random.default_rng(4)
-    for _ in range(30):
+    for _ in range(few(30)):
         prior, share = random_prior(rng, 4), rng.random()
         first, second = (random_channel(rng, 4, 3) for _ in range(2))
         mixed = dv.Channel(share * first.matrix + (1 - share) * second.matrix)

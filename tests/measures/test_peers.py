@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from mpmath import mp, mpf
-from support import random_channel, random_joint, random_prior
+from support import few, random_channel, random_joint, random_prior
 
 import divulge as dv
 
@@ -17,7 +17,7 @@ def test_qif_agrees_on_hundreds_of_channels() -> None:
 
     qif.set_default_type(qif.double)
     rng = np.random.default_rng(0)
-    for _ in range(250):
+    for _ in range(few(250)):
         n, m = (int(v) for v in rng.integers(2, 8, size=2))
         joint = random_joint(rng, n, m, zeros=float(rng.choice([0.0, 0.3])))
         p, c = joint.prior.floats.copy(), joint.channel.floats.copy()
@@ -40,7 +40,7 @@ def test_qif_agrees_on_gains_losses_and_properties() -> None:
 
     qif.set_default_type(qif.double)
     rng = np.random.default_rng(10)
-    for _ in range(200):
+    for _ in range(few(200)):
         n, m, actions = (int(v) for v in rng.integers(2, 7, size=3))
         joint = random_joint(rng, n, m, zeros=float(rng.choice([0.0, 0.3])))
         p, c, payoffs = joint.prior.floats.copy(), joint.channel.floats.copy(), rng.random((actions, n)) + 0.01
@@ -83,7 +83,7 @@ def test_qif_agrees_in_fractions() -> None:
     from qif import measure
 
     rng = np.random.default_rng(11)
-    for _ in range(100):
+    for _ in range(few(100)):
         joint = random_joint(rng, 4, 3, exact=True, zeros=0.2)
         p, c = np.array(joint.p), np.array(joint.c)
         assert dv.bayes_capacity(joint) == measure.bayes_vuln.mult_capacity(c)
@@ -100,7 +100,7 @@ def test_qif_agrees_on_capacity_and_ldp() -> None:
     qif.set_default_type(qif.double)
     rng = np.random.default_rng(1)
     discrete = qif.metric.discrete(qif.uint)
-    for _ in range(30):
+    for _ in range(few(30)):
         channel = random_channel(rng, 4, 5)
         c = channel.floats.copy()
         assert dv.ldp(channel) == pytest.approx(measure.d_privacy.smallest_epsilon(c, discrete), abs=1e-9)
@@ -113,7 +113,7 @@ def test_dit_agrees_on_hundreds_of_joints() -> None:
     import dit
 
     rng = np.random.default_rng(2)
-    for _ in range(120):
+    for _ in range(few(120)):
         n, m = (int(v) for v in rng.integers(2, 5, size=2))
         joint = random_joint(rng, n, m)
         cells = [(f"{x}{y}", joint.matrix[x, y]) for x in range(n) for y in range(m)]
@@ -200,7 +200,7 @@ def _reference(joint: dv.Joint, order: float) -> tuple[mpf, mpf]:
 @pytest.mark.parametrize("order", [0.1, 0.4, 0.9, 1 - 1e-7, 1 + 1e-7, 1.3, 2, 7, 300])
 def test_orders_from_their_definitions(order: float) -> None:
     rng = np.random.default_rng(3)
-    for _ in range(12):
+    for _ in range(few(12)):
         n, m = (int(v) for v in rng.integers(2, 6, size=2))
         joint = random_joint(rng, n, m, zeros=0.2)
         sibson, arimoto = _reference(joint, order)
@@ -253,7 +253,7 @@ def test_every_f_divergence_from_its_definition() -> None:
 
 def test_guesswork_by_trying_every_order() -> None:
     rng = np.random.default_rng(5)
-    for _ in range(20):
+    for _ in range(few(20)):
         joint = random_joint(rng, 4, 3, exact=True, zeros=0.2)
         orders = list(itertools.permutations(range(1, 5)))
         best = min(sum(g * p for g, p in zip(order, joint.p, strict=True)) for order in orders)
@@ -283,11 +283,11 @@ def test_capacity_closed_forms_and_certificates() -> None:
         found = dv.measures.capacity(channel)
         assert found.lower <= found.value <= found.upper <= found.lower + 1e-11
         assert dv.mutual_information((found.prior, channel)) == pytest.approx(found.value, abs=1e-12)
-        for _ in range(20):
+        for _ in range(few(20)):
             assert dv.mutual_information((random_prior(rng, n), channel)) <= found.upper
-        few = dv.measures.capacity(channel, steps=3)
-        assert few.lower <= found.value + 1e-13
-        assert few.upper >= found.value - 1e-13
+        rough = dv.measures.capacity(channel, steps=3)
+        assert rough.lower <= found.value + 1e-13
+        assert rough.upper >= found.value - 1e-13
 
 
 @pytest.mark.parametrize("order", [0.5, 1.5, 2, 4, 20])
@@ -298,7 +298,7 @@ def test_sibson_capacity_is_certified(order: float) -> None:
         found = dv.measures.sibson_capacity(channel, order)
         assert found.gap < 1e-9
         assert dv.sibson((found.prior, channel), order) == pytest.approx(found.value, abs=1e-10)
-        for _ in range(20):
+        for _ in range(few(20)):
             prior = random_prior(rng, n)
             assert dv.sibson((prior, channel), order) <= found.upper
             assert dv.measures.arimoto((prior, channel), order) <= found.upper

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
-from support import RUNNING_CHANNEL, RUNNING_PRIOR, joints, random_channel, random_prior
+from support import RUNNING_CHANNEL, RUNNING_PRIOR, few, joints, random_channel, random_prior
 
 import divulge as dv
 from divulge import kernels, panels
@@ -25,7 +25,7 @@ SINGLE = {
 }  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(joints())
 def test_the_profile_equals_the_measures(joint: dv.Joint) -> None:
     profile = dv.profile(joint)

@@ -7,7 +7,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from support import ONE, close_rows, dyadic_rows, random_channel, random_prior
+from support import ONE, close_rows, dyadic_rows, few, random_channel, random_prior
 
 import divulge as dv
 
@@ -44,7 +44,7 @@ def _extreme_mean(center: np.ndarray, radius: float, values: np.ndarray) -> floa
 
 def test_the_greedy_answer_of_the_ball_is_the_linear_program() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(25):
+    for _ in range(few(25)):
         channel, center = random_channel(rng, 5, 3), random_prior(rng, 5, zeros=0.2)
         radius = float(rng.choice([0.05, 0.4, 1.3, 2.0]))
         ball, c = dv.measures.L1Ball(center, radius), channel.floats
@@ -73,7 +73,7 @@ def test_the_set_bounds_each_of_its_priors() -> None:
     for priors, inside in sets.values():
         leak, cost = priors.pml(channel), priors.pmc(channel)
         met = 0
-        for _ in range(300):
+        for _ in range(few(300)):
             p = rng.dirichlet(np.ones(4))
             p = center.floats + 0.3 * (p - center.floats) if priors is ball else p
             if inside(p):
@@ -106,7 +106,7 @@ def test_the_radius_from_samples_holds_with_its_confidence() -> None:
     for n in (2, 5, 40):
         truth = rng.dirichlet(np.ones(n))
         outside = 0
-        for _ in range(200):
+        for _ in range(few(200)):
             counts = rng.multinomial(300, truth)
             ball = dv.measures.L1Ball.from_samples([int(v) for v in counts], confidence=0.9)
             outside += np.abs(ball.center.floats - truth).sum() > ball.radius
@@ -119,7 +119,7 @@ def test_the_radius_from_samples_holds_with_its_confidence() -> None:
     assert dv.measures.L1Ball.from_samples([100] * 3).radius == pytest.approx(weissman, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(few(24)))
 def test_float_sets_against_the_same_sets_in_fractions(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, m = (int(v) for v in rng.integers(2, 7, size=2))
@@ -170,7 +170,7 @@ def _vertices(a: np.ndarray, b: np.ndarray) -> list[list[F]]:
     return out
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(few(15)))
 def test_an_exact_polytope_against_all_its_vertices(seed: int) -> None:
     rng = np.random.default_rng(seed)
     channel, a = random_channel(rng, 3, 3, exact=True, zeros=0.2), rng.integers(-4, 5, size=(4, 3))

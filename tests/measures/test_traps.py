@@ -5,7 +5,7 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-from support import random_channel, random_prior
+from support import few, random_channel, random_prior
 
 import divulge as dv
 
@@ -25,7 +25,7 @@ def test_pmc_of_two_releases_does_not_add_either() -> None:
     prior = dv.Prior(["1/2", "49/100", "1/100"])
     first = dv.Channel([["1/2", "1/2"], ["1/2", "1/2"], ["1/4", "3/4"]])
     rng, worse = np.random.default_rng(0), 0
-    for _ in range(200):
+    for _ in range(few(200)):
         second = random_channel(rng, 3, 2, exact=True)
         together = dv.pmc(dv.Joint(prior, first.alongside(second))).max()
         worse += together > dv.pmc((prior, first)).max() + dv.pmc((prior, second)).max() + 1e-9
@@ -34,7 +34,7 @@ def test_pmc_of_two_releases_does_not_add_either() -> None:
 
 def test_sound_compositions() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(60):
+    for _ in range(few(60)):
         prior, first, second = random_prior(rng, 4), random_channel(rng, 4, 3), random_channel(rng, 4, 2)
         both = dv.Joint(prior, first.alongside(second))
         assert dv.pml(both).max() <= dv.pml((prior, first)).max() + dv.ldp(second) + 1e-12

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import RUNNING_CHANNEL, SURVEY_G, random_channel
+from support import RUNNING_CHANNEL, SURVEY_G, few, random_channel
 
 import divulge as dv
 from divulge.model.integer import IntegerChannel
@@ -20,7 +20,7 @@ def test_dyadic_channels_stay_as_they_are() -> None:
     assert IntegerChannel.of(whole) is whole
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([20, 53, 62]))
 def test_rounding_is_by_less_than_one_unit(seed: int, exact: bool, bits: int) -> None:
     rng = np.random.default_rng(seed)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
-from support import RUNNING_CHANNEL, RUNNING_PRIOR, joints, random_channel, random_joint, random_prior
+from support import RUNNING_CHANNEL, RUNNING_PRIOR, few, joints, random_channel, random_joint, random_prior
 
 import divulge as dv
 
@@ -108,7 +108,7 @@ def test_the_running_example() -> None:
     assert RUNNING.information_density[2, 0] == pytest.approx(np.log(19 / 11), rel=1e-15)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(joints())
 def test_the_parts_of_a_joint_fit_together(joint: dv.Joint) -> None:
     near = {"rtol": 1e-12, "atol": 1e-14}

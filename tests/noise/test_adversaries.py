@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
+from support import few
 
 import divulge as dv
 from divulge.noise.laws.law import SIDES
@@ -120,7 +121,7 @@ def test_the_envelope_of_one_witness_is_neyman_and_pearsons(threshold: float) ->
     assert inverse.value - inverse.error - 1e-6 <= threshold <= inverse.value + 1e-6
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=few(8), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["laplace", "gaussian", "logistic"]))
 def test_no_binning_exceeds_the_envelope(seed: int, kind: str) -> None:
     """Tails of binned outcomes, of bins merged at random, and the envelope of the bins as the finite world finds it."""

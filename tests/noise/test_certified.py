@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
+from support import few
 
 import divulge as dv
 from divulge.noise.answers.guesses import alpha_loss, power_cost
@@ -60,7 +61,7 @@ def test_the_mean_of_many_valued_records_by_enumeration(kind: str) -> None:
     assert m.posterior(y[12]).floats == pytest.approx(p * given_x[:, 12] / q[12], rel=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.sampled_from(["pml", "pmc"]), st.integers(1, 3))
 def test_no_outcome_between_two_leaves_the_proved_range(seed: int, kind: str, side: str, records: int) -> None:
     text, rng = _random(seed)
@@ -77,7 +78,7 @@ def test_no_outcome_between_two_leaves_the_proved_range(seed: int, kind: str, si
         assert (inside <= found[1] + slack).all()
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=few(12), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([*KINDS, "staircase"]), st.integers(1, 2))
 def test_tails_and_quantiles_contain_a_fine_sum(seed: int, kind: str, records: int) -> None:
     text, rng = _random(seed, 5)
@@ -99,7 +100,7 @@ def test_tails_and_quantiles_contain_a_fine_sum(seed: int, kind: str, records: i
     assert m.tail(max(q.lower - 1e-7, 0.0)).value >= 0.2 - 1e-6 or q.lower <= 1e-7
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=few(8), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
 def test_means_contain_the_high_precision_value(seed: int, kind: str) -> None:
     """Two to four values, noise from much narrower to much wider than their distances."""
@@ -206,7 +207,7 @@ def _drawn(kind: str, scale: float, n: int, rng: np.random.Generator) -> np.ndar
 
 @pytest.mark.parametrize("kind", [*BROAD, "staircase"])
 def test_draws_by_the_million_agree_with_tails(kind: str) -> None:
-    rng, n = np.random.default_rng(8), 1_000_000
+    rng, n = np.random.default_rng(8), few(1_000_000)
     x, p, scale = np.array([0.0, 1.0, 2.0]), [0.495, 0.01, 0.495], 0.6
     m = dv.NoiseMechanism(kind, dv.Prior(p, x.tolist()), scale=scale)
     y = rng.choice(x, p=p, size=n) + _drawn(kind, scale, n, rng)
@@ -219,7 +220,7 @@ def test_draws_by_the_million_agree_with_tails(kind: str) -> None:
 
 def test_random_priors_never_beat_the_supremum_on_a_fine_grid() -> None:
     rng = np.random.default_rng(12)
-    for _ in range(60):
+    for _ in range(few(60)):
         k = int(rng.integers(2, 12))
         x, p = np.sort(rng.uniform(0, 1, k)), rng.dirichlet(np.full(k, 0.2)) + 1e-9
         m = dv.NoiseMechanism("laplace", dv.Prior(p / p.sum(), x.tolist()), scale=float(rng.uniform(0.02, 2)))

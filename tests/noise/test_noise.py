@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
+from support import few
 
 import divulge as dv
 from divulge.noise.families.table import FAMILIES, as_noise
@@ -161,7 +162,7 @@ def test_infinities_say_why(kind: str, secret: str) -> None:
         assert math.isinf(found.lower) == math.isinf(found.value)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=few(30), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([*sorted(DENSITIES), "staircase"]), st.integers(1, 3))
 def test_no_outcome_beats_the_supremum(seed: int, kind: str, records: int) -> None:
     rng = np.random.default_rng(seed)

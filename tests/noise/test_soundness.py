@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
+from support import few
 
 import divulge as dv
 from divulge.noise.answers.guesses import power_cost
@@ -73,7 +74,7 @@ def test_binomial_probabilities_from_both() -> None:
                 assert abs(float(found[k]) - exact) <= 4e-16 * max(1, abs(exact))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=few(15), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(list(DENSITIES)))
 def test_certified_brackets_and_errors_admit_no_ulp(seed: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
@@ -219,7 +220,7 @@ def test_guesses_of_a_number_are_as_good_as_the_best(y: float, p: float) -> None
 
         mass = total(lambda x: mp.mpf(1))
         low, high = mp.mpf(0), mp.mpf(1)
-        for _ in range(60):  # the derivative of a convex cost
+        for _ in range(few(60)):  # the derivative of a convex cost
             guess = (low + high) / 2
             slope = total(lambda x, g=guess: mp.sign(g - x) * abs(x - g) ** (p - 1), guess)
             low, high = (low, guess) if slope > 0 else (guess, high)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import few
 
 import divulge as dv
 from divulge.noise.answers.ranges import between, leakage, values
@@ -164,7 +165,7 @@ def test_a_density_has_tight_brackets_that_hold_the_exact_value(secret: str, sca
         assert abs(found.value - float(total)) <= found.error + 1e-8 + beyond * m.pml_supremum.upper
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=few(25), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["pml", "pmc"]), st.sampled_from([1, 2, 20]))
 def test_no_outcome_under_noise_in_steps_leaves_the_proved_range(seed: int, side: str, size: int) -> None:
     rng = np.random.default_rng(seed)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import few
 
 import divulge as dv
 from divulge.releasing.records.aggregate import Aggregate
@@ -18,7 +19,7 @@ HALF = 1 / math.log(2)
 VALUES = ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(few(8)))
 def test_no_outcome_of_both_tells_more_than_the_total(seed: int) -> None:
     """One record, the others known: its released value and noisy counts of a table over the same column."""
     rng = np.random.default_rng(seed)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import few
 
 import divulge as dv
 from divulge.publishing.noising.calibration import adp_epsilon, calibrated
@@ -110,7 +111,7 @@ def test_a_choice_among_scores_composes_as_the_law_of_the_choice() -> None:
     query = Query("ranks", (), (), "v", only=dv.Quantiles("v", (0, 2)).probabilities[1], candidates=3)
     said = adp_epsilon((query,), (noise,), Unit(), 1e-3)
     rng = np.random.default_rng(4)
-    for _ in range(300):
+    for _ in range(few(300)):
         scores = rng.integers(0, 4, 3).astype(float)
         other = scores + rng.integers(-moved, moved + 1, 3)
         p, q = (np.exp(-s / noise.scale) / np.exp(-s / noise.scale).sum() for s in (scores, other))

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support import few
 
 import divulge as dv
 from divulge.publishing.noising.calibration import calibrated, weights_of
@@ -245,7 +246,7 @@ def test_the_split_has_the_least_error(family: str) -> None:
     best = np.array(weights_of(queries, ROW, family, "mean-squared"))  # type: ignore[arg-type]
     assert best.sum() == pytest.approx(1)
     assert loss(best) < 0.9 * loss(np.full(3, 1 / 3))
-    for _ in range(200):
+    for _ in range(few(200)):
         other = best * np.exp(rng.normal(0, 0.3, 3))
         assert loss(other / other.sum()) >= loss(best) * (1 - 1e-12)
 

@@ -13,6 +13,7 @@ import pytest
 import python_calamine
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import few
 
 import divulge as dv
 from divulge.files.settings import using
@@ -96,7 +97,7 @@ def test_no_value_goes_out_that_no_row_has(source: str, suffix: str, tmp_path: P
         assert [row[rows[0].index("text")] for row in rows[1:]] == KEPT
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=few(100), deadline=None)
 @given(
     values=st.lists(st.one_of(st.none(), st.integers(0, 9)), min_size=1, max_size=12),
     cut=st.tuples(st.integers(0, 12), st.integers(0, 12)),

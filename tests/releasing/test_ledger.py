@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import random_channel, random_prior
+from support import few, random_channel, random_prior
 
 import divulge as dv
 from divulge.releasing.records import promised
@@ -26,7 +26,7 @@ def _spend(ledger: Path | dv.Ledger, **more: object) -> dv.Receipt:
     return dv.release(SURVEY, **arguments)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3))
 def test_the_total_is_that_of_the_joint_channel(seed: int, releases: int) -> None:
     """Against the definition: the pml and ldp of the channel whose outcomes are all combinations."""
@@ -43,7 +43,7 @@ def test_the_total_is_that_of_the_joint_channel(seed: int, releases: int) -> Non
         assert found[kind] == value == math.inf or value <= found[kind] <= value * (1 + 1e-14) + 1e-300
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_beyond_the_joint_channel_the_total_is_a_bound(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pytest
+from support import few
 
 import divulge as dv
 from divulge.releasing.planning import assumed, choosing, naming
@@ -156,7 +157,7 @@ def test_a_noisy_prior_spends_its_epsilon_and_holds_the_truth(survey: Path, tmp_
         released(survey, tmp_path, prior="noisy=1", force=True)
     shares = np.array(list(COUNTS.values())) / 1200
     missed = 0
-    for _ in range(200):
+    for _ in range(few(200)):
         found = assumed.told("noisy=2", COUNTS, False)
         assert found.prior is not None
         missed += float(np.abs(found.prior.floats - shares).sum()) > found.radius
@@ -179,7 +180,7 @@ def test_bounds_on_noise_hold_for_exact_sums() -> None:
 def test_a_set_of_priors_keeps_the_promise_under_each_of_them(survey: Path, tmp_path: Path) -> None:
     receipt = released(survey, tmp_path, guarantee="pml=0.5", prior="lower=1/20")
     rng = np.random.default_rng(0)
-    for _ in range(300):
+    for _ in range(few(300)):
         shares = 1 / 20 + (1 - 6 / 20) * rng.dirichlet(np.full(6, 0.2))
         assert dv.pml((shares, receipt.channel.floats)).max() <= 0.5 + 1e-9
     assert dv.Receipt.read(tmp_path / "out.receipt.json").mechanisms[0].assumed == receipt.mechanisms[0].assumed

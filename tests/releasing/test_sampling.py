@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support import RUNNING_CHANNEL, random_channel
+from support import RUNNING_CHANNEL, few, random_channel
 
 import divulge as dv
 from divulge.model.integer import IntegerChannel
@@ -15,7 +15,7 @@ from divulge.releasing.drawing.alias import CELL_BITS, AliasTable
 from divulge.releasing.drawing.sampling import BLOCK, KERNELS, Keystream, draw, settle
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=few(12), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 8, 48, 53, 62]))
 def test_the_table_adds_up_to_the_integer_channel(seed: int, bits: int) -> None:
     rng = np.random.default_rng(seed)

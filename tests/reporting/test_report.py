@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from support import joints
+from support import few, joints
 
 import divulge as dv
 from divulge.reporting.page import tag
@@ -59,7 +59,7 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.found if name == tag]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(joints())
 def test_beliefs_are_the_extreme_posteriors(joint: dv.Joint) -> None:
     posteriors = np.asarray(joint.posteriors[:, np.asarray(joint.occurring)], dtype=float)
@@ -78,7 +78,7 @@ def test_beliefs_are_the_extreme_posteriors(joint: dv.Joint) -> None:
     assert max(b.up / b.before for b in found.values()) == pytest.approx(float(dv.lift(joint)), rel=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=few(25), deadline=None)
 @given(joints())
 def test_every_attacker_attains_his_number(joint: dv.Joint) -> None:
     found = dv.report(joint).adversaries
@@ -90,7 +90,7 @@ def test_every_attacker_attains_his_number(joint: dv.Joint) -> None:
         assert found["ldp"].log() == pytest.approx(dv.ldp(joint.channel), abs=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=few(15), deadline=None)
 @given(joints())
 def test_what_follows_is_never_less_than_what_is_measured(joint: dv.Joint) -> None:
     found = dv.report(joint)
@@ -100,7 +100,7 @@ def test_what_follows_is_never_less_than_what_is_measured(joint: dv.Joint) -> No
             assert getattr(g, name) >= getattr(found.measured[g.kind], name) * (1 - 1e-9) - 1e-12
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=few(15), deadline=None)
 @given(joints(zeros=0.0))
 def test_other_priors_leak_from_the_measured_values_up_to_ldp(joint: dv.Joint) -> None:
     found = dv.report(joint).sensitivity
@@ -112,7 +112,7 @@ def test_other_priors_leak_from_the_measured_values_up_to_ldp(joint: dv.Joint) -
     assert (np.diff(pmc) >= -1e-12).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=few(30), deadline=None)
 @given(joints(exact=False))
 def test_other_priors_are_those_of_the_l1_ball(joint: dv.Joint) -> None:
     """The closed form against the linear programs over the ball; with a share above 0 every secret may be likely."""

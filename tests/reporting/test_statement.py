@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import few
 
 import divulge as dv
 from divulge.guarantees.catalog import KINDS
@@ -184,7 +185,7 @@ def test_a_public_prior_is_told_before_and_after_with_the_likeliest_truth() -> N
     assert "Jewish 20 52.6 “Catholic”: 580" in text  # by hand: 0.02 e / (0.02 e + 0.98), 0.6 / (0.02 e + 0.98)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=few(30), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_no_prior_and_no_outcome_beats_what_the_page_says(seed: int) -> None:
     """The rises, the table of what rows mean, and the factor for everybody hold for random priors."""
@@ -200,7 +201,7 @@ def test_no_prior_and_no_outcome_beats_what_the_page_says(seed: int) -> None:
         return
     facts = Facts(receipt.mechanisms[0], receipt.rows)
     matrix = receipt.mechanisms[0].channel.exact.floats
-    for _ in range(20):
+    for _ in range(few(20)):
         p = rng.dirichlet(np.full(n, rng.choice([0.1, 1.0])))
         joint = p[:, None] * matrix
         after = joint / joint.sum(axis=0)
