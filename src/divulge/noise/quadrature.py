@@ -1,4 +1,8 @@
-"""Integrals by the Kronrod rule on panels that are halved, many at a time, each with an estimate of its error."""
+"""Integrals by the Gauss-Kronrod rule of 7 and 15 points (QUADPACK, Piessens et al. 1983), many at a time.
+
+Each comes with an estimate of its error: the distance of the two rules. `scipy.integrate.quad_vec` does it for
+one range, a point at a time; here each of thousands of integrals has a range of its own, halved where it is rough.
+"""
 
 from collections.abc import Callable
 
@@ -8,10 +12,8 @@ from divulge.errors import DivulgeError
 
 _TOLERANCE = 1e-12
 
-
 _HALVINGS, _MOST_ROUGH = 40, 32
 """Times that a rough panel is halved, and rough panels per integral beyond which none is halved further."""
-
 
 NARROW = 1e-13
 """Panels shorter than this share of where they are have too few doubles inside for a rule."""
