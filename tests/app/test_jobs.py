@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import few
 
 from divulge.app.jobs import Job
 from divulge.app.sessions import MOST, Sessions
@@ -62,7 +61,7 @@ def test_what_goes_wrong_becomes_a_message_without_values(function: Any, argumen
 
 
 def gone(process: int) -> bool:
-    for _ in range(few(1000)):
+    for _ in range(1000):
         try:
             os.kill(process, 0)
         except ProcessLookupError:

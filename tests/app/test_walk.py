@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from browser import browser
-from support import few
 
 import divulge as dv
 from divulge.guarantees import posterior_bounds
@@ -49,7 +48,7 @@ def towns(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table as offices have it: semicolons, decimal commas, Latin-1, umlauts, fifty values."""
     rng = random.Random(1)
     rows = ["wohnort;größe;glaube"]
-    for _ in range(few(3000)):
+    for _ in range(3000):
         town = min(49, int(rng.expovariate(0.1)))
         faith = rng.choices(["keine", "katholisch", "jüdisch"], [5, 4 + town % 3, 1])[0]
         rows.append(f"Würzburg-{town:02}ß;{rng.randint(150, 199)},{rng.randint(0, 9)};{faith}")
@@ -234,7 +233,7 @@ def press(page: Any, selector: str, key: str) -> None:
         f"document.activeElement !== null && document.activeElement.matches({selector.partition(':has-text')[0]!r})"
     )
     text = selector.partition("has-text('")[2].rstrip("')")
-    for _ in range(few(200)):
+    for _ in range(200):
         words = page.evaluate("document.activeElement ? document.activeElement.textContent : ''")
         if page.evaluate(reached) and text in words:
             page.keyboard.press(key)

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import binomtest
-from support import few, random_channel, random_prior
+from support import random_channel, random_prior
 
 import divulge as dv
 from divulge.auditing.audit import EXACT
@@ -51,7 +51,7 @@ def test_clopper_pearson_is_scipys() -> None:
 def test_bounds_cover_the_truth_at_least_as_often_as_they_say(n: int, confidence: float) -> None:
     rng = np.random.default_rng(5)
     missed, naive_above, cases = 0, 0, 0
-    for _ in range(few(300)):
+    for _ in range(300):
         joint = dv.Joint(random_prior(rng, 3), random_channel(rng, 3, 4, span=1.0))
         counts = draw(rng, joint, n)
         if (counts.sum(axis=1) == 0).any() or (counts.sum(axis=0) == 0).any():
@@ -121,7 +121,7 @@ def test_conformity_is_valid_and_sees_a_wrong_entry() -> None:
     wrong[0, 0] *= 1.05
     wrong[0] /= wrong[0].sum()
     rejected, caught = 0, 0
-    for _ in range(few(200)):
+    for _ in range(200):
         labels = (0, 1, 2, 3)
         rejected += not conformity(draw(rng, joint, 3000), labels, labels, channel, 0.1).conforms
         skewed = draw(rng, dv.Joint(joint.prior, wrong), 200_000)
@@ -262,7 +262,7 @@ def test_guessability_bounds_the_best_guesser_from_below() -> None:
     rng = np.random.default_rng(0)
     best = 0.5 * (1 + math.erf(1 / math.sqrt(2)))
     above = 0
-    for _ in range(few(30)):
+    for _ in range(30):
         x = rng.integers(0, 2, 2000)
         found = dv.guessability(x, rng.normal(2.0 * x))
         above += found.lower > best

@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
-from support import few
 
 import divulge as dv
 
@@ -44,7 +43,7 @@ def test_chance_is_rarely_taken_for_knowledge() -> None:
     """Columns that have nothing to do with the secret surely raise something in at most 5 of 100 tables or so."""
     rng = np.random.default_rng(7)
     wrong = 0
-    for _ in range(few(100)):
+    for _ in range(100):
         columns = {"faith": rng.choice(["a", "b"], size=200, p=[0.9, 0.1]), "town": rng.integers(0, 40, size=200)}
         (told,) = dv.exposure(pa.table(columns), "faith").told
         wrong += any(shift.low > {"a": 0.9, "b": 0.1}[shift.secret] for shift in told.shifts)

@@ -58,7 +58,7 @@ ORACLES: dict[str, tuple[Callable[[Problem], Oracle], bool]] = {
 def test_an_oracle_bounds_the_best_vertex_of_all_and_finds_a_fair_one(kind: str, oracle: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)))
     made, close = ORACLES[oracle]
-    for trial in range(few(12)):
+    for trial in range(few(18)):
         p = np.sort(np.maximum(rng.dirichlet(np.full(3 + trial % 6, rng.choice([0.3, 1.0, 5.0, 200.0]))), 1e-3))[::-1]
         p = p / p.sum()
         utility = SUBCONVEX[["mutual-information", "chi-squared", "hellinger"][trial % 3]]
@@ -99,7 +99,7 @@ def test_chords_bound_the_best_mixture_of_all_vertices(kind: str) -> None:
 def test_light_secrets_as_one_lose_no_more_than_they_are_worth(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("divulge.designing.master.aggregation.LIGHT", 0.4)
     rng, together, lost = np.random.default_rng(5), 0, 0
-    for trial in range(few(12)):
+    for trial in range(12):
         p = 0.55 ** np.arange(4 + trial % 4) * rng.uniform(0.8, 1.2, 4 + trial % 4)
         utility = SUBCONVEX["mutual-information" if trial % 2 else "total-variation"]
         whole = problem_of(p / p.sum(), KINDS[kind](*rng.exponential(0.9, 2) + 0.1), utility)

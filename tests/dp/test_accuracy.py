@@ -104,7 +104,7 @@ def worst_rate(p: Row, q: Row) -> mpf:
     best = values.index(max(values))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     share = (sqrt(mpf(5)) - 1) / 2
-    for _ in range(few(50)):
+    for _ in range(50):
         left, right = high - share * (high - low), low + share * (high - low)
         low, high = (low, right) if renyi(p, q, left) / left > renyi(p, q, right) / right else (left, high)
     return max(*values, renyi(p, q, low) / low)
@@ -141,7 +141,7 @@ def exponential(epsilon: float, order: float) -> mpf:
         return log(share * mp.exp((a - 1) * t) + (1 - share) * mp.exp((a - 1) * (t - e))) / (a - 1)
 
     low, high, ratio = mpf(0), e, (sqrt(mpf(5)) - 1) / 2
-    for _ in range(few(90)):
+    for _ in range(90):
         left, right = high - ratio * (high - low), low + ratio * (high - low)
         low, high = (low, right) if of(left) > of(right) else (left, high)
     return of(low)

@@ -123,7 +123,7 @@ def test_bounds_cover_as_often_as_promised() -> None:
     prior, channel = dv.Prior([0.5, 0.5]), dv.Channel([[0.7, 0.3], [0.4, 0.6]])
     truth = dv.dp.joint_pml(prior, (channel, 3)).tail(0.3)
     hits = 0
-    for seed in range(few(200)):
+    for seed in range(200):
         drawn = dv.dp.sampled_leakage(
             prior, (channel, 3), rng=np.random.default_rng(seed), samples=200, confidence=0.9
         ).tail_bounds(0.3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from mpmath import mp, mpf
-from support import ONE, close_rows, dyadic_rows, few
+from support import ONE, close_rows, dyadic_rows
 
 import divulge as dv
 
@@ -32,7 +32,7 @@ def seen_from_the_middle(rows: list[list[mpf]], r: list[mpf], order: float) -> t
 def capacity_of_two_rows(rows: list[list[mpf]], order: float) -> mpf:
     """Return the capacity: under the best prior the middle is equally far from both rows, found by halving."""
     low, high = mpf(0), mpf(1)
-    for _ in range(few(60)):
+    for _ in range(60):
         half = (low + high) / 2
         _, (first, second) = seen_from_the_middle(rows, [half, 1 - half], order)
         low, high = (half, high) if first > second else (low, half)

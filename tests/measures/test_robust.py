@@ -73,7 +73,7 @@ def test_the_set_bounds_each_of_its_priors() -> None:
     for priors, inside in sets.values():
         leak, cost = priors.pml(channel), priors.pmc(channel)
         met = 0
-        for _ in range(few(300)):
+        for _ in range(300):
             p = rng.dirichlet(np.ones(4))
             p = center.floats + 0.3 * (p - center.floats) if priors is ball else p
             if inside(p):
@@ -106,7 +106,7 @@ def test_the_radius_from_samples_holds_with_its_confidence() -> None:
     for n in (2, 5, 40):
         truth = rng.dirichlet(np.ones(n))
         outside = 0
-        for _ in range(few(200)):
+        for _ in range(200):
             counts = rng.multinomial(300, truth)
             ball = dv.measures.L1Ball.from_samples([int(v) for v in counts], confidence=0.9)
             outside += np.abs(ball.center.floats - truth).sum() > ball.radius

@@ -25,7 +25,7 @@ def test_pmc_of_two_releases_does_not_add_either() -> None:
     prior = dv.Prior(["1/2", "49/100", "1/100"])
     first = dv.Channel([["1/2", "1/2"], ["1/2", "1/2"], ["1/4", "3/4"]])
     rng, worse = np.random.default_rng(0), 0
-    for _ in range(few(200)):
+    for _ in range(200):
         second = random_channel(rng, 3, 2, exact=True)
         together = dv.pmc(dv.Joint(prior, first.alongside(second))).max()
         worse += together > dv.pmc((prior, first)).max() + dv.pmc((prior, second)).max() + 1e-9

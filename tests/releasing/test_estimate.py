@@ -34,7 +34,7 @@ def test_unclipped_and_unbiased() -> None:
     values = rng.permutation(np.repeat([0, 1, 2], [180, 20, 0]))
     total = np.zeros(3)
     below = 0
-    for _ in range(few(200)):
+    for _ in range(200):
         found = estimate_frequencies(released(rng, channel, values), channel, column="y")
         total += found.frequency
         below += found.frequency[2] < 0
@@ -50,7 +50,7 @@ def test_simultaneous_intervals_cover(interval: str) -> None:
     matrix = channel.floats
     p = np.array([0.6, 0.3, 0.09, 0.01])
     missed, width = 0, 0.0
-    for _ in range(few(500)):
+    for _ in range(500):
         counts = sum(rng.multinomial(int(k), matrix[x]) for x, k in enumerate(p * 2000))
         table = pa.table({"y": np.repeat(np.arange(4), counts)})
         found = estimate_frequencies(table, channel, column="y", confidence=0.9, interval=interval)
@@ -65,7 +65,7 @@ def test_intervals_cover_what_was_released() -> None:
     rng = np.random.default_rng(11)
     mechanism = dv.mechanisms.randomized_response(["a", "b", "?"], 1.5)
     missed, n = 0, 1200
-    for _ in range(few(300)):
+    for _ in range(300):
         x = rng.choice(3, size=n, p=[0.7, 0.25, 0.05])
         sex = np.where(rng.random(n) < 0.3, "f", "m")
         table = pa.table({"x": np.array(["a", "b", None], dtype=object)[x], "sex": sex})

@@ -157,7 +157,7 @@ def test_a_noisy_prior_spends_its_epsilon_and_holds_the_truth(survey: Path, tmp_
         released(survey, tmp_path, prior="noisy=1", force=True)
     shares = np.array(list(COUNTS.values())) / 1200
     missed = 0
-    for _ in range(few(200)):
+    for _ in range(200):
         found = assumed.told("noisy=2", COUNTS, False)
         assert found.prior is not None
         missed += float(np.abs(found.prior.floats - shares).sum()) > found.radius
