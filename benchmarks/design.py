@@ -104,22 +104,22 @@ def grids_alone(problem: Any, effort: Any) -> Any:
     """Return the oracle of all vertices without branch and bound."""
     from divulge.designing import methods
 
-    return methods.Cascade(problem, *(methods.Gridded(problem, work, effort) for work in methods.LATER))
+    return methods.Cascade(problem, *(methods.ScaledWeights(problem, work, effort) for work in methods.LATER))
 
 
 def listed_first(problem: Any, effort: Any, found: Any, _: float) -> Any:
     """Return column generation over listed sets in place of randomized rounding."""
     from divulge.designing import methods
 
-    return found or methods.generate(problem, methods.Nearby(problem, effort), effort)
+    return found or methods.generate(problem, methods.SubsetSums(problem, effort), effort)
 
 
 WITHOUT: dict[str, dict[str, Any]] = {
-    "random-sets": {"blended": lambda *_: None},
-    "random-sets-below-200": {"blended": lambda p, e: None if p.secrets < 200 else BLENDED[0](p, e)},
-    "randomized-rounding": {"filled": listed_first},
+    "random-sets": {"of_random_sets": lambda *_: None},
+    "random-sets-below-200": {"of_random_sets": lambda p, e: None if p.secrets < 200 else BLENDED[0](p, e)},
+    "randomized-rounding": {"randomly_rounded": listed_first},
     "aggregation": {"without_tail": lambda p, e, solve: solve(p, e)},
-    "piecewise-duals": {"coarsened": lambda p, oracle, e, found: found},
+    "piecewise-duals": {"with_piecewise_duals": lambda p, oracle, e, found: found},
     "branch-and-bound": {"everything": grids_alone},
 }
 """Name of a method -> what stands in its place in `divulge.designing.methods` when it is left out."""
@@ -150,7 +150,7 @@ def ablation(columns: list[str], looks: int) -> None:
     for name in "+".join(columns).split("+"):
         if name not in WITHOUT:
             raise SystemExit(f"NAME is one of {', '.join(WITHOUT)}.")
-    BLENDED.append(methods.blended)
+    BLENDED.append(methods.of_random_sets)
     seen, solves, solved = [0], [0], Master.solve
 
     def looked() -> float:

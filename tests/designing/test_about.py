@@ -9,7 +9,7 @@ from designing.vertices import level_points, optimum, vertices
 
 import divulge as dv
 from divulge.designing.polytope.utilities import SUBCONVEX
-from divulge.designing.pricing.enumeration import Exhaustive
+from divulge.designing.pricing.enumeration import Enumeration
 
 
 def told(p: np.ndarray, given: np.ndarray, name: str, channel: np.ndarray) -> float:
@@ -100,7 +100,7 @@ def test_a_level_that_reaches_a_utility_about_another_variable_is_found() -> Non
 
 @pytest.mark.parametrize("kind", ["pml", "pmc", "alip", "ldp", "alip+ldp", "maximal-leakage"])
 def test_cells_find_what_the_list_of_all_vertices_finds(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Exhaustive, "fits", classmethod(lambda *_: False))
+    monkeypatch.setattr(Enumeration, "fits", classmethod(lambda *_: False))
     rng = np.random.default_rng(sum(map(ord, kind)))
     for trial, n in enumerate([3, 6, 7]):
         p, given = random_prior(rng, n), rng.dirichlet(np.full(2 + trial % 2, 0.7), n)
@@ -129,8 +129,8 @@ def test_more_secrets_than_can_be_listed_have_small_gaps_and_many_values_honest_
     assert len(two.outcomes) == 2
     many = dv.design(p, dv.PML(0.7), utility=dv.About(rng.dirichlet(np.ones(9), 30)), time_limit=1)
     assert many.utility <= many.bound <= dv.design(p, dv.PML(0.7), time_limit=1).bound
-    at_once = dv.design(p, dv.PML(0.7), utility=dv.About(given), time_limit=0)
-    assert at_once.bound >= found.utility
+    without_search = dv.design(p, dv.PML(0.7), utility=dv.About(given), time_limit=0)
+    assert without_search.bound >= found.utility
 
 
 @pytest.mark.parametrize("guarantee", [dv.LDP(1), dv.PML(0.7), dv.ALIP(1, 0.5), dv.guarantees.MaximalLeakage(0.5)])

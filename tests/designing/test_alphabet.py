@@ -10,7 +10,7 @@ from designing.vertices import optimum, vertices
 
 import divulge as dv
 from divulge.designing.polytope.utilities import SUBCONVEX
-from divulge.designing.pricing.enumeration import Exhaustive
+from divulge.designing.pricing.enumeration import Enumeration
 
 
 def test_the_bound_of_three_outcomes_is_that_of_any_number() -> None:
@@ -69,7 +69,7 @@ def test_prices_of_kinds_agree_with_the_list_of_their_vertices(counts: bool, mon
     for guarantees in ([dv.PML(0.8)], [dv.PML(1.2), dv.guarantees.MaximalLeakage(0.6)]):
         known = dv.design(prior, *guarantees, forbidden=forbidden)
         with monkeypatch.context() as patch:
-            patch.setattr(Exhaustive, "fits", classmethod(lambda *_: False))
+            patch.setattr(Enumeration, "fits", classmethod(lambda *_: False))
             found = dv.design(prior, *guarantees, forbidden=forbidden, time_limit=10 if counts else 1)
         assert (known.method, found.method) == ("enumeration", "column-generation")
         if counts:

@@ -13,8 +13,8 @@ from divulge.designing.polytope.limits import classes_of, limits_of
 from divulge.designing.polytope.secant_bounds import capped
 from divulge.designing.polytope.utilities import SUBCONVEX
 from divulge.designing.pricing.problem import Problem
-from divulge.designing.pricing.subset_sums import single
-from divulge.designing.start.circular_arcs import at_once
+from divulge.designing.pricing.subset_sums import singletons
+from divulge.designing.start.circular_arcs import without_search
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -24,10 +24,10 @@ def test_arcs_average_to_one_inside_the_limits(kind: str) -> None:
         p = random_prior(rng, n)
         guarantees, _ = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)
         limits = limits_of(tuple(guarantees)).floats().tightened(float(p.min()), n)
-        problem = Problem.of(single(classes_of(p)), SUBCONVEX[NAMES[trial % len(NAMES)]], limits)
+        problem = Problem.of(singletons(classes_of(p)), SUBCONVEX[NAMES[trial % len(NAMES)]], limits)
         if limits.trivial:
             continue
-        found = at_once(problem)
+        found = without_search(problem)
         lifts = found.vertices.lifts(problem.classes)
         assert found.weights.min() > 0
         assert len(found.weights) <= n + 1

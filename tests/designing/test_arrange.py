@@ -1,4 +1,4 @@
-"""Equal secrets take turns: the same blend, no level but those of the vertices, and at most N outcomes."""
+"""Equal secrets take turns: the same convex combination, no level but those of the vertices, and at most N outcomes."""
 
 import math
 

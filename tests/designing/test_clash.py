@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from support import few
 
 import divulge as dv
-from divulge.designing.infeasible import Clashing, clashes
+from divulge.designing.infeasible import ConflictingGuarantees, conflicts
 
 PRIOR = dv.Prior(["1/2", "3/10", "1/5"], secrets=["a", "b", "c"])
 PAIRS = np.array([[0, 0, -math.inf], [-math.inf, 0, 0], [0, -math.inf, 0]])
@@ -61,8 +61,8 @@ def possible(p: np.ndarray, pattern: np.ndarray, guarantees: list[Any]) -> bool:
     return found.status == 0
 
 
-def refused(*arguments: Any, **options: Any) -> Clashing:
-    with pytest.raises(Clashing) as caught:
+def refused(*arguments: Any, **options: Any) -> ConflictingGuarantees:
+    with pytest.raises(ConflictingGuarantees) as caught:
         dv.design(*arguments, **options)
     return caught.value
 
@@ -73,7 +73,7 @@ def test_a_pattern_of_zeros_names_the_guarantee_and_its_least_level() -> None:
         "`guarantee` must leave a channel that never releases what is forbidden; pml=0.3 rules it out, "
         "pml=1.60944 is the least that would do."
     )
-    (clash,) = alone.clashes
+    (clash,) = alone.conflicts
     assert float(clash.remedies[0].epsilon) == pytest.approx(math.log(5), abs=1e-5)
     both = refused(PRIOR, dv.PML(0.3), dv.LDP(1), utility=dv.Score(PAIRS))
     assert "pml=0.693148 is the least" in str(both)
@@ -92,7 +92,7 @@ def test_clashes_are_minimal_and_remedies_least_by_an_independent_program(seed: 
         assert all(g.holds_for(found.joint if g.about == "joint" else found.channel) for g in asked)
         return
     left = {g.kind: g for g in asked}
-    for clash in refused(p, *asked, utility=dv.Score(pattern)).clashes:
+    for clash in refused(p, *asked, utility=dv.Score(pattern)).conflicts:
         assert not possible(p, pattern, list(clash.guarantees))
         for g in clash.guarantees:
             assert possible(p, pattern, [h for h in clash.guarantees if h is not g])
@@ -112,11 +112,11 @@ def test_two_guarantees_that_only_clash_together_are_both_named() -> None:
     pattern = np.array([[no, no, 0, no, 0], [0, no, 0, 0, no], [no, 0, 0, no, no], [0, 0, no, 0, 0]])
     p = np.array([0.11, 0.24, 0.4, 0.25])
     assert [possible(p, pattern, list(some)) for some in (asked[:1], asked[1:], asked)] == [True, True, False]
-    (clash,) = refused(p, *asked, utility=dv.Score(pattern)).clashes
+    (clash,) = refused(p, *asked, utility=dv.Score(pattern)).conflicts
     assert clash.guarantees == asked
     assert float(clash.remedies[-1].epsilon) == pytest.approx(math.log(2), abs=1e-5)
     wanted = refused(PRIOR, dv.PML(0.52), dv.LDP(1.8), at_least=0.3)
-    (clash,) = wanted.clashes
+    (clash,) = wanted.conflicts
     assert [g.kind for g in clash.guarantees] == ["pml", "ldp"]
     assert "pml=0.52 with ldp=1.8 rules it out" in str(wanted)
     for eased in clash.remedies:
@@ -128,16 +128,16 @@ def test_two_guarantees_that_only_clash_together_are_both_named() -> None:
 
 def test_a_utility_out_of_reach_names_the_least_level() -> None:
     wanted = refused(["1/2", "1/2"], dv.LDP(0.5), utility="hamming", at_least=0.7)
-    assert float(wanted.clashes[0].remedies[0].epsilon) == pytest.approx(math.log(0.7 / 0.3), abs=1e-5)
+    assert float(wanted.conflicts[0].remedies[0].epsilon) == pytest.approx(math.log(0.7 / 0.3), abs=1e-5)
     distortion = refused(["1/2", "1/2"], dv.LDP(0.5), utility="error", at_most=0.3)
     assert "error of at most 0.3; ldp=0.5 rules it out, ldp=0.847298 is" in str(distortion)
     assert dv.design(["1/2", "1/2"], dv.LDP(1), utility="error", at_most=0.3).utility < 0.3
-    together = refused(PRIOR, dv.ALIP(0.5, 0.5), at_least=0.4).clashes[0].remedies
+    together = refused(PRIOR, dv.ALIP(0.5, 0.5), at_least=0.4).conflicts[0].remedies
     assert len(together) == 1
     assert together[0].lower == together[0].upper
     assert dv.design(PRIOR, together[0]).utility >= 0.4
     ball = dv.measures.L1Ball(PRIOR, "1/20")
-    robust = refused(ball, dv.PML(0.5), utility="hamming", at_least=0.9).clashes[0].remedies[0]
+    robust = refused(ball, dv.PML(0.5), utility="hamming", at_least=0.9).conflicts[0].remedies[0]
     assert dv.design(ball, robust, utility="hamming").utility >= 0.9
     with pytest.raises(dv.DivulgeError, match=r"under no guarantee is at most 1\.02965301"):
         dv.design(PRIOR, dv.PML(1), at_least=4.0)
@@ -152,14 +152,14 @@ def test_a_utility_that_is_neither_found_nor_ruled_out_is_told_apart() -> None:
 
 def test_levels_for_twenty_secrets_are_the_least_or_say_what_would_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
     p = np.random.default_rng(1).dirichlet(np.ones(20))
-    (clash,) = refused(p, dv.PML(0.3), at_least=0.5).clashes
+    (clash,) = refused(p, dv.PML(0.3), at_least=0.5).conflicts
     assert not clash.short
     least = float(clash.remedies[0].epsilon)
     assert dv.design(p, dv.PML(least)).utility >= 0.5
     assert dv.design(p, dv.PML(least * (1 - 1e-5))).bound < 0.5
     monkeypatch.setattr("divulge.designing.infeasible._TRIES", 8)
     hurried = refused(p, dv.LDP(1), at_least=0.4)
-    (clash,) = hurried.clashes
+    (clash,) = hurried.conflicts
     assert re.search(r"ldp=\S+ would do, ldp=\S+ would not", str(hurried))
     assert dv.design(p, clash.remedies[0]).utility >= 0.4
     assert dv.design(p, clash.short[0]).bound < 0.4
@@ -171,7 +171,7 @@ def test_what_no_design_decides_rules_no_guarantee_out() -> None:
     def unknown(guarantees: tuple[dv.Guarantee, ...]) -> bool | None:
         return None if guarantees == (first,) else second not in guarantees
 
-    (clash,) = clashes((first, second), unknown)
+    (clash,) = conflicts((first, second), unknown)
     assert clash.guarantees == (second,)
 
 

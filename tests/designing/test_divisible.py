@@ -10,16 +10,16 @@ from support import few
 
 import divulge as dv
 from divulge.designing.effort import Effort
-from divulge.designing.master.column_generation import LEAST, ceiling_of, chord, generate
+from divulge.designing.master.column_generation import LEAST, ceiling_of, generate, secant
 from divulge.designing.master.restricted_master import Dual
 from divulge.designing.polytope.limits import classes_of, limits_of
 from divulge.designing.polytope.utilities import SUBCONVEX
 from divulge.designing.polytope.vertices import pair_utility
-from divulge.designing.pricing.enumeration import Exhaustive
-from divulge.designing.pricing.problem import Problem, silence
-from divulge.designing.pricing.relaxation import Divisible, Maxima, divided
-from divulge.designing.pricing.subset_sums import single
-from divulge.designing.start.randomized_rounding import filled, sampled
+from divulge.designing.pricing.enumeration import Enumeration
+from divulge.designing.pricing.problem import Problem, uninformative
+from divulge.designing.pricing.relaxation import Maxima, SplittableRelaxation, divided
+from divulge.designing.pricing.subset_sums import singletons
+from divulge.designing.start.randomized_rounding import randomly_rounded, sampled
 
 KINDS: dict[str, Any] = {
     "ldp": lambda a: [dv.LDP(a)],
@@ -33,7 +33,7 @@ KINDS: dict[str, Any] = {
 
 def problem_of(p: np.ndarray, guarantees: list[Any], utility: str = "mutual-information") -> Problem:
     limits = limits_of(tuple(guarantees)).floats().tightened(float(p.min()), len(p))
-    return Problem.of(single(classes_of(p)), SUBCONVEX[utility], limits)
+    return Problem.of(singletons(classes_of(p)), SUBCONVEX[utility], limits)
 
 
 def best_share(problem: Problem, dual: Dual, p: np.ndarray, tail: float) -> float:
@@ -76,10 +76,10 @@ def test_no_share_of_a_tail_gains_more_than_is_said(kind: str) -> None:
         )
         part = divided(problem, 2 + trial % 4)
         mass = part.classes.probability * part.classes.size
-        steep = chord(problem)[1].classes.sum() / mass.sum()
+        steep = secant(problem)[1].classes.sum() / mass.sum()
         dual = Dual(mass * steep * rng.uniform(0.6, 1.1, len(mass)), 0.1 * steep * ("leakage" in kind))
         best = best_share(part, dual, mass[:-1], float(mass[-1]))
-        fresh, excess = Divisible(part, Effort()).price(dual)
+        fresh, excess = SplittableRelaxation(part, Effort()).price(dual)
         least = LEAST * ceiling_of(problem)
         assert excess >= best - 1e-12
         assert excess <= max(best, 2 * least) + 1e-5 * ceiling_of(problem)
@@ -94,8 +94,8 @@ def test_few_kept_sets_leave_a_bound_that_holds() -> None:
     part = divided(problem_of(p, [dv.LDP(3)]), 8)
     mass = part.classes.probability * part.classes.size
     dual = Dual(mass * 0.7, 0.0)
-    exact = Divisible(part, Effort(), kept=10**6).price(dual)[1]
-    rough = Divisible(part, Effort(), kept=20, most=20).price(dual)[1]
+    exact = SplittableRelaxation(part, Effort(), kept=10**6).price(dual)[1]
+    rough = SplittableRelaxation(part, Effort(), kept=20, most=20).price(dual)[1]
     assert exact <= rough < math.inf
     assert exact == pytest.approx(best_share(part, dual, mass[:-1], float(mass[-1])), abs=1e-6)
 
@@ -105,11 +105,11 @@ def test_few_kept_sets_leave_a_bound_that_holds() -> None:
 def test_larger_cores_bound_less_and_never_less_than_the_best_mechanism(kind: str, utility: str) -> None:
     p = np.random.default_rng(7).dirichlet(np.full(9, 0.6))
     problem = problem_of(p, KINDS[kind](1.7), utility)
-    best = generate(problem, Exhaustive(problem), Effort())
+    best = generate(problem, Enumeration(problem), Effort())
     bounds = []
     for core in (1, 4, 8):
         part = divided(problem, core)
-        bounds.append(generate(part, Divisible(part, Effort()), Effort(), silence(part)).bound)
+        bounds.append(generate(part, SplittableRelaxation(part, Effort()), Effort(), uninformative(part)).bound)
     assert bounds[-1] >= best.utility(problem) * (1 - 1e-12)
     assert all(a >= b * (1 - 1e-9) for a, b in itertools.pairwise(bounds))
     assert bounds[0] > bounds[-1] or kind in ("alip", "leakage")
@@ -153,8 +153,8 @@ def test_geometric_priors_under_ldp_end_with_small_gaps(n: int, ratio: float, ep
 def test_filled_tails_are_mechanisms_and_agree_with_all_vertices(kind: str) -> None:
     p = np.random.default_rng(11).dirichlet(np.full(10, 0.5))
     problem = problem_of(p, KINDS[kind](2.0))
-    best = generate(problem, Exhaustive(problem), Effort())
-    found = filled(problem, Effort(), None, 1e-9)
+    best = generate(problem, Enumeration(problem), Effort())
+    found = randomly_rounded(problem, Effort(), None, 1e-9)
     assert found is not None
     assert found.seen is not None
     assert found.seen.lifts(problem.classes) @ problem.classes.probability == pytest.approx(1.0, abs=1e-9)

@@ -11,19 +11,19 @@ from support import few
 
 import divulge as dv
 from divulge.designing.effort import Effort
-from divulge.designing.master.aggregation import lumped
-from divulge.designing.master.column_generation import ceiling_of, chord, generate
-from divulge.designing.master.piecewise_duals import coarsened, hats
+from divulge.designing.master.aggregation import aggregated
+from divulge.designing.master.column_generation import ceiling_of, generate, secant
+from divulge.designing.master.piecewise_duals import hat_functions, with_piecewise_duals
 from divulge.designing.master.restricted_master import Dual
 from divulge.designing.methods import everything
 from divulge.designing.polytope.limits import classes_of, limits_of
 from divulge.designing.polytope.utilities import SUBCONVEX, SubConvex
-from divulge.designing.pricing.branch_and_bound import Deviating
+from divulge.designing.pricing.branch_and_bound import BranchAndBound
 from divulge.designing.pricing.counting import Tables
-from divulge.designing.pricing.enumeration import Exhaustive
-from divulge.designing.pricing.grid import Gridded
+from divulge.designing.pricing.enumeration import Enumeration
+from divulge.designing.pricing.grid import ScaledWeights
 from divulge.designing.pricing.problem import Oracle, Problem
-from divulge.designing.pricing.subset_sums import single
+from divulge.designing.pricing.subset_sums import singletons
 
 KINDS: dict[str, Any] = {
     "pml": lambda a, b: [dv.PML(a)],
@@ -36,7 +36,7 @@ KINDS: dict[str, Any] = {
 
 def problem_of(p: np.ndarray, guarantees: list[Any], utility: SubConvex) -> Problem:
     limits = limits_of(tuple(guarantees)).floats().tightened(float(p.min()), len(p))
-    return Problem.of(single(classes_of(p)), utility, limits)
+    return Problem.of(singletons(classes_of(p)), utility, limits)
 
 
 def points_of(problem: Problem, p: np.ndarray) -> np.ndarray:
@@ -45,9 +45,9 @@ def points_of(problem: Problem, p: np.ndarray) -> np.ndarray:
 
 
 ORACLES: dict[str, tuple[Callable[[Problem], Oracle], bool]] = {
-    "a coarse grid": (lambda problem: Gridded(problem, 1e4, Effort()), False),
-    "a grid": (lambda problem: Gridded(problem, 3e6, Effort()), True),
-    "branch and bound": (lambda problem: Deviating(problem, Effort()), True),
+    "a coarse grid": (lambda problem: ScaledWeights(problem, 1e4, Effort()), False),
+    "a grid": (lambda problem: ScaledWeights(problem, 3e6, Effort()), True),
+    "branch and bound": (lambda problem: BranchAndBound(problem, Effort()), True),
     "one after the other": (lambda problem: everything(problem, Effort()), True),
 }
 """Name -> (an oracle that prices all vertices, whether it is close: what it cannot rule out, it nearly finds)."""
@@ -64,7 +64,7 @@ def test_an_oracle_bounds_the_best_vertex_of_all_and_finds_a_fair_one(kind: str,
         utility = SUBCONVEX[["mutual-information", "chi-squared", "hellinger"][trial % 3]]
         problem = problem_of(p, KINDS[kind](*rng.exponential(0.9, 2) + 0.1), utility)
         points = points_of(problem, p)
-        dual = Dual(chord(problem)[1].classes * rng.uniform(0.7, 1.1, len(p)),
+        dual = Dual(secant(problem)[1].classes * rng.uniform(0.7, 1.1, len(p)),
                     float(rng.exponential(0.1)) if problem.limits.capacity < math.inf else 0.0)  # fmt: skip
         gains = (p * utility.f(np.maximum(points[:, :-1], 0.0))).sum(axis=1) - points[:, :-1] @ dual.classes[
             problem.classes.of_secret]  # fmt: skip
@@ -87,7 +87,7 @@ def test_chords_bound_the_best_mixture_of_all_vertices(kind: str) -> None:
         utility = SUBCONVEX["mutual-information" if trial % 2 else "chi-squared"]
         problem = problem_of(p / p.sum(), KINDS[kind](*rng.exponential(0.9, 2) + 0.1), utility)
         p = problem.classes.probability
-        value, dual = chord(problem)
+        value, dual = secant(problem)
         points = points_of(problem, p)
         assert value >= priced_optimum(p, utility.f, points, math.inf) * (1 - 1e-9)
         assert value == pytest.approx(dual.value(math.inf), rel=1e-9)
@@ -103,7 +103,7 @@ def test_light_secrets_as_one_lose_no_more_than_they_are_worth(kind: str, monkey
         p = 0.55 ** np.arange(4 + trial % 4) * rng.uniform(0.8, 1.2, 4 + trial % 4)
         utility = SUBCONVEX["mutual-information" if trial % 2 else "total-variation"]
         whole = problem_of(p / p.sum(), KINDS[kind](*rng.exponential(0.9, 2) + 0.1), utility)
-        part, worth = lumped(whole)
+        part, worth = aggregated(whole)
         best, less = (
             priced_optimum(p, utility.f, points_of(one, p), one.limits.capacity)
             for one in (whole, part) for p in (one.classes.probability,)
@@ -170,14 +170,14 @@ def test_drawn_sets_have_their_sum_and_lose_at_most_their_slack() -> None:
 @pytest.mark.parametrize("knots", [2, 3, 7])
 def test_few_parameters_bound_what_all_duals_bound_and_hold_every_line(knots: int) -> None:
     p = np.random.default_rng(knots).dirichlet(np.ones(9))
-    basis = hats(p, knots)
+    basis = hat_functions(p, knots)
     assert basis.sum(axis=0) == pytest.approx(np.ones(9))
     assert np.linalg.lstsq(basis.T, 3 * p - 1, rcond=None)[0] @ basis == pytest.approx(3 * p - 1)
     problem = problem_of(p, [dv.PML(0.4)], SUBCONVEX["mutual-information"])
-    oracle, loose = Exhaustive(problem), chord(problem)[0]
+    oracle, loose = Enumeration(problem), secant(problem)[0]
     best = dv.design(p, dv.PML(0.4))
     start = generate(problem, oracle, Effort(deadline=0.0))
-    found = coarsened(problem, oracle, Effort(), start)
+    found = with_piecewise_duals(problem, oracle, Effort(), start)
     assert best.utility <= found.bound <= loose * (1 + 1e-12)
     again = generate(problem, oracle, Effort(), found.seen, found.bound, found.dual)
     assert again.bound == pytest.approx(best.bound, rel=1e-8)

@@ -1,4 +1,4 @@
-"""Fewer columns for the same blend, and never at a higher price."""
+"""Fewer columns for the same convex combination, and never at a higher price."""
 
 import numpy as np
 import pytest

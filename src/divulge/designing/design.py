@@ -10,7 +10,7 @@ import numpy as np
 
 from divulge.designing import clock, rounding
 from divulge.designing.effort import Effort, First, Progress
-from divulge.designing.infeasible import Clashing, Wish, clashes
+from divulge.designing.infeasible import ConflictingGuarantees, Wish, conflicts
 from divulge.designing.linear.certified import scored, unforbidden
 from divulge.designing.linear.robust import robust
 from divulge.designing.linear.score_program import Infeasible
@@ -114,7 +114,7 @@ def design(
     DivulgeError
         When a guarantee is of a kind that no design knows, or a method does not apply. When guarantees leave no
         channel that gives 0 to what the scores forbid, or that reaches the utility asked for: the message names the
-        fewest guarantees that clash, and the least level at which each would do.
+        fewest guarantees that conflict, and the least level at which each would do.
 
     References
     ----------
@@ -230,7 +230,7 @@ class _Ready:
     """A channel of floats, the integers it was rounded to, and the seconds that the rounding took."""
 
     first: First
-    blend: np.ndarray
+    combination: np.ndarray
     integers: np.ndarray
     rounding: float
 
@@ -267,7 +267,7 @@ class _Request:
 
     def refusal(
         self, promised: tuple[Guarantee, ...], time_limit: float | None, wanted: float | None = None
-    ) -> Clashing | None:
+    ) -> ConflictingGuarantees | None:
         """Return why there is no design, or none that reaches what is wanted; None when not for the guarantees."""
 
         def works(guarantees: tuple[Guarantee, ...]) -> bool | None:
@@ -283,14 +283,14 @@ class _Request:
                 return True
             return None if _reached(found.bound, wanted, found.minimized) else False
 
-        found = clashes(promised, works)
+        found = conflicts(promised, works)
         if not found:
             return None
         if wanted is None:
-            return Clashing(Wish("a channel that never releases what is forbidden"), found)
+            return ConflictingGuarantees(Wish("a channel that never releases what is forbidden"), found)
         side = "at least" if isinstance(self.goal, SubConvex) or not self.goal.least else "at most"
         logarithmic = isinstance(self.goal, SubConvex) and self.goal.logarithmic
-        return Clashing(Wish(f"{self.goal.name} of {side}", wanted, logarithmic), found)
+        return ConflictingGuarantees(Wish(f"{self.goal.name} of {side}", wanted, logarithmic), found)
 
     def _convex(self, promised: tuple[Guarantee, ...], objective: SubConvex, effort: Effort) -> Design:
         assert isinstance(self.prior, Prior)
@@ -312,8 +312,8 @@ class _Request:
             and checker.keeps(integers).all()
             and checker.keeps_capacity(integers, 2**bits)
         ):
-            name, blend = CLOSED, np.eye(len(p))
-            bound = seen.of(floats, blend) * (1 + 2.0**-40)
+            name, combination = CLOSED, np.eye(len(p))
+            bound = seen.of(floats, combination) * (1 + 2.0**-40)
         else:
             kinds = task.kinds if self.forbidden else None
             ready = self._ready(classes, seen, limits, checker, effort) if kinds is None else None
@@ -322,17 +322,17 @@ class _Request:
             )
             name, weights, lifts, bound = _blend(classes, seen, limits, kinds, hurried, self.method)
             if ready is not None and effort.late():
-                blend, integers = ready.blend, ready.integers
+                combination, integers = ready.combination, ready.integers
             else:
-                blend = lifts * weights
+                combination = lifts * weights
                 if not self.forbidden:
                     integers = rounding.certified(weights, lifts, checker, bits, objective.steep)
-        unrounded = seen.of(floats, blend)
+        unrounded = seen.of(floats, combination)
         if names is not None and len(names) == 2 < integers.shape[1] and not self.forbidden and len(p) <= MOST:
-            blend, most = best_pair(floats, seen, limits)
+            combination, most = best_pair(floats, seen, limits)
             bound = min(bound, most)
         if names is not None and (self.forbidden or integers.shape[1] > len(names)):
-            found = on_alphabet(task, blend, names, bits, effort)
+            found = on_alphabet(task, combination, names, bits, effort)
             integers, names, unrounded = found.integers, found.outcomes, found.unrounded
             allowed = allowed[:, found.places]
         else:
@@ -428,7 +428,7 @@ def _utility(value: Any, prior: Prior | PriorSet) -> SubConvex:
 def _blend(
     classes: Classes, objective: SubConvex, limits: Limits, kinds: np.ndarray | None, effort: Effort, method: str | None
 ) -> tuple[str, np.ndarray, np.ndarray, float]:
-    """Return (method, weights (M,), lifts (N, M), bound) of the best blend of floats, of outcomes of some kinds."""
+    """Return (method, weights (M,), lifts (N, M), bound) of the best mixture of floats, of outcomes of some kinds."""
     if kinds is not None or isinstance(objective, Informed):
         every = np.ones((int(classes.size.sum()), 1), dtype=bool)
         return best_within(classes, objective, limits, every if kinds is None else kinds, effort, method)

@@ -24,7 +24,7 @@ _LEAST = "is the least that would do"
 
 
 @dataclass(frozen=True)
-class Clash:
+class Conflict:
     """Guarantees of which any fewer would leave what was asked; `remedies` would do, each in place of one of them.
 
     They are the least that would do when `short` is empty; else those of `short`, of lower levels, would not do.
@@ -35,13 +35,13 @@ class Clash:
     short: Guarantees = ()
 
     @classmethod
-    def of(cls, guarantees: Guarantees, eased: tuple[Eased, ...]) -> "Clash":
-        """Return the clash with what would do, each with a level that is not known to be next to it."""
+    def of(cls, guarantees: Guarantees, eased: tuple[Eased, ...]) -> "Conflict":
+        """Return the conflict with what would do, each with a level that is not known to be next to it."""
         remedies, short = (tuple(pair[k] for pair in eased) for k in (0, 1))
         return cls(guarantees, *(tuple(g for g in part if g is not None) for part in (remedies, short)))
 
     def text(self, unit: Unit) -> str:
-        """Return the guarantees that clash, and what would do, in words."""
+        """Return the guarantees that conflict, and what would do, in words."""
         together = " with ".join(g.text(unit) for g in self.guarantees)
         if not self.remedies:
             return f"{together} rules it out{'' if self.short else ' at every level'}"
@@ -65,20 +65,20 @@ class Wish:
         return f"{self.words} {self.number / (nats_per(unit) if self.logarithmic else 1.0):.9g}"
 
 
-class Clashing(DivulgeError):
-    """A request that its guarantees rule out; `clashes` says which of them, and what would do."""
+class ConflictingGuarantees(DivulgeError):
+    """A request that its guarantees rule out; `conflicts` says which of them, and what would do."""
 
-    def __init__(self, wish: Wish, clashes: tuple[Clash, ...], unit: Unit = "nats") -> None:
-        self.wish, self.clashes = wish, clashes
-        why = "; ".join(clash.text(unit) for clash in clashes)
+    def __init__(self, wish: Wish, conflicts: tuple[Conflict, ...], unit: Unit = "nats") -> None:
+        self.wish, self.conflicts = wish, conflicts
+        why = "; ".join(clash.text(unit) for clash in conflicts)
         super().__init__(f"`guarantee` must leave {wish.text(unit)}; {why}{'' if unit == 'nats' else f' (in {unit})'}.")
 
-    def in_unit(self, unit: Unit) -> "Clashing":
+    def in_unit(self, unit: Unit) -> "ConflictingGuarantees":
         """Return the same with logarithmic numbers in a unit."""
-        return Clashing(self.wish, self.clashes, unit)
+        return ConflictingGuarantees(self.wish, self.conflicts, unit)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Clashing, (self.wish, self.clashes)
+        return ConflictingGuarantees, (self.wish, self.conflicts)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class _Search:
         return at(high), None if high - sure <= 10.0**-_DIGITS * high else at(sure)
 
 
-def clashes(asked: Guarantees, works: Works) -> tuple[Clash, ...]:
+def conflicts(asked: Guarantees, works: Works) -> tuple[Conflict, ...]:
     """Return why `works(asked)` is false: guarantees that rule it out alone, then the fewest that do so together.
 
     `works` must stay true when guarantees give way; it is None where nothing is known, which is no reason to rule a
@@ -146,14 +146,14 @@ def clashes(asked: Guarantees, works: Works) -> tuple[Clash, ...]:
     if works(()) is False:
         return ()
     search = _Search(works, [_TRIES])
-    found: list[Clash] = []
+    found: list[Conflict] = []
     left: list[Guarantee] = []
     for guarantee in asked:
         if works((guarantee,)) is not False:
             left.append(guarantee)
             continue
         eased = search.eased(guarantee, ())
-        found.append(Clash.of((guarantee,), eased))
+        found.append(Conflict.of((guarantee,), eased))
         left += [g for g, _ in eased[:1] if g is not None]
     if works(tuple(left)) is not False and found:
         return tuple(found)
@@ -162,7 +162,7 @@ def clashes(asked: Guarantees, works: Works) -> tuple[Clash, ...]:
         fewer = [g for g in core if g is not guarantee]
         core = fewer if works(tuple(fewer)) is False else core
     eased = tuple(e for g in core for e in search.eased(g, tuple(h for h in left if h is not g)))
-    return (*found, Clash.of(tuple(core), eased))
+    return (*found, Conflict.of(tuple(core), eased))
 
 
 def _rounded_up(value: float) -> Fraction:

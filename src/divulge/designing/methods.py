@@ -9,19 +9,19 @@ import numpy as np
 from divulge.designing import clock
 from divulge.designing.effort import Effort, First
 from divulge.designing.linear.score_program import Scoring, Solution, solved
-from divulge.designing.master.aggregation import lumped, without_tail
+from divulge.designing.master.aggregation import aggregated, without_tail
 from divulge.designing.master.column_generation import Mixture, generate
-from divulge.designing.master.piecewise_duals import coarsened
-from divulge.designing.pricing.branch_and_bound import Deviating
+from divulge.designing.master.piecewise_duals import with_piecewise_duals
+from divulge.designing.pricing.branch_and_bound import BranchAndBound
 from divulge.designing.pricing.counting import Counting
-from divulge.designing.pricing.enumeration import Exhaustive
-from divulge.designing.pricing.grid import Cascade, Gridded
+from divulge.designing.pricing.enumeration import Enumeration
+from divulge.designing.pricing.grid import Cascade, ScaledWeights
 from divulge.designing.pricing.problem import Oracle, Problem
-from divulge.designing.pricing.subset_sums import Nearby, single
+from divulge.designing.pricing.subset_sums import SubsetSums, singletons
 from divulge.designing.start import closed_forms
-from divulge.designing.start.circular_arcs import at_once
-from divulge.designing.start.random_sets import blended
-from divulge.designing.start.randomized_rounding import best_mass, filled, led
+from divulge.designing.start.circular_arcs import without_search
+from divulge.designing.start.random_sets import of_random_sets
+from divulge.designing.start.randomized_rounding import best_mass, from_relaxed_dual, randomly_rounded
 from divulge.errors import DivulgeError
 
 COARSE = (3e6, 3e7)
@@ -70,14 +70,14 @@ def _scored(scoring: Scoring, effort: Effort) -> Solution | None:
 
 
 def _enumerated(problem: Problem, effort: Effort) -> Mixture | None:
-    if Exhaustive.fits(problem):
-        return generate(problem, Exhaustive(problem), effort)
+    if Enumeration.fits(problem):
+        return generate(problem, Enumeration(problem), effort)
     apart = _apart(problem)
-    return without_tail(apart, effort, _enumerated) if Exhaustive.fits(lumped(apart)[0]) else None
+    return without_tail(apart, effort, _enumerated) if Enumeration.fits(aggregated(apart)[0]) else None
 
 
 def _apart(problem: Problem) -> Problem:
-    return Problem.of(single(problem.classes), problem.utility, problem.limits)
+    return Problem.of(singletons(problem.classes), problem.utility, problem.limits)
 
 
 def _counted(problem: Problem, effort: Effort) -> Mixture | None:
@@ -89,7 +89,7 @@ def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     if effort.first is not None and effort.left < _SEARCHES * effort.first.seconds:
         return effort.first.mixture
     if effort.wanted is not None or effort.late():
-        quick = at_once(apart)
+        quick = without_search(apart)
         effort.tell(quick.utility(apart), quick.bound, 0)
         if effort.late():
             return quick
@@ -98,34 +98,37 @@ def _searched(problem: Problem, effort: Effort) -> Mixture | None:
 
 def _columns(apart: Problem, effort: Effort) -> Mixture | None:
     """Return what oracles find, from those that suit the prior to those that price everything."""
-    found = blended(apart, effort)
+    found = of_random_sets(apart, effort)
     if not apart.shape.boxes:
         if _members(apart) < _FEW:
-            found = led(apart, Gridded(apart, LATER[0], effort), effort, found, ENOUGH)
-        return _further(apart, _grids(apart, LATER, effort), effort, _filled(apart, effort, found))
-    near = Nearby(apart, effort)
+            found = from_relaxed_dual(apart, ScaledWeights(apart, LATER[0], effort), effort, found, ENOUGH)
+        return _further(apart, _grids(apart, LATER, effort), effort, _rounded(apart, effort, found))
+    near = SubsetSums(apart, effort)
     found = _further(apart, near, effort, found) if near.lists else found
     if _members(apart) < _FEW and found is None:
-        found = led(apart, near, effort.some(_SHARE), found, ENOUGH)
+        found = from_relaxed_dual(apart, near, effort.some(_SHARE), found, ENOUGH)
     else:
-        found = _filled(apart, effort, found)
+        found = _rounded(apart, effort, found)
     if not found.settled(apart, ENOUGH):
         grids = _grids(apart, COARSE, effort)
-        found = coarsened(apart, grids, replace(effort, tolerance=ENOUGH / 100).some(_SHARE), found)
+        found = with_piecewise_duals(apart, grids, replace(effort, tolerance=ENOUGH / 100).some(_SHARE), found)
     return _further(apart, everything(apart, effort), effort, found)
 
 
-def _filled(problem: Problem, effort: Effort, found: Mixture | None) -> Mixture:
-    return found if found is not None and found.settled(problem, ENOUGH) else filled(problem, effort, found, ENOUGH)
+def _rounded(problem: Problem, effort: Effort, found: Mixture | None) -> Mixture:
+    """Return what randomized rounding makes of what was found, unless that is good enough."""
+    if found is not None and found.settled(problem, ENOUGH):
+        return found
+    return randomly_rounded(problem, effort, found, ENOUGH)
 
 
 def _grids(problem: Problem, works: tuple[float, ...], effort: Effort) -> Oracle:
-    return Cascade(problem, *(Gridded(problem, work, effort) for work in works))
+    return Cascade(problem, *(ScaledWeights(problem, work, effort) for work in works))
 
 
 def everything(problem: Problem, effort: Effort) -> Oracle:
     """Return an oracle that prices all vertices, ever more closely."""
-    return Cascade(problem, Deviating(problem, effort), *(Gridded(problem, work, effort) for work in LATER))
+    return Cascade(problem, BranchAndBound(problem, effort), *(ScaledWeights(problem, work, effort) for work in LATER))
 
 
 def _members(problem: Problem) -> float:
@@ -163,14 +166,14 @@ METHODS: dict[str, Method] = {
 def first_of(problem: Problem) -> First:
     """Return a channel that is made without a search, and the seconds that it took."""
     started = clock.now()
-    return First(at_once(_apart(problem)), clock.now() - started)
+    return First(without_search(_apart(problem)), clock.now() - started)
 
 
 def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> tuple[str, Mixture]:
     """Return (name, mixture) of the first method that applies, or of the one that is asked for."""
     name, found = _first(((name, METHODS[name].mixture(problem, effort)) for name in _names(method)), method)
     if effort.late() and not found.settled(problem, COARSEST):
-        quick = effort.first.mixture if effort.first else at_once(_apart(problem))
+        quick = effort.first.mixture if effort.first else without_search(_apart(problem))
         found = max(found, replace(quick, bound=found.bound), key=lambda one: one.utility(problem))
     return name, found
 

@@ -81,7 +81,7 @@ class Design(Tabled, Record):
     forbidden: tuple[tuple[Hashable, Hashable], ...] = ()
     """Pairs (secret, outcome) that never occur."""
     unrounded: float | None = field(default=None, compare=False)
-    """The utility of the blend of floats that was rounded to the integers."""
+    """The utility of the convex combination of floats that was rounded to the integers."""
     naming: OwnNames | str | None = None
     """What the labels of the outcomes promise: `OwnNames`, "sets", or nothing."""
     unnamed_bound: float | None = field(default=None, compare=False)
@@ -124,9 +124,9 @@ class Design(Tabled, Record):
 
     @property
     def rounding_loss(self) -> float | None:
-        """The utility lost between the blend of floats and the integers that keep the guarantees exactly, at least 0.
+        """The utility lost between the mixture of floats and the integers that keep the guarantees exactly, at least 0.
 
-        Relative to the bound; for a set of priors that of the worst one. The blend itself may break the guarantees by
+        Relative to the bound; for a set of priors that of the worst one. The mixture itself may break the guarantees by
         the tolerance of a solver; None where it is not known.
         """
         if self.unrounded is None:

@@ -313,11 +313,11 @@ def _place(output: str, name: str, many: int) -> Path:
 @contextmanager
 def _said_in(unit: Unit) -> Generator[None]:
     """Say in the unit why guarantees leave nothing."""
-    from divulge.designing.infeasible import Clashing
+    from divulge.designing.infeasible import ConflictingGuarantees
 
     try:
         yield
-    except Clashing as clash:
+    except ConflictingGuarantees as clash:
         raise clash.in_unit(unit) from None
 
 

@@ -134,8 +134,8 @@ def robust(
     value = float(each.min() if score.worst else checker.least_mean(checker.priors, exact.as_fractions(each)))
     outside = 2.0**-44 * len(worst) * float(np.abs(scoring.finite).max())
     labels = [names[y] for y in kept.tolist()]
-    blend = (solution.channel * scoring.finite).sum(axis=1)
-    unrounded = float(blend.min() if score.worst else priors.least(blend).astype(np.float64) @ blend)
+    combination = (solution.channel * scoring.finite).sum(axis=1)
+    unrounded = float(combination.min() if score.worst else priors.least(combination).astype(np.float64) @ combination)
     bound = score.sign * (solution.bound + outside) + 0.0
     found = Found(integers, labels, kept, bound, method, score.sign * unrounded)
     return found, worst, score.sign * value

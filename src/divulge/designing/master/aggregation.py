@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from divulge.designing.effort import Effort
-from divulge.designing.master.column_generation import Mixture, ceiling_of, chord, chords
+from divulge.designing.master.column_generation import Mixture, ceiling_of, secant, secants
 from divulge.designing.polytope.limits import Classes
 from divulge.designing.pricing.problem import Problem
 
@@ -19,16 +19,16 @@ LIGHT = 1e-9
 """The share of the largest utility that the secrets that are taken together may be worth."""
 
 
-def lumped(problem: Problem) -> tuple[Problem, float]:
+def aggregated(problem: Problem) -> tuple[Problem, float]:
     """Return the problem in which the lightest secrets are one, and what they are worth at most.
 
     Of single secrets; the problem itself, and 0, where fewer than two are light.
     """
     classes, limits = problem.classes, problem.limits
-    worth = np.maximum(classes.probability * chords(problem)[0], 0.0)
+    worth = np.maximum(classes.probability * secants(problem)[0], 0.0)
     order = np.argsort(classes.probability, kind="stable")
     total = np.cumsum(worth[order])
-    light = int(np.searchsorted(total, LIGHT * min(ceiling_of(problem), chord(problem)[0])))
+    light = int(np.searchsorted(total, LIGHT * min(ceiling_of(problem), secant(problem)[0])))
     if light < 2:
         return problem, 0.0
     tail, rest = order[:light], np.sort(order[light:])
@@ -44,8 +44,8 @@ def without_tail(
     problem: Problem, effort: Effort, solve: Callable[[Problem, Effort], Mixture | None]
 ) -> Mixture | None:
     """Return the mixture that a solver finds with the lightest of single secrets as one, and a bound for all."""
-    part, worth = lumped(problem)
+    part, worth = aggregated(problem)
     found = solve(part, replace(effort, missing=worth))
     if found is None or part is problem:
         return found
-    return replace(found, bound=min(found.bound + worth, ceiling_of(problem), chord(problem)[0]))
+    return replace(found, bound=min(found.bound + worth, ceiling_of(problem), secant(problem)[0]))

@@ -1,4 +1,4 @@
-"""Fewer outcomes for the same blend: moving along null vectors until weights are 0 (Caratheodory)."""
+"""Fewer outcomes for the same convex combination: moving along null vectors until weights are 0 (Caratheodory)."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _NO_HURRY = Effort()
 
 
 def purified(weights: np.ndarray, columns: np.ndarray, losses: np.ndarray, effort: Effort = _NO_HURRY) -> np.ndarray:
-    """Return weights with at most as many positive ones as `columns` has rank, the same blend, and no more loss.
+    """Return weights with at most as many positive ones as `columns` has rank, the same mixture, and no more loss.
 
     Blocks of columns are reduced one after another: along a null vector of the block, oriented so that the loss does
     not grow, until a weight reaches 0; that column leaves the other null vectors too. When the time is up, the columns
@@ -48,7 +48,7 @@ def _moved(w: np.ndarray, null: np.ndarray, losses: np.ndarray) -> np.ndarray:
 
 
 def _independent(columns: np.ndarray) -> np.ndarray:
-    """Return rows on which all others depend: the others keep the blend by themselves."""
+    """Return rows on which all others depend: the others keep the convex combination by themselves."""
     from scipy.linalg import qr
 
     rows, many = columns.shape

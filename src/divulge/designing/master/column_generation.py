@@ -9,7 +9,7 @@ from divulge.designing.effort import Effort
 from divulge.designing.master.restricted_master import Dual, Master
 from divulge.designing.polytope.limits import Classes, Limits
 from divulge.designing.polytope.vertices import Vertices, joined
-from divulge.designing.pricing.problem import Oracle, Problem, silence, simple_start
+from divulge.designing.pricing.problem import Oracle, Problem, simple_start, uninformative
 
 LEAST = 1e-10
 """The share of the largest utility that a vertex must gain to be a new column."""
@@ -56,19 +56,20 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices |
              bound: float = math.inf, first: Dual | None = None) -> Mixture:  # fmt: skip
     """Return the best mixture that column generation finds, with a bound that holds whenever it stops.
 
-    It goes on from the columns, the bound and the dual of an earlier run, or starts from arcs and silence.
+    It goes on from the columns, the bound and the dual of an earlier run, or starts from arcs and a column that says
+    nothing.
     """
     master = master_of(problem)
     master.add(simple_start(problem) if start is None else start)
     dual, bound, rounds = search(problem, master, oracle, effort, bound, first)
-    weights, vertices = master.mixture() if rounds else (np.ones(1), silence(problem))
+    weights, vertices = master.mixture() if rounds else (np.ones(1), uninformative(problem))
     return Mixture(weights, vertices, bound, problem.classes, joined(master.parts), dual)
 
 
 def master_of(problem: Problem, offset: np.ndarray | None = None, basis: np.ndarray | None = None) -> Master:
     """Return the master of all duals, or of those that differ from an offset by a combination of the basis."""
     if offset is None:
-        bound, dual = chord(problem)
+        bound, dual = secant(problem)
         mass = problem.classes.probability * problem.classes.size
         offset = dual.classes if bound < problem.top else problem.top * mass
     return Master(problem.classes, problem.utility, problem.limits.capacity, offset, basis)
@@ -77,7 +78,7 @@ def master_of(problem: Problem, offset: np.ndarray | None = None, basis: np.ndar
 def search(problem: Problem, master: Master, oracle: Oracle, effort: Effort, bound: float = math.inf,
            first: Dual | None = None, most: float = math.inf) -> tuple[Dual, float, int]:  # fmt: skip
     """Return (the dual with the best bound, that bound, how often the master was solved)."""
-    least, center = chord(problem)
+    least, center = secant(problem)
     center = first or center
     bound = min(bound, ceiling_of(problem), least)
     rounds, best, stale, idle, share = 0, 0.0, 0, 0, _SHARE if first is None else 1.0
@@ -107,10 +108,10 @@ def search(problem: Problem, master: Master, oracle: Oracle, effort: Effort, bou
 
 
 def start_of(problem: Problem, found: Mixture) -> Vertices:
-    """Return arcs and silence, a mixture, and those of its columns that gain most under its dual."""
+    """Return arcs and the uninformative column, a mixture, and those of its columns that gain most under its dual."""
     parts = [simple_start(problem), found.vertices]
     if found.seen is not None:
-        gains = problem.gains(found.seen, found.dual or chord(problem)[1])
+        gains = problem.gains(found.seen, found.dual or secant(problem)[1])
         parts.append(found.seen.take(np.argsort(-gains, kind="stable")[: _COLUMNS * len(problem.classes.size)]))
     return joined(parts)
 
@@ -121,22 +122,22 @@ def best_of(problem: Problem, vertices: Vertices, bound: float, effort: Effort) 
     master.add(vertices)
     solution = master.solve(effort.left)
     if solution is None:
-        return Mixture(np.ones(1), silence(problem), bound, problem.classes, vertices)
+        return Mixture(np.ones(1), uninformative(problem), bound, problem.classes, vertices)
     return Mixture(*master.mixture(), bound, problem.classes, vertices)
 
 
-def chord(problem: Problem) -> tuple[float, Dual]:
+def secant(problem: Problem) -> tuple[float, Dual]:
     """Return an upper bound of the utility of every mechanism, and its dual: f lies below its chords.
 
     v_x has mean 1 and is in [l_x, u_x], so U <= sum_x P_x ((u_x - 1) f(l_x) + (1 - l_x) f(u_x)) / (u_x - l_x).
     """
-    (values, slope), p = chords(problem), problem.classes.probability
+    (values, slope), p = secants(problem), problem.classes.probability
     mass = p * problem.classes.size
     value = math.fsum((mass * values).tolist())
     return value + 1e-13 * abs(value), Dual(mass * (slope + value - mass @ slope), 0.0)
 
 
-def chords(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+def secants(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Return (values at 1, slopes) of the chords of f over the range of the lift of a secret of each class."""
     up, down = ranges(problem.classes, problem.limits)
     low, high, apart = 1 - down, 1 + up, np.maximum(up + down, 1e-300)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from divulge.designing.effort import Effort
-from divulge.designing.master.column_generation import Mixture, chord, master_of, search, start_of
+from divulge.designing.master.column_generation import Mixture, master_of, search, secant, start_of
 from divulge.designing.polytope.vertices import joined
 from divulge.designing.pricing.problem import Oracle, Problem
 
@@ -18,13 +18,13 @@ KNOTS = (3, 9, 33)
 _ROUNDS = 12
 
 
-def coarsened(problem: Problem, oracle: Oracle, effort: Effort, found: Mixture) -> Mixture:
+def with_piecewise_duals(problem: Problem, oracle: Oracle, effort: Effort, found: Mixture) -> Mixture:
     """Return the mixture that there was, with the bound and the columns of duals that bend little."""
-    quiet, dual = replace(effort, progress=None, wanted=None), found.dual or chord(problem)[1]
+    quiet, dual = replace(effort, progress=None, wanted=None), found.dual or secant(problem)[1]
     for knots in KNOTS:
         if knots >= len(problem.classes.size) or effort.late() or found.settled(problem, effort.tolerance):
             break
-        master = master_of(problem, dual.classes, hats(problem.classes.probability, knots))
+        master = master_of(problem, dual.classes, hat_functions(problem.classes.probability, knots))
         master.add(start_of(problem, found))
         dual, bound, _ = search(problem, master, oracle, quiet, found.bound, dual, _ROUNDS)
         seen = joined([*([] if found.seen is None else [found.seen]), *master.parts])
@@ -36,7 +36,7 @@ def coarsened(problem: Problem, oracle: Oracle, effort: Effort, found: Mixture) 
     return replace(found, seen=start_of(problem, found))
 
 
-def hats(p: np.ndarray, knots: int) -> np.ndarray:
+def hat_functions(p: np.ndarray, knots: int) -> np.ndarray:
     """Return the hat functions at p of knots at quantiles of p, shape (knots or fewer, N)."""
     at = np.unique(np.quantile(p, np.linspace(0, 1, knots)))
     return np.array([np.interp(p, at, hat) for hat in np.eye(len(at))])

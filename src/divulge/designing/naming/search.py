@@ -14,7 +14,7 @@ import numpy as np
 
 from divulge.designing.effort import Effort
 from divulge.designing.linear.score_program import Infeasible, Scoring, Solution, solved
-from divulge.designing.master.column_generation import ceiling_of, chord
+from divulge.designing.master.column_generation import ceiling_of, secant
 from divulge.designing.methods import mixture_of
 from divulge.designing.naming.diagonal import truncated
 from divulge.designing.naming.estimation import Estimation
@@ -25,8 +25,8 @@ from divulge.designing.polytope.symmetry import outcomes_of
 from divulge.designing.polytope.utilities import SUBCONVEX, SubConvex
 from divulge.designing.pricing.counting import Counting
 from divulge.designing.pricing.problem import Problem
-from divulge.designing.pricing.subset_sums import single
-from divulge.designing.start.circular_arcs import at_once
+from divulge.designing.pricing.subset_sums import singletons
+from divulge.designing.start.circular_arcs import without_search
 from divulge.designing.start.closed_forms import FORMS
 from divulge.designing.supports.correlated import Informed
 from divulge.errors import DivulgeError
@@ -206,15 +206,15 @@ def unconstrained(task: Named, effort: Effort) -> tuple[np.ndarray, float]:
     classes = classes_of(task.exactly)
     problem = Problem.of(classes, utility, task.limits)
     if isinstance(task.goal, Estimation) and len(task.prior) > SOLVED:
-        return np.ones((len(task.prior), 1)), min(ceiling_of(problem), chord(problem)[0])
+        return np.ones((len(task.prior), 1)), min(ceiling_of(problem), secant(problem)[0])
     if isinstance(utility, Informed):
-        found = at_once(Problem.of(single(classes), utility, task.limits))
+        found = without_search(Problem.of(singletons(classes), utility, task.limits))
         told = SubConvex(utility.name, utility.f, utility.logarithmic, utility.terms, utility.rise)
         problem = Problem.of(classes, told, task.limits)
     elif len(task.prior) <= SOLVED or Counting.fits(classes):
         _, found = mixture_of(problem, effort)
     else:
         closed = next((found for form in FORMS if (found := form(problem)) is not None), None)
-        found = closed or at_once(Problem.of(single(classes), utility, task.limits))
+        found = closed or without_search(Problem.of(singletons(classes), utility, task.limits))
     weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
-    return lifts * weights, min(found.bound, ceiling_of(problem), chord(problem)[0])
+    return lifts * weights, min(found.bound, ceiling_of(problem), secant(problem)[0])

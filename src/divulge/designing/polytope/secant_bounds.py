@@ -13,7 +13,7 @@ _CELLS = 1024
 
 def highest(shape: Shape, utility: SubConvex) -> float:
     """Return an upper bound of mu(v) over all vertices: the chord of a box, the largest value of a pair of levels."""
-    values = [box.chord(utility.raised) * (1 + 1e-14) for box in shape.boxes]
+    values = [box.secant(utility.raised) * (1 + 1e-14) for box in shape.boxes]
     values += [_of_pair(pair, utility.raised) for pair in shape.pairs]
     return max(values)
 

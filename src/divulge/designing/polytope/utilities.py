@@ -155,9 +155,9 @@ def custom(function: Function) -> SubConvex:
         raise DivulgeError.of("utility", "be finite at every positive lift", "it", "infinite or NaN somewhere")
     left, middle, right = grid[1:-2], grid[2:-1], grid[3:]
     share = (right - middle) / (right - left)
-    chord = share * values[1:-2] + (1 - share) * values[3:]
-    excess = values[2:-1] - chord
-    allowed = 1e-9 * (np.abs(chord) + np.abs(values[2:-1]) + 1e-9)
+    secant = share * values[1:-2] + (1 - share) * values[3:]
+    excess = values[2:-1] - secant
+    allowed = 1e-9 * (np.abs(secant) + np.abs(values[2:-1]) + 1e-9)
     if not (excess <= allowed).all():
         at = float(middle[int(np.argmax(excess - allowed))])
         raise DivulgeError.of(

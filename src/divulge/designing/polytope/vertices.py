@@ -25,7 +25,7 @@ class Box:
         """(1 - low) / (high - low), the mass that is at `high` when nothing is in between."""
         return (1 - self.low) / (self.high - self.low)
 
-    def chord(self, utility: SubConvex) -> float:
+    def secant(self, utility: SubConvex) -> float:
         """Return the utility of an outcome whose coordinates are all at the bounds: no outcome has more."""
         low, high = (float(utility.f(np.array([v]))[0]) for v in (self.low, self.high))
         return ((self.high - 1) * low + (1 - self.low) * high) / (self.high - self.low)

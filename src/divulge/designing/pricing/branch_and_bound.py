@@ -233,7 +233,7 @@ def varied(gain: np.ndarray, sets: np.ndarray) -> np.ndarray:
     return order[np.unique(np.concatenate([*firsts, np.arange(min(len(order), sets.shape[1]))]))]
 
 
-class Deviating:
+class BranchAndBound:
     """Prices all vertices that gain more than a number, which falls as more sets are listed."""
 
     def __init__(self, problem: Problem, effort: Effort, most: int = 500_000) -> None:

@@ -15,7 +15,7 @@ from divulge.designing.effort import Effort
 from divulge.designing.master.restricted_master import Dual
 from divulge.designing.polytope.limits import Classes
 from divulge.designing.polytope.vertices import Vertices, box_vertices, joined, pair_vertices
-from divulge.designing.pricing.problem import Problem, box_prices, largest, pair_prices, silence
+from divulge.designing.pricing.problem import Problem, box_prices, largest, pair_prices, uninformative
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ class Counting:
                 best, top = largest(excess, len(sizes) + 8)
                 worst = max(worst, top)
                 found.append(pair_vertices(pair, problem.classes, tables.taken(k[best])))
-        fresh = joined(found) if found else silence(problem).take(np.zeros(0, dtype=np.intp))
+        fresh = joined(found) if found else uninformative(problem).take(np.zeros(0, dtype=np.intp))
         return fresh, worst + problem.rounding(dual)
 
 

@@ -67,7 +67,7 @@ class Listing:
         return self.values - paid, cost + self.problem.unit * float(average)
 
 
-class Exhaustive:
+class Enumeration:
     """Prices all vertices (up to permutations of equals)."""
 
     def __init__(self, problem: Problem) -> None:

@@ -23,7 +23,7 @@ _DRAWS, _TRIES, _TILTS, _FAIR = 256, 12, 8, 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class Hot:
+class OpenSums:
     """The sums k of sets beside one secret in between, bounds of their excess, and the largest bound of other sums."""
 
     k: np.ndarray
@@ -35,11 +35,11 @@ class Hot:
         """The largest bound."""
         return max(self.rest, float(self.bound.max(initial=-math.inf)))
 
-    def below(self, bound: np.ndarray, least: float) -> "Hot":
+    def below(self, bound: np.ndarray, least: float) -> "OpenSums":
         """Return the same under bounds that hold, too, without sums whose bound is at most `least`."""
         bound = np.minimum(self.bound, bound)
         kept = bound > least
-        return Hot(self.k[kept], bound[kept], max(self.rest, float(bound[~kept].max(initial=-math.inf))))
+        return OpenSums(self.k[kept], bound[kept], max(self.rest, float(bound[~kept].max(initial=-math.inf))))
 
 
 class Tilted:
@@ -52,12 +52,12 @@ class Tilted:
         self.value = -prices.value if self.flipped else prices.value
         self.start = float(prices.base[0]) + (float(prices.value.sum()) if self.flipped else 0.0)
 
-    def every(self, c: int) -> Hot:
+    def every(self, c: int) -> OpenSums:
         """Return all sums of sets beside secret c in between; nothing is known of them."""
         grid = self.grid
         first = max(0, math.floor((self.light - self.p[c] - grid.over) * grid.n))
         k = np.arange(first, min(grid.most, math.ceil((self.light + grid.under) * grid.n)) + 1)
-        return Hot(k, np.full(len(k), math.inf))
+        return OpenSums(k, np.full(len(k), math.inf))
 
     def ends(self, c: int, k: np.ndarray) -> np.ndarray:
         """Return the least and the largest mass that secret c may have to make up for, shape (2, K)."""
@@ -88,7 +88,7 @@ class Tilted:
         return -float(off @ self.value[fits] / max(off @ off, 1e-300))
 
 
-class Gridded:
+class ScaledWeights:
     """Prices all vertices within the error of grids."""
 
     def __init__(self, problem: Problem, work: float, effort: Effort) -> None:
@@ -136,7 +136,7 @@ class Gridded:
             left -= many if together else 1
         return fresh, max(one.top for one in hot)
 
-    def _sets(self, tables: Tables, hot: Hot, c: int) -> list[np.ndarray]:
+    def _sets(self, tables: Tables, hot: OpenSums, c: int) -> list[np.ndarray]:
         """Return the best set of the sums that may gain, with and without c; sometimes random ones nearly as good."""
         if not len(hot.k):
             return []

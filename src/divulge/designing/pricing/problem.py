@@ -82,8 +82,8 @@ class Problem:
         """
         limits = self.limits
         peak = min(limits.high, limits.ratio, limits.capacity, 1 / float(self.classes.probability.min()))
-        chords = [abs(box.chord(self.utility)) for box in self.shape.boxes]
-        return 8 * self.unit * (float(np.abs(dual.classes).sum()) * peak + dual.capacity * peak + sum(chords) + peak)
+        secants = [abs(box.secant(self.utility)) for box in self.shape.boxes]
+        return 8 * self.unit * (float(np.abs(dual.classes).sum()) * peak + dual.capacity * peak + sum(secants) + peak)
 
 
 class Oracle(Protocol):
@@ -110,7 +110,7 @@ class Prices:
 def box_prices(problem: Problem, box: Box, dual: Dual) -> Prices:
     """Return the prices of a box: `value` per secret of each class; `base` and `rise` are single numbers."""
     total = float(dual.classes.sum())
-    base = box.chord(problem.utility) - box.low * total - dual.capacity * box.high
+    base = box.secant(problem.utility) - box.low * total - dual.capacity * box.high
     return Prices(-dual.classes / problem.classes.size * (box.high - box.low), np.array([base]), np.ones(1))
 
 
@@ -123,18 +123,18 @@ def pair_prices(problem: Problem, pair: Pair, dual: Dual, pi: np.ndarray) -> Pri
     return Prices(-dual.classes / problem.classes.size, np.where(inside, base, -np.inf), high - low)
 
 
-def silence(problem: Problem) -> Vertices:
+def uninformative(problem: Problem) -> Vertices:
     """Return the vertex-like column of the channel that says nothing: every lift 1. It is feasible, never optimal."""
     one = np.ones(1)
     return Vertices(np.zeros((1, len(problem.classes.size)), dtype=np.int64), np.array([-1]), one, one, one)
 
 
 def simple_start(problem: Problem) -> Vertices:
-    """Return silence and, for each family and class, sets filled greedily starting at that class.
+    """Return the uninformative column and, for each family and class, sets filled greedily starting at that class.
 
     For every secret some start holds it high and some holds it low, in circular order of the classes.
     """
-    classes, parts = problem.classes, [silence(problem)]
+    classes, parts = problem.classes, [uninformative(problem)]
     orders = np.random.default_rng(0).permuted(np.tile(np.arange(len(classes.size)), (_ORDERS, 1)), axis=1)
     orders[0] = np.arange(len(classes.size))
     for box in problem.shape.boxes:

@@ -297,7 +297,7 @@ def search(family: Levels | Bounds, most: int) -> tuple[Nodes, float]:
     return nodes, limit
 
 
-class Divisible:
+class SplittableRelaxation:
     """Prices all vertices of a divided problem; when nothing gains, more sets are kept."""
 
     def __init__(self, problem: Problem, effort: Effort, kept: int = 2_000, most: int = 10_000) -> None:

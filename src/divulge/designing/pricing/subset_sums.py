@@ -32,13 +32,13 @@ FEW, MANY, MANY_SETS, GROWTH = 4_000, 300_000, 150_000, 6
 _FREE, _DRAWS = 44, 2_048
 
 
-def single(classes: Classes) -> Classes:
+def singletons(classes: Classes) -> Classes:
     """Return the classes with every secret on its own."""
     p = np.repeat(classes.probability, classes.size)
     return Classes(p, np.ones(len(p), dtype=np.int64), tuple(np.concatenate(classes.members)[:, None]))
 
 
-class Nearby:
+class SubsetSums:
     """Prices the sets of secrets whose mass is near the one that loses least."""
 
     def __init__(self, problem: Problem, effort: Effort, sets_each: int = 12) -> None:

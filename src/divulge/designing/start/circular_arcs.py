@@ -12,27 +12,27 @@ from dataclasses import replace
 import numpy as np
 
 from divulge.designing.master.caratheodory import purified
-from divulge.designing.master.column_generation import Mixture, ceiling_of, chord
+from divulge.designing.master.column_generation import Mixture, ceiling_of, secant
 from divulge.designing.polytope.limits import Limits
 from divulge.designing.polytope.utilities import SubConvex
 from divulge.designing.polytope.vertices import Box, box_vertices, joined
-from divulge.designing.pricing.problem import Problem, silence
+from divulge.designing.pricing.problem import Problem, uninformative
 from divulge.designing.supports.correlated import Informed
 
 _GRID, _BEST, _ORDERS = 33, 3, 8
 
 
-def at_once(problem: Problem) -> Mixture:
-    """Return the best of a few mixtures of arcs and silence, with few outcomes; of single secrets."""
-    bound = min(ceiling_of(problem), chord(problem)[0])
-    tried = [Mixture(np.ones(1), silence(problem), bound, problem.classes)]
+def without_search(problem: Problem) -> Mixture:
+    """Return the best of a few mixtures of arcs and the uninformative column, with few outcomes; of single secrets."""
+    bound = min(ceiling_of(problem), secant(problem)[0])
+    tried = [Mixture(np.ones(1), uninformative(problem), bound, problem.classes)]
     for box in _boxes(problem.limits, problem.utility):
         share = min(1.0, (problem.limits.capacity - 1) / (box.high - 1))
         for order in _orders(problem):
             weights, counts, between = _arcs(problem.classes.probability, box.t, order)
             vertices = box_vertices(box, problem.classes, counts, between)
             if share < 1:
-                weights, vertices = np.append(share * weights, 1 - share), joined([vertices, silence(problem)])
+                weights, vertices = np.append(share * weights, 1 - share), joined([vertices, uninformative(problem)])
             tried.append(Mixture(weights, vertices, bound, problem.classes))
     best = max(tried, key=lambda found: found.utility(problem))
     columns = best.vertices.lifts(problem.classes).T
@@ -57,7 +57,7 @@ def _boxes(limits: Limits, utility: SubConvex) -> list[Box]:
         low = np.repeat(low, _GRID)
     good = (top > 1 + 1e-12) & (low < 1 - 1e-12)
     boxes = [Box(a, b) for a, b in zip(low[good].tolist(), top[good].tolist(), strict=True)]
-    return sorted(boxes, key=lambda b: -min(1.0, (limits.capacity - 1) / (b.high - 1)) * b.chord(utility))[:_BEST]
+    return sorted(boxes, key=lambda b: -min(1.0, (limits.capacity - 1) / (b.high - 1)) * b.secant(utility))[:_BEST]
 
 
 def _orders(problem: Problem) -> Iterable[np.ndarray]:

@@ -10,10 +10,10 @@ import numpy as np
 
 from divulge.designing.linear.score_program import Scoring, Solution
 from divulge.designing.linear.truth import truthful
-from divulge.designing.master.column_generation import Mixture, chord, ranges
+from divulge.designing.master.column_generation import Mixture, ranges, secant
 from divulge.designing.polytope.limits import Limits
 from divulge.designing.polytope.vertices import Vertices, box_vertices, joined, pair_vertices
-from divulge.designing.pricing.problem import Problem, silence
+from divulge.designing.pricing.problem import Problem, uninformative
 
 _EDGE = 1e-13
 _TIGHT = 1e-11
@@ -28,7 +28,7 @@ def _optimal(problem: Problem, weights: np.ndarray, vertices: Vertices) -> Mixtu
 def nothing(problem: Problem) -> Mixture | None:
     """Return the channel that says nothing when the limits leave no other."""
     return (
-        Mixture(np.ones(1), silence(problem), 0.0, problem.classes)
+        Mixture(np.ones(1), uninformative(problem), 0.0, problem.classes)
         if problem.limits.trivial or problem.secrets == 1
         else None
     )
@@ -76,7 +76,7 @@ def binary(problem: Problem) -> Mixture | None:
     second = np.maximum([1 - rise * p / q, 1 + other], 0.0)
     own = np.array([[1, 0], [1, 0]])
     vertices = Vertices(own, np.array([-1, -1]), second, second, first)
-    return Mixture(np.array([weight, 1 - weight]), vertices, chord(problem)[0], classes)
+    return Mixture(np.array([weight, 1 - weight]), vertices, secant(problem)[0], classes)
 
 
 def uniform(problem: Problem) -> Mixture | None:

@@ -1,4 +1,4 @@
-"""Many secrets: random sets whose mass fits almost exactly lose almost nothing, and a blend of them averages to 1.
+"""Many secrets: random sets whose mass fits almost exactly lose almost nothing, and a mixture of them averages to 1.
 
 With many more sets than secrets, the weights nearest to equal ones that average to 1 are positive; moving along null
 vectors until a weight is 0 then leaves at most N of them. The bound is the one that no vertex exceeds.
@@ -8,23 +8,23 @@ import numpy as np
 
 from divulge.designing.effort import Effort
 from divulge.designing.master.caratheodory import purified
-from divulge.designing.master.column_generation import Mixture, ceiling_of, chord
+from divulge.designing.master.column_generation import Mixture, ceiling_of, secant
 from divulge.designing.master.restricted_master import refined
 from divulge.designing.polytope.vertices import Vertices, pair_utility, pair_vertices
 from divulge.designing.pricing.problem import Problem
-from divulge.designing.pricing.subset_sums import Nearby
+from divulge.designing.pricing.subset_sums import SubsetSums
 
 FEWEST = 64
 _SETS_EACH = 16
 _OFF = 1e-9
-"""How far the mean lift of a secret may be from 1: where no set holds a secret high, no blend averages to 1."""
+"""How far the mean lift of a secret may be from 1: where no set holds a secret high, no mixture averages to 1."""
 
 
-def blended(problem: Problem, effort: Effort) -> Mixture | None:
-    """Return a blend of sampled vertices of the best family, or None where none is found."""
+def of_random_sets(problem: Problem, effort: Effort) -> Mixture | None:
+    """Return a convex combination of sampled vertices of the best family, or None where none is found."""
     if problem.secrets < FEWEST or problem.limits.capacity < np.inf or effort.late():
         return None
-    near = Nearby(problem, effort, _SETS_EACH)
+    near = SubsetSums(problem, effort, _SETS_EACH)
     vertices = max(_families(problem, near), key=lambda found: found[0])[1]
     weights = positive(vertices.lifts(problem.classes)) if len(vertices) else None
     if weights is None or effort.late():
@@ -34,12 +34,12 @@ def blended(problem: Problem, effort: Effort) -> Mixture | None:
     used = np.flatnonzero(weights > 0)
     kept = vertices.take(used)
     weights = refined(weights[used], kept.lifts(problem.classes))
-    return Mixture(weights, kept, min(ceiling_of(problem), chord(problem)[0]), problem.classes, vertices)
+    return Mixture(weights, kept, min(ceiling_of(problem), secant(problem)[0]), problem.classes, vertices)
 
 
-def _families(problem: Problem, near: Nearby) -> list[tuple[float, Vertices]]:
+def _families(problem: Problem, near: SubsetSums) -> list[tuple[float, Vertices]]:
     """Return (what no vertex of the family exceeds, its sampled vertices)."""
-    out = [(pool.box.chord(problem.utility), pool.cheapest()) for pool in near.boxes]
+    out = [(pool.box.secant(problem.utility), pool.cheapest()) for pool in near.boxes]
     for pool in near.pairs:
         mass = pool.sets @ near.p
         top = float(pair_utility(pool.pair, problem.utility, mass).max()) if len(mass) else -np.inf

@@ -17,7 +17,7 @@ from divulge.designing.master.restricted_master import Dual
 from divulge.designing.polytope.vertices import Pair, Vertices, joined, pair_utility, pair_vertices
 from divulge.designing.pricing.meet_in_the_middle import subsets
 from divulge.designing.pricing.problem import Oracle, Problem, largest, simple_start
-from divulge.designing.pricing.relaxation import Divisible, divided
+from divulge.designing.pricing.relaxation import SplittableRelaxation, divided
 from divulge.designing.pricing.subset_sums import BoxPool, nearest
 
 _EACH, _FREE, _BLOCK, _PATIENCE, _STUCK = 16, 22, 24, 0.4, 0.9
@@ -72,8 +72,8 @@ class Split:
         return replace(vertices, counts=counts, between=between)
 
 
-class Filling:
-    """Finds sets for vertices of a divided problem: at random, the sooner a secret the more it is worth for its mass.
+class RandomizedRounding:
+    """An oracle that rounds vertices of a divided problem at random: the more a secret pays for its mass, the sooner.
 
     Nothing is known of other vertices.
     """
@@ -137,13 +137,13 @@ def sampled(p: np.ndarray, share: float, many: int, worth: np.ndarray, random: n
     return out
 
 
-def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: float) -> Mixture:
+def randomly_rounded(problem: Problem, effort: Effort, found: Mixture | None, enough: float) -> Mixture:
     """Return the best mixture of sets that divided problems with ever larger cores lead to, while these help."""
     dual = None
     for core in _cores(problem):
         relaxed = _relaxed(problem, core, _hurried(effort, enough), found, dual)
         near = _hurried(effort, enough)
-        filling = Filling(relaxed.split, relaxed.vertices, near)
+        filling = RandomizedRounding(relaxed.split, relaxed.vertices, near)
         start = joined([relaxed.known, filling.vertices(_EACH // 2, np.zeros(len(relaxed.split.tail)))])
         dual, before = relaxed.dual, found
         more = generate(problem, filling, near, start, relaxed.bound, dual)
@@ -155,11 +155,15 @@ def filled(problem: Problem, effort: Effort, found: Mixture | None, enough: floa
     return found
 
 
-def led(problem: Problem, oracle: Oracle, effort: Effort, found: Mixture | None, enough: float) -> Mixture:
+def from_relaxed_dual(
+    problem: Problem, oracle: Oracle, effort: Effort, found: Mixture | None, enough: float
+) -> Mixture:
     """Return what column generation makes of the dual and of some sets that a divided problem leads to."""
     rough = replace(effort.some(_SHARE), tolerance=_ROUGH)
     relaxed = _relaxed(problem, next(_cores(problem)), rough, found, None)
-    few = Filling(relaxed.split, relaxed.vertices, effort).vertices(_EACH // 4, np.zeros(len(relaxed.split.tail)))
+    few = RandomizedRounding(relaxed.split, relaxed.vertices, effort).vertices(
+        _EACH // 4, np.zeros(len(relaxed.split.tail))
+    )
     near = replace(effort, tolerance=enough / 100)
     more = generate(problem, oracle, near, joined([relaxed.known, few]), relaxed.bound, relaxed.dual)
     return more if found is None else found.or_better(more, problem)
@@ -182,7 +186,7 @@ def _relaxed(problem: Problem, core: int, effort: Effort, found: Mixture | None,
     bound = math.inf if found is None else found.bound
     first = None if dual is None else split.dual(dual)
     alone = replace(effort, wanted=None)  # what the divided problem reaches, channels need not
-    solved = generate(split.part, Divisible(split.part, effort), alone, split.merged(known), bound, first)
+    solved = generate(split.part, SplittableRelaxation(split.part, effort), alone, split.merged(known), bound, first)
     whole = None if solved.dual is None else split.whole(solved.dual)
     return _Relaxed(split, solved.vertices, solved.bound, whole, known)
 

@@ -1,4 +1,4 @@
-"""The best blend of given outcomes, to which others join for as long as they pay: where vertices have no classes.
+"""The best mixture of given outcomes, to which others join for as long as they pay: where vertices have no classes.
 
 Secrets that differ only in what an outcome may be released for, or in what they tell of another variable, are not the
 same, so that each has a row of the linear program of its own.
@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from divulge.designing.effort import Effort
-from divulge.designing.master.column_generation import ceiling_of, chord, master_of
+from divulge.designing.master.column_generation import ceiling_of, master_of, secant
 from divulge.designing.master.restricted_master import Dual, refined
 from divulge.designing.polytope.vertices import Vertices
 from divulge.designing.pricing.problem import Problem
@@ -45,7 +45,7 @@ class Outcomes:
 
 
 @dataclass(frozen=True, eq=False)
-class Blend:
+class ConvexCombination:
     """Weights (M,) and lifts (N, M) that average to 1, and a bound on the utility of all others.
 
     `dual` are the multipliers that the bound comes from, where they are known.
@@ -72,13 +72,15 @@ The excess of an outcome is its utility less its lifts times the multipliers les
 """
 
 
-def blend(problem: Problem, first: Blend, start: Outcomes, price: Price, effort: Effort) -> Blend:
-    """Return the best blend of `start`, which holds the lifts of `first`, and of what `price` adds.
+def combination(
+    problem: Problem, first: ConvexCombination, start: Outcomes, price: Price, effort: Effort
+) -> ConvexCombination:
+    """Return the best convex combination of `start`, which holds the lifts of `first`, and of what `price` adds.
 
-    The classes of the problem are single secrets. What is priced lies halfway toward the multipliers with the best
-    bound, at first those of `first` or of the chord, while the end is far.
+    The classes of the problem are single secrets. The multipliers that are priced are smoothed (Wentges, 1997): they
+    lie halfway toward those with the best bound, at first those of `first` or of the secants, while the end is far.
     """
-    capacity, (bound, best) = problem.limits.capacity, chord(problem)
+    capacity, (bound, best) = problem.limits.capacity, secant(problem)
     best, bound = first.dual or best, min(bound, first.bound, ceiling_of(problem))
     master = master_of(problem)
     known, fresh, weights = start, start, np.zeros(0)
@@ -105,7 +107,7 @@ def blend(problem: Problem, first: Blend, start: Outcomes, price: Price, effort:
         return replace(first, bound=bound, dual=best)
     used = np.flatnonzero(weights > 1e-15)
     lifts = known.lifts[used]
-    return Blend(refined(weights[used], lifts), lifts.T, bound, best)
+    return ConvexCombination(refined(weights[used], lifts), lifts.T, bound, best)
 
 
 @dataclass(frozen=True, eq=False)

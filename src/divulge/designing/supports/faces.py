@@ -1,4 +1,4 @@
-"""The best blend of outcomes of several kinds, each of which some secrets must never lead to.
+"""The best convex combination of outcomes of several kinds, each of which some secrets must never lead to.
 
 A kind is a face of the polytope of lift vectors: those that are 0 where it forbids. Its vertices are vertices of the
 polytope. Under a dual in which what a kind forbids is too dear to hold high, the prices of all vertices are those of
@@ -17,13 +17,13 @@ from divulge.designing.methods import CLOSED, ENOUGH, LISTED, SEARCHED, everythi
 from divulge.designing.polytope.limits import Classes, Limits, classes_of
 from divulge.designing.polytope.utilities import SubConvex
 from divulge.designing.pricing.counting import Counting
-from divulge.designing.pricing.enumeration import Exhaustive, Listing, every_vertex, most_gaining
+from divulge.designing.pricing.enumeration import Enumeration, Listing, every_vertex, most_gaining
 from divulge.designing.pricing.problem import Oracle, Problem, simple_start
-from divulge.designing.start.circular_arcs import at_once
-from divulge.designing.supports.columns import Blend, Outcomes, Price, blend, inside_any
+from divulge.designing.start.circular_arcs import without_search
+from divulge.designing.supports.columns import ConvexCombination, Outcomes, Price, combination, inside_any
 from divulge.designing.supports.correlated import Informed
 from divulge.designing.supports.given_outcomes import Task, climbed, programs
-from divulge.designing.supports.spatial import Told
+from divulge.designing.supports.spatial import SpatialBranchAndBound
 from divulge.designing.supports.tangents import touched
 from divulge.errors import DivulgeError
 
@@ -39,7 +39,7 @@ _SHARE = 0.6
 def best_within(
     classes: Classes, utility: SubConvex, limits: Limits, kinds: np.ndarray, effort: Effort, method: str | None = None
 ) -> tuple[str, np.ndarray, np.ndarray, float]:
-    """Return (method, weights (M,), lifts (N, M), bound) of the best blend of outcomes of the kinds.
+    """Return (method, weights (M,), lifts (N, M), bound) of the best convex combination of outcomes of the kinds.
 
     The kinds are columns of a boolean (N, K): an outcome is 0 outside one of them. Raises Infeasible when none averages
     to 1 under the tightened float limits.
@@ -59,7 +59,7 @@ def best_within(
         return CLOSED, start.weights, start.lifts, 0.0
     problem = Problem.of(apart, utility, limits)
     start = _quick(problem) if kinds.all(axis=0).any() else _some(p, limits, kinds)
-    name = LISTED if Exhaustive.fits(problem) else SEARCHED
+    name = LISTED if Enumeration.fits(problem) else SEARCHED
     if method not in (None, name):
         raise DivulgeError.of("method", f"be {name} for such a utility and alphabet", "it", repr(method))
     hurried = replace(effort, deadline=effort.deadline - effort.left / 4) if effort.left < math.inf else effort
@@ -68,7 +68,7 @@ def best_within(
     if name == LISTED:
         price = _of_all(problem, kinds)
     elif isinstance(utility, Informed):
-        cells = Told(problem, utility, kinds, effort)
+        cells = SpatialBranchAndBound(problem, utility, kinds, effort)
         price, near = cells.price, replace(hurried.some(_SHARE), tolerance=ENOUGH / 100)
         start, seen = touched(problem, kinds, start, cells.extremes(), price, near)
         lifts = np.concatenate([lifts, start.lifts.T, seen])
@@ -76,7 +76,7 @@ def best_within(
         price = _of_kinds(problem, kinds, effort)
     found = start
     if not found.closed(problem, ENOUGH / 10):
-        found = blend(problem, start, _valued(lifts, p, utility), price, hurried)
+        found = combination(problem, start, _valued(lifts, p, utility), price, hurried)
     if name == SEARCHED and not found.closed(problem, ENOUGH):
         found = max(found, _higher(problem, kinds, found, effort), key=lambda one: one.utility(problem))
     return name, found.weights, found.lifts, found.bound
@@ -102,7 +102,7 @@ def _higher(problem: Problem, kinds: np.ndarray, found: Blend, effort: Effort) -
     weights = p @ channel
     used = np.flatnonzero(weights > _RARE)
     lifts = channel[:, used] / weights[used]
-    return Blend(refined(weights[used], lifts.T), lifts, found.bound)
+    return ConvexCombination(refined(weights[used], lifts.T), lifts, found.bound)
 
 
 def _of_all(problem: Problem, kinds: np.ndarray) -> Price:
@@ -118,21 +118,21 @@ def _of_all(problem: Problem, kinds: np.ndarray) -> Price:
     return price
 
 
-def _quick(problem: Problem) -> Blend:
-    """Return a blend of arcs."""
-    found = at_once(problem)
-    return Blend(found.weights, found.vertices.lifts(problem.classes).T, math.inf)
+def _quick(problem: Problem) -> ConvexCombination:
+    """Return a convex combination of arcs."""
+    found = without_search(problem)
+    return ConvexCombination(found.weights, found.vertices.lifts(problem.classes).T, math.inf)
 
 
-def _some(p: np.ndarray, limits: Limits, kinds: np.ndarray) -> Blend:
-    """Return any blend of the kinds: silence where one forbids nothing."""
+def _some(p: np.ndarray, limits: Limits, kinds: np.ndarray) -> ConvexCombination:
+    """Return any convex combination of the kinds: the uninformative column where one forbids nothing."""
     if kinds.all(axis=0).any():
-        return Blend(np.ones(1), np.ones((len(p), 1)), math.inf)
+        return ConvexCombination(np.ones(1), np.ones((len(p), 1)), math.inf)
     found = solved(Scoring(np.where(kinds, 0.0, -np.inf), limits, p[None, :], p[None, :])).channel
     weights = p @ found
     used = np.flatnonzero(weights > _RARE)
     lifts = np.where(kinds, found, 0.0)[:, used] / weights[used]
-    return Blend(refined(weights[used], lifts.T), lifts, math.inf)
+    return ConvexCombination(refined(weights[used], lifts.T), lifts, math.inf)
 
 
 def _of_kinds(problem: Problem, kinds: np.ndarray, effort: Effort) -> Price:

@@ -1,7 +1,7 @@
 """Designs on a given alphabet: fewer outcomes than the best has, or outcomes that some secrets must never lead to.
 
-An optimum over blends of any length bounds them all. Its outcomes are put on the alphabet, joining where there are too
-few places for them; then linear programs climb. The utility is convex in the channel, so that a score whose mean
+An optimum over mixtures of any length bounds them all. Its outcomes are put on the alphabet, joining where there are
+too few places for them; then linear programs climb. The utility is convex in the channel, so that a score whose mean
 touches it from below is no more than it elsewhere: the best channel for that score has at least as much utility.
 """
 

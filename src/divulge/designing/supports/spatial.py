@@ -56,7 +56,7 @@ class Cells:
         return Cells(self.low, below).and_also(Cells(above, self.high)).shrunk(mass)
 
 
-class Told:
+class SpatialBranchAndBound:
     """Prices all outcomes of some kinds by cells that stay from one price to the next."""
 
     def __init__(self, problem: Problem, utility: Informed, kinds: np.ndarray, effort: Effort) -> None:
@@ -68,7 +68,7 @@ class Told:
         self.cells = Cells(np.maximum(-self._most(-self.back, 0.0), 0.0)[None, :], high[None, :]).shrunk(self.mass)
 
     @cached_property
-    def silence(self) -> Outcomes:
+    def uninformative(self) -> Outcomes:
         """The outcome that says nothing, where it is allowed: beside a capacity no mixture of vertices is as cheap."""
         lifts = np.ones((int(self.kinds.all(axis=0).any()), len(self.p)))
         return Outcomes(lifts, self.utility.at(self.p, lifts) if len(lifts) else np.zeros(0), lifts.max(axis=1))
@@ -80,7 +80,7 @@ class Told:
     def price(self, dual: Dual) -> tuple[Outcomes, float]:
         """Return outcomes with large excess, and a bound of all."""
         bounds, found = self._looked(self.cells, dual)
-        found = found.and_also(self.silence)
+        found = found.and_also(self.uninformative)
         while True:
             excess = found.excess(dual)
             reached = max(float(excess.max()), 0.0)

@@ -12,10 +12,10 @@ import numpy as np
 
 from divulge.designing.effort import Effort
 from divulge.designing.linear.score_program import Scoring, solved
-from divulge.designing.master.column_generation import ceiling_of, chord
+from divulge.designing.master.column_generation import ceiling_of, secant
 from divulge.designing.master.restricted_master import Dual, refined
 from divulge.designing.pricing.problem import Problem
-from divulge.designing.supports.columns import Blend, Price
+from divulge.designing.supports.columns import ConvexCombination, Price
 
 _ENTRIES = 8_000
 """How many entries a channel has at most."""
@@ -23,17 +23,17 @@ _FRESH, _PATIENCE, _RARE = 12, 4, 1e-9
 
 
 def touched(
-    problem: Problem, kinds: np.ndarray, first: Blend, lifts: np.ndarray, price: Price, effort: Effort
-) -> tuple[Blend, np.ndarray]:
-    """Return (the best blend, all lifts seen (n, N)) of tangents that start at the lifts (n, N).
+    problem: Problem, kinds: np.ndarray, first: ConvexCombination, lifts: np.ndarray, price: Price, effort: Effort
+) -> tuple[ConvexCombination, np.ndarray]:
+    """Return (the best convex combination, all lifts seen (n, N)) of tangents that start at the lifts (n, N).
 
-    It ends when the gap is closed, or when neither the blend nor the bound has moved for a while. The classes of the
+    It ends when the gap is closed, or when neither the mixture nor the bound has moved for a while. The classes of the
     problem are single secrets; an outcome is 0 outside one of the kinds, the columns of a boolean (N, K).
     """
     p, utility = problem.classes.probability, problem.utility
     most = max(4 * _FRESH, _ENTRIES // len(p))
     best, known, stale = first, [lifts], 0
-    bound = min(chord(problem)[0], ceiling_of(problem))
+    bound = min(secant(problem)[0], ceiling_of(problem))
     while stale < _PATIENCE and not effort.late():
         kind = ((lifts > 0).astype(float) @ ~kinds == 0).argmax(axis=1)
         scores = np.where(kinds[:, kind], utility.slopes(p, lifts.T), -np.inf)
@@ -45,7 +45,7 @@ def touched(
         weights = p @ channel
         used = weights > _RARE
         told = (channel[:, used] / weights[used]).T
-        trial = Blend(refined(weights[used], told), told.T, math.inf)
+        trial = ConvexCombination(refined(weights[used], told), told.T, math.inf)
         fresh, excess = price(dual)
         reached = dual.value(problem.limits.capacity) + excess
         little = 1e-3 * max(bound - best.utility(problem), 0.0)
@@ -53,7 +53,7 @@ def touched(
         stale = 0 if moved else stale + 1
         bound, multipliers = (reached, dual) if reached < bound else (bound, best.dual)
         better = trial if trial.utility(problem) > best.utility(problem) else best
-        best = Blend(better.weights, better.lifts, bound, multipliers)
+        best = ConvexCombination(better.weights, better.lifts, bound, multipliers)
         effort.tell(best.utility(problem), bound, len(known))
         if best.closed(problem, effort.tolerance) or not len(fresh.values):
             break
