@@ -116,15 +116,11 @@ def listed_first(problem: Any, effort: Any, found: Any, _: float) -> Any:
 
 WITHOUT: dict[str, dict[str, Any]] = {
     "random-sets": {"of_random_sets": lambda *_: None},
-    "random-sets-below-200": {"of_random_sets": lambda p, e: None if p.secrets < 200 else BLENDED[0](p, e)},
     "randomized-rounding": {"randomly_rounded": listed_first},
     "aggregation": {"without_tail": lambda p, e, solve: solve(p, e)},
-    "piecewise-duals": {"with_piecewise_duals": lambda p, oracle, e, found: found},
     "branch-and-bound": {"everything": grids_alone},
 }
 """Name of a method -> what stands in its place in `divulge.designing.methods` when it is left out."""
-
-BLENDED: list[Any] = []
 
 
 def hardest() -> Iterator[tuple[str, np.ndarray, Any]]:
@@ -150,7 +146,6 @@ def ablation(columns: list[str], looks: int) -> None:
     for name in "+".join(columns).split("+"):
         if name not in WITHOUT:
             raise SystemExit(f"NAME is one of {', '.join(WITHOUT)}.")
-    BLENDED.append(methods.of_random_sets)
     seen, solves, solved = [0], [0], Master.solve
 
     def looked() -> float:

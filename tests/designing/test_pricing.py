@@ -12,15 +12,13 @@ from support import few
 import divulge as dv
 from divulge.designing.effort import Effort
 from divulge.designing.master.aggregation import aggregated
-from divulge.designing.master.column_generation import ceiling_of, generate, secant
-from divulge.designing.master.piecewise_duals import hat_functions, with_piecewise_duals
+from divulge.designing.master.column_generation import ceiling_of, secant
 from divulge.designing.master.restricted_master import Dual
 from divulge.designing.methods import everything
 from divulge.designing.polytope.limits import classes_of, limits_of
 from divulge.designing.polytope.utilities import SUBCONVEX, SubConvex
 from divulge.designing.pricing.branch_and_bound import BranchAndBound
 from divulge.designing.pricing.counting import Tables
-from divulge.designing.pricing.enumeration import Enumeration
 from divulge.designing.pricing.grid import ScaledWeights
 from divulge.designing.pricing.problem import Oracle, Problem
 from divulge.designing.pricing.subset_sums import singletons
@@ -165,22 +163,6 @@ def test_drawn_sets_have_their_sum_and_lose_at_most_their_slack() -> None:
     assert (lost <= slack + 1e-9).all()
     assert (lost > 0.1 * slack).mean() > 0.5
     assert tables.drawn(k, 0 * slack, rng) @ values == pytest.approx(tables.best[k])
-
-
-@pytest.mark.parametrize("knots", [2, 3, 7])
-def test_few_parameters_bound_what_all_duals_bound_and_hold_every_line(knots: int) -> None:
-    p = np.random.default_rng(knots).dirichlet(np.ones(9))
-    basis = hat_functions(p, knots)
-    assert basis.sum(axis=0) == pytest.approx(np.ones(9))
-    assert np.linalg.lstsq(basis.T, 3 * p - 1, rcond=None)[0] @ basis == pytest.approx(3 * p - 1)
-    problem = problem_of(p, [dv.PML(0.4)], SUBCONVEX["mutual-information"])
-    oracle, loose = Enumeration(problem), secant(problem)[0]
-    best = dv.design(p, dv.PML(0.4))
-    start = generate(problem, oracle, Effort(deadline=0.0))
-    found = with_piecewise_duals(problem, oracle, Effort(), start)
-    assert best.utility <= found.bound <= loose * (1 + 1e-12)
-    again = generate(problem, oracle, Effort(), found.seen, found.bound, found.dual)
-    assert again.bound == pytest.approx(best.bound, rel=1e-8)
 
 
 @pytest.mark.parametrize("epsilon", [30, 36, 36.5, 40, 100, 1000])

@@ -11,7 +11,6 @@ from divulge.designing.effort import Effort, First
 from divulge.designing.linear.score_program import Scoring, Solution, solved
 from divulge.designing.master.aggregation import aggregated, without_tail
 from divulge.designing.master.column_generation import Mixture, generate
-from divulge.designing.master.piecewise_duals import with_piecewise_duals
 from divulge.designing.pricing.branch_and_bound import BranchAndBound
 from divulge.designing.pricing.counting import Counting
 from divulge.designing.pricing.enumeration import Enumeration
@@ -24,10 +23,8 @@ from divulge.designing.start.random_sets import of_random_sets
 from divulge.designing.start.randomized_rounding import best_mass, from_relaxed_dual, randomly_rounded
 from divulge.errors import DivulgeError
 
-COARSE = (3e6, 3e7)
-"""Additions that a price on a grid may cost where duals bend little."""
 LATER = (3e7, 2.4e8)
-"""Additions that a price on a grid may cost otherwise."""
+"""Additions that a price on a grid may cost: at first, and where that is not close enough."""
 ENOUGH = 1e-6
 """The relative gap at which no more is priced than was."""
 COARSEST = 1e-2
@@ -37,7 +34,7 @@ _SEARCHES = 8.0
 _FEW = 30
 """With sets of fewer secrets no tail is divisible: which ones they are decides."""
 _SHARE = 0.3
-"""The share of the time left that duals of few parameters may take."""
+"""The share of the time left that column generation from a relaxed dual may take."""
 CLOSED, LISTED, SEARCHED = "closed-form", "enumeration", "column-generation"
 
 
@@ -102,16 +99,13 @@ def _columns(apart: Problem, effort: Effort) -> Mixture | None:
     if not apart.shape.boxes:
         if _members(apart) < _FEW:
             found = from_relaxed_dual(apart, ScaledWeights(apart, LATER[0], effort), effort, found, ENOUGH)
-        return _further(apart, _grids(apart, LATER, effort), effort, _rounded(apart, effort, found))
+        return _further(apart, _grids(apart, effort), effort, _rounded(apart, effort, found))
     near = SubsetSums(apart, effort)
     found = _further(apart, near, effort, found) if near.lists else found
     if _members(apart) < _FEW and found is None:
         found = from_relaxed_dual(apart, near, effort.some(_SHARE), found, ENOUGH)
     else:
         found = _rounded(apart, effort, found)
-    if not found.settled(apart, ENOUGH):
-        grids = _grids(apart, COARSE, effort)
-        found = with_piecewise_duals(apart, grids, replace(effort, tolerance=ENOUGH / 100).some(_SHARE), found)
     return _further(apart, everything(apart, effort), effort, found)
 
 
@@ -122,8 +116,9 @@ def _rounded(problem: Problem, effort: Effort, found: Mixture | None) -> Mixture
     return randomly_rounded(problem, effort, found, ENOUGH)
 
 
-def _grids(problem: Problem, works: tuple[float, ...], effort: Effort) -> Oracle:
-    return Cascade(problem, *(ScaledWeights(problem, work, effort) for work in works))
+def _grids(problem: Problem, effort: Effort) -> Oracle:
+    """Return an oracle by dynamic programming on ever finer grids."""
+    return Cascade(problem, *(ScaledWeights(problem, work, effort) for work in LATER))
 
 
 def everything(problem: Problem, effort: Effort) -> Oracle:

@@ -17,8 +17,6 @@ _SHARE = 0.5
 """How far the dual that is priced lies toward the one with the best bound: duals of the master alone swing."""
 _CLOSE = 0.05
 """The share of the gap that an excess may be to need no closer bound."""
-_COLUMNS = 12
-"""How many columns a row of a master starts with at most; more make it slow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,24 +64,25 @@ def generate(problem: Problem, oracle: Oracle, effort: Effort, start: Vertices |
     return Mixture(weights, vertices, bound, problem.classes, joined(master.parts), dual)
 
 
-def master_of(problem: Problem, offset: np.ndarray | None = None, basis: np.ndarray | None = None) -> Master:
-    """Return the master of all duals, or of those that differ from an offset by a combination of the basis."""
-    if offset is None:
-        bound, dual = secant(problem)
-        mass = problem.classes.probability * problem.classes.size
-        offset = dual.classes if bound < problem.top else problem.top * mass
-    return Master(problem.classes, problem.utility, problem.limits.capacity, offset, basis)
+def master_of(problem: Problem) -> Master:
+    """Return the master without columns; its duals are told apart from those of the better of two simple bounds."""
+    bound, dual = secant(problem)
+    mass = problem.classes.probability * problem.classes.size
+    return Master(
+        problem.classes, problem.utility, problem.limits.capacity,
+        dual.classes if bound < problem.top else problem.top * mass,
+    )  # fmt: skip
 
 
 def search(problem: Problem, master: Master, oracle: Oracle, effort: Effort, bound: float = math.inf,
-           first: Dual | None = None, most: float = math.inf) -> tuple[Dual, float, int]:  # fmt: skip
+           first: Dual | None = None) -> tuple[Dual, float, int]:  # fmt: skip
     """Return (the dual with the best bound, that bound, how often the master was solved)."""
     least, center = secant(problem)
     center = first or center
     bound = min(bound, ceiling_of(problem), least)
     rounds, best, stale, idle, share = 0, 0.0, 0, 0, _SHARE if first is None else 1.0
     effort.tell(best, bound, rounds)
-    while rounds < most:
+    while True:
         solution = master.solve(effort.left)
         if solution is None:
             break
@@ -105,15 +104,6 @@ def search(problem: Problem, master: Master, oracle: Oracle, effort: Effort, bou
         share = _SHARE if (rose if len(fresh) else moved or not share) else 0.0
         master.add(fresh)
     return center, bound, rounds
-
-
-def start_of(problem: Problem, found: Mixture) -> Vertices:
-    """Return arcs and the uninformative column, a mixture, and those of its columns that gain most under its dual."""
-    parts = [simple_start(problem), found.vertices]
-    if found.seen is not None:
-        gains = problem.gains(found.seen, found.dual or secant(problem)[1])
-        parts.append(found.seen.take(np.argsort(-gains, kind="stable")[: _COLUMNS * len(problem.classes.size)]))
-    return joined(parts)
 
 
 def best_of(problem: Problem, vertices: Vertices, bound: float, effort: Effort) -> Mixture:

@@ -44,22 +44,19 @@ class Dual:
 
 
 class Master:
-    """Columns w_y with utility mu_y; rows: basis @ sum_y w_y v_y = basis @ 1, and sum_y w_y max_x v_xy <= capacity.
+    """Columns w_y with utility mu_y; rows: sum_y w_y v_y = 1, and sum_y w_y max_x v_xy <= capacity.
 
     Most coordinates of a vertex are equal. With the sum over y of w_y times these as a variable of its own, a column
     needs only the other coordinates: few numbers, which the simplex method passes much faster.
 
-    Its duals are `offset` + basis^T y: all of them when the basis is the identity. Fewer rows bound what more reach.
-    Costs are the losses <offset, v> - mu over `scale`: small numbers keep their digits. The variables are w_y times the
-    largest entry of the column, so that no entry exceeds 1. Tolerances are absolute, so that the scale follows the
-    utility where that is far smaller than losses.
+    Its duals are `offset` + y. Costs are the losses <offset, v> - mu over `scale`: small numbers keep their digits. The
+    variables are w_y times the largest entry of the column, so that no entry exceeds 1. Tolerances are absolute, so that
+    the scale follows the utility where that is far smaller than losses.
     """
 
-    def __init__(self, classes: Classes, utility: SubConvex, capacity: float, offset: np.ndarray,
-                 basis: np.ndarray | None = None) -> None:  # fmt: skip
+    def __init__(self, classes: Classes, utility: SubConvex, capacity: float, offset: np.ndarray) -> None:
         highspy = require("highspy", "science")
         self.classes, self.utility, self.capacity, self.offset = classes, utility, capacity, offset
-        self.basis = np.eye(len(offset)) if basis is None else basis
         self.scale, self.losses = 0.0, np.zeros(0)
         self.parts: list[Vertices] = []
         self.weights, self.used, self.tops = np.zeros(0), np.zeros(0, dtype=np.intp), np.zeros(0)
@@ -70,14 +67,14 @@ class Master:
             ("dual_feasibility_tolerance", 1e-10), ("primal_feasibility_tolerance", 1e-10),
         ):  # fmt: skip
             self.model.setOptionValue(option, value)
-        lower = upper = self.basis.sum(axis=1)
+        lower = upper = np.ones(len(offset))
         if capacity < math.inf:
             lower, upper = np.append(lower, -math.inf), np.append(upper, capacity)
         lower, upper = np.append(lower, 0.0), np.append(upper, 0.0)
         rows, empty = len(lower), np.zeros(0, dtype=np.int32)
         self.model.addRows(rows, lower, upper, 0, np.zeros(rows, dtype=np.int32), empty, np.zeros(0))
-        index = np.append(np.arange(len(self.basis), dtype=np.int32), rows - 1)
-        self.model.addCol(0.0, -math.inf, math.inf, len(index), index, np.append(self.basis.sum(axis=1), -1.0))
+        index = np.append(np.arange(len(offset), dtype=np.int32), rows - 1)
+        self.model.addCol(0.0, -math.inf, math.inf, len(index), index, np.append(np.ones(len(offset)), -1.0))
         self._optimal, self._late = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit
 
     def add(self, vertices: Vertices) -> None:
@@ -87,7 +84,7 @@ class Master:
         lifts = vertices.lifts(self.classes)
         usual = _usual(lifts)
         peaks = vertices.peaks()[:, None] if self.capacity < math.inf else np.zeros((len(lifts), 0))
-        matrix = np.hstack([(lifts - usual[:, None]) @ self.basis.T, peaks, usual[:, None]])
+        matrix = np.hstack([lifts - usual[:, None], peaks, usual[:, None]])
         size, tops = len(matrix), np.abs(matrix).max(axis=1)
         losses = (lifts @ self.offset - vertices.utility(self.classes, self.utility)) / tops
         if not self.scale:
@@ -135,10 +132,10 @@ class Master:
         shares = np.array(solution.col_value[1:])
         self.weights, self.used = shares / self.tops, np.flatnonzero(shares > 1e-15)
         y = np.array(solution.row_dual) * -self.scale
-        size = len(self.basis)
+        size = len(self.offset)
         loss = self.model.getInfo().objective_function_value * self.scale
         capacity = max(0.0, float(y[size])) if self.capacity < math.inf else 0.0
-        return math.fsum(self.offset.tolist()) - loss, Dual(self.offset + self.basis.T @ y[:size], capacity)
+        return math.fsum(self.offset.tolist()) - loss, Dual(self.offset + y[:size], capacity)
 
     def mixture(self) -> tuple[np.ndarray, Vertices]:
         """Return (weights, vertices) of the last solution, positive weights only, once more in full precision."""
