@@ -124,3 +124,20 @@ def test_the_map_shows_every_room_and_nothing_that_is_not_there() -> None:
         assert re.search(rf"`{name}(/|\.py)`", text), f"{name} is not on the map in src/divulge/README.md"
     for path in re.findall(r"`((?!tests/)[a-z_]+/[a-z_/]+(?:\.py)?)`", text):
         assert (SOURCE / path).exists(), f"the map shows {path}, which does not exist"
+
+
+@pytest.mark.parametrize("module", ["measures", "adversaries", "dp", "guarantees", "noise"])
+def test_the_map_shows_the_home_of_every_public_formula(module: str) -> None:
+    text = (SOURCE / "README.md").read_text().partition("## Where a formula lives")[2]
+    homes = set(re.findall(r"`([a-z_]+/[a-z_/]+(?:\.py)?)`", text))
+    public = getattr(dv, module)
+    for name in public.__all__:
+        home = getattr(public, name).__module__.removeprefix("divulge.").replace(".", "/")
+        if home.startswith(module):
+            assert homes & {f"{home}.py", f"{home.rpartition('/')[0]}/"}, f"{name} lives in {home}.py"
+
+
+def test_no_folder_has_more_than_about_a_dozen_modules() -> None:
+    for folder in {path.parent for path in FILES.values()} - {SOURCE}:
+        inside = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
+        assert len(inside) <= 13, f"{folder.relative_to(SOURCE)} has {len(inside)} modules"

@@ -50,8 +50,8 @@ class Master:
     needs only the other coordinates: few numbers, which the simplex method passes much faster.
 
     Its duals are `offset` + y. Costs are the losses <offset, v> - mu over `scale`: small numbers keep their digits. The
-    variables are w_y times the largest entry of the column, so that no entry exceeds 1. Tolerances are absolute, so that
-    the scale follows the utility where that is far smaller than losses.
+    variables are w_y times the largest entry of the column, so that no entry exceeds 1. Tolerances are absolute, so
+    that the scale follows the utility where that is far smaller than losses.
     """
 
     def __init__(self, classes: Classes, utility: SubConvex, capacity: float, offset: np.ndarray) -> None:
