@@ -9,6 +9,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
+from support import some
 
 import divulge as dv
 from divulge.guarantees.calculus.context import Context
@@ -39,7 +40,7 @@ def test_conversions_are_never_below_and_within_1e_12(p: float) -> None:
     edge = -math.log1p(-p)
     grid = [edge * (1 - 10.0**-k) for k in (1, 4, 8, 12, 14, 15)] + [edge * (1 + 10.0**-k) for k in (1, 8, 15)]
     with mp.workdps(700):
-        for epsilon in [*grid, edge, edge / 3, 1e-9, 0.7, 5.0, 40.0]:
+        for epsilon in some([*grid, edge, edge / 3, 1e-9, 0.7, 5.0, 40.0]):
             for start, end, formula in CONVERSIONS:
                 got = start(epsilon).implies(end, p_min=p).epsilon
                 truth = formula(mp.mpf(epsilon), mp.mpf(p))

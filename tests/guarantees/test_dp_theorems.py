@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import random_channel
+from support import few, random_channel
 
 import divulge as dv
 from divulge.dp.loss.divergences import DIVERGENCES
@@ -71,8 +71,8 @@ def mechanisms(row: Theorem, rng: np.random.Generator) -> list[Any]:
     """Random channels, and the named mechanisms of the central model where both sides measure them."""
     channels: list[Any] = []
     if dv.guarantees.QuantumRDP in row.given:
-        return [Measured.random(rng) for _ in range(8)]
-    for _ in range(8):
+        return [Measured.random(rng) for _ in range(few(8))]
+    for _ in range(few(8)):
         n, m = int(rng.integers(2, 4)), int(rng.integers(2, 5))
         span, zeros = float(rng.choice([0.3, 1, 2])), float(rng.choice([0, 0, 0.2]))
         channels.append(random_channel(rng, n, m, zeros=zeros, span=span))
