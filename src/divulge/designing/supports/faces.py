@@ -30,7 +30,7 @@ from divulge.errors import DivulgeError
 _DEAR = 64.0
 _RARE = 1e-12
 _CLIMBING = 40
-"""Most steps of climbing from the best blend that was found."""
+"""Most steps of climbing from the best mixture that was found."""
 
 _SHARE = 0.6
 """The share of the time left that tangents may take."""
@@ -93,8 +93,8 @@ def _merged(p: np.ndarray, utility: Informed, kinds: np.ndarray) -> tuple[np.nda
     return alike, np.bincount(alike, p), replace(utility, given=rows[:, :values]), rows[:, values:] > 0
 
 
-def _higher(problem: Problem, kinds: np.ndarray, found: Blend, effort: Effort) -> Blend:
-    """Return the blend that climbs from another, each outcome within its kind."""
+def _higher(problem: Problem, kinds: np.ndarray, found: ConvexCombination, effort: Effort) -> ConvexCombination:
+    """Return the mixture that climbs from another, each outcome within its kind."""
     p, columns = problem.classes.probability, found.lifts * found.weights
     kind = ((columns > 0).T.astype(float) @ ~kinds == 0).argmax(axis=1)
     task = Task(p, problem.utility, problem.limits, problem.limits, kinds[:, kind])

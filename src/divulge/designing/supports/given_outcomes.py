@@ -60,7 +60,7 @@ class Task:
 
 
 def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effort: Effort) -> Found:
-    """Return a certified channel on the alphabet from the columns of a good blend; its bound is of one score only."""
+    """Return a certified channel on the alphabet from the columns of a good mixture; its bound is of one score only."""
     left = programs(task.allowed.size)
     random, best, most = np.random.default_rng(0), None, -np.inf
     for start in range(_STARTS):
