@@ -1,9 +1,9 @@
-"""Exact prices by branch and bound: sets of secrets that deviate little from the greedy one.
+"""Exact prices by branch and bound on the core of a knapsack (Balas and Zemel, 1980; Pisinger, 1995).
 
-Priced by its mass alone (a fractional knapsack), no vertex gains more than `Relaxed.most`. With z the price of mass, a
-secret that is not where the greedy set has it costs |value - z mass|, and what a vertex loses in between costs more. So
-a vertex gains `most` less its costs, and those whose costs stay below a budget can be listed; others gain at most
-`most` less the budget.
+The fractional knapsack (Dantzig, 1957) has a greedy set and a multiplier z of mass, and bounds the reduced cost of all
+vertices by `Side.top`. A secret that is not where the greedy set has it costs its reduced profit |value - z mass|; the
+secret in between costs more. A vertex has the reduced cost `top` less these costs: those with costs below a budget are
+listed, and no other one exceeds `top` less the budget.
 """
 
 import math
@@ -25,7 +25,7 @@ _POOL, _WORK, _GROWTH, _LITTLE = 20_000, 3e7, 5, 0.8
 
 @dataclass(frozen=True, eq=False)
 class Greedy:
-    """Secrets with masses, and the values of holding them high; `deviation` = value - z mass, positive inside."""
+    """The greedy set of a fractional knapsack; `deviation` is the reduced profit value - z mass, positive inside."""
 
     mass: np.ndarray
     deviation: np.ndarray
@@ -33,7 +33,7 @@ class Greedy:
 
     @classmethod
     def of(cls, mass: np.ndarray, value: np.ndarray, target: float) -> "Greedy":
-        """Return the greedy set of a mass: the likeliest value per mass first."""
+        """Return the greedy set of a mass: the largest value per mass first (Dantzig)."""
         order = np.argsort(-value / mass)
         last = order[min(int(np.searchsorted(np.cumsum(mass[order]), target)), len(mass) - 1)]
         z = float(value[last] / mass[last])
@@ -76,7 +76,10 @@ class Listed:
 
 
 def listed(greedy: Greedy, budget: float, window: tuple[float, float], most: int) -> Listed:
-    """Return all sets with mass in the window that cost less than a budget, which falls until they are few enough."""
+    """Return all sets with mass in the window that cost less than a budget, which falls until they are few enough.
+
+    Secrets are branched on by falling reduced profit; a partial set is cut off by the bound of its divisible rest.
+    """
     size = np.abs(greedy.deviation)
     order = np.argsort(-size, kind="stable")
     order = order[size[order] < budget]
@@ -106,7 +109,7 @@ def listed(greedy: Greedy, budget: float, window: tuple[float, float], most: int
 
 @dataclass(frozen=True, eq=False)
 class Completed:
-    """What it costs at least to bring a mass into a window by steps that are left, were they divisible."""
+    """The bound of a partial set: the least cost of bringing its mass into a window by the divisible rest."""
 
     window: tuple[float, float]
     up: tuple[np.ndarray, np.ndarray]

@@ -1,7 +1,7 @@
-"""Prices for priors with heavy and light secrets: subset sums on a grid that is finer than what they decide.
+"""Prices by dynamic programming over scaled weights (Ibarra and Kim, 1975): masses are rounded to a grid.
 
-All sets of a vertex of a box have about the mass t: one grid does. `windows` says how values are tilted, and prices
-pairs of levels.
+All sets of a vertex of a box have about the mass t, so that one grid does. `ratio_grid` says how values are tilted by
+the rounding, and prices pairs of levels.
 """
 
 import math
@@ -24,7 +24,7 @@ _DRAWS, _TRIES, _TILTS, _FAIR = 256, 12, 8, 4.0
 
 @dataclass(frozen=True, eq=False)
 class OpenSums:
-    """The sums k of sets beside one secret in between, bounds of their excess, and the largest bound of other sums."""
+    """Sums k beside one secret in between that are not ruled out, with bounds of their reduced cost and of the rest."""
 
     k: np.ndarray
     bound: np.ndarray

@@ -1,8 +1,9 @@
-"""Prices for priors without common counts: the vertices that lose least have sets whose mass nearly fits.
+"""Prices from subset sums near a target: the vertices that lose least have sets whose mass nearly fits.
 
 The loss of a vertex of a box is that of its one secret in between, small when P(S) or P(S) + P_r is within delta of t.
-Such sets come from meeting in the middle: the subset sums of two halves, sorted. When the prior is small enough to list
-all of them, every other vertex loses at least `floor`, and a fractional knapsack bounds what it gains.
+Such sets are found by meeting in the middle (Horowitz and Sahni, 1974): the sorted subset sums of two halves. Where all
+of them can be listed, every other vertex loses at least `floor`, and a fractional knapsack bounds its reduced cost;
+otherwise random ones are tried, which bound nothing.
 """
 
 import math
@@ -39,7 +40,7 @@ def singletons(classes: Classes) -> Classes:
 
 
 class SubsetSums:
-    """Prices the sets of secrets whose mass is near the one that loses least."""
+    """An oracle over sets of secrets whose mass is near the one that loses least."""
 
     def __init__(self, problem: Problem, effort: Effort, sets_each: int = 12) -> None:
         self.problem, self.effort, self.sets_each = problem, effort, sets_each
