@@ -1,5 +1,6 @@
 """Statement and report in a real browser: on a phone, in print, in the dark, with long and right-to-left labels."""
 
+import base64
 import shutil
 from collections.abc import Generator
 from functools import cache
@@ -75,11 +76,31 @@ def test_nothing_is_cut_off_on_a_phone_and_nothing_leaves_the_page(
     assert heard == []
     assert window.evaluate("document.documentElement.scrollWidth") <= 390
     beyond = window.evaluate(
-        """[...document.querySelectorAll('main p, main li, main h1, main h2, main td, main caption, main summary')]
-        .filter(e => !e.closest('.wide') && e.getBoundingClientRect().width > 0
+        """[...document.querySelectorAll('main :is(p, li, h1, h2, td, th, caption, summary)')]
+        .filter(e => !e.closest('.wide:not(.stack), thead') && e.getBoundingClientRect().width > 0
                      && e.getBoundingClientRect().right > innerWidth + 1).length"""
     )
     assert beyond == 0
+    for wide in window.locator(".wide:not(.stack)").all():  # what goes on to the right says so
+        assert wide.locator("xpath=following-sibling::p[1]").is_visible()
+    window.close()
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_titles_of_pictures_are_whole(labels: str, browser: Any, tmp_path: Path) -> None:
+    """No text of a picture reaches beyond it."""
+    window, _ = opened(browser, page_of("report", labels), tmp_path)
+    sources = [image.get_attribute("src") for image in window.locator("figure img").all()]
+    assert sources
+    for source in sources:
+        window.set_content(base64.b64decode(source.partition(",")[2]).decode())
+        beyond = window.evaluate(
+            """() => { const page = document.querySelector('svg').getBoundingClientRect();
+            return [...document.querySelectorAll('svg [id^=text_]')].map(e => e.getBoundingClientRect())
+            .filter(b => b.width > 0 && (b.top < page.top - 1 || b.left < page.left - 1 || b.right > page.right + 1
+                                         || b.bottom > page.bottom + 1)).length }"""
+        )
+        assert beyond == 0
     window.close()
 
 

@@ -101,12 +101,15 @@ def _cards(block: Cards) -> Html:
 
 
 def _rows(block: Rows) -> Html:
+    shaded = any(isinstance(value, Shade) for row in block.rows for value in row)
+
     def cell(place: int, value: str | Shade) -> Html:
         kind = "text" if place in block.left else "number"
         if isinstance(value, Shade):
             side = "more" if value.level > 0 else "less"
             return tag("td", value.text, class_=f"number {side}", style=f"--level:{abs(value.level):.3f}")
-        return tag("td", value, class_=kind) if place else tag("th", value, scope="row")
+        name = {"data-label": block.header[place]} if block.header[place] else {}
+        return tag("td", value, class_=kind, **name) if place else tag("th", value, scope="row")
 
     head = [
         tag("th", name, scope="col", class_="text" if i in block.left else "number")
@@ -114,7 +117,9 @@ def _rows(block: Rows) -> Html:
     ]
     body = [tag("tr", *(cell(i, value) for i, value in enumerate(row))) for row in block.rows]
     table = tag("table", tag("caption", block.caption), tag("thead", tag("tr", *head)), tag("tbody", *body))
-    return tag("div", table, class_="wide", tabindex="0", role="region", **{"aria-label": block.caption})
+    wide = tag("div", table, class_="wide" if shaded else "wide stack", tabindex="0", role="region",
+               **{"aria-label": block.caption})  # fmt: skip
+    return Html(wide + tag("p", "On a narrow screen the map goes on to the right.", class_="more")) if shaded else wide
 
 
 def _picture(block: Picture) -> Html:
@@ -180,6 +185,17 @@ summary { cursor: pointer; color: var(--link); padding: .3rem 0; }
 summary:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 figure { margin: 1.2rem 0; break-inside: avoid; }
 figure img { max-width: 100%; height: auto; display: block; }
+p.more { display: none; color: var(--soft); font-size: .85rem; margin-top: -.6rem; }
+@media (max-width: 34rem) { h1 { font-size: 1.5rem; } p.more { display: block; }
+  .stack { overflow: visible; }
+  .stack table, .stack tbody, .stack tr, .stack th, .stack td { display: block; width: 100%; min-width: 0;
+    max-width: none; }
+  .stack caption { display: block; }
+  .stack thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .stack tr { border-bottom: 2px solid var(--line); padding: .4rem 0; }
+  .stack th, .stack td, .stack td.number { border: 0; padding: .1rem 0; text-align: left; white-space: normal;
+    overflow-wrap: anywhere; }
+  .stack td[data-label]::before { content: attr(data-label) ": "; color: var(--soft); } }
 figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
 @media print { :root { color-scheme: light; --ink: #000; --soft: #444; --paper: #fff; --card: #f3f6f8; --line: #bbb;
@@ -191,6 +207,7 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
   tr { break-inside: avoid; }
   thead { display: table-header-group; }
   .wide { overflow: visible; }
+  p.more { display: none; }
   table { min-width: 0; width: 100%; font-size: 7.5pt; }
   th, td, td.number { padding: .15rem .3rem; white-space: normal; overflow-wrap: anywhere; }
   details > *:not(summary) { display: block; }

@@ -225,7 +225,10 @@ def _heat(report: Report) -> tuple[Block, ...]:
 
 
 def _times(lift: float) -> str:
-    return "0" if lift == 0 else f"× {lift:.3g}" if lift >= 1 else f"÷ {1 / lift:.3g}"
+    if lift == 0:
+        return "0"
+    sign, times = ("×", lift) if lift >= 1 else ("÷", 1 / lift)
+    return f"{sign} {at_most(times)}" if times < _MOST else f"{sign} > {_MOST:,.0f}"
 
 
 def _tails(report: Report) -> tuple[Block, ...]:
@@ -298,7 +301,7 @@ def attackers(report: Report) -> Section:
         if kind == "ldp" and report.profile.ldp == math.inf:
             times, after = math.inf, "no limit"
             words = f"{words.partition(';')[0]}; the surer they were before, the more they gain"
-        better = "no limit" if times == math.inf else "nothing" if times <= 1 else f"{times:.3g} times"
+        better = "no limit" if times == math.inf else "nothing" if times <= 1 else f"{at_most(times)} times"
         rows.append((who, wants, shortened(words, 160), near(attack.before), after, better))
     caption = (
         "For each number the attacker who attains it. Before and after: what they expect to win (for the cautious one, "

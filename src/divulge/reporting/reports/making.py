@@ -15,7 +15,7 @@ from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.releasing.records.ledger import Ledger
 from divulge.releasing.records.receipt import Mechanism, Receipt
-from divulge.reporting.reports.report import MOST_EXACT, Report, bounds_something
+from divulge.reporting.reports.report import MOST_ENTRIES, MOST_EXACT, Report, bounds_something
 from divulge.units import Unit, nats_per
 
 _PROMISED: dict[str, Callable[[Any], Guarantee]] = {"pml": k.PML, "pmc": k.PMC, "ldp": k.LDP}
@@ -131,7 +131,7 @@ def _of_receipt(
         raise DivulgeError.of(
             "prior", "be given for a receipt that has none", "it", "absent", "try --prior uniform, or TABLE:COLUMN."
         )
-    slack = 1.0 if ran.channel.weights.size <= MOST_EXACT else 1 + 1e-9  # decided in floats, past their rounding
+    slack = 1.0 if ran.channel.weights.size <= MOST_ENTRIES else 1 + 1e-9  # decided in floats, past their rounding
     promised = [kind(ran.guarantees[name] * slack) for name, kind in _PROMISED.items() if name in ran.guarantees]
     kept = [g for g in promised if bounds_something(g) and (g.about == "channel" or prior is None)]
     typed = [] if receipt.mechanisms[1:] else [as_typed(one) for one in receipt.asked]

@@ -36,7 +36,12 @@ def as_address(draw: Callable[[Any], Any], size: tuple[float, float]) -> str:
     plain = {name: value for name, value in plot.rcParamsDefault.items() if name != "backend"}
     with plot.rc_context({**plain, **_STYLE}):
         figure = figures.Figure(figsize=size)
-        draw(figure.subplots(gridspec_kw=_margins(*size)))
+        axes = figure.subplots()
+        draw(axes)
+        if axes.get_title():
+            figure.set_layout_engine("constrained")  # finds room for what stands outside of the axes; takes its time
+        else:
+            figure.subplots_adjust(**_margins(*size))
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return f"data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
