@@ -20,9 +20,13 @@ def fresh_seed() -> int:
     return int(os.environ.get("DIVULGE_SEED") or secrets.randbelow(10**9))
 
 
+THOROUGH = bool(os.environ.get("DIVULGE_THOROUGH"))
+"""Whether all drawn and listed cases are gone through, as `make search` does, or a part of them."""
+
+
 def few(cases: int) -> int:
     """Return how many of so many drawn cases the suite goes through: a third, at least 3; `make search` takes all."""
-    return cases if os.environ.get("DIVULGE_THOROUGH") else max(min(cases, 3), -(-cases // 3))
+    return cases if THOROUGH else max(min(cases, 3), -(-cases // 3))
 
 
 def some(cases: Sequence[T]) -> list[T]:

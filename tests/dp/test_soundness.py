@@ -16,6 +16,7 @@ from standins import (
     renyi,
     walked,
 )
+from support import THOROUGH
 
 import divulge as dv
 from divulge.dp.knowledge import QUESTIONS, TITLES, Known, weakest
@@ -33,12 +34,13 @@ def test_every_question_of_the_table_has_a_check() -> None:
 
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_no_mechanism_exceeds_what_its_subject_answers(name: str) -> None:
-    walked(name, 1, 4, [function for function in CHECKS if function not in SLOW])
+    walked(name, 1, 4 if THOROUGH else 2, [function for function in CHECKS if function not in SLOW])
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_no_mechanism_exceeds_what_its_subject_answers_by_a_search(name: str) -> None:
-    walked(name, 2, 1, sorted(SLOW))
+    turn = list(SUBJECTS).index(name) % 3  # each question is asked of a third of the subjects
+    walked(name, 2, 1, sorted(SLOW) if THOROUGH else sorted(SLOW)[turn::3])
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
