@@ -1,4 +1,4 @@
-"""Fixtures that several folders of tests share."""
+"""Fixtures that several folders of tests share, and which cases of a test run in the suite."""
 
 import os
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import some
 
 import divulge as dv
 
@@ -20,6 +21,19 @@ for argument; do
 done
 exec "{java}" "$@"
 """
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test that is marked `thin` keep some of its cases."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("thin"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = {item.nodeid for group in cases.values() for item in some(group)}
+    left = [item for item in items if item.get_closest_marker("thin") and item.nodeid not in kept]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in set(left)]
 
 
 @pytest.fixture(scope="session")

@@ -47,6 +47,7 @@ def test_worst_prior_on_average_by_enumeration(seed: int) -> None:
     assert worst.attack.leakage == worst.leakage
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("case", ["average", "max"])
 @pytest.mark.parametrize("seed", range(4))
 def test_no_prior_beats_the_upper_bound(case: str, seed: int) -> None:

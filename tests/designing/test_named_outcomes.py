@@ -118,6 +118,7 @@ def test_scores_are_the_best_with_names(guarantees: tuple[str, ...]) -> None:
         assert abs(found.utility - best) < 1e-6 * (1 + abs(best))
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("lead", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("utility", ["estimation", "hamming", "mutual-information"])
 @pytest.mark.parametrize("guarantee", ["ldp=1", "pml=0.4", "lip=0.6", "maximal-leakage=0.4"])
@@ -168,6 +169,7 @@ def test_sets_estimate_many_values_better_than_randomized_response() -> None:
     assert found.utility < 1.5 * found.bound
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("guarantees", [("ldp=1",), ("pml=0.5",), ("lip=0.4",), ("pml=1", "ldp=3/2")], ids="+".join)
 @pytest.mark.parametrize("utility", ["estimation", "hamming", "worst-estimation"])
 def test_names_hold_over_a_set_of_priors(utility: str, guarantees: tuple[str, ...]) -> None:

@@ -27,6 +27,7 @@ KINDS: dict[str, Any] = {
 }
 
 
+@pytest.mark.thin
 @mp.workdps(60)
 @pytest.mark.parametrize("kinds", [*itertools.combinations(KINDS, 1), *itertools.combinations(KINDS, 2)])
 def test_designs_with_rare_secrets_equal_the_best_mixture_of_all_vertices(kinds: tuple[str, ...]) -> None:

@@ -10,6 +10,7 @@ SCORES = ("hamming", "error", "absolute-distance", "worst-hamming")
 MOST = 1e-9
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", KINDS)
 def test_rounding_loses_a_billionth_at_most(kind: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)) + 2)

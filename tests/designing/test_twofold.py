@@ -40,6 +40,7 @@ def best_column(p: np.ndarray, name: str, low: float, high: float, ratio: float,
     return max(utility.of(p, np.stack([c, 1 - c], axis=1)) for c in np.unique(np.round(points, 12), axis=0))
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_outcomes_have_the_most_that_two_can(kind: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)) + 21)

@@ -134,6 +134,7 @@ def test_every_kind_is_written() -> None:
     assert {text.split("=")[0] for request in REQUESTS for text in request.split()} == set(KEPT) == set(LIMITS)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("utility", ["mutual-information", "hamming"])
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_the_written_file_keeps_the_guarantees_in_independent_exact_arithmetic(

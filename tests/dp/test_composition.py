@@ -127,6 +127,7 @@ def test_tiny_deltas_have_no_negative_and_no_wrong_side(log10: int) -> None:
     assert holds(composed.epsilon(10.0**log10), epsilon, 3e-6)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("event", EVENTS, ids=repr)
 def test_counting_an_event_is_composing_it_again_and_again(event: Any) -> None:
     n = 3

@@ -43,6 +43,7 @@ def test_no_mechanism_exceeds_what_its_subject_answers_by_a_search(name: str) ->
     walked(name, 2, 1, sorted(SLOW) if THOROUGH else sorted(SLOW)[turn::3])
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_a_composition_holds_for_the_products_of_its_mechanisms(name: str) -> None:
     for draw in range(2):

@@ -225,6 +225,7 @@ def test_all_queries_give_the_whole_divergence(divergence):
     assert found.upper == pytest.approx(expected, rel=1e-8)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("divergence", ["kl", "chi-squared", "hellinger"])
 @pytest.mark.parametrize("radius", [0.2, 1.0, math.inf])
 def test_restricted_queries_against_a_convex_programme(divergence, radius):

@@ -115,6 +115,7 @@ def test_conditional_versions() -> None:
             assert known.c == pytest.approx(truth.channel.floats, rel=1e-14, abs=0)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("order", ORDERS)
 def test_every_order(order: float) -> None:
     rng = np.random.default_rng(13)

@@ -28,6 +28,7 @@ def _random(seed: int, size: int = 6) -> tuple[str, np.random.Generator]:
     return "values(" + ", ".join(f"{v}:{w}" for v, w in zip(x, p, strict=True)) + ")", rng
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", BROAD)
 @pytest.mark.parametrize("scale", [0.02, 1.0, 40.0])
 def test_blocks_and_recursions_are_the_plain_sum(kind: str, scale: float) -> None:
@@ -133,6 +134,7 @@ def test_means_contain_the_high_precision_value(seed: int, kind: str) -> None:
     assert found.error <= 1e-7
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("secret", ["uniform(0, 1)", "beta(2, 3)", "beta(0.5, 0.5)"])
 def test_two_records_with_a_density_are_within_the_stated_error(kind: str, secret: str) -> None:
@@ -205,6 +207,7 @@ def _drawn(kind: str, scale: float, n: int, rng: np.random.Generator) -> np.ndar
     return scale * kinds[kind].rvs(size=n, random_state=rng)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", [*BROAD, "staircase"])
 def test_draws_by_the_million_agree_with_tails(kind: str) -> None:
     rng, n = np.random.default_rng(8), few(1_000_000)

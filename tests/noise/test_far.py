@@ -173,6 +173,7 @@ def test_steps_narrower_than_doubles_are_not_passed_over() -> None:
     assert "narrower" in found.reason
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", ["laplace", "gaussian", "student-t", "logistic"])
 @pytest.mark.parametrize("secret", ["rademacher()", "values(0:0.2, 1:0.3, 1000:0.5)"])
 @pytest.mark.parametrize("scale", [1e-3, 1e-5, 1e-8, 1e-20, 1e-300])

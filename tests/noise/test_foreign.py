@@ -30,6 +30,7 @@ def test_families_are_recognized(distribution: Any, kind: str, parameters: dict[
     assert noise.log_density(z) == pytest.approx(distribution.logpdf(z), rel=1e-12)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("secret", [TRAP, "uniform(0, 1)"])
 @pytest.mark.parametrize(
     ("twin", "family"),

@@ -81,6 +81,7 @@ SECRETS = {
 }
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("kind", DENSITIES)
 def test_continuous_secret_by_outcome(kind: str, secret: str) -> None:

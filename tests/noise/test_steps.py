@@ -116,6 +116,7 @@ DENSITIES = {
 }
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("secret", DENSITIES)
 @pytest.mark.parametrize(("scale", "width"), [(0.3, 1.0), (0.4, 0.25)])
 def test_a_density_has_tight_brackets_that_hold_the_exact_value(secret: str, scale: float, width: float) -> None:

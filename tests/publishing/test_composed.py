@@ -66,6 +66,7 @@ def delta_of(parts: list[tuple[np.ndarray, np.ndarray]], epsilon: float) -> floa
     return float((law * np.maximum(-np.expm1(np.minimum(epsilon - total, 0.0)), 0)).sum())
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("neighbors", ["replaced", "added"])
 @pytest.mark.parametrize("family", ["laplace", "gaussian"])
 @pytest.mark.parametrize("name", ASKED)
