@@ -1,5 +1,6 @@
 """`divulge release` and `divulge ledger` as a user runs them."""
 
+import inspect
 import json
 import os
 import pty
@@ -16,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 import divulge as dv
+from divulge.cli.doing import release
 from divulge.cli.main import app
 
 
@@ -206,3 +208,18 @@ def test_a_statement_is_made_again_in_another_language(table: Path, tmp_path: Pa
     assert "be one of de, en" in run("statement", receipt, "--language", "fr", code=2).stderr
     assert "--force" in run("statement", receipt, "-o", tmp_path / "de.html", code=2).stderr
     assert json.loads(run("statement", receipt, "--json").stdout)["language"] == "en"
+
+
+def test_what_the_command_can_python_can() -> None:
+    command = set(inspect.signature(release.command).parameters) - {"table", "out", "no_ledger", "as_json"}
+    assert command - {"preview", "by", "picture"} <= set(inspect.signature(dv.release).parameters)
+    shared = set(inspect.signature(dv.preview).parameters) - {"source", "levels"}
+    assert shared <= command
+    in_python = set(inspect.signature(dv.release).parameters) - {
+        "source",
+        "sink",
+        "warn",
+        "progress",
+        "escape_formulas",
+    }
+    assert in_python <= command

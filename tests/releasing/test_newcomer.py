@@ -237,7 +237,10 @@ def test_a_preview_says_what_the_estimate_will_say_and_draws_nothing(survey: Pat
         ({"prior": "uniform", "prior_from_data": True}, "left out with prior_from_data"),
         ({"guarantee": None}, "a mechanism or a guarantee"),
         ({"guarantee": None, "mechanism": "randomized-response"}, "come with epsilon or ratio"),
-        ({"guarantee": None, "mechanism": "nonsense", "epsilon": 1}, "channel or one of randomized-response"),
+        (
+            {"guarantee": None, "mechanism": "nonsense", "epsilon": 1},
+            "the file of one, or one of randomized-response",
+        ),
         ({"guarantee": None, "mechanism": "identity", "epsilon": 1}, "left out"),
         ({"guarantee": None, "mechanism": "randomised-response", "epsilon": 1}, "Did you mean 'randomized-response'"),
         ({"guarantee": "50%"}, "a kind and its number, such as ldp=1"),
@@ -280,3 +283,19 @@ def test_names_of_files_may_hold_what_means_something_elsewhere(survey: Path, tm
         receipt = dv.release(survey, tmp_path / name, column="religion", guarantee="ldp=1")
         assert receipt.papers["table"].name == name
         assert dv.Receipt.read(receipt.papers["receipt.json"]).output == name
+
+
+def test_files_are_named_in_python_as_on_the_command_line(survey: Path, tmp_path: Path) -> None:
+    public = dv.Prior.from_counts({x: 100 + n for x, n in COUNTS.items()})
+    shares = "\n".join(f"{x},{p}" for x, p in public.to_dict().items())
+    (tmp_path / "public.csv").write_text(f"secret,probability\n{shares}\n")
+    by_file = released(survey, tmp_path, prior=tmp_path / "public.csv", guarantee="pml=0.5")
+    assert by_file.channel == dv.release(survey, column="religion", prior=public, guarantee="pml=0.5").channel
+    assert dv.preview(survey, column="religion", prior=str(tmp_path / "public.csv"), guarantee="pml=0.5").levels
+    with pytest.raises(dv.DivulgeError, match="be public; it is the released column itself"):
+        dv.release(survey, column="religion", guarantee="ldp=1", prior=f"{survey}:religion")
+    coin = dv.mechanisms.randomized_response(list(COUNTS), 1.0)
+    rows = "\n".join(",".join([x, *map(repr, row)]) for x, row in zip(coin.secrets, coin.floats.tolist(), strict=True))
+    (tmp_path / "coin.csv").write_text(f"secret,{','.join(map(str, coin.outcomes))}\n{rows}\n")
+    given = dv.release(survey, column="religion", mechanism=str(tmp_path / "coin.csv"))
+    assert given.channel == dv.release(survey, column="religion", mechanism=coin).channel

@@ -19,6 +19,7 @@ from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.estimating.intervals import INTERVALS
 from divulge.releasing.planning.assumed import positive
 from divulge.releasing.planning.choosing import Choice, Chosen, choose, counted, left
+from divulge.releasing.planning.named import mechanism_in, prior_in
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.records.receipt import Mechanism
 from divulge.releasing.release import as_columns, as_several
@@ -275,7 +276,8 @@ def preview(
     >>> 0.1 > one > two > 0.02, half > one
     (True, True)
     """
-    columns = as_columns(column)
+    columns, mechanism = as_columns(column), mechanism_in(mechanism)
+    prior = prior_in(prior, mechanism, source, columns)
     choice = Choice(
         columns, mechanism, epsilon, ratio, as_several(guarantee), purpose, outcomes, prior, prior_from_data, rule_out,
         null_as, False, time_limit, unit,

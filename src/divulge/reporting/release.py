@@ -10,6 +10,7 @@ from divulge.files.settings import using
 from divulge.model.prior import Prior
 from divulge.releasing.estimating.counting import EngineName
 from divulge.releasing.planning.choosing import Choice, Chosen
+from divulge.releasing.planning.named import mechanism_in, prior_in
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.release import Outgoing, Progress, as_columns, as_several, carry_out
@@ -72,7 +73,8 @@ def release(
     column : name of the sensitive column, or names of several that are one secret together
     guarantee : Guarantee or text such as "ldp=1", or several, optional
         Alone: a mechanism is made for it, for the purpose. With a mechanism: the mechanism must keep it, exactly.
-    mechanism : Channel or what converts to one, Design, name such as "randomized-response", or {column: mechanism}
+    mechanism : Channel or what converts to one, its file, Design, name such as "randomized-response", or
+        {column: mechanism}
         Rows are matched with values by label, as text where the types differ. Labels over several columns are tuples.
         An outcome that is called after a value must raise that value most.
     epsilon, ratio : float; Fraction, int or text, optional
@@ -83,7 +85,7 @@ def release(
     outcomes : "values" or "sets"
         One outcome for each value, called after it, that raises it most; or the unconstrained optimum, whose outcomes
         are called after the sets of values that they raise.
-    prior : Prior, "uniform", "lower=P", "noisy=E", LowerBounded or L1Ball, optional
+    prior : Prior, its file, TABLE:COLUMN, "uniform", "lower=P", "noisy=E", LowerBounded or L1Ball, optional
         What an attacker is taken to know: a public prior; all values equally likely (the default); any prior with no
         value below P; any close to the column's own shares, estimated with noise that spends E of the budget.
     prior_from_data : bool
@@ -147,8 +149,10 @@ def release(
     >>> receipt.table.column_names, set(receipt.table["answer_perturbed"].to_pylist()) <= {"yes", "no"}
     (['answer_perturbed'], True)
     """
+    columns, mechanism = as_columns(column), mechanism_in(mechanism)
+    prior = prior_in(prior, mechanism, source, columns)
     choice = Choice(
-        as_columns(column), mechanism, epsilon, ratio, as_several(guarantee), purpose, outcomes, prior,
+        columns, mechanism, epsilon, ratio, as_several(guarantee), purpose, outcomes, prior,
         prior_from_data, rule_out, null_as, raise_small, time_limit, unit,
     )  # fmt: skip
     Voice(language)

@@ -11,8 +11,7 @@ import typer
 
 from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, number, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
-from divulge.errors import DivulgeError, did_you_mean, number_of
-from divulge.files import read_channel, read_prior
+from divulge.errors import DivulgeError, number_of
 from divulge.units import nats_per
 
 _WIDTH = 88
@@ -117,13 +116,14 @@ def command(
     divulge release survey.csv --column religion --guarantee ldp=1 -o released.csv
     """
     import divulge as dv
+    from divulge.releasing.planning.named import mechanism_in, prior_in
 
-    given = _mechanism(mechanism)
+    given = mechanism_in(mechanism, "--mechanism")
     asked: dict[str, Any] = {
         "column": column[0] if len(column) == 1 else column, "guarantee": guarantee, "mechanism": given,
         "epsilon": epsilon, "ratio": ratio, "purpose": purpose, "outcomes": outcomes,
-        "prior": _prior(prior, given, table, column), "prior_from_data": prior_from_data, "rule_out": rule_out,
-        "null_as": null_as, "time_limit": time_limit, "unit": unit,
+        "prior": prior_in(prior, given, table, column, "--prior"), "prior_from_data": prior_from_data,
+        "rule_out": rule_out, "null_as": null_as, "time_limit": time_limit, "unit": unit,
     }  # fmt: skip
     if preview:
         _show(dv.preview(table, by=by, engine=engine, **asked), picture, as_json)
@@ -163,36 +163,6 @@ def _tell(done: Any, unit: Any, as_json: bool, language: str) -> None:
     say("files:")
     for name, path in done.papers.items():
         say(f"  {path}" + ("  (for the keeper only: exact counts; readable by you alone)" if "keeper" in name else ""))
-
-
-def _file(prior: str | None) -> str | None:
-    return None if prior is None or prior == "uniform" or prior.startswith(("lower=", "noisy=")) else prior
-
-
-def _mechanism(spec: str | None) -> Any:
-    """Return a channel of a file, or the name of a mechanism."""
-    from divulge.releasing.planning.purposes import NAMED
-
-    if spec is None or (spec in NAMED and not Path(spec).exists()):
-        return spec
-    if spec != "-" and not Path(spec).exists() and "." not in Path(spec).name:
-        known = f"be a channel file or one of {', '.join(NAMED)}"
-        raise DivulgeError.of("--mechanism", known, "it", repr(spec), did_you_mean(spec, NAMED).strip())
-    return read_channel(spec)
-
-
-def _prior(spec: str | None, mechanism: Any, table: str, columns: list[str]) -> Any:
-    """Return what --prior says: words as they are, else the prior of a file, which must not be the column itself."""
-    if _file(spec) is None:
-        return spec
-    assert spec is not None
-    file, _, column = spec.rpartition(":")
-    if file and [column] == columns and Path(file).exists() and Path(file).resolve() == Path(table).resolve():
-        raise DivulgeError.of(
-            "--prior", "be public", "it", "the released column itself, whose counts the mechanism would tell",
-            "take another survey, uniform, lower=P or noisy=E; --prior-from-data takes it, and the statement says so.",
-        )  # fmt: skip
-    return read_prior(spec, None if mechanism is None or isinstance(mechanism, str) else mechanism)
 
 
 def _show(found: Any, picture: Path | None, as_json: bool) -> None:

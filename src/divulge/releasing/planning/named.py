@@ -1,0 +1,55 @@
+"""Mechanisms and priors that are given by the name of a file, or of what everybody knows."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from divulge.errors import DivulgeError, did_you_mean
+from divulge.files import read_channel, read_prior
+from divulge.releasing.planning.purposes import NAMED
+
+WORDS = ("lower", "noisy")
+"""Sets of priors that are given as WORD=NUMBER."""
+
+
+def file_of(prior: Any) -> str | None:
+    """Return the file that a prior names, as PATH or TABLE:COLUMN; None for words and for priors themselves.
+
+    Examples
+    --------
+    >>> file_of("uniform"), file_of("lower=1/8"), file_of("census.csv:race")
+    (None, None, 'census.csv:race')
+    """
+    if not isinstance(prior, (str, os.PathLike)) or prior == "uniform":
+        return None
+    return None if "=" in str(prior) and str(prior).partition("=")[0] in WORDS else os.fspath(prior)
+
+
+def mechanism_in(given: Any, argument: str = "mechanism") -> Any:
+    """Return the channel of a file; what is no path, and the name of a mechanism, as it is."""
+    if not isinstance(given, (str, os.PathLike)) or (given in NAMED and not Path(given).exists()):
+        return given
+    if given != "-" and not Path(given).exists() and "." not in Path(given).name:
+        known = f"be a channel, the file of one, or one of {', '.join(NAMED)}"
+        raise DivulgeError.of(argument, known, "it", repr(given), did_you_mean(given, NAMED).strip())
+    return read_channel(given)
+
+
+def prior_in(given: Any, mechanism: Any, source: Any, columns: Sequence[str], argument: str = "prior") -> Any:
+    """Return the prior of a file, which must not be the released column itself; what is no path as it is."""
+    path = file_of(given)
+    if path is None:
+        return given
+    table, _, column = path.rpartition(":")
+    is_path = isinstance(source, (str, os.PathLike)) and table and Path(table).exists()
+    if is_path and [column] == list(columns) and Path(table).resolve() == Path(source).resolve():
+        raise DivulgeError.of(
+            argument, "be public", "it", "the released column itself, whose counts the mechanism would tell",
+            "take another survey, uniform, lower=P or noisy=E; prior_from_data=True (--prior-from-data) takes it, and "
+            "the statement says so.",
+        )  # fmt: skip
+    if path != "-" and not table and not Path(path).exists() and "." not in Path(path).name:
+        known = "be a prior, the file of one, 'uniform', 'lower=P' or 'noisy=E'"
+        raise DivulgeError.of(argument, known, "it", repr(path))
+    return read_prior(path, None if mechanism is None or isinstance(mechanism, str) else mechanism)
