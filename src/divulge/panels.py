@@ -1,7 +1,6 @@
 """Large matrices are read in panels of rows that fit the processor's cache, on two threads."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -47,6 +46,8 @@ def in_parts(matrix: np.ndarray, work: Callable[[int, int], Any]) -> list[Any]:
     """
     if matrix.size < THREADED:
         return [work(0, len(matrix))]
+    from concurrent.futures import ThreadPoolExecutor
+
     step = height(matrix)
     middle = min(len(matrix), step * (-(-len(matrix) // step) // 2))
     with ThreadPoolExecutor(2) as pool:

@@ -69,7 +69,7 @@ def _fresh(values: np.ndarray, argument: str, place: Place) -> np.ndarray:
 
 
 def _array(values: Any, argument: str, ndim: int) -> np.ndarray:
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    if hasattr(values, "mask") and isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise DivulgeError.of(argument, "have no masked entry", "it", "masked somewhere")
     values = np.asarray(values if hasattr(values, "__array__") else _from_nested(values, argument, ndim))
     if values.ndim != ndim:
