@@ -62,7 +62,7 @@ def test_every_picture_has_a_place_and_every_place_its_picture() -> None:
     mpl.use("Agg")
     made = hook("_pictures")
     marks = {mark for text in SOURCES.values() for mark in re.findall(r"<!-- (\w+) -->", text)}
-    assert marks == {*made.PICTURES, *hook("_guarantees").PARTS, "report", "gallery", "glossary"}
+    assert marks == {*made.PICTURES, *hook("_guarantees").PARTS, "report", "gallery", "glossary", "schemas"}
     text = made.on_page_markdown("before <!-- plane --> after")
     assert text.startswith("before ![The plane of bounds")
     assert text.endswith(") after")
