@@ -80,9 +80,9 @@ PRINTED = {
     ],
     "publish": [
         "t.csv --count sex --mean age:0:90 --guarantee dp=1 --values v.json --no-ledger -o n2.csv",
-        "t.csv --count race,sex --count sex --guarantee pml=1 --record-prior lower=0.05 --values v.json --no-ledger "
-        "--consistent -o n3.csv",
-        "t.csv --quantiles age:0:90:0.25,0.5 --proportion sex:Female --guarantee adp=1:1e-9 --ledger l.sqlite -o n4.csv",
+        "t.csv --count race,sex --count sex --guarantee pml=1 --record-prior lower=0.05 --values v.json "
+        "--no-ledger --consistent -o n3.csv",
+        "t.csv --quantiles age:0:90:0.5 --proportion sex:Female --guarantee adp=1:1e-9 --ledger l.sqlite -o n4.csv",
     ],
     "ledger": ["show --ledger l.sqlite", "show --ledger l.sqlite --unit bits"],
     "report": [

@@ -253,7 +253,11 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term("privacy loss random variable", "L = \\log P/Q", ("dp.PrivacyLoss",), SOK, _VARIANTS),
         Term("pure differential privacy", "\\varepsilon\\text{-DP}", ("DP",), SOK, "composition"),
         Term(
-            "(ε, δ)-DP; approximate DP", "", ("ADP", "dp.epsilon_from_delta", "dp.delta_from_epsilon"), SOK, _VARIANTS
+            "(ε, δ)-DP; approximate DP",
+            "",
+            ("ADP", "guarantees.ADPCurve", "dp.epsilon_from_delta", "dp.delta_from_epsilon"),
+            SOK,
+            _VARIANTS,
         ),
         Term(
             "probabilistic DP", "", ("guarantees.PDP", "dp.epsilon_from_tail", "dp.tail_from_epsilon"), SOK, _VARIANTS
