@@ -25,6 +25,11 @@ WIDE: list[Any] = [
     dv.dp.PoissonSampled(dv.dp.RandomizedResponse(800.0), 0.1),
     dv.dp.PoissonSampled(dv.dp.LaplaceMechanism(1 / 800), 0.1),
     dv.dp.PoissonSampled(dv.dp.ZcdpRelease(800.0), 0.1),
+    dv.dp.GaussianMechanism(1 / 746),
+    dv.dp.GaussianMechanism(1e-5),
+    dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1 / 746), 0.1),
+    dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1e12), 0.1),
+    dv.dp.LaplaceMechanism(1e12),
     dv.Channel([[1 - 1e-200, 1e-200], [1e-200, 1 - 1e-200]]),
     dv.Channel([[1.0, 1e-300], [5e-324, 1.0]]),
 ]
@@ -35,7 +40,9 @@ def test_every_measure_of_a_wide_loss_is_a_number(subject: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = [
-            dv.dp.delta_from_epsilon(subject, 0.5).value,
+            *(dv.dp.delta_from_epsilon(subject, epsilon).value for epsilon in (0.5, 800.0)),
+            dv.dp.zcdp_rho(subject).value,
+            dv.dp.approximate_zcdp_rho(subject, 0.01).value,
             dv.dp.epsilon_from_delta(subject, 0.01).value,
             dv.dp.tail_from_epsilon(subject, 0.5).value,
             dv.dp.relaxed_delta(subject, 0.5, 0.01).value,
@@ -52,6 +59,27 @@ def test_every_measure_of_a_wide_loss_is_a_number(subject: Any) -> None:
         ]
     assert not np.isnan(found).any()
     assert min(found) >= 0
+
+
+@pytest.mark.parametrize("mu", [30.0, 746.0, 5000.0])
+def test_delta_of_a_wide_gaussian_against_40_digits(mu: float) -> None:
+    mechanism = dv.dp.GaussianMechanism(1 / mu)
+    (loss,) = mechanism.losses()
+    with mpmath.workdps(40):
+        m = mpmath.mpf(1 / (1 / mu))
+        for epsilon in (0.0, 100.0, 800.0, mu**2 / 2, mu**2 / 2 + 5 * mu, -3.0):
+            truth = mpmath.ncdf(m / 2 - epsilon / m) - mpmath.exp(epsilon) * mpmath.ncdf(-m / 2 - epsilon / m)
+            assert abs(loss.delta(epsilon) - truth) <= 1e-11 * truth + mpmath.mpf(10) ** -300
+
+
+def test_groups_of_wide_losses() -> None:
+    from divulge.dp.accounting.directions import for_group
+
+    assert for_group(dv.dp.AdpRelease(800.0, 1e-9), 3) == dv.dp.AdpRelease(2400.0, 1.0)
+    assert for_group(dv.dp.AdpRelease(800.0), 3) == dv.dp.AdpRelease(2400.0)
+    grown = for_group(dv.dp.AdpRelease(0.1, 1e-9), 3)
+    assert grown.epsilon * 10 >= 3
+    assert grown.delta == pytest.approx(1e-9 * (1 + math.exp(0.1) + math.exp(0.2)), rel=1e-11)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 30.0, 300.0, 800.0, 5000.0])

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass, is_dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from divulge.dp.accounting.engines import Part, alike, merged
@@ -13,6 +14,9 @@ from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.promised import PromisedLoss
 from divulge.dp.subjects import privacy_losses
 from divulge.errors import DivulgeError
+
+_WIDEST = 700.0
+"""Largest exponent of which e to it is taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,21 +56,37 @@ def directions_of(releases: tuple[tuple[Any, int], ...]) -> tuple[Direction, ...
 def for_group(subject: Any, size: int) -> Any:
     """Return a release that dominates a subject on neighbors that differ in `size` records."""
     if hasattr(subject, "sensitivity"):
-        return replace(subject, sensitivity=subject.sensitivity * size)
+        return replace(subject, sensitivity=_times(size, subject.sensitivity))
     if isinstance(subject, ZcdpRelease):
-        return ZcdpRelease(subject.rho * size**2)
+        return ZcdpRelease(_times(size**2, subject.rho))
     found = privacy_losses(subject)
     if isinstance(found[0], PromisedLoss):
         hint = "give the promise for groups of this size."
         raise DivulgeError.of("releases", "have a sensitivity or a largest loss for groups", "one", "a promise", hint)
     epsilon, delta = max(highest_sum(((loss, 1),)) for loss in found), max(loss.infinite for loss in found)
     if isinstance(subject, AdpRelease) or epsilon < math.inf:
-        grown = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon > 0 else float(size)
-        return AdpRelease(size * epsilon, min(1.0, delta * grown))
+        return AdpRelease(*_of_group(epsilon, delta, size))
     hint = "compose the mechanism with the sensitivity of the group."
     raise DivulgeError.of(
         "releases", "have a sensitivity or a largest loss for groups", name_of(subject), "neither", hint
     )
+
+
+def _times(size: int, value: float) -> float:
+    """Return the product, rounded up; whole numbers stay whole."""
+    product = size * value
+    return product if Fraction(product) >= size * Fraction(value) else math.nextafter(product, math.inf)
+
+
+def _of_group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
+    """Return (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1)) for groups of k, rounded up."""
+    together = _times(size, epsilon)
+    if delta == 0 or epsilon == 0:
+        return together, min(1.0, size * delta)
+    if (size - 1) * epsilon > _WIDEST:
+        return together, 1.0
+    grown = math.exp((size - 1) * epsilon) * math.expm1(-size * epsilon) / math.expm1(-epsilon)
+    return together, min(1.0, delta * grown * (1 + 1e-12))
 
 
 def name_of(subject: Any) -> str:

@@ -20,6 +20,9 @@ _RARE = 24.0
 _NEAR = 3.5
 """Deviations up to which splitting counts in full, and beyond which only as often as it moves a sum so far."""
 
+_WIDEST = 700.0
+"""Largest exponent of which e to it is taken."""
+
 _DEEPEST = 700.0
 """-log of the least delta of which splitting is allowed for; 0 bounds those below it."""
 
@@ -133,7 +136,10 @@ class TiltedSum:
         ahead = self.step * (self.low + start) - epsilon if start < size else self.step
         f, m = self.step - ahead, len(first)
         above = float(gained[:m] @ first) + float(gained[m:n] @ rest)
-        total = above - math.expm1(f) * (float(kept[:m] @ first) + float(kept[m:n] @ rest))
+        if f < _WIDEST:
+            total = above - math.expm1(f) * (float(kept[:m] @ first) + float(kept[m:n] @ rest))
+        else:  # cells wider than the exponents of doubles: all of the sum, or nothing
+            total = above if side > 0 else 0.0
         return self._bounded(total, f, epsilon, side, norm, n)
 
     def _bounded(self, total: Any, f: Any, epsilon: Any, side: int, norm: float, n: int) -> Any:
@@ -166,7 +172,10 @@ class TiltedSum:
         start += (start < size) & (self.step * (self.low + start) <= e)
         gained, kept = self._suffixes
         f = self.step - np.where(start < size, self.step * (self.low + start) - e, self.step)
-        return self._bounded(gained[start] - np.expm1(f) * kept[start], f, e, side, self._weights[2], size)
+        narrow = np.asarray(f) < _WIDEST  # of cells wider than the exponents of doubles all of the sum, or nothing
+        less = gained[start] - np.expm1(np.minimum(f, _WIDEST)) * kept[start]
+        total = np.where(narrow, less, gained[start] if side > 0 else 0.0)
+        return self._bounded(total, f, e, side, self._weights[2], size)
 
 
 def _falling_sums(terms: np.ndarray, factor: float) -> np.ndarray:

@@ -200,8 +200,9 @@ class AtomicLoss(Tabled, PrivacyLoss):
             return 0.0
         at = self._delta_at
         k = int(np.searchsorted(-at, -delta, side="left"))
-        above, above_q = (float(sums[k]) for sums in self._above)
-        start = math.log(above - delta) - math.log(above_q) if above > delta and above_q > 0 else self.lowest
+        above = float(self._above[0][k])
+        log_above_q = float(np.logaddexp.reduce(self.logs[1][k:], initial=-math.inf))
+        start = math.log(above - delta) - log_above_q if above > delta and log_above_q > -math.inf else self.lowest
         value = max(0.0, min(start, float(self.losses[k])))
         cap, step = math.nextafter(max(0.0, self.highest), math.inf), math.ulp(max(value, 1e-16))
         while self.delta(value) > delta:

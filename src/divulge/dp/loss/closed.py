@@ -97,7 +97,7 @@ class GaussianLoss(_Mirrored):
         far = a > -5.0
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = np.exp(-a * a / 2) / 2 * _erfcx_drop(a / math.sqrt(2), self.mu / math.sqrt(2))
-            plain = _ndtr(-a) - np.exp(e) * _ndtr(-b)
+            plain = _ndtr(-a) - np.exp(e + require("scipy.special", "science").log_ndtr(-b))
         return like(np.where(e == math.inf, 0.0, np.where(far, scaled, plain)), e)
 
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:

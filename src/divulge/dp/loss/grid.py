@@ -217,10 +217,12 @@ def _paired(masses: np.ndarray, p: np.ndarray, over: np.ndarray, step: float) ->
     A cell sends the share over/h up and the rest down. On a point, what comes down exceeds its loss by p (1 - e^-over)
     and what comes up misses it by p (e^(h - over) - 1); as much as balances stays, the rest goes back to its cell.
     """
-    share, excess, deficit = over / step, -np.expm1(-over), np.expm1(step - over)
+    with np.errstate(over="ignore"):
+        share, excess, deficit = over / step, -np.expm1(-over), np.expm1(step - over)
     for _ in range(_PAIRINGS):
         down, up = p * (1.0 - share), p * share
-        surplus, lack = np.append(down * excess, 0.0), np.append(0.0, up * deficit)
+        missing = np.multiply(up, deficit, out=np.zeros_like(up), where=up > 0)  # a deficit may be infinite
+        surplus, lack = np.append(down * excess, 0.0), np.append(0.0, missing)
         met = np.minimum(surplus, lack)
         with np.errstate(divide="ignore", invalid="ignore"):
             kept_down = np.where(surplus > 0, met / surplus, 1.0)[:-1]

@@ -28,6 +28,9 @@ _MOST_TILTED = 100.0
 _LARGEST_LOG = 709.0
 """e^x is a double up to about this x."""
 
+_UNSEEN = 1e-300
+"""More than an expectation of what is at most 1 misses where probabilities are below the smallest double."""
+
 _LARGEST = 1e300
 """Beyond this E exp((a - 1) L) is computed with the largest loss factored out."""
 
@@ -297,8 +300,9 @@ class PrivacyLoss(ABC):
         growth = self.expect(lambda t: exp_term(h * t)) + h * self.mean()
         if growth < _LARGEST:
             return math.log1p(growth) / h
-        shift = self.highest if self.highest < math.inf else 0.0
-        return shift + math.log(self.expect(lambda t: np.exp(h * (t - shift)))) / h
+        shift, missed = (self.highest, _UNSEEN) if self.highest < math.inf else (0.0, 0.0)
+        with np.errstate(over="ignore"):
+            return shift + math.log(self.expect(lambda t: np.exp(h * (t - shift))) + missed) / h
 
     def tilted_variance(self, h: float) -> float:
         """Return the variance of the finite losses under P tilted by e^(h L), from below; 0 where they have no end.

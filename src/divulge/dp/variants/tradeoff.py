@@ -192,8 +192,9 @@ def _harder(loss: PrivacyLoss) -> AtomicLoss:
     edges = np.linspace(loss.lowest, loss.highest, _CELLS if isinstance(loss, DensityLoss) else _POINTS)
     found, last = grid.cells(loss, edges), grid.nudged(edges)[-1]
     back = np.exp(-edges)
-    with np.errstate(invalid="ignore"):
-        low = np.clip((found.q - back[1:] * found.p) / (back[:-1] - back[1:]), 0.0, found.p)
+    apart = back[:-1] - back[1:]
+    with np.errstate(invalid="ignore", divide="ignore"):  # cells too narrow to tell their ends apart count at the upper
+        low = np.where(apart > 0, np.clip((found.q - back[1:] * found.p) / apart, 0.0, found.p), 0.0)
     p = np.append(low, float(loss.tail(last))) + np.append(0.0, found.p - low)
     p = p / math.fsum(p.tolist())
     q = p * back

@@ -5,7 +5,7 @@ from typing import Any
 from divulge.guarantees.formulas.density import INFINITY
 from divulge.guarantees.formulas.loss import ball, positive, renyi_of_pure, zero
 
-_SHIFTS = tuple(10.0 ** (k / 4) for k in range(-8, 7))
+_SHIFTS = tuple(10.0 ** (k / 2) for k in range(-4, 4))
 """Where the ratio may be cut, over sqrt(rho): every one gives a bound."""
 
 
