@@ -45,7 +45,10 @@ def points_of(problem: Problem, p: np.ndarray) -> np.ndarray:
 ORACLES: dict[str, tuple[Callable[[Problem], Oracle], bool]] = {
     "a coarse grid": (lambda problem: ScaledWeights(problem, 1e4, Effort()), False),
     "a grid": (lambda problem: ScaledWeights(problem, 3e6, Effort()), True),
-    "branch and bound": (lambda problem: BranchAndBound(problem, Effort()), True),
+    "branch and bound": (
+        lambda problem: BranchAndBound(problem, Effort(), ScaledWeights(problem, 3e6, Effort()).pairs),
+        True,
+    ),
     "one after the other": (lambda problem: everything(problem, Effort()), True),
 }
 """Name -> (an oracle that prices all vertices, whether it is close: what it cannot rule out, it nearly finds)."""

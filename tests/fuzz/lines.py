@@ -38,6 +38,7 @@ GOOD: dict[str, tuple[tuple[str, ...], ...]] = {
               ("--data", "t.csv", "--secret", "x", "--released", "y", "--mechanism", "c.csv")),
     "ledger": (("show", "--ledger", "book.sqlite"),),
     "app": (("--no-browser", "--host", "256.0.0.1", "--port", "0", "--no-ledger"),),
+    "statement": (("o.receipt.json", "--language", "de"), ("o.receipt.json", "-o", "out.html")),
     "report": (("c.csv", "--prior", "uniform"), ("--receipt", "o.receipt.json", "--prior", "uniform", "-o", "out.html"),
                ("--receipt", "s.receipt.json"), ("--data", "t.csv", "--secret", "x", "--released", "y")),
 }  # fmt: skip

@@ -123,7 +123,8 @@ def _grids(problem: Problem, effort: Effort) -> Oracle:
 
 def everything(problem: Problem, effort: Effort) -> Oracle:
     """Return an oracle that prices all vertices, ever more closely."""
-    return Cascade(problem, BranchAndBound(problem, effort), *(ScaledWeights(problem, work, effort) for work in LATER))
+    coarse, fine = (ScaledWeights(problem, work, effort) for work in LATER)
+    return Cascade(problem, BranchAndBound(problem, effort, coarse.pairs), coarse, fine)
 
 
 def _members(problem: Problem) -> float:

@@ -7,6 +7,7 @@ listed, and no other one exceeds `top` less the budget.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from divulge.designing.pricing.problem import Problem, box_prices, largest
 from divulge.designing.pricing.ratio_grid import Windows
 
 FEW = 4_000
-_POOL, _WORK, _GROWTH, _LITTLE = 20_000, 3e7, 5, 0.8
+_POOL, _GROWTH, _LITTLE = 20_000, 5, 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,11 +238,13 @@ def varied(gain: np.ndarray, sets: np.ndarray) -> np.ndarray:
 
 
 class BranchAndBound:
-    """Prices all vertices that gain more than a number, which falls as more sets are listed."""
+    """Prices all vertices of boxes that gain more than a number, which falls as more sets are listed.
 
-    def __init__(self, problem: Problem, effort: Effort, most: int = 500_000) -> None:
-        self.problem, self.effort, self.listed, self.most = problem, effort, FEW, most
-        self.pairs = [Windows(problem, pair, _WORK, effort) for pair in problem.shape.pairs]
+    Pairs of levels are priced by the grids of another oracle, which may have them already.
+    """
+
+    def __init__(self, problem: Problem, effort: Effort, pairs: Sequence[Windows], most: int = 500_000) -> None:
+        self.problem, self.effort, self.pairs, self.listed, self.most = problem, effort, pairs, FEW, most
 
     def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:
         """Return the best vertices found and a bound on the excess of all; lists grow while that rules out more."""
