@@ -3,12 +3,14 @@
 import json
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, Literal
 
 from divulge.errors import DivulgeError
 from divulge.files.settings import using
 from divulge.model.prior import Prior
 from divulge.releasing.estimating.counting import EngineName
+from divulge.releasing.output.bar import bar, in_notebook
 from divulge.releasing.planning.choosing import Choice, Chosen
 from divulge.releasing.planning.named import mechanism_in, prior_in
 from divulge.releasing.planning.naming import str_of
@@ -54,7 +56,7 @@ def release(
     unit: Unit = "nats",
     language: str = "en",
     escape_formulas: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | Literal[False] | None = None,
     warn: Callable[[str], object] = lambda warning: None,
 ) -> Receipt:
     """Return the receipt of a release: every value of the column replaced by a fresh draw from its row of a mechanism.
@@ -123,7 +125,8 @@ def release(
         Of the statement and the codebook.
     escape_formulas : bool
         Write cells of a CSV output that a spreadsheet takes for a formula, such as "=1+1", behind an apostrophe.
-    progress : function of (rows done, rows in all or None), optional
+    progress : function of (rows done, rows in all or None), or False, optional
+        In a notebook a bar is shown when it is not given, and none with False.
     warn : function of str, optional
         Gets every warning before a row is drawn.
 
@@ -164,8 +167,9 @@ def release(
     def papers(done: Receipt, chosen: Chosen) -> Mapping[str, bytes]:
         return written(done, chosen, language)
 
-    with using(escape_formulas=escape_formulas or None):
-        return carry_out(source, sink, choice, outgoing, papers, progress, warn)
+    told = bar() if progress is None and in_notebook() else nullcontext(progress or None)
+    with using(escape_formulas=escape_formulas or None), told as move:
+        return carry_out(source, sink, choice, outgoing, papers, move, warn)
 
 
 def written(receipt: Receipt, chosen: Chosen, language: str) -> dict[str, bytes]:

@@ -1,0 +1,44 @@
+"""A bar in a notebook that tells how far a release is."""
+
+import html
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+from divulge.errors import number_of
+
+_PAUSE = 0.1
+"""Seconds between two drawings."""
+
+
+def in_notebook() -> bool:
+    """Say whether a Jupyter kernel runs this process."""
+    if "ipykernel" not in sys.modules or "IPython" not in sys.modules:
+        return False
+    shell = sys.modules["IPython"].get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+@contextmanager
+def bar() -> Generator[Callable[[int, int | None], None]]:
+    """Show a bar from now on, and give a function of (rows done, rows in all or None) that moves it."""
+    display: Any = sys.modules["IPython"].display
+    shown = display.display(display.HTML(_drawn("choosing the mechanism", None, None)), display_id=True)
+    last = [0.0]
+
+    def move(done: int, total: int | None) -> None:
+        if time.monotonic() - last[0] >= _PAUSE or done == total:
+            last[0] = time.monotonic()
+            shown.update(display.HTML(_drawn(number_of(done, "row"), done, total)))
+
+    try:
+        yield move
+    finally:
+        shown.update(display.HTML(""))
+
+
+def _drawn(words: str, done: int | None, total: int | None) -> str:
+    known = f' value="{done}" max="{total}"' if done is not None and total else ""
+    return f"<progress{known}></progress> {html.escape(words)}"

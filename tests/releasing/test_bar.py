@@ -1,0 +1,69 @@
+"""The bar in a notebook: there from the start, moved by rows, and gone at the end."""
+
+import re
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import divulge as dv
+from divulge.releasing.output.bar import in_notebook
+
+TABLE = pa.table({"x": ["a", "b"] * 500})
+
+
+class Shown:
+    """What a notebook shows, one drawing after the other."""
+
+    def __init__(self) -> None:
+        self.drawn: list[str] = []
+
+    def display(self, content: str, display_id: bool) -> "Shown":
+        assert display_id
+        self.update(content)
+        return self
+
+    def update(self, content: str) -> None:
+        self.drawn.append(content)
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Shown:
+    shown = Shown()
+    kernel: Any = ModuleType("IPython")
+    kernel.get_ipython = lambda: SimpleNamespace(kernel=object())
+    kernel.display = SimpleNamespace(display=shown.display, HTML=str)
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+    return shown
+
+
+def test_a_bar_is_there_from_the_start_and_gone_at_the_end(notebook: Shown) -> None:
+    assert in_notebook()
+    dv.release(TABLE, column="x", guarantee="ldp=1")
+    assert notebook.drawn[0] == "<progress></progress> choosing the mechanism"
+    assert any(re.search(r'value="1000" max="1000"></progress> 1,000 rows', drawn) for drawn in notebook.drawn)
+    assert notebook.drawn[-1] == ""
+
+
+def test_the_bar_goes_when_a_release_is_refused(notebook: Shown) -> None:
+    with pytest.raises(dv.DivulgeError):
+        dv.release(TABLE, column="x", guarantee="ldp=1", purpose="nothing")
+    with pytest.raises(dv.DivulgeError):
+        dv.release(TABLE, column="y", guarantee="ldp=1")
+    assert not notebook.drawn or notebook.drawn[-1] == ""
+
+
+def test_there_is_none_where_it_is_not_wanted(notebook: Shown) -> None:
+    seen: list[tuple[int, int | None]] = []
+    dv.release(TABLE, column="x", guarantee="ldp=1", progress=False)
+    dv.release(TABLE, column="x", guarantee="ldp=1", progress=lambda done, total: seen.append((done, total)))
+    assert notebook.drawn == []
+    assert seen[-1] == (1000, 1000)
+
+
+def test_a_script_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    assert not in_notebook()
