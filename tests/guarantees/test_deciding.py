@@ -197,3 +197,22 @@ def test_an_index_in_bits_is_read_on_the_safe_side() -> None:
     verdict = g.ZCDP(1, 1).holds_for(flip, unit="bits")
     assert verdict.holds
     assert verdict.measured <= 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "ratio"),
+    [
+        ("pml=0.1", F(140, 41)), ("pmc=0.1", F(70, 169)), ("lip=0.1", F(140, 41)), ("lift=1.1", F(140, 41)),
+        ("ldp=0.1", F(14, 3)), ("lift-capacity=1.1", F(14, 3)),
+    ],
+)  # fmt: skip
+def test_a_witness_of_exact_probabilities_is_exact(asked: str, ratio: F) -> None:
+    """Its ratio, worked out by hand, is the one that was measured."""
+    joint = dv.Joint(["1/10", "9/10"], [["2/3", "1/3"], ["1/7", "6/7"]])
+    verdict = g.parse(asked).holds_for(joint)
+    told = verdict.to_dict()["witness"]["exact"]
+    assert F(told["ratio"]) == ratio
+    measured = float(verdict.measured) if "lift" in asked else math.exp(float(verdict.measured))
+    assert max(ratio, 1 / ratio) == pytest.approx(measured)
+    floats = g.parse(asked).holds_for(dv.Joint([0.1, 0.9], [[2 / 3, 1 / 3], [1 / 7, 6 / 7]]))
+    assert "exact" not in floats.to_dict()["witness"]

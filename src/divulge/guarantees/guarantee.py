@@ -406,13 +406,14 @@ class Verdict:
         """
         levels = {name: float(value) for name, value in self.levels.items()}
         exact_levels = {name: str(value) for name, value in self.levels.items() if isinstance(value, Rational)}
+        exactly = self.witness.exactly(self.subject)
         return {
             "holds": self.holds,
             "guarantee": self.guarantee.to_dict(),
             "measured": next(iter(levels.values())) if len(levels) == 1 else levels,
             "slack": self.slack,
             "margin": self.margin,
-            "witness": self.witness.to_dict(),
+            "witness": self.witness.to_dict() | ({"exact": exactly} if exactly else {}),
             **({"exact": exact_levels} if exact_levels else {}),
         }
 

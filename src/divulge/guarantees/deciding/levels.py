@@ -17,6 +17,7 @@ from divulge.measures.numeric.columns import extremes
 from divulge.model.channel import Channel
 from divulge.model.entries import CLEAN
 from divulge.model.joint import Joint
+from divulge.model.labels import position
 from divulge.model.shown import Shown
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
@@ -61,6 +62,35 @@ class Witness(Shown):
         0
         """
         return {name: value for name, value in vars(self).items() if value is not None}
+
+    def exactly(self, subject: Any) -> dict[str, str]:
+        """Return the probabilities at the witness as fractions in text, where those of the subject are exact.
+
+        Of a joint those of the secret before and after the outcome, of a channel those of the outcome under the two
+        secrets; and their ratio.
+
+        Examples
+        --------
+        >>> from divulge import LDP
+        >>> verdict = LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> verdict.witness.exactly(verdict.subject)
+        {'under_secret': '3/4', 'under_other': '1/4', 'ratio': '3'}
+        """
+        if self.outcome is None or self.secret is None or not getattr(subject, "exact", False):
+            return {}
+        if isinstance(subject, Joint):
+            first, second = subject.prior[self.secret], subject.posterior(self.outcome)[self.secret]
+            names, ratio = ("before", "after"), (second, first)
+        elif isinstance(subject, Channel) and self.other is not None:
+            j = position(subject.outcomes, self.outcome, "outcome")
+            first, second = (
+                subject.matrix[position(subject.secrets, x, "secret"), j] for x in (self.secret, self.other)
+            )
+            names, ratio = ("under_secret", "under_other"), (first, second)
+        else:
+            return {}
+        found = {name: str(value) for name, value in zip(names, (first, second), strict=True)}
+        return found | {"ratio": "inf" if ratio[1] == 0 else str(ratio[0] / ratio[1])}
 
 
 Ball = Callable[[], Any]
