@@ -260,3 +260,11 @@ def test_means_under_bounded_and_singular_noise(noise: Any) -> None:
     found = m.mean_pml()
     assert abs(found.value - exact) <= found.error + 1e-7
     assert found.error < 1e-5
+
+
+@pytest.mark.parametrize("side", ["upper", "PML", None, 1])
+def test_a_side_that_is_none_is_refused(side: Any) -> None:
+    m = dv.NoiseMechanism("laplace", "rademacher()", scale=1.0)
+    for ask in (m.supremum, lambda s: m.tail(0.3, s), lambda s: m.quantile(0.3, s), lambda s: m.adversary(0.3, s)):
+        with pytest.raises(dv.DivulgeError, match="`side` must be"):
+            ask(side)

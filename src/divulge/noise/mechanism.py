@@ -17,7 +17,7 @@ from divulge.noise.answers.envelope import envelope, threshold_at
 from divulge.noise.answers.ranges import leakage
 from divulge.noise.answers.supremum import Supremum, supremum
 from divulge.noise.answers.theorems import Verdict, verdicts
-from divulge.noise.laws.law import Side
+from divulge.noise.laws.law import Side, as_side
 from divulge.noise.plain import plain
 from divulge.noise.release import NoisyRelease
 from divulge.noise.secrets.parse import as_secret, given
@@ -102,7 +102,7 @@ class NoiseMechanism(NoisyRelease):
         >>> NoiseMechanism("laplace", "rademacher()", scale=1.0).supremum("pml").certified
         True
         """
-        return self.pml_supremum if side == "pml" else self.pmc_supremum
+        return self.pml_supremum if as_side(side) == "pml" else self.pmc_supremum
 
     @cached_property
     def ldp(self) -> Local:
@@ -222,7 +222,7 @@ class NoiseMechanism(NoisyRelease):
         >>> bet.low, bet.before, round(bet.after, 6)  # 1/4 before, e / (e + 3) after
         (1.0, 0.25, 0.475367)
         """
-        return adversary(self, y, side, within)
+        return adversary(self, y, as_side(side), within)
 
     def tail_envelope(self, threshold: float, unit: Unit = "nats") -> outcomes.Estimate:
         """Return the largest P(pml >= threshold) over all post-processings of the outcome, with a proved error.
@@ -267,7 +267,7 @@ class NoiseMechanism(NoisyRelease):
         >>> round(m.tail(0.0).value, 9), m.tail(1.01 * m.pml_supremum.value).value
         (1.0, 0.0)
         """
-        return tails.tail(self, threshold * nats_per(unit), side)
+        return tails.tail(self, threshold * nats_per(unit), as_side(side))
 
     def quantile(self, p: float, side: Side = "pml", unit: Unit = "nats") -> outcomes.Estimate:
         """Return the smallest v with P(leakage(Y) <= v) >= p, with its error; proved or estimated as that of `tail`.
@@ -279,7 +279,7 @@ class NoiseMechanism(NoisyRelease):
         >>> NoiseMechanism("laplace", "rademacher()", scale=2.0).quantile(0.9).value.__round__(6)
         0.379885
         """
-        return tails.quantile(self, p, side).to(unit)
+        return tails.quantile(self, p, as_side(side)).to(unit)
 
     def curve(self, epsilons: Any, side: Side = "pml", unit: Unit = "nats") -> list[tuple[float, float]]:
         """Return [(epsilon, delta)]: leakage is at most epsilon except with probability delta under Y; see `tail`.

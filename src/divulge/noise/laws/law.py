@@ -6,11 +6,26 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from divulge.errors import DivulgeError
 from divulge.noise.families.noise import ULPS, Noise
 
 Side = Literal["pml", "pmc"]
 SIDES: tuple[Side, Side] = ("pml", "pmc")
 Range = tuple[np.ndarray, np.ndarray]
+
+
+def as_side(value: object) -> Side:
+    """Return "pml" or "pmc"; anything else is refused.
+
+    Examples
+    --------
+    >>> as_side("pmc")
+    'pmc'
+    """
+    for side in SIDES:
+        if value == side:
+            return side
+    raise DivulgeError.of("side", 'be "pml" or "pmc"', "it", repr(value)[:60])
 
 
 def leakage_of(log_ratio: np.ndarray, log_prior: np.ndarray, rounding: np.ndarray, side: Side) -> Range:
