@@ -54,6 +54,20 @@ def is_default(labels: Labels) -> bool:
     return isinstance(labels, range)
 
 
+def labels_at(labels: Labels, places: Any) -> tuple[Hashable, ...]:
+    """Return the labels at the positions in an array of whole numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels_at(("a", "b", "c"), np.array([2, 0]))
+    ('c', 'a')
+    """
+    if isinstance(labels, range) and labels == range(len(labels)):
+        return tuple(places.tolist())
+    return tuple(map(labels.__getitem__, places.tolist()))
+
+
 def same(first: Labels, second: Labels) -> bool:
     """Say whether two alphabets hold the same labels in the same order."""
     return first == second or tuple(first) == tuple(second)

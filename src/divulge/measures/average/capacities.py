@@ -135,5 +135,9 @@ def log_of_excess(values: np.ndarray, base: np.ndarray, base_total: float) -> fl
 
 
 def dense_row(matrix: Any, i: int) -> np.ndarray:
-    """Return row i of a dense or sparse matrix, shape (M,)."""
-    return matrix[[i]].toarray().ravel() if is_sparse(matrix) else matrix[i]
+    """Return row i of a dense matrix or a sparse one by columns, shape (M,)."""
+    if not is_sparse(matrix):
+        return matrix[i]
+    row, stored = np.zeros(matrix.shape[1]), np.flatnonzero(matrix.indices == i)
+    row[np.searchsorted(matrix.indptr, stored, side="right") - 1] = matrix.data[stored]
+    return row

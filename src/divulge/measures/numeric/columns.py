@@ -71,9 +71,9 @@ def gather(matrix: Any, weights: np.ndarray) -> Gathered:
     """Return everything at once, for a dense or sparse float matrix."""
     rows = np.flatnonzero(weights > 0)
     if is_sparse(matrix):
-        return Gathered(
-            extremes(matrix, rows), extremes(matrix), largest_joint(matrix, weights), sums_of_c_log_c(matrix)
-        )
+        ends = extremes(matrix)
+        likely = ends if len(rows) == matrix.shape[0] else extremes(matrix, rows)
+        return Gathered(likely, ends, largest_joint(matrix, weights), sums_of_c_log_c(matrix))
     sweep = _Sweep(matrix, ("extremes", "joint_top", "sums", "row_logs"), weights)
     ends = sweep.extremes
     if len(rows) < len(matrix):

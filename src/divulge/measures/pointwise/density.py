@@ -13,6 +13,7 @@ from divulge.measures.numeric.columns import Extremes, column_ends, extremes, me
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.model.convert import as_channel, as_joint, as_prior
 from divulge.model.joint import Joint
+from divulge.model.labels import labels_at
 from divulge.model.shown import Shown
 from divulge.units import Unit, nats_per
 
@@ -66,8 +67,8 @@ def _from_mean(joint: Joint, q: np.ndarray, ends: np.ndarray) -> np.ndarray:
 def _pointwise(name: str, joint: Joint, values: np.ndarray, at: np.ndarray, unit: str) -> Pointwise:
     y = seen(joint)
     q = exact.as_floats(joint.outer[y])
-    outcomes = joint.outcomes if len(y) == len(joint.outcomes) else tuple(map(joint.outcomes.__getitem__, y.tolist()))
-    return Pointwise(name, values, q, outcomes, tuple(map(joint.secrets.__getitem__, at.tolist())), unit)
+    outcomes = joint.outcomes if len(y) == len(joint.outcomes) else labels_at(joint.outcomes, y)
+    return Pointwise(name, values, q, outcomes, labels_at(joint.secrets, at), unit)
 
 
 def pml_of(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> Pointwise:
