@@ -63,7 +63,7 @@ def weighted_sum(matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
     [0.375, 0.625]
     """
     if matrix.size <= PANEL:
-        return weights @ matrix
+        return weights.dot(matrix)
 
     def part(first: int, last: int) -> np.ndarray:
         total = np.zeros(matrix.shape[1])

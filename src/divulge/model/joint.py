@@ -149,9 +149,10 @@ class Joint(Tabled):
     @cached_property
     def outer(self) -> np.ndarray:
         """The distribution of the outcome, q_y = sum_x P_x C_xy, shape (M,)."""
+        p, c = self.p, self.c
         if self.exact:
-            return frozen(exact.product(self.p, self.c))
-        return frozen(np.asarray(self.p @ self.c).ravel() if is_sparse(self.c) else weighted_sum(self.c, self.p))
+            return frozen(exact.product(p, c))
+        return frozen(np.asarray(p @ c).ravel() if is_sparse(c) else weighted_sum(c, p))
 
     @cached_property
     def occurring(self) -> np.ndarray:
