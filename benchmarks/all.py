@@ -3,13 +3,17 @@
 Run: python benchmarks/all.py [--quick] [--only WORD] [--minutes 20]. Times are the least of several runs, and memory is
 the largest size that Python's allocators held during one more run. The JSON of the last run (build/benchmarks.json) is
 read first: what has become slower or faster since is said in ratios, which machines agree on where seconds differ.
-Pictures go to docs/benchmarks.
+A whole run also writes docs/benchmarks/results.json, with the machine and the versions; docs/benchmarks.md shows it.
 """
 
 import argparse
+import datetime
+import importlib.metadata
 import importlib.util
 import json
 import math
+import os
+import platform
 import sys
 import time
 import tracemalloc
@@ -30,6 +34,10 @@ ROOT, WORK, Task, Work = growth.ROOT, growth.WORK, growth.Task, growth.Work
 
 RESULTS = ROOT / "build" / "benchmarks.json"
 PICTURES = ROOT / "docs" / "benchmarks"
+LIBRARIES = (
+    "numpy", "scipy", "highspy", "numba", "python-flint", "pyarrow", "duckdb", "opendp", "qif",
+    "dp-accounting", "prv-accountant", "cvxpy", "pure-ldp", "multi-freq-ldpy",
+)  # fmt: skip
 
 
 def least(task: Task, seconds: float) -> float:
@@ -118,6 +126,30 @@ def drawn(title: str, found: dict[str, Any]) -> None:
     plt.close(figure)
 
 
+def about(command: str) -> dict[str, Any]:
+    """Return what a reader needs to judge the times: the command, the day, the machine, the versions."""
+    cpu = Path("/proc/cpuinfo")
+    lines = cpu.read_text().splitlines() if cpu.exists() else []
+    model = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
+    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    versions = {"divulge": growth.dv.__version__}
+    for name in LIBRARIES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return {
+        "command": command,
+        "date": datetime.date.today().isoformat(),
+        "processor": model[0] if model else platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(pages / 2**30),
+        "load": round(os.getloadavg()[0], 1),
+        "python": platform.python_version(),
+        "versions": versions,
+    }
+
+
 def main() -> int:
     """Print the table; the exit code is 1 when a goal was missed."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -139,9 +171,14 @@ def main() -> int:
         memory, told = f"{found['bytes'] / 1e6:9.1f} MB", f"{goal}  {since(work.title, found, last)}".rstrip()
         taken = 1e3 * found["times"]["divulge"][top]
         print(f"{work.title:28}{size:>11}{taken:12.2f} ms{memory}  {told}", flush=True)
-        results[work.title] = found
+        results[work.title] = {**found, "goal": work.goal}
         if not asked.quick and work.what:
             drawn(work.title, found)
+    if not asked.only:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        command = "python benchmarks/all.py" + (" --quick" if asked.quick else "")
+        whole = {**about(command), "work": {work.title: results[work.title] for work in chosen}}
+        (PICTURES / "results.json").write_text(json.dumps(whole, indent=1) + "\n")
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(results, indent=1))
     return 1 if missed else 0

@@ -62,7 +62,15 @@ def test_every_picture_has_a_place_and_every_place_its_picture() -> None:
     mpl.use("Agg")
     made = hook("_pictures")
     marks = {mark for text in SOURCES.values() for mark in re.findall(r"<!-- (\w+) -->", text)}
-    assert marks == {*made.PICTURES, *hook("_guarantees").PARTS, "report", "gallery", "glossary", "schemas"}
+    assert marks == {
+        *made.PICTURES,
+        *hook("_guarantees").PARTS,
+        "report",
+        "gallery",
+        "glossary",
+        "schemas",
+        "benchmarks",
+    }
     text = made.on_page_markdown("before <!-- plane --> after")
     assert text.startswith("before ![The plane of bounds")
     assert text.endswith(") after")
@@ -174,3 +182,18 @@ def test_every_call_and_option_of_the_cheat_sheet_exists() -> None:
             options = {option for parameter in command.params for option in parameter.opts}
             assert set(re.findall(r"(?<= )--?[a-z][\w-]*", call)) <= options, call
     assert sum(call.startswith("divulge ") for call in code) > 12
+
+
+def test_benchmarks_are_shown_with_machine_versions_and_ratios_of_one_run() -> None:
+    made = hook("_benchmarks")
+    text = made.on_page_markdown("before <!-- benchmarks --> after")
+    run = json.loads((DOCS / "benchmarks" / "results.json").read_text())
+    assert text.startswith(f"before `{run['command']}` on {run['date']}")
+    assert run["processor"] in text
+    assert all(f"| {title} |" in text for title, found in run["work"].items() if any(found["times"]["divulge"]))
+    row = made._row(
+        "work", {"times": {"divulge": [1.0, 2.0], "peer": [4.0, None]}, "sizes": [5, 6], "what": "rows", "bytes": 0}
+    )
+    assert row == "| work | 5 rows | 1 s | 0.25 × peer |  | 0.0 MB |"
+    assert made._time(2e-9) == "2 ns"
+    assert made._time(0.25) == "250 ms"
