@@ -25,6 +25,61 @@ def several_mechanisms() -> Any:
     return dv.measures.plot_pointwise(named)
 
 
+def beliefs() -> Any:
+    """A hundred people like one person: what may be believed before and after
+
+    The guarantee bounds how many of a hundred may be taken for somebody with the secret, whatever is known besides.
+    """
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    after = dv.guarantees.posterior_bounds(dv.LDP(1.5), "5/100").upper * 100
+    _, axes = plt.subplots(1, 2, figsize=(7.2, 2.6), layout="constrained")
+    people, titles = np.arange(100), ("before: 5 in 100", f"after: at most {after:.1f} in 100")
+    for ax, many, words in zip(axes, (5, after), titles, strict=True):
+        ax.scatter(people % 10, -(people // 10), s=70, c="#ced3d7")
+        ax.scatter(people % 10, -(people // 10), s=70 * np.clip(many - people, 0, 1), c="#c8590f")
+        ax.set(title=words, aspect="equal", xticks=[], yticks=[], frame_on=False)
+    return axes[0]
+
+
+def gain_and_cost() -> Any:
+    """What one mechanism gives away at each outcome: how far a belief rises, and how far one falls
+
+    pml is the largest gain of an attacker who may guess anything, pmc how surely one who bets against something wins.
+    """
+    import matplotlib.pyplot as plt
+
+    race = dv.Prior.from_column(dv.datasets.census("race"))
+    joint = dv.Joint(race, dv.mechanisms.randomized_response(race, epsilon=1.5))
+    gain, cost = dv.pml(joint), dv.pmc(joint)
+    _, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
+    ax.bar(range(len(gain)), [float(v) for v in gain.values], label="pml: a belief rises by e to the …")
+    ax.bar(range(len(cost)), [-float(v) for v in cost.values], label="pmc: a belief falls by e to the …")
+    ax.set(xlabel="outcome", ylabel="nats", xticks=range(len(gain)))
+    ax.legend()
+    return ax
+
+
+def regions() -> Any:
+    """Privacy regions: how many values an outcome may rule out under a bound on pml
+
+    In region 0 nothing can be ruled out, so that a bound on gain bounds the loss too; each step lets one value more go.
+    """
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
+    for column in ("race", "marital_status"):
+        prior = dv.Prior.from_column(dv.datasets.census(column))
+        edges = dv.guarantees.region_boundaries(prior)
+        ax.step(
+            [*edges, 2.5], [*range(len(edges)), len(edges) - 1], where="post", label=f"{column}, {len(prior)} values"
+        )
+    ax.set(xlabel="bound on pml, nats", ylabel="values an outcome may rule out")
+    ax.legend()
+    return ax
+
+
 def alip_plane() -> Any:
     """The plane of bounds on gain and on cost, with a mechanism in it
 
@@ -117,7 +172,8 @@ def growth() -> Any:
 
 
 PICTURES: tuple[Callable[[], Any], ...] = (
-    several_mechanisms, alip_plane, lift_map, frontier, envelope, trade_off, composition, noise, privacy_loss, growth,
+    beliefs, gain_and_cost, several_mechanisms, alip_plane, regions,
+    lift_map, frontier, envelope, trade_off, composition, noise, privacy_loss, growth,
 )  # fmt: skip
 
 
