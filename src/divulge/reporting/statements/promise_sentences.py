@@ -64,6 +64,9 @@ PROMISES: dict[str, str] = {
     "promise_adp":
         "The promise: anything that may be said, and any choice of such things, has under one true answer at most "
         "{times} times the chance that it has under another, plus {rarely}.",
+    "promise_adp_curve":
+        "The promise, for every small chance δ: anything that may be said, and any choice of such things, has under "
+        "one true answer at most e^({xi} + √({rho} log 1/δ)) times the chance that it has under another, plus δ.",
     "promise_pdp":
         "The promise: except with a chance of {rarely}, what is said is at most {times} times as likely under the true "
         "answer as under any other, so that the odds for it rise by no more than that.",
