@@ -80,17 +80,40 @@ def estimates(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"data": [truth, guess], "layout": layout}
 
 
-def frontier(points: Sequence[dict[str, Any]], chosen: float) -> dict[str, Any]:
-    """How far off an estimate is against what a person risks; a point can be chosen."""
+def statistics(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """For each group: the true number, and the one that is published in a simulation, with its interval."""
+    names = [_name(row["name"]) for row in rows]
+    truth = {
+        "type": "scatter", "mode": "markers", "name": "now in the table", "y": names, "x": [r["true"] for r in rows],
+        "hovertemplate": "%{y}: %{x:,.6g}<extra></extra>",
+        "marker": {"color": INK["before"], "symbol": "circle-open", "size": 11, "line": {"width": 2}},
+    }  # fmt: skip
+    guess = {
+        "type": "scatter", "mode": "markers", "name": "as published in a simulation", "y": names,
+        "x": [r["value"] for r in rows],
+        "hovertemplate": "%{y}: %{x:,.6g} published<extra></extra>",
+        "marker": {"color": INK["after"], "symbol": "diamond", "size": 10},
+        "error_x": {
+            "type": "data", "symmetric": False, "color": INK["after"],
+            "array": [r["high"] - r["value"] for r in rows], "arrayminus": [r["value"] - r["low"] for r in rows],
+        },
+    }  # fmt: skip
+    layout = _layout(height=120 + 42 * len(rows))
+    layout["yaxis"] |= {"autorange": "reversed"}
+    return {"data": [truth, guess], "layout": layout}
+
+
+def frontier(points: Sequence[dict[str, Any]], chosen: float, what: str, unit: str = "") -> dict[str, Any]:
+    """How far off published numbers are against what a person risks; a point can be chosen."""
     line = {
         "type": "scatter", "mode": "lines+markers", "name": "this way",
         "x": [p["after"] for p in points], "y": [p["off"] for p in points], "customdata": [p["after"] for p in points],
-        "hovertemplate": "at most %{x:.3g} in 100 sure, estimates within ± %{y:.3g} points<extra></extra>",
+        "hovertemplate": "at most %{x:.3g} in 100 sure, " + f"{what} within ± %{{y:.3g}}{unit}<extra></extra>",
         "marker": {"color": [INK["warn"] if p["after"] == chosen else INK["after"] for p in points],
                    "size": [16 if p["after"] == chosen else 10 for p in points]},
         "line": {"color": INK["after"]},
     }  # fmt: skip
     layout = _layout(height=320)
     layout["xaxis"] |= {"title": {"text": "at most so many in 100 sure of the value"}}
-    layout["yaxis"] |= {"title": {"text": "estimates off by ± points"}, "rangemode": "tozero"}
+    layout["yaxis"] |= {"title": {"text": f"{_name(what)} off by ±{unit}"}, "rangemode": "tozero"}
     return {"data": [line], "layout": layout}

@@ -57,6 +57,7 @@ class Pages:
             "shown": lambda value: printable(str(value)),
             "share": in_hundred,
             "count": "{:,}".format,
+            "number": number,
             "at_most": at_most,
             "at_least": at_least,
         }
@@ -123,6 +124,19 @@ def in_hundred(share: float) -> str:
     return f"{100 * share:.2g} in 100" if share < 0.1 else f"{100 * share:.3g} in 100"
 
 
+def number(value: Any) -> str:
+    """Return a number as tables show it.
+
+    Examples
+    --------
+    >>> number(12345), number(34.494), number(-0.5), number(1234567.8)
+    ('12,345', '34.49', '-0.5', '1,234,568')
+    """
+    if isinstance(value, int) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
 def application(
     hosts: frozenset[str],
     *,
@@ -144,7 +158,7 @@ def application(
     require("python_multipart", "app")
     applications, routing = require("starlette.applications", "app"), require("starlette.routing", "app")
     staticfiles, responses = require("starlette.staticfiles", "app"), require("starlette.responses", "app")
-    from divulge.app.steps import aim, check, data, how, preview, release
+    from divulge.app.steps import aim, check, data, how, preview, release, table
 
     pages = Pages(demo, ledger)
 
@@ -198,7 +212,7 @@ def application(
             pages.sessions.close()
 
     steps: list[tuple[str, str, Callable[[Pages, Any], Any]]] = [
-        route for step in (data, aim, how, preview, release, check) for route in step.ROUTES
+        route for step in (data, aim, how, table, preview, release, check) for route in step.ROUTES
     ]
 
     def bound(function: Callable[[Pages, Any], Any]) -> Callable[[Any], Any]:

@@ -139,37 +139,80 @@ def _together(spent: Mapping[str, Any] | None) -> str:
     return f"With what was released of this column before, {spent['releases']} releases in all: {words}."
 
 
+MOST_GROUPS = 1000
+"""Columns of up to so many values group a table of statistics."""
+
+NUMERIC = {"sum": dv.Sum, "mean": dv.Mean, "variance": dv.Variance}
+
+
+def statistic(one: Mapping[str, Any]) -> Any:
+    """Return the statistic that a form described."""
+    by = tuple(one["by"])
+    if one["kind"] == "count":
+        return dv.Count(*by)
+    if one["kind"] == "share":
+        return dv.Proportion(one["column"], one["value"], by=by)
+    bounds, step = (one["low"], one["high"]), one.get("step")
+    if one["kind"] == "quantiles":
+        return dv.Quantiles(one["column"], bounds=bounds, by=by, step=step, probabilities=tuple(one["at"]))
+    return NUMERIC[one["kind"]](one["column"], bounds=bounds, by=by, step=step)
+
+
 def publish(
     progress: Progress,
     path: str,
     out: str | None,
     name: str,
     ledger: str | None,
-    columns: Sequence[str],
-    mean: tuple[str, float, float] | None,
-    epsilon: float,
+    asked: Sequence[Mapping[str, Any]],
+    options: Mapping[str, Any],
+    language: str = "en",
 ) -> dict[str, Any]:
-    """Publish counts by these columns, and a mean; or simulate them where there is no place to write to."""
-    asked: list[Any] = [dv.Count(*columns)]
-    if mean is not None:
-        asked.append(dv.Mean(mean[0], mean[1:]))
-    found = dv.publish(
-        dv.open_table(path),
-        asked,
-        out,
-        guarantee=f"dp={epsilon!r}",
-        values_from_data=True,
-        ledger=ledger if out else None,
-        source_name=name,
-    )
-    endings = {
-        "table": "", "statement.html": ".statement.html", "statement.txt": ".statement.txt",
-        "receipt.json": ".receipt.json", "keeper.json": ".keeper.json",
-    }  # fmt: skip
-    stem = str(Path(out).with_suffix("")) if out else ""
-    files = {kind: stem + ending if ending else out for kind, ending in endings.items()} if out else {}
-    papers = {kind: str(file) for kind, file in files.items() if Path(str(file)).is_file()}
-    return found.to_dict() | {"papers": papers, "together": "", "notes": []}
+    """Publish these statistics; or simulate them beside the true ones, where there is no place to write to."""
+    wanted = [statistic(one) for one in asked]
+    given = dict(options)
+    where = {"ledger": ledger, "source_name": name, "language": language} if out else {}
+    found = dv.publish(dv.open_table(path), wanted, out, **given, **where)
+    result: dict[str, Any] = found.to_dict() | {"notes": [], "together": "", "papers": {}}
+    if out is None:
+        progress(1, 2)
+        untreated = {key: value for key, value in given.items() if key not in _TREATED}
+        exact = dv.publish(dv.open_table(path), wanted, **(untreated | {"guarantee": f"dp={_EXACT}"}))
+        for one, true in zip(result["statistics"], exact.statistics(), strict=True):
+            one["true"] = true["value"]
+        return result
+    stem = Path(out).with_suffix("")
+    files = {"table": Path(out)} | {kind: Path(f"{stem}.{kind}") for kind in _PAPERS}
+    together = dv.statement(found, language).together
+    return result | {
+        "together": together,
+        "papers": {kind: str(file) for kind, file in files.items() if file.is_file()},
+    }
+
+
+_PAPERS = ("statement.html", "statement.txt", "receipt.json", "keeper.json")
+
+_EXACT = 10**8
+"""At this epsilon discrete noise is 0 but for odds that nobody will meet: the true statistics come out."""
+
+
+def widths(progress: Progress, path: str, several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how far off the first statistic is at most, of the widest of its groups, for several promises."""
+    off: list[float] = []
+    for i, given in enumerate(several):
+        progress(i, len(several))
+        asked = [statistic(one) for one in given["asked"]]
+        found = dv.publish(
+            dv.open_table(path), asked, **{k: v for k, v in given["options"].items() if k not in _TREATED}
+        )
+        first = next(iter(found.statistics()))
+        same = [one for one in found.statistics() if all(one.get(k) == first.get(k) for k in ("statistic", "column"))]
+        off.append(max((float(one["high"]) - float(one["low"])) / 2 for one in same))
+    of = f" of {first['column']}" if "column" in first else ""
+    return {"off": off, "what": f"{first['statistic']}{of}"}
+
+
+_TREATED = ("non_negative", "consistent", "whole")
 
 
 def audit(progress: Progress, path: str, secret: str, released: str, claim: str | None) -> Any:

@@ -99,7 +99,7 @@ async def take_secret(pages: Any, request: Any) -> Any:
     changed = session.choices.get("secret") != secret
     session.choices |= {"secret": secret, "public": public}
     if changed:
-        for name in ("draft", "aim", "how", "going", "papers"):
+        for name in ("draft", "aim", "how", "table", "going", "papers"):
             session.choices.pop(name, None)
         session.forget(*(name for name in session.jobs if name != "data"))
     return pages.to(session, "data#map")

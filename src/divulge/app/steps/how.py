@@ -1,6 +1,6 @@
-"""Step 3: a perturbed column or a table of statistics, ways side by side, and what more or less protection costs."""
+"""Step 3, a perturbed column: ways side by side, and what more or less protection costs."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from divulge.app import figures, work
@@ -64,10 +64,7 @@ def _ready(pages: Any, request: Any) -> Session:
 def show(pages: Any, request: Any) -> Any:
     """The page."""
     session = _ready(pages, request)
-    numbers = [c["name"] for c in session.choices["data"]["columns"] if c["kind"] == "numbers"]
-    return pages.page(
-        "how.html", session, "how", ways=WAYS, priors=PRIORS, numbers=numbers, **aim.meaning(session.choices["aim"])
-    )
+    return pages.page("how.html", session, "how", ways=WAYS, priors=PRIORS, **aim.meaning(session.choices["aim"]))
 
 
 def ways(pages: Any, request: Any) -> Any:
@@ -92,7 +89,8 @@ def cost(pages: Any, request: Any) -> Any:
 
     def pictured(found: Any) -> dict[str, Any]:
         points = _points(levels, found)
-        return {"points": points, "figure": figures.frontier(points, session.choices["aim"]["after"])}
+        figure = figures.frontier(points, session.choices["aim"]["after"], "estimates", " points")
+        return {"points": points, "figure": figure, "back": "", "what": "estimates", "unit": " points"}
 
     return pages.part(session, "cost", job, "_cost.html", pictured)
 
@@ -141,31 +139,11 @@ async def take(pages: Any, request: Any) -> Any:
     session = _ready(pages, request)
     async with request.form() as form:
         way, prior = str(form.get("way", "")), str(form.get("prior", "uniform"))
-        if way not in (*WAYS, "table") or prior not in PRIORS:
+        if way not in WAYS or prior not in PRIORS:
             raise Refused(400, "Choose one of the ways.")
         session.choices["prior"] = prior
-        known = {column["name"] for column in session.choices["data"]["columns"]}
-        session.choices["how"] = {
-            "way": way,
-            "by": [name for name in form.getlist("by") if name in known][:4],
-            "mean": _mean(form, known),
-            "epsilon": _number(form.get("epsilon", "1")),
-        }
+        session.choices["how"] = {"way": way}
     return pages.to(session, "preview")
-
-
-def _mean(form: Any, known: Container[str]) -> tuple[str, float, float] | None:
-    """Return the column whose mean is asked for, with the bounds that its numbers are kept within."""
-    column = str(form.get("mean", ""))
-    if column not in known:
-        return None
-    try:
-        low, high = (float(str(form.get(side, "")).replace(",", ".")) for side in ("low", "high"))
-    except ValueError:
-        low, high = 0.0, 0.0
-    if not -1e9 <= low < high <= 1e9:
-        raise Refused(400, "Say between which bounds the numbers of the mean lie: the smaller first.")
-    return column, low, high
 
 
 def _number(text: Any, most: float = 20) -> float:
@@ -185,16 +163,3 @@ ROUTES = [
     ("POST", "level", take_level),
     ("POST", "how", take),
 ]
-
-
-def statistics(session: Session, out: str | None) -> dict[str, Any]:
-    """Return the arguments of a table of counts: simulated where it is not written."""
-    known = session.choices
-    return {
-        "path": known["data"]["path"],
-        "out": out,
-        "name": known["data"]["name"],
-        "columns": [known["secret"], *known["how"]["by"]],
-        "mean": known["how"]["mean"],
-        "epsilon": known["how"]["epsilon"],
-    }

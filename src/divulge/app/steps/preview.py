@@ -5,7 +5,7 @@ from typing import Any
 from divulge.app import figures, work
 from divulge.app.guard import Refused
 from divulge.app.sessions import Session
-from divulge.app.steps import how
+from divulge.app.steps import how, table
 
 
 def ready(pages: Any, request: Any) -> Session:
@@ -26,8 +26,8 @@ def found(pages: Any, request: Any) -> Any:
     session = ready(pages, request)
     known = session.choices
     if known["how"]["way"] == "table":
-        job = session.job("preview", work.publish, ledger=None, **how.statistics(session, None))
-        return pages.part(session, "preview", job, "_table_preview.html")
+        job = session.job("preview", work.publish, **table.published(session, None, None))
+        return pages.part(session, "preview", job, "_table_preview.html", told)
     wanted = how.options(session, known["how"]["way"], known["aim"])
     job = session.job("preview", work.simulate, path=known["data"]["path"], choice=wanted)
     return pages.part(session, "preview", job, "_preview.html", pictured)
@@ -36,6 +36,25 @@ def found(pages: Any, request: Any) -> Any:
 def pictured(found: dict[str, Any]) -> dict[str, Any]:
     """Return the result with its picture."""
     return {"found": found, "figure": figures.estimates(found["values"])}
+
+
+PICTURED = 30
+"""So many groups are drawn."""
+
+
+def told(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the simulated statistics by what they are, small groups first, with a picture of the first kind."""
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for one in found["statistics"]:
+        of = f" of {one['column']}" if "column" in one else ""
+        at = f" at {one['at']}" if "at" in one else ""
+        by = f" by {' and '.join(one['by'])}" if one["by"] else ""
+        name = ", ".join(map(str, one["by"].values())) or "all rows"
+        kinds.setdefault(f"{one['statistic']}{of}{at}{by}", []).append(one | {"name": name})
+    for rows in kinds.values():
+        rows.sort(key=lambda one: one["true"] if one["statistic"] == "count" else 0)
+    first = next(iter(kinds.values()))
+    return {"found": found, "kinds": kinds, "figure": figures.statistics(first[:PICTURED]), "pictured": PICTURED}
 
 
 ROUTES = [("GET", "preview", show), ("GET", "preview/found", found)]

@@ -1,11 +1,10 @@
 """Step 5: what will be published and what it adds up to; one click writes the files."""
 
-import json
 from typing import Any
 
 from divulge.app import work
 from divulge.app.guard import Refused
-from divulge.app.steps import how
+from divulge.app.steps import how, programs, table
 from divulge.app.steps.preview import ready
 
 FORMATS = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
@@ -26,7 +25,11 @@ def show(pages: Any, request: Any) -> Any:
     known = session.choices
     context: dict[str, Any] = {"formats": FORMATS, "public": PUBLIC, "table": known["how"]["way"] == "table"}
     others = [c["name"] for c in known["data"]["columns"] if c["name"] != known["secret"]]
-    context |= {"others": others, "command": command(session), "script": script(session)}
+    context |= {"others": others, "command": programs.command(session), "script": programs.script(session)}
+    if context["table"]:
+        asked = table.current(session)
+        context |= {"names": [table.named(one, asked["by"]) for one in asked["statistics"]], "asked": asked,
+                    "epsilon": table.epsilon(session)}  # fmt: skip
     return pages.page("release.html", session, "release", **context)
 
 
@@ -62,7 +65,7 @@ def found(pages: Any, request: Any) -> Any:
     out.mkdir(mode=0o700, exist_ok=True)
     if known["how"]["way"] == "table":
         target = str(out / f"statistics.{going['ending']}")
-        job = session.job("release", work.publish, ledger=pages.ledger, **how.statistics(session, target))
+        job = session.job("release", work.publish, **table.published(session, target, pages.ledger, going["language"]))
     else:
         choice = how.options(session, known["how"]["way"], known["aim"]) | {
             "keep": going["keep"],
@@ -81,7 +84,7 @@ def found(pages: Any, request: Any) -> Any:
 
     def published(found: dict[str, Any]) -> dict[str, Any]:
         if "papers" not in known:
-            known["papers"] = found["papers"] | _programs(session)
+            known["papers"] = found["papers"] | programs.written(session)
         return {"found": found, "public": PUBLIC}
 
     response = pages.part(session, "release", job, "_files.html", published)
@@ -97,89 +100,6 @@ async def take_again(pages: Any, request: Any) -> Any:
     session.choices.pop("going", None)
     session.forget("release", "preview")
     return pages.to(session, "preview")
-
-
-def command(session: Any) -> str:
-    """Return the release as a command."""
-    known = session.choices
-    name = _quoted(known["data"]["name"])
-    if known["how"]["way"] == "table":
-        columns = ",".join([known["secret"], *known["how"]["by"]])
-        promise = f"dp={known['how']['epsilon']:g}"
-        mean = known["how"]["mean"]
-        more = f" --mean {_quoted(f'{mean[0]}:{mean[1]:g}:{mean[2]:g}')}" if mean else ""
-        asked = f"--count {_quoted(columns)}{more} --values-from-data --guarantee {promise}"
-        return f"divulge publish {name} {asked} -o statistics.csv"
-    choice = how.options(session, known["how"]["way"], known["aim"])
-    words = [f"divulge release {name} --column {_quoted(choice['column'])}"]
-    words += [
-        f"--{key.replace('_', '-')} {_quoted(str(choice[key]))}"
-        for key in ("guarantee", "mechanism", "epsilon", "purpose", "prior")
-        if key in choice
-    ]
-    words += ["--prior-from-data"] if choice.get("prior_from_data") else []
-    return " ".join([*words, "-o perturbed.csv"])
-
-
-def script(session: Any) -> str:
-    """Return the release as a Python program."""
-    known = session.choices
-    table = "dv.datasets.census_path()" if known["data"]["name"] == "census.parquet" else repr(known["data"]["name"])
-    if known["how"]["way"] == "table":
-        columns = ", ".join(map(repr, [known["secret"], *known["how"]["by"]]))
-        mean = known["how"]["mean"]
-        more = f", dv.Mean({mean[0]!r}, bounds=({mean[1]!r}, {mean[2]!r}))" if mean else ""
-        return (
-            "import divulge as dv\n\n"
-            f"found = dv.publish(\n    {table},\n    [dv.Count({columns}){more}],\n"
-            f"    guarantee='dp={known['how']['epsilon']:g}',\n    values_from_data=True,\n"
-            "    sink='statistics.csv',\n)\nprint(found)\n"
-        )
-    choice = how.options(session, known["how"]["way"], known["aim"])
-    arguments = "".join(f"    {key}={value!r},\n" for key, value in choice.items())
-    return (
-        f'import divulge as dv\n\nreceipt = dv.release(\n    {table},\n    "perturbed.csv",\n{arguments})\n'
-        'print(receipt)\nprint(dv.estimate_frequencies("perturbed.csv", receipt))\n'
-    )
-
-
-def notebook(session: Any) -> str:
-    """Return the program as a notebook of one cell a step."""
-    parts = script(session).split("\n\n", 1)
-    cells = [
-        {
-            "cell_type": "code",
-            "execution_count": None,
-            "id": f"cell{i}",
-            "metadata": {},
-            "outputs": [],
-            "source": part.splitlines(True),
-        }
-        for i, part in enumerate(parts)
-    ]
-    return json.dumps(
-        {"cells": cells, "metadata": {"language_info": {"name": "python"}}, "nbformat": 4, "nbformat_minor": 5},
-        indent=1,
-    )
-
-
-def _programs(session: Any) -> dict[str, str]:
-    """Write the program and the notebook; return where."""
-    written: dict[str, str] = {}
-    for kind, name, text in (
-        ("script", "release.py", script(session)),
-        ("notebook", "release.ipynb", notebook(session)),
-    ):
-        path = session.folder / "out" / name
-        path.write_text(text, encoding="utf-8")
-        written[kind] = str(path)
-    return written
-
-
-def _quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text)
 
 
 ROUTES = [

@@ -1,0 +1,278 @@
+"""Step 3, a table of statistics: which numbers, of whom, and what more or less protection costs them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from divulge.app import figures, work
+from divulge.app.guard import Refused
+from divulge.app.sessions import Session
+from divulge.app.steps import aim
+from divulge.app.steps.data import kept
+from divulge.guarantees import LDP, guarantee_for_posterior
+
+KINDS = {
+    "count": "how many rows there are",
+    "mean": "the mean",
+    "sum": "the sum",
+    "quantiles": "quantiles, such as the median",
+    "variance": "the variance",
+    "share": "the share of a value",
+}
+"""Kind -> what it is, in words."""
+MOST = 12
+"""So many statistics at most are asked for at once."""
+TREATMENTS = {
+    "non_negative": "raise negative counts to 0",
+    "consistent": "move counts so that tables with common columns have common totals",
+    "whole": "round counts to whole numbers",
+}
+"""Option -> what it does to counts."""
+AFTER = (1.2, 1.5, 2, 3, 4, 6, 10, 20)
+"""The chances after, as multiples of the chance before, at which the cost of protection is shown."""
+
+
+def current(session: Session) -> dict[str, Any]:
+    """Return what was asked so far; at first how many rows have each sensitive value."""
+    return session.choices.setdefault(
+        "table",
+        {
+            "statistics": [{"kind": "count", "by": [session.choices["secret"]]}],
+            "by": [], "person": "", "at_most": 1, "neighbors": "replaced", "null_as": "", "delta": 0.0,
+            "epsilon": None, "treated": [], "values": None,
+        },
+    )  # fmt: skip
+
+
+def epsilon(session: Session, after: float | None = None) -> float:
+    """Return the privacy loss that keeps what must not happen: a record replaced changes odds by e^epsilon at most."""
+    own = current(session)["epsilon"]
+    if own is not None and after is None:
+        return float(own)
+    wanted = session.choices["aim"]
+    most = min(0.999, (wanted["after"] if after is None else after) / 100)
+    return float(guarantee_for_posterior(LDP, wanted["before"] / 100, most).values()["epsilon"])
+
+
+def arguments(session: Session, after: float | None = None) -> dict[str, Any]:
+    """Return the arguments of `publish` beside the table: the statistics as data, and the options."""
+    asked = current(session)
+    loss = epsilon(session, after)
+    options: dict[str, Any] = {
+        "guarantee": f"adp={loss!r}:{asked['delta']!r}" if asked["delta"] else f"dp={loss!r}",
+        "neighbors": asked["neighbors"],
+    }
+    options |= {"values_from_data": True} if asked["values"] is None else {"values": asked["values"]}
+    options |= {"person": asked["person"], "at_most": asked["at_most"]} if asked["person"] else {}
+    options |= {"null_as": asked["null_as"]} if asked["null_as"] else {}
+    options |= dict.fromkeys(asked["treated"], True)
+    statistics = [
+        one | ({"by": asked["by"]} if one["kind"] != "count" else {}) for one in asked["statistics"]
+    ]  # fmt: skip
+    return {"asked": statistics, "options": options}
+
+
+def published(session: Session, out: str | None, ledger: str | None, language: str = "en") -> dict[str, Any]:
+    """Return the arguments of the job that publishes, or that simulates where nothing is written."""
+    data = session.choices["data"]
+    return {"path": data["path"], "out": out, "name": data["name"], "ledger": ledger, "language": language,
+            **arguments(session)}  # fmt: skip
+
+
+def named(one: Mapping[str, Any], by: Any) -> str:
+    """Return a statistic in words.
+
+    Examples
+    --------
+    >>> named({"kind": "mean", "column": "age", "low": "0", "high": "90"}, ["sex"])
+    'the mean of age, from 0 to 90, by sex'
+    """
+    groups = one["by"] if one["kind"] == "count" else by
+    within = f", from {one['low']} to {one['high']}" if "low" in one else ""
+    which = {"share": f" {one.get('value')!r} in {one.get('column')}"}.get(
+        one["kind"], f" of {one['column']}" if "column" in one else ""
+    )
+    at = f" at {', '.join(one['at'])}" if "at" in one else ""
+    name = {"share": "the share of", "quantiles": "quantiles"}.get(one["kind"], KINDS[one["kind"]])
+    return f"{name}{which}{at}{within}" + (f", by {' and '.join(groups)}" if groups else "")
+
+
+def _ready(pages: Any, request: Any) -> Session:
+    session = pages.session(request)
+    if "aim" not in session.choices:
+        raise Refused(409, "Say first what must not happen.")
+    return session
+
+
+def show(pages: Any, request: Any) -> Any:
+    """The page."""
+    session = _ready(pages, request)
+    columns = session.choices["data"]["columns"]
+    asked = current(session)
+    return pages.page(
+        "table.html", session, "how", kinds=KINDS, treatments=TREATMENTS, asked=asked, epsilon=epsilon(session),
+        names=[named(one, asked["by"]) for one in asked["statistics"]],
+        numbers=[c["name"] for c in columns if c["kind"] == "numbers"],
+        groups=[c["name"] for c in columns if c["values"] and c["values"] <= work.MOST_GROUPS],
+        columns=[c["name"] for c in columns], **aim.meaning(session.choices["aim"]),
+    )  # fmt: skip
+
+
+async def take_statistic(pages: Any, request: Any) -> Any:
+    """Add a statistic to those that are asked for."""
+    session = _ready(pages, request)
+    async with request.form() as form:
+        one = _read(form, {column["name"]: column for column in session.choices["data"]["columns"]})
+    asked = current(session)
+    if one in asked["statistics"]:
+        raise Refused(400, "That is asked for already.")
+    if len(asked["statistics"]) >= MOST:
+        raise Refused(400, f"At most {MOST} statistics are published at once.")
+    asked["statistics"] = [*asked["statistics"], one]
+    return pages.to(session, "table#asked")
+
+
+def _read(form: Any, known: Mapping[str, Any]) -> dict[str, Any]:
+    kind, column = str(form.get("kind", "")), str(form.get("column", ""))
+    if kind not in KINDS:
+        raise Refused(400, "Choose what to publish.")
+    if kind == "count":
+        return {"kind": kind, "by": [name for name in form.getlist("of") if name in known][:5]}
+    if column not in known:
+        raise Refused(400, "Choose the column that it is of.")
+    if kind == "share":
+        value = str(form.get("value", "")).strip()
+        if not value:
+            raise Refused(400, "Say of which value the share is.")
+        return {"kind": kind, "column": column, "value": value}
+    found = {"kind": kind, "column": column}
+    for field, why in (("low", "the lower bound"), ("high", "the upper bound")):
+        found[field] = _decimal(form.get(field), f"Say between which bounds the numbers lie: {why} is missing.")
+    if not float(found["low"]) < float(found["high"]):
+        raise Refused(400, "Say between which bounds the numbers lie: the smaller first.")
+    if str(form.get("step", "")).strip():
+        found["step"] = _decimal(form.get("step"), "A step is a number, such as 0.01.")
+    if kind == "quantiles":
+        parts = [part for part in str(form.get("at", "")).replace(";", " ").split() if part]
+        found["at"] = [_decimal(part, "Say at which shares, such as 0.25 0.5 0.75.") for part in parts or ["0.5"]]
+    work.statistic(found | {"by": []})  # refuses what cannot be asked
+    return found
+
+
+def _decimal(given: Any, why: str) -> str:
+    """Return a number as it is written, with a decimal point."""
+    text = str(given or "").strip().replace(",", ".")
+    try:
+        finite = abs(float(text)) < 1e15
+    except ValueError:
+        finite = False
+    if not finite:
+        raise Refused(400, why)
+    return text
+
+
+async def take_removal(pages: Any, request: Any) -> Any:
+    """Take a statistic away."""
+    session = _ready(pages, request)
+    async with request.form() as form:
+        place = str(form.get("place", ""))
+    asked = current(session)
+    asked["statistics"] = [one for i, one in enumerate(asked["statistics"]) if str(i) != place]
+    return pages.to(session, "table#asked")
+
+
+async def take_values(pages: Any, request: Any) -> Any:
+    """Take the values that group from a file, or those that occur."""
+    session = _ready(pages, request)
+    async with request.form(max_files=1, max_fields=4) as form:
+        file = form.get("file")
+        current(session)["values"] = str(await kept(session, file)) if getattr(file, "filename", "") else None
+    return pages.to(session, "table#values")
+
+
+async def take(pages: Any, request: Any) -> Any:
+    """Remember the options, and go on to the preview."""
+    session = _ready(pages, request)
+    asked = current(session)
+    known = {column["name"] for column in session.choices["data"]["columns"]}
+    async with request.form() as form:
+        person, at_most = str(form.get("person", "")), str(form.get("at_most", "1"))
+        if person and (person not in known or not at_most.isdecimal() or not 1 <= int(at_most[:7]) <= 1_000_000):
+            raise Refused(400, "Say how many rows of a person count: a whole number, 1 or more.")
+        delta = _within(form.get("delta") or "0", 0, 0.1, "The slack is a number from 0 to 0.1, such as 0.000001.")
+        own = str(form.get("epsilon", "")).strip()
+        asked |= {
+            "by": [name for name in form.getlist("by") if name in known][:4],
+            "person": person, "at_most": int(at_most) if person else 1,
+            "neighbors": "added" if form.get("neighbors") == "added" else "replaced",
+            "null_as": str(form.get("null_as", "")).strip()[:60], "delta": delta,
+            "epsilon": _within(own, 1e-6, 100, "Epsilon is a number above 0, at most 100.") if own else None,
+            "treated": [name for name in TREATMENTS if form.get(name)],
+        }  # fmt: skip
+        further = str(form.get("then", "preview"))
+    if not asked["statistics"]:
+        raise Refused(400, "Ask for one statistic at least.")
+    taken = [one["column"] for one in asked["statistics"] if one.get("column") in asked["by"]]
+    if taken:
+        asked["by"] = [name for name in asked["by"] if name not in taken]
+        raise Refused(400, f"What is told of {taken[0]!r} cannot be grouped by {taken[0]!r} as well.")
+    session.choices["how"] = {"way": "table"}
+    return pages.to(session, "table#cost" if further == "table" else "preview")
+
+
+def _within(given: Any, low: float, high: float, why: str) -> float:
+    value = float(_decimal(given, why))
+    if not low <= value <= high:
+        raise Refused(400, why)
+    return value
+
+
+def _costs(session: Session) -> tuple[Any, list[float]]:
+    """Return the job that looks how far off the statistics are at several levels, and the levels."""
+    wanted = session.choices["aim"]
+    levels = sorted({round(min(99.0, wanted["before"] * times), 3) for times in AFTER} | {wanted["after"]})
+    asked = [arguments(session, after) for after in levels]
+    return session.job("tablecost", work.widths, path=session.choices["data"]["path"], several=asked), levels
+
+
+def cost(pages: Any, request: Any) -> Any:
+    """How far off the statistics are at each level of protection."""
+    session = _ready(pages, request)
+    job, levels = _costs(session)
+
+    def pictured(found: Any) -> dict[str, Any]:
+        points = [{"after": after, "off": off} for after, off in zip(levels, found["off"], strict=True)]
+        figure = figures.frontier(points, session.choices["aim"]["after"], found["what"])
+        return {"points": points, "what": found["what"], "figure": figure, "back": "table", "unit": ""}
+
+    return pages.part(session, "tablecost", job, "_cost.html", pictured)
+
+
+async def take_level(pages: Any, request: Any) -> Any:
+    """Take another level of protection: one of the picture, or the strongest that is accurate enough."""
+    session = _ready(pages, request)
+    async with request.form() as form:
+        after = form.get("after")
+        if form.get("off"):
+            job, levels = _costs(session)
+            if not job.over.is_set() or job.error is not None:
+                raise Refused(409, "The levels are still being compared.")
+            wanted = _within(form["off"], 0, 1e15, "Say how far off a number may be: a number above 0.")
+            near = [level for level, off in zip(levels, job.result["off"], strict=True) if off <= wanted]
+            if not near:
+                raise Refused(400, "None of these levels is as accurate as that. Ask for fewer statistics.")
+            after = min(near)
+    session.choices["aim"] = aim.read(session.choices["aim"] | {"after": after}, session)
+    session.choices.pop("draft", None)
+    current(session)["epsilon"] = None
+    return pages.to(session, "table#cost")
+
+
+ROUTES = [
+    ("GET", "table", show),
+    ("GET", "tablecost/found", cost),
+    ("POST", "table", take),
+    ("POST", "table/add", take_statistic),
+    ("POST", "table/remove", take_removal),
+    ("POST", "table/values", take_values),
+    ("POST", "table/level", take_level),
+]

@@ -1,0 +1,216 @@
+"""A table of statistics by the forms: every kind, what is refused, numbers of the library, and programs that run."""
+
+import html
+import json
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+import divulge as dv
+from divulge.app.server import number
+
+from .visits import Visit, running
+
+ADDED: list[dict[str, Any]] = [
+    {"kind": "count", "of": ["illness", "sex"]},
+    {"kind": "count"},
+    {"kind": "mean", "column": "age", "low": "18", "high": "90"},
+    {"kind": "sum", "column": "weight", "low": "40", "high": "120", "step": "0,5"},
+    {"kind": "variance", "column": "age", "low": "18", "high": "90"},
+    {"kind": "quantiles", "column": "age", "low": "18", "high": "90", "at": "0,25 0.5"},
+    {"kind": "share", "column": "illness", "value": "asthma"},
+]
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = random.Random(3)
+    lines = ["illness;sex;age;weight;who"]
+    for i in range(900):
+        illness = rng.choices(["none", "asthma", "Grüße, “x”", "a rare one"], [80, 10, 8, 2])[0]
+        weight = f"{rng.randint(40, 119)},{rng.choice('05')}"
+        lines.append(f'"{illness}";{rng.choice("fm")};{rng.randint(18, 90)};{weight};p{i // 2}')
+    path = tmp_path_factory.mktemp("clinic") / "clinic.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    with running() as found:
+        yield found
+
+
+def begun(client: TestClient, file: Path, **options: str) -> Visit:
+    visit = Visit(client)
+    visit.upload(file, **options)
+    visit.aimed("illness")
+    return visit
+
+
+def words(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def shown(page: str) -> list[list[str]]:
+    """Return the cells of all rows of a page."""
+    rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", page, re.DOTALL)
+    return [[html.unescape(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
+
+
+def test_everything_that_can_be_asked_is_shown_with_its_true_number(client: TestClient, clinic: Path) -> None:
+    visit = begun(client, clinic)
+    for one in ADDED:
+        page = visit.post("table/add", one)
+        assert page.status_code == 200, words(page.text)
+    assert visit.post("table", {"by": ["sex"]}).status_code == 200
+    cells = shown(visit.part("preview/found"))
+    statistics = [
+        dv.Count("illness"), dv.Count("illness", "sex"), dv.Count(), dv.Mean("age", (18, 90), by="sex"),
+        dv.Sum("weight", (40, 120), by="sex", step="0.5"), dv.Variance("age", (18, 90), by="sex"),
+        dv.Quantiles("age", (18, 90), by="sex", probabilities=("0.25", "0.5")),
+        dv.Proportion("illness", "asthma", by="sex"),
+    ]  # fmt: skip
+    exact = dv.publish(
+        dv.open_table(clinic, delimiter=";", decimal=",", encoding="utf-8"),
+        statistics,
+        guarantee="dp=1e8",
+        values_from_data=True,
+    ).statistics()
+    wanted = sorted((", ".join(one["by"].values()) or "all rows", number(one["value"])) for one in exact)
+    assert sorted((row[0], row[1]) for row in cells) == wanted
+    assert all(len(row) in (4, 5) and " and " in row[3] for row in cells)
+    counts = [int(row[1].replace(",", "")) for row in cells if len(row) == 5][:4]
+    assert counts == sorted(counts), "small groups come first"
+
+
+def test_the_promise_is_the_one_of_step_2(client: TestClient, clinic: Path, tmp_path: Path) -> None:
+    visit = begun(client, clinic)
+    visit.post("table", {})
+    papers = visit.papers(tmp_path, format="csv", language="de")
+    receipt = dv.results.Published.read(papers["receipt.json"])
+    promise = dv.guarantees.guarantee_for_posterior("ldp", "1/100", "20/100")
+    assert receipt.guarantees["dp"] == pytest.approx(float(promise.epsilon), rel=1e-9)
+    assert "Das Versprechen" in papers["statement.txt"].read_text(encoding="utf-8")
+    assert receipt.describes(papers["table"])
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet", "xlsx"])
+def test_command_script_and_notebook_publish_by_the_same_mechanism(
+    client: TestClient, clinic: Path, format_: str, tmp_path: Path
+) -> None:
+    visit = begun(client, clinic, delimiter=";", decimal=",", encoding="utf-8")
+    for one in ADDED:
+        visit.post("table/add", one)
+    options = {"by": ["sex"], "person": "who", "at_most": "2", "neighbors": "added", "non_negative": "1"}
+    if format_ == "parquet":
+        options |= {"delta": "0.000001", "epsilon": "2"}
+    assert visit.post("table", options).status_code == 200
+    (tmp_path / "values.json").write_text(json.dumps({
+        "illness": ["none", "asthma", "Grüße, “x”", "a rare one", "nobody's"], "sex": ["f", "m"],
+    }))  # fmt: skip
+    if format_ == "csv":
+        with (tmp_path / "values.json").open("rb") as stream:
+            assert visit.post("table/values", files={"file": ("values.json", stream)}).status_code == 200
+    page = visit.get("release").text
+    shell = html.unescape(re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)[0])
+    came = tmp_path / "came"
+    came.mkdir()
+    papers = visit.papers(came, format=format_)
+    wanted = json.loads(papers["receipt.json"].read_text(encoding="utf-8"))
+    (tmp_path / clinic.name).write_bytes(clinic.read_bytes())
+    cells = json.loads(papers["notebook"].read_text(encoding="utf-8"))["cells"]
+    (tmp_path / "cells.py").write_text("\n".join("".join(cell["source"]) for cell in cells), encoding="utf-8")
+    (tmp_path / "script.py").write_bytes(papers["script"].read_bytes())
+    environment = os.environ | {"DIVULGE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = [[sys.executable, "script.py"], [sys.executable, "-m", *shlex.split(shell), "--no-ledger"]]
+    for command in [*run, [sys.executable, "cells.py"]] if format_ == "csv" else run:
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        made = json.loads((tmp_path / "statistics.receipt.json").read_text(encoding="utf-8"))
+        for part in ("queries", "guarantees", "protected", "level", "columns", "notes"):
+            assert made[part] == wanted[part], part
+        for file in tmp_path.glob("statistics*"):
+            file.unlink()
+
+
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ({"kind": "mean", "column": "age", "low": "90", "high": "18"}, "the smaller first"),
+        ({"kind": "mean", "column": "age", "low": "", "high": "18"}, "lower bound is missing"),
+        ({"kind": "mean", "column": "age", "low": "nan", "high": "18"}, "lower bound is missing"),
+        ({"kind": "mean", "column": "age", "low": "0", "high": "1e999"}, "upper bound is missing"),
+        ({"kind": "mean", "column": "nobody", "low": "0", "high": "9"}, "Choose the column"),
+        ({"kind": "quantiles", "column": "age", "low": "0", "high": "90", "at": "2"}, "between 0 and 1"),
+        ({"kind": "quantiles", "column": "age", "low": "0", "high": "90", "at": "x"}, "such as 0.25"),
+        ({"kind": "sum", "column": "age", "low": "0", "high": "90", "step": "7"}, "whole multiples of the step"),
+        ({"kind": "share", "column": "sex", "value": " "}, "of which value"),
+        ({"kind": "magic"}, "Choose what to publish"),
+        ({"kind": "count", "of": ["illness"]}, "asked for already"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_words(
+    client: TestClient, clinic: Path, form: dict[str, Any], told: str
+) -> None:
+    visit = begun(client, clinic)
+    page = visit.post("table/add", form)
+    assert page.status_code == 400
+    assert told in words(page.text)
+    assert len(re.findall('name="place"', visit.get("table").text)) == 1
+
+
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ({"person": "who", "at_most": "0"}, "whole number, 1 or more"),
+        ({"delta": "2"}, "from 0 to 0.1"),
+        ({"epsilon": "-1"}, "above 0"),
+        ({"epsilon": "x"}, "above 0"),
+    ],
+)
+def test_options_are_refused_in_words(client: TestClient, clinic: Path, form: dict[str, str], told: str) -> None:
+    page = begun(client, clinic).post("table", form)
+    assert page.status_code == 400
+    assert told in words(page.text)
+
+
+def test_what_is_told_of_a_column_is_not_grouped_by_it(client: TestClient, clinic: Path) -> None:
+    visit = begun(client, clinic)
+    visit.post("table/add", ADDED[-1])
+    page = visit.post("table", {"by": ["illness"]})
+    assert page.status_code == 400
+    assert "cannot be grouped by" in words(page.text)
+    visit.post("table/remove", {"place": "0"})
+    visit.post("table/remove", {"place": "0"})
+    page = visit.post("table", {})
+    assert page.status_code == 400
+    assert "one statistic at least" in words(page.text)
+
+
+def test_what_protection_costs_and_accuracy_first(client: TestClient, clinic: Path) -> None:
+    visit = begun(client, clinic)
+    visit.post("table", {"then": "table"})
+    cost = visit.part("tablecost/found")
+    points = re.findall(r'value="([\d.]+)"[^>]*>at most [\d.]+ in 100: ± ([\d.,]+)', cost)
+    assert len(points) >= 8
+    for after, off in points:
+        promise = dv.guarantees.guarantee_for_posterior("ldp", "1/100", float(after) / 100)
+        found = dv.publish(dv.open_table(clinic, delimiter=";", decimal=",", encoding="utf-8"), dv.Count("illness"), guarantee=f"dp={promise.epsilon!r}",
+                           values_from_data=True)  # fmt: skip
+        assert float(off.replace(",", "")) == float(found.queries[0]["half_width"])
+    offs = [float(off) for _, off in points]
+    assert offs == sorted(offs, reverse=True)
+    assert visit.post("table/level", {"off": "5"}).status_code == 200
+    chosen = min(float(after) for after, off in points if float(off) <= 5)
+    assert f'value="{chosen}" selected' in visit.part("tablecost/found")
+    assert visit.post("table/level", {"off": "0.00001"}).status_code == 400
