@@ -175,7 +175,7 @@ COVERED: dict[str, tuple[list[Any], dict[str, Any]]] = {
 
 
 def coverage(times: int) -> None:
-    """Print how often all intervals of a release hold the true numbers at once; ten times as many where no quantile is."""
+    """Print how often all intervals hold the true numbers at once; ten times as many releases without quantiles."""
     rng = np.random.default_rng(5)
     race = np.array(VALUES["race"])[np.append(rng.choice(3, 599, p=[0.7, 0.28, 0.02]), 3)]
     sex = np.where(race == "d", "f", np.array(VALUES["sex"])[rng.integers(0, 2, 600)])

@@ -29,7 +29,7 @@ RECEIPT: Form = {
     "format": FORMAT, "guarantees": {"*": (level, {"*": level})}, "level": share, "loss": level,
     "protected": {"noun": ("row", "person"), "person": (None, str), "at_most": whole,
                   "neighbors": ("replaced", "added")},
-    "record_prior": (None, {"least": share, "secret": str}), "others": ("known", "independent"),
+    "record_prior": (None, {"least": share, "secret": str, "columns": [str]}), "others": ("known", "independent"),
     "queries": Some({
         "kind": str, "column": (None, str), "by": [str], "cells": (None, whole), "family": str, "scale": level,
         "loss": level, "threshold?": (int, float), "step?": (int, float), "low?": (int, float), "high?": (int, float),

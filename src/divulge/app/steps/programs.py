@@ -70,15 +70,12 @@ def notebook(session: Any) -> str:
     )
 
 
-def written(session: Any) -> dict[str, str]:
+def written(folder: Path, made: Mapping[str, str]) -> dict[str, str]:
     """Write the program and the notebook; return where."""
     places: dict[str, str] = {}
-    for kind, name, text in (
-        ("script", "release.py", script(session)),
-        ("notebook", "release.ipynb", notebook(session)),
-    ):
-        path = session.folder / "out" / name
-        path.write_text(text, encoding="utf-8")
+    for kind, name in (("script", "release.py"), ("notebook", "release.ipynb")):
+        path = folder / name
+        path.write_text(made[kind], encoding="utf-8")
         places[kind] = str(path)
     return places
 

@@ -49,9 +49,26 @@ async def take(pages: Any, request: Any) -> Any:
         language = "de" if form.get("language") == "de" else "en"
     with session.lock:
         if "going" not in known:
-            known["going"] = {"ending": ending, "keep": keep, "language": language}
+            known["going"] = _work(pages, session, ending, keep, language)
             known.pop("papers", None)
     return pages.to(session, "release")
+
+
+def _work(pages: Any, session: Any, ending: str, keep: list[str], language: str) -> dict[str, Any]:
+    """Return the work that was asked for by the click, whatever is chosen afterwards: what to call and with what."""
+    known = session.choices
+    out = session.folder / "out"
+    out.mkdir(mode=0o700, exist_ok=True)
+    programs_ = {"script": programs.script(session), "notebook": programs.notebook(session)}
+    if known["how"]["way"] == "table":
+        target = str(out / f"statistics.{ending}")
+        arguments = table.published(session, target, pages.ledger, language)
+        return {"function": work.publish, "arguments": arguments, "programs": programs_}
+    choice = how.options(session, known["how"]["way"], known["aim"]) | {"keep": keep, "language": language}
+    name = known["secret"] if known["secret"].isalnum() else "column"
+    arguments = {"path": known["data"]["path"], "out": str(out / f"{name}_perturbed.{ending}"),
+                 "name": known["data"]["name"], "ledger": pages.ledger, "choice": choice}  # fmt: skip
+    return {"function": work.release, "arguments": arguments, "programs": programs_}
 
 
 def found(pages: Any, request: Any) -> Any:
@@ -61,30 +78,11 @@ def found(pages: Any, request: Any) -> Any:
     if "going" not in known:
         raise Refused(409, "Nothing is being published.")
     going = known["going"]
-    out = session.folder / "out"
-    out.mkdir(mode=0o700, exist_ok=True)
-    if known["how"]["way"] == "table":
-        target = str(out / f"statistics.{going['ending']}")
-        job = session.job("release", work.publish, **table.published(session, target, pages.ledger, going["language"]))
-    else:
-        choice = how.options(session, known["how"]["way"], known["aim"]) | {
-            "keep": going["keep"],
-            "language": going["language"],
-        }
-        target = str(out / f"{known['secret'] if known['secret'].isalnum() else 'column'}_perturbed.{going['ending']}")
-        job = session.job(
-            "release",
-            work.release,
-            path=known["data"]["path"],
-            out=target,
-            name=known["data"]["name"],
-            ledger=pages.ledger,
-            choice=choice,
-        )
+    job = session.job("release", going["function"], **going["arguments"])
 
     def published(found: dict[str, Any]) -> dict[str, Any]:
         if "papers" not in known:
-            known["papers"] = found["papers"] | programs.written(session)
+            known["papers"] = found["papers"] | programs.written(session.folder / "out", going["programs"])
         return {"found": found, "public": PUBLIC}
 
     response = pages.part(session, "release", job, "_files.html", published)
