@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.csv
 import pytest
 from browser import browser
 
 import divulge as dv
+from divulge.app.server import in_hundred
 from divulge.guarantees import posterior_bounds
 from divulge.model.shown import at_least, at_most
 
@@ -124,6 +126,12 @@ def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, fo
     assert (
         f"{100 * found.stays:.3g} in 100" in page.locator("section[aria-labelledby=ways] tbody tr").first.inner_text()
     )
+    for option in page.locator("select#after option").all()[:2]:  # points of the frontier
+        after = float(option.get_attribute("value") or 0)
+        level = dv.guarantees.guarantee_for_posterior("ldp", "1/100", after / 100)
+        other = dv.preview(table, column=secret, guarantee=f"ldp={level.epsilon!r}", prior="uniform", levels=(1.0,))
+        widest = 100 * max(value.half_width for value in other.levels[0].values)
+        assert f"at most {after:.3g} in 100: ± {widest:.2g} points" in " ".join(option.inner_text().split())
     page.locator("input[name=off]").fill("500")  # accuracy first: the strongest protection that is close enough
     page.get_by_role("button", name="Take the strongest protection for that").click()
     page.wait_for_selector("select#after")
@@ -138,7 +146,15 @@ def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, fo
     page.wait_for_selector(".figure svg.main-svg")
     seen.looks_right("preview")
     picture(page, f"{shown}-preview")
-    assert page.locator("main tbody tr").count() == len(found.values)
+    rows = [row.locator("th, td").all_inner_texts() for row in page.locator("main tbody tr").all()]
+    assert len(rows) == len(found.values)
+    for row, value in zip(rows, sorted(found.values, key=lambda value: value.share), strict=True):
+        assert row[0] == str(value.value)
+        assert row[1] == in_hundred(value.share)
+        assert row[4] == in_hundred(value.stays)
+        assert row[5] == ("yes" if value.told_from_zero else "no")
+        low, high = (float(part.replace(",", "")) for part in row[3].split(" and "))
+        assert low <= float(row[2]) <= high
     page.get_by_role("link", name="Next: release").click()
     seen.looks_right("release")
     picture(page, f"{shown}-release")
@@ -173,8 +189,34 @@ def test_the_census(address: str, width: int, dark: bool, tmp_path: Path) -> Non
         page.wait_for_selector("text=The report is ready")
         seen.looks_right("check")
         picture(page, "check" if width > 400 else "phone-check")
+        audited(seen, papers, tmp_path)
         page.get_by_role("button", name="Start over").click()
         page.wait_for_selector("#chosen")
+
+
+def audited(seen: Any, papers: dict[str, Path], folder: Path) -> None:
+    """Audit pairs on the page: each bound is the library's."""
+    page = seen.page
+    released = pyarrow.csv.read_csv(papers["table"]).column("race_perturbed").to_pylist()[:5000]
+    truth = dv.datasets.census("race").to_pylist()[:5000]
+    pairs = folder / "pairs.csv"
+    pairs.write_text("race,said\n" + "".join(f'"{a}","{b}"\n' for a, b in zip(truth, released, strict=True)))
+    form = page.locator("section[aria-labelledby=a]")
+    form.locator("input[type=file]").set_input_files(pairs)
+    form.locator("input[name=secret]").fill("race")
+    form.locator("input[name=released]").fill("said")
+    form.get_by_role("button").click()
+    page.wait_for_selector("th:has-text('surely at least')")
+    seen.looks_right("audit")
+    found = dv.audit(pairs, secret="race", released="said").to_dict()["measures"]
+    shown = {
+        row.locator("th").inner_text(): row.locator("td").all_inner_texts()
+        for row in page.locator("main tbody tr").all()
+    }
+    assert set(shown) == set(found)
+    for name, one in found.items():
+        upper = "no bound" if float(one["upper"]) == float("inf") else f"{float(one['upper']):.4g}"
+        assert shown[name] == [f"{float(one['lower']):.4g}", f"{float(one['estimate']):.4g}", upper], name
 
 
 def test_a_file_of_an_office_and_its_program(address: str, towns: Path, tmp_path: Path) -> None:
@@ -242,8 +284,8 @@ def press(page: Any, selector: str, key: str) -> None:
     raise AssertionError(f"{selector} cannot be reached with the keyboard")
 
 
-def test_a_table_of_counts(address: str, book: Path) -> None:
-    with browser() as seen:
+def test_a_table_of_statistics(address: str, book: Path, tmp_path: Path) -> None:
+    with browser(390, False) as seen:
         page = seen.page
         page.goto(address)
         page.set_input_files("#chosen", book)
@@ -252,19 +294,37 @@ def test_a_table_of_counts(address: str, book: Path) -> None:
         page.get_by_role("button", name="See what the others say about it").click()
         page.get_by_role("link", name="Next: what must not happen").click()
         page.get_by_role("button", name="Next: how").click()
-        page.get_by_role("radio", name="a table of counts instead").check()
-        page.get_by_role("checkbox", name="sex").check()
-        page.get_by_label("and the mean of").select_option("age")
+        page.get_by_role("link", name="A table of statistics").click()
+        page.get_by_text("Add how many rows there are").click()
+        page.locator("form:has([name=of])").get_by_role("checkbox", name="illness").check()
+        page.locator("form:has([name=of])").get_by_role("checkbox", name="sex").check()
+        page.get_by_role("button", name="Add this count").click()
+        page.get_by_text("Add a mean, sum, variance, or quantiles").click()
+        page.select_option("#number", "age")
         page.get_by_label("of numbers from").fill("0")
         page.get_by_label("up to").fill("90")
+        page.get_by_role("button", name="Add this", exact=True).click()
+        page.wait_for_selector("ul.asked li:nth-child(3)")
+        page.wait_for_selector(".figure[data-choose] svg.main-svg")
+        seen.looks_right("table")
+        picture(page, "table")
         page.get_by_role("button", name="Next: preview").click()
-        page.wait_for_selector("th:has-text('simulated')")
-        assert "mean of age" in page.locator("main table").inner_text()
+        page.wait_for_selector("th:has-text('published in a simulation')")
+        page.wait_for_selector(".figure svg.main-svg")
+        assert "Mean of age" in page.locator("main").inner_text()
         seen.looks_right("preview")
+        picture(page, "table-preview")
         page.get_by_role("link", name="Next: release").click()
         page.get_by_role("button", name="Publish now").click()
         page.wait_for_selector("text=Files for the public")
         seen.looks_right("published")
+        page.go_back()
+        page.go_forward()
+        page.wait_for_selector("text=Files for the public")  # neither publishes again
+        with page.expect_download() as coming:
+            page.locator("a[download][href$='/table']").click()
+        coming.value.save_as(tmp_path / "statistics.csv")
+        assert len((tmp_path / "statistics.csv").read_text(encoding="utf-8").splitlines()) == 1 + 4 + 8 + 1
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Step 5: what will be published and what it adds up to; one click writes the files."""
 
+import secrets
+from pathlib import Path
 from typing import Any
 
 from divulge.app import work
@@ -57,8 +59,8 @@ async def take(pages: Any, request: Any) -> Any:
 def _work(pages: Any, session: Any, ending: str, keep: list[str], language: str) -> dict[str, Any]:
     """Return the work that was asked for by the click, whatever is chosen afterwards: what to call and with what."""
     known = session.choices
-    out = session.folder / "out"
-    out.mkdir(mode=0o700, exist_ok=True)
+    out = session.folder / secrets.token_hex(4)  # every release has a folder of its own
+    out.mkdir(mode=0o700)
     programs_ = {"script": programs.script(session), "notebook": programs.notebook(session)}
     if known["how"]["way"] == "table":
         target = str(out / f"statistics.{ending}")
@@ -82,7 +84,9 @@ def found(pages: Any, request: Any) -> Any:
 
     def published(found: dict[str, Any]) -> dict[str, Any]:
         if "papers" not in known:
-            known["papers"] = found["papers"] | programs.written(session.folder / "out", going["programs"])
+            known["papers"] = found["papers"] | programs.written(
+                Path(going["arguments"]["out"]).parent, going["programs"]
+            )
         return {"found": found, "public": PUBLIC}
 
     response = pages.part(session, "release", job, "_files.html", published)
