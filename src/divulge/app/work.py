@@ -7,7 +7,7 @@ from typing import Any
 
 import divulge as dv
 from divulge.extras import require
-from divulge.publishing.published import about_statistics
+from divulge.publishing.published import Published, read_receipt
 
 Progress = Callable[[int, int | None], None]
 
@@ -223,10 +223,11 @@ def audit(progress: Progress, path: str, secret: str, released: str, claim: str 
 
 def report(progress: Progress, path: str, into: str) -> str:
     """Write the report on a receipt; on one of statistics, the statement that it stands for."""
-    if about_statistics(path):
-        Path(into).write_text(dv.statement(path).html(), encoding="utf-8")
-        return into
-    dv.report(dv.Receipt.read(path)).save(into)
+    found = read_receipt(path)
+    if isinstance(found, Published):
+        Path(into).write_text(dv.statement(found).html(), encoding="utf-8")
+    else:
+        dv.report(found).save(into)
     return into
 
 
