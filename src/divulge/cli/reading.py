@@ -56,7 +56,7 @@ def keep_files_apart(parameters: Mapping[str, inspect.Parameter], given: Mapping
         value, (_, option) = given.get(name), get_args(parameter.annotation)
         words = [option.default, *(option.param_decls or ()), f"--{name}"]  # typer takes the first word for a default
         shown = next(word for word in words if isinstance(word, str) and word.startswith("--")).replace("_", "-")
-        shown = option.metavar if isinstance(option, typer.models.ArgumentInfo) else shown
+        shown = option.metavar or shown if isinstance(option, typer.models.ArgumentInfo) else shown
         if name == "ledger" or isinstance(value, Path):
             written[shown] = value
         elif option.metavar in READ:
