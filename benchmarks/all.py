@@ -1,186 +1,297 @@
-"""Every kind of work over its sizes, beside a peer and the physical limit: a table, JSON and pictures.
+"""Every kind of work over its sizes, beside peers and physical limits: the table of goals, JSON and pictures.
 
-Run: python benchmarks/all.py [--quick] [--only WORD] [--minutes 20]. Times are the least of several runs, and memory is
-the largest size that Python's allocators held during one more run. The JSON of the last run (build/benchmarks.json) is
-read first: what has become slower or faster since is said in ratios, which machines agree on where seconds differ.
-A whole run also writes docs/benchmarks/results.json, with the machine and the versions; docs/benchmarks.md shows it.
+    python benchmarks/all.py [--quick] [--only WORD] [--minutes 20] [--no-pictures]
+
+Every kind runs in a process of its own, which is ended when its share of the time is used up. Ours and the others take
+turns, and the least time of each counts; memory is the most that Python's allocators (of a release: its process) held.
+The last run, docs/benchmarks/results.json, is read first: what has become slower or faster since is said in ratios of
+the peer or limit, on which machines agree where seconds differ. The exit code is 1 when a goal was missed.
 """
 
 import argparse
-import datetime
-import importlib.metadata
+import contextlib
 import importlib.util
 import json
-import math
 import os
 import platform
+import subprocess
 import sys
 import time
 import tracemalloc
 import warnings
+from collections.abc import Iterator
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-# Files beside this one have the names of libraries that the work imports (coverage, statistics).
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != HERE]
-_spec = importlib.util.spec_from_file_location("growth", HERE / "growth.py")
-assert _spec
-assert _spec.loader
-growth = importlib.util.module_from_spec(_spec)
-sys.modules["growth"] = growth
-_spec.loader.exec_module(growth)
-ROOT, WORK, Task, Work = growth.ROOT, growth.WORK, growth.Task, growth.Work
-
-RESULTS = ROOT / "build" / "benchmarks.json"
-PICTURES = ROOT / "docs" / "benchmarks"
+FOLDER = HERE.parent / "docs" / "benchmarks"
+RESULTS = FOLDER / "results.json"
 LIBRARIES = (
-    "numpy", "scipy", "highspy", "numba", "python-flint", "pyarrow", "duckdb", "opendp", "qif",
-    "dp-accounting", "prv-accountant", "cvxpy", "pure-ldp", "multi-freq-ldpy",
+    "divulge", "numpy", "scipy", "numba", "highspy", "python-flint", "pyarrow", "cryptography", "duckdb", "qif",
+    "prv-accountant", "typer",
 )  # fmt: skip
+OURS = "divulge"
+STYLES = {OURS: ("o-", "#0072B2"), "peer": ("s--", "#D55E00"), "limit": ("^:", "#555555")}
+LEAST, MOST_ROUNDS = 3, 40
+ROW = "row: "
+LAP = 2e-3
+"""Seconds that one measured lap takes at least: what is shorter is repeated."""
 
 
-def least(task: Task, seconds: float) -> float:
-    """Return the least time of a task in seconds, run 2 to 50 times while the budget lasts."""
-    best, spent, runs = math.inf, 0.0, 0
-    while runs < 2 or (spent < seconds and runs < 50):
-        start = time.perf_counter()
+def loaded() -> Any:
+    """Return the module of what is timed, with no file of this folder in the way of a library of the same name."""
+    sys.path[:] = [place for place in sys.path if Path(place).resolve() != HERE]
+    spec = importlib.util.spec_from_file_location("growth", HERE / "growth.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["growth"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+# One kind of work, in a process of its own.
+
+
+def lap(task: Any, times: int) -> float:
+    """Return the seconds of a task, on average over so many calls."""
+    start = time.perf_counter()
+    for _ in range(times):
         task()
-        taken = time.perf_counter() - start
-        best, spent, runs = min(best, taken), spent + taken, runs + 1
-        if taken > 4 * seconds:
+    return (time.perf_counter() - start) / times
+
+
+def least(tasks: dict[str, Any], seconds: float) -> dict[str, float]:
+    """Return the least time of each task, all in turns, for as long as the seconds last."""
+    first = {name: lap(task, 1) for name, task in tasks.items()}
+    times = {name: max(1, min(2000, int(LAP / max(first[name], 1e-7)))) for name in tasks}
+    best, rounds = first, 0
+    start = time.perf_counter()
+    while rounds < MOST_ROUNDS and (rounds < LEAST or time.perf_counter() - start < seconds):
+        best = {name: min(best[name], lap(task, times[name])) for name, task in tasks.items()}
+        rounds += 1
+        if rounds == 1 and time.perf_counter() - start > 2 * seconds:
             break
     return best
 
 
-def held(task: Task) -> int:
-    """Return the most bytes that Python's allocators held during a task."""
+def held(task: Any) -> int:
+    """Return the most bytes that Python's allocators held during a task, or what a task says of its process."""
     tracemalloc.start()
-    task()
+    found = task()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return peak
+    return found if type(found) is int and found > peak else peak
 
 
-def measured(work: Work, seconds: float) -> dict[str, Any]:
-    """Return sizes, times by name and memory; larger sizes are left out when one has used up its share of the time."""
-    times: dict[str, list[float | None]] = {name: [] for name in ("divulge", *work.beside)}
-    share, memory, sizes = seconds / (len(work.sizes) * len(times) + 1), 0, []
-    for size in work.sizes:
-        sizes.append(size)
-        for name, maker in (("divulge", work.ours), *work.beside.items()):
-            before = [v for v in times[name] if v is not None]
-            slow = bool(before) and before[-1] > 2 * share
-            times[name].append(None if slow else least(maker(size), share))
-        taken = times["divulge"][-1]
-        if taken is not None and taken < 4 * share:
-            memory = held(work.ours(size))
-    return {"what": work.what, "sizes": sizes, "times": times, "bytes": memory}
+def measured(title: str, seconds: float) -> Iterator[dict[str, Any]]:
+    """Yield for each size {size, seconds by name, missing by name, bytes, wrong}."""
+    work = next(one for one in loaded().WORK if one.title == title)
+    slow: set[str] = set()
+    for i, size in enumerate(work.sizes):
+        tasks, missing = {}, {}
+        for name, maker in {OURS: work.ours, **work.beside}.items():
+            if name in slow:
+                missing[name] = "too slow for this size"
+                continue
+            try:
+                tasks[name] = maker(size)
+                tasks[name]()
+            except (ImportError, LookupError) as error:
+                tasks.pop(name, None)
+                missing[name] = "not installed" if isinstance(error, ImportError) else str(error)
+        if OURS not in tasks:
+            yield {"size": size, "seconds": {}, "missing": missing, "bytes": 0, "wrong": missing[OURS]}
+            continue
+        share = seconds * (0.5 if i == len(work.sizes) - 1 else 0.5 / max(1, len(work.sizes) - 1))
+        taken = least(tasks, share)
+        slow |= {name for name, one in taken.items() if name != OURS and one > share}
+        yield {"size": size, "seconds": taken, "missing": missing, "wrong": work.check(tasks[OURS]()),
+               "bytes": held(tasks[OURS])}  # fmt: skip
 
 
-def ratio(work: Work, found: dict[str, Any]) -> str:
-    """Return the ratio that has a goal, at the largest size at which both were timed."""
-    if work.goal is None:
-        return ""
-    name, most = work.goal
-    pairs = [(a, b) for a, b in zip(found["times"]["divulge"], found["times"][name], strict=True) if a and b]
-    if not pairs:
-        return ""
-    reached = pairs[-1][0] / pairs[-1][1]
-    return f"{reached:.2f} times {name}, asked {most:g}: {'reached' if reached <= most else 'MISSED'}"
+# All of them.
 
 
-def since(title: str, found: dict[str, Any], last: dict[str, Any]) -> str:
-    """Return how the time at the largest size compares with the last run, both in units of the peer or limit."""
-    if title not in last or last[title]["sizes"] != found["sizes"]:
-        return ""
-    unit = next((name for name in found["times"] if name != "divulge" and name in last[title]["times"]), None)
-    now, then = (list(zip(one["times"]["divulge"], _unit(one, unit), strict=True)) for one in (found, last[title]))
-    both = [(a / b, c / d) for (a, b), (c, d) in zip(now, then, strict=True) if a and b and c and d]
-    return f"{both[-1][0] / both[-1][1]:.2f} of the last run" if both else ""
+def grown(title: str, seconds: float) -> list[dict[str, Any]]:
+    """Return what a process of its own has measured of a kind of work until its time was up."""
+    command = [sys.executable, str(HERE / "all.py"), "--row", title, "--seconds", f"{seconds:g}"]
+    environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} | dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent / "src"), os.environ.get("PYTHONPATH"))))
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        try:
+            out, said = child.communicate(timeout=4 * seconds + 30)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            out, said = child.communicate()
+    found = [json.loads(line.removeprefix(ROW)) for line in out.split("\n") if line.startswith(ROW)]
+    if child.returncode and not found:
+        print(f"{title}: {said.strip().splitlines()[-1] if said.strip() else 'ended when its time was up'}")
+    return found
 
 
-def _unit(found: dict[str, Any], name: str | None) -> list[float | None]:
-    return found["times"][name] if name else [1.0] * len(found["sizes"])
+def compared(work: Any, found: list[dict[str, Any]], limits: frozenset[str]) -> list[dict[str, Any]]:
+    """Return a row for each goal, at the size where it is nearest to being missed; one without goals has one row."""
+    rows = []
+    for goal in work.goals or (None,):
+        chosen = [
+            one for one in found if one["seconds"] and (not goal or one["size"] in (goal.sizes or work.sizes[-1:]))
+        ]
+        if goal and goal.of:
+            chosen = [one for one in chosen if goal.of in one["seconds"]]
+        if not chosen:
+            rows.append({"work": work.title, "what": work.what, "goal": str(goal or ""), "reached": None})
+            continue
+        divided = [
+            (one["seconds"][OURS] / (one["seconds"][goal.of] if goal and goal.of else 1.0), one) for one in chosen
+        ]
+        ratio, at = max(divided, key=lambda pair: pair[0])
+        wrong = "; ".join(sorted({one["wrong"] for one in chosen if one["wrong"]}))
+        times = at["seconds"]
+        peer = goal.of if goal and goal.of and goal.of not in limits else next(
+            (name for name in work.beside if name not in limits and name in times), None)  # fmt: skip
+        limit = next((name for name in work.beside if name in limits and name in times), None)
+        rows.append({
+            "work": work.title, "what": work.what, "size": at["size"], "seconds": times[OURS],
+            "peer": peer, "peer_seconds": times.get(peer), "limit": limit, "limit_seconds": times.get(limit),
+            "ratio": ratio if goal and goal.of else times[OURS] / times[peer] if peer else None,
+            "goal": str(goal or ""), "of": goal.of if goal else None, "most": goal.most if goal else None,
+            "reached": None if goal is None else ratio <= goal.most and not wrong, "wrong": wrong, "bytes": at["bytes"],
+            "missing": at["missing"],
+        })  # fmt: skip
+    return rows
 
 
-def drawn(title: str, found: dict[str, Any]) -> None:
-    """Draw time against size, both as logarithms."""
+def since(row: dict[str, Any], last: dict[str, Any]) -> float | None:
+    """Return the time of a row over that of the last run, each in units of its peer or limit where both have one."""
+    same = ("work", "goal", "size")
+    then = next((one for one in last.get("rows", ()) if all(one.get(k) == row.get(k) for k in same)), None)
+    if then is None or not then.get("seconds") or not row.get("seconds"):
+        return None
+    unit = next((k for k in ("limit_seconds", "peer_seconds") if row.get(k) and then.get(k)), None)
+    return (row["seconds"] / (row[unit] if unit else 1.0)) / (then["seconds"] / (then[unit] if unit else 1.0))
+
+
+def shown(row: dict[str, Any]) -> str:
+    """Return a row as people read it."""
+    if not row.get("seconds"):
+        return f"{row['work']:27} {'':>12} {'':>11} {'':>9}  {row['goal']:34} NOT MEASURED"
+    size = f"{row['size']:,}" if row["what"] else ""
+    ratio = f"{row['ratio']:.2f}" if row["ratio"] else ""
+    verdict = "" if row["reached"] is None else "reached" if row["reached"] else "MISSED"
+    asides = [row["wrong"], *(f"{name}: {why}" for name, why in row["missing"].items())]
+    if row.get("since"):
+        asides.append(f"{row['since']:.2f} of the last run")
+    aside = "; ".join(filter(None, asides))
+    return f"{row['work']:27} {size:>12} {clock(row['seconds']):>11} {ratio:>9}  {row['goal']:34} {verdict:8} {aside}"
+
+
+def clock(seconds: float) -> str:
+    """Return a time with three digits and a unit."""
+    scale, unit = next((pair for pair in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")) if seconds >= pair[0]), (1e-9, "ns"))
+    return f"{seconds / scale:.3g} {unit}"
+
+
+def drawn(work: Any, found: list[dict[str, Any]], limits: frozenset[str]) -> dict[str, str]:
+    """Draw time and memory over size, all as logarithms, and return {work, file, alt}."""
     import matplotlib
 
     matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = work.title
     from matplotlib import pyplot as plt
 
-    figure, ax = plt.subplots(figsize=(5.2, 3.4))
-    for (name, times), style in zip(found["times"].items(), ("o-", "s--", "^:", "v:"), strict=False):
-        points = [(n, t) for n, t in zip(found["sizes"], times, strict=True) if t]
-        ax.loglog([n for n, _ in points], [1e3 * t for _, t in points], style, label=name)
-    ax.set_xlabel(found["what"])
-    ax.set_ylabel("milliseconds")
-    ax.set_title(title)
-    ax.legend()
-    ax.grid(alpha=0.3)
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    name = title.replace(" ", "-").replace(",", "").lower()
-    figure.savefig(PICTURES / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
+    figure, (ax, beside) = plt.subplots(1, 2, figsize=(8.6, 3.3), layout="constrained")
+    ours = [one for one in found if one["seconds"]]
+    for name in (OURS, *work.beside):
+        points = [(one["size"], one["seconds"][name]) for one in ours if name in one["seconds"]]
+        style, color = STYLES[OURS if name == OURS else "limit" if name in limits else "peer"]
+        if points:
+            ax.loglog([n for n, _ in points], [s for _, s in points], style, color=color, label=name, markersize=4)
+    beside.loglog(
+        [one["size"] for one in ours], [one["bytes"] / 1e6 for one in ours], "o-", color="#0072B2", markersize=4
+    )
+    for axes, label in ((ax, "seconds"), (beside, "megabytes")):
+        axes.set_xlabel(work.what)
+        axes.set_ylabel(label)
+        axes.grid(alpha=0.3)
+    ax.set_title(f"{work.title}: time")
+    beside.set_title("memory")
+    ax.legend(fontsize="small")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    name = "".join(c if c.isalnum() else "-" for c in work.title.lower()).replace("--", "-").strip("-")
+    figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None})
     plt.close(figure)
+    first, last = ours[0], ours[-1]
+    alt = (
+        f"{work.title}: from {first['size']:,} to {last['size']:,} {work.what} the time grows from "
+        f"{clock(first['seconds'][OURS])} to {clock(last['seconds'][OURS])}"
+    )
+    others = [f"{other} takes {clock(last['seconds'][other])}" for other in work.beside if other in last["seconds"]]
+    memory = f"memory from {first['bytes'] / 1e6:.2g} to {last['bytes'] / 1e6:.2g} MB"
+    return {"work": work.title, "file": f"{name}.svg", "alt": "; ".join([alt, *others, memory])}
 
 
-def about(command: str) -> dict[str, Any]:
-    """Return what a reader needs to judge the times: the command, the day, the machine, the versions."""
-    cpu = Path("/proc/cpuinfo")
-    lines = cpu.read_text().splitlines() if cpu.exists() else []
-    model = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
-    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    versions = {"divulge": growth.dv.__version__}
+def machine() -> dict[str, Any]:
+    """Return the kind of machine and the versions, without the names of either."""
+    known = "unknown"
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        known = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    memory = 0
+    with contextlib.suppress(ValueError, OSError):
+        memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+    found = {}
     for name in LIBRARIES:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
-        "command": command,
-        "date": datetime.date.today().isoformat(),
-        "processor": model[0] if model else platform.machine(),
-        "cores": os.cpu_count(),
-        "memory_gib": round(pages / 2**30),
-        "load": round(os.getloadavg()[0], 1),
-        "python": platform.python_version(),
-        "versions": versions,
-    }
+        "date": date.today().isoformat(), "processor": known, "cores": cores, "memory_gib": memory,
+        "load": round(os.getloadavg()[0], 1), "python": platform.python_version(), "versions": found,
+    }  # fmt: skip
 
 
 def main() -> int:
-    """Print the table; the exit code is 1 when a goal was missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="2 minutes and no pictures")
+    """Measure, print the table, and write results and pictures; the exit code is 1 when a goal was missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="3 minutes")
     parser.add_argument("--only", default="", help="kinds of work whose title has this in it")
     parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument("--no-pictures", action="store_true")
+    parser.add_argument("--row", help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, default=10.0, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
+    if asked.row:
+        for found in measured(asked.row, asked.seconds):
+            print(ROW + json.dumps(found), flush=True)
+        return 0
+    growth = loaded()
     last = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    chosen = [work for work in WORK if asked.only in work.title]
-    share = 60 * (2.0 if asked.quick else asked.minutes) / len(WORK) / 2
-    results, missed = dict(last), 0
+    where = machine()
+    chosen = [work for work in growth.WORK if asked.only in work.title]
+    seconds = 60 * (3.0 if asked.quick else asked.minutes) / len(growth.WORK) / 2.5
+    kept = {key: last.get(key, empty) if asked.only else empty for key, empty in (("rows", []), ("pictures", []))}
+    sizes = dict(last.get("growth", {})) if asked.only else {}
+    print(f"{'work':27} {'size':>12} {'time':>11} {'ratio':>9}  {'asked':34}")
     for work in chosen:
-        found = measured(work, share)
-        goal = ratio(work, found)
-        missed += "MISSED" in goal
-        top = max((i for i, t in enumerate(found["times"]["divulge"]) if t), default=0)
-        size = f"{found['sizes'][top]:,}" if work.what else ""
-        memory, told = f"{found['bytes'] / 1e6:9.1f} MB", f"{goal}  {since(work.title, found, last)}".rstrip()
-        taken = 1e3 * found["times"]["divulge"][top]
-        print(f"{work.title:28}{size:>11}{taken:12.2f} ms{memory}  {told}", flush=True)
-        results[work.title] = {**found, "goal": work.goal}
-        if not asked.quick and work.what:
-            drawn(work.title, found)
-    if not asked.only:
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        command = "python benchmarks/all.py" + (" --quick" if asked.quick else "")
-        whole = {**about(command), "work": {work.title: results[work.title] for work in chosen}}
-        (PICTURES / "results.json").write_text(json.dumps(whole, indent=1) + "\n")
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=1))
+        found = grown(work.title, seconds)
+        rows = compared(work, found, growth.LIMITS)
+        for row in rows:
+            row["since"] = since(row, last)
+            print(shown(row), flush=True)
+        kept["rows"] = [row for row in kept["rows"] if row["work"] != work.title] + rows
+        sizes[work.title] = [{key: one[key] for key in ("size", "seconds", "bytes")} for one in found]
+        if work.what and not asked.no_pictures and any(one["seconds"] for one in found):
+            kept["pictures"] = [one for one in kept["pictures"] if one["work"] != work.title]
+            kept["pictures"].append(drawn(work, found, growth.LIMITS))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    command = "python benchmarks/all.py" + " --quick" * asked.quick
+    RESULTS.write_text(json.dumps({"command": command, **where, **kept, "growth": sizes}, indent=1) + "\n")
+    missed = [row for row in kept["rows"] if row["goal"] and not row["reached"]]
+    print(f"\n{sum(bool(row['goal']) for row in kept['rows']) - len(missed)} goals reached, {len(missed)} not.")
     return 1 if missed else 0
 
 

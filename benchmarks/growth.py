@@ -1,9 +1,11 @@
-"""What benchmarks/all.py times: for each kind of work its sizes, ours, a peer, and the physical limit.
+"""What benchmarks/all.py times: for each kind of work its sizes, ours, peers and limits, and what it must reach.
 
-`SIZES` are the rows' sizes, over up to three decades. Ours, the peer and the limit are made for a size, apart from the
-clock, and return what is timed; a peer or a limit may be missing.
+A maker gets a size and returns what is timed; what it prepares is not. A peer that is missing raises ImportError or
+LookupError, and the table says so. Sizes cover up to three decades.
 """
 
+import contextlib
+import math
 import os
 import subprocess
 import sys
@@ -26,13 +28,30 @@ Task = Callable[[], Any]
 Maker = Callable[[int], Task]
 ROOT = Path(__file__).parent.parent
 FOLDER = Path(tempfile.mkdtemp())
+LIMITS = frozenset({"one read of the matrix", "one keystream", "python -c pass", "one copy of the file"})
+"""Divisors that no program can beat; the others are peers."""
+
+BEFORE = "5094a9c"
+"""The commit with which releases are compared: the last one before columns went out with papers."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """At most `most` seconds, or times of the divisor `of`, at each of `sizes` (the largest when not given)."""
+
+    most: float
+    of: str | None = None
+    sizes: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.most:.3g} s" if self.of is None else f"{self.most:.3g} x {self.of}"
 
 
 @dataclass(frozen=True)
 class Work:
-    """A kind of work: what grows, its sizes, and makers of what is timed by name; the last size's ratio has a goal.
+    """A kind of work: what grows, its sizes, makers of what is timed by name, and goals.
 
-    `goal` is (divisor, most): time of ours at the last size over that of the divisor.
+    `check` says what is wrong with the answer of ours, or nothing.
     """
 
     title: str
@@ -40,7 +59,8 @@ class Work:
     sizes: tuple[int, ...]
     ours: Maker
     beside: dict[str, Maker] = field(default_factory=dict)
-    goal: tuple[str, float] | None = None
+    goals: tuple[Goal, ...] = ()
+    check: Callable[[Any], str] = lambda answer: ""
 
 
 def stochastic(n: int, m: int, seed: int = 0) -> np.ndarray:
@@ -75,13 +95,23 @@ def made(measure: Callable[[Any], Any]) -> Maker:
     return maker
 
 
+def bayes(n: int) -> Task:
+    """Return the vulnerability of a joint made for it, with compiled loops loaded as they are after many questions."""
+    from divulge import kernels
+
+    with contextlib.suppress(ImportError):
+        kernels.compiled(kernels.sum_of_joint_tops)
+    return made(dv.measures.bayes_vulnerability)(n)
+
+
 def by_qif(measure: str) -> Maker:
     def maker(n: int) -> Task:
         from qif import measure as peer
 
         matrix, prior = stochastic(n, n), weights(n)
         module, name = measure.split(".")
-        return lambda: getattr(getattr(peer, module), name)(prior, matrix)
+        function = getattr(getattr(peer, module), name)
+        return lambda: function(prior, matrix)
 
     return maker
 
@@ -94,13 +124,25 @@ def sparse(stored: int) -> Task:
     return lambda: dv.profile((prior, dv.Channel(matrix)))
 
 
-def account(count: int) -> Task:
+def four_kinds(count: int) -> Task:
     """Return the epsilon of a list of four kinds of releases."""
     kinds = [
         dv.dp.GaussianMechanism(40.0), dv.dp.LaplaceMechanism(60.0), dv.dp.RandomizedResponse(0.02),
         dv.dp.PoissonSampled(dv.dp.GaussianMechanism(2.0), 0.01),
     ]  # fmt: skip
-    return lambda: dv.compose(*[(kind, count // 4) for kind in kinds]).epsilon(1e-6)
+    return lambda: dv.compose(*[(kind, max(1, count // 4)) for kind in kinds]).epsilon(1e-6)
+
+
+def ten_kinds(count: int) -> Task:
+    """Return the epsilon of a list of ten Laplace mechanisms whose losses share no lattice."""
+    root = math.sqrt(count)
+    kinds = [dv.dp.LaplaceMechanism((1.1 + 0.16 * math.sqrt(i + 2)) * root) for i in range(10)]
+    return lambda: dv.compose(*[(kind, max(1, count // 10)) for kind in kinds]).epsilon(1e-6)
+
+
+def narrow(found: Any) -> str:
+    """Say how wide a bracket is that is wider than asked."""
+    return f"bracket {found.upper - found.lower:.1e} wide" if found.upper - found.lower > 1e-6 else ""
 
 
 def sampled(count: int) -> Task:
@@ -123,11 +165,14 @@ def by_prv(count: int) -> Task:
 VALUES = 1000
 
 
-def drawn(rows: int) -> Task:
-    table = AliasTable.of(dv.IntegerChannel.of(stochastic(VALUES, VALUES)))
-    codes = np.random.default_rng(0).integers(0, VALUES, size=rows, dtype=np.int32)
-    draw(table, codes[:10], kernel="numba")
-    return lambda: draw(table, codes, kernel="numba", threads=1)
+def drawn(kernel: str) -> Maker:
+    def maker(rows: int) -> Task:
+        table = AliasTable.of(dv.IntegerChannel.of(stochastic(VALUES, VALUES)))
+        codes = np.random.default_rng(0).integers(0, VALUES, size=rows, dtype=np.int32)
+        draw(table, codes[:10], kernel=kernel)
+        return lambda: draw(table, codes, kernel=kernel, threads=1)
+
+    return maker
 
 
 def taken(rows: int) -> Task:
@@ -162,10 +207,81 @@ def column(rows: int) -> Path:
     return path
 
 
-def released(rows: int) -> Task:
+RELEASE = """
+import sys, divulge as dv
+source, sink = sys.argv[1:]
+mechanism = dv.mechanisms.randomized_response([f"value number {i}" for i in range(100)], epsilon=1.0)
+for _ in sys.stdin:
+    dv.release(source, sink, column="x", mechanism=mechanism, force=True)
+    print("done", flush=True)
+"""
+
+
+def released(source: Callable[[], Path]) -> Maker:
+    """Return the maker of a release by the sources in a folder, in a process of its own that waits for each order."""
+
+    def maker(rows: int) -> Task:
+        environment = os.environ | {"PYTHONPATH": str(source())}
+        sink = FOLDER / f"{source().parent.name}-out.parquet"
+        process = subprocess.Popen(
+            [sys.executable, "-c", RELEASE, str(column(rows)), str(sink)],
+            env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert process.stdin
+        assert process.stdout
+        orders, answers = process.stdin, process.stdout
+
+        def run() -> int:
+            orders.write("\n")
+            orders.flush()
+            if answers.readline() != "done\n":
+                raise LookupError("the release failed")
+            return resident(process.pid)
+
+        return run
+
+    return maker
+
+
+def resident(pid: int) -> int:
+    """Return the most bytes of memory a process has had, 0 where the system does not say."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0)
+
+
+def roomy(most: int) -> str:
+    """Say how much memory a release has taken that took more than asked."""
+    return f"{most >> 20} MiB" if most > 300 << 20 else ""
+
+
+def sources_now() -> Path:
+    return ROOT / "src"
+
+
+def sources_before() -> Path:
+    """Return the sources of the commit that releases are compared with."""
+    folder = FOLDER / BEFORE
+    if not folder.exists():
+        folder.mkdir()
+        found = subprocess.run(["git", "-C", str(ROOT), "archive", BEFORE, "src"], capture_output=True, check=False)
+        if found.returncode:
+            raise LookupError("needs the history of the repository")
+        subprocess.run(["tar", "-x", "-C", str(folder)], input=found.stdout, check=True)
+    return folder / "src"
+
+
+def copied(rows: int) -> Task:
     path = column(rows)
-    mechanism = dv.mechanisms.randomized_response([f"value number {i}" for i in range(100)], epsilon=1.0)
-    return lambda: dv.release(path, FOLDER / "out.parquet", column="x", mechanism=mechanism, force=True)
+
+    def run() -> None:
+        with pq.ParquetFile(path) as source, pq.ParquetWriter(FOLDER / "copy.parquet", source.schema_arrow) as sink:
+            for batch in source.iter_batches(1 << 20):
+                sink.write_batch(batch)
+
+    return run
 
 
 def counted(rows: int) -> Task:
@@ -186,17 +302,22 @@ def refined(n: int) -> Task:
     return lambda: dv.adversaries.refinement(a, b)
 
 
-def exact(n: int) -> Task:
+def refined_exactly(n: int) -> Task:
     from fractions import Fraction
 
-    cells = np.random.default_rng(0).integers(1, 1000, size=(n, n))
-    rows = [[Fraction(int(v), int(row.sum())) for v in row] for row in cells]
-    return lambda: dv.profile((dv.Prior.uniform(n), dv.Channel(rows)))
+    def rows(seed: int) -> list[list[Fraction]]:
+        cells = np.random.default_rng(seed).integers(1, 10, size=(n, n))
+        return [[Fraction(int(v), int(row.sum())) for v in row] for row in cells]
+
+    a = dv.Channel(rows(0))
+    b = a.then(rows(1))
+    return lambda: dv.adversaries.refinement(a, b)
 
 
-def designed(n: int) -> Task:
-    prior = dv.Prior(weights(n))
-    return lambda: dv.design(prior, dv.LDP(1), utility="hamming")
+def by_scores(n: int) -> Task:
+    """Return the design for random linear scores, the slowest of which is under a bound on PML."""
+    prior, scores = np.random.default_rng(n).dirichlet(np.ones(n)), np.random.default_rng(1).random((n, n))
+    return lambda: dv.design(prior, dv.PML(0.5), utility=scores)
 
 
 def reported(n: int) -> Task:
@@ -218,66 +339,38 @@ def channel_file() -> str:
     return str(path)
 
 
+READ, NUMPY = "one read of the matrix", "import numpy"
+STARTED = {NUMPY: started("-c", "import numpy"), "python -c pass": started("-c", "pass")}
 MEASURE = ("-m", "divulge", "measure", channel_file(), "--prior", "uniform")
+LISTS = (10, 100, 2000)
+SIDES = (20, 60, 200, 600, 2000, 5000)
+SQUARE = "secrets and outcomes"
 
 WORK = (
-    Work("profile", "secrets and outcomes", (100, 300, 1000, 4000), profile, {"one read": one_read}, ("one read", 5)),
-    Work(
-        "mutual information",
-        "secrets and outcomes",
-        (20, 100, 300, 1000, 3000),
-        made(dv.mutual_information),
-        {"qif": by_qif("shannon.add_leakage"), "one read": one_read},
-        ("qif", 1),
-    ),
-    Work(
-        "Bayes vulnerability",
-        "secrets and outcomes",
-        (20, 100, 300, 1000, 3000),
-        made(dv.measures.bayes_vulnerability),
-        {"qif": by_qif("bayes_vuln.posterior"), "one read": one_read},
-        ("qif", 1),
-    ),
-    Work("sparse profile", "stored entries", (1_000, 10_000, 100_000, 1_000_000), sparse),
-    Work("account, four kinds", "releases", (20, 200, 2_000), account),
-    Work(
-        "sampled Gaussian",
-        "times",
-        (10, 100, 1_000),
-        sampled,
-        {"prv-accountant at 0.01": by_prv},
-        ("prv-accountant at 0.01", 1),
-    ),
-    Work(
-        "sampling, 1000 values",
-        "rows",
-        (100_000, 1_000_000, 10_000_000),
-        drawn,
-        {"take from 8 MB": taken, "one keystream": keystream},
-        ("take from 8 MB", 2),
-    ),
-    Work("release, Parquet to Parquet", "rows", (10_000, 100_000, 1_000_000, 5_000_000), released),
-    Work(
-        "count a column", "rows", (10_000, 100_000, 1_000_000, 5_000_000), counted, {"DuckDB": by_duckdb}, ("DuckDB", 1)
-    ),
-    Work("refinement", "secrets and outcomes", (5, 10, 20, 40), refined),
-    Work("profile of fractions", "secrets and outcomes", (3, 10, 30), exact),
-    Work("design, linear score", "secrets", (10, 30, 100), designed),
-    Work("report", "values", (5, 50, 200), reported),
-    Work(
-        "divulge --version",
-        "",
-        (1,),
-        started("-m", "divulge", "--version"),
-        {"import numpy": started("-c", "import numpy")},
-        ("import numpy", 1.5),
-    ),
-    Work(
-        "divulge measure",
-        "",
-        (1,),
-        started(*MEASURE),
-        {"import numpy": started("-c", "import numpy")},
-        ("import numpy", 3),
-    ),
-)
+    Work("profile", SQUARE, (10, 100, 300, 1000, 4000, 10_000), profile, {READ: one_read},
+         (Goal(5, READ, (4000,)), Goal(5, READ, (10_000,)))),
+    Work("mutual information", SQUARE, SIDES, made(dv.mutual_information),
+         {"qif": by_qif("shannon.add_leakage"), READ: one_read}, (Goal(1, "qif", SIDES),)),
+    Work("Bayes vulnerability", SQUARE, SIDES, bayes,
+         {"qif": by_qif("bayes_vuln.posterior"), READ: one_read}, (Goal(1, "qif", SIDES),)),
+    Work("sparse profile", "stored entries", (1000, 10_000, 100_000, 1_000_000), sparse, {}, (Goal(0.2),)),
+    Work("account, four kinds", "releases", LISTS, four_kinds, {}, (Goal(2, sizes=LISTS),), narrow),
+    Work("account, ten kinds", "releases", LISTS, ten_kinds, {}, (Goal(2, sizes=LISTS),), narrow),
+    Work("sampled Gaussians", "releases", (1, 10, 100, 1000), sampled, {"prv-accountant at 0.01": by_prv},
+         (Goal(0.3), Goal(1, "prv-accountant at 0.01")), narrow),
+    Work("sampling, compiled", "rows", (10_000, 100_000, 1_000_000, 10_000_000), drawn("numba"),
+         {"take from 8 MB": taken, "one keystream": keystream}, (Goal(2, "take from 8 MB"),)),
+    Work("sampling, NumPy", "rows", (10_000, 100_000, 1_000_000, 10_000_000), drawn("numpy"),
+         {"take from 8 MB": taken, "one keystream": keystream}),
+    Work("release, Parquet to Parquet", "rows", (20_000, 200_000, 2_000_000, 20_000_000), released(sources_now),
+         {"the release before papers": released(sources_before), "one copy of the file": copied},
+         (Goal(1 / 1.5, "the release before papers"),), roomy),
+    Work("count a column", "rows", (20_000, 200_000, 2_000_000, 20_000_000), counted, {"DuckDB": by_duckdb},
+         (Goal(1, "DuckDB"),)),
+    Work("refinement", SQUARE, (5, 10, 30, 100), refined, {}, (Goal(4),)),
+    Work("refinement of fractions", SQUARE, (3, 10, 30), refined_exactly, {}, (Goal(2),)),
+    Work("design, linear scores", "secrets", (5, 20, 60, 200), by_scores, {}, (Goal(10),)),
+    Work("report", "values", (5, 50, 500), reported, {}, (Goal(10),)),
+    Work("divulge --version", "", (1,), started("-m", "divulge", "--version"), STARTED, (Goal(1.5, NUMPY),)),
+    Work("divulge measure", "", (1,), started(*MEASURE), STARTED, (Goal(3, NUMPY),)),
+)  # fmt: skip

@@ -127,7 +127,7 @@ class Joint(Tabled):
     @property
     def exact(self) -> bool:
         """Whether both prior and channel are exact."""
-        return self.prior.exact and self.channel.exact
+        return self.prior.probabilities.dtype.hasobject and self.channel.matrix.dtype.hasobject
 
     @property
     def p(self) -> np.ndarray:

@@ -46,12 +46,12 @@ def bayes_vulnerability(joint: Any) -> Any:
     Fraction(3, 4)
     """
     joint = as_joint(joint)
-    matrix = joint.c
+    matrix, p = joint.c, joint.p
     if is_small(matrix):
         fits = matrix.shape[1] <= kernels.MOST_SUMMED and matrix.flags.c_contiguous
         loop = kernels.fastest(kernels.sum_of_joint_tops, matrix.size) if fits else None
-        return loop(matrix, joint.p) if loop else float(np.add.reduce(column_tops(joint.p[:, None] * matrix)))
-    top = largest_joint(matrix, joint.p)
+        return loop(matrix, p) if loop else float(np.add.reduce(column_tops(p[:, None] * matrix)))
+    top = largest_joint(matrix, p)
     return total(top) if joint.exact else float(np.add.reduce(top))
 
 
