@@ -10,6 +10,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -227,7 +228,7 @@ def test_a_zip_bomb_is_refused_unread(tmp_path: Path) -> None:
     with zipfile.ZipFile(far, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
-    with pytest.raises(dv.InputFileError, match=r"more than 3 GiB of memory|at most 20,000,000 cells"):
+    with pytest.raises(dv.InputFileError, match=r"more than 2 GiB of memory|at most 20,000,000 cells"):
         dv.open_table(far)
 
 
@@ -410,3 +411,72 @@ def test_the_marks_of_encodings_are_no_part_of_a_name(tmp_path: Path) -> None:
         path = written(tmp_path, "m.csv", mark + "x,y\na,b\n".encode(encoding))
         assert read(path, encoding=encoding) == {"x": ["a"], "y": ["b"]}
     assert not stat.S_IMODE(path.stat().st_mode) & 0o111
+
+
+# --- what a few bytes can stand for
+
+ROWS = 400
+LONG = "z" * 100_000
+
+
+def bomb(kind: str) -> pa.Table:
+    """Return a table of which one column takes 40 MB, in a few kilobytes of Parquet."""
+    once = pa.array([LONG])
+    places = pa.array([0] * ROWS, pa.int32())
+    coded = pa.DictionaryArray.from_arrays(places, once)
+    ends = pa.array(range(ROWS + 1), pa.int32())
+    made: dict[str, Any] = {
+        "flat": lambda: coded,
+        "list": lambda: pa.ListArray.from_arrays(ends, coded),
+        "struct": lambda: pa.StructArray.from_arrays([coded], ["k"]),
+        "map": lambda: pa.MapArray.from_arrays(ends, pa.array(["k"] * ROWS), coded),
+        "zeros": lambda: pa.ListArray.from_arrays(pa.array([0] + [5_000_000] * ROWS, pa.int32()), np.zeros(5_000_000)),
+    }
+    return pa.table({"x": ["a", "b"] * (ROWS // 2), "l" if kind != "flat" else "l.m": made[kind]()})
+
+
+@pytest.mark.parametrize("kind", ["flat", "list", "struct", "map", "zeros"])
+def test_a_parquet_bomb_is_measured_before_it_is_read(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    table = bomb(kind)
+    pq.write_table(table, path, compression="zstd")
+    assert path.stat().st_size < 100_000
+    limit = "bytes=5MB"
+    source = dv.open_table(path, limit=limit)
+    assert len(list(source.batches(["x"]))) == 1  # a column that nobody reads does no harm
+    largest, refused = 0, ""
+    try:
+        for batch in source.batches():
+            largest = max(largest, batch.nbytes)
+    except dv.InputFileError as error:
+        refused = str(error)
+    assert ("must have at most 5,000,000 bytes" in refused) == (kind != "flat")
+    assert largest <= 5_000_000
+    with pytest.raises(dv.InputFileError):
+        dv.read_channel(path, limit=limit)
+
+
+def test_texts_that_share_their_beginnings_are_measured(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    rows = pa.RecordBatch.from_pydict({"l": [LONG] * 100})
+    with pq.ParquetWriter(path, rows.schema, use_dictionary=False, column_encoding={"l": "DELTA_BYTE_ARRAY"}) as sink:
+        for _ in range(3):
+            sink.write_batch(rows)
+    largest = max(batch.nbytes for batch in dv.open_table(path, limit="bytes=9MB").batches())
+    assert largest <= 9_000_000
+
+
+def test_a_cell_beyond_all_measure_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(
+        pa.table({"x": pa.DictionaryArray.from_arrays(pa.array([0] * 5000), pa.array(["y" * 2_000_000]))}), path
+    )
+    with pytest.raises(dv.InputFileError, match="cells of at most 1 MiB; one has 2,000,000 bytes"):
+        list(dv.open_table(path).batches())
+
+
+def test_what_a_reader_of_another_process_hands_over_has_a_limit(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "b.xlsx", One=[["x"], *[["y" * 30_000]] * 60])
+    assert path.stat().st_size < 100_000
+    with pytest.raises(dv.InputFileError, match="unpacked, must have at most 1,000,000 bytes"):
+        dv.open_table(path, limit="bytes=1MB")

@@ -232,3 +232,20 @@ def test_values_without_a_secret_are_counted_over_all_tasks(
 
 def test_quoting() -> None:
     assert quoted("plain") == "`plain`"
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [("ModuleNotFoundError: No module named 'pyarrow'", "it has no pyarrow"),
+     ("[PACKAGE_NOT_INSTALLED] PyArrow >= 11.0.0 must be installed; however, it was not found.", "it has no PyArrow"),
+     ("[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9", "it has another version of Python")],
+)  # fmt: skip
+def test_workers_with_another_python_are_named_as_the_cause(said: str, found: str) -> None:
+    """What Spark quotes deep in a chained traceback of its workers is the message, with the remedy."""
+    from divulge.releasing import spark
+
+    with pytest.raises(dv.DivulgeError) as caught:
+        spark._refuse_other_pythons(RuntimeError(f"Job aborted due to stage failure: ...\n{said}\n ... 40 lines more"))
+    assert found in str(caught.value)
+    assert "PYSPARK_PYTHON" in str(caught.value)
+    spark._refuse_other_pythons(RuntimeError("java.io.IOException: No space left on device"))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from divulge.model.prior import Prior
 
 _WIDE = 12
+_MOST_LEVELS = 1000
 
 
 def command(
@@ -294,11 +295,13 @@ def _levels(text: str) -> list[float]:
             return [float(level) for level in text.split(",")]
         first, last, many = text.split(":")
         steps = range(int(many))
-        if len(steps) < 2:
+        if not 2 <= len(steps) <= _MOST_LEVELS:
             raise ValueError(many)
         return [float(first) + (float(last) - float(first)) * step / (len(steps) - 1) for step in steps]
     except ValueError:
-        raise DivulgeError.of("--frontier", "be written 0.1,0.5,1 or FIRST:LAST:HOWMANY", "it", repr(text)) from None
+        raise DivulgeError.of(
+            "--frontier", f"be written 0.1,0.5,1 or FIRST:LAST:HOWMANY (at most {_MOST_LEVELS})", "it", repr(text)
+        ) from None
 
 
 def _place(output: str, name: str, many: int) -> Path:

@@ -17,9 +17,12 @@ from divulge.model.tables import column_values
 def parquet(stream: BinaryIO) -> Any:
     """Return the table of a Parquet file, after measuring it."""
     with require("pyarrow.parquet", "tables").ParquetFile(stream) as file:
-        limits, about = current().limits, file.metadata
+        limits, about, schema = current().limits, file.metadata, file.schema_arrow
+        if any(require("pyarrow.types", "tables").is_nested(kind) for kind in schema.types):
+            raise DivulgeError("must have columns of text or numbers; one holds a list or a record.")
         limits.allow("it", "cells", about.num_rows * about.num_columns)
-        limits.allow("it, unpacked,", "bytes", longest_text(stream, about) * about.num_rows)
+        longest = longest_text(stream, schema.names, limits)
+        limits.allow("it, unpacked,", "bytes", longest * about.num_rows * (about.num_columns if longest > 64 else 1))
         stream.seek(0)
         groups = map(about.row_group, range(about.num_row_groups))
         limits.allow("it, unpacked,", "bytes", sum(group.total_byte_size for group in groups))

@@ -8,22 +8,23 @@ from typing import Any, BinaryIO
 
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
-from divulge.files.settings import Settings
+from divulge.files.settings import Limits, Settings
 from divulge.files.tables.source import Content, Source, batch_rows
 
 
 def parquet(content: Content, settings: Settings) -> Source:
-    """Return the table of a Parquet file."""
+    """Return the table of a Parquet file; the columns that are read are measured first."""
     parquet = require("pyarrow.parquet", "tables")
     with content.open() as opened, parquet.ParquetFile(opened) as file:
         schema, rows, codable = file.schema_arrow, file.metadata.num_rows, _repetitive(file)
         settings.limits.allow(content.name, "rows", rows)
-        longest = longest_text(opened, file.metadata)
-    if longest > LONGEST_TEXT:
-        raise DivulgeError(f"must have cells of at most {LONGEST_TEXT >> 20} MiB; one has {longest:,} bytes.")
-    fit = max(1, settings.limits.bytes // (4 * max(longest, 1)))
+    measured = dict[tuple[str, ...], int]()
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
+        with content.open() as opened:
+            wanted = tuple(columns)
+            longest = measured[wanted] = measured.get(wanted) or longest_text(opened, wanted, settings.limits)
+        fit = max(1, settings.limits.bytes // (4 * longest))
         with (
             content.open() as opened,
             parquet.ParquetFile(opened, read_dictionary=list(coded), pre_buffer=False, buffer_size=1 << 20) as file,
@@ -36,37 +37,79 @@ def parquet(content: Content, settings: Settings) -> Source:
 LONGEST_TEXT = 1 << 20
 """Bytes of the longest cell."""
 
-_SMALL = 1 << 10
+_MOST_PACKED = 100
+"""So many times its size in the file a large part of it may have in memory."""
 
 
-def longest_text(stream: BinaryIO, metadata: Any) -> int:
-    """Return the bytes of the longest value in the dictionaries of columns of text; 0 where all must be short.
+def longest_text(stream: BinaryIO, columns: Sequence[str], limits: Limits) -> int:
+    """Return a bound on the bytes of a cell of columns of a Parquet file, at least 1; refuse what would not fit.
 
-    A few bytes of a Parquet file can repeat one long value a million times. Dictionaries that are small, packed and
-    unpacked, hold no long value; of the others the values are looked at, with one row of their column.
+    A few bytes can repeat one long value a million times, or stand for a list of a billion zeros. What the file says of
+    its parts bounds all but the values of a dictionary, and of texts that share their beginnings (DELTA_BYTE_ARRAY):
+    these are looked at, of each part the dictionary with one row, or a few rows at a time.
     """
-    parquet, compute = require("pyarrow.parquet", "tables"), require("pyarrow.compute", "tables")
-    longest = 0
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        chunks = [group.column(i) for i in range(group.num_columns)]
-        names = [
-            chunk.path_in_schema
-            for chunk in chunks
-            if chunk.physical_type == "BYTE_ARRAY" and "." not in chunk.path_in_schema and chunk.has_dictionary_page
-            and (
-                chunk.data_page_offset - (chunk.dictionary_page_offset or 0) > _SMALL
-                or chunk.total_uncompressed_size > 20 * chunk.total_compressed_size
-            )
-        ]  # fmt: skip
-        if not names or not group.num_rows:
-            continue
-        stream.seek(0)
-        with parquet.ParquetFile(stream, read_dictionary=names, pre_buffer=False, buffer_size=1 << 16) as file:
-            for array in next(file.iter_batches(1, row_groups=[number], columns=names)).columns:
-                values = getattr(array, "dictionary", array)
-                longest = max(longest, compute.max(compute.binary_length(values)).as_py() or 0)
+    parquet = require("pyarrow.parquet", "tables")
+    stream.seek(0)
+    with parquet.ParquetFile(stream, pre_buffer=False, buffer_size=1 << 16) as file:
+        names, about, leaves = file.schema_arrow.names, file.metadata, file.schema
+        longest = 1
+        for number in range(about.num_row_groups):
+            group = about.row_group(number)
+            for place in range(group.num_columns):
+                chunk, path = group.column(place), leaves.column(place).path
+                flat = path in names
+                home = path if flat else max((n for n in names if path.startswith(f"{n}.")), key=len, default=path)
+                if home not in columns or not chunk.num_values:
+                    continue
+                unpacked = chunk.total_uncompressed_size
+                if unpacked > _MOST_PACKED * chunk.total_compressed_size:
+                    limits.allow("it, unpacked,", "bytes", unpacked)
+                if not flat:
+                    limits.allow("a column of lists or records", "bytes", 8 * chunk.num_values)
+                width = max(8, leaves.column(place).length)
+                if chunk.physical_type == "BYTE_ARRAY":
+                    width = min(unpacked, _longest_value(stream, number, path, flat, chunk, limits))
+                if not flat:
+                    limits.allow("a column of lists or records", "bytes", width * chunk.num_values)
+                elif width > LONGEST_TEXT:
+                    raise DivulgeError(f"must have cells of at most {LONGEST_TEXT >> 20} MiB; one has {width:,} bytes.")
+                else:
+                    longest = max(longest, width)
     return longest
+
+
+def _longest_value(stream: BinaryIO, number: int, path: str, flat: bool, chunk: Any, limits: Limits) -> int:
+    """Return a bound on the bytes of a value that can stand in many places of a part of a Parquet file."""
+    parquet, unpacked = require("pyarrow.parquet", "tables"), chunk.total_uncompressed_size
+    along = "DELTA_BYTE_ARRAY" in chunk.encodings
+    if unpacked * chunk.num_values <= limits.bytes // 4 or (along and not flat):
+        return unpacked
+    if not along and not chunk.has_dictionary_page:
+        return 1
+    rows = max(1, limits.bytes // (4 * unpacked)) if along else 1
+    stream.seek(0)
+    longest = 1
+    coded = None if along else [path]
+    with parquet.ParquetFile(stream, read_dictionary=coded, pre_buffer=False, buffer_size=1 << 16) as file:
+        for batch in file.iter_batches(rows, row_groups=[number], columns=[path]):
+            longest = max(longest, *map(_longest_part, batch.columns))
+            if not along or longest > LONGEST_TEXT:
+                break
+    return longest
+
+
+def _longest_part(array: Any) -> int:
+    """Return the bytes of the longest text in an array, in its dictionary, or in what is nested in it."""
+    types, compute = require("pyarrow.types", "tables"), require("pyarrow.compute", "tables")
+    if types.is_dictionary(array.type):
+        return _longest_part(array.dictionary)
+    if types.is_struct(array.type):
+        return max(map(_longest_part, array.flatten()), default=1)
+    if types.is_map(array.type):
+        return max(_longest_part(array.keys), _longest_part(array.items))
+    if types.is_nested(array.type):
+        return _longest_part(array.values)
+    return compute.max(compute.binary_length(array)).as_py() or 1
 
 
 def _ahead(batches: Iterator[Any]) -> Iterator[Any]:

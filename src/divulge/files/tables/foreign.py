@@ -6,9 +6,11 @@ table over as Arrow, and takes nothing else along when it ends.
 
 import contextlib
 import json
+import mmap
 import os
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -21,7 +23,7 @@ from divulge.extras import require
 from divulge.files.settings import Limits, Settings
 from divulge.files.tables.source import Content, Source, batch_rows
 
-_MEMORY = 3 << 30
+_MEMORY = 2 << 30
 """Bytes of addresses that a reader may take (a few hundred MB of them are its libraries)."""
 
 _SECONDS = 900
@@ -64,13 +66,16 @@ def _apart(kind: str, content: Content, settings: Settings) -> Source:
              "encoding": settings.encoding, "limits": asdict(settings.limits)}  # fmt: skip
     command = [sys.executable, "-c", "from divulge.files.tables.foreign import main; main()", json.dumps(asked)]
     path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
-    with content.open():
+    with content.open(), tempfile.TemporaryFile() as out:
         done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=out,
+            stderr=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": path.rstrip(os.pathsep)},
         )
+        size = out.seek(0, os.SEEK_END)
+        found = mmap.mmap(out.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
     said = done.stderr.decode(errors="replace")
     if done.returncode == _REFUSED:
         raise InputFileError(f"{content.name}: {said.strip()}")
@@ -80,7 +85,8 @@ def _apart(kind: str, content: Content, settings: Settings) -> Source:
         )
     for line in filter(None, said.splitlines()):
         settings.tell(f"{content.name}: {line}")
-    with pa.ipc.open_stream(pa.py_buffer(done.stdout)) as reader:
+    settings.limits.allow(f"{content.name}, unpacked,", "bytes", size)
+    with pa.ipc.open_stream(pa.py_buffer(found)) as reader:
         table = reader.read_all()
     table.validate(full=True)
 
