@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from divulge import exact, kernels
-from divulge.model.channel import SMALL, is_small, is_sparse
+from divulge.model.channel import is_small, is_sparse
 from divulge.panels import THREADED, height, in_parts, panels
 
 TINY = float(np.finfo(np.float64).tiny)
 """Stands in for 0 under a logarithm that is multiplied by 0."""
 
-_FEW = 1 << 13
+_FEW = 1 << 15
 """Entries of which another array is had from memory that is at hand: more are asked of the operating system."""
 
 
@@ -152,10 +152,10 @@ def largest_joint(matrix: Any, weights: np.ndarray) -> np.ndarray:
         return column_tops(matrix * weights[:, None])
 
     def part(first: int, last: int) -> np.ndarray:
-        top, space = np.zeros(matrix.shape[1]), np.empty((height(matrix, SMALL), matrix.shape[1]))
-        for rows in panels(matrix, first, last, SMALL):
+        top, space = np.zeros(matrix.shape[1]), np.empty((height(matrix, _FEW), matrix.shape[1]))
+        for rows in panels(matrix, first, last, _FEW):
             scaled = np.multiply(matrix[rows], weights[rows, None], out=space[: rows.stop - rows.start])
-            np.maximum(top, np.maximum.reduce(scaled, axis=0), out=top)
+            np.maximum(top, column_tops(scaled), out=top)
         return top
 
     return np.maximum.reduce(in_parts(matrix, part))
