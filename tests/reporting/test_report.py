@@ -112,6 +112,18 @@ def test_other_priors_leak_from_the_measured_values_up_to_ldp(joint: dv.Joint) -
     assert (np.diff(pmc) >= -1e-12).all()
 
 
+def test_belief_may_move_to_secrets_that_an_outcome_rules_out() -> None:
+    """The least mean of a column is 0 then, and not what a difference leaves: such an outcome tells everything."""
+    from divulge.reporting.reports.report import around
+
+    prior, matrix = (
+        np.array([0.03, 0.4, 0.2, 0.0, 0.37]),
+        np.array([[0.1, 0.9], [0.3, 0.7], [0.2, 0.8], [0, 1], [0, 1]]),
+    )
+    assert [pml for _, pml, _ in around(prior, matrix, (0.0, 0.62, 0.7, 1.0), "nats")][2:] == [math.inf] * 2
+    assert around(prior, matrix, (0.62,), "nats")[0][1] == pytest.approx(math.log(0.3 / 0.001), rel=1e-9)
+
+
 @settings(max_examples=few(30), deadline=None)
 @given(joints(exact=False))
 def test_other_priors_are_those_of_the_l1_ball(joint: dv.Joint) -> None:

@@ -69,12 +69,12 @@ def around(
         column = matrix[:, j]
         order = np.argsort(column, kind="stable")
         mass, values = prior[order], column[order]
-        least = mean[j] - _taken(mass[::-1], values[::-1] - values[0], moved)
+        least = values[0] + _taken(mass, values - values[0], 1.0 - moved)  # what is left: no digits cancel near 0
         most = mean[j] + _taken(mass, values[-1] - values, moved)
         top = np.where(moved > 0, values[-1], column[held].max())
         bottom = np.where(moved > 0, values[0], column[held].min())
         with np.errstate(divide="ignore", invalid="ignore"):
-            gains[:, j] = np.where(top > 0, np.log(top) - np.log(np.maximum(np.maximum(least, 0), values[0])), 0.0)
+            gains[:, j] = np.where(top > 0, np.log(top) - np.log(least), 0.0)
             losses[:, j] = np.where(most > 0, np.log(most) - np.log(bottom), 0.0)
     gain, loss = (np.maximum(v.max(axis=1), 0.0) / nats_per(unit) for v in (gains, losses))
     return tuple(zip(moved.tolist(), gain.tolist(), loss.tolist(), strict=True))
