@@ -1,11 +1,13 @@
 """A guarantee at every delta at once: a whole curve of approximate differential privacy."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from divulge import exact
+from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.variants.worst import worst_bracket
@@ -13,6 +15,9 @@ from divulge.guarantees.deciding.levels import Level
 from divulge.guarantees.kinds.loss import LossGuarantee, float_below, level_of
 
 _CLOSE, _MOST_CELLS, _FIRST, _ROUNDS = 1e-9, 20_000, 256, 40
+_ROUNDING = 1e-12
+"""More than the relative error of a delta in doubles: bounds are those of a delta so much larger."""
+
 _DEEPEST = 600.0
 """-log delta up to which the curve of a loss without end is followed; from there on its Renyi rate bounds it."""
 
@@ -50,7 +55,7 @@ def curve_bounds(loss: PrivacyLoss, xi: float) -> Bracket:
 
     Between two e the square is at most the last one and delta the first; the cells with the largest bounds are divided.
     """
-    start = max(xi, 0.0)
+    start, loss = max(xi, 0.0), _in_doubles(loss)
     if loss.infinite > 0:
         return Bracket(math.inf, math.inf)
     end, far = loss.highest, 0.0
@@ -64,7 +69,7 @@ def curve_bounds(loss: PrivacyLoss, xi: float) -> Bracket:
 
     def cost(delta: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore"):
-            return -np.log(np.minimum(delta, 1.0))
+            return -np.log(np.minimum(delta * (1 + _ROUNDING), 1.0))
 
     def ratio(top: np.ndarray, below: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -86,6 +91,14 @@ def curve_bounds(loss: PrivacyLoss, xi: float) -> Bracket:
         costs = np.concatenate([costs, cost(np.asarray(loss.delta(middle)))])
     rest = float(ratio(b - xi, costs).max(initial=0.0))
     return Bracket(min(best, max(settled, rest)), max(best, settled, rest))
+
+
+def _in_doubles(loss: PrivacyLoss) -> PrivacyLoss:
+    """Return a loss whose many deltas are quick: of an exact one that of its doubles."""
+    if not isinstance(loss, AtomicLoss) or not loss.exact:
+        return loss
+    masses = {"p": exact.as_floats(loss.p), "q": exact.as_floats(loss.q)}
+    return replace(loss, **masses, p_only=float(loss.p_only), q_only=float(loss.q_only))
 
 
 CURVE: tuple[type[LossGuarantee], ...] = (ADPCurve,)
