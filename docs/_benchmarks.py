@@ -16,27 +16,25 @@ def _time(seconds: float) -> str:
     return f"{seconds / 1e-9:.0f} ns"
 
 
-def _row(title: str, found: dict[str, Any]) -> str:
-    """Return the row of a kind of work, at the largest size at which a peer was timed too, or else ours alone."""
-    times = found["times"]
-    others = [name for name in times if name != "divulge"]
-    done = [i for i, taken in enumerate(times["divulge"]) if taken]
-    both = [i for i in done if any(times[name][i] for name in others)] or done
-    if not both:
-        return ""
-    at, ours = both[-1], times["divulge"][both[-1]]
-    beside = [f"{ours / times[name][at]:.2g} × {name}" for name in others if times[name][at]]
-    goal = f"at most {found['goal'][1]:g} × {found['goal'][0]}" if found.get("goal") else ""
-    size = f"{found['sizes'][at]:,} {found['what']}" if found["what"] else ""
-    return f"| {title} | {size} | {_time(ours)} | {'; '.join(beside)} | {goal} | {found['bytes'] / 1e6:.1f} MB |"
+def _row(found: dict[str, Any]) -> str:
+    """Return the row of a kind of work: size, times, the ratio to what it is measured by, the goal, memory."""
+    size = f"{found['size']:,} {found['what']}" if found["what"] else ""
+    beside = [
+        f"{_time(found[f'{kind}_seconds'])} {found[kind]}" for kind in ("peer", "limit") if found.get(f"{kind}_seconds")
+    ]
+    ratio = f"{found['ratio']:.2g} × {found['of'] or found['peer']}" if found["ratio"] else ""
+    goal = f"{found['goal']}: {'reached' if found['reached'] else 'missed'}" if found["goal"] else ""
+    ours = _time(found["seconds"]) if found["seconds"] else "not in this run"
+    told = [found["work"], size, ours, "; ".join(beside), ratio, goal, f"{found['bytes'] / 1e6:.1f} MB"]
+    return f"| {' | '.join(told)} |"
 
 
 def results() -> str:
     """Return the machine, the versions and the table."""
     run = json.loads((FOLDER / "results.json").read_text())
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
-    head = "| work | size | time | in units of a peer or a limit | asked | memory beside |\n|---|---|---|---|---|---|\n"
-    rows = "\n".join(filter(None, (_row(title, found) for title, found in run["work"].items())))
+    head = "| work | size | time | beside | ratio | asked | memory |\n|---|---|---|---|---|---|---|\n"
+    rows = "\n".join(map(_row, run["rows"]))
     machine = (
         f"{run['processor']}, {run['cores']} cores, {run['memory_gib']} GiB, load {run['load']}, Python {run['python']}"
     )
@@ -44,11 +42,9 @@ def results() -> str:
 
 
 def pictures() -> str:
-    """Return the pictures of the run, if it drew any."""
-    return "\n".join(
-        f"![{path.stem.replace('-', ' ')}: time over size, both as logarithms](benchmarks/{path.name})"
-        for path in sorted(FOLDER.glob("*.svg"))
-    )
+    """Return the pictures of the run, with what they show in words."""
+    run = json.loads((FOLDER / "results.json").read_text())
+    return "\n\n".join(f"![{one['alt']}](benchmarks/{one['file']})" for one in run["pictures"])
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
