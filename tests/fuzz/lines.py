@@ -120,8 +120,7 @@ def value(rng: random.Random, option: Any) -> list[str]:
     name = max(option.opts, key=len)
     if option.is_flag:
         return [name]
-    kinds = [FILES, WORDS, NUMBERS] if option.type_descriptor.annotation in (str, Path) else [NUMBERS, NUMBERS, WORDS]
-    return [name, rng.choice(rng.choice(kinds))]
+    return [name, rng.choice(rng.choice([FILES, WORDS, NUMBERS]))]
 
 
 def changed(rng: random.Random, line: list[str], options: dict[str, Any]) -> list[str]:

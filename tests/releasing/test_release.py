@@ -274,7 +274,7 @@ def test_bad_requests_are_refused(people: pa.Table, mechanism: dv.Channel, tmp_p
         ({"column": "region", "mechanism": None}, "a mechanism or a guarantee"),
         ({"column": "region", "sink": source, "force": True}, "another file than source"),
         ({"column": "region", "sink": tmp_path / "none" / "x.parquet"}, "folder that exists"),
-        ({"column": "region", "sink": tmp_path / "x.docx"}, "must have a name that ends in .parquet"),
+        ({"column": "region", "sink": tmp_path / "x.docx"}, "must have a name that ends in .csv"),
         ({"column": "region", "budget": "ldp=1"}, "ledger"),
         ({"column": "region", "engine": "abacus"}, "engine"),
         ({"column": "region", "mechanism": mechanism.matrix}, "only secrets of the mechanism"),
