@@ -1,6 +1,7 @@
 """The application: pages by step, the work beside them, and the server that answers on this machine."""
 
 import contextlib
+import math
 import multiprocessing.util
 import os
 import secrets
@@ -58,6 +59,7 @@ class Pages:
             "share": in_hundred,
             "count": "{:,}".format,
             "number": number,
+            "bound": lambda value: "no bound" if math.isinf(float(value)) else f"{float(value):.4g}",
             "at_most": at_most,
             "at_least": at_least,
         }
