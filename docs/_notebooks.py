@@ -27,7 +27,8 @@ def executed(path: Path) -> Any:
 
 def printed(notebook: Any) -> list[str]:
     """Return what each cell of code printed, as text; pictures are named, not drawn."""
-    return ["\n".join(map(_text, cell.outputs)) for cell in notebook.cells if cell.cell_type == "code"]
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return ["\n".join(filter(None, map(_text, cell.outputs))) for cell in cells]
 
 
 def _text(output: Any) -> str:

@@ -20,13 +20,15 @@ class Shown:
     def __init__(self) -> None:
         self.drawn: list[str] = []
 
-    def display(self, content: str, display_id: bool) -> "Shown":
+    def display(self, content: dict[str, str], raw: bool, display_id: bool) -> "Shown":
         assert display_id
-        self.update(content)
+        self.update(content, raw)
         return self
 
-    def update(self, content: str) -> None:
-        self.drawn.append(content)
+    def update(self, content: dict[str, str], raw: bool) -> None:
+        assert raw
+        assert set(content) == {"text/html"}  # nothing that stays in the text of a notebook
+        self.drawn.append(content["text/html"])
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Shown:
     shown = Shown()
     kernel: Any = ModuleType("IPython")
     kernel.get_ipython = lambda: SimpleNamespace(kernel=object())
-    kernel.display = SimpleNamespace(display=shown.display, HTML=str)
+    kernel.display = SimpleNamespace(display=shown.display)
     monkeypatch.setitem(sys.modules, "IPython", kernel)
     monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
     return shown

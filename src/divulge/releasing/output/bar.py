@@ -25,20 +25,21 @@ def in_notebook() -> bool:
 def bar() -> Generator[Callable[[int, int | None], None]]:
     """Show a bar from now on, and give a function of (rows done, rows in all or None) that moves it."""
     display: Any = sys.modules["IPython"].display
-    shown = display.display(display.HTML(_drawn("choosing the mechanism", None, None)), display_id=True)
+    shown = display.display(_drawn("choosing the mechanism", None, None), raw=True, display_id=True)
     last = [0.0]
 
     def move(done: int, total: int | None) -> None:
         if time.monotonic() - last[0] >= _PAUSE or done == total:
             last[0] = time.monotonic()
-            shown.update(display.HTML(_drawn(number_of(done, "row"), done, total)))
+            shown.update(_drawn(number_of(done, "row"), done, total), raw=True)
 
     try:
         yield move
     finally:
-        shown.update(display.HTML(""))
+        shown.update({"text/html": ""}, raw=True)
 
 
-def _drawn(words: str, done: int | None, total: int | None) -> str:
+def _drawn(words: str, done: int | None, total: int | None) -> dict[str, str]:
+    """Return the bar as HTML alone: nothing stays in the text of a notebook."""
     known = f' value="{done}" max="{total}"' if done is not None and total else ""
-    return f"<progress{known}></progress> {html.escape(words)}"
+    return {"text/html": f"<progress{known}></progress> {html.escape(words)}"}
