@@ -172,13 +172,14 @@ def publish(
     """Publish these statistics; or simulate them beside the true ones, where there is no place to write to."""
     wanted = [statistic(one) for one in asked]
     given = dict(options)
-    where = {"ledger": ledger, "source_name": name, "language": language} if out else {}
+    where: dict[str, Any] = {"ledger": ledger, "source_name": name, "language": language} if out else {}
     found = dv.publish(dv.open_table(path), wanted, out, **given, **where)
     result: dict[str, Any] = found.to_dict() | {"notes": [], "together": "", "papers": {}}
     if out is None:
         progress(1, 2)
         untreated = {key: value for key, value in given.items() if key not in _TREATED}
-        exact = dv.publish(dv.open_table(path), wanted, **(untreated | {"guarantee": f"dp={_EXACT}"}))
+        untreated["guarantee"] = f"dp={_EXACT}"
+        exact = dv.publish(dv.open_table(path), wanted, **untreated)
         for one, true in zip(result["statistics"], exact.statistics(), strict=True):
             one["true"] = true["value"]
         return result
@@ -200,6 +201,7 @@ _EXACT = 10**8
 def widths(progress: Progress, path: str, several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return how far off the first statistic is at most, of the widest of its groups, for several promises."""
     off: list[float] = []
+    first: dict[str, Any] = {}
     for i, given in enumerate(several):
         progress(i, len(several))
         asked = [statistic(one) for one in given["asked"]]

@@ -144,7 +144,7 @@ def _read(form: Any, known: Mapping[str, Any]) -> dict[str, Any]:
         if not value:
             raise Refused(400, "Say of which value the share is.")
         return {"kind": kind, "column": column, "value": value}
-    found = {"kind": kind, "column": column}
+    found: dict[str, Any] = {"kind": kind, "column": column}
     for field, why in (("low", "the lower bound"), ("high", "the upper bound")):
         found[field] = _decimal(form.get(field), f"Say between which bounds the numbers lie: {why} is missing.")
     if not float(found["low"]) < float(found["high"]):
