@@ -34,7 +34,7 @@ LIBRARIES = (
 )  # fmt: skip
 OURS = "divulge"
 STYLES = {OURS: ("o-", "#0072B2"), "peer": ("s--", "#D55E00"), "limit": ("^:", "#555555")}
-LEAST, MOST_ROUNDS = 3, 40
+MOST_ROUNDS = 40
 ROW = "row: "
 LAP = 2e-3
 """Seconds that one measured lap takes at least: what is shorter is repeated."""
@@ -63,17 +63,15 @@ def lap(task: Any, times: int) -> float:
     return (time.perf_counter() - start) / times
 
 
-def least(tasks: dict[str, Any], seconds: float) -> dict[str, float]:
-    """Return the least time of each task, all in turns, for as long as the seconds last."""
-    first = {name: lap(task, 1) for name, task in tasks.items()}
+def least(tasks: dict[str, Any], first: dict[str, float], seconds: float) -> dict[str, float]:
+    """Return the least time of each task, all in turns, for as long as the seconds last, given that of a first call."""
+    best, spent, rounds = dict(first), sum(first.values()), 0
     times = {name: max(1, min(2000, int(LAP / max(first[name], 1e-7)))) for name in tasks}
-    best, rounds = first, 0
-    start = time.perf_counter()
-    while rounds < MOST_ROUNDS and (rounds < LEAST or time.perf_counter() - start < seconds):
+    while rounds < MOST_ROUNDS and spent < seconds:
+        start = time.perf_counter()
         best = {name: min(best[name], lap(task, times[name])) for name, task in tasks.items()}
+        spent += time.perf_counter() - start
         rounds += 1
-        if rounds == 1 and time.perf_counter() - start > 2 * seconds:
-            break
     return best
 
 
@@ -87,29 +85,34 @@ def held(task: Any) -> int:
 
 
 def measured(title: str, seconds: float) -> Iterator[dict[str, Any]]:
-    """Yield for each size {size, seconds by name, missing by name, bytes, wrong}."""
+    """Yield for each size {size, seconds by name, missing by name, wrong, bytes (of what takes under two seconds)}."""
     work = next(one for one in loaded().WORK if one.title == title)
     slow: set[str] = set()
     for i, size in enumerate(work.sizes):
-        tasks, missing = {}, {}
+        tasks, first, missing, wrong = {}, {}, {}, ""
         for name, maker in {OURS: work.ours, **work.beside}.items():
             if name in slow:
                 missing[name] = "too slow for this size"
                 continue
             try:
-                tasks[name] = maker(size)
-                tasks[name]()
+                task = maker(size)
+                start = time.perf_counter()
+                answer = task()
+                first[name] = time.perf_counter() - start
+                tasks[name] = task
             except (ImportError, LookupError) as error:
-                tasks.pop(name, None)
                 missing[name] = "not installed" if isinstance(error, ImportError) else str(error)
+                continue
+            if name == OURS:
+                wrong = work.check(answer)
         if OURS not in tasks:
-            yield {"size": size, "seconds": {}, "missing": missing, "bytes": 0, "wrong": missing[OURS]}
+            yield {"size": size, "seconds": {}, "missing": missing, "bytes": None, "wrong": missing[OURS]}
             continue
         share = seconds * (0.5 if i == len(work.sizes) - 1 else 0.5 / max(1, len(work.sizes) - 1))
-        taken = least(tasks, share)
+        taken = least(tasks, first, share)
         slow |= {name for name, one in taken.items() if name != OURS and one > share}
-        yield {"size": size, "seconds": taken, "missing": missing, "wrong": work.check(tasks[OURS]()),
-               "bytes": held(tasks[OURS])}  # fmt: skip
+        used = held(tasks[OURS]) if taken[OURS] < 2 else None
+        yield {"size": size, "seconds": taken, "missing": missing, "wrong": wrong, "bytes": used}
 
 
 # All of them.
@@ -136,30 +139,25 @@ def compared(work: Any, found: list[dict[str, Any]], limits: frozenset[str]) -> 
     """Return a row for each goal, at the size where it is nearest to being missed; one without goals has one row."""
     rows = []
     for goal in work.goals or (None,):
-        chosen = [
-            one for one in found if one["seconds"] and (not goal or one["size"] in (goal.sizes or work.sizes[-1:]))
+        asked = goal.sizes if goal and goal.sizes else work.sizes[-1:]
+        needed = goal.of if goal and goal.of else OURS
+        chosen = [one for one in found if one["size"] in asked and {OURS, needed} <= one["seconds"].keys()]
+        over = [one["seconds"][OURS] / (1.0 if needed == OURS else one["seconds"][needed]) for one in chosen]
+        ratio = max(over, default=None)
+        at = chosen[over.index(ratio)] if ratio else {"size": asked[-1], "seconds": {}, "bytes": None, "missing": {}}
+        times, wrong = at["seconds"], "; ".join(sorted({one["wrong"] for one in chosen if one["wrong"]}))
+        peers = [
+            name for name in (needed, *work.beside) if name in work.beside and name not in limits and name in times
         ]
-        if goal and goal.of:
-            chosen = [one for one in chosen if goal.of in one["seconds"]]
-        if not chosen:
-            rows.append({"work": work.title, "what": work.what, "goal": str(goal or ""), "reached": None})
-            continue
-        divided = [
-            (one["seconds"][OURS] / (one["seconds"][goal.of] if goal and goal.of else 1.0), one) for one in chosen
-        ]
-        ratio, at = max(divided, key=lambda pair: pair[0])
-        wrong = "; ".join(sorted({one["wrong"] for one in chosen if one["wrong"]}))
-        times = at["seconds"]
-        peer = goal.of if goal and goal.of and goal.of not in limits else next(
-            (name for name in work.beside if name not in limits and name in times), None)  # fmt: skip
-        limit = next((name for name in work.beside if name in limits and name in times), None)
+        bounds = [name for name in (needed, *work.beside) if name in limits and name in times]
+        peer, limit = next(iter(peers), None), next(iter(bounds), None)
+        reached = None if goal is None or ratio is None else ratio <= goal.most and not wrong
         rows.append({
-            "work": work.title, "what": work.what, "size": at["size"], "seconds": times[OURS],
+            "work": work.title, "what": work.what, "size": at["size"], "seconds": times.get(OURS),
             "peer": peer, "peer_seconds": times.get(peer), "limit": limit, "limit_seconds": times.get(limit),
-            "ratio": ratio if goal and goal.of else times[OURS] / times[peer] if peer else None,
+            "ratio": ratio if needed != OURS else times[OURS] / times[peer] if peer else None,
             "goal": str(goal or ""), "of": goal.of if goal else None, "most": goal.most if goal else None,
-            "reached": None if goal is None else ratio <= goal.most and not wrong, "wrong": wrong, "bytes": at["bytes"],
-            "missing": at["missing"],
+            "reached": reached, "wrong": wrong, "bytes": at["bytes"], "missing": at["missing"],
         })  # fmt: skip
     return rows
 
@@ -209,9 +207,9 @@ def drawn(work: Any, found: list[dict[str, Any]], limits: frozenset[str]) -> dic
         style, color = STYLES[OURS if name == OURS else "limit" if name in limits else "peer"]
         if points:
             ax.loglog([n for n, _ in points], [s for _, s in points], style, color=color, label=name, markersize=4)
-    beside.loglog(
-        [one["size"] for one in ours], [one["bytes"] / 1e6 for one in ours], "o-", color="#0072B2", markersize=4
-    )
+    weighed = [one for one in ours if one["bytes"]]
+    sizes, megabytes = [one["size"] for one in weighed], [one["bytes"] / 1e6 for one in weighed]
+    beside.loglog(sizes, megabytes, "o-", color=STYLES[OURS][1], markersize=4)
     for axes, label in ((ax, "seconds"), (beside, "megabytes")):
         axes.set_xlabel(work.what)
         axes.set_ylabel(label)
@@ -229,8 +227,8 @@ def drawn(work: Any, found: list[dict[str, Any]], limits: frozenset[str]) -> dic
         f"{clock(first['seconds'][OURS])} to {clock(last['seconds'][OURS])}"
     )
     others = [f"{other} takes {clock(last['seconds'][other])}" for other in work.beside if other in last["seconds"]]
-    memory = f"memory from {first['bytes'] / 1e6:.2g} to {last['bytes'] / 1e6:.2g} MB"
-    return {"work": work.title, "file": f"{name}.svg", "alt": "; ".join([alt, *others, memory])}
+    memory = f"memory from {weighed[0]['bytes'] / 1e6:,.2f} to {weighed[-1]['bytes'] / 1e6:,.2f} MB" if weighed else ""
+    return {"work": work.title, "file": f"{name}.svg", "alt": "; ".join(filter(None, [alt, *others, memory]))}
 
 
 def machine() -> dict[str, Any]:
@@ -271,6 +269,7 @@ def main() -> int:
     growth = loaded()
     last = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     where = machine()
+    where["versions"]["divulge"] = growth.dv.__version__
     chosen = [work for work in growth.WORK if asked.only in work.title]
     seconds = 60 * (3.0 if asked.quick else asked.minutes) / len(growth.WORK) / 2.5
     kept = {key: last.get(key, empty) if asked.only else empty for key, empty in (("rows", []), ("pictures", []))}

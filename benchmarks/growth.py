@@ -297,8 +297,9 @@ def by_duckdb(rows: int) -> Task:
 
 
 def refined(n: int) -> Task:
-    a = dv.Channel(stochastic(n, n))
-    b = dv.Channel(a.floats @ stochastic(n, n, 1))
+    """Return the refinement of a channel with twice as many outcomes as secrets: no inverse answers it."""
+    a = dv.Channel(stochastic(n, 2 * n))
+    b = dv.Channel(a.floats @ stochastic(2 * n, n, 1))
     return lambda: dv.adversaries.refinement(a, b)
 
 

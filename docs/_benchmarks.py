@@ -23,9 +23,11 @@ def _row(found: dict[str, Any]) -> str:
         f"{_time(found[f'{kind}_seconds'])} {found[kind]}" for kind in ("peer", "limit") if found.get(f"{kind}_seconds")
     ]
     ratio = f"{found['ratio']:.2g} × {found['of'] or found['peer']}" if found["ratio"] else ""
-    goal = f"{found['goal']}: {'reached' if found['reached'] else 'missed'}" if found["goal"] else ""
+    reached = {None: "", True: "reached", False: "missed"}[found["reached"]]
+    goal = ": ".join(filter(None, (found["goal"], " ".join(filter(None, (reached, found["wrong"]))))))
     ours = _time(found["seconds"]) if found["seconds"] else "not in this run"
-    told = [found["work"], size, ours, "; ".join(beside), ratio, goal, f"{found['bytes'] / 1e6:.1f} MB"]
+    memory = f"{found['bytes'] / 1e6:.1f} MB" if found["bytes"] else ""
+    told = [found["work"], size, ours, "; ".join(beside), ratio, goal, memory]
     return f"| {' | '.join(told)} |"
 
 
