@@ -8,8 +8,9 @@ import sys
 import tempfile
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from divulge.errors import DivulgeError, InputFileError, MissingExtraError, did_you_mean, printable
 from divulge.files.settings import Limits, current
@@ -57,7 +58,7 @@ _A_PATH = "be the path of a file, or - for standard input"
 def path_of(path: PathLike) -> str:
     """Return the text of a path; what is none is refused."""
     DivulgeError.unless(path, (str, os.PathLike), "path", _A_PATH)
-    text = os.fspath(path)
+    text = cast("str | bytes", os.fspath(path))
     if not isinstance(text, str) or not text:
         raise DivulgeError.of("path", _A_PATH, "it", "empty" if not text else "bytes")
     return text
@@ -86,7 +87,7 @@ def opened(path: PathLike) -> Generator[BinaryIO]:
         yield stream
 
 
-def regular(path: PathLike) -> BinaryIO:
+def regular(path: PathLike) -> BufferedReader:
     """Return a stream of a file; a folder, a device and a pipe are refused without waiting for them."""
 
     def without_waiting(name: str, flags: int) -> int:

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from divulge.errors import DivulgeError, printable
 from divulge.extras import require
@@ -251,7 +251,7 @@ def writer_for(final: Path) -> Callable[[Path, Any], Writer]:
 def place(path: str | os.PathLike[str], argument: str = "sink") -> Path:
     """Return the absolute path of a file to be written; refuse what can be none."""
     DivulgeError.unless(path, (str, os.PathLike), argument, "be the path of a file to write")
-    text = os.fspath(path)
+    text = cast("str | bytes", os.fspath(path))
     if isinstance(text, str) and text:
         require_utf8(Path(text))
         final = Path(os.path.abspath(text))
