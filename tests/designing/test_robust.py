@@ -126,6 +126,9 @@ def test_a_distortion_and_a_worst_case_over_a_set() -> None:
 
 
 def test_what_a_set_of_priors_refuses() -> None:
-    for options, words in (({}, "linear"), ({"utility": "hamming", "method": "counting"}, "method")):
+    for options, words in (
+        ({"utility": "chi-squared"}, "linear"),
+        ({"utility": "hamming", "method": "counting"}, "method"),
+    ):
         with pytest.raises(dv.DivulgeError, match=words):
             dv.design(FLOOR, dv.PML(0.5), **options)

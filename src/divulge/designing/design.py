@@ -12,6 +12,8 @@ from divulge.designing import clock, rounding
 from divulge.designing.effort import Effort, First, Progress
 from divulge.designing.infeasible import ConflictingGuarantees, Wish, conflicts
 from divulge.designing.linear.certified import scored, unforbidden
+from divulge.designing.linear.information import CONCAVE, informative
+from divulge.designing.linear.information import METHOD as INFORMED
 from divulge.designing.linear.robust import robust
 from divulge.designing.linear.score_program import Infeasible
 from divulge.designing.linear.scores import SCORES, Score, as_score
@@ -73,7 +75,7 @@ def design(
     ----------
     prior : Prior, or what converts to one, of N secrets; a series of text; or a set of priors such as L1Ball
         The values of a series of text are counted. With a set the guarantees hold under every prior of it, and a
-        linear score counts under the worst.
+        linear score, or mutual information, counts under the worst; the latter for a few secrets.
     *guarantees : Guarantee or text such as "pml=0.5"
         PML, PMC, LIP, ALIP, LDP (or DP), lift, lift capacity, Bayes capacity, maximal leakage; all are kept at once.
     utility : str, convex function of an array of lifts, About, Score, matrix of scores (N, M), or Gain or Cost
@@ -140,13 +142,11 @@ def design(
     effort = Effort(deadline=math.inf if time_limit is None else started + time_limit, progress=progress)
     if not isinstance(prior, PriorSet):
         prior = _prior(prior)
-    elif score is None and as_estimation(utility) is None:
-        raise DivulgeError.of(
-            "utility", "be a linear score or a variance for a set of priors", "it", "another one", 'such as "hamming".'
-        )
     goal = (as_estimation(utility) or _utility(utility, prior)) if score is None else score
     naming, names = _naming(outcomes, isinstance(goal, Estimation))
     pairs = tuple(_pairs(forbidden))
+    if isinstance(prior, PriorSet) and isinstance(goal, SubConvex):
+        _check_robust(goal, naming, pairs, method)
     if pairs and isinstance(naming, OwnNames):
         raise DivulgeError.of("forbidden", "be empty where outcomes bear the names of values", "it", "not empty")
     if method is not None and isinstance(naming, OwnNames):
@@ -181,6 +181,24 @@ def _naming(outcomes: Any, estimated: bool) -> tuple[OwnNames | str | None, Labe
     if outcomes is None or isinstance(outcomes, str):
         return outcomes, None
     return None, tuple(alphabet(outcomes, None, "outcomes"))
+
+
+def _check_robust(goal: SubConvex, naming: OwnNames | str | None, pairs: Any, method: str | None) -> None:
+    """Refuse what no design for a set of priors knows where the utility is convex."""
+    if goal not in CONCAVE:
+        raise DivulgeError.of(
+            "utility", "be mutual information, a linear score or a variance for a set of priors", "it", goal.name,
+            "other convex utilities may be least at a prior inside the set, where no bound is known.",
+        )  # fmt: skip
+    if pairs or isinstance(naming, OwnNames):
+        what = "forbidden" if pairs else "outcomes"
+        raise DivulgeError.of(
+            what, "be left out where mutual information is designed for a set of priors", "it", "given"
+        )
+    if method not in (None, INFORMED):
+        raise DivulgeError.of(
+            "method", f'be "{INFORMED}" for mutual information over a set of priors', "it", repr(method)
+        )
 
 
 def _pairs(forbidden: Any) -> Iterable[tuple[Hashable, Hashable]]:
@@ -292,8 +310,24 @@ class _Request:
         logarithmic = isinstance(self.goal, SubConvex) and self.goal.logarithmic
         return ConflictingGuarantees(Wish(f"{self.goal.name} of {side}", wanted, logarithmic), found)
 
+    def _informative(
+        self, priors: PriorSet, promised: tuple[Guarantee, ...], goal: SubConvex, effort: Effort
+    ) -> Design:
+        found = informative(priors, limits_of(promised), goal, self.bits)
+        many = found.integers.shape[1]
+        if self.outcomes is not None and len(self.outcomes) < many:
+            raise DivulgeError.of(
+                "outcomes", f"be at least {many} for this set of priors", "there", f"are {len(self.outcomes)}"
+            )
+        return Design(
+            Prior(found.worst, priors.secrets), promised, goal.name, found.integers, self.bits,
+            (self.outcomes or range(many))[:many], found.utility, found.bound, INFORMED,
+            clock.now() - effort.started, goal=goal, priors=priors, unrounded=found.unrounded,
+        )  # fmt: skip
+
     def _convex(self, promised: tuple[Guarantee, ...], objective: SubConvex, effort: Effort) -> Design:
-        assert isinstance(self.prior, Prior)
+        if isinstance(self.prior, PriorSet):
+            return self._informative(self.prior, promised, objective, effort)
         prior, bits = self.prior, self.bits
         support = np.flatnonzero(prior.support)
         p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from divulge.designing.alternatives import Alternatives
+from divulge.designing.linear.information import decided_information
 from divulge.designing.linear.robust import decided, measured
 from divulge.designing.linear.scores import Score
 from divulge.designing.naming.estimation import Estimation
@@ -176,6 +177,9 @@ class Design(Tabled, Record):
             return decided(self.priors, self.goal, self.scored, other)
         if isinstance(self.goal, Estimation) and self.priors is not None:
             return self.goal.over(self.priors, np.asarray(other.floats.toarray() if other.sparse else other.floats))[0]
+        if isinstance(self.goal, SubConvex) and self.priors is not None:
+            entries = np.asarray(other.floats.toarray() if other.sparse else other.floats)
+            return decided_information(self.priors, self.goal, entries)
         if isinstance(self.goal, Score):
             return self.goal.decided(self.prior.floats, other, self.prior.secrets, self.scored)
         if self.goal is None:
