@@ -95,7 +95,7 @@ def test_from_data_is_what_the_counts_say() -> None:
 def test_estimates_say_so_and_show_how_many_rows_they_rest_on() -> None:
     result = CliRunner().invoke(app, ["measure", *CENSUS])
     assert "estimate" in result.stderr
-    assert "199523 rows" in result.stderr
+    assert "199,523 rows" in result.stderr
     assert "Under the prior, estimated [nats]" in result.stdout
     line = next(line for line in result.stdout.splitlines() if line.strip().startswith("50000+."))
     assert line.split()[:3] == ["50000+.", "0.06206", "12382"]

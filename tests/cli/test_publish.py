@@ -68,7 +68,7 @@ def test_the_first_example(table: Path, tmp_path: Path) -> None:
     shown = json.loads(run("ledger", "show", "--json").stdout)
     assert shown["spent"][0]["spent"]["ldp"] == 1.0
     report = run("report", "--receipt", "statistics.receipt.json")
-    assert "What does it tell about" in report.stdout
+    assert "What the published statistics of" in report.stdout
     run("report", "--receipt", "statistics.receipt.json", "-o", "page.html")
     assert "<html" in (tmp_path / "page.html").read_text()
 
@@ -176,7 +176,7 @@ def test_the_census_and_yesterdays_column(tmp_path: Path) -> None:
     for one in found["statistics"]:
         assert one["low"] <= truth.get(tuple(one["by"][name] for name in names), 0) <= one["high"]
     said = " ".join((tmp_path / "table.statement.txt").read_text().split())
-    assert "one that had 1 in 100 before has at most 2.72 in 100 after" in said
+    assert "one that had 10 in 1,000 before has at most 27.19 in 1,000 after" in said
     assert "2 releases about these columns" in said
     totals = [t for t in json.loads(run("ledger", "show", "--json").stdout)["spent"] if "race" in t["columns"]]
     assert totals[0]["spent"]["ldp"] == pytest.approx(2.0175, abs=1e-3)
