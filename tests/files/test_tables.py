@@ -361,7 +361,7 @@ def test_one_long_value_is_not_repeated_into_memory(tmp_path: Path) -> None:
         coded = pa.DictionaryArray.from_arrays(codes, ["x" * size])
         pq.write_table(pa.table({"x": codes.cast(pa.string()), "s": coded}), tmp_path / f"{name}.parquet")
     with pytest.raises(dv.InputFileError, match="cells of at most 1 MiB; one has 4,000,000 bytes"):
-        dv.open_table(tmp_path / "bomb.parquet")
+        next(dv.open_table(tmp_path / "bomb.parquet").batches(["s"]))
     with pytest.raises(dv.InputFileError, match="at most 1,073,741,824 bytes"):
         dv.read_channel(tmp_path / "long.parquet")
     first = next(dv.open_table(tmp_path / "long.parquet").batches(["s"]))

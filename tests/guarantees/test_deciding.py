@@ -32,7 +32,7 @@ def supremum(score: Callable[[Any], Any], low: float, high: float) -> Any:
     """Return the largest score over e^t, by a grid and golden sections beside its best points."""
     grid = [mp.exp(t) for t in mp.linspace(math.log(low), math.log(high), 120)]
     values = [score(t) for t in grid]
-    best = max(values)
+    best = max(*values, score(mp.mpf(low)), score(mp.mpf(high)))
     for k in sorted(range(len(grid)), key=lambda k: -values[k])[:3]:
         a, b = grid[max(k - 1, 0)], grid[min(k + 1, len(grid) - 1)]
         for _ in range(130):
