@@ -237,6 +237,13 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term("max-case g-leakage", "", ("guarantees.MaxGLeakage",), EXPLAINING, _EXPLAINING),
         Term("average-case g-leakage", "", ("guarantees.AverageGLeakage",), QIF, _EXPLAINING),
         Term("guesswork", "G(X)", ("measures.guesswork", "measures.guesswork_after"), "Massey", "measures"),
+        Term(
+            "maximal guesswork leakage",
+            "",
+            ("measures.maximal_guesswork_leakage",),
+            "Kurri, Managoli, Prabhakaran",
+            "measures",
+        ),
         Term("unknown prior", "\\sup_\\pi", ("adversaries.worst_prior",), QIF, "adversaries"),
         Term("Dalenius leakage; Dalenius", "", ("adversaries.dalenius",), QIF, _QIF),
         Term("max-case Dalenius leakage", "", (), EXPLAINING, _EXPLAINING),

@@ -60,8 +60,9 @@ ELSEWHERE = {
     "conditioned",
     "tail_envelope",
     "envelope_quantile",
+    "maximal_guesswork_leakage",
 }
-"""Measures with tests of their own below; `tail_envelope` is a bracket, wide by what its linear program allows."""
+"""Measures with tests of their own, below or in a file; two are brackets, wide by what their programs allow."""
 
 
 def variable(values: dv.results.Pointwise) -> list[float]:

@@ -130,6 +130,33 @@ def entropies(rng: np.random.Generator) -> None:
         same("guesswork_after", value, tries)
 
 
+@case("maximal_guesswork_leakage")
+def guessing_functions(rng: np.random.Generator) -> None:
+    d = drawn(rng, most=5)
+    found = dv.measures.maximal_guesswork_leakage(d.joint())
+    letters = int(rng.integers(1, 9))
+    spread = [distribution(rng, letters) for _ in d.p]
+    table = [[p * mp.mpf(v.numerator) / v.denominator for v in row] for p, row in zip(d.p, spread, strict=True)]
+    before = tries_of([mp.fsum(column) for column in zip(*table, strict=True)])
+    after = mp.fsum(
+        tries_of(
+            [mp.fsum(row[y] * v for row, v in zip(d.c, column, strict=True)) for column in zip(*table, strict=True)]
+        )
+        for y in d.seen
+    )
+    at_least("maximal_guesswork_leakage", found.upper + 1e-15, log(before / after), 1e-12)
+    x, z = int(pick(rng, d.support)), int(pick(rng, d.support))
+    overlap = mp.fsum(min(a, b) for a, b in zip(d.c[x], d.c[z], strict=True))
+    at_least("maximal_guesswork_leakage", found.upper + 1e-15, -log((1 + overlap) / 2), 1e-12)
+    tops = mp.fsum(max(d.c[x][y] for x in d.support) for y in d.seen)
+    at_least("maximal_guesswork_leakage", float(log(tops)) + 1e-15, mp.mpf(found.lower), 1e-12)
+    at_least("maximal_guesswork_leakage", found.lower * (1 + 1e-9) + 1e-15, mp.mpf(found.upper), 1e-12)
+
+
+def tries_of(weights: list[mp.mpf]) -> mp.mpf:
+    return mp.fsum(i * v for i, v in enumerate(sorted(weights, reverse=True), 1))
+
+
 def sibson_of(p: list[mp.mpf], c: list[list[mp.mpf]], a: float) -> mp.mpf:
     m, used = len(c[0]), [x for x, v in enumerate(p) if v > 0]
     if a == INF:

@@ -12,6 +12,7 @@ from .average.entropies import guesswork_after as guesswork_after
 from .average.entropies import min_entropy as min_entropy
 from .average.entropies import renyi_divergence as renyi_divergence
 from .average.entropies import renyi_entropy as renyi_entropy
+from .average.guesswork import maximal_guesswork_leakage as maximal_guesswork_leakage
 from .average.information import mutual_information as mutual_information
 from .average.shannon import Capacity as Capacity
 from .average.shannon import capacity as capacity

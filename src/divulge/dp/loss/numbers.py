@@ -2,20 +2,12 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError
-
-
-@dataclass(frozen=True)
-class Bracket:
-    """Two numbers that enclose the true one, rounding included."""
-
-    lower: float
-    upper: float
+from divulge.measures.numeric.bracket import Bracket as Bracket
 
 
 def _floats(values: Any, argument: str) -> np.ndarray:
