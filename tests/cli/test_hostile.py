@@ -457,3 +457,11 @@ def test_an_entry_with_a_part_of_another_kind_is_refused_or_kept(part: str, valu
         ("rounded", True),
         ("prior_set", {}),
     ]
+
+
+@pytest.mark.parametrize("place", ["/", ".", "..", "", "a" * 5000])
+def test_a_table_beside_which_no_receipt_can_lie(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["estimate", place])
+    assert result.exit_code == 2
+    assert "error: " in result.stderr

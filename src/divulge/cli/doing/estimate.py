@@ -37,7 +37,8 @@ def command(
     """Estimate how frequent the original values were in a released column, with confidence intervals."""
     import divulge as dv
 
-    beside = Path(released).with_name(f"{Path(released).stem}.receipt.json")
+    table = Path(released)
+    beside = table.parent / f"{table.stem}.receipt.json"
     if receipt is None and mechanism is None and beside.is_file():
         receipt = str(beside)
         note(f"by the receipt beside it, {name_of(beside)}")
