@@ -465,3 +465,11 @@ def test_a_table_beside_which_no_receipt_can_lie(place: str, tmp_path: Path, mon
     result = CliRunner().invoke(app, ["estimate", place])
     assert result.exit_code == 2
     assert "error: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    "content", ["x,y\nSecretCell,1\n", '{"x": "SecretCell"}', '["SecretCell"]', '[{"x": "SecretCell"}]']
+)
+def test_a_table_in_the_place_of_a_list_of_releases_shows_no_cell(content: str) -> None:
+    Path("l.json" if content[0] in "{[" else "l.csv").write_text(content)
+    assert "SecretCell" not in refused("account", "l.json" if content[0] in "{[" else "l.csv")

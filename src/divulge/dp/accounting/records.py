@@ -35,7 +35,7 @@ def from_records(records: Any, read_channel: Callable[[str], Any], tolerance: fl
     10.0
     """
     if not isinstance(records, Sequence) or isinstance(records, (str, bytes)) or not records:
-        raise DivulgeError.of("releases", "be a list of at least one release", "it", repr(records)[:60])
+        raise DivulgeError.of("releases", "be a list of at least one release", "it", _kind(records))
     releases = [_release(record, place, read_channel) for place, record in enumerate(records)]
     return compose(*releases, tolerance=tolerance)
 
@@ -44,7 +44,7 @@ def _release(record: Any, place: int, read_channel: Callable[[str], Any]) -> tup
     where = f"release {place}"
     if not isinstance(record, Mapping) or "mechanism" not in record:
         hint = 'write {"mechanism": "laplace", "scale": 1, "count": 10}.'
-        raise DivulgeError.of("releases", 'hold objects with a "mechanism"', where, repr(record)[:60], hint)
+        raise DivulgeError.of("releases", 'hold objects with a "mechanism"', where, _kind(record), hint)
     given = {str(key): value for key, value in record.items() if key not in ("mechanism", "count")}
     name, count = record["mechanism"], record.get("count", 1)
     if name == "channel":
@@ -63,6 +63,13 @@ def _release(record: Any, place: int, read_channel: Callable[[str], Any]) -> tup
         if values:
             release = _filled(kind, dict(zip([f.name for f in fields(kind)], [release, *values], strict=False)), where)
     return release, count
+
+
+def _kind(found: Any) -> str:
+    """Return what is in the place of a release, without its content: it may be another file, with data in it."""
+    if isinstance(found, Mapping):
+        return "an object without one" if found else "an empty object"
+    return {str: "text", list: "an empty list", type(None): "null"}.get(type(found), "a number")
 
 
 def _filled(kind: Any, given: dict[str, Any], where: str) -> Any:
