@@ -1,6 +1,7 @@
 """The one reader of tables: what it takes, what it refuses, and that nothing of a damaged file goes out."""
 
 import codecs
+import gzip
 import io
 import os
 import random
@@ -61,6 +62,15 @@ def test_what_a_text_looks_like_is_guessed_and_told(encoding: str, delimiter: st
     with pytest.warns(UserWarning, match=f"p.csv: read as text with cells between .*{delimited.DELIMITERS[delimiter]}"):
         assert read(path) == READ
     assert read(path, delimiter=delimiter, decimal=",", encoding=encoding) == READ
+
+
+def test_a_file_of_sas_is_read(tmp_path: Path) -> None:
+    """The sample of pyreadstat (github.com/Roche/pyreadstat, Apache-2.0): no library writes this format."""
+    path = written(tmp_path, "s.sas7bdat", gzip.decompress(Path(__file__).with_name("sample.sas7bdat.gz").read_bytes()))
+    found = read(path)
+    assert found["mychar"] == ["a", "b", "c", "d", "e"]
+    assert found["mynum"] == [1.1, 1.2, -1000.3, -1.4, 1000.3]
+    assert found["mydate"] == [date(2018, 5, 6), date(1880, 5, 6), date(1960, 1, 1), date(1583, 1, 1), None]
 
 
 def test_the_usual_is_not_told(tmp_path: Path) -> None:
