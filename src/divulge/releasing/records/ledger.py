@@ -20,6 +20,7 @@ from divulge.files.opening import naming, regular
 from divulge.files.settings import current
 from divulge.guarantees.catalog import as_guarantee
 from divulge.model.prior import Prior
+from divulge.model.shown import at_most
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.promised import together
 from divulge.releasing.records.receipt import Mechanism, now
@@ -84,7 +85,7 @@ class Ledger:
     {'ldp': 1.098612288...}
     >>> release(survey, **once)
     Traceback (most recent call last):
-    divulge.errors.DivulgeError: `budget` must allow ldp 2.197224577... in all; it is 2. Hint: nothing was drawn.
+    divulge.errors.DivulgeError: `budget` must allow ldp 2.2 in all; it is 2. Hint: nothing was drawn.
     >>> folder.cleanup()
     """
 
@@ -344,6 +345,6 @@ def _allow(budget: Any, total: dict[str, float]) -> None:
         )
     if not spent <= float(allowed.get("epsilon", allowed.get("rho", 0))):
         raise DivulgeError.of(
-            "budget", f"allow {budget.kind} {spent!r} in all", "it",
+            "budget", f"allow {budget.kind} {at_most(spent)} in all", "it",
             str(budget).partition("=")[2], "nothing was drawn.",
         )  # fmt: skip
