@@ -216,3 +216,11 @@ def test_a_witness_of_exact_probabilities_is_exact(asked: str, ratio: F) -> None
     assert max(ratio, 1 / ratio) == pytest.approx(measured)
     floats = g.parse(asked).holds_for(dv.Joint([0.1, 0.9], [[2 / 3, 1 / 3], [1 / 7, 6 / 7]]))
     assert "exact" not in floats.to_dict()["witness"]
+
+
+def test_the_capacity_of_a_secret_that_hardly_counts_is_finite() -> None:
+    """A row of next to no weight may be the only one to give an outcome."""
+    for tiny in (F(1, 10**9), F(1, 10**15), F(1, 10**30)):
+        rows = [[F(3, 4), F(1, 4), F(0)], [F(1, 4), F(3, 4), F(0)], [F(1, 2) - tiny, F(1, 2), tiny]]
+        found = g.MIDP.of(rows).epsilon
+        assert 0.13081203 < found < 0.13081204, tiny  # log 2 - H(1/4)

@@ -157,7 +157,9 @@ def _sharpened(rows: list[list[Fraction]], weights: list[Fraction]) -> list[Frac
             return weights
         for i, a in zip(used, w, strict=True):
             kept[i] = exact.fraction(a)
-    return kept
+    seen = [any(a and c for a, c in zip(kept, column, strict=True)) for column in zip(*rows, strict=True)]
+    lost = any(c and not shown for row in rows for c, shown in zip(row, seen, strict=True))
+    return weights if lost else kept
 
 
 def _sum_of(balls: Iterator[Any]) -> Any:
