@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from support import few, joints, random_channel, random_joint, random_prior
 
 import divulge as dv
+from divulge.measures.numeric.bracket import Bracket
 
 SLACK = 1e-11
 FEW = settings(max_examples=few(40), deadline=None)
@@ -193,7 +194,7 @@ def _numbers(found: Any) -> list[float]:
     """Return the logarithmic numbers of a result."""
     if isinstance(found, dv.results.Pointwise):
         return found.values.tolist()
-    if isinstance(found, dv.results.DensityBounds):
+    if isinstance(found, dv.results.DensityBounds | Bracket):
         return [found.lower, found.upper]
     if isinstance(found, dv.results.Capacity):
         return [found.value, found.lower, found.upper]
