@@ -97,9 +97,17 @@ def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, fo
     how = {"delimiter": ";", "decimal": ",", "encoding": "latin-1"} if file and file.suffix == ".csv" else {}
     table = dv.open_table(file or dv.datasets.census_path(), **how)
     told = dv.exposure(table, secret).told[0]
-    first = page.locator("#told tbody tr").first.inner_text()
-    assert f"{told.shifts[0].rows:,}" in first
-    assert f"{at_least(100 * told.shifts[0].low)} and {at_most(100 * told.shifts[0].high)}" in first
+    rows = [row.locator("th, td").all_inner_texts() for row in page.locator("#told tbody tr").all()]
+    for row, shift in zip(rows, told.shifts, strict=True):
+        group = ", ".join("missing" if value is None else str(value) for value in shift.group)
+        few = " few" if shift.few else ""
+        assert row == [
+            str(shift.secret), in_hundred(shift.before), group, in_hundred(shift.after),
+            f"{at_least(100 * shift.low)} and {at_most(100 * shift.high)}", f"{shift.rows:,}{few}",
+        ]  # fmt: skip
+    shares, raised = page.locator("#told .figure").evaluate("figure => figure.data.map(trace => trace.x)")
+    assert shares == pytest.approx([100 * shift.before for shift in told.shifts])
+    assert raised == pytest.approx([100 * shift.after for shift in told.shifts])
 
     page.get_by_role("link", name="Next: what must not happen").click()
     page.locator("#after").fill("20")
@@ -155,6 +163,8 @@ def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, fo
         assert row[5] == ("yes" if value.told_from_zero else "no")
         low, high = (float(part.replace(",", "")) for part in row[3].split(" and "))
         assert low <= max(float(row[2]), 0.0) <= high  # an estimate may be below 0, where nobody is
+    truth = page.locator(".figure").evaluate("figure => figure.data[0].x")
+    assert truth == pytest.approx([100 * value.share for value in found.values])
     page.get_by_role("link", name="Next: release").click()
     seen.looks_right("release")
     picture(page, f"{shown}-release")

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -295,17 +296,25 @@ def read_receipt(path: str | os.PathLike[str]) -> "Published | Receipt":
 
 
 def promise(kind: str, value: Any) -> str:
-    """Return a guarantee with its numbers as people read them.
+    """Return a guarantee with its numbers as people read them, rounded up.
 
     Examples
     --------
-    >>> promise("dp", 1.0), promise("adp", {"epsilon": 1.0, "delta": 1e-6})
-    ('dp 1', 'adp 1 at delta 1e-06')
+    >>> promise("dp", 1.0), promise("dp", 7.7841808), promise("adp", {"epsilon": 1.0, "delta": 1e-6})
+    ('dp 1', 'dp 7.78419', 'adp 1 at delta 1e-06')
     """
     if not isinstance(value, Mapping):
-        return f"{kind} {value:.6g}"
-    rest = [f"{name} {part:g}" for name, part in value.items() if name != "epsilon"]
-    return f"{kind} {value['epsilon']:.6g} at {', '.join(rest)}"
+        return f"{kind} {_up(value)}"
+    rest = [f"{name} {_up(part)}" for name, part in value.items() if name != "epsilon"]
+    return f"{kind} {_up(value['epsilon'])} at {', '.join(rest)}"
+
+
+_SIX = Context(prec=6, rounding=ROUND_CEILING)
+
+
+def _up(value: Any) -> str:
+    """Return a number with six digits, rounded up; the last digits of a float do not make it larger."""
+    return f"{float(_SIX.create_decimal_from_float(float(value) * (1 - 1e-12))):.6g}"
 
 
 def _in_unit(value: Any, scale: float) -> Any:
