@@ -176,7 +176,7 @@ def test_what_was_typed_comes_first_and_theorems_are_folded() -> None:
     assert found.verdicts[0].guarantee == dv.LIP(0.5)
     assert all(v.holds for v in found.verdicts)
     lines = found.text().splitlines()
-    assert lines[3].startswith("Whatever outcome is seen, no event becomes more than 1.649 times more")
+    assert lines[3].startswith("Whatever outcome is seen, no event becomes more than 1.65 times more")
     page = found.html()
     assert page.index("<details>") < page.index("because")
     assert "What follows from it, by which theorems" in page

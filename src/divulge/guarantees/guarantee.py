@@ -17,7 +17,7 @@ from divulge.late import late
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, is_pair
 from divulge.model.joint import Joint
-from divulge.model.shown import Shown
+from divulge.model.shown import Shown, at_most
 from divulge.ties import first_smallest
 from divulge.units import Unit, nats_per
 
@@ -103,7 +103,7 @@ class Guarantee(ABC):
         """What the guarantee promises, in one sentence with its numbers."""
         values = self.values()
         shown = {name: value if isinstance(value, str) else f"{float(value):.6g}" for name, value in values.items()}
-        grown = {f"exp_{name}": f"{_exp(value):.4g}" for name, value in values.items() if PARAMETERS[name].logarithmic}
+        grown = {f"exp_{name}": at_most(_exp(value)) for name, value in values.items() if PARAMETERS[name].logarithmic}
         return self.sentence.format(**shown, **grown)
 
     @abstractmethod

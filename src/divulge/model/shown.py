@@ -63,7 +63,7 @@ def _rounded(value: float, direction: str) -> str:
     if value in (float("inf"), 0):
         return "inf" if value else "0"
     found = Context(prec=_DIGITS, rounding=direction).create_decimal_from_float(value)
-    if abs(found) < 1e-6:
+    if not 1e-6 <= abs(found) < 1e9:
         return f"{found:.2e}"
     text = f"{found:,f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
