@@ -44,7 +44,7 @@ def test_release_with_a_mechanism(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     result = run("release", table, "--column", "ill", "--mechanism", tmp_path / "coin.csv", "-o", out)
     assert result.stdout.startswith(
-        "2,000 rows of 'ill' released as 'ill_perturbed'\nguarantee: ldp 1.09861 nats\n  Many of the published answers"
+        "2,000 rows of 'ill' released as 'ill_perturbed'\nguarantee: ldp 1.09862 nats\n  Many of the published answers"
     )
     assert "out.keeper.json  (for the keeper only" in result.stdout
     assert "went out as they are" in result.stderr

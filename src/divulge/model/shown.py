@@ -48,6 +48,18 @@ def at_most(value: Any) -> str:
     return _rounded(exact.as_float(value) * (1 - _ROUNDING), ROUND_CEILING)
 
 
+def promised(value: Any) -> str:
+    """Return a level with six digits, rounded up, as `at_most` is.
+
+    Examples
+    --------
+    >>> promised(1.0986122886681098), promised(1.0000000000000002), promised(1e-06), promised(float("inf"))
+    ('1.09862', '1', '1e-06', 'inf')
+    """
+    level = exact.as_float(value) * (1 - _ROUNDING)
+    return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal_from_float(level)):.6g}"
+
+
 def at_least(value: Any) -> str:
     """Return a number with three digits, rounded down: what stands behind "at least".
 

@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from divulge.files.channels.as_json import read_document
 from divulge.files.forms import Form, Some, fits, level, share, whole
 from divulge.files.opening import name_of
 from divulge.model.record import Record
-from divulge.model.shown import Shown
+from divulge.model.shown import Shown, promised
 from divulge.publishing.notes import Note
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.records.aggregate import Aggregate
@@ -273,9 +272,9 @@ class Published(Record, Shown):
         return self.table.to_pandas()
 
     def __repr__(self) -> str:
-        promised = ", ".join(promise(kind, value) for kind, value in self.guarantees.items())
+        levels = ", ".join(promise(kind, value) for kind, value in self.guarantees.items())
         count = 0 if self.table is None else self.table.num_rows
-        lines = [f"{count:,} numbers about {', '.join(map(repr, self.columns)) or 'the rows'}: {promised} (nats)"]
+        lines = [f"{count:,} numbers about {', '.join(map(repr, self.columns)) or 'the rows'}: {levels} (nats)"]
         shown = [] if self.table is None else self.table.slice(0, 8).to_pylist()
         for row in shown:
             where = ", ".join(str(row[name]) for name in self.by if row[name] is not None)
@@ -304,17 +303,9 @@ def promise(kind: str, value: Any) -> str:
     ('dp 1', 'dp 7.78419', 'adp 1 at delta 1e-06')
     """
     if not isinstance(value, Mapping):
-        return f"{kind} {_up(value)}"
-    rest = [f"{name} {_up(part)}" for name, part in value.items() if name != "epsilon"]
-    return f"{kind} {_up(value['epsilon'])} at {', '.join(rest)}"
-
-
-_SIX = Context(prec=6, rounding=ROUND_CEILING)
-
-
-def _up(value: Any) -> str:
-    """Return a number with six digits, rounded up; the last digits of a float do not make it larger."""
-    return f"{float(_SIX.create_decimal_from_float(float(value) * (1 - 1e-12))):.6g}"
+        return f"{kind} {promised(value)}"
+    rest = [f"{name} {promised(part)}" for name, part in value.items() if name != "epsilon"]
+    return f"{kind} {promised(value['epsilon'])} at {', '.join(rest)}"
 
 
 def _in_unit(value: Any, scale: float) -> Any:

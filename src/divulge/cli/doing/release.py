@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, number, say
+from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
 from divulge.errors import DivulgeError, number_of
 from divulge.units import nats_per
@@ -142,14 +142,15 @@ def command(
 
 
 def _tell(done: Any, unit: Any, as_json: bool, language: str) -> None:
+    from divulge.model.shown import promised
     from divulge.reporting.statements.statement import statement
 
     scale = nats_per(unit)
-    promised = {kind: value / scale for kind, value in done.guarantees.items()}
+    levels = {kind: value / scale for kind, value in done.guarantees.items()}
     if as_json:
         emit({
             "rows": done.rows, "columns": list(done.columns), "released_as": list(done.released_as),
-            "guarantees": promised, "unit": unit, "prior_source": done.mechanisms[0].prior_source,
+            "guarantees": levels, "unit": unit, "prior_source": done.mechanisms[0].prior_source,
             "purpose": done.purpose, "output": str(done.papers["table"]), "receipt": str(done.papers["receipt.json"]),
             "files": {name: str(path) for name, path in done.papers.items()},
             "together": done.together, "untouched": list(done.untouched), "warnings": list(done.warnings),
@@ -157,7 +158,7 @@ def _tell(done: Any, unit: Any, as_json: bool, language: str) -> None:
         return
     say(f"{number_of(done.rows, 'row')} of {', '.join(map(repr, done.columns))} released as "
         f"{', '.join(map(repr, done.released_as))}")  # fmt: skip
-    say("guarantee: " + ", ".join(f"{kind} {number(value, 6)}" for kind, value in promised.items()) + f" {unit}")
+    say("guarantee: " + ", ".join(f"{kind} {promised(value)}" for kind, value in levels.items()) + f" {unit}")
     for text in statement(done, language).lead:
         say(fill(text, _WIDTH, initial_indent="  ", subsequent_indent="  "))
     say("files:")

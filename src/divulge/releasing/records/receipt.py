@@ -24,7 +24,7 @@ from divulge.model.entries import frozen
 from divulge.model.integer import IntegerChannel
 from divulge.model.prior import Prior
 from divulge.model.record import Record
-from divulge.model.shown import html_table
+from divulge.model.shown import html_table, promised
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.planning.assumed import SOURCES, Assumed
 from divulge.releasing.records.promised import Spent
@@ -428,19 +428,20 @@ class Receipt(Record):
         )
 
     def __repr__(self) -> str:
-        promised = ", ".join(f"{kind} {value:.6g}" for kind, value in self.guarantees.items())
-        lines = [f"released {number_of(self.rows, 'row')} of {', '.join(map(repr, self.columns))}: {promised} (nats)"]
+        levels = ", ".join(f"{kind} {promised(value)}" for kind, value in self.guarantees.items())
+        lines = [f"released {number_of(self.rows, 'row')} of {', '.join(map(repr, self.columns))}: {levels} (nats)"]
         sources = {m.prior_source for m in self.mechanisms if m.assumed.prior is not None}
         lines += [f"prior: {source}" for source in sorted(sources)]
         return "\n".join(lines + [f"note: {warning}" for warning in self.warnings])
 
     def _repr_html_(self) -> str:
         names = list(self.guarantees)
-        promised = html_table(names, ["at most [nats]"], [[self.guarantees[name]] for name in names], whole=True)
+        levels = [[float(promised(self.guarantees[name]))] for name in names]
+        table = html_table(names, ["at most [nats]"], levels, whole=True)
         notes = [*self.warnings, *(f"{name}: {path}" for name, path in self.papers.items())]
         items = "".join(f"<li>{html.escape(printable(note))}</li>" for note in notes)
         head = f"{number_of(self.rows, 'row')} of {', '.join(map(repr, self.columns))} released"
-        return f"<p>{html.escape(printable(head))}</p>{promised}<ul>{items}</ul>"
+        return f"<p>{html.escape(printable(head))}</p>{table}<ul>{items}</ul>"
 
 
 def now() -> str:
