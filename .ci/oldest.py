@@ -12,8 +12,8 @@ PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_t
 def oldest(requirements: list[str]) -> Iterator[str]:
     """Yield name==version for each name>=version, following the project's own extras."""
     for requirement in requirements:
-        parts = re.fullmatch(r"([\w.-]+)(?:\[([\w,]+)\])?(?:>=([\w.]+))?", requirement)
-        assert parts, f"{requirement} must have the form name>=version"
+        parts = re.fullmatch(r"([\w.-]+)(?:\[([\w,]+)\])?(?:>=([\w.]+)(?:,<[\w.]+)?)?", requirement)
+        assert parts, f"{requirement} must have the form name>=version or name>=version,<version"
         name, extras, bound = parts.groups()
         if name == PROJECT["name"]:
             yield from (line for extra in extras.split(",") for line in oldest(PROJECT["optional-dependencies"][extra]))
