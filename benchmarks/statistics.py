@@ -146,11 +146,12 @@ def drawing() -> None:
     """Print what a million draws cost, in seconds of processor and of clock."""
     zeros = np.zeros(1_000_000, dtype=np.int64)
     noisy(zeros[:1000], Noise("laplace", 2.0))
-    for family, scale in (("laplace", 2.0), ("laplace", 50.0), ("gaussian", 2.0), ("gaussian", 50.0)):
+    for noise in (Noise("laplace", 2.0), Noise("laplace", 50.0), Noise("gaussian", 2.0), Noise("gaussian", 50.0)):
         begun, clock = time.process_time(), time.perf_counter()
-        noisy(zeros, Noise(family, scale))  # type: ignore[arg-type]
+        noisy(zeros, noise)
         used, passed = time.process_time() - begun, time.perf_counter() - clock
-        print(f"a million cells of {family} noise of scale {scale:g}: {used:.1f} s of processor, {passed:.1f} s passed")
+        asked = f"a million cells of {noise.family} noise of scale {noise.scale:g}"
+        print(f"{asked}: {used:.1f} s of processor, {passed:.1f} s passed")
 
 
 VALUES = {"race": ["a", "b", "c", "d"], "sex": ["f", "m"]}

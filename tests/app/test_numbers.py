@@ -232,7 +232,9 @@ def test_ways_and_the_cost_of_protection(client: TestClient, file: Path, people:
         small = min(level.values, key=lambda value: value.count)
         assert is_share(row[1], level.stays)
         assert is_near(row[2], 100 * max(value.half_width for value in level.values), 2)
-        share, said, off = re.fullmatch(r"d, (.*? in 100): (.*?), ± (.*) points", row[3]).groups()  # type: ignore[union-attr]
+        smallest = re.fullmatch(r"d, (.*? in 100): (.*?), ± (.*) points", row[3])
+        assert smallest
+        share, said, off = smallest.groups()
         assert is_share(share, counts["d"] / len(people))
         assert said == ("can be counted" if small.half_width < small.share else "too small to be counted")
         assert is_near(off, 100 * small.half_width, 2)
