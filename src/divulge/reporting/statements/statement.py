@@ -17,6 +17,13 @@ from divulge.reporting.statements.voice import Text, Voice, plain
 class Statement:
     """One page for the public: `html` and `text` in the language that was asked for.
 
+    Attributes
+    ----------
+    language : "en" or "de"
+    title : its headline
+    together : what this release and all before it add up to, in a sentence; empty for the first one
+    parts : what it consists of, in order
+
     Examples
     --------
     >>> import pyarrow as pa
@@ -27,36 +34,15 @@ class Statement:
     'What the column “answer_perturbed” tells about a person'
     """
 
-    receipt: Receipt
-    language: str = "en"
+    language: str
+    title: Text
+    together: str
+    parts: tuple[Part, ...]
 
     @cached_property
     def voice(self) -> Voice:
         """What says its sentences."""
         return Voice(self.language)
-
-    @property
-    def title(self) -> Text:
-        """Its headline."""
-        return self.voice.say("title", columns=self.voice.listed(list(self.receipt.released_as)))
-
-    @property
-    def together(self) -> str:
-        """What this release and all before it add up to, in a sentence; empty for the first one.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
-        >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
-        >>> statement(receipt).together
-        ''
-        """
-        found = self.receipt.together
-        if found is None or found["releases"] < 2:
-            return ""
-        return plain(together_text(self.voice, found))
 
     @property
     def lead(self) -> tuple[str, ...]:
@@ -73,17 +59,6 @@ class Statement:
         """
         found = (plain(part.text) for part in self.parts if isinstance(part, Para) and part.tone in ("warn", "lead"))
         return tuple(dict.fromkeys(found))
-
-    @cached_property
-    def parts(self) -> tuple[Part, ...]:
-        """What it consists of, in order."""
-        several = len(self.receipt.mechanisms) > 1
-        found: list[Part] = []
-        for i, mechanism in enumerate(self.receipt.mechanisms):
-            if several:
-                found.append(Head(self.voice.listed(list(self.receipt.names_of(mechanism)))))
-            found += told(self.receipt, mechanism, self.voice, i == 0)
-        return tuple(found)
 
     def text(self) -> str:
         """Return the statement as text.
@@ -172,14 +147,26 @@ def statement(receipt: Receipt | Published | str | os.PathLike[str], language: s
     >>> "Many of the published answers are untrue." in " ".join(statement(receipt).text().split())
     True
     """
-    Voice(language)
+    voice = Voice(language)
     if isinstance(receipt, (str, os.PathLike)):
         receipt = read_receipt(receipt)
     if isinstance(receipt, Published):
-        from divulge.reporting.statements.statistics import StatisticsStatement
+        from divulge.reporting.statements import statistics
 
-        return StatisticsStatement(receipt, language)
+        return Statement(language, *statistics.contents(receipt, voice))
     found = Receipt.of(receipt)
     if found is None:
         raise DivulgeError.of("receipt", "be a Receipt or the path of one", "it", f"a {type(receipt).__name__}")
-    return Statement(found, language)
+    return Statement(language, *_contents(found, voice))
+
+
+def _contents(receipt: Receipt, voice: Voice) -> tuple[Text, str, tuple[Part, ...]]:
+    """Return the title of the statement of a release of columns, what all releases add up to, and the parts."""
+    parts: list[Part] = []
+    for i, mechanism in enumerate(receipt.mechanisms):
+        if len(receipt.mechanisms) > 1:
+            parts.append(Head(voice.listed(list(receipt.names_of(mechanism)))))
+        parts += told(receipt, mechanism, voice, i == 0)
+    all_ = receipt.together
+    together = plain(together_text(voice, all_)) if all_ and all_["releases"] >= 2 else ""
+    return voice.say("title", columns=voice.listed(list(receipt.released_as))), together, tuple(parts)

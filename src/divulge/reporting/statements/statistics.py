@@ -2,8 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from divulge.model.shown import in_so_many
@@ -11,7 +9,6 @@ from divulge.publishing.published import Published, promise
 from divulge.reporting.statements.facts import USELESS, exp
 from divulge.reporting.statements.parts import Grid, Head, Para, Part
 from divulge.reporting.statements.promised import times
-from divulge.reporting.statements.statement import Statement
 from divulge.reporting.statements.voice import BASE, Label, Text, Voice, plain
 
 CHANCES = (1, 10, 100, 500)
@@ -23,32 +20,14 @@ _MILLION = math.log(2e6)
 _CLOSE = 1e-9
 
 
-@dataclass(frozen=True, repr=False)
-class StatisticsStatement(Statement):
-    """One page for the public about published statistics: `html` and `text` in the language that was asked for."""
-
-    receipt: Published  # type: ignore[assignment]
-
-    @property
-    def title(self) -> Text:
-        """Its headline."""
-        columns = list(self.receipt.columns)
-        return self.voice.say("stat_title", columns=self.voice.listed(columns, 8)) if columns else self.voice.say(
-            "stat_title_rows"
-        )  # fmt: skip
-
-    @property
-    def together(self) -> str:
-        """What this release and all before it add up to, in a sentence; empty for the first one."""
-        found = [note for note in self.receipt.notes if note.name.startswith("note_together")]
-        return "".join(plain(_said(self.voice, note)) for note in found)
-
-    @cached_property
-    def parts(self) -> tuple[Part, ...]:
-        """What it consists of, in order."""
-        made = (_published, _promised, _beliefs, _reading, _count, _second, _public, _risk, _worried, _not, _rest,
-                _technical)  # fmt: skip
-        return tuple(part for tell in made for part in tell(self.receipt, self.voice))
+def contents(found: Published, voice: Voice) -> tuple[Text, str, tuple[Part, ...]]:
+    """Return the title of the statement of published statistics, what all releases add up to, and the parts."""
+    columns = list(found.columns)
+    title = voice.say("stat_title", columns=voice.listed(columns, 8)) if columns else voice.say("stat_title_rows")
+    together = "".join(plain(_said(voice, note)) for note in found.notes if note.name.startswith("note_together"))
+    made = (_published, _promised, _beliefs, _reading, _count, _second, _public, _risk, _worried, _not, _rest,
+            _technical)  # fmt: skip
+    return title, together, tuple(part for tell in made for part in tell(found, voice))
 
 
 def _published(found: Published, voice: Voice) -> list[Part]:
