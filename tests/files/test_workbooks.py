@@ -1,5 +1,4 @@
-# ruff: noqa: E501
-"""Workbooks that show other things than they hold, or that are made to harm: what is read is what a person sees, or told."""
+"""Workbooks that show other things than they hold, or are made to harm: what is read is what is seen, or it is told."""
 
 import io
 import re
@@ -43,11 +42,15 @@ def edited(content: bytes, part: str, change: Callable[[str], str]) -> bytes:
 
 def ods(rows: str, name: str = "First", before: str = "") -> bytes:
     """Return a workbook in the format of LibreOffice."""
-    spaces = "".join(f' xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{long}:1.0"' for short, long in
-                     {"office": "office", "table": "table", "text": "text", "style": "style"}.items())  # fmt: skip
-    content = (f'<?xml version="1.0"?><office:document-content{spaces}><office:body><office:spreadsheet>{before}'
-               f'<table:table table:name="{name}">{rows}</table:table></office:spreadsheet></office:body>'
-               "</office:document-content>")  # fmt: skip
+    spaces = "".join(
+        f' xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{long}:1.0"'
+        for short, long in {"office": "office", "table": "table", "text": "text", "style": "style"}.items()
+    )
+    content = (
+        f'<?xml version="1.0"?><office:document-content{spaces}><office:body><office:spreadsheet>{before}'
+        f'<table:table table:name="{name}">{rows}</table:table></office:spreadsheet></office:body>'
+        "</office:document-content>"
+    )
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
@@ -98,13 +101,21 @@ def test_a_hidden_sheet_is_not_what_is_read(very: bool, tmp_path: Path, capsys: 
 HIDDEN: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "a row": (lambda b, s: s.set_row(1, None, None, {"hidden": True}), "hidden rows;"),
     "a column": (lambda b, s: s.set_column(1, 1, None, None, {"hidden": True}), "hidden columns;"),
-    "both": (lambda b, s: (s.set_row(1, None, None, {"hidden": True}), s.set_column(0, 0, None, None, {"hidden": True})),
-             "hidden rows and columns;"),
-    "a filter": (lambda b, s: (s.autofilter(0, 0, 2, 1), s.filter_column(0, "x == b"), s.set_row(1, None, None, {"hidden": True})),
-                 "hidden rows;"),
+    "both": (
+        lambda b, s: (s.set_row(1, None, None, {"hidden": True}), s.set_column(0, 0, None, None, {"hidden": True})),
+        "hidden rows and columns;",
+    ),
+    "a filter": (
+        lambda b, s: (
+            s.autofilter(0, 0, 2, 1),
+            s.filter_column(0, "x == b"),
+            s.set_row(1, None, None, {"hidden": True}),
+        ),
+        "hidden rows;",
+    ),
     "no column that is read": (lambda b, s: s.set_column(5, 90, None, None, {"hidden": True}), ""),
     "nothing": (lambda b, s: s.write(3, 0, 't="e" hidden="1" <row hidden="1">'), ""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", HIDDEN)
@@ -114,8 +125,9 @@ def test_hidden_rows_and_columns_are_told(what: str, tmp_path: Path, capsys: pyt
     told = capsys.readouterr().err
     assert (said in told and "are read like the others" in told) if said else not told
     if said:
-        prefixed = edited(made(change), SHEET, lambda text: re.sub(r"<(/?)(\w)", r"<\1x:\2", text)
-                          .replace("xmlns=", "xmlns:x="))  # fmt: skip
+        prefixed = edited(
+            made(change), SHEET, lambda text: re.sub(r"<(/?)(\w)", r"<\1x:\2", text).replace("xmlns=", "xmlns:x=")
+        )
         read(prefixed, tmp_path)
         assert said in capsys.readouterr().err
 
@@ -180,8 +192,11 @@ def test_each_sheet_of_libreoffice_is_looked_at_alone(tmp_path: Path, capsys: py
 
 # --- made to harm
 
-LAUGHS = "<!DOCTYPE sst [<!ENTITY a 'lol'>" + "".join(
-    f"<!ENTITY {b} '{f'&{a};' * 10}'>" for a, b in zip("abcdefghij", "bcdefghijk", strict=True)) + "]>"  # fmt: skip
+LAUGHS = (
+    "<!DOCTYPE sst [<!ENTITY a 'lol'>"
+    + "".join(f"<!ENTITY {b} '{f'&{a};' * 10}'>" for a, b in zip("abcdefghij", "bcdefghijk", strict=True))
+    + "]>"
+)
 
 
 def _declared(kind: str, name: str) -> Callable[[str], str]:
@@ -190,11 +205,16 @@ def _declared(kind: str, name: str) -> Callable[[str], str]:
 
 @pytest.mark.parametrize(
     ("part", "change"),
-    [(TEXTS, _declared(LAUGHS, "k")), (TEXTS, _declared("<!DOCTYPE sst [<!ENTITY a SYSTEM 'file:///etc/passwd'>]>", "a")),
-     (TEXTS, _declared("<!DOCTYPE sst [<!ENTITY % a SYSTEM 'http://127.0.0.1:9/x.dtd'> %a;]>", "b")),
-     (TEXTS, lambda text: text.replace("<t>a</t>", "<t>a&#0;</t>")), (SHEET, lambda text: text.replace("<v>2</v>", "<v>999</v>")),
-     (SHEET, lambda text: text[:-60]), (TEXTS, lambda text: "")],
-)  # fmt: skip
+    [
+        (TEXTS, _declared(LAUGHS, "k")),
+        (TEXTS, _declared("<!DOCTYPE sst [<!ENTITY a SYSTEM 'file:///etc/passwd'>]>", "a")),
+        (TEXTS, _declared("<!DOCTYPE sst [<!ENTITY % a SYSTEM 'http://127.0.0.1:9/x.dtd'> %a;]>", "b")),
+        (TEXTS, lambda text: text.replace("<t>a</t>", "<t>a&#0;</t>")),
+        (SHEET, lambda text: text.replace("<v>2</v>", "<v>999</v>")),
+        (SHEET, lambda text: text[:-60]),
+        (TEXTS, lambda text: ""),
+    ],
+)
 def test_workbooks_made_to_harm_are_refused(part: str, change: Callable[[str], str], tmp_path: Path) -> None:
     with pytest.raises(dv.DivulgeError, match="must be a workbook, as its name says") as caught:
         read(edited(made(), part, change), tmp_path)

@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Files of every format with one structural fault each: what is inside is well formed, and says something else."""
 
 import io
@@ -21,8 +20,12 @@ Fault = Callable[[random.Random], Any]
 
 
 def _rows(rng: random.Random, count: int) -> dict[str, list[Any]]:
-    return {"x": [rng.choice("abc") for _ in range(count)], "y": [rng.choice("abc") for _ in range(count)],
-            "n": list(range(count)), "diary": [f"{MARK} {i}" for i in range(count)]}  # fmt: skip
+    return {
+        "x": [rng.choice("abc") for _ in range(count)],
+        "y": [rng.choice("abc") for _ in range(count)],
+        "n": list(range(count)),
+        "diary": [f"{MARK} {i}" for i in range(count)],
+    }
 
 
 # --- text inside archives: workbooks
@@ -41,25 +44,59 @@ def _xlsx(rng: random.Random, change: Callable[[Any, Any], Any]) -> bytes:
 
 
 WORKBOOKS: tuple[Callable[[Any, Any], Any], ...] = (
-    lambda b, s: None, lambda b, s: s.merge_range(1, 0, 2, 0, "a"), lambda b, s: s.merge_range(0, 0, 0, 1, "x"),
-    lambda b, s: s.set_row(1, None, None, {"hidden": True}), lambda b, s: s.set_column(0, 3, None, None, {"hidden": True}),
-    lambda b, s: s.write_formula(1, 0, "=1/0", None, "#DIV/0!"), lambda b, s: s.write_formula(1, 0, "='[o.xlsx]S'!A1", None, "a"),
-    lambda b, s: s.write_formula(1, 0, "=HYPERLINK(\"http://127.0.0.1\")", None, ""), lambda b, s: s.write_url(1, 0, "external:o.xlsx"),
-    lambda b, s: (b.add_worksheet("é\u202e").activate(), s.hide()), lambda b, s: b.add_chartsheet(), lambda b, s: s.write(1_048_575, 0, "a"),
-    lambda b, s: s.write(0, 16_383, "far"), lambda b, s: s.write(1, 0, "x" * 32_767), lambda b, s: s.write_datetime(1, 0, __import__("datetime").datetime(1900, 1, 1)),
-    lambda b, s: s.write(0, 0, ""), lambda b, s: s.write(0, 1, "x"), lambda b, s: s.write(1, 0, True), lambda b, s: s.write(1, 0, 1e308),
-    lambda b, s: s.protect("secret"), lambda b, s: b.define_name("x", "=Sheet1!$A$1"), lambda b, s: s.write_array_formula(1, 0, 2, 0, "{=A1}", None, ""),
-)  # fmt: skip
+    lambda b, s: None,
+    lambda b, s: s.merge_range(1, 0, 2, 0, "a"),
+    lambda b, s: s.merge_range(0, 0, 0, 1, "x"),
+    lambda b, s: s.set_row(1, None, None, {"hidden": True}),
+    lambda b, s: s.set_column(0, 3, None, None, {"hidden": True}),
+    lambda b, s: s.write_formula(1, 0, "=1/0", None, "#DIV/0!"),
+    lambda b, s: s.write_formula(1, 0, "='[o.xlsx]S'!A1", None, "a"),
+    lambda b, s: s.write_formula(1, 0, '=HYPERLINK("http://127.0.0.1")', None, ""),
+    lambda b, s: s.write_url(1, 0, "external:o.xlsx"),
+    lambda b, s: (b.add_worksheet("é\u202e").activate(), s.hide()),
+    lambda b, s: b.add_chartsheet(),
+    lambda b, s: s.write(1_048_575, 0, "a"),
+    lambda b, s: s.write(0, 16_383, "far"),
+    lambda b, s: s.write(1, 0, "x" * 32_767),
+    lambda b, s: s.write_datetime(1, 0, __import__("datetime").datetime(1900, 1, 1)),
+    lambda b, s: s.write(0, 0, ""),
+    lambda b, s: s.write(0, 1, "x"),
+    lambda b, s: s.write(1, 0, True),
+    lambda b, s: s.write(1, 0, 1e308),
+    lambda b, s: s.protect("secret"),
+    lambda b, s: b.define_name("x", "=Sheet1!$A$1"),
+    lambda b, s: s.write_array_formula(1, 0, 2, 0, "{=A1}", None, ""),
+)
 """What may stand in a workbook beside plain cells."""
 
 XML: tuple[tuple[bytes, bytes], ...] = (
-    (b"?>", b"?><!DOCTYPE a [<!ENTITY a 'lol'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>]>"), (b"<t>", b"<t>&b;"), (b"<t>", b"<t>&#0;"),
-    (b"<t>", b"<t>&#x1b;[2J"), (b"<t>", b"<r>" * 9999 + b"<t>"), (b"<v>", b"<v>99999999999"), (b"<v>", b"<v>-"), (b"<v>", b"<v>nan"),
-    (b"</f>", b"</f></c><c>"), (b'ref="A1', b'ref="ZZZZ1'), (b'r="B', b'r="XFD'), (b'r="B', b'r="ZZZZZZZZ'), (b'r="2"', b'r="1048576"'),
-    (b'r="2"', b'r="99999999999999"'), (b't="s"', b't="e"'), (b't="s"', b't="zzz"'), (b't="s"', b't="b"'), (b't="s"', b't="inlineStr"'),
-    (b"<sheet ", b"<sheet state='veryHidden' "), (b"sheet1.xml", b"../../../../etc/passwd"), (b"sheet1.xml", b"sheet9.xml"),
-    (b"<sheets>", b"<sheets/><sheets>"), (b"UTF-8", b"UTF-16"), (b"UTF-8", b"zzz"), (b"<row", b"<row/><row"), (b"<", b"<!--"),
-)  # fmt: skip
+    (b"?>", b"?><!DOCTYPE a [<!ENTITY a 'lol'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>]>"),
+    (b"<t>", b"<t>&b;"),
+    (b"<t>", b"<t>&#0;"),
+    (b"<t>", b"<t>&#x1b;[2J"),
+    (b"<t>", b"<r>" * 9999 + b"<t>"),
+    (b"<v>", b"<v>99999999999"),
+    (b"<v>", b"<v>-"),
+    (b"<v>", b"<v>nan"),
+    (b"</f>", b"</f></c><c>"),
+    (b'ref="A1', b'ref="ZZZZ1'),
+    (b'r="B', b'r="XFD'),
+    (b'r="B', b'r="ZZZZZZZZ'),
+    (b'r="2"', b'r="1048576"'),
+    (b'r="2"', b'r="99999999999999"'),
+    (b't="s"', b't="e"'),
+    (b't="s"', b't="zzz"'),
+    (b't="s"', b't="b"'),
+    (b't="s"', b't="inlineStr"'),
+    (b"<sheet ", b"<sheet state='veryHidden' "),
+    (b"sheet1.xml", b"../../../../etc/passwd"),
+    (b"sheet1.xml", b"sheet9.xml"),
+    (b"<sheets>", b"<sheets/><sheets>"),
+    (b"UTF-8", b"UTF-16"),
+    (b"UTF-8", b"zzz"),
+    (b"<row", b"<row/><row"),
+    (b"<", b"<!--"),
+)
 """What of an XML part is replaced, and by what."""
 
 
@@ -83,11 +120,27 @@ def workbook(rng: random.Random) -> tuple[str, bytes]:
 
 def libreoffice(rng: random.Random) -> tuple[str, bytes]:
     """Return a workbook of LibreOffice with something unusual in it."""
-    odd = rng.choice(['table:number-columns-repeated="1000000000"', 'table:number-rows-spanned="2"', 'table:formula="of:=1"',
-                      'office:value-type="float" office:value="nan"', 'office:value-type="date" office:date-value="zzz"',
-                      'office:value-type="boolean" office:boolean-value="2"', 'table:number-columns-repeated="-1"', ""])  # fmt: skip
-    row = rng.choice(['table:number-rows-repeated="1048576"', 'table:number-rows-repeated="99999999999999999999"',
-                      'table:visibility="filter"', "", ""])  # fmt: skip
+    odd = rng.choice(
+        [
+            'table:number-columns-repeated="1000000000"',
+            'table:number-rows-spanned="2"',
+            'table:formula="of:=1"',
+            'office:value-type="float" office:value="nan"',
+            'office:value-type="date" office:date-value="zzz"',
+            'office:value-type="boolean" office:boolean-value="2"',
+            'table:number-columns-repeated="-1"',
+            "",
+        ]
+    )
+    row = rng.choice(
+        [
+            'table:number-rows-repeated="1048576"',
+            'table:number-rows-repeated="99999999999999999999"',
+            'table:visibility="filter"',
+            "",
+            "",
+        ]
+    )
 
     def cells(line: list[Any], more: str = "") -> str:
         return "".join(
@@ -108,8 +161,12 @@ def libreoffice(rng: random.Random) -> tuple[str, bytes]:
         archive.writestr(
             "META-INF/manifest.xml", '<manifest xmlns="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
         )
-        archive.writestr("content.xml", f'<?xml version="1.0"?>{doctype}<office:document-content {spaces}><office:body><office:spreadsheet>'
-                         f'<table:table table:name="S">{body}</table:table></office:spreadsheet></office:body></office:document-content>')  # fmt: skip
+        archive.writestr(
+            "content.xml",
+            f'<?xml version="1.0"?>{doctype}<office:document-content {spaces}><office:body><office:spreadsheet>'
+            f'<table:table table:name="S">{body}</table:table></office:spreadsheet></office:body>'
+            "</office:document-content>",
+        )
     return "t.ods", _around(rng, stream.getvalue())
 
 
@@ -136,18 +193,41 @@ class _Extended(pa.ExtensionType):
 
 def _odd_column(rng: random.Random, count: int) -> Any:
     texts = [rng.choice("abc") for _ in range(count)]
-    return rng.choice([
-        lambda: pa.ExtensionArray.from_storage(_Extended(), pa.array(texts, pa.string())),
-        lambda: pa.array([[texts]] * count), lambda: pa.array([{"a": {"b": texts}}] * count), lambda: pa.array([[("k", t)] for t in texts], pa.map_(pa.string(), pa.string())),
-        lambda: pa.array([[t] for t in texts], pa.list_(pa.string(), 1)), lambda: pa.array(texts, pa.string()).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string())),
-        lambda: pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array(["a", MARK])), lambda: pa.array([None] * count, pa.string()),
-        lambda: pa.array([0] * count, pa.timestamp("ns", "Nowhere/Zone")), lambda: pa.array([2**62] * count, pa.timestamp("s")), lambda: pa.array([2**40] * count, pa.duration("s")),
-        lambda: pa.array(range(count), pa.decimal128(38, 10)), lambda: pa.array(range(count), pa.decimal256(76, -5)), lambda: pa.array([1.5] * count, pa.float16()) if count else pa.array([], pa.float16()),
-        lambda: pa.RunEndEncodedArray.from_arrays(pa.array([count], pa.int32()), pa.array(["a"])) if count else pa.array([], pa.string()),
-        lambda: pa.UnionArray.from_dense(pa.array([0] * count, pa.int8()), pa.array(range(count), pa.int32()), [pa.array(texts), pa.array(range(count))]),
-        lambda: pa.array([b"\xff\xfe"] * count, pa.binary(2)), lambda: pa.array([2**31 - 1] * count, pa.date32()), lambda: pa.array([t * 70_000 for t in texts]),
-        lambda: pa.array(texts, pa.string_view()), lambda: pa.array([2**64 - 1] * count, pa.uint64()), lambda: pa.array([True] * count), lambda: pa.array(texts),
-    ])()  # fmt: skip
+    return rng.choice(
+        [
+            lambda: pa.ExtensionArray.from_storage(_Extended(), pa.array(texts, pa.string())),
+            lambda: pa.array([[texts]] * count),
+            lambda: pa.array([{"a": {"b": texts}}] * count),
+            lambda: pa.array([[("k", t)] for t in texts], pa.map_(pa.string(), pa.string())),
+            lambda: pa.array([[t] for t in texts], pa.list_(pa.string(), 1)),
+            lambda: pa.array(texts, pa.string()).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string())),
+            lambda: pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array(["a", MARK])),
+            lambda: pa.array([None] * count, pa.string()),
+            lambda: pa.array([0] * count, pa.timestamp("ns", "Nowhere/Zone")),
+            lambda: pa.array([2**62] * count, pa.timestamp("s")),
+            lambda: pa.array([2**40] * count, pa.duration("s")),
+            lambda: pa.array(range(count), pa.decimal128(38, 10)),
+            lambda: pa.array(range(count), pa.decimal256(76, -5)),
+            lambda: pa.array([1.5] * count, pa.float16()) if count else pa.array([], pa.float16()),
+            lambda: (
+                pa.RunEndEncodedArray.from_arrays(pa.array([count], pa.int32()), pa.array(["a"]))
+                if count
+                else pa.array([], pa.string())
+            ),
+            lambda: pa.UnionArray.from_dense(
+                pa.array([0] * count, pa.int8()),
+                pa.array(range(count), pa.int32()),
+                [pa.array(texts), pa.array(range(count))],
+            ),
+            lambda: pa.array([b"\xff\xfe"] * count, pa.binary(2)),
+            lambda: pa.array([2**31 - 1] * count, pa.date32()),
+            lambda: pa.array([t * 70_000 for t in texts]),
+            lambda: pa.array(texts, pa.string_view()),
+            lambda: pa.array([2**64 - 1] * count, pa.uint64()),
+            lambda: pa.array([True] * count),
+            lambda: pa.array(texts),
+        ]
+    )()
 
 
 def columns(rng: random.Random) -> tuple[str, bytes]:
@@ -170,8 +250,16 @@ def columns(rng: random.Random) -> tuple[str, bytes]:
     stream, kind = io.BytesIO(), rng.choice(["parquet", "arrow", "feather"])
     try:
         if kind == "parquet":
-            pq.write_table(table, stream, version=rng.choice(["1.0", "2.4", "2.6"]), data_page_version=rng.choice(["1.0", "2.0"]), compression=rng.choice(["none", "gzip", "zstd", "brotli", "lz4"]),
-                           use_dictionary=rng.random() < 0.5, row_group_size=rng.choice([1, 7, 10**6]), write_statistics=rng.random() < 0.5)  # fmt: skip
+            pq.write_table(
+                table,
+                stream,
+                version=rng.choice(["1.0", "2.4", "2.6"]),
+                data_page_version=rng.choice(["1.0", "2.0"]),
+                compression=rng.choice(["none", "gzip", "zstd", "brotli", "lz4"]),
+                use_dictionary=rng.random() < 0.5,
+                row_group_size=rng.choice([1, 7, 10**6]),
+                write_statistics=rng.random() < 0.5,
+            )
         else:
             options = pa.ipc.IpcWriteOptions(compression=rng.choice([None, "lz4", "zstd"]))
             with rng.choice([pa.ipc.new_file, pa.ipc.new_stream])(stream, table.schema, options=options) as sink:
@@ -197,12 +285,17 @@ def statistics(rng: random.Random) -> tuple[str, bytes]:
     kind = rng.choice(["sav", "zsav", "por", "dta", "xpt"])
     frame = pd.DataFrame(_rows(rng, rng.choice([1, 3, 30])))
     frame["x"] = frame["x"].astype(object)
-    odd: Fault = rng.choice([
-        lambda r: None, lambda r: frame.__setitem__("x", ["a" * r.choice([1, 244, 255, 256, 2045, 30_000])] * len(frame)),
-        lambda r: frame.__setitem__("n", [float("nan")] * len(frame)), lambda r: frame.__setitem__("n", [r.choice([1e308, -1e300, 2.0**53])] * len(frame)),
-        lambda r: frame.__setitem__("x", ["é\u202e日\x1b[2J"] * len(frame)), lambda r: frame.__setitem__("z" * 32, 1),
-        lambda r: frame.__setitem__("n", pd.Timestamp(r.choice(["1582-10-15", "1677-10-01", "2262-01-01"]))),
-    ])  # fmt: skip
+    odd: Fault = rng.choice(
+        [
+            lambda r: None,
+            lambda r: frame.__setitem__("x", ["a" * r.choice([1, 244, 255, 256, 2045, 30_000])] * len(frame)),
+            lambda r: frame.__setitem__("n", [float("nan")] * len(frame)),
+            lambda r: frame.__setitem__("n", [r.choice([1e308, -1e300, 2.0**53])] * len(frame)),
+            lambda r: frame.__setitem__("x", ["é\u202e日\x1b[2J"] * len(frame)),
+            lambda r: frame.__setitem__("z" * 32, 1),
+            lambda r: frame.__setitem__("n", pd.Timestamp(r.choice(["1582-10-15", "1677-10-01", "2262-01-01"]))),
+        ]
+    )
     labels = (
         {"n": {i: f"{MARK} {i}" * rng.choice([1, 9]) for i in range(30)}}
         if rng.random() < 0.3 and kind in ("sav", "dta")
@@ -303,15 +396,27 @@ def numpy_file(rng: random.Random) -> tuple[str, bytes]:
 TABLES = (workbook, workbook, libreoffice, columns, columns, statistics, statistics)
 
 LINES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "release": (("{t}", "--column", "x", "-o", "out.csv", "--only-column", "--mechanism", "good.csv", "--no-ledger"),
-                ("{t}", "--column", "x", "-o", "out.arrow", "--only-column", "--guarantee", "ldp=1"), ("{t}", "--column", "x", "--guarantee", "ldp=1", "--preview")),
-    "publish": (("{t}", "--guarantee", "dp=1", "--count", "x", "--values-from-data", "-o", "out.parquet"), ("{t}", "--guarantee", "dp=1", "--mean", "n:0:90", "-o", "out.csv")),
+    "release": (
+        ("{t}", "--column", "x", "-o", "out.csv", "--only-column", "--mechanism", "good.csv", "--no-ledger"),
+        ("{t}", "--column", "x", "-o", "out.arrow", "--only-column", "--guarantee", "ldp=1"),
+        ("{t}", "--column", "x", "--guarantee", "ldp=1", "--preview"),
+    ),
+    "publish": (
+        ("{t}", "--guarantee", "dp=1", "--count", "x", "--values-from-data", "-o", "out.parquet"),
+        ("{t}", "--guarantee", "dp=1", "--mean", "n:0:90", "-o", "out.csv"),
+    ),
     "measure": (("--data", "{t}", "--secret", "x", "--released", "y"), ("{c}",), ("good.csv", "--prior", "{t}:x")),
-    "audit": (("--data", "{t}", "--secret", "x", "--released", "y", "--claim", "ldp=1"), ("--data", "{t}", "--secret", "x", "--released", "y", "--mechanism", "good.csv")),
-    "estimate": (("{t}", "--mechanism", "good.csv", "--column", "x"),), "report": (("--data", "{t}", "--secret", "x", "--released", "y"), ("{c}", "--prior", "uniform")),
-    "check": (("{c}", "--guarantee", "ldp=1"),), "attack": (("{c}", "--prior", "uniform"),), "compare": (("good.csv", "{c}"),),
+    "audit": (
+        ("--data", "{t}", "--secret", "x", "--released", "y", "--claim", "ldp=1"),
+        ("--data", "{t}", "--secret", "x", "--released", "y", "--mechanism", "good.csv"),
+    ),
+    "estimate": (("{t}", "--mechanism", "good.csv", "--column", "x"),),
+    "report": (("--data", "{t}", "--secret", "x", "--released", "y"), ("{c}", "--prior", "uniform")),
+    "check": (("{c}", "--guarantee", "ldp=1"),),
+    "attack": (("{c}", "--prior", "uniform"),),
+    "compare": (("good.csv", "{c}"),),
     "design": (("--prior", "{t}:x", "--guarantee", "ldp=1", "--time-limit", "2"),),
-}  # fmt: skip
+}
 """Command -> lines about a table {t} or a channel {c}."""
 
 

@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """What the command refuses, the function refuses: one message about the argument, whatever is given for it."""
 
 from pathlib import Path
@@ -14,13 +13,46 @@ TABLE = pa.table({"x": ["a", "b", "a"], "n": [1, 2, 3]})
 CELL = "Zq7SecretCell"
 
 GIVEN: tuple[tuple[str, Any], ...] = (
-    ("column", 3), ("column", []), ("column", ["x", "x"]), ("column", [3]), ("column", "z"), ("sink", 3), ("sink", "/"), ("sink", "a\0b.csv"),
-    ("sink", b"o.csv"), ("ledger", 3), ("ledger", b"x"), ("receipt", 3), ("keep", 3), ("keep", [3]), ("keep", ["zz"]), ("released_as", 3),
-    ("released_as", [3]), ("released_as", "n"), ("released_as", ""), ("time_limit", float("nan")), ("time_limit", -1), ("time_limit", "x"),
-    ("unit", "zz"), ("progress", 3), ("warn", 3), ("mechanism", 3), ("mechanism", "nope"), ("guarantee", "ldp=nan"), ("guarantee", [3]),
-    ("budget", "ldp=1"), ("language", "xx"), ("engine", "zz"), ("purpose", "zz"), ("outcomes", "zz"), ("prior", 3), ("prior", "lower=nan"),
-    ("prior", "none.csv:x"), ("epsilon", float("nan")), ("ratio", "1/0"),
-)  # fmt: skip
+    ("column", 3),
+    ("column", []),
+    ("column", ["x", "x"]),
+    ("column", [3]),
+    ("column", "z"),
+    ("sink", 3),
+    ("sink", "/"),
+    ("sink", "a\0b.csv"),
+    ("sink", b"o.csv"),
+    ("ledger", 3),
+    ("ledger", b"x"),
+    ("receipt", 3),
+    ("keep", 3),
+    ("keep", [3]),
+    ("keep", ["zz"]),
+    ("released_as", 3),
+    ("released_as", [3]),
+    ("released_as", "n"),
+    ("released_as", ""),
+    ("time_limit", float("nan")),
+    ("time_limit", -1),
+    ("time_limit", "x"),
+    ("unit", "zz"),
+    ("progress", 3),
+    ("warn", 3),
+    ("mechanism", 3),
+    ("mechanism", "nope"),
+    ("guarantee", "ldp=nan"),
+    ("guarantee", [3]),
+    ("budget", "ldp=1"),
+    ("language", "xx"),
+    ("engine", "zz"),
+    ("purpose", "zz"),
+    ("outcomes", "zz"),
+    ("prior", 3),
+    ("prior", "lower=nan"),
+    ("prior", "none.csv:x"),
+    ("epsilon", float("nan")),
+    ("ratio", "1/0"),
+)
 
 
 @pytest.mark.parametrize(("argument", "value"), GIVEN)
@@ -51,11 +83,18 @@ PATHS: tuple[Any, ...] = (
     "x" * 5000,
 )
 READERS: dict[str, Any] = {
-    "open_table": dv.open_table, "read_channel": dv.read_channel, "read_prior": dv.read_prior, "Receipt.read": dv.Receipt.read,
-    "statement": dv.statement, "contingency": lambda path: dv.contingency(path, "x"), "audit": lambda path: dv.audit(path, secret="x", released="y"),
-    "estimate_frequencies": lambda path: dv.estimate_frequencies(path, COIN, column="x"), "release": lambda path: dv.release(path, column="x", mechanism=COIN),
-    "publish": lambda path: dv.publish(path, dv.Count("x"), guarantee="dp=1", values={"x": ["a"]}), "read_joint": lambda path: dv.read_joint(path, "x", "y"),
-}  # fmt: skip
+    "open_table": dv.open_table,
+    "read_channel": dv.read_channel,
+    "read_prior": dv.read_prior,
+    "Receipt.read": dv.Receipt.read,
+    "statement": dv.statement,
+    "contingency": lambda path: dv.contingency(path, "x"),
+    "audit": lambda path: dv.audit(path, secret="x", released="y"),
+    "estimate_frequencies": lambda path: dv.estimate_frequencies(path, COIN, column="x"),
+    "release": lambda path: dv.release(path, column="x", mechanism=COIN),
+    "publish": lambda path: dv.publish(path, dv.Count("x"), guarantee="dp=1", values={"x": ["a"]}),
+    "read_joint": lambda path: dv.read_joint(path, "x", "y"),
+}
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: repr(path)[:12])
@@ -74,10 +113,14 @@ def test_every_function_that_reads_refuses_what_is_no_file(
 
 @pytest.mark.parametrize(
     "call",
-    [lambda t: dv.release(t, column="x", mechanism=COIN), lambda t: dv.audit(t, secret="x", released="x", mechanism=COIN),
-     lambda t: dv.estimate_frequencies(t, COIN, column="x"), lambda t: dv.publish(t, dv.Count("x"), guarantee="dp=1", values={"x": ["a", "b"]}),
-     lambda t: dv.publish(t, dv.Mean("x", "0", "1"), guarantee="dp=1")],
-)  # fmt: skip
+    [
+        lambda t: dv.release(t, column="x", mechanism=COIN),
+        lambda t: dv.audit(t, secret="x", released="x", mechanism=COIN),
+        lambda t: dv.estimate_frequencies(t, COIN, column="x"),
+        lambda t: dv.publish(t, dv.Count("x"), guarantee="dp=1", values={"x": ["a", "b"]}),
+        lambda t: dv.publish(t, dv.Mean("x", "0", "1"), guarantee="dp=1"),
+    ],
+)
 def test_no_message_shows_a_cell(call: Any) -> None:
     with pytest.raises(dv.DivulgeError) as caught:
         call(pa.table({"x": ["a", "b", CELL]}))

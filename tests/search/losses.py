@@ -19,7 +19,8 @@ Row = list[mp.mpf]
 
 def two_rows(rng: np.random.Generator, zeros: float = 0.0, span: float = 3.0) -> tuple[list[Fraction], list[Fraction]]:
     m = int(rng.integers(2, 6))
-    return tuple([Fraction(v, 1 << 50) for v in whole(rng, m, zeros, span)] for _ in range(2))  # type: ignore[return-value]
+    first, second = ([Fraction(v, 1 << 50) for v in whole(rng, m, zeros, span)] for _ in range(2))
+    return first, second
 
 
 @case("PrivacyLoss")

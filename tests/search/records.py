@@ -98,11 +98,11 @@ def parts_of_audits(rng: np.random.Generator) -> None:
             at_least("refutable", found.refutable[name] * (1 + 1e-9) + 1e-12, level.lower)
     assert found.violated == (found.measures["ldp"].lower > 1.0)
     assert (found.witness is not None) == found.violated or not found.violated
-    columns = {
+    columns: dict[str, list[str | None]] = {
         "x": [str(i) for i, row in enumerate(counts) for c in row for _ in range(c)],
         "y": [str(j) for row in counts for j, c in enumerate(row) for _ in range(c)],
     }
-    columns["x"][0] = None  # type: ignore[call-overload]
+    columns["x"][0] = None
     table = dv.contingency(pa.table(columns), ["x", "y"])
     dense = table.dense()
     assert dense.sum() == counts.sum() == table.counts.sum()

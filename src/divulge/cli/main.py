@@ -224,10 +224,8 @@ def _hold_standard_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, mode)  # which no output can be written to, and every message
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
-        sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8")  # pyright: ignore[reportArgumentType]
-    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
-        sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8")  # pyright: ignore[reportArgumentType]
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
 def _interrupted(*_: Any) -> None:

@@ -17,7 +17,7 @@ from divulge.late import late
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, is_pair
 from divulge.model.joint import Joint
-from divulge.model.shown import Shown, at_most
+from divulge.model.shown import Shown, at_most, promised
 from divulge.ties import first_smallest
 from divulge.units import Unit, nats_per
 
@@ -427,7 +427,7 @@ class Verdict:
         return f'<p><strong style="color: {color}">{html.escape(printable(head))}</strong>{lines}</p>'
 
     def __repr__(self) -> str:
-        measured = ", ".join(f"{name} {float(value):.6g}" for name, value in self.levels.items())
+        measured = ", ".join(f"{name} {promised(value)}" for name, value in self.levels.items())
         measured += "" if self.unit == "nats" else f" in {self.unit}"
         how = "decided exactly" if self.level.certain else "compared as computed"
         close = not self.holds and abs(self.slack) <= self.margin < math.inf

@@ -52,17 +52,22 @@ def frozen(name: str, inside: str, argument: str) -> Any:
     except (TypeError, ValueError):
         condition = f"have legal arguments for scipy.stats.{name}"
         raise DivulgeError.of(argument, condition, "they are", inside[:60]) from None
-    return with_formula(found, argument)
+    return found
 
 
 _INTEGRALS = ("levy_stable", "studentized_range")
 """Families of scipy.stats whose density is an integral at every place: thousands of places take minutes."""
 
 
-def with_formula(distribution: Any, argument: str) -> Any:
-    """Return a frozen scipy.stats distribution, but refuse one whose density takes an integral at every place."""
-    if distribution.dist.name in _INTEGRALS:
+def require_formula(distribution: Any, argument: str) -> None:
+    """Refuse a scipy.stats distribution that is periodic, or whose density takes an integral at every place."""
+    name = distribution.dist.name
+    if name in _INTEGRALS:
         hint = "give a sample of it, or a family whose density is a formula, such as t or gennorm."
-        name = f"that of {distribution.dist.name}"
-        raise DivulgeError.of(argument, "have a density that is a formula", name, "an integral at every place", hint)
-    return distribution
+        raise DivulgeError.of(argument, "have a density that is a formula", f"that of {name}", "an integral", hint)
+    low, high = (float(distribution.ppf(p)) for p in (1e-3, 1 - 1e-3))
+    with np.errstate(over="ignore"):
+        ended = distribution.cdf(high + 100 * (high - low)) <= 1
+    if not ended:
+        hint = "use scipy's vonmises_line in place of vonmises."
+        raise DivulgeError.of(argument, "have a distribution function that ends at 1", name, "periodic", hint)

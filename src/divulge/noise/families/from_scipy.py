@@ -11,7 +11,7 @@ from divulge.errors import DivulgeError
 from divulge.noise.families.continuous import gaussian, laplace, logistic, student_t
 from divulge.noise.families.noise import Noise, Ratio
 from divulge.noise.quadrature import finite_or_zero
-from divulge.noise.text import with_formula
+from divulge.noise.text import require_formula
 
 SAME: dict[str, Callable[..., Noise]] = {
     "norm": gaussian,
@@ -55,7 +55,8 @@ def from_scipy(distribution: Any) -> Noise:
     if not (hasattr(distribution, "logpdf") and hasattr(distribution, "dist")):
         condition = "be a family name or a frozen continuous scipy.stats distribution"
         raise DivulgeError.of("noise", condition, "it", type(distribution).__name__)
-    family, named = with_formula(distribution, "noise").dist, _parameters(distribution)
+    require_formula(distribution, "noise")
+    family, named = distribution.dist, _parameters(distribution)
     if family.name in SAME:
         centered = SAME[family.name](**{"scale": 1.0, **{k: v for k, v in named.items() if k != "loc"}})
         loc = named.get("loc", 0.0)

@@ -10,7 +10,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.prior import Prior
 from divulge.noise.secrets.secret import Secret, finite, sample
-from divulge.noise.text import frozen, number, numbers, split, with_formula
+from divulge.noise.text import frozen, number, numbers, require_formula, split
 
 _NEGLIGIBLE = 1e-300
 """Mass beyond which the values of a countable secret are left out (they still count as unbounded)."""
@@ -22,14 +22,9 @@ def from_scipy(distribution: Any, description: str) -> Secret:
     """Return a frozen scipy.stats distribution as a secret; a countable one keeps all but 1e-300 of its mass."""
     low, high = (float(v) for v in distribution.support())
     if hasattr(distribution, "logpdf") and not hasattr(distribution.dist, "pmf"):
-        with_formula(distribution, "secret")
         if not low < high:
             raise DivulgeError.of("secret", "have a support of positive length", "it", f"[{low}, {high}]")
-        far = float(distribution.isf(1e-3))
-        if not distribution.cdf(far + 100 * (far - float(distribution.ppf(1e-3)))) <= 1:
-            hint = "use scipy's vonmises_line in place of vonmises."
-            condition = "have a distribution function that ends at 1"
-            raise DivulgeError.of("secret", condition, description, "periodic", hint)
+        require_formula(distribution, "secret")
         return Secret(description, low, high, continuous=distribution)
     first = low if math.isfinite(low) else -_last(lambda k: distribution.logcdf(-k), -float(distribution.ppf(0.5)))
     last = high if math.isfinite(high) else _last(distribution.logsf, float(distribution.ppf(0.5)))
