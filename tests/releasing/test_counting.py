@@ -65,6 +65,43 @@ def test_files_and_frames_count_alike(table: pa.Table, tmp_path: Path) -> None:
         assert Counter(dv.contingency(source, ["letters", "whole"]).to_dict()) == wanted
 
 
+@pytest.mark.parametrize("size", [1, 100, 256, 257])
+@pytest.mark.parametrize("rows", [(1 << 17) - 1, 1 << 17, (1 << 17) + 1])
+def test_places_are_counted_alone_or_in_pairs(size: int, rows: int) -> None:
+    places = np.random.default_rng(size).integers(0, size, rows).astype(np.int32)
+    assert counting._frequencies(places, size).tolist() == [int((places == k).sum()) for k in range(size)]
+
+
+@pytest.mark.parametrize("groups", [[1], [700] * 8, [1, 3000, 5, 5, 900, 1089]])
+def test_parts_of_a_file_are_its_rows_one_after_the_other(
+    groups: list[int], table: pa.Table, tmp_path: Path, monkeypatch: Any
+) -> None:
+    table = table.slice(0, min(ROWS, sum(groups)))
+    with pq.ParquetWriter(tmp_path / "t.parquet", table.schema) as writer:
+        for end, size in zip(np.cumsum(groups), groups, strict=True):
+            writer.write_table(table.slice(end - size, size))
+    source = dv.open_table(tmp_path / "t.parquet")
+    alone = dv.contingency(source, ["letters", "whole"])
+    for least in (1, 1000, 10**6):
+        monkeypatch.setattr("divulge.files.tables.columnar._PARTS", (least, least))
+        parts = source.parts(["wide"])
+        assert (len(parts) > 1) == (least < len(table) and len(groups) > 1)
+        assert [v for p in parts for b in p.batches(["wide"]) for v in b["wide"].to_pylist()] == table[
+            "wide"
+        ].to_pylist()
+        found = dv.contingency(source, ["letters", "whole"])
+        assert found.labels == alone.labels
+        assert found.to_dict() == alone.to_dict() == _counted(table, "letters", "whole")
+
+
+@pytest.mark.parametrize("place", [-1, 2, 127])
+def test_a_position_out_of_a_dictionary_is_refused(place: int) -> None:
+    indices = pa.array([0, 1, None, place], pa.int8())
+    broken = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b"]), safe=False)
+    with pytest.raises(dv.DivulgeError, match="damaged"):
+        dv.contingency(pa.table({"x": broken}), "x")
+
+
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint32(), pa.int64(), pa.uint64()])
 def test_dictionaries_count_by_their_values(kind: pa.DataType) -> None:
     """Indices of any width; a dictionary that lists one value twice; another dictionary in the next batch."""

@@ -2,13 +2,17 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import numpy as np
 
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
 from divulge.files.settings import Limits, Settings
-from divulge.files.tables.source import Content, Source, batch_rows
+from divulge.files.tables.source import Content, Source, batch_rows, validate
 
 
 def parquet(content: Content, settings: Settings) -> Source:
@@ -17,20 +21,49 @@ def parquet(content: Content, settings: Settings) -> Source:
     with content.open() as opened, parquet.ParquetFile(opened) as file:
         schema, rows, codable = file.schema_arrow, file.metadata.num_rows, _repetitive(file)
         settings.limits.allow(content.name, "rows", rows)
+        groups = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
     measured = dict[tuple[str, ...], int]()
 
-    def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
-        with content.open() as opened:
-            wanted = tuple(columns)
-            longest = measured[wanted] = measured.get(wanted) or longest_text(opened, wanted, settings.limits)
-        fit = max(1, settings.limits.bytes // (4 * longest))
+    def fitting(columns: Sequence[str]) -> int:
+        """Return how many rows of columns fit into memory; refuse columns that would not fit at all."""
+        wanted = tuple(columns)
+        if wanted not in measured:
+            with content.open() as opened:
+                measured[wanted] = max(1, settings.limits.bytes // (4 * longest_text(opened, wanted, settings.limits)))
+        return min(measured[wanted], batch_rows(len(columns)))
+
+    def batches(columns: Sequence[str], coded: Sequence[str], rows: int, groups: Sequence[int]) -> Iterator[Any]:
         with (
             content.open() as opened,
             parquet.ParquetFile(opened, read_dictionary=list(coded), pre_buffer=False, buffer_size=1 << 20) as file,
         ):
-            yield from _ahead(file.iter_batches(min(fit, batch_rows(len(columns))), columns=list(columns)))
+            yield from file.iter_batches(rows, row_groups=groups, columns=list(columns))
 
-    return content.source(schema, rows, stream, codable)
+    def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
+        yield from _ahead(batches(columns, coded, fitting(columns), range(len(groups))))
+
+    def divided(columns: Sequence[str]) -> list[Source]:
+        rows = min(fitting(columns), _IN_CACHE)
+
+        def part(chosen: Sequence[int]) -> Source:
+            return content.source(schema, None, lambda names, coded: batches(names, coded, rows, chosen), codable)
+
+        return [part(chosen) for chosen in _runs(groups, min(max(sum(groups) // 4, _PARTS[0]), _PARTS[1]))]
+
+    return replace(content.source(schema, rows, stream, codable), divided=divided)
+
+
+def _runs(sizes: Sequence[int], least: int) -> list[range]:
+    """Return the places of sizes in runs, each but the last with a sum of about `least`."""
+    ends = (np.flatnonzero(np.diff(np.cumsum(sizes) // least, prepend=0)) + 1).tolist()
+    return [range(i, j) for i, j in pairwise(sorted({0, *ends, len(sizes)}))]
+
+
+_PARTS = 1 << 21, 1 << 24
+"""Rows of a part that is read beside others, at least and at most."""
+
+_IN_CACHE = 1 << 18
+"""Rows of a batch whose positions stay in a processor's cache from the reader to the one who counts them."""
 
 
 LONGEST_TEXT = 1 << 20
@@ -172,7 +205,7 @@ def arrow(content: Content, settings: Settings) -> Source:
     with content.open() as opened, _reader(opened) as file:
         schema, rows = file.schema, 0
     for batch in _batches(content):
-        batch.validate(full=True)
+        validate(batch)
         rows += batch.num_rows
         settings.limits.allow(content.name, "rows", rows)
         settings.limits.allow(content.name, "bytes", batch.nbytes)

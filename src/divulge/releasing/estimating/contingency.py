@@ -1,15 +1,17 @@
 """How often each combination of values occurs, streamed: codes a batch, counts in place, no Python object a row."""
 
+import math
 import os
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from divulge.errors import number_of
+from divulge.files.tables.source import Source
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.releasing.drawing.coding import Encoded, dictionary_of, text_of
@@ -108,14 +110,17 @@ class _Column:
 
     def __init__(self) -> None:
         self._positions: dict[Any, int] = {}
+        self._last: tuple[list[Any], bool, np.ndarray] = [], False, np.empty(0, dtype=np.int64)
 
     def places(self, values: list[Any], missing: int) -> np.ndarray:
         """Return where each value of an array's own dictionary, and a missing one, is among those seen."""
-        keys = [None if text_of(value) is None else value for value in values]
-        if missing:
-            keys.append(None)
-        lookup = [self._positions.setdefault(key, len(self._positions)) for key in keys]
-        return np.array(lookup, dtype=np.int64)
+        if self._last[:2] != (values, bool(missing)):
+            keys = [None if text_of(value) is None else value for value in values]
+            if missing:
+                keys.append(None)
+            lookup = [self._positions.setdefault(key, len(self._positions)) for key in keys]
+            self._last = values, bool(missing), np.array(lookup, dtype=np.int64)
+        return self._last[2]
 
     def ordered(self) -> tuple[tuple[Hashable, ...], np.ndarray]:
         """Return the labels, None last, and where each position went."""
@@ -171,28 +176,45 @@ def counts_of(columns: Sequence[Encoded]) -> Counts:
     return [(values, missing) for values, _, missing in columns], cells, counts
 
 
-def counted(names: tuple[str, ...], batches: Iterable[Any]) -> Contingency:
-    """Return the contingency of the columns `names` of record batches."""
-    tally = Tally(names)
-    for counts in _counts(batches, names):
-        tally.add(counts)
-    return tally.contingency()
+def counted(names: tuple[str, ...], source: Source) -> Contingency:
+    """Return the contingency of the columns `names` of a table: of its parts side by side, or of its batches."""
+    columns = list(dict.fromkeys(names))
 
-
-def _counts(batches: Iterable[Any], names: tuple[str, ...]) -> Iterator[Counts]:
-    """Yield the counts of each batch; the next ones are on their way."""
-
-    def encode(batch: Any) -> Counts:
+    def of_batch(batch: Any) -> Counts:
         return counts_of([dictionary_of(batch.column(name)) for name in names])
 
+    def of_part(part: Source) -> Counts:
+        return _gathered_again(_tallied(names, map(of_batch, part.batches(columns, names))).contingency())
+
+    parts = source.parts(columns)
     with ThreadPoolExecutor(_WORKERS) as workers:
-        coming: deque[Any] = deque()
-        for batch in batches:
-            coming.append(workers.submit(encode, batch))
-            if len(coming) > _WORKERS:
-                yield coming.popleft().result()
-        while coming:
+        if len(parts) > 1:
+            return _tallied(names, workers.map(of_part, parts)).contingency()
+        return _tallied(names, _in_turn(workers, of_batch, source.batches(columns, names))).contingency()
+
+
+def _tallied(names: tuple[str, ...], found: Iterable[Counts]) -> Tally:
+    tally = Tally(names)
+    for counts in found:
+        tally.add(counts)
+    return tally
+
+
+def _gathered_again(found: Contingency) -> Counts:
+    """Return the counts of a part of a table, as if it were one batch."""
+    columns = [([label for label in labels if label is not None], int(None in labels)) for labels in found.labels]
+    return columns, tuple(found.cells.T), found.counts
+
+
+def _in_turn(workers: Executor, work: Callable[[Any], Counts], given: Iterable[Any]) -> Iterator[Counts]:
+    """Yield the counts of each batch; the next ones are on their way."""
+    coming: deque[Any] = deque()
+    for batch in given:
+        coming.append(workers.submit(work, batch))
+        if len(coming) > _WORKERS:
             yield coming.popleft().result()
+    while coming:
+        yield coming.popleft().result()
 
 
 def _cells(sizes: Sequence[int], indices: Sequence[np.ndarray]) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
@@ -204,9 +226,20 @@ def _cells(sizes: Sequence[int], indices: Sequence[np.ndarray]) -> tuple[tuple[n
     for size, more in zip(sizes[1:], indices[1:], strict=True):
         flat = flat.astype(np.int32) * np.int32(size)
         flat += more
-    counts = np.bincount(flat)
+    counts = _frequencies(flat, math.prod(sizes))
     found = np.flatnonzero(counts)
     return np.unravel_index(found, sizes), counts[found]
+
+
+def _frequencies(places: np.ndarray, size: int) -> np.ndarray:
+    """Return how often each of the numbers below `size` occurs; bytes are counted in pairs, with half the steps."""
+    if size > 256 or len(places) < 1 << 17:
+        return np.bincount(places, minlength=size)
+    single = places.astype(np.uint8)
+    pairs = np.bincount(single[: len(single) // 2 * 2].view(np.uint16), minlength=1 << 16).reshape(256, 256)
+    counts = pairs.sum(axis=0) + pairs.sum(axis=1)
+    counts[single[-1:]] += len(single) % 2
+    return counts[:size]
 
 
 def _gathered(

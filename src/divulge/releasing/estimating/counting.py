@@ -54,4 +54,4 @@ def contingency(table: Any, columns: Sequence[str] | str, *, engine: EngineName 
         return on_spark(frame_of(table), names)
     source = open_table(table)
     source.require_values(names)
-    return counted(names, source.batches(list(dict.fromkeys(names)), names))
+    return counted(names, source)
