@@ -33,6 +33,7 @@ def least_delta(epsilon_at: Callable[[float], float], epsilon: float, tried_firs
             best, high, at_high = delta, math.log(delta), epsilon_at(delta) - epsilon
             if not epsilon_at(math.nextafter(delta, 0.0)) <= epsilon:
                 return delta
+    side = 0  # the end that moved last
     for _ in range(_STEPS):
         if high - low <= _WIDTH:
             break
@@ -42,7 +43,7 @@ def least_delta(epsilon_at: Callable[[float], float], epsilon: float, tried_firs
         delta = math.exp(middle)
         value = epsilon_at(delta) - epsilon
         if value <= 0:
-            best, high, at_high, at_low = delta, middle, value, at_low / 2
+            best, high, at_high, at_low, side = delta, middle, value, at_low / 2 if side > 0 else at_low, 1
         else:
-            low, at_low, at_high = middle, value, at_high / 2
+            low, at_low, at_high, side = middle, value, at_high / 2 if side < 0 else at_high, -1
     return best

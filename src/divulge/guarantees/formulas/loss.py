@@ -208,15 +208,34 @@ def line_through_origin(xi: Any, rho: Any, end: Any) -> Any:
 
 
 def inverse(grows: Callable[[Any], Any], target: Any, high: Any) -> Any:
-    """Return an x in [0, high] with grows(x) >= target for an increasing function: the least, by a halving a bit."""
+    """Return an x in [0, high] with grows(x) >= target for an increasing function: the least, but for the last bits.
+
+    False position (Illinois), with a halving at every third step and where an end has no finite value, until rounding
+    hides on which side of the target a value lies; from there up, in growing steps, until it is seen to be reached.
+    """
     import flint
 
-    with flint.ctx.workprec(min(flint.ctx.prec, _ENOUGH)):
-        low, top = zero(), ball(high)
-        for _ in range(flint.ctx.prec + 10):
-            middle = ((low + top) / 2).mid()
-            low, top = (low, middle) if grows(middle) >= target else (middle, top)
-    return top
+    bits = min(flint.ctx.prec, _ENOUGH)
+    with flint.ctx.workprec(bits):
+        low, top, side = zero(), ball(high), 0  # the end that moved last
+        at_low, at_top = grows(low) - target, grows(top) - target
+        room = top * ball(2) ** -(bits + 10)
+        for step in range(3 * bits):
+            middle = ((low * at_top - top * at_low) / (at_top - at_low)).mid()
+            if step % 3 == 0 or not low < middle < top:
+                middle, side = ((low + top) / 2).mid(), 0
+            if not low < middle < top or top - low <= room:
+                break
+            value = grows(middle) - target
+            if value >= 0:
+                top, at_top, at_low, side = middle, value, at_low / 2 if side > 0 else at_low, 1
+            else:
+                low, at_low, at_top, side = middle, value, at_top / 2 if side < 0 else at_top, -1
+                if not value < 0:
+                    break
+        while (reached := (low + room).mid()) < top and not grows(reached) >= target:
+            room *= 16
+    return min(reached, top)
 
 
 def variation_of_mean(epsilon: Any) -> Any:
