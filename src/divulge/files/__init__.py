@@ -21,6 +21,7 @@ from divulge.files.formats import CHANNELS, endings
 from divulge.files.opening import PathLike, name_of, opened, path_of, replacing
 from divulge.files.settings import using
 from divulge.files.tables.table import open_table
+from divulge.files.tables.values import values_of
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -288,7 +289,7 @@ def count_rows(path: Any, *columns: str) -> Counter[tuple[Hashable, ...]]:
     names, counts = list(dict.fromkeys(columns)), Counter[tuple[Hashable, ...]]()
     for batch in source.batches(names):
         counted = pyarrow.Table.from_batches([batch]).group_by(names).aggregate([([], "count_all")])
-        found = {name: counted.column(name).to_pylist() for name in names}
+        found = {name: values_of(counted.column(name).combine_chunks()) for name in names}
         times = counted.column("count_all").to_pylist()
         for *values, count in zip(*(found[name] for name in columns), times, strict=True):
             counts[tuple(values)] += count

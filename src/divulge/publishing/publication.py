@@ -168,8 +168,6 @@ def ready(asked: Request, source: Any, engine: Any) -> Ready:
     known = {name: list(values) for name, values in asked.values.items()}
     if asked.values_from_data:
         known = values_in(table, asked.by, asked.null_as)
-        if any(not values for values in known.values()):
-            raise DivulgeError.of("table", "have at least one row", "it", "empty")
     require_listed(asked.by, known)
     sizes = {name: len(known[name]) for name in asked.by}
     cells = sum(math.prod(sizes[name] for name in one.by) for one in asked.statistics)

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
+from datetime import date, time, timedelta
 from numbers import Real
 from typing import Any, Literal
 
@@ -230,5 +231,7 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
+    if isinstance(value, (date, time, timedelta)):
+        return str_of(value)
     number = float(value)
     return number if abs(number) < float("inf") else str(number)

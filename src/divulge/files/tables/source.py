@@ -187,6 +187,8 @@ def is_plain(kind: Any) -> bool:
     types = require("pyarrow.types", "tables")
     if types.is_dictionary(kind):
         return is_plain(kind.value_type)
+    if types.is_decimal(kind) and kind.scale < 0:  # 15E+2 for 1500, which no other format knows
+        return False
     plain = (
         types.is_string, types.is_large_string, types.is_string_view, types.is_boolean, types.is_integer,
         types.is_floating, types.is_decimal, types.is_date, types.is_time, types.is_timestamp, types.is_duration,

@@ -14,6 +14,7 @@ from typing import IO, Any
 from divulge.errors import DivulgeError, did_you_mean, number_of, printable
 from divulge.extras import require
 from divulge.files.settings import Limits
+from divulge.files.tables.old_workbooks import found_in
 from divulge.files.tables.typed import table_of
 
 
@@ -97,12 +98,7 @@ _ODS = {
 
 def _look(asked: dict[str, Any], book: Any, place: int, end: tuple[int, int]) -> None:
     """Tell what is read though it is hidden, and refuse what has no value of its own in each cell."""
-    if asked["suffix"] == ".xls":
-        merged = getattr(book.get_sheet_by_index(place), "merged_cell_ranges", None) or []
-        found = {"merged": len(merged)}
-        _tell("hidden rows and columns, if it has any, are read like the others.")
-    else:
-        found = _found(asked, book, place, end)
+    found = found_in(asked["path"], place, end) if asked["suffix"] == ".xls" else _found(asked, book, place, end)
     if found.get("merged"):
         raise DivulgeError(
             f"must have a value of its own in each cell; {number_of(found['merged'], 'group')} of cells are merged. "
@@ -111,7 +107,8 @@ def _look(asked: dict[str, Any], book: Any, place: int, end: tuple[int, int]) ->
     if found.get("formula"):
         raise DivulgeError(
             f"must hold the results of its formulas; {number_of(found['formula'], 'cell')} have a formula and no "
-            "result. Hint: open it in a spreadsheet program, and save it there."
+            "result. Hint: open it in a spreadsheet program, and save it there"
+            f"{' as .xlsx, which tells empty results from none' if asked['suffix'] == '.xls' else ''}."
         )
     hidden = [f"{kind}s" for kind in ("row", "column") if found.get(kind)]
     if hidden:

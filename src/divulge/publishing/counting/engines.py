@@ -14,11 +14,13 @@ import numpy as np
 
 from divulge.errors import DivulgeError, InputFileError, number_of
 from divulge.extras import require
+from divulge.files.tables.buffers import of_numbers, of_texts
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import PARQUET, open_table
+from divulge.files.tables.values import values_of
 from divulge.model.shown import printable
 from divulge.publishing.queries import Query, Unit
-from divulge.releasing.drawing.coding import text_of
+from divulge.releasing.drawing.coding import dictionary_of, text_of
 from divulge.releasing.estimating.counting import EngineName, by_spark
 
 MOST_TOTAL = 1 << 62
@@ -77,12 +79,13 @@ def _on_duckdb(source: Source) -> Table:
         with duckdb.connect() as connection:
             connection.execute("SET preserve_insertion_order = false")
             given = None
-            if path is not None and (path.suffix.lower() in PARQUET or path.is_dir()):
+            needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
+            alike = all(_is_alike(source.schema.field(name).type) for name in needed)
+            if path is not None and alike and (path.suffix.lower() in PARQUET or path.is_dir()):
                 files = [path] if path.is_file() else _files(path)
                 names = ", ".join("'" + str(file.resolve()).replace("'", "''") + "'" for file in files)
                 place = f"read_parquet([{names}])"
             else:
-                needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
                 schema = pa.schema([_plain(source.schema.field(name)) for name in needed])
                 batches = (_cast(batch, schema) for batch in source.batches(needed))
                 place, given = "given", pa.RecordBatchReader.from_batches(schema, batches)
@@ -106,17 +109,37 @@ def _files(folder: Path) -> list[Path]:
     return [f for f in found if not any(part.startswith((".", "_")) for part in f.relative_to(folder).parts)]
 
 
+def _is_alike(kind: Any) -> bool:
+    """Say whether values of an Arrow type have the same text in SQL as in Python."""
+    types = require("pyarrow.types", "tables")
+    alike = (
+        types.is_string, types.is_large_string, types.is_string_view, types.is_boolean, types.is_integer,
+        types.is_float32, types.is_float64, types.is_decimal128, types.is_date32, types.is_null,
+    )  # fmt: skip
+    return any(test(kind) for test in alike)
+
+
 def _plain(field: Any) -> Any:
+    """Return a field as SQL gets it: what has other texts there as text."""
     pa = require("pyarrow", "tables")
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    return pa.field(field.name, pa.float32() if pa.types.is_float16(kind) else kind)
+    return pa.field(field.name, kind if _is_alike(kind) else pa.string())
 
 
 def _cast(batch: Any, schema: Any) -> Any:
     pa = require("pyarrow", "tables")
-    found = [batch.column(f.name) for f in schema]
-    return pa.record_batch([a if a.type.equals(f.type) else a.cast(f.type) for a, f in zip(found, schema, strict=True)],
-                           schema=schema)  # fmt: skip
+    return pa.record_batch([_as(batch.column(field.name), field.type) for field in schema], schema=schema)
+
+
+def _as(array: Any, kind: Any) -> Any:
+    """Return an array as one of another type; as text it has the texts that names of values have."""
+    pa = require("pyarrow", "tables")
+    given = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if not pa.types.is_string(kind) or _is_alike(given):
+        return array if array.type.equals(kind) else array.cast(kind)
+    values, places, missing = dictionary_of(array)
+    texts = of_texts([text_of(value) for value in values], kind)
+    return texts.take(of_numbers(places, places == len(values) if missing else None))
 
 
 def _on_spark(given: Any) -> Table:
@@ -157,12 +180,17 @@ def values_in(table: Table, columns: Sequence[str], null_as: Hashable = None) ->
     found: dict[str, list[Hashable]] = {}
     for name in columns:
         result = table.ask(f"SELECT DISTINCT {table.quote(name)} AS v FROM {TABLE}", [name])
-        texts = {text_of(value) for value in result.column("v").to_pylist()}
+        texts = {text_of(value) for value in values_of(result.column("v").combine_chunks())}
         if None in texts:
             texts = {text for text in texts if text is not None} | (
                 {text_of(null_as)} if null_as is not None else set()
             )
         found[name] = [*sorted(text for text in texts if text is not None)]
+        if not found[name]:
+            rows = int(table.ask(f"SELECT count(*) AS n FROM {TABLE}", [name]).column("n")[0].as_py())
+            if not rows:
+                raise DivulgeError.of("table", "have at least one row", "it", "empty")
+            raise _missing(name, rows)
     return found
 
 
@@ -376,9 +404,7 @@ class _Gathered:
             coded = taken if pa.types.is_dictionary(taken.type) else taken.dictionary_encode()
             listed = {text_of(value): i for i, value in enumerate(self.values[part])}
             null = listed.get(text_of(self.null_as)) if self.null_as is not None else None
-            lookup = [
-                listed.get(text_of(v), -1) if text_of(v) is not None else -2 for v in coded.dictionary.to_pylist()
-            ]
+            lookup = [listed.get(text_of(v), -1) if text_of(v) is not None else -2 for v in values_of(coded.dictionary)]
             lookup.append(-2)
             indices = coded.indices.fill_null(len(lookup) - 1).to_numpy(zero_copy_only=False).astype(np.int64)
             place = np.array(lookup, dtype=np.int64)[indices]

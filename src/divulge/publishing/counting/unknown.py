@@ -13,6 +13,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.files.tables.values import values_of
 from divulge.publishing.counting.engines import Table, bounded, refuse_nulls
 from divulge.publishing.noising.leakage import Noise
 from divulge.publishing.noising.noise import each, half_width, thresholded
@@ -75,8 +76,8 @@ def occurring(table: Table, by: Sequence[str], unit: Unit, null_as: Any) -> tupl
     read = [*by, *([unit.person] if unit.person else [])]
     found = table.ask(f"SELECT {groups}, count(*) AS n FROM ({inner}) AS whole GROUP BY {groups}", read)
     counts: dict[str, int] = {}
-    for row in found.to_pylist():
-        texts = [text_of(row[f"g{i}"]) for i in range(len(by))]
+    columns = [map(text_of, values_of(found.column(f"g{i}").combine_chunks())) for i in range(len(by))]
+    for *texts, rows in zip(*columns, found.column("n").to_pylist(), strict=True):
         missing = [name for name, text in zip(by, texts, strict=True) if text is None]
         if missing and null_as is None:
             raise DivulgeError.of(
@@ -84,7 +85,7 @@ def occurring(table: Table, by: Sequence[str], unit: Unit, null_as: Any) -> tupl
                 "null_as=LABEL (--null-as) counts missing values under a label.",
             )  # fmt: skip
         key = json.dumps([text_of(null_as) if text is None else text for text in texts])
-        counts[key] = counts.get(key, 0) + int(row["n"])
+        counts[key] = counts.get(key, 0) + int(rows)
     return counts, sum(counts.values())
 
 

@@ -14,6 +14,7 @@ from divulge.errors import LabelError, did_you_mean
 from divulge.extras import require
 from divulge.files.settings import current
 from divulge.files.tables.buffers import as_numbers, of_numbers, of_texts
+from divulge.files.tables.values import duration_text, values_of
 
 UNKNOWN = -1
 MISSING = -2
@@ -34,12 +35,17 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, float):
         if math.isnan(value):
             return None
-        return str(int(value)) if value.is_integer() else repr(value)
+        return str(int(value)) if value.is_integer() and abs(value) < 2**64 else repr(value)
     if isinstance(value, decimal.Decimal) and value.is_finite():
         return str(int(value)) if value == value.to_integral_value() else f"{value.normalize():f}"
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         return str(value.astimezone(datetime.UTC))
+    if isinstance(value, datetime.timedelta):
+        return duration_text(value // _MICROSECOND * 1000 + getattr(value, "nanoseconds", 0))
     return str(value)
+
+
+_MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def key_of(label: Hashable) -> Hashable:
@@ -66,11 +72,14 @@ def dictionary_of(array: Any) -> Encoded:
     A missing row has the position just past the values.
     """
     pa = require("pyarrow", "tables")
-    if pa.types.is_string_view(array.type):
+    kind = array.type
+    if pa.types.is_string_view(kind):
         array = array.cast(pa.string())
-    if not pa.types.is_dictionary(array.type):
+    elif pa.types.is_decimal(kind) and kind.bit_width < 128:
+        array = array.cast(pa.decimal128(kind.precision, kind.scale))
+    if not pa.types.is_dictionary(kind):
         array = array.dictionary_encode()
-    values = array.dictionary.to_pylist()
+    values = values_of(array.dictionary)
     indices = array.indices.cast(pa.int32())
     missing = indices.null_count
     if missing:
@@ -116,7 +125,7 @@ class Alphabet:
         """Return the labels as an Arrow array of the column's type where they fit it, else as text."""
         pa = require("pyarrow", "tables")
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        kind = pa.string() if pa.types.is_string_view(kind) else kind
+        kind = pa.string() if pa.types.is_string_view(kind) else pa.float32() if pa.types.is_float16(kind) else kind
         texts = [None if label == self.null_as else text_of(label) for label in self.labels]
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             return of_texts(texts, kind)

@@ -1,0 +1,70 @@
+"""Values of Arrow arrays as Python has them, each of which prints as a person would write it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from divulge.extras import require
+
+
+def values_of(array: Any) -> list[Any]:
+    """Return the values of an Arrow array, None for missing ones.
+
+    Numbers of 16 and 32 bits are the shortest decimals that name them. Nanoseconds, for which Python has no time, and
+    durations below zero, which it prints as days that end, are texts.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> values_of(pa.array([0.1, None], pa.float32())), values_of(pa.array([-5], pa.duration("s")))
+    ([0.1, None], ['-0:00:05'])
+    >>> values_of(pa.array([1, 1000], pa.timestamp("ns")))[0]
+    '1970-01-01 00:00:00.000000001'
+    """
+    pa = require("pyarrow", "tables")
+    kind, types = array.type, pa.types
+    if types.is_dictionary(kind):
+        known = values_of(array.dictionary)
+        return [None if place is None else known[place] for place in array.indices.to_pylist()]
+    if types.is_float16(kind) or types.is_float32(kind):
+        short = np.float16 if types.is_float16(kind) else np.float32
+        return [None if value is None else float(str(short(value))) for value in array.to_pylist()]
+    if types.is_duration(kind):
+        seconds = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}[kind.unit]
+        return [None if n is None else _duration(n * seconds) for n in array.cast(pa.int64()).to_pylist()]
+    if getattr(kind, "unit", None) != "ns":
+        return array.to_pylist()
+    counts = [(None, 0) if n is None else divmod(n, 1000) for n in array.cast(pa.int64()).to_pylist()]
+    coarse = pa.time64("us") if types.is_time(kind) else pa.timestamp("us", kind.tz)
+    moments = pa.array([whole for whole, _ in counts], pa.int64()).cast(coarse).to_pylist()
+    return [_finer(moment, rest) if rest else moment for moment, (_, rest) in zip(moments, counts, strict=True)]
+
+
+def _finer(moment: Any, nanoseconds: int) -> str:
+    """Return a moment with nanoseconds as text, in UTC where it has a zone."""
+    zone = "" if moment.tzinfo is None else "+00:00"
+    if isinstance(moment, datetime):
+        moment = moment.astimezone(UTC).replace(tzinfo=None) if zone else moment
+        return f"{moment.isoformat(' ', 'microseconds')}{nanoseconds:03d}{zone}"
+    return f"{moment.isoformat('microseconds')}{nanoseconds:03d}"
+
+
+def _duration(nanoseconds: int) -> timedelta | str:
+    whole, rest = divmod(nanoseconds, 1000)
+    return timedelta(microseconds=whole) if not rest and whole >= 0 else duration_text(nanoseconds)
+
+
+def duration_text(nanoseconds: int) -> str:
+    """Return a duration as Python prints it, with a sign before it and nanoseconds behind it where it has these.
+
+    Examples
+    --------
+    >>> duration_text(90_061 * 10**9), duration_text(-5 * 10**6), duration_text(1)
+    ('1 day, 1:01:01', '-0:00:00.005000', '0:00:00.000000001')
+    """
+    whole, rest = divmod(abs(nanoseconds), 1000)
+    text = str(timedelta(microseconds=whole))
+    if rest:
+        text += f"{'' if '.' in text else '.000000'}{rest:03d}"
+    return f"{'-' if nanoseconds < 0 else ''}{text}"
