@@ -527,3 +527,15 @@ def test_names_of_columns_that_are_no_text_are_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"name of a", b"name\xffof\xe4a"))
     with pytest.raises(dv.InputFileError, match=r"t\.arrow: "):
         dv.open_table(path)
+
+
+def test_a_folder_of_much_else_is_no_table(tmp_path: Path) -> None:
+    """A thousand other files may lie beside the parts; the root of a system is refused before it is read to its end."""
+    pq.write_table(pa.table({"x": ["a"]}), tmp_path / "part.parquet")
+    for i in range(1000):
+        (tmp_path / f"{i}.txt").touch()
+    assert dv.open_table(tmp_path).rows == 1
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "one.txt").touch()
+    with pytest.raises(dv.DivulgeError, match="must be a folder of Parquet files; it holds more than 1,000 others"):
+        dv.open_table(tmp_path)

@@ -91,6 +91,8 @@ def column_values(column: Any, argument: str) -> list[Hashable]:
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise DivulgeError.of(argument, "be a column of values", "it", f"a {type(column).__name__}")
     plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if set(map(type, plain)) <= {str, int, bool, bytes}:  # none of these is missing
+        return plain
     for i, value in enumerate(plain):
         if is_missing(value):
             raise DivulgeError.of(

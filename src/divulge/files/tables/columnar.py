@@ -1,6 +1,7 @@
 """Parquet and Arrow files, and folders of Parquet files, as tables."""
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -167,8 +168,7 @@ def _repetitive(file: Any) -> tuple[str, ...]:
 
 def folder(path: Path, settings: Settings) -> Source:
     """Return the table of all Parquet files in a folder, which must have the same columns."""
-    found = sorted(part for part in path.rglob("*.parquet") if not _hidden(part.relative_to(path)))
-    parts = [parquet(Content.of_file(part), settings) for part in found]
+    parts = [parquet(Content.of_file(part), settings) for part in parts_of(path)]
     name = printable(path.name)
     if not parts:
         raise InputFileError(f"{name}: must be a folder of Parquet files; it holds none.")
@@ -189,8 +189,29 @@ def folder(path: Path, settings: Settings) -> Source:
     return Source(path.name, parts[0].schema, rows, stream, path, codable)
 
 
-def _hidden(relative: Path) -> bool:
-    return any(name.startswith((".", "_")) for name in relative.parts)
+_OTHERS = 1000
+"""How many files of other kinds a folder of Parquet files may hold: the root of a system is not read to its end."""
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """Return the Parquet files in a folder and below, none that is hidden; a folder of much else is refused."""
+    found: list[Path] = []
+    others = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not _hidden(name)]
+        seen = [name for name in names if not _hidden(name)]
+        found += [Path(place, name) for name in seen if name.endswith(".parquet")]
+        others += sum(not name.endswith(".parquet") for name in seen)
+        if others > _OTHERS:
+            raise InputFileError(
+                f"{printable(folder.name or str(folder))}: must be a folder of Parquet files; it holds more than "
+                f"{_OTHERS:,} others."
+            )
+    return sorted(found)
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
 
 
 def _kind(part: Source, column: str) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from divulge.errors import DivulgeError, InputFileError, number_of
 from divulge.extras import require
 from divulge.files.tables.buffers import of_numbers, of_texts
+from divulge.files.tables.columnar import parts_of
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import PARQUET, open_table
 from divulge.files.tables.values import values_of
@@ -82,7 +83,7 @@ def _on_duckdb(source: Source) -> Table:
             needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
             alike = all(_is_alike(source.schema.field(name).type) for name in needed)
             if path is not None and alike and (path.suffix.lower() in PARQUET or path.is_dir()):
-                files = [path] if path.is_file() else _files(path)
+                files = [path] if path.is_file() else parts_of(path)
                 names = ", ".join("'" + str(file.resolve()).replace("'", "''") + "'" for file in files)
                 place = f"read_parquet([{names}])"
             else:
@@ -102,11 +103,6 @@ def _on_duckdb(source: Source) -> Table:
                 ) from None
 
     return Table(source, ask, quote, "varchar")
-
-
-def _files(folder: Path) -> list[Path]:
-    found = sorted(folder.rglob("*.parquet"))
-    return [f for f in found if not any(part.startswith((".", "_")) for part in f.relative_to(folder).parts)]
 
 
 def _is_alike(kind: Any) -> bool:
