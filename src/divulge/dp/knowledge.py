@@ -16,13 +16,7 @@ Answer = Literal["exact", "upper", "theorem", "refused"]
 
 
 class Known(IntEnum):
-    """What is known of a mechanism; the larger, the less.
-
-    Examples
-    --------
-    >>> weakest([Known.MECHANISM, Known.DOMINATING]).name
-    'DOMINATING'
-    """
+    """What is known of a mechanism; the larger, the less."""
 
     MECHANISM = 0
     SENSITIVITY = 1
@@ -55,13 +49,7 @@ class Question:
     answers: tuple[Answer, Answer, Answer, Answer]
 
     def answered(self, known: Known) -> Answer:
-        """Return how a subject of this kind answers.
-
-        Examples
-        --------
-        >>> QUESTIONS["tail"].answered(Known.DOMINATING)
-        'theorem'
-        """
+        """Return how a subject of this kind answers."""
         return self.answers[known]
 
 

@@ -16,11 +16,6 @@ def ordered_pairs(secrets: Labels, neighbors: Any = None) -> np.ndarray:
     with `.edges` (networkx), or a function of two labels, such as `lambda x, y: abs(x - y) <= 1` for a metric.
     A relation need not be symmetric: whoever is named in one order is examined in both. A secret without company is
     its own neighbor: nothing can tell it apart.
-
-    Examples
-    --------
-    >>> ordered_pairs(("a", "b", "c"), [("a", "b")]).tolist()
-    [[0, 1], [1, 0]]
     """
     if len(secrets) == 1 and neighbors is None:
         return np.zeros((1, 2), dtype=int)

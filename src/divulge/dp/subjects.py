@@ -1,7 +1,6 @@
 """The one way in: whatever has privacy losses becomes its ordered pairs."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from divulge.dp.knowledge import refused, weakest
@@ -45,7 +44,9 @@ def privacy_losses(subject: Any, neighbors: Any = None) -> tuple[PrivacyLoss, ..
     """
     subject = as_subject(subject)
     if isinstance(subject, Channel):
-        return tuple(_of_rows(subject, neighbors))
+        rows, secrets = subject.matrix.toarray() if subject.sparse else subject.matrix, subject.secrets
+        pairs = ordered_pairs(secrets, neighbors).tolist()
+        return tuple(AtomicLoss.of_rows(rows[i], rows[j], (secrets[i], secrets[j])) for i, j in pairs)
     if neighbors is not None:
         raise DivulgeError.of("neighbors", "be given for a channel only", "it", "given for a mechanism")
     return subject
@@ -69,20 +70,8 @@ def as_rows(subject: Any, argument: str = "channel") -> Channel:
     return as_channel(subject)
 
 
-def _of_rows(channel: Channel, neighbors: Any) -> Iterator[AtomicLoss]:
-    matrix = channel.matrix.toarray() if channel.sparse else channel.matrix
-    for i, j in ordered_pairs(channel.secrets, neighbors).tolist():
-        yield AtomicLoss.of_rows(matrix[i], matrix[j], (channel.secrets[i], channel.secrets[j]))
-
-
 def counted(release: Any) -> tuple[Any, int]:
-    """Return a release and how often it is made: a pair (release, count) as it is, anything else once.
-
-    Examples
-    --------
-    >>> counted(("coin", 3)), counted("coin")
-    (('coin', 3), ('coin', 1))
-    """
+    """Return a release and how often it is made: a pair (release, count) as it is, anything else once."""
     subject, count = release if isinstance(release, tuple) and len(release) == 2 else (release, 1)
     if isinstance(count, bool) or not (
         isinstance(count, (int, float)) and 1 <= count < math.inf and count == int(count)

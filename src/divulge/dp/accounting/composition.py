@@ -22,7 +22,7 @@ from divulge.dp.accounting.directions import (
     raised,
     reaches,
 )
-from divulge.dp.accounting.engines import Engine, engine, merged
+from divulge.dp.accounting.engines import Engine, Part, engine, merged
 from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
 from divulge.dp.knowledge import Known, weakest
 from divulge.dp.loss.atoms import AtomicLoss
@@ -227,9 +227,6 @@ class Composition(Shown):
         upper = min(upper, by_renyi)
         return Bracket(min(lower, upper), upper)
 
-    def _renyi(self, index: int, alpha: float) -> float:
-        return math.fsum(count * loss.renyi(alpha) for loss, count in self.directions[index].parts)
-
     def renyi(self, alpha: float, unit: Unit = "nats") -> float:
         """Return the Renyi divergence of order `alpha` >= 1 of the composition: the sum over the releases.
 
@@ -240,7 +237,8 @@ class Composition(Shown):
         25.0
         """
         alpha = order(alpha)
-        return max(self._renyi(index, alpha) for index in range(len(self.directions))) / nats_per(unit)
+        sums = (math.fsum(n * loss.renyi(alpha) for loss, n in turn.parts) for turn in self.directions)
+        return max(sums) / nats_per(unit)
 
     @cached_property
     def zcdp(self) -> float:
@@ -248,22 +246,7 @@ class Composition(Shown):
 
         The least one, to within 1e-6 of it, where every loss is Gaussian or bounded.
         """
-        return max(self._rho(index) for index in range(len(self.directions)))
-
-    def _rho(self, index: int) -> float:
-        """Return sup D_alpha / alpha of the bounded losses and what all others add, rate alpha, to each divergence."""
-        parts = self.directions[index].parts
-        bounded = tuple((loss, n) for loss, n in parts if is_bounded(loss))
-        rate, all_rate = (math.fsum(n * loss.rate for loss, n in some) for some in (bounded, parts))
-        others = math.fsum(n * loss.rate for loss, n in parts if not is_bounded(loss))
-        curve = Curve(
-            lambda alpha: math.fsum(n * loss.renyi(alpha) for loss, n in bounded),
-            highest_sum(bounded),
-            rate,
-            lambda alpha: math.fsum(n * loss.curvature(alpha) for loss, n in bounded),
-            max((loss.highest - loss.lowest for loss, _ in bounded), default=0.0),
-        )
-        return min(all_rate, supremum(curve, per_order(0.0)) + others)
+        return max(_rho(turn.parts) for turn in self.directions)
 
     def mean(self, unit: Unit = "nats") -> float:
         """Return the expected privacy loss, KL(P || Q) of the composition: the sum over the releases.
@@ -393,6 +376,21 @@ class Composition(Shown):
         return f"Composition of {what}"
 
 
+def _rho(parts: tuple[Part, ...]) -> float:
+    """Return sup D_alpha / alpha of the bounded losses and what all others add, rate alpha, to each divergence."""
+    bounded = tuple((loss, n) for loss, n in parts if is_bounded(loss))
+    rate, all_rate = (math.fsum(n * loss.rate for loss, n in some) for some in (bounded, parts))
+    others = math.fsum(n * loss.rate for loss, n in parts if not is_bounded(loss))
+    curve = Curve(
+        lambda alpha: math.fsum(n * loss.renyi(alpha) for loss, n in bounded),
+        highest_sum(bounded),
+        rate,
+        lambda alpha: math.fsum(n * loss.curvature(alpha) for loss, n in bounded),
+        max((loss.highest - loss.lowest for loss, _ in bounded), default=0.0),
+    )
+    return min(all_rate, supremum(curve, per_order(0.0)) + others)
+
+
 def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:
     """Return the composition of releases about the same data: brackets on delta(epsilon) and epsilon(delta).
 
@@ -415,16 +413,10 @@ def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:
     DivulgeError
         No releases, a count that is not a whole number of at least 1, channels over different secrets.
 
-    Notes
-    -----
-    Gaussian losses add up to one Gaussian loss, evaluated in ball arithmetic. Losses with few values are composed by
-    listing all types of the draws. Everything else goes to a grid, once so that no pair gets easier to tell apart and
-    once so that none gets harder, and is convolved by FFT after exponential tilting.
-
     References
     ----------
     Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the Dots: Tighter Discrete Approximations of Privacy Loss
-    Distributions", arXiv:2207.04380 (the grid above); Zhu, Dong, Wang, arXiv:2106.08567 (dominating pairs).
+    Distributions", arXiv:2207.04380 (the grid); Zhu, Dong, Wang, arXiv:2106.08567 (dominating pairs).
 
     Examples
     --------

@@ -18,11 +18,6 @@ def crossing(f: Callable[[float], float], start: float, side: int) -> float:
 
     0 when f is not positive there; where it stays positive as far as is looked, +inf (side +1) or the farthest point
     (side -1). Found by Brent's method in a bracket that grows from `start`, then moved to its side.
-
-    Examples
-    --------
-    >>> round(crossing(lambda x: 2.0 - x, 0.5, +1), 12), crossing(lambda x: -1.0, 0.5, +1)
-    (2.0, 0.0)
     """
     from scipy.optimize import brentq
 

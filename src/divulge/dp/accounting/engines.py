@@ -2,11 +2,12 @@
 
 import functools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -53,23 +54,6 @@ _KEPT = 3
 """How many tilted sums are kept for further questions; each holds some 50 MB at most."""
 
 
-class Engine(Protocol):
-    """A composition: for an epsilon or a delta it gives the sums that bound it from below and from above."""
-
-    def near_epsilon(self, epsilon: float) -> Both:
-        """Return the sums to be asked about delta(epsilon)."""
-        ...
-
-    def near_delta(self, log_delta: float) -> tuple[Both, float]:
-        """Return the sums to be asked about epsilon(delta), and a first guess of it."""
-        ...
-
-    @property
-    def finest(self) -> bool:
-        """Whether nothing narrower can be had by asking for it."""
-        ...
-
-
 @dataclass(frozen=True)
 class GaussianSum:
     """n Gaussian losses with parameters mu_k are one with mu^2 = sum mu_k^2; evaluated in ball arithmetic."""
@@ -90,19 +74,21 @@ class GaussianSum:
 
 
 @dataclass(frozen=True)
-class GaussianEngine:
-    """Any number of Gaussian losses: exact."""
+class ExactEngine:
+    """A composition whose sum is known: it bounds delta from below and from above, whatever is asked."""
 
-    squared: Fraction
+    total: Sum
+    mean: float
+    spread: float
     finest = True
 
     def near_epsilon(self, epsilon: float) -> Both:
-        one = GaussianSum(self.squared)
-        return one, one
+        """Return the sums to be asked about delta(epsilon)."""
+        return self.total, self.total
 
     def near_delta(self, log_delta: float) -> tuple[Both, float]:
-        mu = math.sqrt(self.squared)
-        return self.near_epsilon(0.0), mu * mu / 2 + mu * math.sqrt(max(0.0, -2 * log_delta))
+        """Return the sums to be asked about epsilon(delta), and a first guess of it."""
+        return (self.total, self.total), self.mean + self.spread * math.sqrt(max(0.0, -2 * log_delta))
 
 
 @dataclass(frozen=True)
@@ -130,85 +116,87 @@ class Plan:
         """The standard deviation of the sum."""
         return math.sqrt(self.moments(0.0)[2])
 
-    @property
-    def _narrow(self) -> float:
-        """A tilted variance at which all mass sits at the largest loss, so that no more tilting is needed."""
-        return 1e-3 * self.spread**2
-
     def tilt(self, beyond: Callable[[float, float, float, float], bool]) -> float:
         """Return the largest s >= 0 found without `beyond(s, cumulant, mean, variance)`, which holds from some s on.
 
-        Found by halving until the tilted sum moves by less than its own deviation, or jumps (a heavy tail).
+        Found by halving until the tilted sum moves by less than its own deviation, or jumps (a heavy tail), or all mass
+        sits at the largest loss.
         """
+
+        def passed(s: float) -> bool:
+            found = self.moments(s)
+            return found[2] < 1e-3 * self.spread**2 or beyond(s, *found)
+
         low, high = 0.0, 0.5 / max(self.spread, 1e-9)
-        if beyond(0.0, *self.moments(0.0)):
+        if passed(0.0):
             return 0.0
-        while high < 1e9 and not beyond(high, *self.moments(high)):
+        while high < 1e9 and not passed(high):
             low, high = high, 2 * high
         while high - low > 0.01 * high:
             _, near, variance = self.moments(low)
             if abs(self.moments(high)[1] - near) < 0.5 * math.sqrt(variance):
                 break
             middle = (low + high) / 2
-            low, high = (low, middle) if beyond(middle, *self.moments(middle)) else (middle, high)
+            low, high = (low, middle) if passed(middle) else (middle, high)
         return low
 
     def for_epsilon(self, epsilon: float) -> float:
         """Return a tilt that moves the mean of the sum to about epsilon; 0 where it is there already."""
-        narrow = self._narrow
-        return self.tilt(lambda s, cumulant, mean, variance: mean >= epsilon or variance < narrow)
+        return self.tilt(lambda s, cumulant, mean, variance: mean >= epsilon)
 
     def for_delta(self, log_delta: float) -> float:
         """Return a tilt at whose mean delta is about e^log_delta (saddle point)."""
 
-        narrow = self._narrow
-
         def beyond(s: float, cumulant: float, mean: float, variance: float) -> bool:
-            density = cumulant - s * mean - math.log1p(s * (s + 1) * math.sqrt(2 * math.pi * variance))
-            return density <= log_delta or variance < narrow
+            return cumulant - s * mean - math.log1p(s * (s + 1) * math.sqrt(2 * math.pi * variance)) <= log_delta
 
         return self.tilt(beyond)
 
 
-@dataclass(frozen=True)
-class TypesEngine:
-    """Atomic parts with few types: every value of the sum is listed."""
+def _listed(parts: Sequence[tuple[AtomicLoss, int]]) -> ListedSum:
+    """Return every value of a sum of atomic parts with few types."""
+    losses, logs = np.zeros(1), np.zeros(1)
+    relative, largest, finite = 0.0, 0.0, 0.0
+    for loss, count in parts:
+        seen = np.flatnonzero(exact.as_floats(loss.p) > 0)
+        p, values = np.log(exact.as_floats(loss.p)[seen]), loss.losses[seen]
+        if count == 1:
+            logs, losses = np.add.outer(logs, p).ravel(), np.add.outer(losses, values).ravel()
+        else:
+            counts = types(count, len(seen))
+            logs = np.add.outer(logs, log_multinomial(counts) + counts @ p).ravel()
+            losses = np.add.outer(losses, counts @ values).ravel()
+        relative += 8 * ROUND * (math.lgamma(count + 2) + count * float(np.abs(p).max()) + count + 1)
+        largest += count * float(np.abs(loss.losses).max())
+        finite += count * math.log1p(-min(loss.infinite, 1.0 - ROUND))
+    rising = np.argsort(losses, kind="stable")
+    return ListedSum(losses[rising], logs[rising], relative, 4 * ROUND * largest, -math.expm1(finite))
 
-    parts: tuple[tuple[AtomicLoss, int], ...]
-    finest = True
+
+class TiltedEngine(ABC):
+    """A composition on a grid: the sums are tilted so that what decides the answer is their bulk."""
 
     @cached_property
-    def total(self) -> ListedSum:
-        """The list of all values."""
-        losses, logs = np.zeros(1), np.zeros(1)
-        relative, largest, finite = 0.0, 0.0, 0.0
-        for loss, count in self.parts:
-            seen = np.flatnonzero(exact.as_floats(loss.p) > 0)
-            p, values = np.log(exact.as_floats(loss.p)[seen]), loss.losses[seen]
-            if count == 1:
-                logs, losses = np.add.outer(logs, p).ravel(), np.add.outer(losses, values).ravel()
-            else:
-                counts = types(count, len(seen))
-                logs = np.add.outer(logs, log_multinomial(counts) + counts @ p).ravel()
-                losses = np.add.outer(losses, counts @ values).ravel()
-            relative += 8 * ROUND * (math.lgamma(count + 2) + count * float(np.abs(p).max()) + count + 1)
-            largest += count * float(np.abs(loss.losses).max())
-            finite += count * math.log1p(-min(loss.infinite, 1.0 - ROUND))
-        rising = np.argsort(losses, kind="stable")
-        return ListedSum(losses[rising], logs[rising], relative, 4 * ROUND * largest, -math.expm1(finite))
+    @abstractmethod
+    def plan(self) -> Plan:
+        """Log moments of the parts."""
+
+    @abstractmethod
+    def sums(self, tilt: float) -> Both:
+        """Return the sums at a tilt, from below and from above."""
 
     def near_epsilon(self, epsilon: float) -> Both:
-        return self.total, self.total
+        """Return the sums to be asked about delta(epsilon)."""
+        return self.sums(self.plan.for_epsilon(epsilon))
 
     def near_delta(self, log_delta: float) -> tuple[Both, float]:
-        weights = np.exp(self.total.logs - self.total.logs.max())
-        mean, second = ((weights @ self.total.losses**k) / weights.sum() for k in (1, 2))
-        spread = math.sqrt(max(0.0, float(second - mean * mean)))
-        return (self.total, self.total), float(mean) + spread * math.sqrt(max(0.0, -2 * log_delta))
+        """Return the sums to be asked about epsilon(delta), and a first guess of it."""
+        tilt = self.plan.for_delta(log_delta)
+        return self.sums(tilt), self.plan.moments(tilt)[1]
 
 
 @dataclass(frozen=True)
-class GridEngine:
+class GridEngine(TiltedEngine):
     """Any parts, on a grid, by FFT; the grid is fine enough for a bracket on epsilon of about `tolerance`.
 
     Where a part is enclosed by two, `parts` has the one that is harder to tell apart, `easier` the other.
@@ -221,7 +209,6 @@ class GridEngine:
 
     @cached_property
     def plan(self) -> Plan:
-        """Log moments of the parts, from unevenly spaced cells."""
         return Plan(tuple((*_planning_atoms(loss), count) for loss, count in self.parts))
 
     @cached_property
@@ -235,15 +222,7 @@ class GridEngine:
         sharp = [loss.atoms_at for loss, _ in self.parts if not isinstance(loss, PromisedLoss)]
         return common_step(np.concatenate([np.zeros(0), *sharp]))
 
-    def near_epsilon(self, epsilon: float) -> Both:
-        return self.sums(self.plan.for_epsilon(epsilon))
-
-    def near_delta(self, log_delta: float) -> tuple[Both, float]:
-        tilt = self.plan.for_delta(log_delta)
-        return self.sums(tilt), self.plan.moments(tilt)[1]
-
     def sums(self, tilt: float) -> Tilted:
-        """Return the sums at a tilt, from below and from above."""
         if tilt not in self._known:
             if len(self._known) >= _KEPT:
                 self._known.clear()
@@ -308,31 +287,26 @@ class GridEngine:
 
 
 @dataclass(frozen=True)
-class MixedEngine:
+class MixedEngine(TiltedEngine):
     """Few atoms, whose sums are listed, beside what goes to a grid: atoms on no common lattice keep their places."""
 
-    listed: TypesEngine
+    listed: ListedSum
     rest: GridEngine
 
     @cached_property
-    def _plan(self) -> Plan:
-        total = self.listed.total
-        return Plan((*self.rest.plan.parts, (total.losses, total.logs, 1)))
-
-    def near_epsilon(self, epsilon: float) -> Both:
-        return self._both(self._plan.for_epsilon(epsilon))
-
-    def near_delta(self, log_delta: float) -> tuple[Both, float]:
-        tilt = self._plan.for_delta(log_delta)
-        return self._both(tilt), self._plan.moments(tilt)[1]
+    def plan(self) -> Plan:
+        return Plan((*self.rest.plan.parts, (self.listed.losses, self.listed.logs, 1)))
 
     @property
     def finest(self) -> bool:
         return self.rest.finest
 
-    def _both(self, tilt: float) -> Both:
+    def sums(self, tilt: float) -> Both:
         low, high = self.rest.sums(tilt)
-        return MixedSum(self.listed.total, low), MixedSum(self.listed.total, high)
+        return MixedSum(self.listed, low), MixedSum(self.listed, high)
+
+
+Engine = ExactEngine | GridEngine | MixedEngine
 
 
 def _squared(parts: Sequence[Part]) -> Fraction:
@@ -374,7 +348,9 @@ def _is_sharp(loss: PrivacyLoss, step: float) -> bool:
 def engine(parts: Sequence[Part], tolerance: float) -> Engine:
     """Return the exact way where there is one, else the grid."""
     if all(isinstance(loss, GaussianLoss) for loss, _ in parts):
-        return GaussianEngine(_squared(parts))
+        squared = _squared(parts)
+        mu = math.sqrt(squared)
+        return ExactEngine(GaussianSum(squared), mu * mu / 2, mu)
     distinct = merged(parts)
     atomic = tuple((loss, count) for loss, count in distinct if isinstance(loss, AtomicLoss))
     if len(atomic) == len(distinct):
@@ -383,12 +359,15 @@ def engine(parts: Sequence[Part], tolerance: float) -> Engine:
         if size > _MANY_TYPES and _share_a_grid(atomic):  # the same sums, many of them equal
             return GridEngine(atomic, tolerance)
         if size <= MOST_TYPES and entries <= _MOST_ENTRIES:
-            return TypesEngine(atomic)
+            total = _listed(atomic)
+            weights = np.exp(total.logs - total.logs.max())
+            mean, second = (float((weights @ total.losses**k) / weights.sum()) for k in (1, 2))
+            return ExactEngine(total, mean, math.sqrt(max(0.0, second - mean * mean)))
     listed, rest = _divided(distinct)
     if listed and rest:
         inner = GridEngine(tuple(rest), tolerance) if len(rest) == 1 else engine(rest, tolerance)
         if isinstance(inner, GridEngine):
-            return MixedEngine(TypesEngine(tuple(listed)), inner)
+            return MixedEngine(_listed(listed), inner)
     if not any(isinstance(loss, DensityLoss) for loss, _ in distinct):
         return GridEngine(tuple(distinct), tolerance)
     low, high = (

@@ -14,13 +14,7 @@ _OFF = 2.0**-48
 
 
 def common_step(losses: np.ndarray) -> float:
-    """Return the largest d with every loss a whole multiple of d, to within rounding; 0 where there is none.
-
-    Examples
-    --------
-    >>> common_step(np.array([-0.75, 0.0, 0.5]))
-    0.25
-    """
+    """Return the largest d with every loss a whole multiple of d, to within rounding; 0 where there is none."""
     sizes = np.unique(np.abs(losses[losses != 0]))
     if not len(sizes):
         return 0.0
@@ -45,13 +39,7 @@ def number_of_types(draws: int, letters: int) -> int:
 
 @lru_cache(maxsize=32)
 def types(draws: int, letters: int) -> np.ndarray:
-    """Return every type of `draws` draws from `letters` letters: how often each letter came; shape (T, letters).
-
-    Examples
-    --------
-    >>> types(2, 2).tolist()
-    [[0, 2], [1, 1], [2, 0]]
-    """
+    """Return every type of `draws` draws from `letters` letters: how often each letter came; shape (T, letters)."""
     if letters == 1:
         return np.array([[draws]])
     if letters == 2:

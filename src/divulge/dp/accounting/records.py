@@ -25,11 +25,6 @@ def from_records(records: Any, read_channel: Callable[[str], Any], tolerance: fl
     """Return the composition of releases given as records, such as {"mechanism": "laplace", "scale": 1, "count": 10}.
 
     `read_channel` opens the file of a record {"mechanism": "channel", "file": ...}.
-
-    Examples
-    --------
-    >>> from_records([{"mechanism": "laplace", "scale": 1, "count": 10}], str).pure_epsilon
-    10.0
     """
     if not isinstance(records, Sequence) or isinstance(records, (str, bytes)) or not records:
         raise DivulgeError.of("releases", "be a list of at least one release", "it", _kind(records))
@@ -87,14 +82,7 @@ def _filled(kind: Any, given: dict[str, Any], where: str) -> Any:
 def summary(
     composed: Composition, delta: float | None, epsilon: float | None, orders: Sequence[float], unit: Unit = "nats"
 ) -> dict[str, Any]:
-    """Return what releases add up to, by name: epsilon or delta with both bounds, pure epsilon, Renyi curve, zCDP.
-
-    Examples
-    --------
-    >>> from divulge.dp import LaplaceMechanism
-    >>> summary(compose((LaplaceMechanism(1.0), 10)), 0.0, None, [])["epsilon"]
-    {'lower': 10.0, 'upper': 10.0}
-    """
+    """Return what releases add up to, by name: epsilon or delta with both bounds, pure epsilon, Renyi curve, zCDP."""
     if delta is not None and epsilon is not None:
         raise DivulgeError("give --delta or --epsilon; there are both.")
     if epsilon is not None and not epsilon >= 0:

@@ -37,12 +37,6 @@ class AtomicLoss(Tabled, PrivacyLoss):
     rows : the two rows of floats that it comes from, if any
     below : a loss that is attained where this one dominates; True for itself, False where none is known
     stated : the largest finite loss as a rational, of a mechanism or promise that names it
-
-    Examples
-    --------
-    >>> loss = PrivacyLoss.between([0.5, 0.25, 0.25], [0.25, 0.75, 0.0])
-    >>> loss.losses.tolist(), loss.p.tolist(), loss.p_only
-    ([-1.098612288..., 0.693147180...], [0.25, 0.5], 0.25)
     """
 
     losses: np.ndarray

@@ -68,13 +68,7 @@ class _Ranged(_Mirrored):
 
 @dataclass(frozen=True)
 class GaussianLoss(_Mirrored):
-    """Loss of N(0, sigma^2) and N(s, sigma^2): with mu = s / sigma, N(mu^2/2, mu^2) under P, N(-mu^2/2, mu^2) under Q.
-
-    Examples
-    --------
-    >>> round(GaussianLoss(1.0).delta(1.0), 12)  # Phi(-1/2) - e Phi(-3/2)
-    0.126936737507
-    """
+    """Loss of N(0, sigma^2) and N(s, sigma^2): N(mu^2/2, mu^2) under P, N(-mu^2/2, mu^2) under Q, mu = s / sigma."""
 
     mu: float
     pair: tuple[Hashable, Hashable] = _TWO_DATA_SETS
@@ -130,16 +124,7 @@ class GaussianLoss(_Mirrored):
 
 @dataclass(frozen=True)
 class LaplaceLoss(_Ranged):
-    """Loss of Laplace noise of scale b around 0 and around s: in [-e, e], e = s / b, with atoms at both ends.
-
-    Examples
-    --------
-    >>> loss = LaplaceLoss(1.0)
-    >>> round(loss.delta(0.5), 12)  # 1 - e^(-1/4)
-    0.221199216929
-    >>> loss.epsilon(0.0)
-    1.0
-    """
+    """Loss of Laplace noise of scale b around 0 and around s: in [-e, e], e = s / b, with atoms at both ends."""
 
     @property
     def atoms_at(self) -> np.ndarray:
@@ -185,15 +170,7 @@ class LaplaceLoss(_Ranged):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DiscreteGaussianLoss(AtomicLoss):
-    """Loss of discrete Gaussian noise around 0 and around s: atoms as far as doubles reach, and more without end.
-
-    Examples
-    --------
-    >>> from divulge.dp import DiscreteGaussianMechanism
-    >>> (loss,) = DiscreteGaussianMechanism(sigma=1.0).losses()
-    >>> loss.epsilon(0.0), round(loss.renyi(101.0), 9)  # alpha / 2, though such losses are too rare to be listed
-    (inf, 50.5)
-    """
+    """Loss of discrete Gaussian noise around 0 and around s: atoms as far as doubles reach, and more without end."""
 
     sigma: float = 1.0
     shift: int = 1
@@ -225,11 +202,6 @@ class ExponentialLoss(_Ranged):
     P(L > t) = (e^e - e^((e + t)/2)) / (e^e - 1) is the loss with this curve, tail and all. Divergences are those of the
     worst two-way mechanism, which are smaller than those of the dominating loss: a convex function of a ratio in an
     interval, of mean 1, is largest in the mean at the ends.
-
-    Examples
-    --------
-    >>> ExponentialLoss(1.0).epsilon(0.0)
-    1.0
     """
 
     known: Known = Known.DOMINATING

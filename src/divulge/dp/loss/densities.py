@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.loss.atoms import AtomicLoss
-from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import LossFunction, PrivacyLoss
 from divulge.dp.loss.quadrature import panels
 
@@ -60,7 +59,8 @@ class DensityLoss(PrivacyLoss):
             low, high = np.where(same, middle, low), np.where(same, high, middle)
         edges = [*([-math.inf] if above[0] else []), *low.tolist(), *([math.inf] if above[-1] else [])]
         left, right = np.array(edges[::2]), np.array(edges[1::2])
-        return _mass(self.first, left, right), _mass(self.second, left, right)
+        p, q = (math.fsum(_masses(law, left, right).tolist()) for law in (self.first, self.second))
+        return p, q
 
     def _both(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         found = np.array([self._masses(float(v)) for v in t.ravel()]).reshape((*t.shape, 2))
@@ -100,17 +100,6 @@ class DensityLoss(PrivacyLoss):
         with np.errstate(over="ignore", invalid="ignore"):
             return np.maximum(p - np.where(q > 0, np.exp(e) * q, 0.0), 0.0)
 
-    def bracket(self, epsilon: float) -> Bracket:
-        """Return two numbers around delta(epsilon): what the set found gains, less and more the rounding of cdf and sf.
-
-        The lower end is sound whatever the densities are, since every set of outcomes bounds delta from below. The
-        upper end holds when the log ratio passes epsilon at most once between two neighboring cuts.
-        """
-        p, q = self._masses(epsilon)
-        slack = 1e-13 * (p + math.exp(epsilon) * q)
-        value = p - math.exp(epsilon) * q
-        return Bracket(max(0.0, value - slack), min(1.0, max(0.0, value) + slack))
-
     @cached_property
     def enclosing(self) -> tuple[AtomicLoss, AtomicLoss]:
         """Two pairs of atoms, one easier and one harder to tell apart at no epsilon: for composition.
@@ -122,10 +111,11 @@ class DensityLoss(PrivacyLoss):
         x = np.unique(np.append(inner.ravel(), self._cuts[-1]))
         ends = np.clip(self._log_ratio(x), -_HUGE, _HUGE)
         edges = np.concatenate([[-np.inf], x, [np.inf]])
-        p, q = (_cells(law, edges) for law in (self.first, self.second))
+        p, q = (np.maximum(_masses(law, edges[:-1], edges[1:]), 0.0) for law in (self.first, self.second))
         low = np.minimum(np.append(ends[0], ends), np.append(ends, ends[-1]))
         high = np.maximum(np.append(ends[0], ends), np.append(ends, ends[-1]))
-        return _merged(p, q, self.pair), _split(p, q, low, high, self.pair)
+        merged = AtomicLoss.of_rows(p / math.fsum(p.tolist()), q / math.fsum(q.tolist()), self.pair)
+        return merged, _split(p, q, low, high, self.pair)
 
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return E_P[f(L); L < inf] by Gauss-Legendre panels between the cuts (an estimate)."""
@@ -138,20 +128,9 @@ class DensityLoss(PrivacyLoss):
         return self._log_ratio(self.first.rvs(size=size, random_state=rng))
 
 
-def _mass(law: Any, left: np.ndarray, right: np.ndarray) -> float:
-    """Return the probability of the intervals, by cdf left of the median and by sf right of it."""
-    low, high = law.cdf(right) - law.cdf(left), law.sf(left) - law.sf(right)
-    return math.fsum(np.where(left > float(law.median()), high, low).tolist())
-
-
-def _cells(law: Any, edges: np.ndarray) -> np.ndarray:
-    """Return the probabilities between the edges, by cdf left of the median and by sf right of it."""
-    low, high = law.cdf(edges), law.sf(edges)
-    return np.maximum(np.where(edges[:-1] > float(law.median()), high[:-1] - high[1:], np.diff(low)), 0.0)
-
-
-def _merged(p: np.ndarray, q: np.ndarray, pair: Any) -> AtomicLoss:
-    return AtomicLoss.of_rows(p / math.fsum(p.tolist()), q / math.fsum(q.tolist()), pair)
+def _masses(law: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the probabilities of the intervals, by cdf left of the median and by sf right of it."""
+    return np.where(left > float(law.median()), law.sf(left) - law.sf(right), law.cdf(right) - law.cdf(left))
 
 
 def _split(p: np.ndarray, q: np.ndarray, low: np.ndarray, high: np.ndarray, pair: Any) -> AtomicLoss:

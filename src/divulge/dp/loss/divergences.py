@@ -123,13 +123,7 @@ DIVERGENCES: dict[str, Divergence] = {
 
 
 def divergence_named(name: Any, argument: str = "f") -> Divergence:
-    """Return the divergence with this name.
-
-    Examples
-    --------
-    >>> divergence_named("hellinger").largest
-    2.0
-    """
+    """Return the divergence with this name."""
     if not isinstance(name, str) or name not in DIVERGENCES:
         raise DivulgeError.of(argument, f"be one of {', '.join(DIVERGENCES)}", "it", repr(name)[:60])
     return DIVERGENCES[name]

@@ -100,17 +100,15 @@ def _(loss: AtomicLoss, edges: np.ndarray) -> Cells:
 @cells.register
 def _(loss: GaussianLoss, edges: np.ndarray) -> Cells:
     """Midpoint expansions of the density where the cells are narrow, else differences of tails."""
-    width = np.diff(edges) / loss.mu
-    found = by_tails(loss, edges)
-    p, p_error = _normal_cells((edges[1:] + edges[:-1]) / (2 * loss.mu) - loss.mu / 2, width)
-    q, q_error = _normal_cells((edges[1:] + edges[:-1]) / (2 * loss.mu) + loss.mu / 2, width)
-    better_p, better_q = p_error < found.p_error, q_error < found.q_error
-    return Cells(
-        np.where(better_p, p, found.p),
-        np.where(better_q, q, found.q),
-        np.where(better_p, p_error, found.p_error),
-        np.where(better_q, q_error, found.q_error),
+    width, middle, found = np.diff(edges) / loss.mu, (edges[1:] + edges[:-1]) / (2 * loss.mu), by_tails(loss, edges)
+    p, q = (
+        np.where(near[1] < tails[1], near, tails)
+        for near, tails in (
+            (_normal_cells(middle - loss.mu / 2, width), (found.p, found.p_error)),
+            (_normal_cells(middle + loss.mu / 2, width), (found.q, found.q_error)),
+        )
     )
+    return Cells(p[0], q[0], p[1], q[1])
 
 
 @cells.register

@@ -98,12 +98,13 @@ def least_bound(
 ) -> np.ndarray:
     """Return about the least bound for each question over positive points x; bound(x) has shape (questions, points).
 
-    The search goes on between the neighbors of the best point; each value seen is a bound, wherever the best lies.
+    The search goes on between the neighbors of the best point; each number seen is a bound, wherever the best lies.
     """
     tried = np.broadcast_to(tried, (questions, len(tried)))
     best, row = np.full(questions, math.inf), np.arange(questions)
     for _ in range(_ROUNDS):
-        values = bound(tried)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            values = np.nan_to_num(bound(tried), nan=math.inf, posinf=math.inf, neginf=-math.inf)
         at = values.argmin(axis=1)
         best = np.minimum(best, values[row, at])
         low, high = tried[row, np.maximum(at - 1, 0)], tried[row, np.minimum(at + 1, tried.shape[1] - 1)]

@@ -22,12 +22,8 @@ def tail_bound(loss: PrivacyLoss, threshold: float) -> float:
     if threshold == math.inf:
         return float(loss.infinite)
 
-    def bound(gaps: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.asarray(loss.delta(threshold - gaps)) / -np.expm1(-gaps)
-        return np.where(np.isnan(found), math.inf, found)
-
-    return min(1.0, float(least_bound(bound, _GAPS)[0]) * (1 + _SLACK))
+    found = least_bound(lambda gaps: np.asarray(loss.delta(threshold - gaps)) / -np.expm1(-gaps), _GAPS)
+    return min(1.0, float(found[0]) * (1 + _SLACK))
 
 
 def quantile_bound(loss: PrivacyLoss, outside: float) -> float:
@@ -43,8 +39,7 @@ def quantile_bound(loss: PrivacyLoss, outside: float) -> float:
     def bound(gaps: np.ndarray) -> np.ndarray:
         e = start + gaps
         share = np.asarray(loss.delta(e)) * (1 + 4 * _SLACK) / outside
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(share < 1, e - np.log1p(-np.minimum(share, 1.0)), math.inf)
+        return np.where(share < 1, e - np.log1p(-np.minimum(share, 1.0)), math.inf)
 
     found = float(least_bound(bound, _GAPS)[0])
     return min(found + _SLACK * (1 + found), loss.highest if loss.infinite == 0 else math.inf)

@@ -112,13 +112,7 @@ def quantum_dp(states: Any, alpha: float, neighbors: Any = None, unit: Unit = "n
 
 
 def states_of(released: Any) -> dict[Any, np.ndarray]:
-    """Return {secret: density matrix} of a mapping or a sequence of them; a channel gives diagonal matrices.
-
-    Examples
-    --------
-    >>> states_of([[[1.0, 0.0], [0.0, 0.0]]])[0].real.tolist()
-    [[1.0, 0.0], [0.0, 0.0]]
-    """
+    """Return {secret: density matrix} of a mapping or a sequence of them; a channel gives diagonal matrices."""
     if isinstance(released, Mapping):
         return {secret: _state(matrix, "states") for secret, matrix in released.items()}
     if isinstance(released, (list, tuple, np.ndarray)) and all(np.ndim(matrix) == 2 for matrix in released):

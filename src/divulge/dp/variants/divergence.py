@@ -189,13 +189,7 @@ def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
 
 
 def triples(channel: Any, alpha: float, neighbors: Any = None) -> list[list[Worst]]:
-    """Return for each pair P, Q of neighboring rows the values of the third rows R that come near the worst, it first.
-
-    Examples
-    --------
-    >>> [one.pair for one in triples([["3/4", "1/4"], ["1/4", "3/4"]], 1)[0]]
-    [(0, 1, 0), (0, 1, 1)]
-    """
+    """Return for each pair P, Q of neighboring rows the values of the third rows R near the worst, the worst first."""
     alpha = order(alpha)
     channel = as_rows(channel)
     rows = channel.floats.toarray() if channel.sparse else channel.floats

@@ -79,13 +79,7 @@ def mutual_information_dp(subject: Any, neighbors: Any = None, unit: Unit = "nat
 
 
 def neighborhoods(secrets: Any, neighbors: Any = None) -> Iterator[list[int]]:
-    """Return every maximal set of mutual neighbors, as indexes (Bron and Kerbosch, with pivots).
-
-    Examples
-    --------
-    >>> list(neighborhoods(("a", "b", "c"), [("a", "b"), ("b", "c")]))
-    [[0, 1], [1, 2]]
-    """
+    """Return every maximal set of mutual neighbors, as indexes (Bron and Kerbosch, with pivots)."""
     near: dict[int, set[int]] = {i: set() for i in range(len(secrets))}
     for i, j in ordered_pairs(secrets, neighbors).tolist():
         if i != j:

@@ -50,13 +50,7 @@ class Worst(Shown):
 
 
 def largest(found: Sequence[Worst]) -> Worst:
-    """Return the largest value, with the first pair that reaches it up to rounding.
-
-    Examples
-    --------
-    >>> largest([Worst(0.3, ("a", "b")), Worst(0.1 + 0.2, ("b", "a"))]).pair
-    ('a', 'b')
-    """
+    """Return the largest value, with the first pair that reaches it up to rounding."""
     values = [one.value for one in found]
     return Worst(max(values), found[first_largest(values)].pair, max(one.lower for one in found))
 
@@ -74,11 +68,6 @@ def worst(
 
     The table of `knowledge` says whether a pair answers the question itself, from above, by `theorem` (by default what
     its loss says, which is one), or not at all.
-
-    Examples
-    --------
-    >>> worst([[0.5, 0.5], [0.25, 0.75]], "divergence", lambda loss: loss.mean()).pair
-    (0, 1)
     """
     found = [_answer(loss, question, measure, theorem or measure) for loss in privacy_losses(subject, neighbors)]
     if not least:
@@ -112,12 +101,6 @@ def worst_bracket(
     """Return the largest upper bound over the ordered pairs, its pair, and the largest lower bound.
 
     A pair that only stands for a mechanism is bounded from below by one that there is, or by `floor`.
-
-    Examples
-    --------
-    >>> found = worst_bracket([[0.5, 0.5], [0.25, 0.75]], "divergence", lambda loss: Bracket(0.0, loss.mean()))
-    >>> found.pair, found.lower
-    ((0, 1), 0.0)
     """
     found: list[Worst] = []
     for loss in privacy_losses(subject, neighbors):
