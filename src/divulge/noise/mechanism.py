@@ -294,7 +294,12 @@ class NoiseMechanism(NoisyRelease):
         return [(float(e), self.tail(float(e), side, unit).value) for e in np.atleast_1d(epsilons)]
 
     def binned(self, outcome_edges: Any, secret_edges: Any = None) -> Joint:
-        """Return the finite joint of (bin of the secret, bin of the outcome); see `noise.answers.binning.binned`.
+        """Return the finite joint of (bin of the secret, bin of the outcome), as a Joint.
+
+        Outcome bins are (-inf, e_1], (e_1, e_2], ..., (e_k, inf]; a finite secret keeps its values, one with a density
+        is cut at `secret_edges` in the same way, by default at quantiles. Masses are differences of distribution
+        functions, with a density integrals, about 1e-12 off. Where secrets are kept, leakage never exceeds that of the
+        mechanism, and tends to it as bins shrink. Raises DivulgeError where edges are not finite and rising.
 
         Examples
         --------

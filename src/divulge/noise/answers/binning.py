@@ -44,37 +44,7 @@ def _mass(noise: Noise, low: Any, high: Any) -> np.ndarray:
 
 
 def binned(mechanism: Subject, outcome_edges: Any, secret_edges: Any = None) -> Joint:
-    """Return the joint of (bin of the secret, bin of the outcome).
-
-    Outcome bins are (-inf, e_1], (e_1, e_2], ..., (e_k, inf]; a finite secret keeps its values, a continuous one is cut
-    at `secret_edges` in the same way. Leakage of the result never exceeds that of the mechanism (post-processing) when
-    secrets are kept, and tends to it as the bins shrink.
-
-    Parameters
-    ----------
-    mechanism : NoiseMechanism
-    outcome_edges : array_like of shape (k,)
-        Finite and rising.
-    secret_edges : array_like of shape (j,), optional
-        For a secret with a density; its quantiles when not given.
-
-    Returns
-    -------
-    Joint of shape (number of values or j + 1, k + 1)
-        Masses are differences of distribution functions; with a density they are integrals, about 1e-12 off.
-
-    Raises
-    ------
-    DivulgeError
-        If edges are empty, not finite or not rising.
-
-    Examples
-    --------
-    >>> from divulge.noise.mechanism import NoiseMechanism
-    >>> joint = binned(NoiseMechanism("laplace", "rademacher()", scale=1.0), [0.0])
-    >>> joint.channel.floats[0].round(6).tolist()  # P(-1 + Z <= 0) = 1 - 1/2e
-    [0.81606, 0.18394]
-    """
+    """Return the joint of (bin of the secret, bin of the outcome); see `NoiseMechanism.binned`."""
     named = _edges(outcome_edges, "outcome_edges")
     cuts = named - mechanism.noise.loc
     law = mechanism.law

@@ -177,16 +177,6 @@ class Masses:
     values: np.ndarray
     masses: np.ndarray
 
-    @property
-    def low(self) -> float:
-        """The smallest value."""
-        return float(self.values[0])
-
-    @property
-    def high(self) -> float:
-        """The largest value."""
-        return float(self.values[-1])
-
     def __call__(self, h: Callable[[np.ndarray, np.ndarray], np.ndarray], kink: float | None = None) -> float:
         """Return the sum."""
         return math.fsum(h(self.values, self.masses).tolist())

@@ -142,7 +142,8 @@ def _kinks(law: Law, left: Values, mid: Values, right: Values) -> np.ndarray:
     """
     b, length = law.noise.parameters["scale"], right.y - left.y
     mass = law.mass_between(left.y, right.y)
-    least = np.minimum.reduce([np.minimum(v.above, v.below.min(axis=1)) + _height(law, v) for v in (left, mid, right)])
+    logs = [np.minimum(v.above, v.below.min(axis=1)) - np.abs(v.y - v.center) / b for v in (left, mid, right)]
+    least = np.minimum.reduce(logs)
     with np.errstate(over="ignore", divide="ignore"):
         share = np.exp(np.log(-np.expm1(-length / b) * mass) - least + length / b)
     return np.where(mass > 0, np.nan_to_num(share, nan=math.inf, posinf=math.inf), 0.0)
@@ -168,11 +169,6 @@ def _by_half_steps(law: FiniteLaw | ContinuousLaw, side: Side, one: Values, mid:
     if side == "pml":
         return best[0] - most, best[1] - least
     return least - worst[1], most - worst[0]
-
-
-def _height(law: Law, v: Values) -> np.ndarray:
-    """Return the log of the reference noise as a share of its peak."""
-    return -np.abs(v.y - v.center) / law.noise.parameters["scale"]
 
 
 _LINEAR = (*LAPLACE, "gaussian", "discrete-gaussian")

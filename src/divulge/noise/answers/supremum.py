@@ -318,7 +318,8 @@ def _branch_and_bound(law: AnyLaw, side: Side, reach: float) -> Supremum:
     best, where = max([*((limit, end) for limit, _, end in limits), _largest(at)])
     upper, spent = best, len(y)
     while len(left.y):
-        mid = values(law, side, _middle(law, left.y, right.y))
+        middle = (left.y + right.y) / 2
+        mid = values(law, side, middle if law.noise.step is None else _on_lattice(law, middle))
         spent += len(mid.y)
         best, where = max((best, where), _largest(mid))
         found = between(law, side, left, mid, right)
@@ -344,11 +345,6 @@ def _branch_and_bound(law: AnyLaw, side: Side, reach: float) -> Supremum:
         error = next(off for _, off, end in limits if end == where)
     most = max([upper, best + error, *(limit + off for limit, off, _ in limits)])
     return Supremum(best, max(0.0, best - error), most, where, "certified search")
-
-
-def _middle(law: Law, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    middle = (left + right) / 2
-    return middle if law.noise.step is None else _on_lattice(law, middle)
 
 
 def _largest(at: Values) -> tuple[float, float]:

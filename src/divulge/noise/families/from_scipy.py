@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from divulge.errors import DivulgeError
 from divulge.noise.families.continuous import gaussian, laplace, logistic, student_t
 from divulge.noise.families.noise import Noise, Ratio
 from divulge.noise.quadrature import finite_or_zero
+from divulge.noise.secrets.secret import logs_its_density
 from divulge.noise.text import require_formula
 
 SAME: dict[str, Callable[..., Noise]] = {
@@ -42,15 +43,6 @@ def from_scipy(distribution: Any) -> Noise:
     ------
     DivulgeError
         If `distribution` is not a frozen continuous scipy.stats distribution.
-
-    Examples
-    --------
-    >>> from scipy import stats
-    >>> from_scipy(stats.norm(scale=2)).kind
-    'gaussian'
-    >>> gumbel = from_scipy(stats.gumbel_r())
-    >>> gumbel.log_concave, [round(slope, 6) for slope in gumbel.slopes]
-    (True, [inf, 1.0])
     """
     if not (hasattr(distribution, "logpdf") and hasattr(distribution, "dist")):
         condition = "be a family name or a frozen continuous scipy.stats distribution"
@@ -62,28 +54,20 @@ def from_scipy(distribution: Any) -> Noise:
         loc = named.get("loc", 0.0)
         return replace(centered, loc=loc, made_by=(from_scipy, (distribution,))) if loc else centered
     logpdf = _quiet(distribution.logpdf)
-    shape = _shape(distribution, logpdf)
-    low, high = (float(end) for end in distribution.support())
-    everywhere = math.isinf(low) and math.isinf(high)
-    steepest = max(shape.slopes or (math.inf,)) if shape.log_concave else shape.steepest
+    facts = _shape(distribution, logpdf)
     return Noise(
         f"scipy.stats.{family.name}",
         named,
         logpdf,
         _quiet(distribution.cdf),
-        shape.log_concave,
-        shape.slopes,
-        steepest,
-        lambda d: steepest * d if d > 0 else 0.0,
+        shift_loss=lambda d: facts["steepest"] * d if d > 0 else 0.0,
         unimodal=False,
         frozen=distribution,
-        fading=shape.fading,
-        mode=shape.mode,
         read_off=True,
-        support=(low, high),
-        blurred=None if family.name in RATIOS else _FADES if _by_doubles(family) else -math.inf,
-        log_ratio=_ratio(family.name, named, logpdf) if everywhere else None,
+        blurred=None if family.name in RATIOS else _FADES if logs_its_density(distribution) else -math.inf,
+        log_ratio=_ratio(family.name, named, logpdf) if facts["support"] == (-math.inf, math.inf) else None,
         made_by=(from_scipy, (distribution,)),
+        **facts,
     )
 
 
@@ -134,11 +118,6 @@ RATIOS: dict[str, Callable[..., Any]] = {
 """scipy name -> log f(a) - log f(b) in units of the scale, for a = y - x, b = y - c and b - a = d, then the shapes."""
 
 
-def _by_doubles(family: Any) -> bool:
-    """Whether scipy takes the log of the density, which underflows."""
-    return next(c for c in type(family).__mro__ if "_logpdf" in vars(c)).__name__ == "rv_continuous"
-
-
 def _parameters(distribution: Any) -> dict[str, float]:
     """Return the parameters of a frozen distribution by name."""
     names = [*(name.strip() for name in (distribution.dist.shapes or "").split(",")), "loc", "scale"]
@@ -150,18 +129,8 @@ _quiet = np.errstate(all="ignore")
 """What makes a function of scipy silent where it overflows."""
 
 
-@dataclass(frozen=True)
-class Shape:
-    """What a log density g shows of itself; fields as in `Noise`, `mode` None where it has several."""
-
-    mode: float | None
-    log_concave: bool
-    steepest: float
-    fading: float
-    slopes: tuple[float, float] | None
-
-
-def _shape(distribution: Any, logpdf: Callable[[Any], Any]) -> Shape:
+def _shape(distribution: Any, logpdf: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return what a log density shows of itself, as fields of `Noise`; `mode` is None where it has several."""
     z = _places(distribution, logpdf)
     steep, coarse = (np.diff(logpdf(at)) / np.diff(at) for at in (z, z[::2]))
     g, middle = logpdf(z), (z[1:] + z[:-1]) / 2
@@ -191,7 +160,9 @@ def _shape(distribution: Any, logpdf: Callable[[Any], Any]) -> Shape:
         fading = 1.02 * float(np.abs(steep * middle).max())
     else:  # a kink, a jump or no limit: no constant bounds the slope for sure
         steepest = math.inf
-    return Shape(mode, concave, 1.02 * steepest, fading, slopes)
+    steepest = max(slopes) if concave and slopes else 1.02 * steepest
+    facts = {"mode": mode, "log_concave": concave, "steepest": steepest, "fading": fading, "slopes": slopes}
+    return facts | {"support": (low, high)}
 
 
 def _places(distribution: Any, logpdf: Callable[[Any], Any]) -> np.ndarray:

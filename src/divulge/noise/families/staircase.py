@@ -20,11 +20,6 @@ def staircase(scale: float, sensitivity: float = 1.0, gamma: float | None = None
     References
     ----------
     Geng, Viswanath, "The Optimal Mechanism in Differential Privacy", 2014.
-
-    Examples
-    --------
-    >>> staircase(2.0, sensitivity=1.0).shift_loss(1.0)
-    0.5
     """
     s, width = positive(scale, "scale"), positive(sensitivity, "sensitivity")
     epsilon = width / s

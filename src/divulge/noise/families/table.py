@@ -24,13 +24,7 @@ FAMILIES: dict[str, Callable[..., Noise]] = {
 
 
 def as_noise(noise: Any, **parameters: float) -> Noise:
-    """Return a Noise from a Noise, a family name with its parameters, or a scipy.stats distribution, also as text.
-
-    Examples
-    --------
-    >>> as_noise("laplace", scale=2).parameters
-    {'scale': 2.0}
-    """
+    """Return a Noise from a Noise, a family name with its parameters, or a scipy.stats distribution, also as text."""
     named = isinstance(noise, str) and "(" not in noise
     if parameters and not named:
         raise DivulgeError.of("noise", "carry its own parameters", "it", f"given with {sorted(parameters)}")

@@ -71,14 +71,6 @@ class ContinuousLaw(Law):
     def exact(self) -> bool:
         return self.closed is not None
 
-    @property
-    def low(self) -> float:
-        return self.secret.low
-
-    @property
-    def high(self) -> float:
-        return self.secret.high
-
     def log_given(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return log f(y | x), shape that of y and x together, less `log_reference(y)`."""
         return self.noise.relative(y, x, self.center(y))

@@ -73,11 +73,8 @@ class FiniteLaw(Law):
 
     def log_given(self, y: np.ndarray) -> np.ndarray:
         """Return log f(y | x_i), shape (len(y), K)."""
-        y = self._where_it_matters(y)
+        y = self.where_it_matters(y)
         return self.others.log_sum(y[:, None], self.shares[None, :], self.center(y)[:, None])
-
-    def _where_it_matters(self, y: np.ndarray) -> np.ndarray:
-        return np.clip(y, self.low, self.high) if self.noise.kind in LAPLACE else y
 
     def center(self, y: np.ndarray) -> np.ndarray:
         """Return the location nearest to y."""
@@ -118,7 +115,7 @@ class FiniteLaw(Law):
         return given[np.arange(len(given)), at], self.values[at]
 
     def log_outcome(self, y: np.ndarray) -> np.ndarray:
-        y = self._where_it_matters(y)
+        y = self.where_it_matters(y)
         return self.everyone.log_sum(y, 0.0, self.center(y))
 
     def ends(self) -> list[End]:
@@ -151,8 +148,7 @@ class FiniteLaw(Law):
     def direct(self, y: np.ndarray, side: Side) -> Range | None:
         if len(self.others.places) > 1 or len(self.values) > _FEW or not self.bounded:
             return None
-        if self.noise.kind in LAPLACE:
-            y = np.clip(y, self.low, self.high)
+        y = self.where_it_matters(y)
         parts: list[Range] = []
         for start in range(0, max(len(y), 1), _CHUNK):
             at = y[start : start + _CHUNK]

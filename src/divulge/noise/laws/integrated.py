@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -56,11 +57,13 @@ def _log_with_slivers(
 
 def beyond(secret: "Secret", y: np.ndarray) -> np.ndarray:
     """Return whether y lies further out than all secrets but 1e-30 of them."""
-    outermost = secret.__dict__.get("_outermost")
-    if outermost is None:
-        x = secret.continuous
-        outermost = secret.__dict__["_outermost"] = float(x.ppf(LEVELS[0])), float(x.isf(LEVELS[0]))
-    return (y < outermost[0]) | (y > outermost[1])
+    first, last = _outermost(secret)
+    return (y < first) | (y > last)
+
+
+@lru_cache(maxsize=64)
+def _outermost(secret: "Secret") -> tuple[float, float]:
+    return float(secret.continuous.ppf(LEVELS[0])), float(secret.continuous.isf(LEVELS[0]))
 
 
 def window_matters(secret: "Secret", log_f: np.ndarray, log_best: np.ndarray) -> np.ndarray:

@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.noise.families.noise import ULPS, Noise
+from divulge.noise.families.noise import LAPLACE, ULPS, Noise
+from divulge.noise.secrets.secret import Secret
 
 Side = Literal["pml", "pmc"]
 SIDES: tuple[Side, Side] = ("pml", "pmc")
@@ -17,13 +18,7 @@ Range = tuple[np.ndarray, np.ndarray]
 
 
 def as_side(value: object) -> Side:
-    """Return "pml" or "pmc"; anything else is refused.
-
-    Examples
-    --------
-    >>> as_side("pmc")
-    'pmc'
-    """
+    """Return "pml" or "pmc"; anything else is refused."""
     for side in SIDES:
         if value == side:
             return side
@@ -87,16 +82,17 @@ class Law(ABC):
     """The law of the outcome, given a secret and in all: of flat arrays y, in logs relative to `log_reference(y)`."""
 
     noise: Noise
+    secret: Secret
 
     @property
-    @abstractmethod
     def low(self) -> float:
         """The smallest location that noise is added to, maybe -inf."""
+        return self.secret.low
 
     @property
-    @abstractmethod
     def high(self) -> float:
         """The largest location that noise is added to, maybe +inf."""
+        return self.secret.high
 
     @property
     def bounded(self) -> bool:
@@ -111,6 +107,10 @@ class Law(ABC):
     def center(self, y: np.ndarray) -> np.ndarray:
         """Return where the noise is centered that all logs are relative to; outside the data, their nearer end."""
         return np.clip(y, self.low, self.high)
+
+    def where_it_matters(self, y: np.ndarray) -> np.ndarray:
+        """Return the outcomes moved to the data under Laplace noise, of which nothing changes beyond them."""
+        return np.clip(y, self.low, self.high) if self.noise.kind in LAPLACE else y
 
     def log_reference(self, y: np.ndarray) -> np.ndarray:
         """Return what was taken out of all other logs so that they keep their digits far out."""

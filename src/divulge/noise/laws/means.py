@@ -139,21 +139,13 @@ class MeanLaw(Law):
     def exact(self) -> bool:
         return False
 
-    @property
-    def low(self) -> float:
-        return self.secret.low
-
-    @property
-    def high(self) -> float:
-        return self.secret.high
-
     def log_given(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return log f(y | x), shape that of y and x together, less `log_reference(y)`."""
-        y = np.clip(y, self.low, self.high) if self.noise.kind in LAPLACE else y
+        y = self.where_it_matters(y)
         return self.others.log_sum(y, x / self.records, self.center(y))
 
     def log_outcome(self, y: np.ndarray) -> np.ndarray:
-        y = np.clip(y, self.low, self.high) if self.noise.kind in LAPLACE else y
+        y = self.where_it_matters(y)
         return self.everyone.log_sum(y, 0.0, self.center(y))
 
     @cached_property
@@ -279,11 +271,6 @@ class MeanLaw(Law):
         return far / s, np.maximum(1.0, far) / s
 
 
-def _most_places(noise: Noise) -> int:
-    """Return how many places are summed over; under heavy tails, for which none is negligible, the fewest."""
-    return _FADING_PLACES if math.isfinite(noise.fading) else _MOST_PLACES[noise.kind in LAPLACE]
-
-
 def mean_law(noise: Noise, secret: Secret, records: int) -> MeanLaw:
     """Return the law of the mean of `records` bounded records with a density."""
     usable = math.isfinite(noise.curvature) or noise.kind == "gaussian"
@@ -293,7 +280,8 @@ def mean_law(noise: Noise, secret: Secret, records: int) -> MeanLaw:
             "clip the records to an interval, and use laplace, gaussian, logistic or student-t noise; for other noise "
             "give the secret as values(...) or as a sample.",
         )  # fmt: skip
-    cells = int(np.clip(_most_places(noise) // records, 64, 2048))
+    places = _FADING_PLACES if math.isfinite(noise.fading) else _MOST_PLACES[noise.kind in LAPLACE]
+    cells = int(np.clip(places // records, 64, 2048))
     step = (secret.high - secret.low) / cells
     weights, skew = rounded(secret, np.array([secret.low, secret.high]), secret.low, step, cells)
     lattice = secret.low + step * np.arange(cells + 1)

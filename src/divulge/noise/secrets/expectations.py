@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,45 +27,41 @@ def window(secret: "Secret") -> tuple[float, float]:
     return low, high
 
 
+@lru_cache(maxsize=64)
 def quantile_marks(secret: "Secret") -> np.ndarray:
-    """Return the ends of the window and the places inside it where the secret's density changes; kept on the secret.
+    """Return the ends of the window and the places inside it where the secret's density changes.
 
     Those are quantiles, and the ends of panels that were halved until the density was smooth in them: kinks of the
     density are then met between panels, not inside.
     """
-    kept = secret.__dict__.get("_marks")
-    if kept is None:
-        dist = secret.continuous
-        inside = np.concatenate([dist.ppf(LEVELS), [dist.ppf(0.5)], dist.isf(LEVELS)])
-        ends = window(secret)
-        edges = np.unique(np.concatenate([np.clip(inside[np.isfinite(inside)], *ends), ends]))
-        kept = secret.__dict__["_marks"] = _smooth_panels(lambda x: finite_or_zero(secret.density(x)), edges)
-    return kept
+    dist = secret.continuous
+    inside = np.concatenate([dist.ppf(LEVELS), [dist.ppf(0.5)], dist.isf(LEVELS)])
+    ends = window(secret)
+    edges = np.unique(np.concatenate([np.clip(inside[np.isfinite(inside)], *ends), ends]))
+    return _smooth_panels(lambda x: finite_or_zero(secret.density(x)), edges)
 
 
+@lru_cache(maxsize=64)
 def slivers(secret: "Secret") -> tuple[list[tuple[float, float]], float]:
-    """Return (the panels too narrow for a rule, as pairs (place, mass), and the mass in doubt); kept on the secret.
+    """Return (the panels too narrow for a rule, as pairs (place, mass), and the mass in doubt).
 
     Beside an end other than 0 that a density grows at without bound, doubles are too far apart to integrate it: what
     the other panels leave of the mass of 1 is there.
     """
-    kept = secret.__dict__.get("_thin")
-    if kept is None:
-        marks, x = quantile_marks(secret), secret.continuous
-        thin = np.diff(marks) <= NARROW * np.maximum(np.abs(marks[1:]), np.abs(marks[:-1]))
-        pairs = [(float(a), float(b)) for a, b in zip(marks[:-1][thin], marks[1:][thin], strict=True)]
-        middle = float(x.ppf(0.5))
-        masses = [float(x.cdf(b) - x.cdf(a) if a < middle else x.sf(a) - x.sf(b)) for a, b in pairs]
-        value, error = integral(secret.density, marks)
-        over = math.fsum([value, *masses, *(p for _, p in secret.atoms)]) - 1
-        if not abs(over) <= _MOST_MISSED:
-            hint = "some scipy.stats names are periodic (use vonmises_line); else give the secret as a sample."
-            condition = "have a density with an integral of 1"
-            raise DivulgeError.of("secret", condition, "that integral", f"{1 + over:.6g}", hint)
-        share = math.fsum(masses)
-        found = [(a, max(0.0, p * (1 - over / share))) for (a, _), p in zip(pairs, masses, strict=True) if share]
-        kept = secret.__dict__["_thin"] = found, abs(over) + error if found else 0.0
-    return kept
+    marks, x = quantile_marks(secret), secret.continuous
+    thin = np.diff(marks) <= NARROW * np.maximum(np.abs(marks[1:]), np.abs(marks[:-1]))
+    pairs = [(float(a), float(b)) for a, b in zip(marks[:-1][thin], marks[1:][thin], strict=True)]
+    middle = float(x.ppf(0.5))
+    masses = [float(x.cdf(b) - x.cdf(a) if a < middle else x.sf(a) - x.sf(b)) for a, b in pairs]
+    value, error = integral(secret.density, marks)
+    over = math.fsum([value, *masses, *(p for _, p in secret.atoms)]) - 1
+    if not abs(over) <= _MOST_MISSED:
+        hint = "some scipy.stats names are periodic (use vonmises_line); else give the secret as a sample."
+        condition = "have a density with an integral of 1"
+        raise DivulgeError.of("secret", condition, "that integral", f"{1 + over:.6g}", hint)
+    share = math.fsum(masses)
+    found = [(a, max(0.0, p * (1 - over / share))) for (a, _), p in zip(pairs, masses, strict=True) if share]
+    return found, abs(over) + error if found else 0.0
 
 
 def _smooth_panels(f: Callable[[np.ndarray], np.ndarray], edges: np.ndarray) -> np.ndarray:
@@ -88,10 +85,6 @@ def expectation(secret: "Secret", f: Callable[[np.ndarray], np.ndarray]) -> tupl
     return value + float(masses @ there), error + missed * float(there.max(initial=0.0))
 
 
-def _normal_tilted(x: Any, t: float) -> float:
-    return t * float(x.mean()) + 0.5 * (t * float(x.std())) ** 2
-
-
 def _uniform_tilted(x: Any, t: float) -> float:
     """log((1 - e^{-h}) / h) for h = |t| (high - low)."""
     low, high = (float(end) for end in x.support())
@@ -99,7 +92,10 @@ def _uniform_tilted(x: Any, t: float) -> float:
     return math.log(-math.expm1(-h) / h) if h else 0.0
 
 
-LOG_TILTED: dict[str, Callable[[Any, float], float]] = {"norm": _normal_tilted, "uniform": _uniform_tilted}
+LOG_TILTED: dict[str, Callable[[Any, float], float]] = {
+    "norm": lambda x, t: t * float(x.mean()) + 0.5 * (t * float(x.std())) ** 2,
+    "uniform": _uniform_tilted,
+}
 """scipy name -> (frozen distribution, t) -> `log_tilted` in closed form."""
 
 

@@ -82,15 +82,7 @@ NAMED: dict[str, tuple[int, Any]] = {
 
 
 def as_secret(secret: Any) -> Secret:
-    """Return a Secret from a Secret, text, Prior with numeric labels, frozen scipy distribution, or sample of numbers.
-
-    Examples
-    --------
-    >>> as_secret("values(0:1/4, 1:3/4)").probabilities.tolist()
-    [0.25, 0.75]
-    >>> as_secret("uniform(-1, 1)").bounded
-    True
-    """
+    """Return a Secret from a Secret, text, Prior with numeric labels, scipy.stats distribution or sample of numbers."""
     if isinstance(secret, Secret):
         return secret
     if isinstance(secret, str):
@@ -147,7 +139,10 @@ def given(secret: Secret, evidence: Any) -> Secret:
     """
     if isinstance(evidence, tuple):
         ends: tuple[Any, ...] = evidence
-        low, high = _pair(ends)
+        try:
+            low, high = map(float, ends)
+        except (TypeError, ValueError):
+            raise DivulgeError.of("evidence", "be a pair of numbers (low, high)", "it", repr(ends)[:40]) from None
         return _within(secret, low, high)
     if secret.values is None or secret.probabilities is None:
         hint = "give the secret as values(...) or as a sample to weight its values."
@@ -161,16 +156,6 @@ def given(secret: Secret, evidence: Any) -> Secret:
     if not weights.sum() > 0:
         raise DivulgeError.of("evidence", "be possible for some value of the secret", "its probability", "0")
     return finite(secret.values, weights / weights.sum(), f"{secret.description}, given evidence")
-
-
-def _pair(evidence: tuple[Any, ...]) -> tuple[float, float]:
-    try:
-        low, high = float(evidence[0]), float(evidence[1])
-        if len(evidence) != 2:
-            raise ValueError
-    except (TypeError, ValueError, IndexError):
-        raise DivulgeError.of("evidence", "be a pair of numbers (low, high)", "it", repr(evidence)[:40]) from None
-    return low, high
 
 
 def _looked_up(evidence: Any) -> Callable[[float], float]:

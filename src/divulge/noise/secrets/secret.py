@@ -83,11 +83,12 @@ class Secret:
     @property
     def ends_with_doubles(self) -> bool:
         """Whether scipy takes the log of the density; one below the smallest double then counts as that."""
-        from scipy.stats import rv_continuous
+        return self.continuous.dist.name not in LOG_DENSITIES and logs_its_density(self.continuous)
 
-        family: Any = self.continuous.dist
-        home = next(c for c in type(family).__mro__ if "_logpdf" in vars(c))
-        return family.name not in LOG_DENSITIES and home is rv_continuous
+
+def logs_its_density(distribution: Any) -> bool:
+    """Say whether scipy takes the log of the density of a frozen distribution, which underflows."""
+    return next(c for c in type(distribution.dist).__mro__ if "_logpdf" in vars(c)).__name__ == "rv_continuous"
 
 
 def _laplace_log_density(x: Any, at: np.ndarray) -> np.ndarray:
