@@ -124,11 +124,9 @@ def everything(problem: Problem, effort: Effort) -> Oracle[Vertices]:
 
 def _members(problem: Problem) -> float:
     """Return how many of the lightest secrets, but for a tenth, fill the mass that is worth most."""
-    mass = np.array(
-        [min(box.t, 1 - box.t) for box in problem.shape.boxes]
-        + [problem.best_mass(pair) for pair in problem.shape.pairs]
-    )
-    return float(mass.max() / np.quantile(problem.classes.probability, 0.1))
+    masses = [box.light for box in problem.shape.boxes]
+    masses += [problem.best_mass(pair) for pair in problem.shape.pairs]
+    return float(max(masses) / np.quantile(problem.classes.probability, 0.1))
 
 
 def _further(problem: Problem, oracle: Oracle[Vertices], effort: Effort, found: Mixture | None) -> Mixture:

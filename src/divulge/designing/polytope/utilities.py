@@ -3,44 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from divulge.errors import DivulgeError
 
-if TYPE_CHECKING:
-    from divulge.designing.polytope.limits import Classes
-
 Function = Callable[[np.ndarray], np.ndarray]
-
-
-class Leveled(Protocol):
-    """Vertices on three levels: of each the levels, the mass on each, and how loose the one in between is."""
-
-    @property
-    def low(self) -> np.ndarray:
-        """The lowest level of each, shape (n,)."""
-        ...
-
-    @property
-    def between(self) -> np.ndarray:
-        """The class of the secret in between of each, -1 for none, shape (n,)."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def lifts(self, classes: "Classes") -> np.ndarray:
-        """Return the lifts of one secret of each class, shape (n, C)."""
-        ...
-
-    def levels(self, classes: "Classes") -> tuple[np.ndarray, np.ndarray]:
-        """Return (levels, masses) of shape (n, 3)."""
-        ...
-
-    def loose(self, classes: "Classes") -> np.ndarray:
-        """Return by how many units of rounding the level in between is off, shape (n,)."""
-        ...
 
 
 UNIT = 2.0**-50
@@ -63,6 +32,8 @@ class SubConvex:
     """How large the terms are, beside f itself, that f(v) is a sum of: at v = 1, and more per |v - 1|."""
     rise: Function | None = None
     """The derivative of f, where it is known; else differences of f, which have few digits near 0."""
+    leveled: ClassVar[bool] = True
+    """Whether the mass on each level of a vertex decides its utility, whichever secrets are there."""
 
     @property
     def steep(self) -> bool:
@@ -81,18 +52,9 @@ class SubConvex:
         """Return mu(v) = sum_x P_x f(v_x) of each row of lifts, shape (n,)."""
         return self.f(lifts) @ prior
 
-    def of_vertices(self, vertices: Leveled, classes: "Classes") -> np.ndarray:
-        """Return mu(v) of each vertex, shape (n,)."""
-        levels, masses = vertices.levels(classes)
-        return (self.f(levels) * masses).sum(axis=1)
-
-    def doubt(self, vertices: Leveled, classes: "Classes", unit: float) -> np.ndarray:
-        """Return how far mu(v) of each vertex may be off, shape (n,), for a unit of rounding."""
-        levels, masses = vertices.levels(classes)
-        off = np.zeros_like(levels)
-        off[:, 1] = unit * vertices.loose(classes)
-        slack = self.slack(levels, off, levels[:, :1], unit)
-        return (slack * masses).sum(axis=1) + unit * np.abs(self.f(vertices.low))
+    def doubt(self, mass: np.ndarray, lifts: np.ndarray, off: np.ndarray, least: np.ndarray, unit: float) -> np.ndarray:
+        """Return how far mu(v) of each row of lifts may be off, shape (n,): `slack`, at lifts of these masses."""
+        return (self.slack(lifts, off, least[:, None], unit) * mass).sum(axis=-1)
 
     def slack(self, lifts: np.ndarray, off: Any = 0.0, least: Any = 0.0, unit: float = UNIT) -> np.ndarray:
         """Return how far f may be off at lifts, at least `least`, that are off by a unit of rounding and by `off`."""

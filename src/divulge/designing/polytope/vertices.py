@@ -27,6 +27,11 @@ class Box:
         """(1 - low) / (high - low), the mass that is at `high` when nothing is in between."""
         return (1 - self.low) / (self.high - self.low)
 
+    @property
+    def light(self) -> float:
+        """The lesser of t and 1 - t: the mass of a set or of its complement."""
+        return min(self.t, 1 - self.t)
+
     def secant(self, utility: SubConvex) -> float:
         """Return the utility of an outcome whose coordinates are all at the bounds: no outcome has more."""
         low, high = (float(utility.f(np.array([v]))[0]) for v in (self.low, self.high))
@@ -206,7 +211,21 @@ class Vertices:
 
     def utility(self, classes: Classes, utility: SubConvex) -> np.ndarray:
         """Return mu(v) of each vertex, shape (n,)."""
-        return utility.of_vertices(self, classes)
+        if not utility.leveled:
+            return utility.at(classes.probability, self.lifts(classes))
+        levels, masses = self.levels(classes)
+        return (utility.f(levels) * masses).sum(axis=1)
+
+    def doubt(self, classes: Classes, utility: SubConvex, unit: float) -> np.ndarray:
+        """Return how far mu(v) of each vertex may be off, shape (n,), for a unit of rounding."""
+        loose = unit * self.loose(classes)
+        if utility.leveled:
+            levels, masses = self.levels(classes)
+            off = np.stack([0 * loose, loose, 0 * loose], axis=1)
+            return utility.doubt(masses, levels, off, self.low, unit) + unit * np.abs(utility.f(self.low))
+        off = np.zeros((len(self), len(classes.size)))
+        off[np.arange(len(off)), self.between] = loose
+        return utility.doubt(classes.probability, self.lifts(classes), off, self.low, unit)
 
     def levels(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         """Return (low, middle and high of each vertex, the mass of the secrets there), both of shape (n, 3)."""

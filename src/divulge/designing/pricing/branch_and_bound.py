@@ -15,8 +15,8 @@ import numpy as np
 
 from divulge.designing.effort import Effort
 from divulge.designing.master.restricted_master import Dual
-from divulge.designing.polytope.vertices import Box, Vertices, box_vertices, joined
-from divulge.designing.pricing.problem import Problem, box_prices, largest
+from divulge.designing.polytope.vertices import Box, Vertices, joined
+from divulge.designing.pricing.problem import LighterSide, Problem, largest
 from divulge.designing.pricing.ratio_grid import Windows
 
 FEW = 4_000
@@ -135,45 +135,20 @@ class Completed:
         return out
 
 
-@dataclass(frozen=True, eq=False)
-class Side:
-    """The vertices of a box under a dual, by the lighter one of S and the secrets that are neither in S nor in between.
+class Side(LighterSide):
+    """The vertices of a box under a dual, with its greedy set; no vertex gains more than `top`."""
 
-    A set and a share of the secret in between have mass `light`. A secret that is heavier than that is never in a set
-    and has a share of at most `cap`: its losses lie above a line, from which the bend is counted.
-    """
-
-    problem: Problem
-    box: Box
-    light: float
-    flipped: bool
-    cap: np.ndarray
-    line: np.ndarray
-    greedy: Greedy
-    top: float
-    """What no vertex gains more than."""
-
-    @classmethod
-    def of(cls, problem: Problem, box: Box, dual: Dual) -> "Side":
-        """Return the side of a box that is lighter."""
-        prices, p = box_prices(problem, box, dual), problem.classes.probability
-        flipped, light = box.t > 0.5, min(box.t, 1 - box.t)
-        value = -prices.value if flipped else prices.value
-        start = float(prices.base[0]) + (float(prices.value.sum()) if flipped else 0.0)
-        cap = np.minimum(1.0, light / p)
-        loss = p * box.penalty(problem.utility, 1 - cap if flipped else cap)
-        line = np.where(cap < 1, loss / cap, 0.0)
-        greedy = Greedy.of(p * cap, (value - line) * cap, light)
-        return cls(problem, box, light, flipped, cap, line, greedy, start + greedy.z * light + greedy.gain)
+    def __init__(self, problem: Problem, box: Box, dual: Dual) -> None:
+        super().__init__(problem, box)
+        value, start = self.prices(dual)
+        self.greedy = Greedy.of(self.p * self.cap, (value - self.line) * self.cap, self.light)
+        self.top = start + self.greedy.z * self.light + self.greedy.gain
 
     def extra(self, r: Any, off: np.ndarray) -> np.ndarray:
         """Return what secret r loses in between, `off` of the way (of its cap) from where the greedy set has it."""
-        part = np.where(self.greedy.inside[r], 1 - off, off)
-        share = self.cap[r] * part
-        loss = self.problem.classes.probability[r] * self.box.penalty(
-            self.problem.utility, 1 - share if self.flipped else share
-        )
-        return np.abs(self.greedy.deviation[r]) * off + np.maximum(loss - self.line[r] * share, 0.0)
+        share = self.cap[r] * np.where(self.greedy.inside[r], 1 - off, off)
+        bend = np.maximum(self.loss(self.p[r], share) - self.line[r] * share, 0.0)
+        return np.abs(self.greedy.deviation[r]) * off + bend
 
     def ends(self, budget: float) -> tuple[np.ndarray, np.ndarray]:
         """Return (a, b): what secret r loses in between is less than the budget only up to a_r or from b_r on."""
@@ -183,7 +158,7 @@ class Side:
         none = ~dear.any(axis=1)
         return np.where(none, 1.0, grid[first]), np.where(none | dear[:, -1], 1.0, grid[last])
 
-    def vertices(self, least: float, most: int) -> tuple[Vertices, float]:
+    def best(self, least: float, most: int) -> tuple[Vertices, float]:
         """Return (best vertices, bound on what any vertex gains).
 
         A vertex is found from the set without its secret r in between when r is near where the greedy set has it, else
@@ -218,12 +193,7 @@ class Side:
         sets[np.arange(len(r)), r] = False
         good = np.flatnonzero(~(sets & (self.cap < 1)).any(axis=1))
         good = good[varied(gain[best][good], sets[good])]
-        counts = (~sets if self.flipped else sets).astype(np.int64)
-        counts[np.arange(len(r)), r] = 0
-        return (
-            box_vertices(self.box, self.problem.classes, counts[good], r[good]),
-            max(worst, self.top - found.budget + more),
-        )
+        return self.vertices(sets[good], r[good]), max(worst, self.top - found.budget + more)
 
 
 def varied(gain: np.ndarray, sets: np.ndarray) -> np.ndarray:
@@ -249,7 +219,7 @@ class BranchAndBound:
         """Return the best vertices found and a bound on the excess of all; lists grow while that rules out more."""
         least, before = self.problem.least, math.inf
         while True:
-            parts = [Side.of(self.problem, box, dual).vertices(least, self.listed) for box in self.problem.shape.boxes]
+            parts = [Side(self.problem, box, dual).best(least, self.listed) for box in self.problem.shape.boxes]
             parts += [pair.price(dual, enough) for pair in self.pairs]
             fresh, worst = joined([v for v, _ in parts]), max(top for _, top in parts)
             settled = worst <= max(enough, least) or self.problem.explains(fresh, worst, dual)

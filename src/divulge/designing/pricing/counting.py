@@ -131,9 +131,8 @@ class Counting:
                     k, x = row[c]
                     if not len(k):
                         continue
-                    prices = box_prices(problem, box, dual)
-                    width = box.high - box.low
-                    excess = prices.base[0] + width * tables.best[k] + prices.value[c] * x - losses[c]
+                    value, base = box_prices(problem, box, dual)
+                    excess = base + (box.high - box.low) * tables.best[k] + value[c] * x - losses[c]
                     at = int(excess.argmax())
                     worst = max(worst, float(excess[at]))
                     if excess[at] > 0:

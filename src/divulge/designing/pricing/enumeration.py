@@ -56,7 +56,7 @@ class Enumeration:
         self.problem, self.vertices = problem, vertices
         self.lifts, self.peaks = vertices.lifts(problem.classes), vertices.peaks()
         self.values = vertices.utility(problem.classes, problem.utility)
-        self.above = self.values + problem.utility.doubt(vertices, problem.classes, problem.unit)
+        self.above = self.values + vertices.doubt(problem.classes, problem.utility, problem.unit)
         self.off = problem.unit * vertices.loose(problem.classes) / problem.classes.size[vertices.between]
         self.cover = Cover.over(self.lifts)
 

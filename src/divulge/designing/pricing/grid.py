@@ -14,7 +14,7 @@ from divulge.designing.effort import Effort
 from divulge.designing.master.restricted_master import Dual
 from divulge.designing.polytope.vertices import Box, Vertices, joined
 from divulge.designing.pricing.counting import Tables, leaving_one
-from divulge.designing.pricing.problem import Oracle, Problem, box_prices
+from divulge.designing.pricing.problem import LighterSide, Oracle, Problem
 from divulge.designing.pricing.ratio_grid import Grid, Windows, different
 from divulge.designing.pricing.subset_sums import BoxPool
 
@@ -41,15 +41,13 @@ class OpenSums:
         return OpenSums(self.k[kept], bound[kept], max(self.rest, float(bound[~kept].max(initial=-math.inf))))
 
 
-class Tilted:
-    """The vertices of a box under a dual, by the lighter one of S and its complement; `light` is the mass to fill."""
+class Tilted(LighterSide):
+    """The vertices of a box under a dual, with sets on a grid."""
 
     def __init__(self, problem: Problem, box: Box, grid: Grid, dual: Dual) -> None:
-        self.problem, self.box, self.grid, self.p = problem, box, grid, problem.classes.probability
-        prices = box_prices(problem, box, dual)
-        self.flipped, self.light = box.t > 0.5, min(box.t, 1 - box.t)
-        self.value = -prices.value if self.flipped else prices.value
-        self.start = float(prices.base[0]) + (float(prices.value.sum()) if self.flipped else 0.0)
+        super().__init__(problem, box)
+        self.grid = grid
+        self.value, self.start = self.prices(dual)
 
     def every(self, c: int) -> OpenSums:
         """Return all sums of sets beside secret c in between; nothing is known of them."""
@@ -66,7 +64,7 @@ class Tilted:
     def own(self, c: int, mass: np.ndarray) -> np.ndarray:
         """Return what secret c gains in between with this mass: convex."""
         x = np.clip(mass / self.p[c], 0.0, 1.0)
-        return self.value[c] * x - self.p[c] * self.box.penalty(self.problem.utility, 1 - x if self.flipped else x)
+        return self.value[c] * x - self.loss(self.p[c], x)
 
     def bounds(self, c: int, k: np.ndarray, best: np.ndarray, slope: float) -> np.ndarray:
         """Return bounds of the excess, given the best sets of each sum under values tilted by a slope."""
@@ -95,7 +93,7 @@ class ScaledWeights:
         self.random = np.random.default_rng(0)
         self.least = problem.least
         size = int(max(2**10, min(2**19, work / (len(self.p) * (1 + math.log2(len(self.p)))))))
-        self.grids = [Grid(self.p, min(box.t, 1 - box.t), size) for box in problem.shape.boxes]
+        self.grids = [Grid(self.p, box.light, size) for box in problem.shape.boxes]
         self.pairs = [Windows(problem, pair, work, effort) for pair in problem.shape.pairs]
 
     def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from divulge.designing.master.restricted_master import Dual
-from divulge.designing.polytope.vertices import Box, Vertices, box_vertices
-from divulge.designing.pricing.problem import Problem, box_prices, largest
+from divulge.designing.polytope.vertices import Box, Vertices
+from divulge.designing.pricing.problem import LighterSide, Problem, largest
 
 _HALF = 200_000
 _SLACK = 1e-14
@@ -84,28 +84,19 @@ class Halves:
         return left[i] + right[j]
 
 
-class BoxList:
+class BoxList(LighterSide):
     """All vertices of a box that bend less than `floor`; every other one gains less than a knapsack less `floor`.
 
-    Of S and the secrets outside it and not in between, the lighter one, T, is listed: T and a share of the secret in
-    between have mass min(t, 1 - t). A secret that is heavier than that has a share of at most `cap` and is never in T,
-    so that its value is reduced by the line from 0 to its loss at `cap`; what it loses beyond the line is its bend.
+    The lighter sets are listed. What a secret loses in between beyond its line is its bend.
     """
 
     def __init__(self, problem: Problem, box: Box, halves: Halves, most: int) -> None:
-        self.problem, self.box, self.halves = problem, box, halves
-        self.p = problem.classes.probability
-        self.flipped = box.t > 0.5
-        self.light = min(box.t, 1 - box.t)
-        self.cap = np.minimum(1.0, self.light / self.p)
-        self.line = np.where(self.cap < 1, self._loss(self.p, self.cap) / self.cap, 0.0)
+        super().__init__(problem, box)
+        self.halves = halves
         windows = self._windows(most)
         parts = [self._of(c, *window) for c in range(len(self.p)) for window in windows[c]]
         self.i, self.j, self.c, self.share = (np.concatenate(part) for part in zip(*parts, strict=True))
-        self.loss = self._loss(self.p[self.c], self.share)
-
-    def _loss(self, p: np.ndarray, share: np.ndarray) -> np.ndarray:
-        return p * self.box.penalty(self.problem.utility, 1 - share if self.flipped else share)
+        self.lost = self.loss(self.p[self.c], self.share)
 
     @cached_property
     def _bends(self) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +104,7 @@ class BoxList:
         small = np.geomspace(1e-12, 0.02, 512)
         unit = np.concatenate([[0.0], small, np.linspace(0.02, 0.98, 1025)[1:-1], 1 - small[::-1], [1.0]])
         share = self.cap[:, None] * unit
-        return share, np.maximum(self._loss(self.p[:, None], share) - self.line[:, None] * share, 0.0)
+        return share, np.maximum(self.loss(self.p[:, None], share) - self.line[:, None] * share, 0.0)
 
     def _shares(self, most: float) -> list[list[tuple[float, float]]]:
         """Return for each secret the intervals of its share, ends on the grid, that hold all that bend at most so."""
@@ -160,25 +151,20 @@ class BoxList:
 
     def cheapest(self) -> Vertices:
         """Return the vertices that lose least."""
-        return self._vertices(np.argsort(self.loss)[: 32 * len(self.p)])
+        return self._vertices(np.argsort(self.lost)[: 32 * len(self.p)])
 
     def price(self, dual: Dual, most: int, least: float = 0.0) -> tuple[Vertices, float]:
         """Return (best vertices, largest excess of any vertex of the box)."""
-        prices = box_prices(self.problem, self.box, dual)
-        value = -prices.value if self.flipped else prices.value
-        start = prices.base[0] + (float(prices.value.sum()) if self.flipped else 0.0)
+        value, start = self.prices(dual)
         excess = self.halves.values(value, self.i, self.j)
         excess += value[self.c] * self.share
-        excess += start - self.loss
+        excess += start - self.lost
         best, top = largest(excess, most, least)
         others = start + knapsack(self.p * self.cap, (value - self.line) * self.cap, self.light) - self.floor
         return self._vertices(best), max(top, others)
 
     def _vertices(self, which: np.ndarray) -> Vertices:
-        sets, c = self.halves.sets(self.i[which], self.j[which]), self.c[which].astype(np.intp)
-        counts = (~sets if self.flipped else sets).astype(np.int64)
-        counts[np.arange(len(c)), c] = 0
-        return box_vertices(self.box, self.problem.classes, counts, c)
+        return self.vertices(self.halves.sets(self.i[which], self.j[which]), self.c[which].astype(np.intp))
 
 
 def knapsack(p: np.ndarray, value: np.ndarray, t: float) -> float:

@@ -128,24 +128,59 @@ class Oracle(Protocol[V]):
         ...
 
 
+def box_prices(problem: Problem, box: Box, dual: Dual) -> tuple[np.ndarray, float]:
+    """Return (the value of each secret at `high`, by class; the base) of a box under a dual.
+
+    The excess of a vertex is the base, the sum of values over S, and x value_r - P_r penalty(x) for the one in between.
+    """
+    base = box.secant(problem.utility) - box.low * float(dual.classes.sum()) - dual.capacity * box.high
+    return -dual.classes / problem.classes.size * (box.high - box.low), base
+
+
+class LighterSide:
+    """The vertices of a box by the lighter one of S and the secrets that are neither in S nor in between.
+
+    That set and a share of the secret in between have the mass `light`. A secret that is heavier is never in a set and
+    has a share of at most `cap`: its losses lie above a line of this slope, from which its bend is counted.
+    """
+
+    def __init__(self, problem: Problem, box: Box) -> None:
+        self.problem, self.box, self.p = problem, box, problem.classes.probability
+        self.flipped, self.light = box.t > 0.5, box.light
+
+    @cached_property
+    def cap(self) -> np.ndarray:
+        """The largest share of each secret."""
+        return np.minimum(1.0, self.light / self.p)
+
+    @cached_property
+    def line(self) -> np.ndarray:
+        """The slope of the line from 0 to the loss at the cap, 0 for secrets that may be in a set."""
+        return np.where(self.cap < 1, self.loss(self.p, self.cap) / self.cap, 0.0)
+
+    def loss(self, p: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """Return what secrets of these probabilities lose in between at a share."""
+        return p * self.box.penalty(self.problem.utility, 1 - share if self.flipped else share)
+
+    def prices(self, dual: Dual) -> tuple[np.ndarray, float]:
+        """Return (the value of each secret in the lighter set, the base) under a dual."""
+        value, base = box_prices(self.problem, self.box, dual)
+        return (-value, base + float(value.sum())) if self.flipped else (value, base)
+
+    def vertices(self, sets: np.ndarray, between: np.ndarray) -> Vertices:
+        """Return the vertices of lighter sets, a boolean matrix, without the secrets in between."""
+        counts = (~sets if self.flipped else sets).astype(np.int64)
+        counts[np.arange(len(between)), between] = 0
+        return box_vertices(self.box, self.problem.classes, counts, between)
+
+
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """A dual, as one family of vertices sees it.
-
-    The excess of a vertex of a box is `base` + sum over S of `value` + value_r x - P_r penalty(x); that of a pair of
-    levels is base(pi) + rise(pi) times the sum over S of `value`.
-    """
+    """A dual, as a pair of levels sees it: the excess of a vertex is base(pi) + rise(pi) * sum over S of `value`."""
 
     value: np.ndarray
     base: np.ndarray
     rise: np.ndarray
-
-
-def box_prices(problem: Problem, box: Box, dual: Dual) -> Prices:
-    """Return the prices of a box: `value` per secret of each class; `base` and `rise` are single numbers."""
-    total = float(dual.classes.sum())
-    base = box.secant(problem.utility) - box.low * total - dual.capacity * box.high
-    return Prices(-dual.classes / problem.classes.size * (box.high - box.low), np.array([base]), np.ones(1))
 
 
 def pair_prices(problem: Problem, pair: Pair, dual: Dual, pi: np.ndarray) -> Prices:

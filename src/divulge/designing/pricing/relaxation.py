@@ -210,7 +210,7 @@ class Bounds:
 
     def __init__(self, problem: Problem, box: Box, dual: Dual) -> None:
         self.problem, self.box = problem, box
-        self.base = float(box_prices(problem, box, dual).base[0])
+        self.base = box_prices(problem, box, dual)[1]
         self.values = Values.of(problem, dual, box.high - box.low)
         self.least = problem.least
         worth = np.sort(self.values.value / self.values.mass)

@@ -74,8 +74,8 @@ class BoxPool:
 
     def price(self, dual: Dual, most: int, least: float = 0.0) -> tuple[Vertices, float]:
         """Return (the best vertices, of different sets, inf)."""
-        prices = box_prices(self.problem, self.box, dual)
-        excess = prices.base[0] + (self.sets @ prices.value)[self.row] + prices.value[self.c] * self.move - self.loss
+        value, base = box_prices(self.problem, self.box, dual)
+        excess = base + (self.sets @ value)[self.row] + value[self.c] * self.move - self.loss
         each = self._each(-excess)
         return self._vertices(each[largest(excess[each], most, least)[0]]), math.inf
 
@@ -95,6 +95,6 @@ class BoxPool:
 def listed_sets(problem: Problem, work: float, effort: Effort) -> SubsetSums | None:
     """Return the oracle of listed sets, None where there is no box or a half of the secrets has too many subsets."""
     p, boxes = problem.classes.probability, problem.shape.boxes
-    found = [Halves.of(p, min(box.t, 1 - box.t) + 1e-12) for box in boxes]
+    found = [Halves.of(p, box.light + 1e-12) for box in boxes]
     halves = [one for one in found if one is not None]
     return SubsetSums(problem, halves, work, effort) if len(halves) == len(boxes) > 0 else None

@@ -202,7 +202,7 @@ def _cores(problem: Problem) -> Iterator[int]:
     """Yield how many secrets to tell apart, ever more: at first those heavier than the mass that loses least."""
     p = problem.classes.probability
     shape, capacity = problem.shape, problem.limits.capacity
-    masses = [min(box.t, 1 - box.t) for box in shape.boxes]
+    masses = [box.light for box in shape.boxes]
     masses += [problem.best_mass(pair) for pair in shape.pairs] if capacity == math.inf else [1 / capacity]
     core = int((p > min(masses)).sum())
     while core < len(p) - 1:

@@ -1,17 +1,14 @@
 """What a release tells of another variable that the secret is correlated with: the best mixture of all vertices."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from divulge.designing.linear.scores import given_secret
-from divulge.designing.polytope.utilities import Leveled, SubConvex
+from divulge.designing.polytope.utilities import SubConvex
 from divulge.model.labels import Labels
 from divulge.model.record import Record
-
-if TYPE_CHECKING:
-    from divulge.designing.polytope.limits import Classes
 
 _CHUNK = 4096
 
@@ -54,6 +51,7 @@ class Informed(Record, SubConvex):
     """A sub-convex utility about W; `given` is P(w | x), shape (N, W)."""
 
     given: np.ndarray = field(kw_only=True)
+    leveled: ClassVar[bool] = False
 
     @classmethod
     def of_table(cls, utility: SubConvex, about: Any, secrets: Labels) -> "Informed":
@@ -76,24 +74,21 @@ class Informed(Record, SubConvex):
     def at(self, prior: np.ndarray, lifts: np.ndarray) -> np.ndarray:
         """Return sum_w P_w f(sum_x P(x | w) v_x) of each row of lifts, shape (n,)."""
         mass, back = self.seen_from(prior)
-        starts = range(0, len(lifts), _CHUNK)
-        return np.concatenate([super(Informed, self).at(mass, lifts[k : k + _CHUNK] @ back) for k in starts])
+        return np.concatenate([super(Informed, self).at(mass, lifts[some] @ back) for some in _parts(len(lifts))])
 
-    def of_vertices(self, vertices: Leveled, classes: "Classes") -> np.ndarray:
-        """Return mu(v) of each vertex, shape (n,)."""
-        return self.at(classes.probability, vertices.lifts(classes))
-
-    def doubt(self, vertices: Leveled, classes: "Classes", unit: float) -> np.ndarray:
-        """Return how far mu(v) of each vertex may be off, shape (n,), for a unit of rounding."""
-        mass, back = self.seen_from(classes.probability)
-        lifts, off = vertices.lifts(classes), np.zeros((len(vertices), len(classes.size)))
-        off[np.arange(len(off)), vertices.between] = vertices.loose(classes)
-        parts = (slice(k, k + _CHUNK) for k in range(0, len(lifts), _CHUNK))
-        seen = ((lifts[some] @ back, unit * off[some] @ back, vertices.low[some, None]) for some in parts)
-        return np.concatenate([self.slack(*each, unit) @ mass for each in seen])
+    def doubt(self, mass: np.ndarray, lifts: np.ndarray, off: np.ndarray, least: np.ndarray, unit: float) -> np.ndarray:
+        """Return how far mu(v) of each row of lifts may be off, shape (n,), for a unit of rounding."""
+        told, back = self.seen_from(mass)
+        each = ((lifts[some] @ back, off[some] @ back, least[some]) for some in _parts(len(lifts)))
+        return np.concatenate([super(Informed, self).doubt(told, *one, unit) for one in each])
 
     def slopes(self, prior: np.ndarray, channel: np.ndarray) -> np.ndarray:
         """Return scores of the secrets whose mean touches the utility from below."""
         mass, back = self.seen_from(prior)
         seen = prior @ self.given > 0
         return self.given[:, seen] @ super().slopes(mass, back.T @ channel)
+
+
+def _parts(size: int) -> list[slice]:
+    """Return slices of so many rows that hold few enough at a time."""
+    return [slice(start, start + _CHUNK) for start in range(0, size, _CHUNK)]
