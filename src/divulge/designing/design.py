@@ -11,7 +11,7 @@ import numpy as np
 from divulge.designing import clock, rounding
 from divulge.designing.effort import Effort, First, Progress
 from divulge.designing.infeasible import ConflictingGuarantees, Wish, conflicts
-from divulge.designing.linear.certified import scored, unforbidden
+from divulge.designing.linear.certified import possible, scored, unforbidden
 from divulge.designing.linear.information import CONCAVE, informative
 from divulge.designing.linear.information import METHOD as INFORMED
 from divulge.designing.linear.robust import robust
@@ -26,7 +26,7 @@ from divulge.designing.polytope.limits import Classes, Limits, classes_of, limit
 from divulge.designing.polytope.symmetry import outcomes_of
 from divulge.designing.polytope.utilities import SUBCONVEX, Function, SubConvex, custom
 from divulge.designing.pricing.problem import Problem
-from divulge.designing.result import Design
+from divulge.designing.result import Design, minimized
 from divulge.designing.supports.correlated import About, Informed
 from divulge.designing.supports.faces import best_within
 from divulge.designing.supports.given_outcomes import Task, on_alphabet
@@ -154,7 +154,7 @@ def design(
     if pairs and names is None and score is None:
         names = tuple(prior.secrets)
     request = _Request(prior, goal, names, method, bits, pairs, naming)
-    wanted = _wanted(at_least, at_most, isinstance(goal, (Score, Estimation)) and goal.least)
+    wanted = _wanted(at_least, at_most, minimized(goal))
     try:
         found = request.under(promised, effort)
     except Infeasible as infeasible:
@@ -267,21 +267,17 @@ class _Request:
 
     def under(self, promised: tuple[Guarantee, ...], effort: Effort) -> Design:
         """Return the design under guarantees; raise Infeasible where there is none."""
+        effort = replace(effort, sign=-1.0 if minimized(self.goal) else 1.0)
         if isinstance(self.naming, OwnNames):
-            asked = Asked(self.prior, promised, self.goal, self.naming, self.bits)
-            return asked.design(replace(effort, sign=-1.0 if asked.minimized else 1.0))
-        found = self._unnamed(promised, effort)
-        return labeled_by_sets(found) if self.naming == "sets" else found
-
-    def _unnamed(self, promised: tuple[Guarantee, ...], effort: Effort) -> Design:
-        """Return the design whose outcomes bear any names."""
+            return Asked(self.prior, promised, self.goal, self.naming, self.bits).design(effort)
         assert not isinstance(self.goal, Estimation)
-        if isinstance(self.goal, SubConvex):
-            return self._convex(promised, self.goal, effort)
-        effort = replace(effort, sign=self.goal.sign)
         if isinstance(self.prior, PriorSet):
-            return self._robust(self.prior, promised, self.goal, effort)
-        return self._linear(self.prior, promised, self.goal, effort)
+            found = self._robust(self.prior, promised, self.goal, effort)
+        elif isinstance(self.goal, SubConvex):
+            found = self._convex(self.prior, promised, self.goal, effort)
+        else:
+            found = self._linear(self.prior, promised, self.goal, effort)
+        return labeled_by_sets(found) if self.naming == "sets" else found
 
     def refusal(
         self, promised: tuple[Guarantee, ...], time_limit: float | None, wanted: float | None = None
@@ -306,31 +302,12 @@ class _Request:
             return None
         if wanted is None:
             return ConflictingGuarantees(Wish("a channel that never releases what is forbidden"), found)
-        side = "at least" if isinstance(self.goal, SubConvex) or not self.goal.least else "at most"
+        side = "at most" if minimized(self.goal) else "at least"
         logarithmic = isinstance(self.goal, SubConvex) and self.goal.logarithmic
         return ConflictingGuarantees(Wish(f"{self.goal.name} of {side}", wanted, logarithmic), found)
 
-    def _informative(
-        self, priors: PriorSet, promised: tuple[Guarantee, ...], goal: SubConvex, effort: Effort
-    ) -> Design:
-        found = informative(priors, limits_of(promised), goal, self.bits)
-        many = found.integers.shape[1]
-        if self.outcomes is not None and len(self.outcomes) < many:
-            raise DivulgeError.of(
-                "outcomes", f"be at least {many} for this set of priors", "there", f"are {len(self.outcomes)}"
-            )
-        return Design(
-            Prior(found.worst, priors.secrets), promised, goal.name, found.integers, self.bits,
-            (self.outcomes or range(many))[:many], found.utility, found.bound, INFORMED,
-            clock.now() - effort.started, goal=goal, priors=priors, unrounded=found.unrounded,
-        )  # fmt: skip
-
-    def _convex(self, promised: tuple[Guarantee, ...], objective: SubConvex, effort: Effort) -> Design:
-        if isinstance(self.prior, PriorSet):
-            return self._informative(self.prior, promised, objective, effort)
-        prior, bits = self.prior, self.bits
-        support = np.flatnonzero(prior.support)
-        p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
+    def _convex(self, prior: Prior, promised: tuple[Guarantee, ...], objective: SubConvex, effort: Effort) -> Design:
+        bits, (support, p) = self.bits, possible(prior)
         classes, exact_limits = classes_of(p), limits_of(promised)
         floats = classes.probability[classes.of_secret]
         limits = exact_limits.floats().tightened(float(floats.min()), len(p))
@@ -373,10 +350,8 @@ class _Request:
             names, allowed = (names or range(integers.shape[1]))[: integers.shape[1]], allowed[:, : integers.shape[1]]
         integers = _with_absent(integers, support, prior, bits, allowed, exact_limits)
         return Design(
-            prior, promised, objective.name, integers, bits, names,
-            objective.of(prior.floats, integers / 2.0**bits), max(bound, 0.0), name,
-            clock.now() - effort.started, goal=objective, forbidden=self.forbidden,
-            unrounded=unrounded,
+            prior, promised, objective, integers, bits, names, objective.of(prior.floats, integers / 2.0**bits),
+            max(bound, 0.0), name, clock.now() - effort.started, forbidden=self.forbidden, unrounded=unrounded,
         )  # fmt: skip
 
     def _ready(
@@ -404,46 +379,46 @@ class _Request:
                 what = f"of the secret {x!r}" if x not in rows else f"and the outcome {y!r}"
                 raise DivulgeError.of("forbidden", "name secrets of the prior and outcomes", "a pair", what)
             out[rows[x], columns[y]] = False
-        stuck = np.flatnonzero(~out.any(axis=1))
-        if len(stuck):
-            label = repr(secrets[int(stuck[0])])
-            raise DivulgeError.of(
-                "forbidden", "allow every secret some outcome", "every outcome", f"forbidden for {label}"
-            )
+        _check_open(out, secrets, "forbidden")
         return out
 
     def _linear(self, prior: Prior, promised: tuple[Guarantee, ...], score: Score, effort: Effort) -> Design:
-        support, bits = np.flatnonzero(prior.support), self.bits
-        p = prior.probabilities[support] / sum(prior.probabilities[support].tolist())
+        bits, (support, p) = self.bits, possible(prior)
         scores, names = score.table(prior.secrets, self.outcomes)
         scores = np.where(self._allowed(prior.secrets, names), scores, -math.inf)
-        stuck = np.flatnonzero(np.isneginf(scores).all(axis=1))
-        if len(stuck):
-            label = repr(prior.secrets[int(stuck[0])])
-            raise DivulgeError.of(
-                "utility", "allow every secret some outcome", "every outcome", f"forbidden for {label}"
-            )
+        _check_open(np.isfinite(scores), prior.secrets, "utility")
         limits = limits_of(promised)
         everywhere = unforbidden(scores, Limits(ratio=limits.ratio))
         found = scored(p, limits, score, everywhere[support], names, bits, effort, self.method)
         kept = everywhere[:, found.places]
         integers = _with_absent(found.integers, support, prior, bits, np.isfinite(kept), limits)
         return Design(
-            prior, promised, score.name, integers, bits, found.outcomes,
+            prior, promised, score, integers, bits, found.outcomes,
             score.value(prior.floats, kept, integers / 2.0**bits), found.bound, found.method,
-            clock.now() - effort.started, score.least, score, names, forbidden=self.forbidden,
-            unrounded=found.unrounded,
+            clock.now() - effort.started, names, forbidden=self.forbidden, unrounded=found.unrounded,
         )  # fmt: skip
 
-    def _robust(self, priors: PriorSet, promised: tuple[Guarantee, ...], score: Score, effort: Effort) -> Design:
-        scores, names = score.table(priors.secrets, self.outcomes)
-        scores = np.where(self._allowed(priors.secrets, names), scores, -math.inf)
-        found, worst, value = robust(priors, limits_of(promised), score, scores, names, self.bits, effort, self.method)
+    def _robust(
+        self, priors: PriorSet, promised: tuple[Guarantee, ...], goal: SubConvex | Score, effort: Effort
+    ) -> Design:
+        limits, names = limits_of(promised), None
+        if isinstance(goal, SubConvex):
+            found, worst, value = informative(priors, limits, goal, self.outcomes, self.bits)
+        else:
+            scores, names = goal.table(priors.secrets, self.outcomes)
+            scores = np.where(self._allowed(priors.secrets, names), scores, -math.inf)
+            found, worst, value = robust(priors, limits, goal, scores, names, self.bits, effort, self.method)
         return Design(
-            Prior(worst, priors.secrets), promised, score.name, found.integers, self.bits, found.outcomes, value,
-            found.bound, found.method, clock.now() - effort.started, score.least, score, names, priors,
-            self.forbidden, unrounded=found.unrounded,
+            Prior(worst, priors.secrets), promised, goal, found.integers, self.bits, found.outcomes, value,
+            found.bound, found.method, clock.now() - effort.started, names, priors, self.forbidden, found.unrounded,
         )  # fmt: skip
+
+
+def _check_open(allowed: np.ndarray, secrets: Labels, what: str) -> None:
+    stuck = np.flatnonzero(~allowed.any(axis=1))
+    if len(stuck):
+        label = repr(secrets[int(stuck[0])])
+        raise DivulgeError.of(what, "allow every secret some outcome", "every outcome", f"forbidden for {label}")
 
 
 def _utility(value: Any, prior: Prior | PriorSet) -> SubConvex:

@@ -48,13 +48,12 @@ def _not(_task: object, _effort: Effort) -> None:
 
 @dataclass(frozen=True)
 class Method:
-    """A name, what it is, and how it solves a design, with a bound; None where it does not apply.
+    """A name, and how it solves a design, with a bound; None where it does not apply.
 
     `mixture` is for utilities that are convex in the lift, `solution` for scores, which are linear in the channel.
     """
 
     name: str
-    about: str
     mixture: Callable[[Problem, Effort], Mixture | None] = _not
     solution: Callable[[Scoring, Effort], Solution | None] = _not
 
@@ -142,11 +141,11 @@ def _further(problem: Problem, oracle: Oracle[Vertices], effort: Effort, found: 
 METHODS: dict[str, Method] = {
     m.name: m
     for m in (
-        Method(CLOSED, "a formula that is proved to be optimal", _closed, _scored),
-        Method("counting", "column generation, priced by subset sums of the counts", _counted),
-        Method(LISTED, "column generation over all vertices, listed once", _enumerated),
-        Method(SEARCHED, "column generation over sets whose mass nearly fits", _searched),
-        Method("linear-program", "one sparse linear program over the entries of the channel", solution=solved),
+        Method(CLOSED, _closed, _scored),
+        Method("counting", _counted),
+        Method(LISTED, _enumerated),
+        Method(SEARCHED, _searched),
+        Method("linear-program", solution=solved),
     )
 }
 """Name -> method, in the order of the dispatcher."""

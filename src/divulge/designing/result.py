@@ -3,15 +3,15 @@
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from divulge.designing.alternatives import Alternatives
-from divulge.designing.linear.information import decided_information
+from divulge.designing.linear.information import least_over
 from divulge.designing.linear.robust import decided, measured
-from divulge.designing.linear.scores import Score
+from divulge.designing.linear.scores import Score, dense
 from divulge.designing.naming.estimation import Estimation
 from divulge.designing.naming.names import OwnNames
 from divulge.designing.polytope.utilities import SubConvex
@@ -30,6 +30,11 @@ _EVALUATED = 2.0**-44
 """How far the evaluation of a utility in floating point is off, as a share of it."""
 
 
+def minimized(goal: SubConvex | Score | Estimation) -> bool:
+    """Whether less of a utility is better."""
+    return not isinstance(goal, SubConvex) and goal.least
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(Tabled, Record):
     """A mechanism, what it keeps, what any mechanism could keep, and the guarantees it exactly has.
@@ -39,8 +44,8 @@ class Design(Tabled, Record):
     prior : Prior
     guarantees : tuple of Guarantee
         What was asked, and holds exactly.
-    objective : str
-        The name of the utility.
+    goal : Score, convex utility or variance
+        The utility itself; `objective` is its name.
     integers : int64 array of shape (N, M)
         Row weights over 2^bits, each row summing to 2^bits: the release draws from these.
     bits : int
@@ -63,7 +68,7 @@ class Design(Tabled, Record):
 
     prior: Prior
     guarantees: tuple[Guarantee, ...]
-    objective: str
+    goal: SubConvex | Score | Estimation
     integers: np.ndarray
     bits: int
     outcomes: Labels
@@ -71,10 +76,6 @@ class Design(Tabled, Record):
     bound: float
     method: str
     seconds: float = field(compare=False)
-    minimized: bool = False
-    """Whether less utility is better: it is a distortion, and `bound` a lower bound."""
-    goal: SubConvex | Score | Estimation | None = None
-    """The utility itself."""
     scored: Labels | None = None
     """The outcomes that have scores, of a linear utility."""
     priors: PriorSet | None = None
@@ -97,6 +98,16 @@ class Design(Tabled, Record):
                 near = abs(self.utility - bound) <= _EVALUATED * abs(self.utility)
                 object.__setattr__(self, name, self.utility if near else sign * math.inf)
         super().__post_init__()
+
+    @property
+    def objective(self) -> str:
+        """The name of the utility."""
+        return self.goal.name
+
+    @property
+    def minimized(self) -> bool:
+        """Whether less utility is better: it is a distortion, and `bound` a lower bound."""
+        return minimized(self.goal)
 
     @property
     def names_cost(self) -> float | None:
@@ -153,9 +164,21 @@ class Design(Tabled, Record):
     @cached_property
     def achieved(self) -> tuple[Guarantee, ...]:
         """For each guarantee asked, the strongest of its kind that the channel has, measured and rounded up."""
+        return tuple(self.measured(g, self.channel) for g in self.guarantees)
+
+    def measured(self, guarantee: Guarantee, channel: Channel) -> Guarantee:
+        """Return the strongest guarantee of the same kind that a channel has, under the prior or the set.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> best = dv.design(["1/2", "1/2"], dv.LDP(1))
+        >>> round(best.measured(dv.LDP(1), dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])).epsilon, 6)  # log 3
+        1.098612
+        """
         if self.priors is not None:
-            return tuple(measured(g, self.priors, self.channel) for g in self.guarantees)
-        return tuple(_measured(g, self.joint) for g in self.guarantees)
+            return measured(guarantee, self.priors, channel)
+        return type(guarantee).of(Joint(self.prior, channel) if guarantee.about == "joint" else channel)
 
     def utility_of(self, channel: Any) -> float | None:
         """Return the utility of another channel on the same secrets, as the utility of this design is measured.
@@ -173,24 +196,21 @@ class Design(Tabled, Record):
         other = as_channel(channel).aligned(self.prior.secrets)
         if self.forbidden and not self._allows(other):
             return None
-        if isinstance(self.goal, Score) and self.priors is not None:
-            return decided(self.priors, self.goal, self.scored, other)
-        if isinstance(self.goal, Estimation) and self.priors is not None:
-            return self.goal.over(self.priors, np.asarray(other.floats.toarray() if other.sparse else other.floats))[0]
-        if isinstance(self.goal, SubConvex) and self.priors is not None:
-            entries = np.asarray(other.floats.toarray() if other.sparse else other.floats)
-            return decided_information(self.priors, self.goal, entries)
-        if isinstance(self.goal, Score):
-            return self.goal.decided(self.prior.floats, other, self.prior.secrets, self.scored)
-        if self.goal is None:
-            return None
-        return self.goal.of(self.prior.floats, np.asarray(other.floats.toarray() if other.sparse else other.floats))
+        goal, priors = self.goal, self.priors
+        if isinstance(goal, Score):
+            if priors is not None:
+                return decided(priors, goal, self.scored, other)
+            return goal.decided(self.prior.floats, other, self.prior.secrets, self.scored)
+        if priors is None:
+            return goal.of(self.prior.floats, dense(other))
+        over = goal.over if isinstance(goal, Estimation) else partial(least_over, goal)
+        return over(priors, dense(other))[0]
 
     def _allows(self, channel: Channel) -> bool:
         """Say whether a channel on outcomes of the same names has 0 where this one must."""
         place = {y: j for j, y in enumerate(channel.outcomes)}
         rows = {x: k for k, x in enumerate(channel.secrets)}
-        entries = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
+        entries = dense(channel)
         known = set(channel.outcomes) <= {*self.outcomes, *(y for _, y in self.forbidden)}
         return known and all(entries[rows[x], place[y]] == 0 for x, y in self.forbidden if y in place)
 
@@ -213,8 +233,3 @@ class Design(Tabled, Record):
             f"(gap {self.gap:.2g}), by {self.method}"
         )
         return head, (self.prior.secrets, self.outcomes, self.channel.matrix)
-
-
-def _measured(guarantee: Guarantee, joint: Joint) -> Guarantee:
-    kind = type(guarantee)
-    return kind.of(joint if kind.about == "joint" else joint.channel)

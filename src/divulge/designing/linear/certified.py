@@ -12,6 +12,7 @@ from divulge.designing.linear.scores import Score
 from divulge.designing.methods import solution_of
 from divulge.designing.polytope.limits import Limits
 from divulge.model.labels import Labels
+from divulge.model.prior import Prior
 
 _RARE = 1e-12
 
@@ -29,6 +30,13 @@ class Found:
     bound: float
     method: str
     unrounded: float | None = None
+
+
+def possible(prior: Prior) -> tuple[np.ndarray, np.ndarray]:
+    """Return (the positions of the secrets that occur, their probabilities, which add up to 1)."""
+    support = np.flatnonzero(prior.support)
+    p = prior.probabilities[support]
+    return support, p / sum(p.tolist())
 
 
 def scored(

@@ -11,6 +11,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.designing import rounding
+from divulge.designing.linear.certified import Found
 from divulge.designing.linear.robust import RobustChecker
 from divulge.designing.polytope.corners import corners_of, rays_of
 from divulge.designing.polytope.limits import Limits
@@ -18,6 +19,7 @@ from divulge.designing.polytope.utilities import SUBCONVEX, SubConvex
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.measures.robust import PriorSet
+from divulge.model.labels import Labels
 
 METHOD = "extreme-columns"
 CONCAVE = (SUBCONVEX["mutual-information"],)
@@ -35,8 +37,9 @@ class Mixture:
     bound: float
 
 
-def least_over(utility: SubConvex, corners: np.ndarray, channel: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return (the least utility of a channel over the corners, the corner where it is)."""
+def least_over(utility: SubConvex, priors: PriorSet | np.ndarray, channel: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return (the least utility of a channel over a set or its corners, the corner where it is)."""
+    corners = exact.as_floats(corners_of(priors) if isinstance(priors, PriorSet) else priors)
     values = [utility.of(corner, channel) for corner in corners]
     worst = int(np.argmin(values))
     return values[worst], corners[worst]
@@ -76,24 +79,10 @@ def best_mixture(utility: SubConvex, corners: np.ndarray, limits: Limits) -> Mix
     return Mixture(channel, least_over(utility, corners, channel)[0], bound)
 
 
-def decided_information(priors: PriorSet, utility: SubConvex, channel: np.ndarray) -> float:
-    """Return the utility of a channel of floats under the worst prior of a set."""
-    return least_over(utility, exact.as_floats(corners_of(priors)), channel)[0]
-
-
-@dataclass(frozen=True, eq=False)
-class Informative:
-    """An integer channel of shape (N, M), its utility under the worst prior of the set, that prior, and the bound."""
-
-    integers: np.ndarray
-    worst: np.ndarray
-    utility: float
-    bound: float
-    unrounded: float
-
-
-def informative(priors: PriorSet, limits: Limits, utility: SubConvex, bits: int) -> Informative:
-    """Return the certified channel with the most mutual information under the worst prior of a set."""
+def informative(
+    priors: PriorSet, limits: Limits, utility: SubConvex, names: Labels | None, bits: int
+) -> tuple[Found, np.ndarray, float]:
+    """Return (the certified channel with the most mutual information, its worst prior, that information) over a set."""
     corners = corners_of(priors)
     if not priors.possible().all():
         raise DivulgeError.of("prior", "be a set in which every secret is possible", "a secret", "impossible in it")
@@ -103,4 +92,9 @@ def informative(priors: PriorSet, limits: Limits, utility: SubConvex, bits: int)
     weights = inside @ found.channel
     integers = rounding.certified(weights, found.channel / weights, checker, bits)
     value, worst = least_over(utility, corners, integers / 2.0**bits)
-    return Informative(integers, worst, value, found.bound, found.utility)
+    many = integers.shape[1]
+    if names is not None and len(names) < many:
+        raise DivulgeError.of("outcomes", f"be at least {many} for this set of priors", "there", f"are {len(names)}")
+    places = np.arange(many)
+    labels = (names or range(many))[:many]
+    return Found(integers, labels, places, found.bound, METHOD, found.utility), worst, value

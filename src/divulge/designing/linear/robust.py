@@ -17,7 +17,7 @@ from divulge.designing import rounding
 from divulge.designing.effort import Effort
 from divulge.designing.linear.certified import Found, unforbidden, used_outcomes
 from divulge.designing.linear.score_program import Scoring, Solution
-from divulge.designing.linear.scores import Score
+from divulge.designing.linear.scores import Score, dense
 from divulge.designing.methods import solution_of
 from divulge.designing.polytope.limits import Limits
 from divulge.errors import DivulgeError
@@ -200,7 +200,7 @@ def decided(priors: PriorSet, score: Score, outcomes: Labels | None, channel: Ch
     if score.worst:
         return score.decided(np.ones(len(priors.secrets)), channel, priors.secrets, outcomes)
     scores, names = score.table(priors.secrets, outcomes)
-    entries = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
+    entries = dense(channel)
     (n, m), many = entries.shape, len(names)
     gains = entries[:, :, None] * np.where(np.isfinite(scores), scores, 0.0)[:, None, :]
     may = (entries > 0).T.astype(float) @ np.isneginf(scores) == 0

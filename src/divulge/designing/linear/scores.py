@@ -131,7 +131,7 @@ class Score(Record):
         0.9
         """
         scores, names = self.table(secrets, outcomes)
-        matrix = np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
+        matrix = dense(channel)
         if not self.worst:
             pooled = (prior[:, None] * matrix).T @ np.where(np.isfinite(scores), scores, -1e300)
             best = math.fsum(pooled.max(axis=1).tolist())
@@ -144,7 +144,11 @@ class Score(Record):
 
 def given_secret(about: Any, secrets: Labels) -> np.ndarray:
     """Return P(w | x) of shape (N, W) of a channel, its rows in the order of the secrets."""
-    channel = as_channel(about).aligned(secrets, "about")
+    return dense(as_channel(about).aligned(secrets, "about"))
+
+
+def dense(channel: Channel) -> np.ndarray:
+    """Return the entries of a channel as an array of floats."""
     return np.asarray(channel.floats.toarray() if channel.sparse else channel.floats)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from divulge.designing import clock
 from divulge.designing.effort import Effort
+from divulge.designing.linear.certified import possible
 from divulge.designing.linear.robust import RobustChecker, robust, tightened_over
 from divulge.designing.linear.scores import Score
 from divulge.designing.naming.estimation import Estimation
@@ -35,11 +36,6 @@ class Asked:
     names: OwnNames
     bits: int
 
-    @property
-    def minimized(self) -> bool:
-        """Whether less is better."""
-        return not isinstance(self.goal, SubConvex) and self.goal.least
-
     def design(self, effort: Effort) -> Design:
         """Return the design."""
         if isinstance(self.prior, Prior):
@@ -52,20 +48,22 @@ class Asked:
     def _one(self, prior: Prior, effort: Effort) -> Design:
         """Return the design for one prior; secrets that never occur have outcomes of their own too."""
         exact, p = limits_of(self.promised), prior.floats
-        support = np.flatnonzero(prior.support)
+        support, sure = possible(prior)
         limits = exact.floats().tightened(float(p[support].min()), len(p))
         naming = Naming.of(limits, Range(p, p, p), self.names)
-        found = self._best(prior, support, limits, naming, effort)
+        found = self._best(prior, support, sure, limits, naming, effort)
         if not np.isfinite(found.channel).all():
             raise DivulgeError.of("utility", "be finite under the guarantees", "it", "infinite")
         rounder = Rounder(Checker.of(prior.probabilities, exact), p, naming, self.names, self.bits)
         integers = rounder(_on_all(found.channel, support, p))
         return self._made(prior, None, integers, found, self._value(prior, integers / 2.0**self.bits), effort)
 
-    def _best(self, prior: Prior, support: np.ndarray, limits: Limits, naming: Naming, effort: Effort) -> Found:
+    def _best(
+        self, prior: Prior, support: np.ndarray, exactly: np.ndarray, limits: Limits, naming: Naming, effort: Effort
+    ) -> Found:
         """Return the best channel for the secrets that occur; for a variance for all of them."""
         p, part = prior.floats, naming.within(support)
-        sure, exactly = p[support], prior.probabilities[support] / sum(prior.probabilities[support].tolist())
+        sure = p[support]
         if isinstance(self.goal, Score):
             scores = _square(self.goal, prior.secrets)[np.ix_(support, support)]
             return named_scores(scores, sure, self.goal.worst, limits, part, effort)
@@ -131,12 +129,11 @@ class Asked:
     def _made(
         self, prior: Prior, priors: PriorSet | None, integers: np.ndarray, found: Found, value: float, effort: Effort
     ) -> Design:
-        sign = -1.0 if self.minimized else 1.0
         return Design(
-            prior, self.promised, self.goal.name, integers, self.bits, tuple(prior.secrets), value,
-            sign * found.bound + 0.0, found.method, clock.now() - effort.started, self.minimized, self.goal,
+            prior, self.promised, self.goal, integers, self.bits, tuple(prior.secrets), value,
+            effort.sign * found.bound + 0.0, found.method, clock.now() - effort.started,
             tuple(prior.secrets) if isinstance(self.goal, Score) else None, priors,
-            naming=self.names, unnamed_bound=sign * found.unnamed + 0.0,
+            naming=self.names, unnamed_bound=effort.sign * found.unnamed + 0.0,
         )  # fmt: skip
 
 

@@ -56,10 +56,9 @@ class RatioPair:
         mean = 1 + (self.ratio - 1) * pi
         return 1 / mean, self.ratio / mean
 
-    def bend(self, left: np.ndarray, right: np.ndarray, line: "Line") -> np.ndarray:
-        """Return how far the excess can rise above its larger end in a cell of pi; see `Line`."""
-        low, _ = self.levels(np.stack([left, right]))
-        return np.maximum(line.below - line.above, 0.0) / (self.ratio - 1) * _sag(low)
+    def bend(self, ends: np.ndarray, above: np.ndarray, below: np.ndarray, _dear: np.ndarray) -> np.ndarray:
+        """Return how far the excess can rise above its larger end in cells of pi; see `cell_bounds`."""
+        return np.maximum(below - above, 0.0) / (self.ratio - 1) * _sag(self.levels(ends)[0])
 
 
 @dataclass(frozen=True)
@@ -74,27 +73,12 @@ class FloorPair:
         """Return (low, high), with pi high + (1 - pi) low = 1."""
         return np.full_like(pi, self.low), self.low + (1 - self.low) / pi
 
-    def bend(self, left: np.ndarray, right: np.ndarray, line: "Line") -> np.ndarray:
-        """Return how far the excess can rise above its larger end in a cell of pi; see `Line`."""
-        return np.maximum(line.capacity - line.value, 0.0) * (1 - self.low) * _sag(np.stack([left, right]))
+    def bend(self, ends: np.ndarray, _above: np.ndarray, _below: np.ndarray, dear: np.ndarray) -> np.ndarray:
+        """Return how far the excess can rise above its larger end in cells of pi; see `cell_bounds`."""
+        return np.maximum(dear, 0.0) * (1 - self.low) * _sag(ends)
 
 
 Pair = RatioPair | FloorPair
-
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    """What bends the excess of a pair of levels inside a cell of pi, where f stays below its chords.
-
-    With chords above + slope v of f at the upper level and below + slope v at the lower one, and a value that is
-    linear in pi with intercept `value`, the excess is linear in a = low (ratio) or a = pi (floor) but for one multiple
-    of 1 / a; if that multiple is negative, it sags below its chord by at most (a_1^-1/2 - a_2^-1/2)^2.
-    """
-
-    above: np.ndarray
-    below: np.ndarray
-    value: np.ndarray
-    capacity: float
 
 
 def _sag(ends: np.ndarray) -> np.ndarray:
@@ -112,11 +96,15 @@ def cell_bounds(pair: Pair, utility: SubConvex, ends: np.ndarray, excess: np.nda
     """Return an upper bound of the excess in cells [ends[0], ends[1]] of pi, given the excess at their ends.
 
     `value` is the value of the set at the ends; inside a cell it must be linear. All arrays have shape (2, cells).
+
+    f stays below its chords, above + slope v at the upper level and below + slope v at the lower one. With these the
+    excess is linear in a = low (ratio) or a = pi (floor) but for one multiple of 1 / a; if that is negative, it sags
+    below its chord by at most (a_1^-1/2 - a_2^-1/2)^2.
     """
     width = np.maximum(ends[1] - ends[0], 1e-300)
     below, above = (_intercept(utility, level) for level in pair.levels(ends))
     start = value[0] - (value[1] - value[0]) / width * ends[0]
-    return np.maximum(excess[0], excess[1]) + pair.bend(ends[0], ends[1], Line(above, below, start, capacity))
+    return np.maximum(excess[0], excess[1]) + pair.bend(ends, above, below, capacity - start)
 
 
 def neighbors(values: np.ndarray) -> np.ndarray:
@@ -130,19 +118,6 @@ def _intercept(utility: SubConvex, ends: np.ndarray) -> np.ndarray:
     apart = ends[1] - ends[0]
     slope = np.where(apart == 0, 0.0, (values[1] - values[0]) / np.where(apart == 0, 1.0, apart))
     return values[0] - slope * ends[0]
-
-
-def ratio_pair(ratio: float, low: float, high: float) -> RatioPair:
-    """Return the pair of levels of a ratio, with P(S) such that both stay inside [low, high]."""
-    least = 0.0 if high >= ratio else (ratio / high - 1) / (ratio - 1)
-    most = 1.0 if low <= 1 / ratio else (1 / low - 1) / (ratio - 1)
-    return RatioPair(ratio, max(0.0, least), min(1.0, most))
-
-
-def floor_pair(low: float, high: float, ratio: float) -> FloorPair:
-    """Return the pair of levels above a floor, with P(S) such that the upper one keeps `high` and `ratio`."""
-    top = min(high, low * ratio) if low > 0 else high
-    return FloorPair(low, 0.0 if top == math.inf else (1 - low) / (top - low), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,14 +142,17 @@ def shape_of(limits: Limits, p_min: float) -> Shape:
     if ratio == math.inf:
         boxes = (Box(low, high),)
     else:
-        pair = ratio_pair(ratio, low, high)
+        least = 0.0 if high >= ratio else (ratio / high - 1) / (ratio - 1)
+        most = 1.0 if low <= 1 / ratio else (1 / low - 1) / (ratio - 1)
+        pair = RatioPair(ratio, max(0.0, least), min(1.0, most))
         pairs = (pair,)
         if low > 0 and pair.most < 1 - p_min:
             boxes += (Box(low, ratio * low),)
         if high < ratio and pair.least > p_min:
             boxes += (Box(high / ratio, high),)
     if limits.capacity < math.inf and low < 1 and (low > 0 or ratio == math.inf):
-        pairs += (floor_pair(low, high, ratio),)
+        top = min(high, low * ratio) if low > 0 else high
+        pairs += (FloorPair(low, 0.0 if top == math.inf else (1 - low) / (top - low), 1.0),)
         boxes = tuple(box for box in boxes if box.low > low or box.t > p_min * (1 + 1e-13))
     ranges = ((pair, max(pair.least, p_min), min(pair.most, 1 - p_min)) for pair in pairs)
     return Shape(boxes, tuple(replace(pair, least=a, most=b) for pair, a, b in ranges if a <= b))

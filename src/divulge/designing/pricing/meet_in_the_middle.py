@@ -149,10 +149,6 @@ class BoxList(LighterSide):
         share = np.clip((self.light - a[i] - b[j]) / p, 0.0, 1.0)
         return rows[i].astype(np.int32), columns[j].astype(np.int32), np.full(len(i), c, dtype=np.int16), share
 
-    def cheapest(self) -> Vertices:
-        """Return the vertices that lose least."""
-        return self._vertices(np.argsort(self.lost)[: 32 * len(self.p)])
-
     def price(self, dual: Dual, most: int, least: float = 0.0) -> tuple[Vertices, float]:
         """Return (best vertices, largest excess of any vertex of the box)."""
         value, start = self.prices(dual)
@@ -161,10 +157,8 @@ class BoxList(LighterSide):
         excess += start - self.lost
         best, top = largest(excess, most, least)
         others = start + knapsack(self.p * self.cap, (value - self.line) * self.cap, self.light) - self.floor
-        return self._vertices(best), max(top, others)
-
-    def _vertices(self, which: np.ndarray) -> Vertices:
-        return self.vertices(self.halves.sets(self.i[which], self.j[which]), self.c[which].astype(np.intp))
+        fresh = self.vertices(self.halves.sets(self.i[best], self.j[best]), self.c[best].astype(np.intp))
+        return fresh, max(top, others)
 
 
 def knapsack(p: np.ndarray, value: np.ndarray, t: float) -> float:

@@ -93,19 +93,14 @@ class Nodes:
 
     def grown(self, values: Values, secret: int, may_be_between: bool) -> "Nodes":
         """Return the nodes with a secret outside, inside, and in between where no other is and it may be."""
-        size = len(self.mass)
         inside = self.sets.copy()
         inside[:, secret] = True
         free = np.flatnonzero(self.between < 0) if may_be_between else np.zeros(0, dtype=np.intp)
-        return (
-            Nodes(
-                np.concatenate([self.sets, inside, self.sets[free]]),
-                np.concatenate([self.mass, self.mass + values.mass[secret], self.mass[free]]),
-                np.concatenate([self.value, self.value + values.value[secret], self.value[free]]),
-                np.concatenate([self.between, self.between, np.full(len(free), secret)]),
-            )
-            if size
-            else self
+        return Nodes(
+            np.concatenate([self.sets, inside, self.sets[free]]),
+            np.concatenate([self.mass, self.mass + values.mass[secret], self.mass[free]]),
+            np.concatenate([self.value, self.value + values.value[secret], self.value[free]]),
+            np.concatenate([self.between, self.between, np.full(len(free), secret)]),
         )
 
 

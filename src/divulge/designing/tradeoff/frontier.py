@@ -11,7 +11,6 @@ import numpy as np
 
 from divulge.designing.alternatives import Alternative
 from divulge.designing.design import design
-from divulge.designing.linear.robust import measured
 from divulge.designing.result import Design
 from divulge.designing.tradeoff.comparison import best_of
 from divulge.designing.tradeoff.families import FAMILIES
@@ -223,7 +222,8 @@ class Frontier(Tabled, Record):
         ax.step(self.epsilons[rising], self.bounds[rising], where="pre", **best)
         ax.plot(self.epsilons[rising], self.utilities[rising], "o-", color="black", lw=1.5, ms=3.5, label="design")
         for (name, rows), color, mark in zip(self.named.items(), itertools.cycle(_COLORS), itertools.cycle(_MARKS)):
-            levels = [_measured(self.kind, design, row) for design, row in zip(self.designs, rows, strict=True)]
+            found = (one.measured(one.guarantees[0], row.channel) for one, row in zip(self.designs, rows, strict=True))
+            levels = [float(getattr(guarantee, _level(self.kind))) for guarantee in found]
             ax.plot(levels, [row.utility for row in rows], mark, color=color, ms=5, alpha=0.85, label=name)
         first = self.designs[0]
         ax.set_xlabel(f"{self.kind.title}" + (" [nats]" if PARAMETERS[_level(self.kind)].logarithmic else ""))
@@ -239,13 +239,6 @@ class Frontier(Tabled, Record):
         curves, levels = self._curves(), [f"{self.kind.kind}={e:g}" for e in self.epsilons]
         head = f"Frontier of {self.designs[0].objective}"
         return head, (levels, list(curves), np.column_stack(list(curves.values())))
-
-
-def _measured(kind: type[Guarantee], design: Design, row: Alternative) -> float:
-    if design.priors is not None:
-        return float(getattr(measured(design.guarantees[0], design.priors, row.channel), _level(kind)))
-    subject = (design.prior, row.channel) if kind.about == "joint" else row.channel
-    return float(getattr(kind.of(subject), _level(kind)))
 
 
 def frontier(
