@@ -1,6 +1,7 @@
 """Work beside the pages: it ends with a result, a message or when asked, and a visit leaves nothing behind."""
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from divulge.app.jobs import Job
+from divulge.app.jobs import LOADED, Job
 from divulge.app.sessions import MOST, Sessions
 from divulge.errors import DivulgeError
 
@@ -35,6 +36,10 @@ def fails(progress: Progress, cell: str) -> None:
     raise ValueError(f"cannot read {cell}")
 
 
+def loaded(progress: Progress) -> list[str]:
+    return [name for name in LOADED if name in sys.modules]
+
+
 def dies(progress: Progress) -> None:
     os._exit(11)
 
@@ -43,6 +48,12 @@ def test_a_job_tells_how_far_it_is_and_what_came_out() -> None:
     job = Job.start(counts, {"upto": 5})
     assert job.wait(60)
     assert (job.result, job.error, job.done, job.share) == (5, None, 5, 1.0)
+
+
+def test_a_job_loads_no_library_that_others_loaded() -> None:
+    job = Job.start(loaded, {})
+    assert job.wait(60)
+    assert job.result == list(LOADED)
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,33 @@ from divulge.errors import DivulgeError
 _LOST = "The work ended before it was done; nothing was published. The file may be damaged, or memory ran out."
 
 
+LOADED = (
+    "divulge.app.work", "divulge.auditing.audit", "divulge.auditing.exposure", "divulge.releasing.preview",
+    "divulge.releasing.release", "divulge.reporting.release", "divulge.reporting.statements.statement",
+    "pyarrow.compute", "pyarrow.csv", "pyarrow.ipc", "pyarrow.parquet",
+    "duckdb", "flint", "highspy", "scipy.optimize", "scipy.stats",
+)  # fmt: skip
+"""What jobs find loaded: some of it would take each of them half a second. What is not installed is passed over."""
+
+
 def _context() -> Any:
     """Return the way to start processes: from a server that has the library loaded, where the system has that."""
     if sys.platform == "win32" or sys.platform == "darwin":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["divulge.app.work"])
+    context.set_forkserver_preload(list(LOADED))
     return context
 
 
 CONTEXT = _context()
+
+
+def get_ready() -> None:
+    """Start the server that processes come from, so that it loads while the first page is read."""
+    if CONTEXT.get_start_method() == "forkserver":
+        from multiprocessing.forkserver import ensure_running
+
+        ensure_running()
 
 
 @dataclass

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from divulge.app.guard import LOCAL, PAGE_POLICY, Guard, Refused
-from divulge.app.jobs import Job
+from divulge.app.jobs import Job, get_ready
 from divulge.app.sessions import Session, Sessions
 from divulge.errors import DivulgeError
 from divulge.extras import require
@@ -163,6 +163,7 @@ def application(
     from divulge.app.steps import aim, check, data, how, preview, release, table
 
     pages = Pages(demo, ledger)
+    get_ready()
 
     def home(request: Any) -> Any:
         session = pages.sessions.new()
