@@ -182,3 +182,11 @@ def test_full_support_is_said_to_be_assumed() -> None:
     known = json.loads(run(app, "convert lift=3 --to bayes-capacity --p-min 1/10 --json".split()).stdout)
     assert known["context"]["assumed"] == []
     assert "assuming" not in known["implied"][0]["derivation"][-1]
+
+
+@pytest.mark.parametrize("given", ["1e300:1e300", "0:1e200", "1.7e308:1e200", "1e-320:1.7e308"])
+def test_promises_beyond_all_use_end_in_no_message_about_something_else(given: str) -> None:
+    """What they imply has a parameter below all doubles, or infinity less infinity."""
+    done = CliRunner().invoke(app, ["convert", f"mcdp={given}"])
+    assert done.exit_code == 0, done.stderr
+    assert "0" * 30 not in done.stdout

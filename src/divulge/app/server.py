@@ -300,12 +300,14 @@ def serve(
 def _listen(host: str, port: int) -> socket.socket:
     if not 0 <= port <= 65535:
         raise DivulgeError.of("--port", "be from 0 to 65535", "it", str(port))
+    listening: socket.socket | None = None
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
     except (OSError, UnicodeError) as error:
+        if listening is not None:
+            listening.close()
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "it is no address here"
         raise DivulgeError(
             f"cannot listen on {printable(host)}:{port}: {why}. Hint: --port 0 takes a free one."

@@ -120,7 +120,7 @@ def draw(subject: Any, path: Path, **options: Any) -> None:
         raise DivulgeError(f"{name_of(path)}: must have a name that ends in one of .{', .'.join(known)}.")
     with replacing(path) as stream:
         figure.savefig(stream, format=kind, dpi=150)
-    note(f"drawn to {printable(str(path))}")
+    note(f"drawn to {name_of(path)}")
 
 
 def tell_of_itself(secret: Iterable[str] | None, released: Iterable[str] | None) -> None:

@@ -69,6 +69,18 @@ def name_of(path: PathLike) -> str:
     return "standard input" if text == "-" else printable(os.path.basename(text.rstrip("/")) or text)
 
 
+def source_name(text: str) -> str:
+    """Return what messages call a file, or TABLE:COLUMN, as it stands on a command line: without its folder.
+
+    Examples
+    --------
+    >>> source_name("/home/ada/people.csv:race"), source_name("priors/race.csv")
+    ('people.csv:race', 'race.csv')
+    """
+    table, colon, column = text.rpartition(":")
+    return f"{name_of(table)}:{printable(column)}" if table and colon else name_of(text)
+
+
 @contextmanager
 def opened(path: PathLike) -> Generator[BinaryIO]:
     """Yield a binary stream of a file or of standard input; an empty one is refused, errors inside name the file.

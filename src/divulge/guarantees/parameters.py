@@ -7,6 +7,7 @@ from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any
 
+from divulge import exact
 from divulge.dp.loss.divergences import DIVERGENCES, divergence_named
 from divulge.errors import DivulgeError
 from divulge.model.entries import parse as parse_number
@@ -89,4 +90,7 @@ def number_text(value: Any) -> str:
     if isinstance(value, Rational) and value.denominator != 1:
         decimal = f"{float(value):.12g}"
         return decimal if Fraction(decimal) == value else str(value)
+    if isinstance(value, Rational) and abs(Fraction(value)) >= 10**21:
+        short = f"{exact.as_float(value):.12g}"
+        return short if Fraction(short) == value else str(value)
     return str(value)

@@ -7,6 +7,7 @@ import typer
 from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, say
 from divulge.files import read_channel, read_prior
 from divulge.files.formats import CHANNEL
+from divulge.files.opening import name_of
 
 FileArgument = Annotated[str, typer.Argument(help=f"A channel. {CHANNEL}.")]
 
@@ -30,8 +31,8 @@ def command(
     first, second = read_channel(a), read_channel(b)
     comparison = compare(first, second, read_prior(prior, first) if prior is not None else None, unit=unit)
     if as_json:
-        emit({"A": a, "B": b, **comparison.to_dict()})
+        emit({"A": name_of(a), "B": name_of(b), **comparison.to_dict()})
     else:
-        say(f"A = {a}\nB = {b}\n{comparison!r}")
+        say(f"A = {name_of(a)}\nB = {name_of(b)}\n{comparison!r}")
     if exit_code and comparison.safer("average_case") not in ("B", "both"):
         raise typer.Exit(1)

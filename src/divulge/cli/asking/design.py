@@ -12,7 +12,7 @@ from divulge.cli.common import JsonOption, UnitOption, draw, emit, number, print
 from divulge.errors import DivulgeError
 from divulge.files import column_names, read_channel, read_joint, read_prior, writable, write_channel
 from divulge.files.formats import CHANNELS, listed
-from divulge.files.opening import keep_apart
+from divulge.files.opening import keep_apart, source_name
 from divulge.model.shown import printable, size_text
 from divulge.units import Unit, nats_per
 
@@ -146,8 +146,8 @@ def command(
             writable(place)
     named = not as_json if compare is None else compare
     for name in names:
-        prior = read_prior(name)
-        with _watched(name) as progress, _said_in(unit):
+        prior, title = read_prior(name), source_name(name)
+        with _watched(title) as progress, _said_in(unit):
             options = {
                 "utility": _goal(utility, about, name),
                 "method": method,
@@ -157,9 +157,9 @@ def command(
             }
             if frontier is None:
                 found, lower = asked.best(prior, at_least, at_most, options)
-                shown = _Shown(found, asked, lower, found.compare() if named else None, name)
+                shown = _Shown(found, asked, lower, found.compare() if named else None, title)
             else:
-                shown = _Curve(asked.curve(prior, frontier, compare is not False, options), asked, name)
+                shown = _Curve(asked.curve(prior, frontier, compare is not False, options), asked, title)
         if isinstance(shown, _Curve) and plot is not None:
             draw(shown.curve, plot)
         if isinstance(shown, _Shown) and output is not None:
@@ -261,7 +261,7 @@ def _goal(utility: str, about: str | None, prior: str) -> Any:
     if table and not Path(about).exists():
         if table != ours:
             raise DivulgeError.of(
-                "--about", "be another column of the table of --prior", "its table", f"not that of {prior}"
+                "--about", "be another column of the table of --prior", "its table", f"not that of {source_name(prior)}"
             )
         channel = read_joint(table, secret, column).channel
     else:

@@ -11,7 +11,8 @@ import typer
 
 from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
-from divulge.errors import DivulgeError, number_of, printable
+from divulge.errors import DivulgeError, number_of
+from divulge.files.opening import name_of
 from divulge.units import nats_per
 
 _WIDTH = 88
@@ -164,7 +165,7 @@ def _tell(done: Any, unit: Any, as_json: bool, language: str) -> None:
     say("files:")
     for name, path in done.papers.items():
         kept = "  (for the keeper only: exact counts; readable by you alone)" if "keeper" in name else ""
-        say(f"  {printable(str(path))}{kept}")
+        say(f"  {name_of(path)}{kept}")
 
 
 def _show(found: Any, picture: Path | None, as_json: bool) -> None:

@@ -20,7 +20,7 @@ from divulge.cli.common import (
     say,
     tell_of_itself,
 )
-from divulge.errors import DivulgeError, printable
+from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 from divulge.files.opening import name_of
 
@@ -118,7 +118,7 @@ def command(
             found.save(out, force=force)
     tell_of_itself(secret, released)
     if out is not None:
-        note(f"written to {printable(str(out))}")
+        note(f"written to {name_of(out)}")
     if as_json:
         emit(found.to_dict())
     elif out is None:
@@ -138,7 +138,7 @@ def _tell_statistics(found: Any, out: Path | None, force: bool, unit: Any, as_js
     said = statement(found)
     if out is not None:
         write_page(said.html, out, force)
-        note(f"written to {printable(str(out))}")
+        note(f"written to {name_of(out)}")
     if as_json:
         emit(found.to_dict(unit))
     elif out is None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from divulge.cli.common import JsonOption, emit, note, say
-from divulge.errors import printable
+from divulge.files.opening import name_of
 
 
 def command(
@@ -32,7 +32,7 @@ def command(
     found = dv.statement(receipt, language)
     if out is not None:
         write_page(found.html, out, force)
-        note(f"written to {printable(str(out))}")
+        note(f"written to {name_of(out)}")
     if as_json:
         emit(found.to_dict())
     elif out is None:

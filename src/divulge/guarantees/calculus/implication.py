@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 from divulge import exact
@@ -225,7 +226,14 @@ def _guarantee(known: Known, rationally: Rationally) -> Guarantee:
     if known.original is not None:
         return known.original
     found = zip(known.values, rationally.values(known), known.kind.bounded(), strict=True)
-    return known.kind(**{name: _rounded(ball, exactly, name) for ball, exactly, name in found}, **dict(known.index))
+    return known.kind(
+        **{name: _rounded(ball, exactly, name) for ball, exactly, name in found}, **_in_range(known.index)
+    )
+
+
+def _in_range(index: Index) -> dict[str, Any]:
+    """Return the parameters that are chosen; one below all doubles, as xi can be, is raised to the least of them."""
+    return {name: max(value, PARAMETERS[name].low) if isinstance(value, Real) else value for name, value in index}
 
 
 def _rounded(ball: Any, exactly: Any, name: str) -> Any:

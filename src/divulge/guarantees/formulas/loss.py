@@ -136,7 +136,7 @@ def tail_of_line(xi: Any, rho: Any) -> Any:
         return positive(xi + rho)
     if xi < 0 and not xi + rho > 1e-30:
         return INFINITY()
-    x, r = float(xi), float(rho)
+    x, r = max(float(xi), -1e300), min(float(rho), 1e300)  # for the search: any s will do
 
     def cost(s: float) -> float:
         return float(ball(s * (x + r * (1 + s))).expm1().log()) - 2 * math.log(s)

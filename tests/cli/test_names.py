@@ -1,0 +1,83 @@
+"""How every command speaks of files: by their names, without their folders, with control characters written out."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import divulge as dv
+from divulge.cli.main import COMMANDS, app
+
+FOLDER = "Folder\x1b[2J\u202e"
+C, T, P, L, O = (f"{FOLDER}/{name}" for name in ("c\x1b.csv", "t\x1b.csv", "p.csv", "l.json", "o.csv"))
+RECEIPT, PUBLISHED, NONE = f"{FOLDER}/o.receipt.json", f"{FOLDER}/s.receipt.json", f"{FOLDER}/none.csv"
+
+LINES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "measure": ((C, "--prior", P), ("--data", T, "--secret", "x", "--released", "y"), (C, "--prior", f"{T}:x"),
+                (C, "--plot", f"{FOLDER}/m.png"), (C, "--plot", f"{FOLDER}/m.zzz"), (NONE,), (C, "--prior", NONE)),
+    "check": ((C, "--guarantee", "ldp=2"), (C, "--guarantee", "pml=1", "--prior", P), (P, "--guarantee", "ldp=2")),
+    "convert": (("ldp=1",),),
+    "design": (("--prior", P, "--guarantee", "ldp=1"), ("--prior", f"{T}:x", "--guarantee", "ldp=1"),
+               ("--prior", f"{T}:*", "--guarantee", "ldp=1", "-o", f"{FOLDER}/new"),
+               ("--prior", f"{T}:x", "--guarantee", "ldp", "--frontier", "1,2"),
+               ("--prior", f"{T}:z", "--guarantee", "ldp=1"),
+               ("--prior", f"{T}:x", "--guarantee", "ldp=1", "--about", f"{P}:x"),
+               ("--prior", P, "--guarantee", "ldp=1", "-o", f"{FOLDER}/none/m.csv")),
+    "attack": ((C, "--prior", P), (C, "--prior", f"{T}:x"), (NONE,)),
+    "compare": ((C, C), (C, C, "--json"), (C, NONE), (C, P)),
+    "noise": (("gaussian", "--scale", "2", "--secret", f"{T}:n"), ("gaussian", "--scale", "2", "--secret", f"{T}:x")),
+    "account": ((L,), (NONE,)),
+    "release": ((T, "--column", "x", "-o", f"{FOLDER}/r.csv", "--mechanism", C, "--only-column"),
+                (T, "--column", "x", "--guarantee", "ldp=1", "--preview"), (T, "--column", "z", "--mechanism", C),
+                (T, "--column", "x", "-o", O, "--mechanism", C), (T, "--column", "x", "-o", T, "--mechanism", C),
+                (T, "--column", "x", "-o", f"{FOLDER}/none/o.csv", "--mechanism", C)),
+    "publish": ((T, "--guarantee", "dp=1", "--count", "x", "--values-from-data", "-o", f"{FOLDER}/n.csv"),
+                (T, "--guarantee", "dp=1", "--mean", "n:0:9", "-o", f"{FOLDER}/n.csv"),
+                (T, "--guarantee", "dp=1", "--count", "x", "--values", NONE, "-o", f"{FOLDER}/n.csv")),
+    "estimate": ((O,), (T, "--mechanism", C, "--column", "x"), (P,)),
+    "audit": (("--data", T, "--secret", "x", "--released", "y", "--claim", "ldp=1"),
+              ("--data", T, "--secret", "x", "--released", "y", "--mechanism", C),
+              ("--data", T, "--secret", "x", "--released", "y", "--receipt", P)),
+    "ledger": (("show", "--ledger", T), ("show", "--ledger", f"{FOLDER}/none.sqlite")),
+    "app": (("--no-browser", "--host", "256.0.0.1", "--port", "0", "--ledger", f"{FOLDER}/book.sqlite"),),
+    "report": ((C, "--prior", P), ("--receipt", RECEIPT, "--prior", P, "-o", f"{FOLDER}/r.html"),
+               ("--data", T, "--secret", "x", "--released", "y"), ("--receipt", PUBLISHED),
+               (C, "-o", f"{FOLDER}/r.pdf")),
+    "statement": ((RECEIPT,), (RECEIPT, "-o", f"{FOLDER}/s.html"), (P,)),
+}  # fmt: skip
+"""Command -> lines of it that work, and lines that do not. What `ledger show` lists are sources, by their paths."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a place with files of every kind in a folder with a name like no other."""
+    place = tmp_path_factory.mktemp("names")
+    inside = place / FOLDER
+    inside.mkdir()
+    coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"])
+    dv.write_channel(coin, place / C)
+    (place / T).write_text("x,y,n\n" + "a,b,1\nb,a,2\na,a,3\n" * 20)
+    (place / P).write_text("a,1/2\nb,1/2\n")
+    (place / L).write_text(json.dumps([{"mechanism": "channel", "file": "c\x1b.csv"}]))
+    table = pa.table({"x": ["a", "b"] * 20})
+    dv.release(table, place / O, column="x", mechanism=coin, ledger=inside / "book.sqlite", source_name="t")
+    dv.publish(table, dv.Count("x"), inside / "s.csv", guarantee="dp=1", values={"x": ["a", "b"]})
+    return place
+
+
+def test_every_command_is_there() -> None:
+    assert set(LINES) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", LINES)
+def test_files_are_called_by_their_names(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("DIVULGE_LEDGER", str(folder / FOLDER / "book.sqlite"))
+    for line in LINES[command]:
+        done = CliRunner().invoke(app, [command, *line])
+        said = done.stdout + done.stderr
+        assert done.exit_code in (0, 1, 2), done.exception
+        assert "Folder" not in said, (line, said)
+        assert all(c.isprintable() or c == "\n" for c in said), (line, said)
