@@ -55,6 +55,20 @@ def test_audit_refutes_a_liar_with_a_witness(pairs: Path) -> None:
     assert "VIOLATED" in out
 
 
+def test_the_text_of_an_audit_has_each_measure_with_its_bounds(pairs: Path) -> None:
+    base = ("audit", "--data", pairs / "pairs.parquet", "--secret", "x", "--released", "liar", "--confidence", "0.9999")
+    for more in ((), ("--mechanism", pairs / "rr.json")):
+        found, said = json.loads(run(*base, *more, "--json")[1]), run(*base, *more)[1]
+        assert "20,000 rows; bounds hold together with 99.99% confidence" in said
+        lines = {line.split()[0]: line.split()[1:] for line in said.splitlines() if len(line.split()) > 3}
+        for name, level in found["measures"].items():
+            low, high, *near = map(float, lines[name])
+            assert low <= level["lower"] <= low * 1.01
+            assert high * 0.99 <= level["upper"] <= high
+            exact = [found["mechanism"]["values"][name]] if more else []
+            assert near == pytest.approx([level["estimate"], *exact], rel=1e-3)
+
+
 def test_audit_against_a_known_mechanism(pairs: Path) -> None:
     base = ("audit", "--data", pairs / "pairs.parquet", "--secret", "x", "--mechanism", pairs / "rr.json")
     assert run(*base, "--released", "honest", "--json")[0] == 0

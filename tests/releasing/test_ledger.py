@@ -142,7 +142,7 @@ def test_a_broken_ledger_stops_the_release(tmp_path: Path) -> None:
         dv.Ledger("nosuchdatabase://host/name")
 
 
-def _failing(ledger: dv.Ledger, turns: set[int]) -> None:
+def _failing(ledger: dv.Ledger, turns: set[int], said: str = "could not serialize access") -> None:
     """Let the commits of these turns fail, as those of a server do when two writers meet or it is stopped."""
     count, dialect = iter(range(1000)), ledger._engine.dialect
     commit = type(dialect)(dbapi=sqlite3).do_commit
@@ -150,10 +150,60 @@ def _failing(ledger: dv.Ledger, turns: set[int]) -> None:
     def fail(connection: sqlite3.Connection) -> None:
         if next(count) in turns:
             connection.rollback()
-            raise sqlite3.OperationalError("could not serialize access")
+            raise sqlite3.OperationalError(said)
         commit(connection)
 
     dialect.do_commit = fail
+
+
+KEPT = ["sqlite:///{}", "sqlite+pysqlite:///{}", "sqlite:///file:{}?uri=true", "sqlite:///file:{}?mode=rwc&uri=true"]
+
+
+@pytest.mark.parametrize("url", KEPT)
+def test_a_ledger_by_url_is_a_file_of_the_call(url: str, tmp_path: Path) -> None:
+    """Whatever is written would replace it, and SQLite takes away the journals that it finds beside it."""
+    for name in ("out.csv", "out.receipt.json", "out.statement.html", "out.keeper.json"):
+        with pytest.raises(dv.DivulgeError, match="the same file"):
+            _spend(url.format(tmp_path / name), sink=tmp_path / "out.csv", force=True)
+    book = url.format(tmp_path / "kept.db")
+    for more in ("", "-journal", "-wal", "-shm"):
+        with pytest.raises(dv.DivulgeError, match="the same file"):
+            _spend(book, receipt=tmp_path / f"kept.db{more}")
+    assert not list(tmp_path.iterdir())
+    _spend(book)
+    assert (tmp_path / "kept.db").stat().st_mode & 0o077 == 0
+    with pytest.raises(dv.DivulgeError, match="the same file"):
+        _spend(dv.Ledger(book), receipt=tmp_path / "kept.db", force=True)
+    assert len(dv.Ledger(book).entries()) == 1
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///file:q?mode=memory&uri=true"])
+def test_a_ledger_that_forgets_keeps_no_budget(url: str) -> None:
+    with pytest.raises(dv.DivulgeError, match="must be one that lasts; it is in memory"):
+        _spend(url, budget="ldp=1.1")
+    held = dv.Ledger(url)
+    _spend(held, budget="ldp=1.1")
+    with pytest.raises(dv.DivulgeError, match="nothing was drawn"):
+        _spend(held, budget="ldp=1.1")
+
+
+def test_a_ledger_that_others_may_read_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty.db").touch(0o644)
+    with dv.files.using(tell=print):
+        dv.Ledger(tmp_path / "empty.db")
+    assert "may be read by others" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("raised", "cause"),
+    [("database is locked", "another process is writing it"), ("attempt to write a readonly database", "may not be"),
+     ("database disk image is malformed", "damaged"), ("database or disk is full", "the disk is full")],
+)  # fmt: skip
+def test_why_a_ledger_fails_is_said(raised: str, cause: str, tmp_path: Path) -> None:
+    ledger = dv.Ledger(tmp_path / "ledger.sqlite")
+    _failing(ledger, set(range(1000)), raised)
+    with pytest.raises(dv.DivulgeError, match=cause):
+        _spend(ledger)
 
 
 def test_a_writer_that_meets_another_tries_again(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_a_server_that_stops_ends_in_one_message_and_keeps_what_was_spent(server
     spend()
     server.stop()
     try:
-        with pytest.raises(dv.DivulgeError, match=r"the ledger cannot be opened, read or written\. Nothing was drawn"):
+        with pytest.raises(dv.DivulgeError, match=r"or written: its server does not answer\. Nothing was drawn"):
             spend()
     finally:
         server.start()

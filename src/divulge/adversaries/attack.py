@@ -23,7 +23,7 @@ from divulge.adversaries.leakages import (
 )
 from divulge.errors import DivulgeError, printable
 from divulge.model.joint import Joint
-from divulge.model.shown import Table, Tabled, number, printable_lines
+from divulge.model.shown import Table, Tabled, number, percent, printable_lines
 from divulge.units import Unit
 
 _ROUNDING = 1e-12
@@ -54,7 +54,7 @@ class Simulation(Tabled):
 
     def _shown(self) -> tuple[str, Table]:
         played = {"before": self.before, "after": self.after, "leakage": self.leakage}
-        head = f"{self.n:,} rounds on each side, {self.confidence:.1%} confidence"
+        head = f"{self.n:,} rounds on each side, {percent(self.confidence)} confidence"
         return head, (list(played), ["lower", "estimate", "upper"], [_ends(one) for one in played.values()])
 
 

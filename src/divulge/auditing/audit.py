@@ -19,7 +19,7 @@ from divulge.model.convert import as_channel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.record import Record
-from divulge.model.shown import html_table, printable
+from divulge.model.shown import html_table, percent, printable
 from divulge.releasing.estimating.counting import EngineName, contingency
 from divulge.releasing.records.receipt import Receipt
 from divulge.units import Unit, nats_per
@@ -242,7 +242,7 @@ class Audit(Record):
     @property
     def _head(self) -> str:
         rows = number_of(self.rows, "row")
-        return f"audit of {rows}, all bounds at {self.confidence:.0%} confidence (nats; ratios for lifts)"
+        return f"audit of {rows}, all bounds at {percent(self.confidence)} confidence (nats; ratios for lifts)"
 
     @property
     def _verdicts(self) -> list[str]:

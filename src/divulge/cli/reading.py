@@ -57,7 +57,11 @@ def keep_files_apart(parameters: Mapping[str, inspect.Parameter], given: Mapping
         words = [option.default, *(option.param_decls or ()), f"--{name}"]  # typer takes the first word for a default
         shown = next(word for word in words if isinstance(word, str) and word.startswith("--")).replace("_", "-")
         shown = option.metavar or shown if isinstance(option, typer.models.ArgumentInfo) else shown
-        if name == "ledger" or isinstance(value, Path):
+        if name == "ledger" and value is not None:
+            from divulge.releasing.records.ledger import files_of
+
+            written[shown] = list(map(str, files_of(value)))
+        elif isinstance(value, Path):
             written[shown] = value
         elif option.metavar in READ:
             read[shown] = value

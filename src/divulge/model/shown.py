@@ -4,7 +4,7 @@ import html
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any, cast
 
@@ -58,6 +58,18 @@ def promised(value: Any) -> str:
     """
     level = exact.as_float(value) * (1 - _ROUNDING)
     return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal_from_float(level)):.6g}"
+
+
+def percent(confidence: float) -> str:
+    """Return a confidence in percent, with every digit that it was given with.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.9999), percent(0.07), percent(1e-9)
+    ('95%', '99.99%', '7%', '1E-7%')
+    """
+    share = (100 * Decimal(repr(float(confidence)))).normalize()
+    return f"{share:f}%" if share > Decimal("1e-6") else f"{share}%"
 
 
 def at_least(value: Any) -> str:

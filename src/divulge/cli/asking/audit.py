@@ -17,6 +17,7 @@ from divulge.cli.common import (
     tell_of_itself,
 )
 from divulge.errors import DivulgeError, number_of, printable
+from divulge.model.shown import at_least, at_most, percent
 
 
 def command(
@@ -74,15 +75,13 @@ def command(
 
 def _print(told: dict[str, Any]) -> None:
     exact = {} if told["mechanism"] is None else told["mechanism"]["values"]
-    rows = [
-        [name, b["lower"], b["upper"], b["estimate"], *([exact[name]] if exact else [])]
+    measured = [
+        [name, at_least(b["lower"]), at_most(b["upper"]), b["estimate"], *([exact[name]] if exact else [])]
         for name, b in told["measures"].items()
     ]
-    rows = number_of(told["rows"], "row")
-    title = f"{rows}; bounds hold together with {told['confidence']:.0%} confidence [{told['unit']}]"
-    print_table(
-        title, ["measure", "at least", "at most", "plug-in (biased up)", *(["of the mechanism"] if exact else [])], rows
-    )
+    rows, sure = number_of(told["rows"], "row"), percent(told["confidence"])
+    header = ["measure", "at least", "at most", "plug-in (biased up)", *(["of the mechanism"] if exact else [])]
+    print_table(f"{rows}; bounds hold together with {sure} confidence [{told['unit']}]", header, measured)
     say(f"thinnest cell: {number_of(told['thinnest_cell'], 'row')}")
     if told["mechanism"] is not None:
         fit = told["mechanism"]["conformity"]

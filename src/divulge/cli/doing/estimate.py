@@ -8,6 +8,7 @@ import typer
 from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, emit, note, print_table, say
 from divulge.errors import DivulgeError, number_of, printable
 from divulge.files.opening import name_of
+from divulge.model.shown import percent
 
 
 def command(
@@ -65,7 +66,7 @@ def command(
 
 
 def _say(told: dict[str, Any]) -> None:
-    kind = f"{told['confidence']:.0%} intervals, {'all at once' if told['simultaneous'] else 'each alone'}"
+    kind = f"{percent(told['confidence'])} intervals, {'all at once' if told['simultaneous'] else 'each alone'}"
     title = f"{number_of(told['rows'], 'row')}; {'biased, no intervals' if told['biased'] else kind}"
     header = ["value", "frequency"] + ([] if told["biased"] else ["at least", "at most"])
     print_table(title, header, [[str(row["value"]), *list(row.values())[1:]] for row in told["values"]])

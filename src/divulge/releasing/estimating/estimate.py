@@ -13,7 +13,7 @@ from divulge.errors import DivulgeError, number_of
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.record import Record
-from divulge.model.shown import Table, Tabled
+from divulge.model.shown import Table, Tabled, percent
 from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import EngineName, contingency
@@ -140,7 +140,7 @@ class Frequencies(Tabled, Record):
         return pd.DataFrame(columns, index=pd.Index(list(self.values), name="value", tupleize_cols=False))
 
     def _shown(self) -> tuple[str, Table]:
-        kind = "biased, without intervals" if self.biased else f"{self.confidence:.0%} intervals"
+        kind = "biased, without intervals" if self.biased else f"{percent(self.confidence)} intervals"
         columns = np.column_stack([self.frequency, self.lower, self.upper])
         head = f"frequencies from {number_of(self.rows, 'row')} ({self.method}, {kind})"
         return head, (self.values, ["frequency", "lower", "upper"], columns)

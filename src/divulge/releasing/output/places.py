@@ -12,6 +12,7 @@ from typing import Any
 from divulge.errors import DivulgeError
 from divulge.files.opening import PathLike, keep_apart
 from divulge.releasing.output import sinks
+from divulge.releasing.records.ledger import files_of
 
 RECEIPT = "receipt.json"
 
@@ -45,7 +46,7 @@ class Places:
         found = cls(final, None if receipt is None else sinks.place(receipt, "receipt"), papers)
         named = {f"the {name}": found.paper(name) for name in papers if final is not None and name != RECEIPT}
         asked = {"receipt": found.paper(RECEIPT) if final is not None else found.receipt}
-        keep_apart({"sink": final, **asked, **named, "ledger": _file_of(ledger)}, read)
+        keep_apart({"sink": final, **asked, **named, "ledger": [str(path) for path in files_of(ledger)]}, read)
         for path in found.all():
             if not path.parent.is_dir():
                 raise DivulgeError.of("sink", "be in a folder that exists", "its folder", "absent")
@@ -65,11 +66,6 @@ class Places:
             return self.receipt
         assert self.table is not None
         return self.table.with_name(f"{self.table.stem}.{name}")
-
-
-def _file_of(ledger: Any) -> Any:
-    """Return the path of a ledger, or its URL."""
-    return ledger.url.partition(":///")[2] if hasattr(ledger, "url") else ledger
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from divulge.dp.accounting.composition import compose
 from divulge.dp.accounting.promises import ZcdpRelease
@@ -100,17 +101,17 @@ class Ledger:
         try:
             url = sql.make_url(text) if "://" in text else sql.URL.create("sqlite", database=str(Path(text).absolute()))
             sqlite = url.get_backend_name() == "sqlite"
-            in_memory = sqlite and url.database in (None, "", ":memory:")
-            self.url = url.render_as_string(hide_password=False)
             options = {} if sqlite else {"isolation_level": "SERIALIZABLE"}
+            self.file = _file_of(url)
+            self.lasts = not sqlite or self.file is not None
             # Each transaction closes its connection, but for a database that lives in one.
-            pool = {} if in_memory else {"poolclass": sql.NullPool}
-            self._engine = sql.create_engine(url, **options, **pool)
+            pool = sql.NullPool if self.lasts else sql.pool.SingletonThreadPool
+            self._engine = sql.create_engine(url, **options, poolclass=pool)
         except Exception:  # what drivers raise for a URL that they do not understand is open-ended
             raise DivulgeError.of("ledger", _WHERE, "it", "not") from None
         self._attempts = 1 if sqlite else _ATTEMPTS
-        if sqlite and not in_memory and "uri" not in url.query:
-            _private_file(Path(url.database or ""))
+        if self.file is not None:
+            _private_file(self.file)
         if sqlite:
             _begin_immediately(sql, self._engine)
         long = sql.Text().with_variant(sql.Text(2**32 - 1), "mysql", "mariadb")
@@ -139,7 +140,13 @@ class Ledger:
         True
         >>> folder.cleanup()
         """
-        return where if isinstance(where, Ledger) else cls(where)
+        if isinstance(where, Ledger):
+            return where
+        made = cls(where)
+        if not made.lasts:
+            hint = "give the path of a file; in Python, a Ledger in memory lasts as long as it is held."
+            raise DivulgeError.of("ledger", "be one that lasts", "it", "in memory", hint)
+        return made
 
     def entries(self, source: str | None = None, columns: Sequence[str] = ()) -> list[Entry]:
         """Return the releases, in order, of a source and of columns that include one of `columns`.
@@ -259,7 +266,9 @@ class Ledger:
         except DivulgeError:
             raise
         except Exception as error:  # of a damaged database: what drivers raise is open-ended
-            raise DivulgeError(f"the ledger cannot be opened, read or written. {otherwise}") from error
+            said = str(getattr(error, "orig", error)).lower()
+            cause = next((f": {cause}" for fragment, cause in _CAUSES.items() if fragment in said), "")
+            raise DivulgeError(f"the ledger cannot be opened, read or written{cause}. {otherwise}") from error
 
 
 def _entry(row: Any) -> Entry:
@@ -278,6 +287,65 @@ def _entry(row: Any) -> Entry:
     )
 
 
+def files_of(ledger: Any) -> list[Path]:
+    """Return the files that a ledger, or the path or URL of one, is kept in: none on a server and in memory.
+
+    Beside an SQLite file stand those of its transactions, which it takes away without asking whose they are.
+
+    Examples
+    --------
+    >>> [path.name for path in files_of("sqlite:///kept.db")]
+    ['kept.db', 'kept.db-journal', 'kept.db-wal', 'kept.db-shm']
+    >>> files_of("postgresql://host/name"), files_of(None)
+    ([], [])
+    """
+    if ledger is None:
+        return []
+    DivulgeError.unless(ledger, (str, os.PathLike, Ledger), "ledger", _WHERE)
+    if isinstance(ledger, Ledger):
+        file = ledger.file
+    elif "://" in os.fspath(ledger):
+        sql = require("sqlalchemy", "release")
+        try:
+            file = _file_of(sql.make_url(os.fspath(ledger)))
+        except sql.exc.ArgumentError:
+            raise DivulgeError.of("ledger", _WHERE, "it", "not") from None
+    else:
+        file = Path(ledger)
+    return [] if file is None else [Path(f"{file}{more}") for more in ("", "-journal", "-wal", "-shm")]
+
+
+def _file_of(url: Any) -> Path | None:
+    """Return the file of the URL of a database, None for one on a server or in memory."""
+    database = url.database or ""
+    if url.get_backend_name() != "sqlite":
+        return None
+    if database.startswith("file:") and "uri" in url.query:
+        given = urlsplit(database)
+        database, asked = unquote(given.path), parse_qs(given.query) | url.normalized_query
+        if "memory" in asked.get("mode", ()):
+            return None
+    return Path(database).absolute() if database not in ("", ":memory:") else None
+
+
+_CAUSES = {
+    "locked": "another process is writing it, for half a minute already",
+    "readonly": "it may not be written",
+    "read-only": "it may not be written",
+    "malformed": "its file is damaged",
+    "not a database": "its file is damaged",
+    "disk": "the disk is full, or does not answer",
+    "unable to open": "its file cannot be opened",
+    "password": "its server does not let this user in",
+    "access denied": "its server does not let this user in",
+    "does not exist": "its server has no database of this name",
+    "unknown database": "its server has no database of this name",
+    "connect": "its server does not answer",
+    "resolve": "its server does not answer",
+}
+"""Words in what a driver raises -> the cause, as a person says it."""
+
+
 def _private_file(path: Path) -> None:
     """Make the file of a new ledger one that only its owner may read; refuse what is there and is no ledger."""
     name = printable(path.name or str(path))
@@ -292,7 +360,7 @@ def _private_file(path: Path) -> None:
         head, mode = stream.read(16), os.fstat(stream.fileno()).st_mode
     if head not in (b"", b"SQLite format 3\0"):
         raise DivulgeError(f"the ledger {name} must be an SQLite database; it is another file. Nothing was drawn.")
-    if head and mode & 0o077:
+    if mode & 0o077:
         current().tell(f"the ledger {name} may be read by others. Hint: chmod 600 makes it its keeper's alone.")
 
 

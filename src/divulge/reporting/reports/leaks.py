@@ -9,7 +9,7 @@ import numpy as np
 from divulge.errors import number_of
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.pointwise.by_outcome import Pointwise
-from divulge.model.shown import at_least, at_most
+from divulge.model.shown import at_least, at_most, percent
 from divulge.reporting.blocks import Block, Card, Cards, Items, Picture, Rows, Section, Shade, Words
 from divulge.reporting.reports import pictures
 from divulge.reporting.reports.report import Report
@@ -147,7 +147,7 @@ def how_sure(report: Report) -> Section:
         for name, b in told["measures"].items()
     ]
     caption = (
-        f"With {found.confidence:.0%} confidence the truth lies between “at least” and “at most”, for all "
+        f"With {percent(found.confidence)} confidence the truth lies between “at least” and “at most”, for all "
         f"measures at once. Logarithms in {report.unit}; lifts and capacities are factors. inf: no bound."
     )
     return Section(
