@@ -15,9 +15,8 @@ import numpy as np
 from divulge.errors import DivulgeError, InputFileError, number_of
 from divulge.extras import require
 from divulge.files.tables.buffers import of_numbers, of_texts
-from divulge.files.tables.columnar import parts_of
 from divulge.files.tables.source import Source
-from divulge.files.tables.table import PARQUET, open_table
+from divulge.files.tables.table import open_table
 from divulge.files.tables.values import values_of
 from divulge.model.shown import printable
 from divulge.publishing.queries import Query, Unit
@@ -70,30 +69,22 @@ def table_of(given: Any, engine: EngineName = "local") -> Table:
 
 
 def _on_duckdb(source: Source) -> Table:
-    duckdb = require("duckdb", "statistics")
-
-    def quote(column: str) -> str:
-        return '"' + column.replace('"', '""') + '"'
+    duckdb, pa = require("duckdb", "statistics"), require("pyarrow", "tables")
 
     def ask(sql: str, columns: Sequence[str]) -> Any:
-        path, pa = source.path, require("pyarrow", "tables")
+        needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
+        coded = [name for name in needed if name in source.codable]
+        kinds = [_plain(source.schema.field(name).type, name in coded) for name in needed]
+        schema = pa.schema([(_by_place(source, name), kind) for name, kind in zip(needed, kinds, strict=True)])
+        batches = (
+            pa.record_batch([_as(batch.column(name), kind) for name, kind in zip(needed, kinds, strict=True)], schema)
+            for batch in source.batches(needed, coded)
+        )
         with duckdb.connect() as connection:
             connection.execute("SET preserve_insertion_order = false")
-            given = None
-            needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
-            alike = all(_is_alike(source.schema.field(name).type) for name in needed)
-            if path is not None and alike and (path.suffix.lower() in PARQUET or path.is_dir()):
-                files = [path] if path.is_file() else parts_of(path)
-                names = ", ".join("'" + str(file.resolve()).replace("'", "''") + "'" for file in files)
-                place = f"read_parquet([{names}])"
-            else:
-                schema = pa.schema([_plain(source.schema.field(name)) for name in needed])
-                batches = (_cast(batch, schema) for batch in source.batches(needed))
-                place, given = "given", pa.RecordBatchReader.from_batches(schema, batches)
             try:
-                if given is not None:
-                    connection.register(place, given)
-                return connection.sql(sql.replace(TABLE, place)).to_arrow_table()
+                connection.register("given", pa.RecordBatchReader.from_batches(schema, batches))
+                return connection.sql(sql.replace(TABLE, "given")).to_arrow_table()
             except duckdb.Error as error:
                 if isinstance(error.__cause__, DivulgeError):
                     raise error.__cause__ from None
@@ -102,7 +93,13 @@ def _on_duckdb(source: Source) -> Table:
                     "damaged or cut short, or a column may be of a type that cannot be counted."
                 ) from None
 
-    return Table(source, ask, quote, "varchar")
+    return Table(source, ask, lambda column: _by_place(source, column), "varchar")
+
+
+def _by_place(source: Source, column: str) -> str:
+    """Return what SQL calls a column: names that differ in case alone, or that a query uses itself, are one there."""
+    source.require_columns([column])
+    return f"column{source.schema.names.index(column)}"
 
 
 def _is_alike(kind: Any) -> bool:
@@ -115,16 +112,12 @@ def _is_alike(kind: Any) -> bool:
     return any(test(kind) for test in alike)
 
 
-def _plain(field: Any) -> Any:
-    """Return a field as SQL gets it: what has other texts there as text."""
+def _plain(kind: Any, coded: bool = False) -> Any:
+    """Return a type as SQL gets it: what has other texts there as text, a coded one as positions in a dictionary."""
     pa = require("pyarrow", "tables")
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    return pa.field(field.name, kind if _is_alike(kind) else pa.string())
-
-
-def _cast(batch: Any, schema: Any) -> Any:
-    pa = require("pyarrow", "tables")
-    return pa.record_batch([_as(batch.column(field.name), field.type) for field in schema], schema=schema)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = kind if _is_alike(kind) else pa.string()
+    return pa.dictionary(pa.int32(), kind) if coded else kind
 
 
 def _as(array: Any, kind: Any) -> Any:
