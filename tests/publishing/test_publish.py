@@ -263,7 +263,7 @@ ODD_VALUES = {
     "days": ([datetime.date(2020, 1, 1)] * 3, datetime.date(2020, 1, 1), 1.0),
     "quotes": (["a'b", "c\\d", 'e"f'], "a'b", 1 / 3),
     "slashes": (["a'b", "c\\d", 'e"f'], "c\\d", 1 / 3),
-    "no such number": ([1.0, 2.5, 1.0], "x", 0.0),
+    "no such number": ([1.0, 2.5, 1.0], "3", 0.0),
 }
 
 
@@ -352,6 +352,76 @@ def test_consistent_counts_are_the_nearest(people: Any) -> None:
     loss = sum(cvxpy.sum_squares(p - y) / d**2 for p, y, d in zip(parts, noisy_counts, deviations, strict=True))
     cvxpy.Problem(cvxpy.Minimize(loss)).solve()
     assert got[0] == pytest.approx(z.value, abs=1e-3)
+
+
+def _totals(table: Any, asked: Any, person: str | None = None, engine: Any = "local", **values: list[str]) -> list[Any]:
+    """Return the exact numbers that a publication adds noise to."""
+    made = ready(request(asked, "dp=1", values=values, person=person), table, engine)
+    return [part.tolist() for part in counted(made.table, made.plan.queries, made.values, Unit(person, 1)).totals]
+
+
+@pytest.fixture
+def fixture_of(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_a_path_is_one_file_and_its_columns(engine: Any, fixture_of: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """To an engine, signs in a path can be a pattern and folders called NAME=VALUE a column."""
+    if engine == "spark":
+        fixture_of("spark")
+    monkeypatch.chdir(tmp_path)
+    names = ["s*.parquet", "s[ab].parquet", "s?.parquet", "{a,sa}.parquet", "a b'ü%20.parquet", "g=z/t.parquet", "g=z"]
+    for name, rows in [*((name, 10) for name in names[:-1]), ("sa.parquet", 500), ("a.parquet", 500)]:
+        Path(name).parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table({"g": ["x"] * rows}), name)
+    for name in names:
+        assert _totals(name, dv.Count("g"), engine=engine, g=["x", "z"]) == [[10, 0]], name
+
+
+def test_columns_whose_names_differ_in_case_are_two(tmp_path: Path) -> None:
+    rows = {"a": ["x"] * 90 + ["y"] * 10, "A": ["x"] * 20 + ["y"] * 80, "p": [*range(50)] * 2, "P": [0] * 100}
+    pq.write_table(pa.table(rows), tmp_path / "t.parquet")
+    xy, asked = ["x", "y"], [dv.Count("A"), dv.Count("a"), dv.Count("a", "A")]
+    for given in (pa.table(rows), tmp_path / "t.parquet"):
+        assert _totals(given, asked, a=xy, A=xy) == [[20, 80], [90, 10], [[20, 70], [0, 10]]]
+        assert sum(_totals(given, dv.Count("a"), person="P", a=xy)[0]) == 1
+
+
+def test_a_number_that_is_none_is_refused_whatever_the_file_says_of_itself(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"v": [1.0, float("nan"), 2.0]}), tmp_path / "t.parquet")
+    for one in (dv.Sum("v", (0, 3), step=1), dv.Quantiles("v", (0, 3), step=1), dv.Proportion("v", 1)):
+        with pytest.raises(dv.DivulgeError, match="without one in 1 row"):
+            dv.publish(tmp_path / "t.parquet", one, guarantee="dp=1")
+
+
+def test_names_that_queries_use_are_columns_like_others() -> None:
+    names = ("divulge_place", "column0", "g0", "rows", "given", 'a"b', "ranked")
+    table = pa.table({name: ["x"] * 3 for name in names} | {"p": [1, 2, 2]})
+    for name in names:
+        assert _totals(table, dv.Count(name), person="p", **{name: ["x"]}) == [[2]]
+
+
+WHOLE, REAL, TRUTH, TEXT = [1, 2, 1], [1.0, 2.0, 1.0], [True, False, True], ["1", "2", "1"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "rows"),
+    [(WHOLE, "1", 2), (WHOLE, "1.0", 2), (WHOLE, 1.0, 2), (WHOLE, "01", 2), (REAL, "1", 2), (REAL, "1e0", 2),
+     (REAL, 3, 0), (TRUTH, "True", 2), (TRUTH, False, 1), (TEXT, 1, 2), (TEXT, "1.0", 0)],
+)  # fmt: skip
+def test_a_value_is_found_as_its_column_holds_it(column: list[Any], value: Any, rows: int) -> None:
+    assert _totals(pa.table({"c": column}), dv.Proportion("c", value))[0] == rows
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "kind"),
+    [(WHOLE, "True", "whole number"), (WHOLE, 1.5, "whole number"), (WHOLE, "1e999999999", "whole number"),
+     (REAL, "x", "number"), (REAL, "nan", "number"), (TRUTH, 1, "truth value")],
+)  # fmt: skip
+def test_a_value_that_a_column_cannot_hold_is_refused(column: list[Any], value: Any, kind: str) -> None:
+    with pytest.raises(dv.DivulgeError, match=f"`value` must be a {kind}, as all of column 'c'"):
+        dv.publish(pa.table({"c": column}), dv.Proportion("c", value), guarantee="dp=1")
 
 
 def test_spark_gives_the_same_counts(people: Any, spark: Any, tmp_path: Path) -> None:

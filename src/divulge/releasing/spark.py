@@ -129,9 +129,20 @@ def frame_of(table: Any) -> Any:
             "session, and give the DataFrame."
         )
     open_table(path)  # refuses what is missing, damaged, or of one type here and of another there
-    session = require("pyspark.sql", "spark").SparkSession.builder.getOrCreate()
+    builder = require("pyspark.sql", "spark").SparkSession.builder
     with working(path.name):
-        return session.read.parquet(path.absolute().as_uri())
+        return read(builder.getOrCreate(), path)
+
+
+def read(session: Any, path: Path) -> Any:
+    """Return the DataFrame of a Parquet file, or of those in a folder: what its name says, as it stands in the files.
+
+    Spark takes some signs in a path for a pattern, and folders called NAME=VALUE for a column.
+    """
+    reader = session.read.option("recursiveFileLookup", "true")
+    if path.is_dir():
+        reader = reader.option("pathGlobFilter", "*.parquet")
+    return reader.parquet("file://" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path.absolute())))
 
 
 def engine(table: Any) -> Engine:
@@ -147,7 +158,7 @@ def engine(table: Any) -> Engine:
         return open_table(temporary).rows or 0
 
     def reread(final: Path) -> Any:
-        return frame.sparkSession.read.parquet(final.as_uri())
+        return read(frame.sparkSession, final)
 
     return Engine(source, run, frame, reread)
 
@@ -181,7 +192,7 @@ def _write(frame: Any, plan: Plan, temporary: Path) -> None:
     picked = frame.select(*(quoted(name) for name in wanted))
     try:
         with _zones_kept(frame.sparkSession):
-            picked.mapInArrow(released, types.from_arrow_schema(schema)).write.parquet(temporary.as_uri())
+            picked.mapInArrow(released, types.from_arrow_schema(schema)).write.parquet(f"file://{temporary.absolute()}")
     except Exception as error:  # whatever Spark raises, the rows without a secret are the likeliest cause: count them
         _refuse_other_pythons(error)
         with working(NAME):

@@ -6,6 +6,7 @@ that counts are left out in the order of a hash (MD5) of the person and the row'
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -286,19 +287,41 @@ def _whole(table: Table, number: _Number) -> str:
 
 def _equals(table: Table, column: str, only: str) -> str:
     """Return SQL that is 1 where a column has the value with this text, 0 for another one, null for a missing one."""
-    place, kind = table.quote(column), table.kind(column)
-    text, literal = f"CAST({place} AS {table.text})", only.replace("\\", "\\\\" if table.text == "string" else "\\")
-    literal = "'" + literal.replace("'", "''" if table.text == "varchar" else "\\'") + "'"
-    missing = f"{place} IS NULL"
-    if kind == "real":
-        try:
-            text, literal = f"CAST({place} AS DOUBLE)", f"CAST({float(only)!r} AS DOUBLE)"
-        except ValueError:
-            text, literal = "0", "1"
-        missing += f" OR isnan(CAST({place} AS DOUBLE))"
-    elif table.boolean(column):
-        literal = literal.lower()
+    place, value = table.quote(column), _value(table, column, only)
+    missing, text = f"{place} IS NULL", f"CAST({place} AS {table.text})"
+    if table.kind(column) == "real":
+        text, literal = f"CAST({place} AS DOUBLE)", f"CAST({value} AS DOUBLE)"
+        missing += f" OR isnan({text})"
+    elif table.text == "string":
+        literal = "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    else:
+        literal = "'" + value.replace("'", "''") + "'"
     return f"CASE WHEN {missing} THEN NULL WHEN {text} = {literal} THEN 1 ELSE 0 END"
+
+
+def _value(table: Table, column: str, only: str) -> str:
+    """Return the text that a value has in its column; what the column cannot hold is refused."""
+    if table.boolean(column):
+        kind, found = "truth value", only.lower() if only.lower() in ("true", "false") else None
+    elif table.kind(column) == "text":
+        return only
+    elif table.kind(column) == "whole":
+        kind, number = "whole number", _finite(only)
+        found = str(int(number)) if number is not None and number.adjusted() < 20 and number % 1 == 0 else None
+    else:
+        kind, number = "number", _finite(only)
+        found = None if number is None else repr(float(number))
+    if found is None:
+        raise DivulgeError.of("value", f"be a {kind}, as all of column {column!r}", "it", "not")
+    return found
+
+
+def _finite(text: str) -> Decimal | None:
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() else None
 
 
 def _odd(table: Table, number: _Number) -> str:

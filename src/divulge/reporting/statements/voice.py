@@ -110,6 +110,8 @@ class Voice:
         ('1,234.5', '1.234,5')
         """
         numbers = require("babel.numbers", "release")
+        if 1e15 <= abs(value) < float("inf"):
+            return str(numbers.format_scientific(value, format="0.######E0", locale=self.language))
         shape = "#,##0." + "#" * digits if digits else "#,##0"
         return str(numbers.format_decimal(value, format=shape, locale=self.language))
 
