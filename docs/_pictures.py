@@ -201,7 +201,7 @@ def frontier() -> Any:
     from divulge.files import read_prior
 
     prior = read_prior(f"{dv.datasets.census_path()}:education")
-    return dv.frontier(prior, dv.PML, [0.05 + 2.95 * i / 12 for i in range(13)]).plot()
+    return dv.frontier(prior, dv.PML, [0.05 + 2.95 * i / 8 for i in range(9)]).plot()
 
 
 def outcomes() -> Any:

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -55,16 +55,42 @@ class Watched:
         assert wide <= 0, f"{name} is {wide} px wider than the screen"
 
 
+_KEPT: list[ExitStack] = []
+_RUNNING: list[Any] = []
+
+
 @contextmanager
-def browser(width: int = 1280, dark: bool = False) -> Iterator[Watched]:
-    """Open a page of this width, light or dark."""
+def kept() -> Iterator[None]:
+    """Let the pages that are opened meanwhile share one Chromium, started with the first; visits share nothing else."""
+    with ExitStack() as stack:
+        _KEPT.append(stack)
+        try:
+            yield
+        finally:
+            _KEPT.remove(stack)
+            _RUNNING.clear()
+
+
+def _launched(stack: ExitStack) -> Any:
+    """Start Chromium, until the stack is left."""
     path = chromium()
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+    playwright = stack.enter_context(sync_playwright())
+    running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+    stack.callback(running.close)
+    return running
+
+
+@contextmanager
+def browser(width: int = 1280, dark: bool = False) -> Iterator[Watched]:
+    """Open a page of this width, light or dark."""
+    with ExitStack() as stack:
+        if _KEPT and not _RUNNING:
+            _RUNNING.append(_launched(_KEPT[0]))
+        running = _RUNNING[0] if _KEPT else _launched(stack)
         context = running.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", accept_downloads=True
         )
+        stack.callback(context.close)
         yield Watched(context.new_page())
-        running.close()

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import browser
+from browser import browser, kept
+from support import THOROUGH
 
 import divulge as dv
 from divulge.app.server import in_hundred
@@ -20,6 +21,12 @@ from divulge.model.shown import at_least, at_most
 
 PICTURES = os.environ.get("DIVULGE_SCREENSHOTS")
 """A folder for the pictures that docs/app.md shows; they are taken where it is given."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_chromium() -> Iterator[None]:
+    with kept():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +189,7 @@ def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, fo
     return papers
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)][: 1 + (THOROUGH or PICTURES is not None)])
 def test_the_census(address: str, width: int, dark: bool, tmp_path: Path) -> None:
     with browser(width, dark) as seen:
         papers = walk(seen, address, None, "race", "census" if width > 400 else "phone", tmp_path)
@@ -204,8 +211,8 @@ def test_the_census(address: str, width: int, dark: bool, tmp_path: Path) -> Non
 
 
 def test_a_file_of_an_office_and_its_program(address: str, towns: Path, tmp_path: Path) -> None:
-    """Fifty values with umlauts; the program that the page shows runs."""
-    with browser() as seen:
+    """Fifty values with umlauts, on a dark phone; the program that the page shows runs."""
+    with browser(390, True) as seen:
         papers = walk(seen, address, towns, "wohnort", "towns", tmp_path)
         seen.page.locator("summary").click()
         shown = seen.page.locator("pre").first.inner_text()

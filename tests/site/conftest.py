@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import kept
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,6 +19,12 @@ ROOT = Path(__file__).parents[2]
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
         pass
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_chromium() -> Iterator[None]:
+    with kept():
+        yield
 
 
 @pytest.fixture(scope="session")

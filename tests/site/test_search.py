@@ -4,6 +4,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from browser import browser
+from support import some
 
 from divulge.glossary import GLOSSARY
 
@@ -46,7 +47,7 @@ def test_every_notion_finds_its_page_first(address: str) -> None:
         page.goto(address)
         page.keyboard.press("f")
         box = page.locator("input.md-search__input")
-        for words, expected in {**PAPERS, **EVERYDAY, **PLAIN}.items():
+        for words, expected in some(list({**PAPERS, **EVERYDAY, **PLAIN}.items())):
             box.fill("")
             page.keyboard.press("Shift")
             page.locator(".md-search-result__link").first.wait_for(state="detached")
