@@ -7,6 +7,7 @@ from typing import Any
 
 import divulge as dv
 from divulge.extras import require
+from divulge.files.opening import replacing
 from divulge.publishing.published import Published, read_receipt
 
 Progress = Callable[[int, int | None], None]
@@ -22,7 +23,7 @@ def ingest(progress: Progress, path: str, name: str, options: Mapping[str, Any],
         warnings.simplefilter("always")
         source = dv.open_table(path, **options)
         rows = 0
-        with pq.ParquetWriter(into, source.schema) as writer:
+        with replacing(into, private=True) as stream, pq.ParquetWriter(stream, source.schema) as writer:
             for batch in source.batches():
                 writer.write_batch(batch)
                 rows += batch.num_rows
@@ -227,7 +228,8 @@ def report(progress: Progress, path: str, into: str) -> str:
     """Write the report on a receipt; on one of statistics, the statement that it stands for."""
     found = read_receipt(path)
     if isinstance(found, Published):
-        Path(into).write_text(dv.statement(found).html(), encoding="utf-8")
+        with replacing(into, private=True) as stream:
+            stream.write(dv.statement(found).html().encode())
     else:
         dv.report(found).save(into)
     return into
