@@ -1,6 +1,7 @@
 """Optional libraries: imported where they are used, with one message when they are missing."""
 
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 from divulge.errors import MissingExtraError
@@ -21,6 +22,16 @@ def require(module: str, extra: str) -> Any:
         raise MissingExtraError(
             f"`{library}` must be installed for this; it is missing. Hint: pip install 'divulge[{extra}]'."
         ) from error
+
+
+def opendp(extra: str) -> SimpleNamespace:
+    """Return what makes OpenDP's domains, metrics and measures, and its measurements as `m`.
+
+    Its prelude holds the same, and loads scikit-learn, which takes longer than to publish a table.
+    """
+    require("opendp.mod", extra).enable_features("contrib")
+    parts = [vars(require(f"opendp.{part}", extra)) for part in ("domains", "metrics", "measures")]
+    return SimpleNamespace(**parts[0] | parts[1] | parts[2], m=require("opendp.measurements", extra))
 
 
 def drawable(ax: Any = None, size: tuple[float, float] = (6.4, 4.4)) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.extras import require
+from divulge.extras import opendp
 from divulge.publishing.noising.leakage import Noise
 from divulge.releasing.drawing.sampling import cores
 
@@ -21,12 +21,6 @@ _CHUNK = 1 << 14
 
 _MARGIN = 1 + 1e-9
 """Tails in doubles are right within this factor."""
-
-
-def _opendp() -> Any:
-    library = require("opendp.prelude", "statistics")
-    library.enable_features("contrib")
-    return library
 
 
 def noisy(totals: np.ndarray, noise: Noise) -> np.ndarray:
@@ -55,7 +49,7 @@ def noisy(totals: np.ndarray, noise: Noise) -> np.ndarray:
 @lru_cache(maxsize=64)
 def _additive(noise: Noise) -> Any:
     """Return OpenDP's measurement that adds noise to each of many whole numbers."""
-    dp = _opendp()
+    dp = opendp("statistics")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
     if noise.family == "laplace":
         return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=noise.scale)
@@ -65,7 +59,7 @@ def _additive(noise: Noise) -> Any:
 @lru_cache(maxsize=64)
 def _selective(noise: Noise) -> Any:
     """Return OpenDP's measurement that chooses the place of a small score."""
-    dp = _opendp()
+    dp = opendp("statistics")
     measure = dp.max_divergence() if noise.family == "laplace" else dp.zero_concentrated_divergence()
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
     return dp.m.make_noisy_max(domain, dp.linf_distance(T="i64"), measure, scale=noise.scale, negate=True)
@@ -84,7 +78,7 @@ def chosen(scores: np.ndarray, noise: Noise) -> int:
 
 def thresholded(scale: float, least: int) -> Any:
     """Return OpenDP's measurement that publishes noisy counts by key, of keys whose noisy count is at least `least`."""
-    dp = _opendp()
+    dp = opendp("statistics")
     domain = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="i64"))
     metric = dp.l01inf_distance(dp.absolute_distance(T="i64"))
     return dp.m.make_laplace_threshold(domain, metric, scale=scale, threshold=least)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.extras import require
+from divulge.extras import opendp
 from divulge.measures.robust import L1Ball, LowerBounded, PriorSet
 from divulge.model.convert import as_prior
 from divulge.model.joint import Joint
@@ -156,11 +156,10 @@ def noisy(counts: Mapping[Hashable, int], epsilon: Fraction) -> Assumed:
     drawn exactly (OpenDP). With R the `CONFIDENCE` quantile of sum_x |Z_x|, bounded by Chernoff's inequality, the true
     shares are within 2 R / n of the noisy ones divided by their sum; making every share positive adds what it moves.
     """
-    opendp = require("opendp.prelude", "release")
-    opendp.enable_features("contrib")
+    dp = opendp("release")
     scale = 2 / float(epsilon)
-    space = opendp.vector_domain(opendp.atom_domain(T=int)), opendp.l1_distance(T=int)
-    drawn: list[int] = (space >> opendp.m.then_laplace(scale=scale))(list(counts.values()))
+    measurement = dp.m.make_laplace(dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int), scale=scale)
+    drawn: list[int] = measurement(list(counts.values()))
     rows = sum(counts.values())
     held = np.maximum(np.array(drawn, dtype=float), 0.0)
     total = float(held.sum())
