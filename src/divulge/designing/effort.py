@@ -86,3 +86,6 @@ class Effort:
         if self.progress is not None:
             seconds, bound = clock.now() - self.started, bound + self.missing
             self.progress(Progress(self.sign * utility, self.sign * bound, seconds, rounds))
+
+
+NO_HURRY = Effort()

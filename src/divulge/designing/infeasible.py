@@ -37,8 +37,7 @@ class Conflict:
     @classmethod
     def of(cls, guarantees: Guarantees, eased: tuple[Eased, ...]) -> "Conflict":
         """Return the conflict with what would do, each with a level that is not known to be next to it."""
-        remedies, short = (tuple(pair[k] for pair in eased) for k in (0, 1))
-        return cls(guarantees, *(tuple(g for g in part if g is not None) for part in (remedies, short)))
+        return cls(guarantees, *(tuple(g for pair in eased if (g := pair[k]) is not None) for k in (0, 1)))
 
     def text(self, unit: Unit) -> str:
         """Return the guarantees that conflict, and what would do, in words."""
@@ -81,60 +80,47 @@ class ConflictingGuarantees(DivulgeError):
         return ConflictingGuarantees, (self.wish, self.conflicts)
 
 
-@dataclass(frozen=True)
-class _Search:
-    """Looks for the least levels at which a request works, by so many tries.
+def _eased(guarantee: Guarantee, others: Guarantees, works: Works, left: list[int]) -> tuple[Eased, ...]:
+    """Return the guarantee with the least level that works beside the others.
 
-    `tried` is None where a design neither does what is asked nor shows that none does.
+    One for each parameter that can do it alone; if none can, the one with all of them at that level or above.
     """
+    alone = [_least((name,), guarantee, others, works, left) for name in guarantee.bounded()]
+    found = tuple(g for g in alone if g is not None)
+    if found or len(alone) == 1:
+        return found
+    together = _least(guarantee.bounded(), guarantee, others, works, left)
+    return () if together is None else (together,)
 
-    tried: Works
-    left: list[int]
 
-    @property
-    def late(self) -> bool:
-        """Whether the patience is over."""
-        return self.left[0] <= 0
+def _least(
+    names: tuple[str, ...], guarantee: Guarantee, others: Guarantees, works: Works, left: list[int]
+) -> Eased | None:
+    """Return (the guarantee at a level that works, at one that does not where that is not next to it).
 
-    def works(self, guarantees: Guarantees) -> bool | None:
-        """Return what one more try says."""
-        self.left[0] -= 1
-        return self.tried(guarantees)
+    By bisection, with as many tries as are left.
+    """
+    start, logarithmic = PARAMETERS[names[0]].low, PARAMETERS[names[0]].logarithmic
+    now = {name: getattr(guarantee, name) for name in names}
+    low, end = float(min(now.values())), start + (_MOST if logarithmic else math.exp(_MOST))
 
-    def eased(self, guarantee: Guarantee, others: Guarantees) -> tuple[Eased, ...]:
-        """Return the guarantee with the least level that works beside the others.
+    def at(value: float) -> Guarantee:
+        return replace(guarantee, **{name: max(_rounded_up(value), level) for name, level in now.items()})
 
-        One for each parameter that can do it alone; if none can, the one with all of them at that level or above.
-        """
-        alone = [self._least((name,), guarantee, others) for name in guarantee.bounded()]
-        found = tuple(g for g in alone if g is not None)
-        if found or len(alone) == 1:
-            return found
-        together = self._least(guarantee.bounded(), guarantee, others)
-        return () if together is None else (together,)
+    def found_at(value: float) -> bool | None:
+        left[0] -= 1
+        return works((at(value), *others))
 
-    def _least(self, names: tuple[str, ...], guarantee: Guarantee, others: Guarantees) -> Eased | None:
-        """Return (the guarantee at a level that works, at one that does not where that is not next to it)."""
-        start, logarithmic = PARAMETERS[names[0]].low, PARAMETERS[names[0]].logarithmic
-        now = {name: getattr(guarantee, name) for name in names}
-        low, end = float(min(now.values())), start + (_MOST if logarithmic else math.exp(_MOST))
-
-        def at(value: float) -> Guarantee:
-            return replace(guarantee, **{name: max(_rounded_up(value), level) for name, level in now.items()})
-
-        def works(value: float) -> bool | None:
-            return self.works((at(value), *others))
-
-        reached = low < end and works(end)
-        if not reached:
-            return None if reached is False else (None, at(low))
-        high, sure, tried = end, low, start + max(2 * (low - start), 2.0**-6)
-        while high - low > 10.0**-_DIGITS / 2 * high and not self.late:
-            found = works(tried)
-            low, high = (low, tried) if found else (tried, high)
-            sure = tried if found is False else sure
-            tried = (low + high) / 2 if high < end else min(start + 2 * (low - start), (low + end) / 2)
-        return at(high), None if high - sure <= 10.0**-_DIGITS * high else at(sure)
+    reached = low < end and found_at(end)
+    if not reached:
+        return None if reached is False else (None, at(low))
+    high, sure, tried = end, low, start + max(2 * (low - start), 2.0**-6)
+    while high - low > 10.0**-_DIGITS / 2 * high and left[0] > 0:
+        found = found_at(tried)
+        low, high = (low, tried) if found else (tried, high)
+        sure = tried if found is False else sure
+        tried = (low + high) / 2 if high < end else min(start + 2 * (low - start), (low + end) / 2)
+    return at(high), None if high - sure <= 10.0**-_DIGITS * high else at(sure)
 
 
 def conflicts(asked: Guarantees, works: Works) -> tuple[Conflict, ...]:
@@ -145,14 +131,14 @@ def conflicts(asked: Guarantees, works: Works) -> tuple[Conflict, ...]:
     """
     if works(()) is False:
         return ()
-    search = _Search(works, [_TRIES])
+    tries = [_TRIES]
     found: list[Conflict] = []
     left: list[Guarantee] = []
     for guarantee in asked:
         if works((guarantee,)) is not False:
             left.append(guarantee)
             continue
-        eased = search.eased(guarantee, ())
+        eased = _eased(guarantee, (), works, tries)
         found.append(Conflict.of((guarantee,), eased))
         left += [g for g, _ in eased[:1] if g is not None]
     if works(tuple(left)) is not False and found:
@@ -161,7 +147,7 @@ def conflicts(asked: Guarantees, works: Works) -> tuple[Conflict, ...]:
     for guarantee in left:
         fewer = [g for g in core if g is not guarantee]
         core = fewer if works(tuple(fewer)) is False else core
-    eased = tuple(e for g in core for e in search.eased(g, tuple(h for h in left if h is not g)))
+    eased = tuple(e for g in core for e in _eased(g, tuple(h for h in left if h is not g), works, tries))
     return (*found, Conflict.of(tuple(core), eased))
 
 

@@ -18,8 +18,8 @@ from divulge.designing.pricing.enumeration import Enumeration
 from divulge.designing.pricing.grid import Cascade, ScaledWeights
 from divulge.designing.pricing.problem import Oracle, Problem
 from divulge.designing.pricing.subset_sums import listed_sets, singletons
-from divulge.designing.start import closed_forms
 from divulge.designing.start.circular_arcs import without_search
+from divulge.designing.start.closed_forms import closed, closed_score
 from divulge.designing.start.random_sets import SampledSets, of_random_sets
 from divulge.designing.start.randomized_rounding import from_relaxed_dual, randomly_rounded
 from divulge.errors import DivulgeError
@@ -56,14 +56,6 @@ class Method:
     name: str
     mixture: Callable[[Problem, Effort], Mixture | None] = _not
     solution: Callable[[Scoring, Effort], Solution | None] = _not
-
-
-def _closed(problem: Problem, effort: Effort) -> Mixture | None:
-    return next((found for form in closed_forms.FORMS if (found := form(problem)) is not None), None)
-
-
-def _scored(scoring: Scoring, effort: Effort) -> Solution | None:
-    return next((found for form in closed_forms.SCORED if (found := form(scoring)) is not None), None)
 
 
 def _enumerated(problem: Problem, effort: Effort) -> Mixture | None:
@@ -123,9 +115,7 @@ def everything(problem: Problem, effort: Effort) -> Oracle[Vertices]:
 
 def _members(problem: Problem) -> float:
     """Return how many of the lightest secrets, but for a tenth, fill the mass that is worth most."""
-    masses = [box.light for box in problem.shape.boxes]
-    masses += [problem.best_mass(pair) for pair in problem.shape.pairs]
-    return float(max(masses) / np.quantile(problem.classes.probability, 0.1))
+    return float(max(problem.masses) / np.quantile(problem.classes.probability, 0.1))
 
 
 def _further(problem: Problem, oracle: Oracle[Vertices], effort: Effort, found: Mixture | None) -> Mixture:
@@ -141,7 +131,7 @@ def _further(problem: Problem, oracle: Oracle[Vertices], effort: Effort, found: 
 METHODS: dict[str, Method] = {
     m.name: m
     for m in (
-        Method(CLOSED, _closed, _scored),
+        Method(CLOSED, closed, closed_score),
         Method("counting", _counted),
         Method(LISTED, _enumerated),
         Method(SEARCHED, _searched),

@@ -64,7 +64,8 @@ def scored(
     if np.isneginf(scores[:, kept]).any():
         kept, integers = _patterned(scoring, checker, bits, effort)
     elif loose.trivial:
-        integers = _silent(floats @ solution.channel[:, kept], len(p), 2**bits)
+        weights = floats @ solution.channel[:, kept]
+        integers = np.tile(_rounded(weights[None, :], 2**bits), (len(p), 1))
     else:
         weights = floats @ solution.channel[:, kept]
         lifts = np.maximum(solution.channel[:, kept], 0.0) / weights
@@ -76,13 +77,6 @@ def scored(
     unrounded = score.value(floats, scores, solution.channel)
     labels = [names[y] for y in kept.tolist()]
     return Found(integers, labels, kept, score.sign * bound + 0.0, method, unrounded)
-
-
-def _silent(weights: np.ndarray, size: int, whole: int) -> np.ndarray:
-    """Return `size` equal rows of integers near the weights."""
-    row = np.floor(weights / weights.sum() * whole).astype(np.int64)
-    row[int(row.argmax())] += whole - row.sum()
-    return np.tile(row, (size, 1))
 
 
 def used_outcomes(channel: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -111,15 +105,15 @@ def _patterned(scoring: Scoring, checker: rounding.Checker, bits: int, effort: E
         except Infeasible:
             break
         kept = used_outcomes(found.channel, scoring.reference)
-        integers = _rounded(found.channel[:, kept], scoring.allowed[:, kept], 2**bits)
+        integers = _rounded(np.where(scoring.allowed[:, kept], found.channel[:, kept], 0.0), 2**bits)
         if checker.keeps(integers).all() and checker.keeps_capacity(integers, 2**bits):
             return kept, integers
     raise Infeasible("`utility` must leave a channel under the guarantees; what is forbidden leaves no room to round.")
 
 
-def _rounded(channel: np.ndarray, allowed: np.ndarray, whole: int) -> np.ndarray:
-    """Return integers near the channel, 0 where nothing is allowed, what rows lack on their largest entries."""
-    entries = np.where(allowed & (channel > 0), channel, 0.0)
+def _rounded(channel: np.ndarray, whole: int) -> np.ndarray:
+    """Return integers near the channel, 0 where it is not positive, what rows lack on their largest entries."""
+    entries = np.maximum(channel, 0.0)
     integers = np.floor(entries / entries.sum(axis=1, keepdims=True) * whole).astype(np.int64)
     integers[np.arange(len(integers)), entries.argmax(axis=1)] += whole - integers.sum(axis=1)
     return integers

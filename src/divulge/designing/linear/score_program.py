@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from divulge.designing import clock
-from divulge.designing.effort import Effort
+from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.polytope.limits import Limits
 from divulge.errors import DivulgeError
 from divulge.extras import require
@@ -21,7 +21,7 @@ from divulge.extras import require
 _LARGE = 2500
 _PAUSE = 0.2
 _STEPS = 80
-_FOREVER = Effort()
+_BEYOND = 2.0**6
 
 
 class Infeasible(DivulgeError):
@@ -84,7 +84,7 @@ class Solution:
     dual: Dual | None = None
 
 
-def solved(scoring: Scoring, effort: Effort = _FOREVER) -> Solution:
+def solved(scoring: Scoring, effort: Effort = NO_HURRY) -> Solution:
     """Return the best channel of the linear program and the bound of its dual; raise Infeasible where there is none.
 
     When the time is up it is the channel that says nothing best, and the bound holds all the same.
@@ -346,15 +346,11 @@ def best_columns(
 
     ratios = np.where(allowed, slope / p[:, None], 0.0)
     left, right = ratios.min(axis=0) - tops - bottoms, ratios.max(axis=0) + tops + bottoms
+    if leads is not None:  # then the slope may change its sign beyond all kinks of the levels
+        width = _BEYOND * (right - left + np.abs(right))
+        left, right = left - width, right + width
     (below, falls, unsure), (above, rises, doubt) = at(left), at(right)
     best = np.minimum(below + unsure, above + doubt)
-    for _ in range(_STEPS if leads is not None else 0):
-        if not ((falls >= 0) | (rises <= 0)).any():
-            break
-        width = right - left + np.abs(right) + 1e-300
-        left, right = np.where(falls >= 0, left - width, left), np.where(rises <= 0, right + width, right)
-        (below, falls, unsure), (above, rises, doubt) = at(left), at(right)
-        best = np.minimum(best, np.minimum(below + unsure, above + doubt))
     done = (falls >= 0) | (rises <= 0)
     for step in range(_STEPS):
         bends = rises - falls

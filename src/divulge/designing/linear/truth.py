@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from divulge.designing.polytope.limits import Limits
+from divulge.designing.polytope.limits import Limits, sum_of_others
 
 _FITS = 400
 
@@ -62,15 +62,10 @@ def _filled(p: np.ndarray, diagonal: np.ndarray, q: np.ndarray, low: float) -> n
     across, down = rows, columns
     with np.errstate(all="ignore"):
         for _ in range(_FITS):
-            across = np.nan_to_num(rows / _others(down), posinf=0.0)
-            down = np.nan_to_num(columns / _others(p * across), posinf=0.0)
-            if np.abs(across * _others(down) - rows).max() < 1e-16:
+            across = np.nan_to_num(rows / sum_of_others(down), posinf=0.0)
+            down = np.nan_to_num(columns / sum_of_others(p * across), posinf=0.0)
+            if np.abs(across * sum_of_others(down) - rows).max() < 1e-16:
                 break
         channel = np.nan_to_num(np.outer(across, down)) + low * q
     np.fill_diagonal(channel, diagonal)
     return channel
-
-
-def _others(values: np.ndarray) -> np.ndarray:
-    """Return the sum of all other values, for each."""
-    return np.cumsum(np.append(0.0, values[:-1])) + np.cumsum(np.append(0.0, values[:0:-1]))[::-1]

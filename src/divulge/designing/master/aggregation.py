@@ -34,9 +34,8 @@ def aggregated(problem: Problem) -> tuple[Problem, float]:
     tail, rest = order[:light], np.sort(order[light:])
     p = np.append(classes.probability[rest], classes.probability[tail].sum())
     together = np.concatenate([classes.members[c] for c in tail.tolist()])
-    members = (*(classes.members[c] for c in rest.tolist()), together)
-    limits = limits.tightened(float(p.min()), len(p))
-    part = Problem.of(Classes(p, np.ones(len(p), dtype=np.int64), members), problem.utility, limits)
+    members = [*(classes.members[c] for c in rest.tolist()), together]
+    part = Problem.of(Classes.apart(p, members), problem.utility, limits.tightened(float(p.min()), len(p)))
     return part, float(total[light - 1]) * (1 + 1e-12)
 
 

@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from divulge.designing.effort import Effort
+from divulge.designing.effort import NO_HURRY, Effort
 
 _BLOCK = 256
-_NO_HURRY = Effort()
 
 
-def purified(weights: np.ndarray, columns: np.ndarray, losses: np.ndarray, effort: Effort = _NO_HURRY) -> np.ndarray:
+def purified(weights: np.ndarray, columns: np.ndarray, losses: np.ndarray, effort: Effort = NO_HURRY) -> np.ndarray:
     """Return weights with at most as many positive ones as `columns` has rank, the same mixture, and no more loss.
 
     Blocks of columns are reduced one after another: along a null vector of the block, oriented so that the loss does

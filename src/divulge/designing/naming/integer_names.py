@@ -66,14 +66,6 @@ def occurs(integers: np.ndarray, checker: Checker, occurrence: Fraction, bits: i
 
 def keeps(channel: np.ndarray, prior: np.ndarray, limits: Limits, leads: np.ndarray, margin: float = 1e-7) -> bool:
     """Say whether a float channel nearly keeps the limits and the names."""
-    q, top, bottom = prior @ channel, channel.max(axis=0), channel.min(axis=0)
-    own = np.diag(channel)
+    own, room = np.diag(channel), margin * (prior @ channel + 1e-12)
     others = np.where(np.eye(len(channel), dtype=bool), 0.0, channel).max(axis=0)
-    slack = margin * (1 + 0 * q) * (q + 1e-12)
-    return bool(
-        (own >= leads * others - slack).all()
-        and (top <= limits.high * q + slack).all()
-        and (bottom >= limits.low * q - slack).all()
-        and (top <= limits.ratio * bottom + slack if limits.ratio < np.inf else top >= 0).all()
-        and top.sum() <= limits.capacity * (1 + margin)
-    )
+    return bool((own >= leads * others - room).all()) and limits.nearly_kept(channel, prior, room)

@@ -25,7 +25,7 @@ from divulge.designing.pricing.counting import Counting
 from divulge.designing.pricing.problem import Problem
 from divulge.designing.pricing.subset_sums import singletons
 from divulge.designing.start.circular_arcs import without_search
-from divulge.designing.start.closed_forms import FORMS
+from divulge.designing.start.closed_forms import closed
 from divulge.designing.start.diagonal import truncated
 from divulge.designing.supports.correlated import Informed
 from divulge.errors import DivulgeError
@@ -209,7 +209,6 @@ def unconstrained(task: Named, effort: Effort) -> tuple[np.ndarray, float]:
     elif len(task.prior) <= SOLVED or Counting.fits(classes):
         _, found = mixture_of(problem, effort)
     else:
-        closed = next((found for form in FORMS if (found := form(problem)) is not None), None)
-        found = closed or without_search(Problem.of(singletons(classes), utility, task.limits))
+        found = closed(problem) or without_search(Problem.of(singletons(classes), utility, task.limits))
     weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
     return lifts * weights, min(found.bound, problem.bound)

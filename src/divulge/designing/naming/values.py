@@ -15,7 +15,7 @@ from divulge.designing.naming.search import Mean, Named, best_found, unconstrain
 from divulge.designing.polytope.limits import Limits
 from divulge.designing.polytope.utilities import SubConvex
 from divulge.designing.rounding import Checker
-from divulge.designing.start.closed_forms import SCORED, truth_bound
+from divulge.designing.start.closed_forms import closed_score, truth_bound
 from divulge.errors import DivulgeError
 
 SOLVED, LARGEST = 64, 200
@@ -67,7 +67,7 @@ def named_scores(scores: np.ndarray, prior: np.ndarray, worst: bool, limits: Lim
     """
     n, p = len(prior), prior[None, :]
     plain = Scoring(scores, limits, p, np.eye(n) if worst else p)
-    closed = next((found for form in SCORED if (found := form(plain)) is not None), None)
+    closed = closed_score(plain)
     if closed and not naming.floors.any() and keeps(closed.channel, prior, limits, naming.leads, _NEAR):
         return Found(closed.channel, closed.bound, closed.bound, CLOSED)
     if n <= SOLVED or (closed is None and n <= LARGEST):

@@ -31,7 +31,7 @@ def _of_ball(priors: L1Ball) -> np.ndarray:
     center, half = exact.as_fractions(priors.center.probabilities), Fraction(priors.radius) / 2
     center = center / sum(center.tolist())
     n, found = len(center), list[np.ndarray]()
-    _few(n * n * 2 ** (n - 1))
+    _few(n * n * 2 ** (n - 1), MOST_SUBSETS, "subsets")
     for to in range(n):
         others = [x for x in range(n) if x != to]
         if center[others].sum() <= half:
@@ -58,7 +58,7 @@ def _of_polytope(priors: Polytope) -> np.ndarray:
     rows = np.block([[a, np.eye(k)], [np.ones((1, n)), np.zeros((1, k))]])
     size = np.abs(rows[:k]).max(axis=1, initial=1.0)
     target = np.append(b, 1.0)
-    _few(math.comb(n + k, k + 1))
+    _few(math.comb(n + k, k + 1), MOST_SUBSETS, "subsets")
     found: list[np.ndarray] = []
     for basis in combinations(range(n + k), k + 1):
         square = rows[:, basis]
@@ -88,11 +88,12 @@ def corners_of(priors: PriorSet) -> np.ndarray:
     return found[np.unique(exact.as_floats(found).round(_SAME), axis=0, return_index=True)[1]]
 
 
-def _few(subsets: int) -> None:
-    if subsets > MOST_SUBSETS:
+def _few(many: int, most: int, what: str) -> None:
+    """Refuse a set of priors that takes more than so many of something."""
+    if many > most:
         raise DivulgeError.of(
-            "prior", f"be a set whose corners take at most {MOST_SUBSETS:,} subsets to list for this utility", "it",
-            f"one that takes {subsets:,}", "ask for fewer secrets, or for expected scores, such as \"hamming\".",
+            "prior", f"be a set that takes at most {most:,} {what} for this utility", "it", f"one that takes {many:,}",
+            'ask for fewer secrets, or for expected scores, such as "hamming".',
         )  # fmt: skip
 
 
@@ -131,7 +132,7 @@ def extreme_rays(rows: list[np.ndarray], n: int) -> np.ndarray:
             continue
         inside = np.flatnonzero(values > 0)
         pairs = [(a, b) for a in inside.tolist() for b in _adjacent(tight, a, out, n)]
-        _fit(len(pairs) + len(rays) - len(out))
+        _few(len(pairs) + len(rays) - len(out), MOST_RAYS, "extreme columns")
         made = [_reduced(values[a] * rays[b] - values[b] * rays[a]) for a, b in pairs]
         shared = [tight[a] & tight[b] for a, b in pairs]
         stay = np.flatnonzero(values >= 0)
@@ -152,11 +153,3 @@ def _adjacent(tight: np.ndarray, a: int, others: np.ndarray, n: int) -> list[int
 
 def _reduced(ray: np.ndarray) -> np.ndarray:
     return ray // math.gcd(*ray.tolist())
-
-
-def _fit(rays: int) -> None:
-    if rays > MOST_RAYS:
-        raise DivulgeError.of(
-            "prior", f"be a set that leaves at most {MOST_RAYS:,} extreme columns for this utility", "it",
-            f"one that leaves {rays:,} or more", 'ask for fewer secrets, or for expected scores, such as "hamming".',
-        )  # fmt: skip

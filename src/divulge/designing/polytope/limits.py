@@ -1,7 +1,7 @@
 """What a guarantee allows an outcome to say: bounds on the lift vector v_x = P(y | x) / q_y of every outcome y."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -49,6 +49,13 @@ class Limits:
         low, high = min(low, 1.0), max(high, 1.0)
         ratio = self.ratio if low == 0 or self.ratio < high / low else math.inf
         return Limits(low, high, ratio, self.capacity if self.capacity < size else math.inf)
+
+    def nearly_kept(self, channel: np.ndarray, p: np.ndarray, room: Any) -> bool:
+        """Say whether a float channel keeps the limits within this room, a number or one for each column."""
+        q, top, bottom = p @ channel, channel.max(axis=0), channel.min(axis=0)
+        within = (top <= self.high * q + room).all() and (bottom >= self.low * q - room).all()
+        even = self.ratio == math.inf or (top <= self.ratio * bottom + room).all()
+        return bool(within and even and top.sum() <= self.capacity * (1 + np.sum(room)))
 
     @property
     def trivial(self) -> bool:
@@ -114,6 +121,11 @@ class Classes:
     members: tuple[np.ndarray, ...]
     counts: np.ndarray | None = None
 
+    @classmethod
+    def apart(cls, p: np.ndarray, members: Sequence[np.ndarray], counts: np.ndarray | None = None) -> "Classes":
+        """Return a class for each probability, of size 1."""
+        return cls(p, np.ones(len(p), dtype=np.int64), tuple(members), counts)
+
     @property
     def of_secret(self) -> np.ndarray:
         """The class of every secret, shape (N,)."""
@@ -125,9 +137,7 @@ class Classes:
     @property
     def odds(self) -> np.ndarray:
         """The probability of all other secrets over that of one of each class, also where that is nearly 1."""
-        mass = self.probability * self.size
-        before, after = np.cumsum(np.append(0.0, mass[:-1])), np.cumsum(np.append(0.0, mass[:0:-1]))[::-1]
-        return (before + after) / self.probability + (self.size - 1)
+        return sum_of_others(self.probability * self.size) / self.probability + (self.size - 1)
 
     @property
     def total(self) -> int:
@@ -149,3 +159,8 @@ def classes_of(probabilities: np.ndarray) -> Classes:
     return Classes(
         np.array([float(p) for p in distinct.tolist()]), np.array([len(rows) for rows in members]), members, counts
     )
+
+
+def sum_of_others(values: np.ndarray) -> np.ndarray:
+    """Return the sum of all other values, for each."""
+    return np.cumsum(np.append(0.0, values[:-1])) + np.cumsum(np.append(0.0, values[:0:-1]))[::-1]

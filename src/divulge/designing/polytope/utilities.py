@@ -56,6 +56,11 @@ class SubConvex:
         """Return how far mu(v) of each row of lifts may be off, shape (n,): `slack`, at lifts of these masses."""
         return (self.slack(lifts, off, least[:, None], unit) * mass).sum(axis=-1)
 
+    def added(self, prior: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return what each column (N, M) of a channel adds to the utility, shape (M,)."""
+        q = prior @ columns
+        return q * self.at(prior, np.where(q > 0, columns / np.where(q > 0, q, 1.0), 1.0).T)
+
     def slack(self, lifts: np.ndarray, off: Any = 0.0, least: Any = 0.0, unit: float = UNIT) -> np.ndarray:
         """Return how far f may be off at lifts, at least `least`, that are off by a unit of rounding and by `off`."""
         values, off = self.f(lifts), off + unit * lifts

@@ -7,7 +7,7 @@ Under bounds low <= v <= high a vertex has the secrets of a set S at `high`, at 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -158,8 +158,19 @@ def shape_of(limits: Limits, p_min: float) -> Shape:
     return Shape(boxes, tuple(replace(pair, least=a, most=b) for pair, a, b in ranges if a <= b))
 
 
+class Rows:
+    """A dataclass of arrays with one row for each of several things."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(cast(Any, self))[0].name))
+
+    def take(self, which: np.ndarray) -> Self:
+        """Return those at these positions."""
+        return type(self)(*(getattr(self, field.name)[which] for field in fields(cast(Any, self))))
+
+
 @dataclass(frozen=True, eq=False)
-class Vertices:
+class Vertices(Rows):
     """n vertices, up to a permutation of equal secrets.
 
     `counts[k, c]` secrets of class c are at `high[k]`, one secret of class `between[k]` (-1: none) at `middle[k]`,
@@ -171,13 +182,6 @@ class Vertices:
     low: np.ndarray
     middle: np.ndarray
     high: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.low)
-
-    def take(self, which: np.ndarray) -> "Vertices":
-        """Return the vertices at these positions."""
-        return Vertices(*(a[which] for a in (self.counts, self.between, self.low, self.middle, self.high)))
 
     def lifts(self, classes: Classes) -> np.ndarray:
         """Return the mean lift of each class in each vertex, shape (n, D)."""
@@ -222,7 +226,7 @@ class Vertices:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcomes:
+class Outcomes(Rows):
     """Any lift vectors of single secrets, shape (n, N), the utility of each, and its largest lift."""
 
     rows: np.ndarray
@@ -234,13 +238,6 @@ class Outcomes:
         """Return the outcomes with these lifts."""
         values = utility.at(classes.probability, rows) if len(rows) else np.zeros(0)
         return cls(rows, values, rows.max(axis=1, initial=0.0))
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def take(self, which: np.ndarray) -> "Outcomes":
-        """Return those at these positions."""
-        return Outcomes(self.rows[which], self.values[which], self.tops[which])
 
     def lifts(self, classes: Classes) -> np.ndarray:
         """Return the lift vectors."""
@@ -256,12 +253,12 @@ class Outcomes:
 
 
 Columns = Vertices | Outcomes
-C = TypeVar("C", bound=Columns)
+R = TypeVar("R", bound=Rows)
 
 
-def joined(parts: Sequence[C]) -> C:
-    """Return all columns of the parts."""
-    names = [field.name for field in fields(parts[0])]
+def joined(parts: Sequence[R]) -> R:
+    """Return all rows of the parts."""
+    names = [field.name for field in fields(cast(Any, parts[0]))]
     return type(parts[0])(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 

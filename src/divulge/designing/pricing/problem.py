@@ -87,6 +87,11 @@ class Problem:
         return float(pi[np.argmax(pair_utility(pair, self.utility, pi))])
 
     @property
+    def masses(self) -> list[float]:
+        """The mass of a set of each family, or of its complement, that has most utility."""
+        return [box.light for box in self.shape.boxes] + [self.best_mass(pair) for pair in self.shape.pairs]
+
+    @property
     def secrets(self) -> int:
         """N."""
         return int(self.classes.size.sum())

@@ -7,7 +7,7 @@ adds at most z times the mass that is missing and what its secrets are worth bey
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from divulge.designing.polytope.limits import Classes
 from divulge.designing.polytope.vertices import (
     Box,
     Pair,
+    Rows,
     Vertices,
     box_vertices,
     cell_bounds,
@@ -79,7 +80,7 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class Nodes(Rows):
     """Sets of the core as decided so far: members, masses, values, and the one secret in between or -1."""
 
     sets: np.ndarray
@@ -87,21 +88,13 @@ class Nodes:
     value: np.ndarray
     between: np.ndarray
 
-    def take(self, which: np.ndarray) -> "Nodes":
-        """Return the nodes at these positions."""
-        return Nodes(self.sets[which], self.mass[which], self.value[which], self.between[which])
-
     def grown(self, values: Values, secret: int, may_be_between: bool) -> "Nodes":
         """Return the nodes with a secret outside, inside, and in between where no other is and it may be."""
-        inside = self.sets.copy()
-        inside[:, secret] = True
-        free = np.flatnonzero(self.between < 0) if may_be_between else np.zeros(0, dtype=np.intp)
-        return Nodes(
-            np.concatenate([self.sets, inside, self.sets[free]]),
-            np.concatenate([self.mass, self.mass + values.mass[secret], self.mass[free]]),
-            np.concatenate([self.value, self.value + values.value[secret], self.value[free]]),
-            np.concatenate([self.between, self.between, np.full(len(free), secret)]),
-        )
+        sets = self.sets.copy()
+        sets[:, secret] = True
+        inside = replace(self, sets=sets, mass=self.mass + values.mass[secret], value=self.value + values.value[secret])
+        free = self.take(np.flatnonzero((self.between < 0) & may_be_between))
+        return joined([self, inside, replace(free, between=np.full(len(free), secret))])
 
 
 class Levels:

@@ -23,8 +23,7 @@ FEW, MANY, GROWTH = 4_000, 300_000, 6
 
 def singletons(classes: Classes) -> Classes:
     """Return the classes with every secret on its own."""
-    p = np.repeat(classes.probability, classes.size)
-    return Classes(p, np.ones(len(p), dtype=np.int64), tuple(np.concatenate(classes.members)[:, None]))
+    return Classes.apart(np.repeat(classes.probability, classes.size), list(np.concatenate(classes.members)[:, None]))
 
 
 class SubsetSums:

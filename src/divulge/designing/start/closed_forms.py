@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.linear.score_program import Scoring, Solution
 from divulge.designing.linear.truth import truthful
 from divulge.designing.master.column_generation import Mixture, uninformed
@@ -103,6 +104,11 @@ FORMS: tuple[Callable[[Problem], Mixture | None], ...] = (nothing, simplex, bina
 """Tried in this order; each gives None where it does not apply."""
 
 
+def closed(problem: Problem, _effort: Effort = NO_HURRY) -> Mixture | None:
+    """Return the mixture of the first closed form that applies, None where none does."""
+    return next((found for form in FORMS if (found := form(problem)) is not None), None)
+
+
 def _hamming(scoring: Scoring) -> np.ndarray | None:
     """Return the prior when the score is the probability of the truth under one prior; None for all other scores."""
     n, m = scoring.scores.shape
@@ -167,7 +173,7 @@ def truth_told(scoring: Scoring) -> Solution | None:
         return None
     channel, bound = truthful(p, limits)
     lacks = np.abs(channel.sum(axis=1) - 1).max() > _TIGHT or bound - float(p @ np.diag(channel)) > _TIGHT * bound
-    return None if lacks or not _nearly(channel, p, limits) else Solution(channel, bound)
+    return None if lacks or not limits.nearly_kept(channel, p, _TIGHT) else Solution(channel, bound)
 
 
 def truth_bound(scoring: Scoring) -> float:
@@ -176,13 +182,10 @@ def truth_bound(scoring: Scoring) -> float:
     return math.inf if p is None else truthful(p, scoring.limits)[1]
 
 
-def _nearly(channel: np.ndarray, p: np.ndarray, limits: Limits) -> bool:
-    """Say whether a float channel keeps the limits but for rounding."""
-    q, top, bottom = p @ channel, channel.max(axis=0), channel.min(axis=0)
-    within = (top <= limits.high * q + _TIGHT).all() and (bottom >= limits.low * q - _TIGHT).all()
-    even = limits.ratio == math.inf or (top <= limits.ratio * bottom + _TIGHT).all()
-    return bool(within and even and top.sum() <= limits.capacity + _TIGHT)
-
-
 SCORED: tuple[Callable[[Scoring], Solution | None], ...] = (likeliest_response, disclosed, truth_told)
 """Of linear scores: tried in this order; each gives None where it does not apply."""
+
+
+def closed_score(scoring: Scoring, _effort: Effort = NO_HURRY) -> Solution | None:
+    """Return the solution of the first closed form that applies to scores, None where none does."""
+    return next((found for form in SCORED if (found := form(scoring)) is not None), None)

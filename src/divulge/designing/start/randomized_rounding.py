@@ -201,9 +201,8 @@ def _parted(
 def _cores(problem: Problem) -> Iterator[int]:
     """Yield how many secrets to tell apart, ever more: at first those heavier than the mass that loses least."""
     p = problem.classes.probability
-    shape, capacity = problem.shape, problem.limits.capacity
-    masses = [box.light for box in shape.boxes]
-    masses += [problem.best_mass(pair) for pair in shape.pairs] if capacity == math.inf else [1 / capacity]
+    capacity = problem.limits.capacity
+    masses = problem.masses if capacity == math.inf else [1 / capacity, *(box.light for box in problem.shape.boxes)]
     core = int((p > min(masses)).sum())
     while core < len(p) - 1:
         yield core

@@ -48,7 +48,7 @@ def best_within(
     of = classes.of_secret
     p, size = classes.probability[of], len(of)
     counts = None if classes.counts is None else classes.counts[of]
-    apart = Classes(p, np.ones(size, dtype=np.int64), tuple(np.arange(size)[:, None]), counts)
+    apart = Classes.apart(p, list(np.arange(size)[:, None]), counts)
     if isinstance(utility, Informed):
         alike, mass, fewer, open_to = _merged(p, utility, kinds)
         if len(mass) < size:
@@ -63,7 +63,7 @@ def best_within(
     name = LISTED if Enumeration.fits(problem) else SEARCHED
     if method not in (None, name):
         raise DivulgeError.of("method", f"be {name} for such a utility and alphabet", "it", repr(method))
-    hurried = replace(effort, deadline=effort.deadline - effort.left / 4) if effort.left < math.inf else effort
+    hurried = effort.less(math.inf)
     simple = simple_start(problem).lifts(apart)
     lifts = np.concatenate([start.vertices.lifts(apart), simple[inside(simple, kinds).any(axis=1)]])
     if name == LISTED:

@@ -54,9 +54,7 @@ class Task:
 
     def value(self, columns: np.ndarray) -> np.ndarray:
         """Return what each column (N, M) of a channel adds to the utility, shape (M,)."""
-        q = self.floats @ columns
-        lifts = np.where(q > 0, columns / np.where(q > 0, q, 1.0), 1.0)
-        return q * self.utility.at(self.floats, lifts.T)
+        return self.utility.added(self.floats, columns)
 
 
 def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effort: Effort) -> Found:

@@ -12,7 +12,7 @@ import numpy as np
 from divulge.designing.effort import Effort
 from divulge.designing.linear.score_program import best_columns
 from divulge.designing.master.restricted_master import Dual
-from divulge.designing.polytope.vertices import Outcomes, box_vertices, inside, joined, pair_vertices
+from divulge.designing.polytope.vertices import Outcomes, Rows, box_vertices, inside, joined, pair_vertices
 from divulge.designing.pricing.problem import Problem
 from divulge.designing.supports.correlated import Informed
 
@@ -23,19 +23,11 @@ _FRESH = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(Rows):
     """Boxes of lifts u of the W values of the other variable: lowest and highest, shape (n, W)."""
 
     low: np.ndarray
     high: np.ndarray
-
-    def take(self, which: np.ndarray) -> "Cells":
-        """Return those at these positions."""
-        return Cells(self.low[which], self.high[which])
-
-    def and_also(self, others: "Cells") -> "Cells":
-        """Return these and the others."""
-        return Cells(np.concatenate([self.low, others.low]), np.concatenate([self.high, others.high]))
 
     def shrunk(self, mass: np.ndarray) -> "Cells":
         """Return the cells without what sum_w P_w u_w = 1 rules out; none that is empty."""
@@ -51,7 +43,7 @@ class Cells:
         rows, w = np.arange(len(middle)), bend.argmax(axis=1)
         below, above = self.high.copy(), self.low.copy()
         below[rows, w] = above[rows, w] = middle[rows, w]
-        return Cells(self.low, below).and_also(Cells(above, self.high)).shrunk(mass)
+        return joined([Cells(self.low, below), Cells(above, self.high)]).shrunk(mass)
 
 
 class SpatialBranchAndBound:
@@ -91,7 +83,7 @@ class SpatialBranchAndBound:
             fresh = self.cells.take(split).halved(self.utility, self.mass)
             more, others = self._looked(fresh, dual)
             stay = np.delete(np.arange(len(bounds)), split)
-            self.cells = self.cells.take(stay).and_also(fresh)
+            self.cells = joined([self.cells.take(stay), fresh])
             bounds = np.concatenate([bounds[stay], more])
             found = joined([found, others])
         best = np.argsort(-excess)[:_FRESH]

@@ -36,7 +36,7 @@ def best_pair(p: np.ndarray, utility: SubConvex, limits: Limits) -> tuple[np.nda
             others[:, x] = np.clip(last, m, top)
             columns.append(others[fits])
     column = np.clip(np.concatenate(columns), 0.0, 1.0)
-    values = _part(p, utility, column) + _part(p, utility, 1 - column)
+    values = utility.added(p, column.T) + utility.added(p, 1 - column.T)
     best = int(values.argmax())
     return np.stack([column[best], 1 - column[best]], axis=1), float(values[best]) * (1 + _SPARE) + 2.0**-44
 
@@ -77,11 +77,3 @@ def _inside(low: np.ndarray, high: np.ndarray, q: np.ndarray, rows: np.ndarray, 
     """Say which (m, M, q) keep all lines, and have m <= M."""
     kept = (np.stack([low, high, q], axis=1) @ rows.T <= most + _NEAR * np.abs(rows).max(axis=1)).all(axis=1)
     return kept & (low <= high)
-
-
-def _part(p: np.ndarray, utility: SubConvex, column: np.ndarray) -> np.ndarray:
-    """Return what a column (n, N) adds to the utility."""
-    q = column @ p
-    seen = q > 1e-15
-    lifts = np.where(seen[:, None], column / np.where(seen, q, 1.0)[:, None], 1.0)
-    return np.where(seen, q * utility.at(p, lifts), 0.0)

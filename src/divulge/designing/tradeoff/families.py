@@ -28,15 +28,8 @@ _STRONGEST = 2.0**40
 _MOST_SUBSETS = 400
 _MOST_BITS = 8
 Member = Callable[[float], Channel]
-
-
-@dataclass(frozen=True)
-class Family:
-    """A name, what it does, and its members: functions of s whose channels say nothing at 1 and more as s grows."""
-
-    name: str
-    about: str
-    members: Callable[[Prior], list[Member]]
+Family = Callable[[Prior], list[Member]]
+"""Prior -> members: functions of s whose channels say nothing at 1 and more as s grows."""
 
 
 def _exponential(prior: Prior, s: float) -> Channel:
@@ -159,26 +152,16 @@ def _used(matrix: np.ndarray, prior: Prior) -> Channel:
 
 
 FAMILIES: dict[str, Family] = {
-    f.name: f
-    for f in (
-        Family("randomized response", "the truth with odds s to 1 against each other value",
-               lambda prior: [lambda s: mechanisms.randomized_response(prior.secrets, math.log(s))]),
-        Family("geometric", "neighbors in the order of the alphabet are s-close",
-               lambda prior: [lambda s: Channel(geometric_rows(len(prior), 1 / s), prior.secrets, prior.secrets)]),
-        Family("exponential", "a value with odds that fall with its distance in the order",
-               lambda prior: [lambda s: _exponential(prior, s)]),
-        Family("subset selection", "a random set that likely holds the truth; the best size", _subset_selection),
-        Family("unary encoding", "a bit for each value, told with noise; symmetric or optimized", _unary_encoding),
-        Family("resample", "the truth, or else a fresh draw from the prior",
-               lambda prior: [lambda s: mechanisms.resample(prior.floats, 1 - 1 / s)]),
-        Family("optimal disclosure", "the likeliest values as they are, the rest as the likeliest",
-               lambda prior: [lambda s: disclosure(prior, min(s, float(len(prior))))]),
-        Family("watchdog", "values that are likely enough as they are, all others merged",
-               lambda prior: [lambda s: watchdog(prior, s)]),
-        Family("subset merging", "rare values merged into outcomes that are just likely enough",
-               lambda prior: [lambda s: subset_merging(prior, s)]),
-    )
-}  # fmt: skip
+    "randomized response": lambda prior: [lambda s: mechanisms.randomized_response(prior.secrets, math.log(s))],
+    "geometric": lambda prior: [lambda s: Channel(geometric_rows(len(prior), 1 / s), prior.secrets, prior.secrets)],
+    "exponential": lambda prior: [lambda s: _exponential(prior, s)],
+    "subset selection": _subset_selection,
+    "unary encoding": _unary_encoding,
+    "resample": lambda prior: [lambda s: mechanisms.resample(prior.floats, 1 - 1 / s)],
+    "optimal disclosure": lambda prior: [lambda s: disclosure(prior, min(s, float(len(prior))))],
+    "watchdog": lambda prior: [lambda s: watchdog(prior, s)],
+    "subset merging": lambda prior: [lambda s: subset_merging(prior, s)],
+}
 """Name -> family of mechanisms, weakest release first."""
 
 
@@ -186,7 +169,6 @@ FAMILIES: dict[str, Family] = {
 class Named:
     """A member of a family that keeps the guarantees exactly, and how strong it is."""
 
-    family: str
     channel: Channel
     strength: float
 
@@ -199,7 +181,7 @@ def tuned(
     With a set of priors they are kept under each of them; the members are those of `prior`.
     """
     task = _Task(prior, guarantees, limits_of(guarantees), priors)
-    return [_tuned(family.name, member, task) for member in family.members(prior)]
+    return [_tuned(member, task) for member in family(prior)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +228,7 @@ class _Task:
         )
 
 
-def _tuned(family: str, member: Member, task: _Task) -> Named:
+def _tuned(member: Member, task: _Task) -> Named:
     """Return the strongest member that keeps the limits with the least room that makes its integers keep them."""
     for margin in (1e-13, 1e-11, 1e-9, 1e-6):
         low, high = 0.0, math.log(_STRONGEST)
@@ -259,5 +241,5 @@ def _tuned(family: str, member: Member, task: _Task) -> Named:
             low, high = (middle, high) if task.nearly(member(math.exp(middle)), margin) else (low, middle)
         found = IntegerChannel.of(member(math.exp(low)), _BITS, raise_small=True)
         if task.keeps(found):
-            return Named(family, found.exact, math.exp(low))
-    return Named(family, mechanisms.constant(task.prior.secrets), 1.0)
+            return Named(found.exact, math.exp(low))
+    return Named(mechanisms.constant(task.prior.secrets), 1.0)
