@@ -114,8 +114,7 @@ class Design(Tabled, Record):
         """What the names cost in utility at most, at least 0; None where none were asked for."""
         if self.unnamed_bound is None:
             return None
-        lost = self.utility - self.unnamed_bound if self.minimized else self.unnamed_bound - self.utility
-        return max(0.0, lost)
+        return self._short_of(self.unnamed_bound)
 
     @property
     def logarithmic(self) -> bool:
@@ -125,7 +124,7 @@ class Design(Tabled, Record):
     @property
     def gap(self) -> float:
         """Bound minus utility (of a distortion, the reverse), at least 0: how much better any mechanism could be."""
-        return max(0.0, self.utility - self.bound if self.minimized else self.bound - self.utility)
+        return self._short_of(self.bound)
 
     @property
     def relative_gap(self) -> float:
@@ -143,8 +142,11 @@ class Design(Tabled, Record):
         """
         if self.unrounded is None:
             return None
-        lost = self.utility - self.unrounded if self.minimized else self.unrounded - self.utility
-        return max(0.0, lost) / abs(self.bound) if self.bound else 0.0
+        return self._short_of(self.unrounded) / abs(self.bound) if self.bound else 0.0
+
+    def _short_of(self, other: float) -> float:
+        """Return how much better another utility is, at least 0."""
+        return max(0.0, self.utility - other if self.minimized else other - self.utility)
 
     @property
     def side(self) -> str:

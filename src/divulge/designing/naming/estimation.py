@@ -34,10 +34,7 @@ class Estimation(Record):
         With more outcomes than values it is that of the weighted least squares at this prior, which is the least.
         """
         q = prior @ channel
-        linear, inverse = second_moments(q, channel)
-        if inverse is None:
-            return math.inf
-        each = linear - prior**2
+        each = second_moments(q, channel) - prior**2
         return float(each.max()) if self.worst else math.fsum(each.tolist())
 
     def over(self, priors: PriorSet, channel: np.ndarray) -> tuple[float, np.ndarray]:
@@ -97,21 +94,20 @@ class Estimation(Record):
         return least / n if self.worst else least
 
 
-def second_moments(q: np.ndarray, channel: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return (sum_y q_y A_yx^2 for each x, A) of the estimator; (inf, None) where there is none."""
+def second_moments(q: np.ndarray, channel: np.ndarray) -> np.ndarray:
+    """Return sum_y q_y A_yx^2 for each x of the estimator A; inf where there is none."""
     n, m = channel.shape
     seen = q > 0
     left = channel if m == n else channel[:, seen] / q[seen]
     try:
         inverse = np.linalg.inv(left if m == n else left @ channel[:, seen].T)
     except np.linalg.LinAlgError:
-        return np.full(n, math.inf), None
+        return np.full(n, math.inf)
     if m != n:
         whole, inverse = inverse, np.zeros((m, n))
         inverse[seen] = (whole @ left).T
-    if not np.abs(channel @ inverse - np.eye(n)).max() < _INVERSE:
-        return np.full(n, math.inf), None
-    return q @ inverse**2, inverse
+    exact = np.abs(channel @ inverse - np.eye(n)).max() < _INVERSE
+    return q @ inverse**2 if exact else np.full(n, math.inf)
 
 
 ESTIMATION: dict[str, Estimation] = {

@@ -1,38 +1,56 @@
 """Rounding of square channels to integers that keep the guarantees and their names, both decided exactly."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from divulge.designing.naming.names import Naming, OwnNames, leads_asked
 from divulge.designing.polytope.limits import Limits
 from divulge.designing.rounding import Checker
+from divulge.errors import DivulgeError
 
 _LEAST_SHARE, _MOST_SHARE = 2.0**-44, 0.5
 
 
-def named_exactly(
-    channel: np.ndarray, start: np.ndarray, prior: np.ndarray, checker: Checker, leads: np.ndarray,
-    occurrence: Fraction, bits: int,
-) -> np.ndarray | None:  # fmt: skip
-    """Return integers (N, N) near the channel whose rows sum to 2^bits; None where no mixture keeps all.
+@dataclass(frozen=True, eq=False)
+class Rounder:
+    """Turns float channels into integers that keep guarantees and names exactly.
 
-    The guarantees and the names hold for any mixture with `start`, in which each value occurs and is raised most, and
-    with the channel of equal rows. Shares of both grow until largest remainders keep them as well.
+    Both hold for any mixture with the mechanism to start from, in which each value occurs and is raised most, and with
+    the channel of equal rows. Shares of both grow until largest remainders keep them as well.
     """
-    share = _LEAST_SHARE
-    while share < _MOST_SHARE:
-        mixed = (1 - share) * channel + share * start
-        mixed = (1 - share) * mixed + share * (prior @ mixed)
-        integers = _largest_remainders(mixed, 2**bits)
-        if (
-            checker.keeps(integers).all()
-            and checker.keeps_capacity(integers, 2**bits)
-            and keeps_names(integers, leads)
-            and (not occurrence or occurs(integers, checker, occurrence, bits))
-        ):
-            return integers
-        share *= 4
-    return None
+
+    checker: Checker
+    prior: np.ndarray
+    naming: Naming
+    names: OwnNames
+    bits: int
+
+    def __call__(self, channel: np.ndarray) -> np.ndarray:
+        """Return the integers; where the channel leaves no room for rounding, those of the diagonal mechanism."""
+        start = self.naming.start
+        for one in (np.maximum(channel, 0.0), start):
+            share = _LEAST_SHARE
+            while share < _MOST_SHARE:
+                mixed = (1 - share) * one + share * start
+                integers = _largest_remainders((1 - share) * mixed + share * (self.prior @ mixed), 2**self.bits)
+                if self._keeps(integers):
+                    return integers
+                share *= 4
+        raise DivulgeError.of(
+            "guarantee", "leave something to say where outcomes bear the names of values", "it",
+            "one that leaves less than the grid of integers shows", "give a larger epsilon, or more `bits`.",
+        )  # fmt: skip
+
+    def _keeps(self, integers: np.ndarray) -> bool:
+        checker, occurrence = self.checker, Fraction(self.names.occurrence)
+        return (
+            bool(checker.keeps(integers).all())
+            and checker.keeps_capacity(integers, 2**self.bits)
+            and keeps_names(integers, leads_asked(self.names, self.naming.leads))
+            and (not occurrence or occurs(integers, checker, occurrence, self.bits))
+        )
 
 
 def _largest_remainders(channel: np.ndarray, whole: int) -> np.ndarray:

@@ -11,9 +11,10 @@ from divulge.designing.linear.certified import possible
 from divulge.designing.linear.robust import RobustChecker, robust, tightened_over
 from divulge.designing.linear.scores import Score
 from divulge.designing.naming.estimation import Estimation
+from divulge.designing.naming.integer_names import Rounder
 from divulge.designing.naming.names import Naming, OwnNames, Range
 from divulge.designing.naming.search import Named, best_found, set_channels
-from divulge.designing.naming.values import Found, Rounder, named_best, named_scores
+from divulge.designing.naming.values import Found, named_best, named_scores
 from divulge.designing.polytope.limits import Limits, limits_of
 from divulge.designing.polytope.utilities import SubConvex
 from divulge.designing.result import Design

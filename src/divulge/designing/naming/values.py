@@ -2,19 +2,17 @@
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 
 from divulge.designing.effort import Effort
 from divulge.designing.linear.score_program import Scoring, Solution, bound_of, solved
 from divulge.designing.naming.estimation import Estimation
-from divulge.designing.naming.integer_names import keeps, named_exactly
-from divulge.designing.naming.names import Naming, OwnNames, leads_asked
+from divulge.designing.naming.integer_names import keeps
+from divulge.designing.naming.names import Naming
 from divulge.designing.naming.search import Mean, Named, best_found, unconstrained
 from divulge.designing.polytope.limits import Limits
 from divulge.designing.polytope.utilities import SubConvex
-from divulge.designing.rounding import Checker
 from divulge.designing.start.closed_forms import closed_score, truth_bound
 from divulge.errors import DivulgeError
 
@@ -33,30 +31,6 @@ class Found:
     bound: float
     unnamed: float
     method: str
-
-
-@dataclass(frozen=True, eq=False)
-class Rounder:
-    """Turns float channels into integers that keep guarantees and names exactly."""
-
-    checker: Checker
-    prior: np.ndarray
-    naming: Naming
-    names: OwnNames
-    bits: int
-
-    def __call__(self, channel: np.ndarray) -> np.ndarray:
-        """Return the integers; where the channel leaves no room for rounding, those of the diagonal mechanism."""
-        occurrence = Fraction(self.names.occurrence)
-        start, leads = self.naming.start, leads_asked(self.names, self.naming.leads)
-        for one in (np.maximum(channel, 0.0), start):
-            found = named_exactly(one, start, self.prior, self.checker, leads, occurrence, self.bits)
-            if found is not None:
-                return found
-        raise DivulgeError.of(
-            "guarantee", "leave something to say where outcomes bear the names of values", "it",
-            "one that leaves less than the grid of integers shows", "give a larger epsilon, or more `bits`.",
-        )  # fmt: skip
 
 
 def named_scores(scores: np.ndarray, prior: np.ndarray, worst: bool, limits: Limits, naming: Naming,

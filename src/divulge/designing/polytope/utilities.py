@@ -78,14 +78,11 @@ class SubConvex:
         At lifts below 2^-40 (2^-20 without a derivative) it is the tangent there, and a little less than the utility.
         """
         q = prior @ channel
-        return self._tangent(prior, np.where(q > 0, channel / np.where(q > 0, q, 1.0), 1.0))
-
-    def _tangent(self, mass: np.ndarray, lifts: np.ndarray) -> np.ndarray:
-        """Return f'(v) + sum_z P_z (f(v_z) - v_z f'(v_z)) for v that are not too small."""
+        lifts = np.where(q > 0, channel / np.where(q > 0, q, 1.0), 1.0)
         v = np.maximum(lifts, 2.0**-20 if self.rise is None else 2.0**-40)
         step = _STEP * v
         rise = (self.f(v + step) - self.f(v - step)) / (2 * step) if self.rise is None else self.rise(v)
-        return rise + mass @ (self.f(v) - v * rise)
+        return rise + prior @ (self.f(v) - v * rise)
 
 
 def _entropy(v: np.ndarray) -> np.ndarray:
