@@ -26,7 +26,7 @@ from divulge.designing.polytope.limits import Classes, Limits, classes_of, limit
 from divulge.designing.polytope.symmetry import outcomes_of
 from divulge.designing.polytope.utilities import SUBCONVEX, Function, SubConvex, custom
 from divulge.designing.pricing.problem import Problem
-from divulge.designing.result import Design, minimized
+from divulge.designing.result import Design
 from divulge.designing.supports.correlated import About, Informed
 from divulge.designing.supports.faces import best_within
 from divulge.designing.supports.given_outcomes import Task, on_alphabet
@@ -154,7 +154,7 @@ def design(
     if pairs and names is None and score is None:
         names = tuple(prior.secrets)
     request = _Request(prior, goal, names, method, bits, pairs, naming)
-    wanted = _wanted(at_least, at_most, minimized(goal))
+    wanted = _wanted(at_least, at_most, goal.least)
     try:
         found = request.under(promised, effort)
     except Infeasible as infeasible:
@@ -267,7 +267,7 @@ class _Request:
 
     def under(self, promised: tuple[Guarantee, ...], effort: Effort) -> Design:
         """Return the design under guarantees; raise Infeasible where there is none."""
-        effort = replace(effort, sign=-1.0 if minimized(self.goal) else 1.0)
+        effort = replace(effort, sign=-1.0 if self.goal.least else 1.0)
         if isinstance(self.naming, OwnNames):
             return Asked(self.prior, promised, self.goal, self.naming, self.bits).design(effort)
         assert not isinstance(self.goal, Estimation)
@@ -302,7 +302,7 @@ class _Request:
             return None
         if wanted is None:
             return ConflictingGuarantees(Wish("a channel that never releases what is forbidden"), found)
-        side = "at most" if minimized(self.goal) else "at least"
+        side = "at most" if self.goal.least else "at least"
         logarithmic = isinstance(self.goal, SubConvex) and self.goal.logarithmic
         return ConflictingGuarantees(Wish(f"{self.goal.name} of {side}", wanted, logarithmic), found)
 
@@ -317,12 +317,7 @@ class _Request:
         allowed = self._allowed(prior.secrets, names or range(1))
         task = Task(p, seen, exact_limits, limits, allowed[support])
         checker, integers = rounding.Checker.of(p, exact_limits), np.eye(len(p), dtype=np.int64) * 2**bits
-        if (
-            self.method in (None, CLOSED)
-            and not self.forbidden
-            and checker.keeps(integers).all()
-            and checker.keeps_capacity(integers, 2**bits)
-        ):
+        if self.method in (None, CLOSED) and not self.forbidden and checker.keeps_all(integers):
             name, combination = CLOSED, np.eye(len(p))
             bound = seen.of(floats, combination) * (1 + 2.0**-40)
         else:

@@ -30,11 +30,6 @@ _EVALUATED = 2.0**-44
 """How far the evaluation of a utility in floating point is off, as a share of it."""
 
 
-def minimized(goal: SubConvex | Score | Estimation) -> bool:
-    """Whether less of a utility is better."""
-    return not isinstance(goal, SubConvex) and goal.least
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(Tabled, Record):
     """A mechanism, what it keeps, what any mechanism could keep, and the guarantees it exactly has.
@@ -107,7 +102,7 @@ class Design(Tabled, Record):
     @property
     def minimized(self) -> bool:
         """Whether less utility is better: it is a distortion, and `bound` a lower bound."""
-        return minimized(self.goal)
+        return self.goal.least
 
     @property
     def names_cost(self) -> float | None:

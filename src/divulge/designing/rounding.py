@@ -70,10 +70,11 @@ class Checker:
             good &= (top * self.limits.ratio.denominator <= bottom * self.limits.ratio.numerator).astype(bool)
         return good
 
-    def keeps_capacity(self, columns: np.ndarray, whole: int) -> bool:
-        """Say whether sum_y max_x W_xy <= capacity 2^b, exactly."""
-        cap = self.limits.capacity
-        return cap == math.inf or int(columns.max(axis=0).astype(object).sum()) <= cap * whole
+    def keeps_all(self, integers: np.ndarray) -> bool:
+        """Say whether rows with one sum keep all limits, also sum_y max_x W_xy <= capacity times that sum, exactly."""
+        cap, tops = self.limits.capacity, integers.max(axis=0).astype(object)
+        within = cap == math.inf or int(tops.sum()) <= cap * int(integers[0].sum())
+        return bool(self.keeps(integers).all()) and within
 
 
 def certified(weights: np.ndarray, lifts: np.ndarray, checker: Checker, bits: int, apart: bool = False) -> np.ndarray:
@@ -87,7 +88,7 @@ def certified(weights: np.ndarray, lifts: np.ndarray, checker: Checker, bits: in
     told = np.rint(lifts * weights).astype(np.int64)
     if np.abs(lifts * weights - told).max() < _WHOLE and (told.sum(axis=1) == 1).all():
         told = told[:, told.any(axis=0)] * whole
-        if checker.keeps(told).all() and checker.keeps_capacity(told, whole):
+        if checker.keeps_all(told):
             return told
     limits = checker.limits
     if apart and limits.low == 0 and limits.high != math.inf:
@@ -102,7 +103,7 @@ def certified(weights: np.ndarray, lifts: np.ndarray, checker: Checker, bits: in
         rest = whole - columns.sum(axis=1)
         if (rest >= 0).all() and checker.keeps(rest[:, None]).all():
             full = _absorbed(columns, rest, apart)
-            if checker.keeps(full).all() and checker.keeps_capacity(full, whole):
+            if checker.keeps_all(full):
                 return full
         spare *= 4
     return np.full((len(lifts), 1), whole, dtype=np.int64)

@@ -106,7 +106,7 @@ def _patterned(scoring: Scoring, checker: rounding.Checker, bits: int, effort: E
             break
         kept = used_outcomes(found.channel, scoring.reference)
         integers = _rounded(np.where(scoring.allowed[:, kept], found.channel[:, kept], 0.0), 2**bits)
-        if checker.keeps(integers).all() and checker.keeps_capacity(integers, 2**bits):
+        if checker.keeps_all(integers):
             return kept, integers
     raise Infeasible("`utility` must leave a channel under the guarantees; what is forbidden leaves no room to round.")
 

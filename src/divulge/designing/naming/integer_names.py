@@ -46,8 +46,7 @@ class Rounder:
     def _keeps(self, integers: np.ndarray) -> bool:
         checker, occurrence = self.checker, Fraction(self.names.occurrence)
         return (
-            bool(checker.keeps(integers).all())
-            and checker.keeps_capacity(integers, 2**self.bits)
+            checker.keeps_all(integers)
             and keeps_names(integers, leads_asked(self.names, self.naming.leads))
             and (not occurrence or occurs(integers, checker, occurrence, self.bits))
         )

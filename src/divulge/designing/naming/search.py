@@ -8,6 +8,7 @@ steps for convex maximization: Mangasarian, "Machine learning via polyhedral con
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,6 +46,7 @@ class Mean:
 
     scores: np.ndarray
     worst: bool
+    least: ClassVar[bool] = False
 
     def of(self, prior: np.ndarray, channel: np.ndarray) -> float:
         """Return the utility of a float channel."""
@@ -62,14 +64,9 @@ class Named:
     naming: Naming
     goal: SubConvex | Estimation | Mean
 
-    @property
-    def sign(self) -> float:
-        """1 for a utility, -1 for a variance."""
-        return -1.0 if isinstance(self.goal, Estimation) else 1.0
-
     def value(self, channel: np.ndarray) -> float:
         """Return the utility, large when good."""
-        return self.sign * self.goal.of(self.prior, channel)
+        return (-1.0 if self.goal.least else 1.0) * self.goal.of(self.prior, channel)
 
     def slopes(self, channel: np.ndarray) -> np.ndarray:
         """Return scores whose mean rises as the utility does, shape (N, N)."""

@@ -32,6 +32,7 @@ class SubConvex:
     """How large the terms are, beside f itself, that f(v) is a sum of: at v = 1, and more per |v - 1|."""
     rise: Function | None = None
     """The derivative of f, where it is known; else differences of f, which have few digits near 0."""
+    least: ClassVar[bool] = False
     leveled: ClassVar[bool] = True
     """Whether the mass on each level of a vertex decides its utility, whichever secrets are there."""
 

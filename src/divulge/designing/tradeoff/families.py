@@ -174,8 +174,7 @@ class _Task:
     def keeps(self, channel: IntegerChannel) -> bool:
         """Say whether the integers keep the guarantees, exactly."""
         if self.priors is not None:
-            checker = RobustChecker.over(self.priors, self.prior.floats, self.limits)
-            return bool(checker.keeps(channel.weights).all()) and checker.keeps_capacity(channel.weights, 2**_BITS)
+            return RobustChecker.over(self.priors, self.prior.floats, self.limits).keeps_all(channel.weights)
         found = channel.exact
         return all(g.holds_for(Joint(self.prior, found) if g.about == "joint" else found) for g in self.guarantees)
 
