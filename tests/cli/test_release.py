@@ -4,10 +4,8 @@ import inspect
 import json
 import os
 import pty
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -124,23 +122,6 @@ def test_an_unknown_value_is_counted_and_never_shown(table: Path, tmp_path: Path
     )
     assert "column 'age' is in 2,000 rows" in refused.stderr
     assert "1999" not in refused.stderr
-
-
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted(sign: signal.Signals, tmp_path: Path) -> None:
-    source = tmp_path / "people.parquet"
-    pq.write_table(pa.table({"ill": pa.array(["yes", "no"] * 6_000_000).dictionary_encode()}), source)
-    (tmp_path / "coin.csv").write_text("secret,yes,no\nyes,3/4,1/4\nno,1/4,3/4\n")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    arguments = ["--column", "ill", "--mechanism", str(tmp_path / "coin.csv"), "-o", str(tmp_path / "o.csv")]
-    command = [sys.executable, "-m", "divulge", "release", str(source), *arguments]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
-        while process.poll() is None and not any(".partial" in name for name in os.listdir(tmp_path)):
-            time.sleep(0.005)
-        process.send_signal(sign)
-        _, said = process.communicate()
-    assert (process.returncode, said.splitlines()[-1]) == (130, "interrupted")
-    assert sorted(os.listdir(tmp_path)) == ["coin.csv", "ledger.sqlite", "people.parquet"]
 
 
 def _shown_on_a_terminal(command: list[str]) -> tuple[int, bytes]:
