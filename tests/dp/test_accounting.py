@@ -189,4 +189,4 @@ def test_mixed_and_gridded_sums_agree() -> None:
         assert low.log_delta(epsilon, -1) <= wide_high.log_delta(epsilon, 1)
         one = high.rest
         e = np.array([-3.0, 0.05, epsilon, 2.0])
-        assert one.log_deltas(e, 1) == pytest.approx([one.log_delta(float(v), 1) for v in e], rel=1e-6, abs=1e-6)
+        assert one.log_delta(e, 1) == pytest.approx([one.log_delta(float(v), 1) for v in e], rel=1e-6, abs=1e-6)

@@ -658,7 +658,7 @@ def test_a_tilt_far_from_the_question_leaves_the_bounds_on_their_sides(tilt: flo
     for epsilon in (0.0, 0.3, 2.0, 5.0, 9.0):
         truth = math.log(binomial_delta(0.1, 100, epsilon))
         assert sums[0].log_delta(epsilon, -1) <= truth <= sums[1].log_delta(epsilon, 1)
-        assert sums[0].log_deltas(np.array([epsilon]), -1)[0] <= truth <= sums[1].log_deltas(np.array([epsilon]), 1)[0]
+        assert sums[0].log_delta(np.array([epsilon]), -1)[0] <= truth <= sums[1].log_delta(np.array([epsilon]), 1)[0]
         low, high = known.near_epsilon(epsilon)
         assert noise[0].log_delta(epsilon, -1) <= high.log_delta(epsilon, 1)
         assert low.log_delta(epsilon, -1) <= noise[1].log_delta(epsilon, 1)

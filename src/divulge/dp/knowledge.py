@@ -48,10 +48,6 @@ class Question:
     functions: tuple[str, ...]
     answers: tuple[Answer, Answer, Answer, Answer]
 
-    def answered(self, known: Known) -> Answer:
-        """Return how a subject of this kind answers."""
-        return self.answers[known]
-
 
 QUESTIONS: dict[str, Question] = {
     "delta": Question(
@@ -110,7 +106,7 @@ def weakest(known: Iterable[Known]) -> Known:
 
 def refused(question: str, known: Known, argument: str = "subject") -> DivulgeError:
     """Return the error for a question that a subject cannot answer, with those that it can."""
-    others = [other.title for other in QUESTIONS.values() if other.answered(known) != "refused"]
+    others = [other.title for other in QUESTIONS.values() if other.answers[known] != "refused"]
     asked = QUESTIONS[question].title
     hint = f"known is {TITLES[known]}, which answers: {'; '.join(others)}."
     return DivulgeError.of(argument, f"be a channel for {asked}", "it", "what stands for one", hint)

@@ -28,7 +28,7 @@ from divulge.dp.knowledge import Known, weakest
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.numbers import Bracket, order
-from divulge.dp.loss.orders import Curve, per_order, supremum
+from divulge.dp.loss.orders import Curve, between, per_order
 from divulge.dp.loss.promised import dominating
 from divulge.dp.subjects import counted
 from divulge.dp.variants.tradeoff import TradeOff, mu_at, mu_bounds, trade_off
@@ -388,7 +388,7 @@ def _rho(parts: tuple[Part, ...]) -> float:
         lambda alpha: math.fsum(n * loss.curvature(alpha) for loss, n in bounded),
         max((loss.highest - loss.lowest for loss, _ in bounded), default=0.0),
     )
-    return min(all_rate, supremum(curve, per_order(0.0)) + others)
+    return min(all_rate, between(curve, per_order(0.0)).upper + others)
 
 
 def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:

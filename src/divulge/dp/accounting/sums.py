@@ -1,7 +1,7 @@
 """Distributions of sums of independent privacy losses, and the delta(epsilon) that they enclose."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -112,41 +112,43 @@ class TiltedSum:
         gained = plain * -np.expm1(-x)
         return gained, plain - gained, float(np.linalg.norm(gained))
 
-    def log_delta(self, epsilon: float, side: int) -> float:
+    def log_delta(self, epsilon: Any, side: int) -> Any:
         """Return log(infinite + e^(scale - s epsilon) sum over x = l - epsilon > 0 of m_l e^(-s x) (1 - e^-x)).
 
         With x = y - f, y a multiple of h and 0 <= f <= h, the weights are
         e^(s f) (e^(-s y) (1 - e^-y) - (e^f - 1) e^(-(s + 1) y)): two scalar products for any epsilon.
         """
-        epsilon -= side * (self.shift + abs(epsilon) * ROUND)
+        e = epsilon - side * (self.shift + np.abs(epsilon) * ROUND)
         size = len(self.masses)
-        start = min(max(0, math.floor(epsilon / self.step - self.low) + 1), size)
-        if start < size and not self.step * (self.low + start) > epsilon:
-            start += 1
-        gained, kept, norm = self._weights
-        n = min(len(gained), size - start)
-        at = (self.turn + start) % size
-        first, rest = self.masses[at : min(at + n, size)], self.masses[: max(0, at + n - size)]
-        ahead = self.step * (self.low + start) - epsilon if start < size else self.step
-        f, m = self.step - ahead, len(first)
-        above = float(gained[:m] @ first) + float(gained[m:n] @ rest)
-        if f < _WIDEST:
-            total = above - math.expm1(f) * (float(kept[:m] @ first) + float(kept[m:n] @ rest))
-        else:  # cells wider than the exponents of doubles: all of the sum, or nothing
-            total = above if side > 0 else 0.0
-        return self._bounded(total, f, epsilon, side, norm, n)
-
-    def _bounded(self, total: Any, f: Any, epsilon: Any, side: int, norm: float, n: int) -> Any:
-        """Return the logarithm of delta from the sum of weights, on the side asked for."""
-        absolute = self.lost + self.norm_error * 2 * norm + math.exp(-_NEGLIGIBLE)
+        start = np.clip(np.floor(e / self.step - self.low) + 1, 0, size).astype(np.int64)
+        start += (start < size) & (self.step * (self.low + start) <= e)
+        f = self.step - np.where(start < size, self.step * (self.low + start) - e, self.step)
+        gained, kept, n = self._one_product(int(start)) if start.ndim == 0 else self._all_products(start)
+        narrow = f < _WIDEST  # of cells wider than the exponents of doubles all of the sum, or nothing
+        total = np.where(narrow, gained - np.expm1(np.where(narrow, f, 0.0)) * kept, gained if side > 0 else 0.0)
+        absolute = self.lost + self.norm_error * 2 * self._weights[2] + math.exp(-_NEGLIGIBLE)
         with np.errstate(over="ignore"):  # below the window f < 0, and what was lost may lie as low as epsilon
             absolute = absolute * np.exp(-self.tilt * np.minimum(f, 0.0))
-        relative = self.relative + ROUND * (64 + n + 2 * abs(self.scale) + 2 * self.tilt * abs(epsilon))
+        relative = self.relative + ROUND * (64 + n + 2 * abs(self.scale) + 2 * self.tilt * np.abs(e))
         with np.errstate(divide="ignore"):
             logs = np.log(np.maximum(total + side * absolute, 0.0))
-        finite = self.scale - self.tilt * (epsilon - f) + logs + side * relative
-        both = np.logaddexp(finite, log_or_none(self.infinite))
-        return np.minimum(both, 0.0) if np.ndim(both) else min(0.0, float(both))
+        finite = self.scale - self.tilt * (e - f) + logs + side * relative
+        return np.minimum(np.logaddexp(finite, log_or_none(self.infinite)), 0.0)
+
+    def _one_product(self, start: int) -> tuple[float, float, int]:
+        """Return the two scalar products of `log_delta` from one start, and of how many terms they are."""
+        gained, kept, _ = self._weights
+        size = len(self.masses)
+        n, at = min(len(gained), size - start), (self.turn + start) % size
+        first, rest = self.masses[at : min(at + n, size)], self.masses[: max(0, at + n - size)]
+        m = len(first)
+        above, below = (float(part[:m] @ first) + float(part[m:n] @ rest) for part in (gained, kept))
+        return above, below, n
+
+    def _all_products(self, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the same from many starts."""
+        gained, kept = self._suffixes
+        return gained[starts], kept[starts], len(self.masses)
 
     @cached_property
     def _suffixes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -157,19 +159,6 @@ class TiltedSum:
         before = np.append(0.0, kept[:-1])
         gained = _falling_sums(fall * -math.expm1(-h) * (masses + before), fall)
         return np.append(gained[::-1], 0.0), np.append(kept[::-1], 0.0)
-
-    def log_deltas(self, epsilons: np.ndarray, side: int) -> np.ndarray:
-        """Return `log_delta` of an array of epsilons."""
-        e = epsilons - side * (self.shift + np.abs(epsilons) * ROUND)
-        size = len(self.masses)
-        start = np.clip(np.floor(e / self.step - self.low).astype(np.int64) + 1, 0, size)
-        start += (start < size) & (self.step * (self.low + start) <= e)
-        gained, kept = self._suffixes
-        f = self.step - np.where(start < size, self.step * (self.low + start) - e, self.step)
-        narrow = np.asarray(f) < _WIDEST  # of cells wider than the exponents of doubles all of the sum, or nothing
-        less = gained[start] - np.expm1(np.minimum(f, _WIDEST)) * kept[start]
-        total = np.where(narrow, less, gained[start] if side > 0 else 0.0)
-        return self._bounded(total, f, e, side, self._weights[2], size)
 
 
 def _falling_sums(terms: np.ndarray, factor: float) -> np.ndarray:
@@ -210,18 +199,10 @@ class SplitSum:
     high: TiltedSum
     draws: int
 
-    def log_delta(self, epsilon: float, side: int) -> float:
-        split = np.float64(self.low.log_delta(epsilon, -1))
-        return float(self._bound(split, epsilon, lambda e: self.high.log_delta(float(e), 1)))
-
-    def log_deltas(self, epsilons: np.ndarray, side: int) -> np.ndarray:
-        """Return `log_delta` of an array of epsilons."""
-        return self._bound(self.low.log_deltas(epsilons, -1), epsilons, lambda e: self.high.log_deltas(e, 1))
-
-    def _bound(self, split: Any, epsilon: Any, above: Callable[[Any], Any]) -> Any:
+    def log_delta(self, epsilon: Any, side: int) -> Any:
         """Return the lower bound on log delta from that of the split sum, and bounds from above beside it."""
         n, h = self.draws, self.low.step
-        split = np.maximum(split, -_DEEPEST)
+        split = np.maximum(self.low.log_delta(epsilon, -1), -_DEEPEST)
         deviation = math.sqrt(math.expm1(n * math.expm1(h) ** 2 / 4))
         mean = n * h * h / 8
         near, far = mean + _NEAR * deviation, mean + h * np.sqrt(n / 2 * (_RARE - split))
@@ -231,7 +212,8 @@ class SplitSum:
             w = 2 * (d + deviation)
             a, b = 1 / (1 + np.exp(-w)), 1 / (1 + np.exp(w))
             weight = most * deviation / np.minimum(-a * np.expm1(d - w), b * np.expm1(w - d))
-            around = a * np.exp(above(epsilon - w) - split) + b * np.exp(above(epsilon + w) - split)
+            below, above = (self.high.log_delta(epsilon + move, 1) for move in (-w, w))
+            around = a * np.exp(below - split) + b * np.exp(above - split)
             missing, share = missing + weight * around * (1 + 1e-13), share + weight
         with np.errstate(divide="ignore", invalid="ignore"):
             kept = (1 - missing) / (1 - share)
@@ -249,7 +231,7 @@ class MixedSum:
     def log_delta(self, epsilon: float, side: int) -> float:
         listed = self.listed
         epsilon -= side * (listed.shift + abs(epsilon) * ROUND)
-        logs = listed.logs + self.rest.log_deltas(epsilon - listed.losses, side)
+        logs = listed.logs + self.rest.log_delta(epsilon - listed.losses, side)
         top = float(logs.max())
         finite = -math.inf
         if top > -math.inf:

@@ -121,11 +121,6 @@ def _level(loss: PrivacyLoss, delta: float) -> float:
     return turn(lambda epsilon: loss.delta(epsilon) <= delta, low, high)[1]
 
 
-def supremum(curve: Curve, score: Score, up_to: float = math.inf) -> float:
-    """Return the supremum of the score over orders in (1, up_to], from above."""
-    return between(curve, score, up_to).upper
-
-
 def between(curve: Curve, score: Score, up_to: float = math.inf, most: int = MOST_INTERVALS) -> Bracket:
     """Return bounds on the supremum of the score over orders in (1, up_to]; within 1e-12 of it where it is not flat.
 

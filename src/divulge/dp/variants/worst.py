@@ -89,7 +89,7 @@ def _answer(loss: PrivacyLoss, question: str, measure: Measure, theorem: Measure
 
 def asked(question: str, loss: PrivacyLoss) -> Answer:
     """Return how a loss answers a question; raise where it does not."""
-    answer = QUESTIONS[question].answered(loss.known)
+    answer = QUESTIONS[question].answers[loss.known]
     if answer == "refused":
         raise refused(question, loss.known)
     return answer
