@@ -104,15 +104,12 @@ def leakage_growth(
     if not np.ndim(counts) == 1 or not len(counts):
         raise DivulgeError.of("counts", "be a list of at least one number of releases", "it", repr(counts))
     given = releases_of(prior, [channel])
-    for count in counts:
-        repeated = releases_of(prior, [(channel, count)])
+    for release in [(channel, count) for count in counts]:
+        repeated = releases_of(prior, [release])
         listed.append(repeated.number_of_types * len(repeated.prior) <= MOST_DENSITIES)
-        rows.append(
-            _listed_means(repeated) if listed[-1] else _drawn_means(prior, (channel, count), rng, samples, given)
-        )
-    return Growth(
-        np.asarray(counts), np.array(rows), -np.log(given.prior), given.secrets, given.prior, np.array(listed)
-    )
+        rows.append(_listed_means(repeated) if listed[-1] else _drawn_means(prior, release, rng, samples, given))
+    p = given.prior
+    return Growth(np.asarray(counts), np.array(rows), -np.log(p), given.secrets, p, np.array(listed))
 
 
 def _listed_means(releases: Releases) -> np.ndarray:

@@ -24,15 +24,11 @@ class Bet(Shown):
 
     Attributes
     ----------
-    side : "pml" or "pmc"
-        On the event, with a gain of 1 / `before` for being right; or against it, with a cost of 1 for being wrong.
-    low, high : float
-        The event; one value where low = high.
-    before, after : float
-        Its probability before and after the outcome.
-    symbols : int
-        Against it they guess a randomized function of the record: records in the event become one of so many symbols,
-        evenly, all others one symbol more. That last symbol is what they say before and after.
+    side : "pml", on the event, with a gain of 1 / `before` for being right; "pmc", against it, with a cost of 1
+    low, high : the event; one value where low = high
+    before, after : its probability before and after the outcome
+    symbols : against it they guess a randomized function of the record: records in the event become one of so many
+        symbols, evenly, all others one symbol more. That last symbol is what they say before and after
 
     Examples
     --------

@@ -115,9 +115,11 @@ def before_and_after(mechanism: Subject, y: float) -> "tuple[Integral, Integral]
     if isinstance(law, FiniteLaw):
         posterior = law.log_prior + law.log_given(point)[0] - law.log_outcome(point)[0]
         return Masses(law.values, np.exp(law.log_prior)), Masses(law.values, np.exp(posterior))
-    secret, fixed, likely = mechanism.secret, quantile_marks(mechanism.secret), _likely(mechanism, float(point[0]))
+    secret, fixed, n, likely = mechanism.secret, quantile_marks(mechanism.secret), mechanism.records, float(point[0])
+    if n > 1:  # the record for which y is what is expected of the mean
+        likely = n * likely - (n - 1) * mean(secret)
     between = np.linspace(float(np.median(fixed)), likely, 65)  # where a posterior far out may lie
-    marks = np.concatenate([fixed, between, likely + mechanism.records * mechanism.noise.marks(1.0)])
+    marks = np.concatenate([fixed, between, likely + n * mechanism.noise.marks(1.0)])
 
     def log_posterior(x: np.ndarray, row: Any = None) -> np.ndarray:
         given = law.log_given(np.full(x.size, point[0]), x.ravel()) - law.log_outcome(point)[0]
@@ -184,12 +186,6 @@ class Masses:
 
 Integral = Density | Masses
 """The sum or integral of h(x, w) over secrets x with mass or density w."""
-
-
-def _likely(mechanism: Subject, y: float) -> float:
-    """Return the value of the record for which y is what is expected of the mean."""
-    n = mechanism.records
-    return y if n == 1 else n * y - (n - 1) * mean(mechanism.secret)
 
 
 def _least_power(total: Integral, p: float) -> float:

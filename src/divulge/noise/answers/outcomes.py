@@ -40,10 +40,8 @@ class Estimate:
     Attributes
     ----------
     value : float
-    error : float
-        The truth lies within `value` -+ `error`.
-    certified : bool
-        Whether `error` is proved (up to rounding), or an estimate made on the cautious side.
+    error : float; the truth lies within `value` -+ `error`
+    certified : whether `error` is proved (up to rounding), or an estimate made on the cautious side
     """
 
     value: float
@@ -205,7 +203,9 @@ def mean(mechanism: Subject, f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
 
     # The density is integrated along with the rest: the mass that is missed, where peaks are narrower than the
     # distance between doubles, can hold at most the largest value that was met, or that a finite secret allows.
-    inner = 0.0 if isinstance(law, FiniteLaw) else _mean_error(law, y)
+    inner = 0.0
+    if not isinstance(law, FiniteLaw):  # about the mean of the error of the leakage of single outcomes
+        inner = float(np.trapezoid(np.exp(law.log_density(y)) * np.minimum(law.error(y, "pml"), 1e3), y))
     value, error = quadrature.adaptive(integrand, np.arcsinh((y - middle) / scale), max(1e-11, inner), allowance(law))
     missed = abs(1.0 - float(value[0])) + float(error[0])
     if isinstance(law, FiniteLaw) and missed > 1e-6:
@@ -221,11 +221,6 @@ def _repeats(law: AnyLaw) -> bool:
 def _copies(law: AnyLaw, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how many outcomes each y stands for, in units of its density, and how far -log f rises on their mean."""
     return steps.copies(law.noise, law.low, law.high, y) if _repeats(law) else (np.ones(len(y)), np.zeros(len(y)))
-
-
-def _mean_error(law: Law, y: np.ndarray) -> float:
-    """Return about the mean of the error of the leakage of single outcomes."""
-    return float(np.trapezoid(np.exp(law.log_density(y)) * np.minimum(law.error(y, "pml"), 1e3), y))
 
 
 def mutual_information(mechanism: Subject) -> Estimate:

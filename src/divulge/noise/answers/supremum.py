@@ -30,19 +30,13 @@ class Supremum(Shown):
 
     Attributes
     ----------
-    value : float
-        The best value found; +inf when unbounded.
-    lower, upper : float
-        A bracket that holds the supremum. Equal to `value` up to rounding where a closed form applies.
-    at : float
-        The outcome that reaches it; +inf or -inf when it is approached in that direction.
-    method : str
-        How it was found.
-    reason : str
-        Why it is infinite, or what limits the bracket; "" when there is nothing to add.
-    certified : bool
-        Whether the bracket is proved, up to rounding; else it rests on estimated errors of integrals over the secret,
-        or on the shape of a density as it shows.
+    value : the best value found; +inf when unbounded
+    lower, upper : a bracket that holds the supremum; equal to `value` up to rounding where a closed form applies
+    at : the outcome that reaches it; +inf or -inf when it is approached in that direction
+    method : how it was found
+    reason : why it is infinite, or what limits the bracket; "" when there is nothing to add
+    certified : whether the bracket is proved, up to rounding; else it rests on estimated errors of integrals over the
+        secret, or on the shape of a density as it shows
 
     Examples
     --------

@@ -16,14 +16,10 @@ class Verdict:
 
     Attributes
     ----------
-    theorem, claim : str
-        Its name, and what it claims of every mechanism.
-    pmc, pml : bool or None
-        Whether the measure is bounded over all outcomes; None where the search could not tell.
-    ldp : float
-        The local-DP epsilon in nats, or an upper bound on it; +inf where there is none.
-    holds : bool or None
-        Whether the claim is true here; None where it cannot be told. False would be a fault of this library.
+    theorem, claim : its name, and what it claims of every mechanism
+    pmc, pml : whether the measure is bounded over all outcomes; None where the search could not tell
+    ldp : the local-DP epsilon in nats, or an upper bound on it; +inf where there is none
+    holds : whether the claim is true here; None where it cannot be told. False would be a fault of this library
     """
 
     theorem: str

@@ -20,28 +20,17 @@ class Noise:
 
     Attributes
     ----------
-    kind : str
-        Name in the table, such as "laplace".
-    parameters : dict
-        What the family was built with, such as {"scale": 1.0}.
-    log_density : function of z, vectorized
-        Log density, or log probability of the lattice point z.
-    cdf : function of z, vectorized
-        P(Z <= z).
-    frozen : scipy.stats distribution or None
-        For what needs more (sampling, entropy); None for lattice noise.
-    log_concave : bool
-        Then likelihood ratios are monotone in y, and the search over y is certified.
-    slopes : (left, right), or None
-        How fast the log density falls in the end as z -> -inf and z -> +inf, in [0, +inf]; None: there is no limit.
-    steepest : float
-        sup |(log f)'|: a Lipschitz constant; +inf when unbounded or unknown.
-    shift_loss : function of d >= 0
-        sup_z log f(z) - log f(z + d): the local-DP epsilon of two secrets a distance d apart.
-    unimodal : bool
-        Symmetric, and falls on either side of 0: the nearest secret is the likeliest.
-    step : float or None
-        Lattice step of discrete noise.
+    kind : name in the table, such as "laplace"
+    parameters : what the family was built with, such as {"scale": 1.0}
+    log_density : of z, an array: log density, or log probability of the lattice point z
+    cdf : of z, an array: P(Z <= z)
+    frozen : scipy.stats distribution for what needs more (sampling, entropy); None for lattice noise
+    log_concave : then likelihood ratios are monotone in y, and the search over y is certified
+    slopes : how fast the log density falls as z -> -inf and z -> +inf, in [0, +inf]; None: there is no limit
+    steepest : sup |(log f)'|, a Lipschitz constant; +inf when unbounded or unknown
+    shift_loss : of d >= 0: sup_z log f(z) - log f(z + d), the local-DP epsilon of two secrets a distance d apart
+    unimodal : symmetric, and falls on either side of 0: the nearest secret is the likeliest
+    step : lattice step of discrete noise, None for other noise
     """
 
     kind: str

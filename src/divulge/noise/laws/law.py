@@ -33,18 +33,14 @@ def leakage_of(log_ratio: np.ndarray, log_prior: np.ndarray, rounding: np.ndarra
     """
     t, p, rounding = log_ratio, np.exp(log_prior), np.where(np.isfinite(log_ratio), rounding, 0.0)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        best = (t.max(axis=-1) if side == "pml" else t.min(axis=-1))[..., None]
-        edge = (
-            (t + rounding).max(axis=-1) - best[..., 0] if side == "pml" else best[..., 0] - (t - rounding).min(axis=-1)
-        )
+        sign = -1.0 if side == "pml" else 1.0
+        best = (-sign * (-sign * t).max(axis=-1))[..., None]
+        edge = (rounding - sign * t).max(axis=-1) + sign * best[..., 0]
         d = np.where(t == best, 0.0, t - best)
-        excess, size = (
-            np.sum(p * np.expm1(d), axis=-1),
-            np.sum(p * (1 + np.abs(log_prior)) * np.abs(np.expm1(d)), axis=-1),
-        )
+        excess = np.sum(p * np.expm1(d), axis=-1)
+        size = np.sum(p * (1 + np.abs(log_prior)) * np.abs(np.expm1(d)), axis=-1)
         top = d.max(axis=-1, keepdims=True)
         total = np.log(np.sum(p * np.exp(d - top), axis=-1)) + top[..., 0]
-        sign = -1.0 if side == "pml" else 1.0
         leak = np.maximum(np.where(np.abs(excess) < 0.5, sign * np.log1p(excess), sign * total), 0.0)
         weight = p * np.exp(d - total[..., None])
         off = np.sum(np.where(weight > 0, weight * (rounding + ULPS * np.abs(d)), 0.0), axis=-1) + edge

@@ -23,16 +23,11 @@ class Secret:
 
     Attributes
     ----------
-    description : str
-        As people write it, such as "bernoulli(0.3)".
-    low, high : float
-        Ends of the support; -inf, +inf where it has none.
-    values, probabilities : float64 arrays of shape (K,), or None
-        The atoms, in rising order; None for a continuous secret.
-    continuous : frozen scipy.stats distribution, or None
-        Its density holds inside (low, high).
-    atoms : pairs (value, mass)
-        Mass that clipping has moved to the ends of a continuous secret.
+    description : as people write it, such as "bernoulli(0.3)"
+    low, high : ends of the support; -inf, +inf where it has none
+    values, probabilities : float64 arrays of shape (K,), the atoms in rising order; None for a continuous secret
+    continuous : frozen scipy.stats distribution whose density holds inside (low, high), or None
+    atoms : pairs (value, mass), the mass that clipping has moved to the ends of a continuous secret
     """
 
     description: str
