@@ -234,13 +234,7 @@ def _log_points(loss: PrivacyLoss) -> tuple[np.ndarray, ...]:
 
 
 def _points(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return alpha, beta, 1 - alpha, 1 - beta of the tests that reject P at small losses, by growing level."""
-    if isinstance(loss, AtomicLoss):
-        p = exact.as_floats(np.append(loss.p, np.array([loss.p_only], dtype=loss.p.dtype)))
-        q = exact.as_floats(np.append(loss.q, np.array([loss.q_only * 0], dtype=loss.q.dtype)))
-        alpha, found = np.append(0.0, np.cumsum(p)), float(loss.q_only) + np.append(0.0, np.cumsum(q))
-        kept, beta = (np.append(np.cumsum(mass[::-1])[::-1], 0.0) for mass in (p, q))
-        return np.minimum(alpha, 1.0), np.minimum(beta, 1.0), np.minimum(kept, 1.0), np.minimum(found, 1.0)
+    """Return alpha, beta, 1 - alpha, 1 - beta of the tests of a continuous loss that reject P at small losses."""
     t, back = _thresholds(loss), loss.reverse()
     return back.tail_under_q(-t), loss.tail_under_q(t), loss.tail(t), back.tail(-t)
 
@@ -258,9 +252,11 @@ def _corners(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:
 
     The test that rejects P at losses up to t touches the curve at slope -e^-t.
     """
-    alpha, beta = _points(loss)[:2]
     if isinstance(loss, AtomicLoss):
-        return alpha, beta
+        alpha = np.cumsum([0.0, *exact.as_floats(loss.p).tolist(), float(loss.p_only)])
+        beta = np.cumsum([0.0, 0.0, *exact.as_floats(loss.q)[::-1].tolist()])[::-1]
+        return np.minimum(alpha, 1.0), np.minimum(beta, 1.0)
+    alpha, beta = _points(loss)[:2]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         slope = np.exp(-_thresholds(loss))
         rise = (beta[:-1] - beta[1:] - slope[1:] * np.diff(alpha)) / (slope[:-1] - slope[1:])

@@ -1,6 +1,7 @@
 """Tails and quantiles of the leakage: outcomes are cut into cells, each with its mass and the range of its leakage."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +11,7 @@ from divulge.errors import DivulgeError
 from divulge.noise.answers.outcomes import Estimate, allowance, below, pieces, points
 from divulge.noise.answers.ranges import Columns, Range, Side, Values, between, values
 from divulge.noise.answers.supremum import Supremum
-from divulge.noise.laws.choice import AnyLaw, Subject
+from divulge.noise.laws.choice import Subject
 from divulge.noise.laws.finite import FiniteLaw
 from divulge.noise.laws.means import MeanLaw
 from divulge.noise.secrets.expectations import mean
@@ -173,20 +174,24 @@ def _halved(mechanism: Bounded, side: Side, cells: Cells, which: np.ndarray) -> 
     return cells[~which].joined(_cells(mechanism, side, part.left.joined(part.mid), part.mid.joined(part.right), cut))
 
 
-def _budget(law: AnyLaw) -> int:
-    """Return at how many outcomes cells may be cut: the mass below each is a sum over all places."""
+def _refined(mechanism: Bounded, side: Side, doubtful: Callable[[Cells], np.ndarray]) -> Cells:
+    """Return the cells after halving the doubtful ones, the heaviest first, till none is or the work is spent.
+
+    The mass below each cut is a sum over all places, which bounds how many cuts there may be.
+    """
+    law, cells = mechanism.law, _first_cells(mechanism, side)
     places = len(law.everyone.places) if isinstance(law, (FiniteLaw, MeanLaw)) else 1
-    return min(allowance(law), max(3_000, _MOST_TERMS // places))
-
-
-def _heaviest(which: np.ndarray, mass: np.ndarray, budget: int) -> np.ndarray:
-    """Return the cells of `which`, only the heaviest where the budget is too small for all."""
-    most = max(1, budget // _PER_HALVING)
-    if int(which.sum()) <= most:
-        return which
-    kept = np.zeros(len(which), dtype=bool)
-    kept[np.argsort(np.where(which, mass, -1.0))[-most:]] = True
-    return kept
+    budget = min(allowance(law), max(3_000, _MOST_TERMS // places))
+    for _ in range(_HALVINGS):
+        which = doubtful(cells)
+        if budget <= 0 or not which.any():
+            break
+        if int(which.sum()) > (most := max(1, budget // _PER_HALVING)):
+            heaviest = np.argsort(np.where(which, cells.mass, -1.0))[-most:]
+            which = np.isin(np.arange(len(which)), heaviest)
+        budget -= int(which.sum()) * _PER_HALVING
+        cells = _halved(mechanism, side, cells, which)
+    return cells
 
 
 def tail(mechanism: Bounded, threshold: float, side: Side) -> Estimate:
@@ -196,16 +201,12 @@ def tail(mechanism: Bounded, threshold: float, side: Side) -> Estimate:
     if threshold < 0 or (side == "pmc" and not mechanism.law.bounded):
         return Estimate(1.0, 0.0, True)
     level = threshold + _EQUAL * max(1.0, threshold)
-    cells, budget = _first_cells(mechanism, side), _budget(mechanism.law)
-    for _ in range(_HALVINGS):
-        doubtful = (cells.least <= level) & (cells.most > level) & ~cells.fine
-        mass = cells.mass
-        sure = float(mass[cells.least > level].sum())
-        if budget <= 0 or float(mass[doubtful].sum()) <= 1e-14 * sure:
-            break
-        doubtful = _heaviest(doubtful, mass, budget)
-        budget -= int(doubtful.sum()) * _PER_HALVING
-        cells = _halved(mechanism, side, cells, doubtful)
+
+    def doubtful(cells: Cells) -> np.ndarray:
+        which, mass = (cells.least <= level) & (cells.most > level) & ~cells.fine, cells.mass
+        return which & bool(mass[which].sum() > 1e-14 * mass[cells.least > level].sum())
+
+    cells = _refined(mechanism, side, doubtful)
     mass = cells.mass
     sure = math.fsum(mass[cells.least > level].tolist())
     doubt = math.fsum(mass[(cells.least <= level) & (cells.most > level)].tolist())
@@ -225,18 +226,13 @@ def quantile(mechanism: Bounded, p: float, side: Side) -> Estimate:
     if p == 1:
         error = (top.upper - top.lower) if math.isfinite(top.value) else 0.0
         return Estimate(top.value, error, top.method != "search on a grid")
-    cells = _first_cells(mechanism, side)
-    low, high = _weighted(cells, p, cells.least), _weighted(cells, p, cells.most)
-    budget = _budget(mechanism.law)
-    for _ in range(_HALVINGS):
-        doubtful = (cells.least <= high) & (cells.most >= low) & (cells.most > cells.least) & ~cells.fine
-        if budget <= 0 or high - low <= 1e-11 * max(1.0, high) or not doubtful.any():
-            break
-        doubtful = _heaviest(doubtful, cells.mass, budget)
-        budget -= int(doubtful.sum()) * _PER_HALVING
-        cells = _halved(mechanism, side, cells, doubtful)
+
+    def doubtful(cells: Cells) -> np.ndarray:
         low, high = _weighted(cells, p, cells.least), _weighted(cells, p, cells.most)
-    off = _mass_error(mechanism)
+        which = (cells.least <= high) & (cells.most >= low) & (cells.most > cells.least) & ~cells.fine
+        return which & (high - low > 1e-11 * max(1.0, high))
+
+    cells, off = _refined(mechanism, side, doubtful), _mass_error(mechanism)
     low, high = _weighted(cells, p - off, cells.least), _weighted(cells, p + off, cells.most)
     if math.isinf(high):
         return Estimate(low, math.inf, certified(mechanism))
