@@ -149,7 +149,10 @@ def test_distribution_pairs_against_quadrature(name):
     for epsilon in (0.0, 0.2, 0.7):
         cuts, e = [0, 0.25, 1, 1.25], math.exp(epsilon)
         excess = quad(lambda x, e=e: max(p.pdf(x) - e * q.pdf(x), 0), -30, 30, points=cuts, limit=500)[0]
+        bracket = loss.bracket(epsilon)
         assert loss.delta(epsilon) == pytest.approx(excess, abs=2e-7)
+        assert bracket.lower <= loss.delta(epsilon) <= bracket.upper
+        assert bracket.upper - bracket.lower < 1e-12
     assert loss.expect(np.ones_like) == pytest.approx(1 - loss.infinite, abs=1e-9)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import LossFunction, PrivacyLoss
 from divulge.dp.loss.quadrature import panels
 
@@ -99,6 +100,16 @@ class DensityLoss(PrivacyLoss):
         p, q = self._both(e)
         with np.errstate(over="ignore", invalid="ignore"):
             return np.maximum(p - np.where(q > 0, np.exp(e) * q, 0.0), 0.0)
+
+    def bracket(self, epsilon: float) -> Bracket:
+        """Return bounds on delta(epsilon): what the set found gains, less and more the rounding of cdf and sf.
+
+        The lower end holds whatever the densities are, since every set of outcomes bounds delta from below; the upper
+        one where the log ratio passes epsilon at most once between two neighboring cuts.
+        """
+        p, q = self._masses(epsilon)
+        value, slack = p - math.exp(epsilon) * q, 1e-13 * (p + math.exp(epsilon) * q)
+        return Bracket(max(0.0, value - slack), min(1.0, max(0.0, value) + slack))
 
     @cached_property
     def enclosing(self) -> tuple[AtomicLoss, AtomicLoss]:
