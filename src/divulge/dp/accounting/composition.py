@@ -16,7 +16,6 @@ from divulge.dp.accounting.directions import (
     for_group,
     highest_sum,
     infinite_mass,
-    is_bounded,
     name_of,
     promises_of,
     raised,
@@ -378,9 +377,10 @@ class Composition(Shown):
 
 def _rho(parts: tuple[Part, ...]) -> float:
     """Return sup D_alpha / alpha of the bounded losses and what all others add, rate alpha, to each divergence."""
-    bounded = tuple((loss, n) for loss, n in parts if is_bounded(loss))
-    rate, all_rate = (math.fsum(n * loss.rate for loss, n in some) for some in (bounded, parts))
-    others = math.fsum(n * loss.rate for loss, n in parts if not is_bounded(loss))
+    end = [math.inf if loss.infinite > 0 else loss.highest for loss, _ in parts]
+    bounded = tuple(part for part, top in zip(parts, end, strict=True) if top < math.inf)
+    others = tuple(part for part, top in zip(parts, end, strict=True) if top == math.inf)
+    rate, rest, all_rate = (math.fsum(n * loss.rate for loss, n in some) for some in (bounded, others, parts))
     curve = Curve(
         lambda alpha: math.fsum(n * loss.renyi(alpha) for loss, n in bounded),
         highest_sum(bounded),
@@ -388,7 +388,7 @@ def _rho(parts: tuple[Part, ...]) -> float:
         lambda alpha: math.fsum(n * loss.curvature(alpha) for loss, n in bounded),
         max((loss.highest - loss.lowest for loss, _ in bounded), default=0.0),
     )
-    return min(all_rate, between(curve, per_order(0.0)).upper + others)
+    return min(all_rate, between(curve, per_order(0.0)).upper + rest)
 
 
 def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:

@@ -89,11 +89,6 @@ def promises_of(parts: tuple[Part, ...]) -> Promises | None:
     return Promises(parts) if any(isinstance(loss, PromisedLoss) for loss, _ in parts) else None
 
 
-def is_bounded(loss: PrivacyLoss) -> bool:
-    """Say whether no loss is beyond a largest one."""
-    return loss.highest < math.inf and not loss.infinite > 0
-
-
 def highest_sum(parts: tuple[Part, ...]) -> float:
     """Return the sum of the largest finite losses, rounded up, at least 0."""
     if any(loss.highest == math.inf or (loss.infinite == 0 and loss.renyi(math.inf) == math.inf) for loss, _ in parts):
