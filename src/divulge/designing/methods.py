@@ -1,7 +1,7 @@
 """The ways of solving a design, in the order in which they are tried; each can be asked for by name."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -39,23 +39,8 @@ _SHARE = 0.3
 CLOSED, LISTED, SEARCHED = "closed-form", "enumeration", "column-generation"
 
 
-_T = TypeVar("_T")
-
-
-def _not(_task: object, _effort: Effort) -> None:
-    """Return None: the method is not for that."""
-
-
-@dataclass(frozen=True)
-class Method:
-    """A name, and how it solves a design, with a bound; None where it does not apply.
-
-    `mixture` is for utilities that are convex in the lift, `solution` for scores, which are linear in the channel.
-    """
-
-    name: str
-    mixture: Callable[[Problem, Effort], Mixture | None] = _not
-    solution: Callable[[Scoring, Effort], Solution | None] = _not
+_Asked = TypeVar("_Asked")
+_Found = TypeVar("_Found")
 
 
 def _enumerated(problem: Problem, effort: Effort) -> Mixture | None:
@@ -128,17 +113,16 @@ def _further(problem: Problem, oracle: Oracle[Vertices], effort: Effort, found: 
     return found.or_better(generate(problem, oracle, more, found), problem)
 
 
-METHODS: dict[str, Method] = {
-    m.name: m
-    for m in (
-        Method(CLOSED, closed, closed_score),
-        Method("counting", _counted),
-        Method(LISTED, _enumerated),
-        Method(SEARCHED, _searched),
-        Method("linear-program", solution=solved),
-    )
+MIXTURES: dict[str, Callable[[Problem, Effort], Mixture | None]] = {
+    CLOSED: closed,
+    "counting": _counted,
+    LISTED: _enumerated,
+    SEARCHED: _searched,
 }
-"""Name -> method, in the order of the dispatcher."""
+"""Name -> method for utilities that are convex in the lift, as tried in this order; None where it does not apply."""
+SOLUTIONS: dict[str, Callable[[Scoring, Effort], Solution | None]] = {CLOSED: closed_score, "linear-program": solved}
+"""The same for scores, which are linear in the channel."""
+METHODS = tuple(dict.fromkeys((*MIXTURES, *SOLUTIONS)))
 
 
 def first_of(problem: Problem) -> First:
@@ -149,7 +133,7 @@ def first_of(problem: Problem) -> First:
 
 def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> tuple[str, Mixture]:
     """Return (name, mixture) of the first method that applies, or of the one that is asked for."""
-    name, found = _first(((name, METHODS[name].mixture(problem, effort)) for name in _names(method)), method)
+    name, found = _first(MIXTURES, problem, effort, method)
     if effort.late() and not found.settled(problem, COARSEST):
         quick = effort.first.mixture if effort.first else without_search(_apart(problem))
         found = max(found, replace(quick, bound=found.bound), key=lambda one: one.utility(problem))
@@ -158,17 +142,16 @@ def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> t
 
 def solution_of(scoring: Scoring, effort: Effort, method: str | None = None) -> tuple[str, Solution]:
     """Return (name, solution) of the first method that applies, or of the one that is asked for."""
-    return _first(((name, METHODS[name].solution(scoring, effort)) for name in _names(method)), method)
+    return _first(SOLUTIONS, scoring, effort, method)
 
 
-def _names(method: str | None) -> Iterable[str]:
+def _first(
+    methods: dict[str, Callable[[_Asked, Effort], _Found | None]], asked: _Asked, effort: Effort, method: str | None
+) -> tuple[str, _Found]:
     if method is not None and method not in METHODS:
         raise DivulgeError.of("method", f"be one of {', '.join(METHODS)}", "it", repr(method))
-    return METHODS if method is None else (method,)
-
-
-def _first(tried: Iterable[tuple[str, _T | None]], method: str | None) -> tuple[str, _T]:
-    for name, found in tried:
+    for name, solve in methods.items():
+        found = solve(asked, effort) if method in (None, name) else None
         if found is not None:
             return name, found
     raise DivulgeError.of("method", "apply to this prior, utility and guarantees", "it", f"{method}, which does not")

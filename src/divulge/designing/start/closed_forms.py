@@ -32,10 +32,6 @@ def nothing(problem: Problem) -> Mixture | None:
     return uninformed(problem, 0.0) if problem.limits.trivial or problem.secrets == 1 else None
 
 
-def _only_box(limits: Limits) -> bool:
-    return limits.ratio == math.inf and limits.capacity == math.inf
-
-
 def simplex(problem: Problem) -> Mixture | None:
     """Return the N vertices of the polytope when it is a simplex: outcome r moves secret r alone, with weight P_r.
 
@@ -43,7 +39,7 @@ def simplex(problem: Problem) -> Mixture | None:
     C = (1 - low) I + low 1 P^T. One mixture averages to 1, so it is optimal for every sub-convex utility.
     """
     classes = problem.classes
-    if not _only_box(problem.limits):
+    if min(problem.limits.ratio, problem.limits.capacity) < math.inf:
         return None
     box = problem.shape.boxes[0]
     p_min = float(classes.probability.min())

@@ -114,15 +114,13 @@ class SpatialBranchAndBound:
         problem, parts = self.problem, []
         for kind in self.kinds.T:
             order = np.argsort(np.where(kind[:, None], -lines / self.p[:, None], np.inf), axis=0, kind="stable").T
-            rows = np.arange(len(order))
+            place = np.argsort(order, axis=1)
             filled = np.cumsum(self.p[order], axis=1)
             for box in problem.shape.boxes:
                 many = (filled <= box.t * (1 + 1e-15)).sum(axis=1)
                 good = many < len(self.p)
-                counts = np.zeros_like(order)
-                np.put_along_axis(counts, order, np.arange(len(self.p)) < many[:, None], axis=1)
-                between = order[rows, np.minimum(many, len(self.p) - 1)]
-                parts.append(box_vertices(box, problem.classes, counts[good], between[good]).lifts(problem.classes))
+                counts, between = place[good] < many[good, None], np.argmax(place[good] == many[good, None], axis=1)
+                parts.append(box_vertices(box, problem.classes, counts, between).lifts(problem.classes))
             for pair in problem.shape.pairs:
                 low, high = pair.levels(np.clip(filled, 1e-300, 1.0))
                 gained = np.cumsum(np.take_along_axis(lines.T, order, axis=1), axis=1)
@@ -130,8 +128,8 @@ class SpatialBranchAndBound:
                 value = np.where((filled >= pair.least) & (filled <= pair.most) & (filled < 1 - 1e-12), value, -np.inf)
                 many = value.argmax(axis=1) + 1
                 good = np.isfinite(value.max(axis=1))
-                counts = np.zeros_like(order)
-                np.put_along_axis(counts, order, np.arange(len(self.p)) < many[:, None], axis=1)
-                parts.append(pair_vertices(pair, problem.classes, counts[good]).lifts(problem.classes))
+                parts.append(
+                    pair_vertices(pair, problem.classes, place[good] < many[good, None]).lifts(problem.classes)
+                )
         lifts = np.unique(np.concatenate(parts), axis=0)
         return lifts[inside(lifts, self.kinds).any(axis=1)]
