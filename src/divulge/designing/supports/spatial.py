@@ -128,8 +128,7 @@ class SpatialBranchAndBound:
                 value = np.where((filled >= pair.least) & (filled <= pair.most) & (filled < 1 - 1e-12), value, -np.inf)
                 many = value.argmax(axis=1) + 1
                 good = np.isfinite(value.max(axis=1))
-                parts.append(
-                    pair_vertices(pair, problem.classes, place[good] < many[good, None]).lifts(problem.classes)
-                )
+                counts = place[good] < many[good, None]
+                parts.append(pair_vertices(pair, problem.classes, counts).lifts(problem.classes))
         lifts = np.unique(np.concatenate(parts), axis=0)
         return lifts[inside(lifts, self.kinds).any(axis=1)]

@@ -7,7 +7,6 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -40,11 +39,7 @@ def _exponential(prior: Prior, s: float) -> Channel:
 
 def _subset_selection(prior: Prior) -> list[Member]:
     sizes = [size for size in range(1, len(prior)) if math.comb(len(prior), size) <= _MOST_SUBSETS]
-    return [partial(_subsets_of, prior, size) for size in sizes]
-
-
-def _subsets_of(prior: Prior, size: int, s: float) -> Channel:
-    return mechanisms.subset_selection(prior.secrets, math.log(s), size=size)
+    return [lambda s, k=k: mechanisms.subset_selection(prior.secrets, math.log(s), size=k) for k in sizes]
 
 
 def _unary_encoding(prior: Prior) -> list[Member]:
