@@ -20,7 +20,7 @@ import divulge as dv
 from divulge.app import work
 from divulge.cli.main import app
 
-ROOMS = (0, 4, 12)
+ROOMS = (0, 3, 7)
 """KiB that are left: of which nothing that is written here has enough."""
 
 COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"])
