@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from divulge.errors import DivulgeError, InputFileError, printable
+from divulge.errors import DivulgeError, InputFileError, number_of, printable
 from divulge.extras import require
 from divulge.files.channels import as_arrow, as_csv, as_json, as_numpy
 from divulge.files.formats import CHANNELS, endings
@@ -215,8 +215,9 @@ def _counted(table: str, column: str, channel: Channel | None) -> Prior:
     unknown = sum(count for value, count in counts.items() if str(value) not in known)
     if unknown:
         raise InputFileError(
-            f"{name_of(table)}, column {column!r}: must have only secrets of the channel; {unknown:,} row(s) hold "
-            f"others. Hint: the channel's secrets are {', '.join(list(known)[:6])}{', ...' if len(known) > 6 else ''}."
+            f"{name_of(table)}, column {column!r}: must have only secrets of the channel; {number_of(unknown, 'row')} "
+            "with others. "
+            f"Hint: the channel's secrets are {', '.join(list(known)[:6])}{', ...' if len(known) > 6 else ''}."
         )
     by_text = {str(value): count for value, count in counts.items()}
     return Prior.from_counts([by_text.get(text, 0) for text in known], list(known.values()))
@@ -300,7 +301,7 @@ def count_rows(path: Any, *columns: str) -> Counter[tuple[Hashable, ...]]:
         missing = sum(count for values, count in counts.items() if _is_missing(values[at]))
         if missing:
             raise InputFileError(
-                f"{name}: must have no missing value; column {column!r} lacks one in {missing:,} row(s). "
+                f"{name}: must have no missing value; column {column!r} lacks one in {number_of(missing, 'row')}. "
                 "Hint: name it as a category of its own first."
             )
     return counts

@@ -8,10 +8,12 @@ import contextlib
 import json
 import mmap
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,9 @@ _MEMORY = 2 << 30
 
 _SECONDS = 900
 """Seconds of processor time that a reader may take."""
+
+_ALONE = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+"""A reader has one thread: on a machine with many cores the stacks of the others alone would fill its addresses."""
 
 _REFUSED = 3
 """Exit code of a reader that says why."""
@@ -68,15 +73,13 @@ def _apart(kind: str, content: Content, settings: Settings) -> Source:
              "encoding": settings.encoding, "limits": asdict(settings.limits)}  # fmt: skip
     command = [sys.executable, "-c", "from divulge.files.tables.foreign import main; main()", json.dumps(asked)]
     path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
-    import tempfile
-
     with content.open(), tempfile.TemporaryFile() as out:
         done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": path.rstrip(os.pathsep)},
+            env=os.environ | {"PYTHONPATH": path.rstrip(os.pathsep)} | _ALONE,
         )
         size = out.seek(0, os.SEEK_END)
         found = mmap.mmap(out.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
@@ -127,6 +130,9 @@ def main() -> None:
     except MemoryError:
         print("does not fit into memory.", file=sys.stderr)
         sys.exit(_REFUSED)
+    except OSError as error:
+        print(f"cannot be handed over in the folder for temporary files: {error.strerror}.", file=sys.stderr)
+        sys.exit(_REFUSED)
 
 
 def _statistics(asked: dict[str, Any], limits: Limits) -> Any:
@@ -137,10 +143,16 @@ def _statistics(asked: dict[str, Any], limits: Limits) -> Any:
     options = {"output_format": "dict"} | ({} if asked["encoding"] is None else {"encoding": asked["encoding"]})
     try:
         about = read(asked["path"], metadataonly=True, **options)[1]
-        if about.number_rows is not None:
-            limits.allow("it", "rows", about.number_rows)
-            limits.allow("it", "cells", about.number_rows * max(about.number_columns, 1))
-        columns, about = read(asked["path"], **options)
+        declared = about.number_rows
+        _allow(limits, declared or 0, about.number_columns)
+        with _counted(asked["path"], suffix) as path:
+            columns, about = read(path, **options)
+        held = len(next(iter(columns.values()), ()))
+        _allow(limits, held, len(columns))
+        if columns and declared not in (None, held):
+            raise DivulgeError(
+                f"must hold as many rows as it says; it says {declared:,}, and holds {held:,}: it is damaged."
+            )
     except (DivulgeError, MemoryError):
         raise
     except UnicodeError:
@@ -161,5 +173,28 @@ def _statistics(asked: dict[str, Any], limits: Limits) -> Any:
               f"{', ...' if len(labelled) > 12 else ''}.", file=sys.stderr)  # fmt: skip
     return table_of(found)
 
+
+def _allow(limits: Limits, rows: int, columns: int) -> None:
+    limits.allow("it", "rows", rows)
+    limits.allow("it", "cells", rows * max(columns, 1))
+
+
+@contextlib.contextmanager
+def _counted(path: str, suffix: str) -> Generator[str]:
+    """Yield a path to the same file; of SPSS to a copy that does not say how many rows it has, so that all are read."""
+    if suffix not in (".sav", ".zsav"):
+        yield path
+        return
+    with open(path, "rb") as stream, tempfile.NamedTemporaryFile(suffix=suffix) as copy:
+        copy.write(stream.read(_ROWS))
+        copy.write(b"\xff" * 4)
+        stream.seek(_ROWS + 4)
+        shutil.copyfileobj(stream, copy, 1 << 20)
+        copy.flush()
+        yield copy.name
+
+
+_ROWS = 80
+"""Where the header of SPSS has the number of rows: four bytes, -1 where it is not known."""
 
 _ENCODING = "is not text in the encoding it is read in. Hint: --encoding (encoding=) says which it is."

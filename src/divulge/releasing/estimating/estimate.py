@@ -310,17 +310,23 @@ def _counts(found: Contingency, channel: Channel, width: int, null_as: Hashable)
     """Return {group: counts by outcome}; the group is None when there is no public column."""
     position = {key_of(outcome): j for j, outcome in enumerate(channel.outcomes)}
     groups: dict[Hashable, np.ndarray] = {}
-    unknown = 0
+    unknown = missing = 0
     for key, count in found.to_dict().items():
         parts = key if isinstance(key, tuple) and len(found.columns) > 1 else (key,)
         label = tuple(null_as if part is None else part for part in parts[:width])
         group = parts[width] if len(parts) > width else None
         j = position.get(key_of(label if width > 1 else label[0]))
         if j is None:
-            unknown += count
+            missing += count * (None in label)
+            unknown += count * (None not in label)
             continue
         groups.setdefault(group, np.zeros(len(channel.outcomes), dtype=np.int64))[j] += count
     names = ", ".join(map(repr, found.columns[:width]))
+    if missing:
+        raise DivulgeError.of(
+            "released", f"have a value in every row of {names}", "it", f"without one in {number_of(missing, 'row')}",
+            "is this the table the receipt was written for?",
+        )  # fmt: skip
     if unknown:
         raise DivulgeError.of(
             "released", f"hold only outcomes of the mechanism in {names}", "the number of rows with another value",
