@@ -270,7 +270,7 @@ def test_a_larger_promise_never_implies_less(make: Any, kind: Any, context: dict
     assert levels[0] > 0
 
 
-@pytest.mark.parametrize("mu", [1e-8, 0.1, 1.0])
+@pytest.mark.parametrize("mu", [1e-8, 0.1, 1.0] if THOROUGH else [1e-8, 1.0])
 def test_delta_at_epsilon_0_is_the_total_variation(mu: float) -> None:
     gaussian = dv.guarantees.GDP(mu)
     delta = float(gaussian.implies(dv.ADP, epsilon=0).values()["delta"])

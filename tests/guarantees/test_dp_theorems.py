@@ -81,9 +81,10 @@ def mechanisms(row: Theorem, rng: np.random.Generator) -> list[Any]:
     channels: list[Any] = []
     if dv.guarantees.QuantumRDP in row.given:
         return [Measured.random(rng) for _ in range(few(8))]
-    costly = dv.guarantees.ADPCurve in (*row.given, row.implies) and not THOROUGH  # thousands of deltas of each pair
-    for _ in range(1 if costly else few(8)):
-        n, m = 2 if costly else int(rng.integers(2, 4)), int(rng.integers(2, 5))
+    curve = dv.guarantees.ADPCurve in (*row.given, row.implies) and not THOROUGH  # thousands of deltas of each pair
+    smoothed = dv.guarantees.ApproximateZCDP in (*row.given, row.implies) and not THOROUGH  # a search for each order
+    for _ in range(1 if curve or smoothed else few(8)):
+        n, m = 2 if curve else int(rng.integers(2, 4)), int(rng.integers(2, 5))
         span, zeros = float(rng.choice([0.3, 1, 2])), float(rng.choice([0, 0, 0.2]))
         channels.append(random_channel(rng, n, m, zeros=zeros, span=span))
     one_sided = {dv.LDP, *CHANNEL_ONLY}
