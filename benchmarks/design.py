@@ -7,13 +7,14 @@ Work is bounded by looks at the clock, so that every machine does the same: 200 
 of 2020 looks about as often) and 6,000 at least. What is printed is the relative gap, the looks that were used, and how
 often the restricted master program was solved. With --seconds it is bounded by time, and seconds are printed.
 
-With --without: the same of cases that are hard for one method or another, with all methods, and in one column each
-without those named, after 1600 looks unless told. The peer is run once, divulge five times (the median counts).
+A goal that is not reached is marked: missed. With --without: the same of cases that are hard for one method or
+another, with all methods, and in one column each without those named, after 1600 looks unless told. The peer is run
+once, divulge five times (the median counts).
 """
 
+import argparse
 import itertools
 import math
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -129,6 +130,22 @@ def not_listed(*_: Any) -> None:
     """Return None: no sets are listed."""
 
 
+def no_grids(problem: Any, effort: Any) -> Any:
+    """Return the oracle of all vertices without grids for boxes; pairs of levels have no other oracle."""
+    from divulge.designing import methods
+    from divulge.designing.pricing.ratio_grid import Windows
+
+    pairs = ([Windows(problem, pair, work, effort) for pair in problem.shape.pairs] for work in methods.LATER)
+    if not problem.shape.boxes:
+        return methods.Cascade(problem, *(methods.ScaledWeights(problem, work, effort) for work in methods.LATER))
+    return methods.Cascade(problem, *(methods.BranchAndBound(problem, effort, some) for some in pairs))
+
+
+def not_touched(_problem: Any, _kinds: Any, first: Any, lifts: Any, *_: Any) -> Any:
+    """Return what there is: no tangents are tried."""
+    return first, lifts
+
+
 WITHOUT: dict[str, dict[str, Any]] = {
     "random-sets": {"of_random_sets": lambda *_: None},
     "randomized-rounding": {"randomly_rounded": not_rounded},
@@ -136,12 +153,29 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "listed-sets": {"listed_sets": not_listed},
     "aggregation": {"without_tail": lambda p, e, solve: solve(p, e)},
     "branch-and-bound": {"everything": grids_alone},
+    "scaled-weights": {"everything": no_grids},
+    "tangents": {"touched": not_touched},
 }
-"""Name of a method -> what stands in its place in `divulge.designing.methods` when it is left out."""
+"""Name of a method -> what stands in its place in `designing.methods` and `supports.faces` when it is left out."""
 
 
-def hardest() -> Iterator[tuple[str, np.ndarray, Any]]:
-    """Yield the cases of the ablation: each is hard for one method or another."""
+def about(n: int, k: int) -> tuple[np.ndarray, dv.About]:
+    """Return (probabilities of n secrets, the utility about another variable of k values)."""
+    rng = np.random.default_rng(n + k)
+    return rng.dirichlet(np.ones(n)), dv.About(rng.dirichlet(np.ones(k), n))
+
+
+def hardest() -> Iterator[tuple[str, np.ndarray, Any, Any]]:
+    """Yield (name, prior, guarantee, utility) of the cases of the ablation: each is hard for one method or another."""
+    for name, p, guarantee in hard_for_one():
+        yield name, p, guarantee, "mutual-information"
+    for n, k, guarantee in ((100, 2, dv.PML(0.5)), (100, 3, dv.LDP(1)), (40, 8, dv.PML(0.5))):
+        p, utility = about(n, k)
+        yield f"{n} about {k} values", p, guarantee, utility
+
+
+def hard_for_one() -> Iterator[tuple[str, np.ndarray, Any]]:
+    """Yield (name, prior, guarantee) under which mutual information is hard to design for."""
     equal = 1 + 0.1 * np.random.default_rng(7).random(153)
     zipf = 1 / np.arange(1, 201)
     yield "real N=24", real(24), dv.PML(0.5)
@@ -176,30 +210,31 @@ class Counted:
 
         clock.now, Master.solve = looked, counted
 
-    def design(self, prior: Any, guarantee: Any, looks: float) -> Any:
+    def design(self, prior: Any, guarantee: Any, looks: float, utility: Any = "mutual-information") -> Any:
         """Return the design after so many looks."""
         self.looks = self.solves = 0
-        return dv.design(prior, guarantee, time_limit=looks / LOOKS)
+        return dv.design(prior, guarantee, utility=utility, time_limit=looks / LOOKS)
 
 
 def ablation(columns: list[str], looks: int) -> None:
     """Print gap and work of hard cases with all methods, and without some."""
     from divulge.designing import methods
+    from divulge.designing.supports import faces
 
-    for name in "+".join(columns).split("+"):
-        if name not in WITHOUT:
-            raise SystemExit(f"NAME is one of {', '.join(WITHOUT)}.")
     work, head = Counted(), f"{'gap':>10}{'looks':>7}{'solves':>8}"
     print(f"{'':38}" + "".join(f"   {name:>25}" for name in ["all", *columns]))
     print(f"{'prior':24}{'guarantee':14}" + f"   {head}" * (1 + len(columns)))
-    for name, p, guarantee in hardest():
+    for name, p, guarantee, utility in hardest():
         print(f"{name:24}{guarantee!s:14}", end="", flush=True)
         for column in ["", *columns]:
             instead = {key: value for one in column.split("+") if one for key, value in WITHOUT[one].items()}
-            kept = {key: getattr(methods, key) for key in instead}
-            vars(methods).update(instead)
-            found = work.design(p, guarantee, looks)
-            vars(methods).update(kept)
+            kept = [(module, key, getattr(module, key)) for module in (methods, faces) for key in instead
+                    if hasattr(module, key)]  # fmt: skip
+            for module, key, _ in kept:
+                setattr(module, key, instead[key])
+            found = work.design(p, guarantee, looks, utility)
+            for module, key, method in kept:
+                setattr(module, key, method)
             print(f"   {found.relative_gap:10.1e}{work.looks:7}{work.solves:8}", end="", flush=True)
         print()
 
@@ -209,6 +244,7 @@ def targets(quick: bool, timed: bool) -> None:
     work = None if timed else Counted()
     used = f"{'seconds':>9}{'allowed':>9}" if timed else f"{'looks':>7}{'allowed':>9}{'solves':>8}"
     print(f"{'prior':28}{'guarantee':14}{'method':19}{'gap':>9}{'wanted':>9}{'rounding':>10}{used}")
+    reached, every = 0, 0
     for name, prior, guarantee, wanted, allowed in cases(quick):
         started, looks = time.perf_counter(), max(allowed * LOOKS, FEWEST)
         if work is None:
@@ -219,21 +255,36 @@ def targets(quick: bool, timed: bool) -> None:
         seconds, lost = time.perf_counter() - started, found.rounding_loss or 0.0
         small = lost <= 1e-9 or len(found.prior) > 50
         good = "" if found.relative_gap <= wanted and (work or seconds <= allowed) and small else "  missed"
+        reached, every = reached + (not good), every + 1
         used = f"{work.looks:7}{looks:9g}{work.solves:8}" if work else f"{seconds:9.2f}{allowed:9g}"
         gaps = f"{found.relative_gap:9.1e}{wanted:9.0e}{lost:10.1e}"
         print(f"{name:28}{guarantee!s:14}{found.method:19}{gaps}{used}{good}", flush=True)
+    print(f"{reached} of {every} goals reached")
+
+
+def names(text: str) -> str:
+    """Return NAME[+NAME...] as it is; refuse other names."""
+    unknown = [name for name in text.split("+") if name not in WITHOUT]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{unknown[0]} is none of {', '.join(WITHOUT)}")
+    return text
 
 
 def main() -> None:
-    if "--without" in sys.argv:
-        given = sys.argv[sys.argv.index("--without") + 1 :]
-        looks = int(given[given.index("--looks") + 1]) if "--looks" in given else 1600
-        ablation(given[: given.index("--looks")] if "--looks" in given else given, looks)
+    parser = argparse.ArgumentParser(description="Designs against the targets, and beside cvxpy over all vertices.")
+    parser.add_argument("quick", nargs="?", choices=["quick"], help="leave out the cases that take longest")
+    parser.add_argument("--seconds", action="store_true", help="bound the work by time instead of looks at the clock")
+    parser.add_argument("--without", nargs="+", type=names, metavar="NAME[+NAME...]",
+                        help=f"print hard cases with and without methods: {', '.join(WITHOUT)}")  # fmt: skip
+    parser.add_argument("--looks", type=int, default=1600, help="looks at the clock with --without (1600)")
+    asked = parser.parse_args()
+    if asked.without:
+        ablation(asked.without, asked.looks)
         return
-    quick = "quick" in sys.argv
+    quick = asked.quick is not None
     for warm in (4, 15):
         dv.design(real(warm), dv.PML(0.6))
-    targets(quick, "--seconds" in sys.argv)
+    targets(quick, asked.seconds)
     print(f"\n{'beside cvxpy over vertices':28}{'divulge':>12}{'cvxpy':>12}{'seconds':>10}{'cvxpy':>10}{'ratio':>8}")
     for n in (10, 12, 14) if quick else (10, 12, 14, 16):
         p = real(n)
