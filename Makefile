@@ -1,7 +1,8 @@
 # make demo: what the census example reveals.  make test: all tests.  Both make their own environment in .venv.
 # make search MINUTES=60 SEED=7: all drawn cases of the tests, then random subjects against independent oracles.  make bench: times beside peers.
 PYTHON ?= python3
-WORKERS ?= 2
+# One process more than there are cores, 9 at most: tests that wait for a browser, Spark or a database leave theirs idle.
+WORKERS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$(((cores < 8 ? cores : 8) + 1)))
 MINUTES ?= 10
 SEED ?=
 SECONDS ?= 3600
