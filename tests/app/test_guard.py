@@ -1,13 +1,22 @@
 """Only this machine's own pages are answered; a token is asked for beyond it; uploads are bounded."""
 
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import HTTPCookieProcessor, build_opener, urlopen
 
 import pytest
 from starlette.testclient import TestClient
 
 from divulge.app.server import application
+from divulge.app.sessions import MOST
 
 HOST = "127.0.0.1:8765"
 
@@ -43,7 +52,9 @@ def test_other_sites_cannot_act(local: TestClient, headers: dict[str, str]) -> N
 
 def test_a_link_from_elsewhere_opens_the_first_page_only(local: TestClient) -> None:
     came = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
-    assert local.get("/", headers=came).status_code == 303
+    assert local.get("/", headers=came | {"sec-fetch-dest": "document"}).status_code == 303
+    for place in ("iframe", "frame", "embed", "object", "empty", "fencedframe"):
+        assert local.get("/", headers=came | {"sec-fetch-dest": place}).status_code == 403
 
 
 def test_every_answer_carries_the_policy(local: TestClient) -> None:
@@ -61,7 +72,7 @@ def test_no_page_holds_a_script_or_style_of_its_own(local: TestClient) -> None:
     assert not re.findall(r"<script(?![^>]*\ssrc=)", page)
 
 
-def test_beyond_this_machine_a_token_is_asked_for() -> None:
+def test_a_token_is_asked_for() -> None:
     with client(token="long-secret") as found:
         assert found.get("/").status_code == 401
         assert found.get("/?token=wrong").status_code == 401
@@ -71,6 +82,66 @@ def test_beyond_this_machine_a_token_is_asked_for() -> None:
         assert "HttpOnly" in first.headers["set-cookie"]
         assert "SameSite=Strict" in first.headers["set-cookie"]
         assert found.get(first.headers["location"]).status_code == 200
+
+
+def test_a_page_that_leads_in_gets_the_cookie_before_the_first_page_opens() -> None:
+    """A browser keeps a strict cookie from all requests that a foreign page began, redirects as well."""
+    with client(token="long-secret") as found:
+        came = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+        first = found.get("/?token=long-secret", headers=came)
+        assert first.status_code == 200
+        assert "SameSite=Strict" in first.headers["set-cookie"]
+        assert 'http-equiv="refresh" content="0;url=/"' in first.text
+        assert "long-secret" not in first.text
+        assert found.get("/", headers=came | {"sec-fetch-site": "same-origin"}).status_code == 303
+
+
+def served(home: Path, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "divulge", "app", "--port", "0", "--no-ledger", *options]
+    environment = os.environ | {"HOME": str(home), "TMPDIR": str(home), "BROWSER": f"{sys.executable} {home}/see.py %s"}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def test_the_address_of_this_machine_has_a_token_that_no_process_list_shows(tmp_path: Path) -> None:
+    """What is printed opens; the same without its token, as another user may ask, does not; the browser gets a file."""
+    seen = tmp_path / "seen"
+    (tmp_path / "see.py").write_text(
+        "import pathlib, sys, urllib.request as r\n"
+        "path = pathlib.Path(r.url2pathname(sys.argv[1].removeprefix('file://')))\n"
+        f"told = ' '.join([sys.argv[1], oct(path.stat().st_mode)[-3:], path.read_text()])\n"
+        f"pathlib.Path({str(seen)!r} + '.part').write_text(told)\n"
+        f"pathlib.Path({str(seen)!r} + '.part').rename({str(seen)!r})\n"
+    )
+    with served(tmp_path) as running:
+        assert running.stdout is not None
+        address = running.stdout.readline().strip()
+        plain, _, token = address.partition("?token=")
+        assert len(token) >= 32
+        assert build_opener(HTTPCookieProcessor()).open(address).status == 200
+        with pytest.raises(HTTPError, match="401"):
+            urlopen(plain)
+        for _ in range(600):
+            if seen.exists():
+                break
+            time.sleep(0.1)
+        opened, mode, page = seen.read_text().split(" ", 2)
+        assert token not in opened
+        assert opened.startswith("file://")
+        assert mode == "600"
+        assert f'content="0;url={address}"' in page
+        running.send_signal(signal.SIGHUP)  # the terminal was closed
+        assert running.wait(60) == 0
+    assert not list(tmp_path.glob("divulge-app-*"))
+
+
+def test_empty_visits_make_room_before_those_with_a_file() -> None:
+    """Whoever opens the first page again and again does not end anybody's work."""
+    with client() as found:
+        base = visit(found)
+        found.post(f"{base}/upload", files={"file": ("t.csv", b"a\n1\n2\n")})
+        for _ in range(2 * MOST):
+            found.get("/")
+        assert found.get(f"{base}/data").status_code == 200
 
 
 def test_uploads_are_bounded() -> None:

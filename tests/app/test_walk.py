@@ -15,7 +15,7 @@ from browser import browser, kept
 from support import THOROUGH
 
 import divulge as dv
-from divulge.app.server import in_hundred
+from divulge.app.server import door, in_hundred
 from divulge.guarantees import posterior_bounds
 from divulge.model.shown import at_least, at_most
 
@@ -326,6 +326,16 @@ HOSTILE = {
     "empty.csv": (b"", "empty.csv"),
 }
 """A file that is none -> what is in it, and what is said."""
+
+
+def test_the_file_that_a_browser_is_given_leads_in(address: str, tmp_path: Path) -> None:
+    """The token comes by a file of this user alone; its cookie is kept, though a page of no site opened the first."""
+    with browser() as seen:
+        seen.page.goto(door(tmp_path, address).as_uri())
+        seen.page.wait_for_selector("#chosen")
+        assert "token" not in seen.page.url
+        seen.page.reload()
+        seen.looks_right("first page")
 
 
 def test_hostile_files_get_a_message(address: str, tmp_path: Path) -> None:

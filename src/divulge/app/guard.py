@@ -1,4 +1,4 @@
-"""Who may talk to the app: this machine alone unless a token says otherwise, never another site's page."""
+"""Who may talk to the app: whoever has the token, on this machine unless told otherwise; no other site's page."""
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -46,7 +46,8 @@ class Guard:
     """An ASGI application that lets requests through to `app` when they come from where they may.
 
     `hosts` are the names under which the app may be reached, with the port; a page of another site that has its own
-    name resolved to this machine (DNS rebinding) comes with another Host. `token` is asked for where it is not None.
+    name resolved to this machine (DNS rebinding) comes with another Host. `token` is asked for where it is not None:
+    other users of the machine reach its ports too.
     """
 
     app: Any
@@ -62,6 +63,9 @@ class Guard:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         try:
             new = self._admitted(scope, headers)
+            if new and _foreign(headers):  # the cookie is sent back to pages that the app's own pages open
+                await _answer(send, 200, _ENTER, **{"set-cookie": self._cookie(headers)})
+                return
         except Refused as refused:
             await _answer(send, refused.status, refused.why)
             return
@@ -80,7 +84,7 @@ class Guard:
                 given = {name.lower() for name, _ in message["headers"]}
                 extra = dict(HEADERS)
                 if new:
-                    extra["set-cookie"] = f"{COOKIE}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+                    extra["set-cookie"] = self._cookie(headers)
                 message["headers"] = [
                     *message["headers"],
                     *((k.encode(), v.encode()) for k, v in extra.items() if k.encode() not in given),
@@ -92,6 +96,10 @@ class Guard:
         except Refused as refused:
             await _answer(send, refused.status, refused.why)
 
+    def _cookie(self, headers: Mapping[str, str]) -> str:
+        """Return what makes the browser remember the token, for this app and not for requests of other sites."""
+        return f"{_name(headers)}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+
     def _admitted(self, scope: Scope, headers: Mapping[str, str]) -> bool:
         """Raise Refused, or return whether the token was given just now and is to be remembered."""
         if headers.get("host", "").lower() not in self.hosts:
@@ -99,8 +107,8 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in {f"http://{host}" for host in self.hosts}:
             raise Refused(403, "Requests from other sites are not answered.")
-        foreign = headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
-        if foreign and (headers.get("sec-fetch-mode") != "navigate" or scope["method"] != "GET"):
+        opens = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest", "document") == "document"
+        if _foreign(headers) and (not opens or scope["method"] != "GET"):
             raise Refused(403, "Requests from other sites are not answered.")
         if scope["method"] not in ("GET", "HEAD", "POST"):
             raise Refused(405, "Only GET and POST are answered.")
@@ -113,7 +121,7 @@ class Guard:
         if secrets.compare_digest(asked.encode(), self.token.encode()):
             return True
         try:
-            kept = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+            kept = SimpleCookie(headers.get("cookie", "")).get(_name(headers))
         except CookieError:
             kept = None
         if kept is None or not secrets.compare_digest(kept.value.encode(), self.token.encode()):
@@ -121,7 +129,27 @@ class Guard:
         return False
 
 
-async def _answer(send: Send, status: int, why: str) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), *((k.encode(), v.encode()) for k, v in HEADERS.items())]
+_ENTER = (
+    '<!doctype html><title>Divulge</title><link rel="icon" href="data:,">'
+    '<meta http-equiv="refresh" content="0;url=/"><a href="/">Go on</a>'
+)
+"""The page that opens the first page, where the address with the token was opened by a page that is not the app's."""
+
+
+def _foreign(headers: Mapping[str, str]) -> bool:
+    """Return whether a page of another site asks."""
+    return headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
+
+
+def _name(headers: Mapping[str, str]) -> str:
+    """Return the name of the cookie that remembers the token: of this port alone, as cookies are shared by ports."""
+    port = headers.get("host", "").rpartition(":")[2]
+    return f"{COOKIE}-{port if port.isdecimal() else 80}"
+
+
+async def _answer(send: Send, status: int, said: str, **more: str) -> None:
+    kind = "text/html" if said == _ENTER else "text/plain"
+    given = {"content-type": f"{kind}; charset=utf-8"} | HEADERS | more
+    headers = [(k.encode(), v.encode()) for k, v in given.items()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": why.encode()})
+    await send({"type": "http.response.body", "body": said.encode()})

@@ -246,7 +246,7 @@ def application(
 def serve(
     host: str = "127.0.0.1", port: int = 8765, *, demo: bool = False, browser: bool = True, ledger: str | None = None
 ) -> None:
-    """Answer until Ctrl-C or SIGTERM; print the address on a line of its own as soon as it answers.
+    """Answer until Ctrl-C, SIGTERM or SIGHUP; print the address on a line of its own as soon as it answers.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def serve(
     """
     uvicorn = require("uvicorn", "app")
     local = host in ("127.0.0.1", "localhost", "::1")
-    token = None if local else secrets.token_urlsafe(24)
+    token = secrets.token_urlsafe(24)
     listening = _listen(host, port)
     port = listening.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
@@ -268,13 +268,16 @@ def serve(
         demo=demo,
         ledger=ledger,
     )
-    address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
+    address = f"http://{shown}:{port}/?token={token}"
     config = uvicorn.Config(
         app, log_level="critical", access_log=False, server_header=False, timeout_graceful_shutdown=1
     )
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None
-    for name in (signal.SIGINT, signal.SIGTERM):
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # the terminal is closed
+        ends.append(signal.SIGHUP)
+    for name in ends:
         signal.signal(name, lambda *_: setattr(server, "should_exit", True))
 
     def announce() -> None:
@@ -282,7 +285,7 @@ def serve(
             threading.Event().wait(0.02)
         if server.started:
             print(address, flush=True)
-            if token is None:
+            if local:
                 print("Nothing leaves this machine. Ctrl-C ends it.", file=sys.stderr)
             else:
                 print(
@@ -290,11 +293,27 @@ def serve(
                     file=sys.stderr,
                 )
             if browser:
-                webbrowser.open(address)
+                webbrowser.open(opened.as_uri())
 
-    threading.Thread(target=announce, daemon=True).start()
     os.environ.setdefault("PYTHONUNBUFFERED", "1")
-    server.run(sockets=[listening])
+    with tempfile.TemporaryDirectory(prefix="divulge-app-") as folder:
+        opened = door(Path(folder), address)
+        threading.Thread(target=announce, daemon=True).start()
+        server.run(sockets=[listening])
+
+
+def door(folder: Path, address: str) -> Path:
+    """Write the page that a browser is given to open, for this user's eyes only: process lists show what it is called.
+
+    It leads to the address with its token.
+    """
+    path = folder / "open.html"
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as page:
+        page.write(
+            f'<!doctype html><meta charset="utf-8"><title>Divulge</title>'
+            f'<meta http-equiv="refresh" content="0;url={address}"><a href="{address}">Open Divulge</a>'
+        )
+    return path
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -13,7 +13,7 @@ from typing import Any
 from divulge.app.jobs import Job
 
 MOST = 64
-"""So many sessions at once; the one left alone longest makes room."""
+"""So many sessions at once; those without a file make room first, and of these the one left alone longest."""
 IDLE = 8 * 3600.0
 """After so many seconds without a request a session is forgotten."""
 
@@ -28,6 +28,11 @@ class Session:
     choices: dict[str, Any] = field(default_factory=dict[str, Any])
     jobs: dict[str, Job] = field(default_factory=dict[str, Job])
     lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no file yet, uploaded or made."""
+        return not any(self.folder.iterdir())
 
     def job(self, name: str, function: Callable[..., Any], /, **arguments: Any) -> Job:
         """Return the work of this name with these arguments; work with other arguments is ended and started anew."""
@@ -101,7 +106,7 @@ class Sessions:
     def _tidy(self) -> None:
         now = time.monotonic()
         stale = [s for s in self._open.values() if now - s.touched > IDLE]
-        rest = sorted((s for s in self._open.values() if s not in stale), key=lambda s: s.touched)
+        rest = sorted((s for s in self._open.values() if s not in stale), key=lambda s: (not s.empty, s.touched))
         stale += rest[: max(0, len(rest) - MOST + 1)]
         for one in stale:
             del self._open[one.key]

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import divulge as dv
 from divulge.extras import require
 from divulge.files.opening import replacing
 from divulge.publishing.published import Published, read_receipt
+from divulge.releasing.planning.assumed import around
+from divulge.releasing.planning.choosing import left
 
 Progress = Callable[[int, int | None], None]
 
@@ -84,21 +87,26 @@ def preview(progress: Progress, path: str, options: Sequence[Mapping[str, Any]])
     for i, choice in enumerate(options):
         progress(i, len(options))
         try:
-            found.append(dv.preview(dv.open_table(path), levels=(1.0,), **assumed(choice)).to_dict())
+            found.append(dv.preview(dv.open_table(path), levels=(1.0,), **foreseen(path, choice)).to_dict())
         except dv.DivulgeError as error:
             found.append({"refused": str(error)})
     return found
 
 
-def assumed(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a choice as it can be looked at without spending: an estimate with noise is not made for a preview."""
-    noisy = str(choice.get("prior", "")).startswith("noisy=")
-    return dict(choice) | ({"prior": "uniform"} if noisy else {})
+def foreseen(path: str, choice: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a choice as it can be looked at without spending: an estimate with noise, as if the noise were 0."""
+    kind, _, spent = str(choice.get("prior", "")).partition("=")
+    if kind != "noisy":
+        return dict(choice)
+    counts = dv.contingency(dv.open_table(path), choice["column"]).to_dict()
+    expected = around(counts, sum(counts.values()), Fraction(spent)).priors
+    (promise,) = left((dv.guarantees.parse(choice["guarantee"]),), float(spent))
+    return dict(choice) | {"prior": expected, "guarantee": promise}
 
 
 def simulate(progress: Progress, path: str, choice: Mapping[str, Any]) -> dict[str, Any]:
     """Release in memory, estimate as a receiver would, and forget the rows: what one receiver might see."""
-    asked = assumed(choice)
+    asked = foreseen(path, choice)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         level = dv.preview(dv.open_table(path), levels=(1.0,), **asked).to_dict()["levels"][0]

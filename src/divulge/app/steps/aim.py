@@ -22,24 +22,25 @@ DEFAULT = {"attacker": "everything", "before": 1.0, "after": 5.0}
 
 def read(given: Mapping[str, Any], session: Session) -> dict[str, Any]:
     """Return the aim that a form holds: who attacks, which value, and in how many of 100 before and after."""
-    values = [value for value, _ in listed(session)]
+    column = secret(session)
+    values = [value for value, _ in column["listed"]]
     attacker = given.get("attacker", DEFAULT["attacker"])
     value = given.get("value", values[-1])
     try:
         before, after = float(given.get("before", DEFAULT["before"])), float(given.get("after", DEFAULT["after"]))
     except (TypeError, ValueError):
         raise Refused(400, "Give numbers of people in 100.") from None
-    if attacker not in ATTACKERS or value not in values or not (0 < before < 100 and 0 < after <= 99.9):
+    if attacker not in ATTACKERS or value not in values or not (0 < before <= 98 and 0 < after <= 99.9):
         raise Refused(400, "Choose one of the values and numbers between 0 and 100.")
     if attacker == "nothing":
-        before = 100 / len(values)
+        before = 100 / max(2, column["values"])
     return {"attacker": attacker, "value": value, "before": before, "after": max(after, before * 1.01)}
 
 
-def listed(session: Session) -> list[tuple[str, int]]:
-    """Return the values of the sensitive column that are listed, the most frequent first."""
+def secret(session: Session) -> dict[str, Any]:
+    """Return what is known of the sensitive column; its values are listed with the most frequent first."""
     (column,) = [c for c in session.choices["data"]["columns"] if c["name"] == session.choices["secret"]]
-    return column["listed"]
+    return column
 
 
 def guarantee(aim: Mapping[str, Any]) -> Guarantee:
@@ -51,15 +52,31 @@ def guarantee(aim: Mapping[str, Any]) -> Guarantee:
     return ALIP(epsilon, epsilon)
 
 
-def meaning(aim: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the promise says: before and after for the value that was chosen, and for other chances."""
+def whatever_is_believed(aim: Mapping[str, Any]) -> LDP:
+    """Return the promise that implies `guarantee` for every belief, so that nobody needs to know what is believed.
+
+    Of alip = e:e it is ldp = e: P(y) is a mean of P(y|x), within e of each (in logarithms).
+    """
+    values = guarantee(aim).values()
+    return LDP(values["epsilon"] if "epsilon" in values else values["upper"])
+
+
+def meaning(session: Session, aim: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the promise says: before and after for the value that was chosen, and for other chances.
+
+    `held` is what somebody holds of the value who knows how frequent it is in the table, where that is who is feared.
+    """
     promise = guarantee(aim)
+    counts = dict(secret(session)["listed"])
+    share = counts[aim["value"]] / (session.choices["data"]["rows"] - secret(session)["missing"])
+    held = (share, posterior_bounds(promise, share)) if aim["attacker"] == "frequencies" and 0 < share < 1 else None
     chances = sorted({0.001, 0.01, 0.1, 0.5, aim["before"] / 100})
     return {
         "aim": aim,
         "promise": str(promise),
         "bounds": posterior_bounds(promise, aim["before"] / 100),
         "others": [(chance, posterior_bounds(promise, chance)) for chance in chances],
+        "held": held,
         "attacker": ATTACKERS[aim["attacker"]],
     }
 
@@ -82,7 +99,13 @@ def show(pages: Any, request: Any) -> Any:
     aim = current(session)
     rows = session.choices["data"]["rows"]
     return pages.page(
-        "aim.html", session, "aim", values=listed(session), rows=rows, attackers=ATTACKERS, **meaning(aim)
+        "aim.html",
+        session,
+        "aim",
+        values=secret(session)["listed"],
+        rows=rows,
+        attackers=ATTACKERS,
+        **meaning(session, aim),
     )
 
 
@@ -90,7 +113,7 @@ def answer(pages: Any, request: Any) -> Any:
     """What the sliders say, while they move."""
     session = _ready(pages, request)
     session.choices["draft"] = read(request.query_params, session)
-    return pages.page("_meaning.html", session, "aim", **meaning(session.choices["draft"]))
+    return pages.page("_meaning.html", session, "aim", **meaning(session, session.choices["draft"]))
 
 
 async def take(pages: Any, request: Any) -> Any:

@@ -28,6 +28,15 @@ PRIORS = {
     "counted": "counted in this table: the mechanism then tells the counts, and the statement says so",
 }
 """What the mechanism is designed for."""
+BELIEVED = {"frequencies": ("noisy=0.2", "counted"), "nothing": ("uniform",)}
+"""Attacker -> the priors that hold what they believe: under these a promise for that belief alone is enough."""
+ENOUGH = {
+    "noisy=0.2": "the promise holds for who believes nearly that; the estimate is near enough in 95 of 100 cases",
+    "counted": "the promise holds for who believes exactly that",
+    "uniform": "the promise holds for who believes exactly that",
+}
+ALWAYS = "the promise then holds whatever is believed"
+"""What is said of a prior that holds what the attacker believes, and of any other."""
 AFTER = (1.2, 1.5, 2, 3, 4, 6, 10, 20)
 """The chances after, as multiples of the chance before, at which the cost of protection is shown."""
 
@@ -35,13 +44,15 @@ AFTER = (1.2, 1.5, 2, 3, 4, 6, 10, 20)
 def options(session: Session, way: str, wanted: Mapping[str, Any], prior: str | None = None) -> dict[str, Any]:
     """Return the arguments of preview and release for a way under an aim."""
     given = dict(WAYS[way][2])
-    promise = aim.guarantee(wanted)
     prior = prior or session.choices.get("prior", "uniform")
-    if "mechanism" in given:
-        values = promise.values()
-        given["epsilon"] = float(values["epsilon"] if "epsilon" in values else values["upper"])
+    always = aim.whatever_is_believed(wanted)
+    if "mechanism" in given:  # has fixed odds, for which nothing needs to be estimated
+        given["epsilon"] = float(always.values()["epsilon"])
+        prior = "uniform"
+    elif prior in BELIEVED.get(wanted["attacker"], ()):
+        given["guarantee"] = str_exactly(aim.guarantee(wanted))
     else:
-        given["guarantee"] = str_exactly(promise)
+        given["guarantee"] = str_exactly(always)
     if prior == "counted":
         given["prior_from_data"] = True
     else:
@@ -54,6 +65,14 @@ def str_exactly(promise: Any) -> str:
     return f"{promise.kind}=" + ":".join(repr(float(value)) for value in promise.values().values())
 
 
+def said(wanted: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """Return prior -> what it is, and for whom the promise then holds, where that is not everybody anyway."""
+    believed = BELIEVED.get(wanted["attacker"])
+    if believed is None:
+        return {prior: (words, "") for prior, words in PRIORS.items()}
+    return {prior: (words, ENOUGH[prior] if prior in believed else ALWAYS) for prior, words in PRIORS.items()}
+
+
 def _ready(pages: Any, request: Any) -> Session:
     session = pages.session(request)
     if "aim" not in session.choices:
@@ -64,7 +83,14 @@ def _ready(pages: Any, request: Any) -> Session:
 def show(pages: Any, request: Any) -> Any:
     """The page."""
     session = _ready(pages, request)
-    return pages.page("how.html", session, "how", ways=WAYS, priors=PRIORS, **aim.meaning(session.choices["aim"]))
+    return pages.page(
+        "how.html",
+        session,
+        "how",
+        ways=WAYS,
+        priors=said(session.choices["aim"]),
+        **aim.meaning(session, session.choices["aim"]),
+    )
 
 
 def ways(pages: Any, request: Any) -> Any:
@@ -78,7 +104,14 @@ def ways(pages: Any, request: Any) -> Any:
         options=[options(session, way, wanted) for way in WAYS],
     )
     return pages.part(
-        session, "ways", job, "_ways.html", lambda found: {"rows": list(zip(WAYS.values(), found, strict=True))}
+        session,
+        "ways",
+        job,
+        "_ways.html",
+        lambda found: {
+            "rows": list(zip(WAYS.values(), found, strict=True)),
+            "made": PRIORS[session.choices.get("prior", "uniform")],
+        },
     )
 
 

@@ -8,7 +8,6 @@ from divulge.app.guard import Refused
 from divulge.app.sessions import Session
 from divulge.app.steps import aim
 from divulge.app.steps.data import kept
-from divulge.guarantees import LDP, guarantee_for_posterior
 
 KINDS = {
     "count": "how many rows there are",
@@ -44,13 +43,19 @@ def current(session: Session) -> dict[str, Any]:
 
 
 def epsilon(session: Session, after: float | None = None) -> float:
-    """Return the privacy loss that keeps what must not happen: a record replaced changes odds by e^epsilon at most."""
+    """Return the privacy loss of the table: the one that statisticians ask for, or the one that follows."""
     own = current(session)["epsilon"]
-    if own is not None and after is None:
-        return float(own)
-    wanted = session.choices["aim"]
-    most = min(0.999, (wanted["after"] if after is None else after) / 100)
-    return float(guarantee_for_posterior(LDP, wanted["before"] / 100, most).values()["epsilon"])
+    return following(session, after) if own is None or after is not None else float(own)
+
+
+def following(session: Session, after: float | None = None) -> float:
+    """Return the privacy loss that keeps what must not happen, whatever is believed.
+
+    A record replaced changes odds by e^epsilon at most; where records are added and removed, replacing is two of these.
+    """
+    wanted = session.choices["aim"] | ({} if after is None else {"after": after})
+    loss = float(aim.whatever_is_believed(wanted).values()["epsilon"])
+    return loss / 2 if current(session)["neighbors"] == "added" else loss
 
 
 def arguments(session: Session, after: float | None = None) -> dict[str, Any]:
@@ -109,11 +114,11 @@ def show(pages: Any, request: Any) -> Any:
     columns = session.choices["data"]["columns"]
     asked = current(session)
     return pages.page(
-        "table.html", session, "how", kinds=KINDS, treatments=TREATMENTS, asked=asked, epsilon=epsilon(session),
+        "table.html", session, "how", kinds=KINDS, treatments=TREATMENTS, asked=asked, epsilon=following(session),
         names=[named(one, asked["by"]) for one in asked["statistics"]],
         numbers=[c["name"] for c in columns if c["kind"] == "numbers"],
         groups=[c["name"] for c in columns if c["values"] and c["values"] <= work.MOST_GROUPS],
-        columns=[c["name"] for c in columns], **aim.meaning(session.choices["aim"]),
+        columns=[c["name"] for c in columns], **aim.meaning(session, session.choices["aim"]),
     )  # fmt: skip
 
 

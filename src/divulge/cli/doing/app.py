@@ -11,7 +11,7 @@ def command(
     demo: Annotated[bool, typer.Option("--demo", help="Begin with the bundled census.")] = False,
     port: Annotated[int, typer.Option("--port", help="Where to answer; 0 takes a free port.")] = 8765,
     host: Annotated[
-        str, typer.Option("--host", help="Answer other machines too; then a token is asked for, which is printed.")
+        str, typer.Option("--host", help="Answer other machines too, at this address of this one.")
     ] = "127.0.0.1",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open no browser.")] = False,
     ledger: LedgerOption = None,

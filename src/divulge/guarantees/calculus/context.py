@@ -1,6 +1,8 @@
 """What is known of the secret when one guarantee is translated into another."""
 
+import sys
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -116,7 +118,7 @@ class Context:
         """The context in words."""
         parts = [
             f"a prior of {number_of(len(self.prior), 'secret')}" if self.prior is not None else "",
-            f"p_min = {float(self.p_min):.6g}" if self.p_min is not None else "",
+            f"p_min = {_shown(self.p_min)}" if self.p_min is not None else "",
             f"N = {self.n}" if self.n is not None and self.prior is None else "",
             "uniform" if self.uniform else "",
             "" if self.full_support else "not of full support",
@@ -131,6 +133,20 @@ class Context:
             known["n"] = self.n
         said = {"uniform": self.uniform, "full_support": self.full_support, "general": self.general}
         return {**known, **said, "assumed": list(self.assumed)}
+
+
+def _shown(p: Fraction) -> str:
+    """Return a probability with six digits, which doubles near 0 do not have.
+
+    Examples
+    --------
+    >>> _shown(Fraction(1, 3)), _shown(Fraction("1e-320")), _shown(Fraction("1e-400"))
+    ('0.333333', '1e-320', '1e-400')
+    """
+    if p >= Fraction(sys.float_info.min) or not p:
+        return f"{float(p):.6g}"
+    with localcontext(prec=6):
+        return f"{(Decimal(p.numerator) / Decimal(p.denominator)).normalize():g}"
 
 
 def _probability(value: Any) -> Fraction:

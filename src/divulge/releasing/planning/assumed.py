@@ -153,21 +153,29 @@ def noisy(counts: Mapping[Hashable, int], epsilon: Fraction) -> Assumed:
     """Return the shares of the counts with discrete Laplace noise of scale 2 / epsilon, and a ball around them.
 
     Replacing one record changes the counts by 2 in l1, so the estimate is epsilon-differentially private. Noise is
-    drawn exactly (OpenDP). With R the `CONFIDENCE` quantile of sum_x |Z_x|, bounded by Chernoff's inequality, the true
-    shares are within 2 R / n of the noisy ones divided by their sum; making every share positive adds what it moves.
+    drawn exactly (OpenDP).
     """
     dp = opendp("release")
     scale = 2 / float(epsilon)
     measurement = dp.m.make_laplace(dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int), scale=scale)
     drawn: list[int] = measurement(list(counts.values()))
-    rows = sum(counts.values())
-    held = np.maximum(np.array(drawn, dtype=float), 0.0)
+    return around(dict(zip(counts, drawn, strict=True)), sum(counts.values()), epsilon)
+
+
+def around(drawn: Mapping[Hashable, int], rows: int, epsilon: Fraction) -> Assumed:
+    """Return the ball around the shares of counts that were drawn with noise, of so many rows.
+
+    With R the `CONFIDENCE` quantile of sum_x |Z_x|, bounded by Chernoff's inequality, the true shares are within
+    2 R / n of the noisy ones divided by their sum; making every share positive adds what it moves.
+    """
+    scale = 2 / float(epsilon)
+    held = np.maximum(np.array(list(drawn.values()), dtype=float), 0.0)
     total = float(held.sum())
     plain = held / total if total else np.full(len(held), 1 / len(held))
     shares = (held + 1) / (total + len(held))
     radius = 2 * noise_bound(len(held), scale, 1 - CONFIDENCE) / max(rows, 1) + float(np.abs(shares - plain).sum())
     radius = min(radius * (1 + 1e-9), 2.0)
-    return Assumed("noisy", Prior.from_counts(dict(zip(counts, (held + 1).tolist(), strict=True))), radius=radius,
+    return Assumed("noisy", Prior.from_counts(dict(zip(drawn, (held + 1).tolist(), strict=True))), radius=radius,
                    epsilon=math.nextafter(float(epsilon), math.inf))  # fmt: skip
 
 
