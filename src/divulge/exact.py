@@ -70,17 +70,12 @@ def correctly_rounded(ball: Callable[[], Any]) -> float:
     while True:
         with flint.ctx.workprec(precision):
             value = ball()
-            low, high = _double(value.lower()), _double(value.upper())
+            low, high = float(value.lower()), float(value.upper())
         if low == high:
             return low + 0.0
         if precision >= _MAX_PRECISION:
             return 0.0 if low <= 0.0 <= high else high
         precision *= 2
-
-
-def _double(point: Any) -> float:
-    """Round the midpoint of an exact `arb` to the nearest double."""
-    return float(fraction(point)) if point.is_finite() else float(point)
 
 
 def arb(value: Rational | int) -> Any:
@@ -284,19 +279,20 @@ def at_most(ball: Callable[[], Any], bound: Rational | float) -> bool:
         precision *= 2
 
 
+_DOUBLES = 2.0**-1074, 2.0**1023 * (2 - 2.0**-52)
+"""The least and the largest positive double."""
+
+
 def round_up(ball: Any) -> float:
     """Return the smallest double that no point of the python-flint `arb` exceeds."""
     top = ball.upper()
-    if not top.is_finite():
-        return math.inf if top > 0 else -math.inf
+    if not abs(top) <= _DOUBLES[1]:
+        return math.inf if not top < 0 else -_DOUBLES[1] if top.is_finite() else -math.inf
+    if abs(top) < _DOUBLES[0]:  # no power of a vast exponent is ever written out
+        return math.nextafter(0.0, 1.0) if top > 0 else 0.0
     target = fraction(top)
-    try:
-        nearest = float(target)
-    except OverflowError:
-        nearest = math.inf if target > 0 else -math.inf
-    if nearest == math.inf or (math.isfinite(nearest) and Fraction(nearest) >= target):
-        return nearest + 0.0
-    return math.nextafter(nearest, math.inf)
+    nearest = float(target)
+    return (nearest if Fraction(nearest) >= target else math.nextafter(nearest, math.inf)) + 0.0
 
 
 def round_down(ball: Any) -> float:

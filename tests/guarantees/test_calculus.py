@@ -15,6 +15,7 @@ from support import THOROUGH, some
 import divulge as dv
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.implication import consequences
+from divulge.guarantees.catalog import KINDS
 
 
 def cost(e: Any, p: Any) -> Any:
@@ -268,6 +269,28 @@ def test_a_larger_promise_never_implies_less(make: Any, kind: Any, context: dict
     assert not any(map(math.isnan, levels))
     assert all(more >= less * (1 - 1e-12) for less, more in itertools.pairwise(levels)), levels
     assert levels[0] > 0
+
+
+@pytest.mark.parametrize("level", ["1e-400", "5e-324", "1e-300", "1e-30"])
+def test_what_is_next_to_nothing_is_not_nothing(level: str) -> None:
+    """What lies within the rounding of a comparison counts on the safe side."""
+    kinds = [(kind, {}) for kind in KINDS.values() if not kind.index]
+    kinds += [(dv.ADP, {"delta": 0}), (dv.guarantees.PDP, {"delta": 0}), (dv.RDP, {"alpha": 2})]
+    made = (dv.LDP, dv.PML, dv.PMC, dv.ZCDP, dv.guarantees.TV, dv.guarantees.KL, dv.guarantees.MIDP, dv.guarantees.GDP)
+    promises: list[dv.Guarantee] = [make(level) for make in made]
+    promises += [dv.ADP(level, 0), dv.ADP(0, level), dv.guarantees.PDP(level, 0), dv.RDP(2, level)]
+    for promise, (kind, index) in itertools.product(promises, kinds):
+        found = promise.implies(kind, n=3, p_min="1/10", **index)
+        values = [getattr(found, name) for name in found.bounded()] if isinstance(found, dv.Guarantee) else []
+        assert not values or max(values) > 0, (promise, found)
+    for pure in (dv.LDP, dv.guarantees.DP, dv.guarantees.PDP):
+        found = dv.ADP(level, 0).implies(pure, **({"delta": 0} if pure is dv.guarantees.PDP else {}))
+        assert found.epsilon == F(level), found
+
+
+@pytest.mark.parametrize("order", ["1.0000000000000001", "1.0000000000000003", "1.000001"])
+def test_an_order_next_to_1_has_an_answer(order: str) -> None:
+    assert dv.RDP(order, 1).implies(dv.ADP, delta=1e-6).epsilon >= 1
 
 
 @pytest.mark.parametrize("mu", [1e-8, 0.1, 1.0] if THOROUGH else [1e-8, 1.0])

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import sys
 from fractions import Fraction as F
 from typing import Any
 
@@ -223,6 +224,12 @@ def test_rounding_goes_outward() -> None:
         assert exact.round_up(flint.arb(2) ** 2000) == math.inf
         assert exact.round_down(flint.arb(2) ** 2000) == pytest.approx(1.7976931348623157e308)
         assert exact.round_up(flint.arb(2) ** -2000) == 5e-324
+        assert exact.round_down(flint.arb(2) ** -2000) == exact.round_up(-(flint.arb(2) ** -2000)) == 0
+        assert exact.round_up(-(flint.arb(2) ** 2000)) == -sys.float_info.max
+        assert exact.round_up(flint.arb(sys.float_info.max)) == sys.float_info.max
+        assert exact.round_up(flint.arb(10**17).exp()) == math.inf
+        assert exact.round_up((-flint.arb(10**17)).exp()) == 5e-324
+        assert (exact.round_up(flint.arb("nan")), exact.round_down(flint.arb("nan"))) == (math.inf, -math.inf)
 
 
 NEAR = (dv.PML, dv.PMC, dv.ALIP, dv.LIP, dv.LDP, dv.guarantees.MaximalLeakage, dv.guarantees.MaximalCostLeakage,

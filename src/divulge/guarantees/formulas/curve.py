@@ -52,7 +52,7 @@ def concentrated_of_curve(xi: Any, rho: Any, wanted: Any) -> Any:
 
 def curve_of_line(xi: Any, rho: Any, wanted: Any) -> Any:
     """Return 4 rho: (xi, rho)-zCDP gives xi + rho + 2 sqrt(rho log 1/delta); inf if xi + rho is above that wanted."""
-    return INFINITY() if wanted < positive(xi + rho) else 4 * rho
+    return 4 * rho if wanted >= positive(xi + rho) else INFINITY()
 
 
 def curve_of_pure(epsilon: Any, wanted: Any) -> Any:

@@ -26,7 +26,7 @@ def of_variation(f: str, distance: Any) -> Any:
     """Return the divergence of randomized response of this total variation."""
     if not distance < 1:
         return ball(DIVERGENCES[f].largest)
-    return _of_ratio(f, (1 + distance) / (1 - distance)) if distance > 0 else ball(0)
+    return ball(0) if distance == 0 else _of_ratio(f, (1 + distance) / (1 - distance))
 
 
 def of_pure(f: str, epsilon: Any) -> Any:

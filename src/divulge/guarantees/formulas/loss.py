@@ -152,7 +152,7 @@ def renyi_between(first: Any, second: Any, alpha: Any) -> Any:
     if not (alpha >= low.alpha and alpha <= high.alpha and low.alpha < high.alpha):
         return INFINITY()
     if not high.alpha.is_finite() or not alpha > 1:
-        return INFINITY() if alpha > low.alpha else low.epsilon
+        return low.epsilon if alpha <= low.alpha else INFINITY()
     share = (alpha - low.alpha) / (high.alpha - low.alpha)
     return ((1 - share) * (low.alpha - 1) * low.epsilon + share * (high.alpha - 1) * high.epsilon) / (alpha - 1)
 
@@ -176,7 +176,9 @@ def approximate_of_chord(first: Any, second: Any, delta: Any) -> Any:
 
 def _lowest(cost: Callable[[float], float], low: float, high: float) -> float:
     """Return about where a cost with one valley is least on [low, high], by thirds of the logarithm."""
-    low, high = math.log(low), math.log(high)
+    if not high > 0:  # an order that no double tells from 1
+        return low
+    low, high = math.log(min(low, high)), math.log(high)
     for _ in range(120):
         a, b = (2 * low + high) / 3, (low + 2 * high) / 3
         low, high = (low, b) if cost(math.exp(a)) < cost(math.exp(b)) else (a, high)
