@@ -3,7 +3,7 @@
 from typing import Any
 
 from divulge.guarantees.formulas.density import INFINITY
-from divulge.guarantees.formulas.loss import ball, positive, renyi_of_pure, zero
+from divulge.guarantees.formulas.loss import at_most, ball, positive, renyi_of_pure, zero
 
 _SHIFTS = tuple(10.0 ** (k / 2) for k in range(-4, 4))
 """Where the ratio may be cut, over sqrt(rho): every one gives a bound."""
@@ -52,7 +52,7 @@ def concentrated_of_curve(xi: Any, rho: Any, wanted: Any) -> Any:
 
 def curve_of_line(xi: Any, rho: Any, wanted: Any) -> Any:
     """Return 4 rho: (xi, rho)-zCDP gives xi + rho + 2 sqrt(rho log 1/delta); inf if xi + rho is above that wanted."""
-    return 4 * rho if wanted >= positive(xi + rho) else INFINITY()
+    return 4 * rho if at_most(positive(xi + rho), wanted) else INFINITY()
 
 
 def curve_of_pure(epsilon: Any, wanted: Any) -> Any:

@@ -27,6 +27,16 @@ def positive(value: Any) -> Any:
     return INFINITY() if value.is_nan() else value.max(zero())
 
 
+def at_most(first: Any, second: Any) -> bool:
+    """Say whether one number is at most another; balls that agree in 60 digits are equal, others that overlap are not.
+
+    What is within the rounding of 0 is not taken for 0: it could be a small promise that was not given.
+    """
+    if first <= second or not hasattr(second, "abs_upper"):  # a rational is exact
+        return bool(first <= second)
+    return bool((first - second).abs_upper() <= abs(second) * ball(2) ** -200)
+
+
 def mean_of_pure(epsilon: Any) -> Any:
     """Return epsilon tanh(epsilon / 2), the mean loss of binary randomized response."""
     return epsilon * (epsilon / 2).tanh() if epsilon.is_finite() else INFINITY()
@@ -152,7 +162,7 @@ def renyi_between(first: Any, second: Any, alpha: Any) -> Any:
     if not (alpha >= low.alpha and alpha <= high.alpha and low.alpha < high.alpha):
         return INFINITY()
     if not high.alpha.is_finite() or not alpha > 1:
-        return low.epsilon if alpha <= low.alpha else INFINITY()
+        return low.epsilon if at_most(alpha, low.alpha) else INFINITY()
     share = (alpha - low.alpha) / (high.alpha - low.alpha)
     return ((1 - share) * (low.alpha - 1) * low.epsilon + share * (high.alpha - 1) * high.epsilon) / (alpha - 1)
 

@@ -63,7 +63,9 @@ APPROXIMATE: tuple[Theorem, ...] = (
         (d.ADP,),
         d.ApproximateZCDP,
         "tanh(ε/2) (ε - ξ), at least 0, if δ' >= δ, else +inf",
-        lambda c, a: f.capped_line(a.epsilon, f.mean_of_pure(a.epsilon), c.xi) if c.delta >= a.delta else INFINITY(),
+        lambda c, a: (
+            f.capped_line(a.epsilon, f.mean_of_pure(a.epsilon), c.xi) if f.at_most(a.delta, c.delta) else INFINITY()
+        ),
         remark=SAY_OR_RR,
         source=f"{BUN_STEINKE}, Section 8, with the curve of randomized response",
     ),
@@ -81,7 +83,7 @@ APPROXIMATE: tuple[Theorem, ...] = (
         (d.PDP,),
         d.PDP,
         "ε if δ' >= δ, else +inf",
-        lambda c, a: a.epsilon if c.delta >= a.delta else INFINITY(),
+        lambda c, a: a.epsilon if f.at_most(a.delta, c.delta) else INFINITY(),
         remark=f"{RR} at δ' below its truth probability",
     ),
     Theorem(
@@ -89,7 +91,7 @@ APPROXIMATE: tuple[Theorem, ...] = (
         (d.RelaxedDP,),
         d.ADP,
         "ε if δ' >= δ + outside, else +inf",
-        lambda c, a: a.epsilon if c.delta >= a.delta + a.outside else INFINITY(),
+        lambda c, a: a.epsilon if f.at_most(a.delta + a.outside, c.delta) else INFINITY(),
         remark="say the secret with probability δ + outside, else randomized response",
     ),
     Theorem(
@@ -97,7 +99,7 @@ APPROXIMATE: tuple[Theorem, ...] = (
         (d.ADP,),
         d.RelaxedDP,
         "ε if δ' >= δ, else +inf",
-        lambda c, a: a.epsilon if c.delta >= a.delta else INFINITY(),
+        lambda c, a: a.epsilon if f.at_most(a.delta, c.delta) else INFINITY(),
         remark="outside = 0: equal",
     ),
     Theorem(
@@ -105,7 +107,7 @@ APPROXIMATE: tuple[Theorem, ...] = (
         (d.TV,),
         d.ADP,
         "0 if δ' >= distance, else +inf",
-        lambda c, a: f.zero() if c.delta >= a.distance else INFINITY(),
+        lambda c, a: f.zero() if f.at_most(a.distance, c.delta) else INFINITY(),
         remark="every mechanism: equal at δ' = distance",
     ),
     Theorem(
@@ -192,7 +194,7 @@ APPROXIMATE: tuple[Theorem, ...] = (
         "sqrt(e^ε - 1) if α' <= 2 <= α, else +inf",
         lambda c, a: (
             (a.epsilon.expm1().sqrt() if a.epsilon.is_finite() else INFINITY())
-            if c.alpha <= 2 and a.alpha >= 2
+            if f.at_most(c.alpha, 2) and a.alpha >= 2
             else INFINITY()
         ),
         remark="every mechanism: equal at α = α' = 2",
@@ -202,7 +204,7 @@ APPROXIMATE: tuple[Theorem, ...] = (
         (d.AbsChi,),
         d.RDP,
         "log(1 + ζ²) if α' <= 2 <= α, else +inf",
-        lambda c, a: (a.zeta**2).log1p() if c.alpha <= 2 and a.alpha >= 2 else INFINITY(),
+        lambda c, a: (a.zeta**2).log1p() if f.at_most(c.alpha, 2) and a.alpha >= 2 else INFINITY(),
         remark="every mechanism: equal at α = α' = 2",
     ),
     Theorem(
@@ -220,7 +222,7 @@ APPROXIMATE: tuple[Theorem, ...] = (
         (d.AbsChi,),
         d.AbsChi,
         "ζ if α' <= α, else +inf",
-        lambda c, a: a.zeta if c.alpha <= a.alpha else INFINITY(),
+        lambda c, a: a.zeta if f.at_most(c.alpha, a.alpha) else INFINITY(),
         remark="every mechanism: equal at α' = α",
         source="norms grow with their order",
     ),
@@ -238,7 +240,7 @@ APPROXIMATE: tuple[Theorem, ...] = (
         (d.TV,),
         d.AbsChi,
         "2 distance if α' = 1, else +inf",
-        lambda c, a: 2 * a.distance if c.alpha <= 1 else INFINITY(),
+        lambda c, a: 2 * a.distance if f.at_most(c.alpha, 1) else INFINITY(),
         remark="every mechanism: equal",
     ),
     Theorem(
@@ -246,7 +248,7 @@ APPROXIMATE: tuple[Theorem, ...] = (
         (d.PDP,),
         d.RelaxedDP,
         "ε if outside' >= δ, else +inf",
-        lambda c, a: a.epsilon if c.outside >= a.delta else INFINITY(),
+        lambda c, a: a.epsilon if f.at_most(a.delta, c.outside) else INFINITY(),
         remark=f"{SAY_OR_RR}: equal at outside' = δ",
         source="the outcomes of larger loss are set aside",
     ),
@@ -255,7 +257,7 @@ APPROXIMATE: tuple[Theorem, ...] = (
         (d.RelaxedDP,),
         d.RelaxedDP,
         "ε if δ' >= δ and outside' >= outside, else +inf",
-        lambda c, a: a.epsilon if c.delta >= a.delta and c.outside >= a.outside else INFINITY(),
+        lambda c, a: a.epsilon if f.at_most(a.delta, c.delta) and f.at_most(a.outside, c.outside) else INFINITY(),
         remark="every mechanism: equal at δ' = δ, outside' = outside",
     ),
 )

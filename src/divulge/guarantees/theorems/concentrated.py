@@ -17,7 +17,7 @@ CONCENTRATED: tuple[Theorem, ...] = (
         (d.RDP,),
         d.RDP,
         "ε if α' <= α, else +inf",
-        lambda c, a: a.epsilon if c.alpha <= a.alpha else INFINITY(),
+        lambda c, a: a.epsilon if f.at_most(c.alpha, a.alpha) else INFINITY(),
         remark="every mechanism: equal at α' = α",
         source=MONOTONE,
     ),
@@ -35,7 +35,7 @@ CONCENTRATED: tuple[Theorem, ...] = (
         (d.KL,),
         d.RDP,
         "ε if α' = 1, else +inf",
-        lambda c, a: a.epsilon if c.alpha <= 1 else INFINITY(),
+        lambda c, a: a.epsilon if f.at_most(c.alpha, 1) else INFINITY(),
         remark="every mechanism: equal",
     ),
     Theorem(
@@ -128,7 +128,7 @@ CONCENTRATED: tuple[Theorem, ...] = (
         (d.BoundedCDP,),
         d.RDP,
         "ξ + ρ α if α <= order and 1 < order, else +inf",
-        lambda c, a: f.positive(a.xi + a.rho * c.alpha) if c.alpha <= a.order and a.order > 1 else INFINITY(),
+        lambda c, a: f.positive(a.xi + a.rho * c.alpha) if f.at_most(c.alpha, a.order) and a.order > 1 else INFINITY(),
         remark=GAUSS,
     ),
     Theorem(
@@ -249,7 +249,7 @@ CONCENTRATED: tuple[Theorem, ...] = (
         (d.ApproximateZCDP,),
         d.ApproximateZCDP,
         "ρ + max(0, ξ - ξ') if δ' >= δ, else +inf",
-        lambda c, a: f.line_below(a.xi, a.rho, c.xi) if c.delta >= a.delta else INFINITY(),
+        lambda c, a: f.line_below(a.xi, a.rho, c.xi) if f.at_most(a.delta, c.delta) else INFINITY(),
         remark="every mechanism: equal at δ' = δ, ξ' = ξ",
     ),
     Theorem(
@@ -257,7 +257,7 @@ CONCENTRATED: tuple[Theorem, ...] = (
         (d.BoundedCDP,),
         d.BoundedCDP,
         "ρ + max(0, ξ - ξ') if order' <= order, else +inf",
-        lambda c, a: f.line_below(a.xi, a.rho, c.xi) if c.order <= a.order else INFINITY(),
+        lambda c, a: f.line_below(a.xi, a.rho, c.xi) if f.at_most(c.order, a.order) else INFINITY(),
         remark=GAUSS,
     ),
     Theorem(
@@ -274,7 +274,7 @@ CONCENTRATED: tuple[Theorem, ...] = (
         (d.BoundedCDP,),
         d.TruncatedCDP,
         "ρ + ξ if ξ >= 0, else ρ + ξ/omega; if omega <= order, else +inf",
-        lambda c, a: f.line_through_origin(a.xi, a.rho, c.omega) if c.omega <= a.order else INFINITY(),
+        lambda c, a: f.line_through_origin(a.xi, a.rho, c.omega) if f.at_most(c.omega, a.order) else INFINITY(),
         remark=GAUSS,
         source="(ξ + ρ α) / α is monotone",
     ),
@@ -283,7 +283,7 @@ CONCENTRATED: tuple[Theorem, ...] = (
         (d.TruncatedCDP,),
         d.TruncatedCDP,
         "ρ if omega' <= omega, else +inf",
-        lambda c, a: a.rho if c.omega <= a.omega else INFINITY(),
+        lambda c, a: a.rho if f.at_most(c.omega, a.omega) else INFINITY(),
         remark=GAUSS,
     ),
     Theorem(

@@ -63,7 +63,7 @@ CURVE: tuple[Theorem, ...] = (
         (ADPCurve,),
         ADPCurve,
         "ρ if ξ' >= ξ, else +inf",
-        lambda c, a: a.rho if c.xi >= a.xi else INFINITY(),
+        lambda c, a: a.rho if f.at_most(a.xi, c.xi) else INFINITY(),
         tight="no",
         remark="ξ' = ξ: equal",
     ),
