@@ -18,7 +18,7 @@ def mechanism() -> dv.Channel:
     return dv.Channel(rows, VALUES, VALUES)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def people() -> pa.Table:
     """40,000 people with a region, an age and an untouched note."""
     rng = np.random.default_rng(7)

@@ -75,7 +75,7 @@ def test_every_source_in_memory_and_to_parquet(
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".arrow", ""])
 def test_every_sink(suffix: str, people: pa.Table, mechanism: dv.Channel, tmp_path: Path, conforms: Any) -> None:
-    sink = tmp_path / f"out{suffix}"
+    sink, people = tmp_path / f"out{suffix}", people.slice(0, 5000)
     receipt = dv.release(people, sink, column="region", mechanism=mechanism)
     found = pa.Table.from_batches(list(open_table(sink).batches()))
     assert conforms(people["region"].to_pylist(), found["region_perturbed"].to_pylist(), mechanism)
