@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import THOROUGH
 
 import divulge as dv
 
@@ -65,7 +66,15 @@ def opened(browser: Any, html: str, folder: Path, **options: Any) -> tuple[Any, 
     return window, heard
 
 
-CASES = [(kind, labels) for kind in ("en", "de", "report") for labels in LABELS if (kind, labels) != ("de", "many")]
+ALL = [(kind, labels) for kind in ("en", "de", "report") for labels in LABELS if (kind, labels) != ("de", "many")]
+CASES = ALL if THOROUGH else [("en", "long"), ("de", "right to left"), ("report", "plain"), ("report", "many")]
+"""Pages that are opened: all in `make search`, else each kind and all labels once."""
+
+SEEN = [
+    (kind, labels, scheme)
+    for kind, labels in (("en", "long"), ("de", "right to left"), ("report", "plain"))
+    for scheme in ("light", "dark")
+]
 
 
 @pytest.mark.parametrize(("kind", "labels"), CASES)
@@ -104,8 +113,7 @@ def test_titles_of_pictures_are_whole(labels: str, browser: Any, tmp_path: Path)
     window.close()
 
 
-@pytest.mark.parametrize(("kind", "labels"), [("en", "long"), ("de", "right to left"), ("report", "plain")])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("kind", "labels", "scheme"), SEEN if THOROUGH else [SEEN[1], SEEN[2], SEEN[5]])
 def test_axe_finds_nothing_serious(kind: str, labels: str, scheme: str, browser: Any, tmp_path: Path) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
