@@ -21,7 +21,7 @@ from divulge.app import work
 from divulge.cli.main import app
 
 ROOMS = (0, 3, 7)
-"""KiB that are left: of which nothing that is written here has enough."""
+"""KiB that are left: of which nothing that is written here has enough; one a line, or all in `make search`."""
 
 COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"])
 
@@ -91,8 +91,8 @@ def main(folder: Path, place: Path, route: str) -> None:
             lambda *_: None, "t.csv", str(folder / "o.csv"), "t", "book.sqlite", choice)),
         "app, report": (None, lambda: work.report(lambda *_: None, "sums.receipt.json", str(folder / "r.html"))),
     }  # fmt: skip
-    for name, (old, how) in (lines(folder) | steps).items():
-        for kilobytes in ROOMS:
+    for number, (name, (old, how)) in enumerate((lines(folder) | steps).items()):
+        for kilobytes in ROOMS if os.environ.get("DIVULGE_THOROUGH") else [ROOMS[number % len(ROOMS)]]:
             for file in folder.iterdir():
                 file.unlink()
             Path("book.sqlite").unlink(missing_ok=True)
