@@ -70,6 +70,25 @@ def test_results_that_cannot_be_written_are_exit_2(failing: list[str]) -> None:
     assert b"Traceback" not in found.stderr
 
 
+@pytest.mark.parametrize(
+    "command", [["release", "--column", "x", "-o", "out.csv"], ["publish", "--count", "x", "-o", "out.csv"]]
+)
+def test_what_is_published_is_said_though_results_cannot_be_written(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x\na\nb\n")
+    (tmp_path / "v.json").write_text('{"x": ["a", "b"]}')
+    values = ["--values", "v.json"] if command[0] == "publish" else []
+    line = [sys.executable, "-m", "divulge", command[0], "t.csv", *command[1:], *values, "--guarantee", "ldp=1"]
+    line = [word.replace("ldp=1", "dp=1") if command[0] == "publish" else word for word in line]
+    with Path("/dev/full").open("w") as full:
+        found = subprocess.run(
+            [*line, "--no-ledger"], stdout=full, stderr=subprocess.PIPE, check=False, cwd=tmp_path, text=True
+        )
+    assert found.returncode == 2
+    assert found.stderr.splitlines()[-1].startswith("error: standard output: cannot be written")
+    assert "What was drawn is published" in found.stderr
+    assert (tmp_path / "out.csv").exists()
+
+
 def test_control_characters_of_labels_are_written_out(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_text(

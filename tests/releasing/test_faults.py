@@ -289,3 +289,33 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
         peaks.append(int(done.stdout.split()[-2]) >> 10)
     assert peaks[1] < peaks[0] + 120  # how far reading runs ahead of writing depends on the machine
     assert peaks[1] < 600
+
+
+@pytest.mark.parametrize(
+    ("first", "name", "more", "said"),
+    [("", "out.csv", {}, "an empty text"), ("", "out.tsv", {}, "an empty text"), ("", "out.xlsx", {}, "an empty text"),
+     ("=cmd()", "out.csv", {"escape_formulas": True}, "a formula"), (None, "out.csv", {"null_as": "x"}, "one of them")],
+)  # fmt: skip
+def test_what_a_file_would_not_give_back_is_refused(
+    first: str | None, name: str, more: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    table = pa.table({"c": [first, "x", "y"] * 10})
+    with pytest.raises(dv.DivulgeError, match=said):
+        dv.release(table, tmp_path / name, column="c", guarantee="ldp=1", **more)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("first", "name", "more"),
+    [("", "out.parquet", {}), (None, "out.csv", {"null_as": ""}), ("-1", "out.csv", {"escape_formulas": True}),
+     ("=cmd()", "out.xlsx", {"escape_formulas": True})],
+)  # fmt: skip
+def test_what_a_file_gives_back_is_estimated(
+    first: str | None, name: str, more: dict[str, Any], tmp_path: Path
+) -> None:
+    """All rows are found again, under the names that the receipt has."""
+    table = pa.table({"c": [first, "x", "y"] * 200})
+    dv.release(table, tmp_path / name, column="c", guarantee="ldp=8", **more)
+    found = dv.estimate_frequencies(tmp_path / name, tmp_path / "out.receipt.json")
+    assert found.rows == 600
+    assert np.abs(found.frequency - 1 / 3).max() < 0.1

@@ -14,6 +14,7 @@ from typer import completion
 from typer.core import TyperGroup
 
 from divulge import __version__
+from divulge.cli import ALREADY
 from divulge.errors import DivulgeError, did_you_mean, printable
 
 COMMANDS: dict[str, str] = {
@@ -120,6 +121,7 @@ class LazyGroup(TyperGroup):
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a command and end with its exit code; whatever goes wrong becomes one message and WRONG."""
+        ALREADY.clear()
         if any(name.endswith("DIVULGE_COMPLETE") for name in os.environ):
             completion.completion_init()  # pyright: ignore[reportPrivateImportUsage]
         try:
@@ -150,7 +152,7 @@ def _told(error: BaseException) -> int:
 def _message(error: BaseException) -> str:
     """Return the message of an error as one line; what is unforeseen could quote a cell, and says its kind alone."""
     if isinstance(error, DivulgeError):
-        found = str(error)
+        found = " ".join([str(error), *ALREADY])
     elif hasattr(error, "format_message"):  # what typer says about the command line
         path = getattr(getattr(error, "ctx", None), "command_path", "divulge")
         found = f"{error.format_message()} Hint: {path} --help."  # pyright: ignore[reportAttributeAccessIssue]

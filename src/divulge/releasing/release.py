@@ -13,6 +13,7 @@ from divulge.errors import DivulgeError
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import open_table
 from divulge.guarantees.catalog import as_guarantee
+from divulge.releasing.drawing.coding import text_of
 from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.contingency import Tally, counts_of
 from divulge.releasing.estimating.counting import EngineName, by_spark
@@ -99,6 +100,10 @@ def carry_out(
         tuple(Part.of(part, choice.null_as) for part in chosen.mechanisms), table.schema,
         None if outgoing.keep is None else tuple(outgoing.keep), table.codable, outgoing.names(columns),
     )  # fmt: skip
+    for part in plan.parts:
+        for column, alphabet in zip(part.columns, part.outcomes.alphabets, strict=True):
+            texts = (None if label == choice.null_as else text_of(label) for label in alphabet.labels)
+            sinks.refuse_changed(outputs.table, column, texts)
     total = together([m.spent for m in chosen.mechanisms], None)
     if len(chosen.mechanisms) == 1:
         total = dict(chosen.mechanisms[0].guarantees)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from divulge.cli import ALREADY, PUBLISHED
 from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, print_table, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
 from divulge.errors import DivulgeError, number_of
@@ -134,6 +135,7 @@ def command(
         force=force, receipt=receipt, ledger=book, budget=budget,
         source_name=source_name, engine=engine, unit=unit, language=language, warn=note,
     )  # fmt: skip
+    ALREADY.append(PUBLISHED)
     written: dict[str, Any] = {}
     if out is not None:
         beside = {end: str(out.with_name(f"{out.stem}.{end}")) for end in BESIDE}

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from divulge.cli import ALREADY, PUBLISHED
 from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
 from divulge.errors import DivulgeError, number_of
@@ -139,6 +140,7 @@ def command(
             force=force, receipt=receipt, ledger=None if no_ledger else default_ledger(ledger), budget=budget,
             source_name=source_name, engine=engine, language=language, progress=progress, warn=note,
         )  # fmt: skip
+    ALREADY.append(PUBLISHED)
     _tell(done, unit, as_json, language)
 
 

@@ -5,9 +5,10 @@ import datetime
 import errno
 import hashlib
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -114,6 +115,11 @@ class Formulas:
         self._escape, self._tell = settings.escape_formulas, settings.tell
         self._found: dict[str, int] = {}
 
+    @classmethod
+    def is_one(cls, text: str) -> bool:
+        """Say whether a spreadsheet takes a text for a formula."""
+        return bool(re.search(cls._BEGIN, text)) and not re.search(cls._NUMBER, text)
+
     def seen(self, batch: Any) -> Any:
         """Return the batch, its formulas counted, and behind an apostrophe where they are to be escaped."""
         pa, compute = require("pyarrow", "tables"), require("pyarrow.compute", "tables")
@@ -139,6 +145,27 @@ class Formulas:
                 "went out as they are: --escape-formulas puts an apostrophe before them"
             )  # fmt: skip
             self._tell(f"{count:,} cells of column {name!r} are formulas for a spreadsheet; they {done}.")
+
+
+def refuse_changed(final: Path | None, column: str, texts: Iterable[str | None]) -> None:
+    """Refuse outcomes that a file of this kind would not give back as they are; None is a missing value.
+
+    An empty text is a missing value in CSV and Excel, and a formula gets an apostrophe where it is to be escaped.
+    """
+    kind = None if final is None else WRITERS.get(final.suffix.lower())
+    if kind not in (CsvWriter, WorkbookWriter):
+        return
+    outcomes = [text for text in texts if text is not None]
+    if "" in outcomes:
+        raise DivulgeError.of(
+            "sink", "be a Parquet or Arrow file for an outcome that is an empty text", f"column {column!r}",
+            "one that has it", "in CSV and Excel it would be a missing value; name it first, or count it as missing.",
+        )  # fmt: skip
+    if current().escape_formulas and kind is CsvWriter and any(map(Formulas.is_one, outcomes)):
+        raise DivulgeError.of(
+            "escape_formulas", "leave what is released as it was drawn", f"an outcome of column {column!r}",
+            "a formula for a spreadsheet", "write Excel, Parquet or Arrow, or give the value another name first.",
+        )  # fmt: skip
 
 
 class WorkbookWriter:
