@@ -222,3 +222,20 @@ def test_gaussians_of_any_width_keep_their_divergences(mu: float) -> None:
         kl = 0.5 * (mu**2 / 2 - math.log(2)) - 0.5 * math.log(2)
         assert dv.dp.kl_privacy(dv.dp.PoissonSampled(gaussian, 0.5)).value == pytest.approx(kl, rel=1e-6)
         assert not dv.guarantees.KL(1).holds_for(dv.dp.FixedSizeSampled(gaussian, 1, 3))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dv.dp.GaussianMechanism(10**400),
+        lambda: dv.dp.GaussianMechanism(2**70),
+        lambda: dv.dp.GaussianMechanism("1"),
+        lambda: dv.dp.GaussianMechanism(1, sensitivity=10**5000),
+        lambda: dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1), 1e-320),
+        lambda: dv.dp.FixedSizeSampled(dv.dp.GaussianMechanism(1), 2, math.inf),
+        lambda: dv.dp.FixedSizeSampled(dv.dp.GaussianMechanism(1), 1, 10**300),
+    ],
+)
+def test_what_no_double_can_hold_is_refused(make: Any) -> None:
+    with pytest.raises(dv.DivulgeError, match="must be"):
+        make()

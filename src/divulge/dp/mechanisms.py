@@ -50,8 +50,15 @@ class Mechanism(Protocol):
 
 def _positive(**values: float) -> None:
     for name, value in values.items():
-        if not 0 < value < math.inf:
-            raise DivulgeError.of(name, "be positive and finite", "it", str(value))
+        try:
+            number = (
+                math.inf if isinstance(value, str) or (isinstance(value, int) and value > 1 << 53) else float(value)
+            )
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not 0 < number < math.inf:
+            found = "no double" if not isinstance(value, float) and not math.isfinite(number) else str(value)
+            raise DivulgeError.of(name, "be positive and finite", "it", found)
 
 
 def _measured(name: str, what: str, value: float) -> None:

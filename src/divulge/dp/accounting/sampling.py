@@ -1,10 +1,11 @@
 """Mechanisms that run on a random part of the records."""
 
+import math
 from dataclasses import dataclass
 
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.sampled import fixed_size, sampled
-from divulge.dp.mechanisms import Mechanism
+from divulge.dp.mechanisms import SMALLEST, Mechanism
 from divulge.errors import DivulgeError
 
 
@@ -28,8 +29,8 @@ class PoissonSampled(Mechanism):
     rate: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.rate <= 1:
-            raise DivulgeError.of("rate", "be in (0, 1]", "it", str(self.rate))
+        if not SMALLEST <= self.rate <= 1:
+            raise DivulgeError.of("rate", f"be between {SMALLEST:g} and 1", "it", str(self.rate))
         _refuse(self.mechanism, FixedSizeSampled)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
@@ -60,8 +61,9 @@ class FixedSizeSampled(Mechanism):
     population: int
 
     def __post_init__(self) -> None:
-        if not 1 <= self.sample <= self.population:
-            raise DivulgeError.of("sample", f"be from 1 to the population, {self.population}", "it", str(self.sample))
+        if not 1 <= self.sample <= self.population < math.inf or self.sample / self.population < SMALLEST:
+            where = f"be from 1 to the population, {self.population:.12g}, and a share of {SMALLEST:g} or more of it"
+            raise DivulgeError.of("sample", where, "it", str(self.sample))
         _refuse(self.mechanism, PoissonSampled)
         inner = self.mechanism
         if isinstance(inner, FixedSizeSampled) and inner.population != self.sample:
