@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import xlsxwriter
+from biff import formula, record, special, xls
 
 import divulge as dv
 from divulge.files.settings import Limits
@@ -191,78 +192,32 @@ def test_each_sheet_of_libreoffice_is_looked_at_alone(tmp_path: Path, capsys: py
     assert "it has hidden rows;" in capsys.readouterr().err
 
 
-# --- old workbooks, whose records are written here as [MS-XLS] and [MS-CFB] lay them down
+# --- old workbooks
 
-
-def _record(kind: int, body: bytes) -> bytes:
-    return struct.pack("<HH", kind, len(body)) + body
-
-
-def _label(row: int, column: int, text: str) -> bytes:
-    return _record(0x0204, struct.pack("<HHHHB", row, column, 0, len(text), 0) + text.encode("latin-1"))
-
-
-def _formula(result: bytes, flags: int = 0) -> bytes:
-    """A formula in the first cell of the first row of data, and behind it what follows."""
-    return _record(0x0006, struct.pack("<HHH", 1, 0, 0) + result + struct.pack("<HIH", flags, 0, 3) + b"\x1e\1\0")
-
-
-def xls(*records: bytes) -> bytes:
-    """Return an old workbook of two columns and two rows, with more records in its sheet."""
-    begin, end = (lambda kind: _record(0x0809, struct.pack("<HHHHII", 0x0600, kind, 0, 0, 0, 0))), _record(0x000A, b"")
-    where = [(0, 0, "x"), (0, 1, "y"), (1, 0, "a"), (1, 1, "b"), (2, 0, "b"), (2, 1, "a")]
-    replaced = any(record[:2] == b"\6\0" for record in records)  # a formula stands in the first cell
-    inside = b"".join(_label(*cell) for cell in where if not (replaced and cell[:2] == (1, 0)))
-    sheet = begin(0x10) + _record(0x0200, struct.pack("<IIHHH", 0, 3, 0, 2, 0)) + inside + b"".join(records) + end
-    head = begin(5) + _record(0x0085, struct.pack("<IHBB", 0, 0, 5, 0) + b"First") + end
-    at = len(begin(5)) + 4
-    stream = head[:at] + struct.pack("<I", len(head)) + head[at + 4 :] + sheet
-    stream = stream.ljust(-(-max(len(stream), 4096) // 512) * 512, b"\0")
-    sectors, none, last = len(stream) // 512, 0xFFFFFFFF, 0xFFFFFFFE
-    table = [0xFFFFFFFD, last, *range(3, sectors + 2), last]
-
-    def entry(name: str, kind: int, child: int, start: int, size: int) -> bytes:
-        text = f"{name}\0".encode("utf-16-le")
-        links = struct.pack("<BBIII", kind, 1, none, none, child)
-        return (
-            text.ljust(64, b"\0") + struct.pack("<H", len(text)) + links + bytes(36) + struct.pack("<IQ", start, size)
-        )
-
-    folder = entry("Root Entry", 5, 1, last, 0) + entry("Workbook", 2, none, 2, len(stream)) + bytes(256)
-    magic = bytes.fromhex("d0cf11e0a1b11ae1") + bytes(16) + struct.pack("<HHHHH", 0x3E, 3, 0xFFFE, 9, 6) + bytes(6)
-    sizes = struct.pack("<IIIIIIIII", 0, 1, 1, 0, 4096, last, 0, last, 0)
-    header = magic + sizes + struct.pack("<I", 0).ljust(4, b"\0") + struct.pack("<I", none) * 108
-    return header + struct.pack(f"<{len(table)}I", *table).ljust(512, b"\xff") + folder + stream
-
-
-def _special(what: int, value: int = 0) -> bytes:
-    return bytes([what, 0, value, 0, 0, 0, 0xFF, 0xFF])
-
-
-ONE, TEXT = struct.pack("<d", 1.0), _record(0x0207, struct.pack("<HB", 1, 0) + b"a")
+ONE, TEXT = struct.pack("<d", 1.0), record(0x0207, struct.pack("<HB", 1, 0) + b"a")
 OLD: dict[str, tuple[tuple[bytes, ...], str]] = {
     "nothing": ((), ""),
-    "a formula with a number": ((_formula(ONE),), ""),
-    "a formula with a number, computed anew each time": ((_formula(ONE, 3),), ""),
-    "a formula with a text": ((_formula(_special(0)), TEXT), ""),
-    "a shared formula with a text": ((_formula(_special(0)), _record(0x04BC, bytes(10)), TEXT), ""),
-    "a formula with true": ((_formula(_special(1, 1)),), ""),
-    "a formula that was never computed": ((_formula(bytes(8), 2),), "must hold the results of its formulas; 1 cell"),
-    "a formula with an empty text": ((_formula(_special(3)),), "must hold the results of its formulas; 1 cell"),
-    "a formula without its text": ((_formula(_special(0)),), "must hold the results of its formulas; 1 cell"),
-    "texts of no formula": ((_formula(_special(3)), TEXT, TEXT), "must hold the results of its formulas; 1 cell"),
-    "an error": ((_record(0x0205, struct.pack("<HHHBB", 3, 0, 0, 0x2A, 1)),), "cells with an error, such as #N/A"),
-    "true": ((_record(0x0205, struct.pack("<HHHBB", 3, 0, 0, 1, 0)),), ""),
-    "a formula with an error": ((_formula(_special(2, 7)),), "cells with an error, such as #N/A"),
-    "a hidden row": ((_record(0x0208, struct.pack("<HHHHHHHH", 1, 0, 2, 255, 0, 0, 0x120, 0)),), "has hidden rows;"),
-    "a flat row": ((_record(0x0208, struct.pack("<HHHHHHHH", 1, 0, 2, 0, 0, 0, 0x100, 0)),), "has hidden rows;"),
-    "a row": ((_record(0x0208, struct.pack("<HHHHHHHH", 1, 0, 2, 255, 0, 0, 0x100, 0)),), ""),
-    "hidden below": ((_record(0x0208, struct.pack("<HHHHHHHH", 9, 0, 2, 255, 0, 0, 0x120, 0)),), ""),
-    "a hidden column": ((_record(0x007D, struct.pack("<HHHHHH", 1, 1, 2000, 0, 1, 0)),), "has hidden columns;"),
-    "hidden beside": ((_record(0x007D, struct.pack("<HHHHHH", 7, 9, 2000, 0, 1, 0)),), ""),
-    "merged cells": ((_record(0x00E5, struct.pack("<HHHHH", 1, 1, 2, 0, 0)),), "1 group of cells are merged"),
+    "a formula with a number": ((formula(ONE),), ""),
+    "a formula with a number, computed anew each time": ((formula(ONE, 3),), ""),
+    "a formula with a text": ((formula(special(0)), TEXT), ""),
+    "a shared formula with a text": ((formula(special(0)), record(0x04BC, bytes(10)), TEXT), ""),
+    "a formula with true": ((formula(special(1, 1)),), ""),
+    "a formula that was never computed": ((formula(bytes(8), 2),), "must hold the results of its formulas; 1 cell"),
+    "a formula with an empty text": ((formula(special(3)),), "must hold the results of its formulas; 1 cell"),
+    "a formula without its text": ((formula(special(0)),), "must hold the results of its formulas; 1 cell"),
+    "texts of no formula": ((formula(special(3)), TEXT, TEXT), "must hold the results of its formulas; 1 cell"),
+    "an error": ((record(0x0205, struct.pack("<HHHBB", 3, 0, 0, 0x2A, 1)),), "cells with an error, such as #N/A"),
+    "true": ((record(0x0205, struct.pack("<HHHBB", 3, 0, 0, 1, 0)),), ""),
+    "a formula with an error": ((formula(special(2, 7)),), "cells with an error, such as #N/A"),
+    "a hidden row": ((record(0x0208, struct.pack("<HHHHHHHH", 1, 0, 2, 255, 0, 0, 0x120, 0)),), "has hidden rows;"),
+    "a flat row": ((record(0x0208, struct.pack("<HHHHHHHH", 1, 0, 2, 0, 0, 0, 0x100, 0)),), "has hidden rows;"),
+    "a row": ((record(0x0208, struct.pack("<HHHHHHHH", 1, 0, 2, 255, 0, 0, 0x100, 0)),), ""),
+    "hidden below": ((record(0x0208, struct.pack("<HHHHHHHH", 9, 0, 2, 255, 0, 0, 0x120, 0)),), ""),
+    "a hidden column": ((record(0x007D, struct.pack("<HHHHHH", 1, 1, 2000, 0, 1, 0)),), "has hidden columns;"),
+    "hidden beside": ((record(0x007D, struct.pack("<HHHHHH", 7, 9, 2000, 0, 1, 0)),), ""),
+    "merged cells": ((record(0x00E5, struct.pack("<HHHHH", 1, 1, 2, 0, 0)),), "1 group of cells are merged"),
     "a chart with its own cells": (
-        (_record(0x0809, struct.pack("<HHHHII", 0x0600, 0x20, 0, 0, 0, 0)), _formula(_special(3)), _record(10, b"")),
+        (record(0x0809, struct.pack("<HHHHII", 0x0600, 0x20, 0, 0, 0, 0)), formula(special(3)), record(10, b"")),
         "",
     ),
 }
@@ -284,7 +239,7 @@ def test_old_workbooks_are_looked_at_like_the_new(
 
 def test_an_old_workbook_that_cannot_be_looked_at_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "b.xls"
-    path.write_bytes(xls(_record(0x0205, b"")))
+    path.write_bytes(xls(record(0x0205, b"")))
     with pytest.raises(
         dv.InputFileError, match=r"b\.xls: must .* Hint: open it .* save it as \.xlsx|must be a workbook"
     ):

@@ -1,7 +1,9 @@
 """Files of every format with one structural fault each: what is inside is well formed, and says something else."""
 
+import gzip
 import io
 import random
+import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from biff import formula, record, special, xls
 
 import divulge as dv
 from fuzz.cases import COIN, damaged
@@ -118,6 +121,20 @@ def workbook(rng: random.Random) -> tuple[str, bytes]:
     return rng.choice(["t.xlsx", "t.xlsx", "t.xlsm", "t.ods", "t.xls"]), _around(rng, stream.getvalue())
 
 
+def old_workbook(rng: random.Random) -> tuple[str, bytes]:
+    """Return a workbook of Excel 97 with records of any kind in its sheet, or one of its bytes touched."""
+    numbers = [rng.choice([0, 1, 2, 3, 255, 0x20, 0x2A, 0xFFFF, rng.randrange(1 << 16)]) for _ in range(8)]
+    cells = struct.pack("<8H", *numbers)
+    kinds = [0x0006, 0x0203, 0x0204, 0x0205, 0x0207, 0x0208, 0x007D, 0x00E5, 0x00FC, 0x0809, 0x000A, 0x0085, 0x002F]
+    odd = [record(rng.choice(kinds), cells[: rng.choice([0, 2, 8, 16])]) for _ in range(rng.choice([0, 1, 1, 3]))]
+    content = xls(formula(special(rng.randrange(5), rng.randrange(256)), rng.randrange(4)), *odd)
+    if rng.random() < 0.4:
+        at = rng.choice([rng.randrange(80), rng.randrange(512, 1536), rng.randrange(len(content))])
+        touched = rng.choice([b"\xff", b"\0", rng.randbytes(4), struct.pack("<I", rng.randrange(20))])
+        content = content[:at] + touched + content[at + len(touched) :]
+    return "t.xls", _around(rng, content)
+
+
 def libreoffice(rng: random.Random) -> tuple[str, bytes]:
     """Return a workbook of LibreOffice with something unusual in it."""
     odd = rng.choice(
@@ -191,6 +208,11 @@ class _Extended(pa.ExtensionType):
         return cls()
 
 
+_UNITS = ("s", "ms", "us", "ns")
+
+_ZONES = (None, "UTC", "Europe/Berlin", "+02:00", "-23:59", "Etc/GMT+12")
+
+
 def _odd_column(rng: random.Random, count: int) -> Any:
     texts = [rng.choice("abc") for _ in range(count)]
     return rng.choice(
@@ -226,6 +248,26 @@ def _odd_column(rng: random.Random, count: int) -> Any:
             lambda: pa.array([2**64 - 1] * count, pa.uint64()),
             lambda: pa.array([True] * count),
             lambda: pa.array(texts),
+            lambda: pa.array([-(2**40), *range(count)][:count], pa.int64()).cast(pa.duration(rng.choice(_UNITS))),
+            lambda: pa.array(range(count), pa.int64()).cast(pa.timestamp(rng.choice(_UNITS), rng.choice(_ZONES))),
+            lambda: pa.array(range(count), pa.int64()).cast(pa.time64(rng.choice(["us", "ns"]))),
+            lambda: pa.array(range(count), pa.int32()).cast(pa.time32(rng.choice(["s", "ms"]))),
+            lambda: pa.array(range(count), pa.int64()).cast(pa.duration("ns")).dictionary_encode(),
+            lambda: pa.array([0.1] * count, pa.float32()).dictionary_encode(),
+            lambda: pa.array([pa.MonthDayNano([1, i, 3]) for i in range(count)], pa.month_day_nano_interval()),
+            lambda: pa.array(range(count), pa.decimal32(9, 2)),
+            lambda: pa.array(range(count), pa.decimal64(18, 18 if count < 2 else 2)),
+            lambda: pa.array(range(count), pa.decimal128(20, -3)),
+            lambda: pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"a" * 16] * count, pa.binary(16))),
+            lambda: pa.ExtensionArray.from_storage(pa.json_(), pa.array(['{"a": 1}'] * count, pa.string())),
+            lambda: pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1] * count, pa.int8())),
+            lambda: pa.array([[t] for t in texts], pa.list_view(pa.string())),
+            lambda: pa.array(texts, pa.binary_view()),
+            lambda: pa.array([None if i % 3 == 0 else t for i, t in enumerate(texts)]),
+            lambda: pa.array(
+                [None] * count, rng.choice([pa.null(), pa.int64(), pa.float16(), pa.date32(), pa.bool_()])
+            ),
+            lambda: pa.array([float(rng.choice(["nan", "inf", "-inf", "-0.0", "5e-324", "1e308"]))] * count),
         ]
     )()
 
@@ -393,7 +435,17 @@ def numpy_file(rng: random.Random) -> tuple[str, bytes]:
     return "c.npz", _around(rng, stream.getvalue())
 
 
-TABLES = (workbook, workbook, libreoffice, columns, columns, statistics, statistics)
+def of_sas(rng: random.Random) -> tuple[str, bytes]:
+    """Return the sample of SAS with one or two numbers of its header or of a page touched."""
+    content = gzip.decompress((Path(__file__).parents[1] / "files" / "sample.sas7bdat.gz").read_bytes())
+    for _ in range(rng.choice([1, 1, 2])):
+        at = rng.choice([rng.randrange(400), rng.randrange(len(content))])
+        touched = rng.choice([b"\xff" * 4, bytes(4), rng.randbytes(2), (2**31 - 1).to_bytes(4, "little")])
+        content = content[:at] + touched + content[at + len(touched) :]
+    return "t.sas7bdat", content
+
+
+TABLES = (workbook, workbook, old_workbook, libreoffice, columns, columns, statistics, statistics, of_sas)
 
 LINES: dict[str, tuple[tuple[str, ...], ...]] = {
     "release": (

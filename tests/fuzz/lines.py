@@ -9,8 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import typer
+from biff import xls
 
 import divulge as dv
 from divulge.cli.main import app
@@ -23,16 +25,21 @@ GOOD: dict[str, tuple[tuple[str, ...], ...]] = {
     "convert": (("ldp=1",), ("adp=1:1e-6", "--to", "ldp"), ("pml=1", "--p-min", "0.1")),
     "design": (("--prior", "t.csv:x", "--guarantee", "ldp=1"),
                ("--prior", "p.csv", "--guarantee", "pml", "--frontier", "0.1:1:3")),
-    "attack": (("c.csv", "--prior", "uniform"), ("c.csv", "--tries", "1", "--worst-prior")),
+    "attack": (("c.csv", "--prior", "uniform"), ("c.csv", "--prior", "p.csv", "--gain", "g.csv"),
+               ("c.csv", "--tries", "1", "--worst-prior")),
     "compare": (("c.csv", "c.csv"), ("c.csv", "c.csv", "--prior", "p.csv")),
     "noise": (("laplace", "--scale", "1", "--secret", "bernoulli(0.3)"),
               ("gaussian", "--scale", "2", "--secret", "t.csv:n")),
-    "account": (("l.json",), ("l.json", "--delta", "1e-6")),
+    "account": (("l.json",), ("l.csv",), ("l.json", "--delta", "1e-6")),
     "release": (("t.csv", "--column", "x", "-o", "out.csv", "--only-column", "--mechanism", "c.csv"),
                 ("t.csv", "--column", "x", "-o", "out.parquet", "--only-column", "--guarantee", "ldp=1"),
                 ("t.csv", "--column", "x", "--preview", "--guarantee", "ldp=1")),
     "publish": (("t.csv", "--guarantee", "dp=1", "--count", "x", "--values-from-data", "-o", "out.csv"),
                 ("t.csv", "--guarantee", "dp=1", "--mean", "n:0:90", "-o", "out.csv"),
+                ("t.csv", "--guarantee", "dp=1", "--count", "x", "--values", "v.json", "-o", "out.csv"),
+                ("t.csv", "--guarantee", "adp=9:0.1", "--count", "x", "-o", "out.csv"),
+                ("t.csv", "--guarantee", "pml=1", "--count", "x", "--values", "v.json", "--record-prior", "p.csv", "-o",
+                 "out.csv"),
                 ("t.csv", "--guarantee", "dp=1", "--sum", "n:0:90", "--against", "t2.csv", "--runs", "50",
                  "-o", "out.csv")),
     "estimate": (("o.csv", "--receipt", "o.receipt.json"), ("t.csv", "--mechanism", "c.csv", "--column", "x")),
@@ -40,13 +47,15 @@ GOOD: dict[str, tuple[tuple[str, ...], ...]] = {
               ("--data", "t.csv", "--secret", "x", "--released", "y", "--mechanism", "c.csv")),
     "ledger": (("show", "--ledger", "book.sqlite"),),
     "app": (("--no-browser", "--host", "256.0.0.1", "--port", "0", "--no-ledger"),),
-    "statement": (("o.receipt.json", "--language", "de"), ("o.receipt.json", "-o", "out.html")),
+    "statement": (("s.receipt.json", "--language", "de"),
+                  ("o.receipt.json", "--language", "de"), ("o.receipt.json", "-o", "out.html")),
     "report": (("c.csv", "--prior", "uniform"), ("--receipt", "o.receipt.json", "--prior", "uniform", "-o", "out.html"),
                ("--receipt", "s.receipt.json"), ("--data", "t.csv", "--secret", "x", "--released", "y")),
 }  # fmt: skip
 """Command -> good lines of it, about the files of `good_files`. The app's has no address to answer at."""
 
-FILES = ("t.csv", "t2.csv", "c.csv", "p.csv", "l.json", "o.csv", "o.receipt.json", "o.codebook.json", "s.receipt.json",
+FILES = ("t.csv", "t2.csv", "t.xls", "v.json", "g.csv", "l.csv", "p.json", "p.npy",
+         "c.csv", "p.csv", "l.json", "o.csv", "o.receipt.json", "o.codebook.json", "s.receipt.json",
          "book.sqlite", "pipe", "sock", "dir", "zero", "full", "loop", "nowhere", "empty", "deep", "nul", "hard.csv",
          "sealed", "sealed/out.csv", "dir/out.csv", "none/out.csv", ".", "..", "/", "-", "", "~", "t.csv:x", "c.csv:*",
          "t.csv:", ":x", "t.csv:none", "out.csv", "out.html", "out.png", "out.docx", "\x1b[2J.csv", "\udce9.csv",
@@ -82,6 +91,12 @@ def good_files() -> dict[str, bytes]:
         (folder / "l.json").write_text(
             json.dumps([{"mechanism": "gaussian", "sigma": 10, "sensitivity": 1, "count": 9}])
         )
+        (folder / "l.csv").write_text("mechanism,sigma,sensitivity\ngaussian,10,1\n")
+        (folder / "v.json").write_text(json.dumps({"x": ["a", "b", "c"]}))
+        (folder / "g.csv").write_text("action,a,b,c\nguess a,1,0,0\nguess b,0,1,1/2\n")
+        (folder / "p.json").write_text(json.dumps({"a": "1/3", "b": "1/3", "c": "1/3"}))
+        np.save(folder / "p.npy", np.array([0.25, 0.25, 0.5]))
+        (folder / "t.xls").write_bytes(xls())
         dv.release(
             table, folder / "o.csv", column="x", keep=[], mechanism=COIN, ledger=folder / "book.sqlite", source_name="t"
         )
