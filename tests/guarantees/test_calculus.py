@@ -271,7 +271,7 @@ def test_a_larger_promise_never_implies_less(make: Any, kind: Any, context: dict
     assert levels[0] > 0
 
 
-@pytest.mark.parametrize("level", ["1e-400", "5e-324", "1e-300", "1e-30"])
+@pytest.mark.parametrize("level", ["1e-400", "1e-30", "5e-324", "1e-300"][: 4 if THOROUGH else 2])
 def test_what_is_next_to_nothing_is_not_nothing(level: str) -> None:
     """What lies within the rounding of a comparison counts on the safe side."""
     kinds = [(kind, {}) for kind in KINDS.values() if not kind.index]
@@ -279,10 +279,10 @@ def test_what_is_next_to_nothing_is_not_nothing(level: str) -> None:
     made = (dv.LDP, dv.PML, dv.PMC, dv.ZCDP, dv.guarantees.TV, dv.guarantees.KL, dv.guarantees.MIDP, dv.guarantees.GDP)
     promises: list[dv.Guarantee] = [make(level) for make in made]
     promises += [dv.ADP(level, 0), dv.ADP(0, level), dv.guarantees.PDP(level, 0), dv.RDP(2, level)]
-    for promise, (kind, index) in itertools.product(promises, kinds):
-        found = promise.implies(kind, n=3, p_min="1/10", **index)
-        values = [getattr(found, name) for name in found.bounded()] if isinstance(found, dv.Guarantee) else []
-        assert not values or max(values) > 0, (promise, found)
+    for promise in promises:
+        for found in consequences(promise, kinds, Context.of(p_min="1/10", n=3)):
+            values = [getattr(found, name) for name in found.bounded()] if isinstance(found, dv.Guarantee) else []
+            assert not values or max(values) > 0, (promise, found)
     for pure in (dv.LDP, dv.guarantees.DP, dv.guarantees.PDP):
         found = dv.ADP(level, 0).implies(pure, **({"delta": 0} if pure is dv.guarantees.PDP else {}))
         assert found.epsilon == F(level), found
