@@ -190,3 +190,13 @@ def test_promises_beyond_all_use_end_in_no_message_about_something_else(given: s
     done = CliRunner().invoke(app, ["convert", f"mcdp={given}"])
     assert done.exit_code == 0, done.stderr
     assert "0" * 30 not in done.stdout or "-320" in given
+
+
+@pytest.mark.parametrize("guarantee", ["ldp=39.1", "pmc=3", "alip=3:3", "lip=3"])
+def test_what_is_ruled_out_is_said_in_words(guarantee: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text("secret,a,b\nx,1/2,1/2\ny,1,0\n")
+    result = CliRunner().invoke(app, ["check", str(path), "--guarantee", guarantee, "--prior", "uniform"])
+    assert result.exit_code == 1
+    assert "inf times" not in result.stdout
+    assert "never" in result.stdout

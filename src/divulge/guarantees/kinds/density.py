@@ -297,6 +297,9 @@ def _cost(joint: Joint, peaks: Peaks) -> Witness:
     i = peaks.top()
     x, y = peaks.below[i], peaks.outcomes[i]
     before = joint.p[list(joint.secrets).index(x)]
+    if peaks.ratios[i] == math.inf:
+        text = f"Seeing {y} rules out {x}: who pays when the secret is {x} never has to pay."
+        return Witness(outcome=y, secret=x, adversary=text)
     text = (
         f"Seeing {y} moves P({x}) from {float(before):.6g} to {float(before / peaks.ratios[i]):.6g}: who pays "
         f"when the secret is {x} expects to pay {float(peaks.ratios[i]):.6g} times less."
@@ -308,6 +311,9 @@ def _pair(peaks: Peaks) -> Witness:
     """Return the witness of the largest ratio between two rows."""
     i = peaks.top()
     x, other, y = peaks.above[i], peaks.below[i], peaks.outcomes[i]
+    if peaks.ratios[i] == math.inf:
+        text = f"{y} comes up under {x} and never under {other}: whoever wavers between the two is certain of {x} then."
+        return Witness(outcome=y, secret=x, other=other, adversary=text)
     text = (
         f"{y} is {float(peaks.ratios[i]):.6g} times as likely under {x} as under {other}: under priors that put nearly "
         f"all their mass on {other}, P({x}) grows by nearly that factor."
