@@ -4,6 +4,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,49 @@ def published(people: Any, statistics: Any, how: dict[str, Any]) -> dv.results.P
 
 def said(found: Any, language: str = "en") -> str:
     return " ".join(dv.statement(found, language).text().split())
+
+
+DELTAS = {
+    1e-5: ("1 in 100,000", "1 von 100.000"), 1e-20: ("1 in 1E20", "1 von 1E20"), 1e-300: ("1 in 1E300", "1 von 1E300"),
+    1.4e-15: ("1 in 714,285,700,000,000", "1 von 714.285.700.000.000"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_no_slack_is_told_as_none(people: Any, delta: float) -> None:
+    how = {"guarantee": f"adp=1:{delta!r}", "noise": "gaussian", "neighbors": "added"}
+    found = published(people, dv.Count("race"), how)
+    exact = replace(found, guarantees={"adp": {"epsilon": 1.0, "delta": delta}})
+    assert f"a slack of at most {DELTAS[delta][0]}." in said(exact)
+    assert f"einen Rest von höchstens {DELTAS[delta][1]}." in said(exact, "de")
+
+
+@pytest.mark.parametrize("level", [0.9999999999, 1 - 2**-53, 0.95, 0.995, 1e-12])
+def test_no_level_is_told_as_always_or_never(people: Any, level: float) -> None:
+    found = published(people, dv.Count("race"), {"guarantee": "dp=1"})
+    for language in ("en", "de"):
+        text = said(replace(found, level=level), language)
+        told = re.search(r"(?:In|Bei) ([\d.,E-]+) (?:of|von) 1[,.]?000", text)
+        assert told is not None
+        value = told[1].replace(",", "") if language == "en" else told[1].replace(".", "").replace(",", ".")
+        assert Fraction(value) == Fraction(repr(level)) * 1000
+
+
+@pytest.mark.parametrize("loss", [5e-324, 1e-17, 1e-9, 1e-3, 6.9])
+def test_no_loss_is_told_as_none(people: Any, loss: float) -> None:
+    found = published(people, dv.Count("race"), {"guarantee": "dp=1"})
+    small = replace(found, guarantees={"dp": loss}, loss=loss)
+    assert re.search(r"a factor of at most 1\.(?!\d)", said(small)) is None
+    rows = [
+        line.split() for line in dv.statement(small).text().splitlines() if re.match(r"\s*(1|10|100|500) +\d", line)
+    ]
+    assert len(rows) == 4
+    for before, most, least in rows:
+        p = Fraction(before) / 1000
+        up = Fraction(math.exp(loss)) * p / (Fraction(math.exp(loss)) * p + 1 - p)
+        assert Fraction(before) < Fraction(most) < 1000
+        assert Fraction(most) / 1000 >= up * (1 - Fraction(1, 10**10))
+        assert 0 < Fraction(least) < Fraction(before)
 
 
 def test_every_sentence_is_said_in_every_language(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,7 +139,8 @@ class Preview(Shown):
             "How far the estimated number of rows with each value may be off (95 %, all values together):", "",
         ]  # fmt: skip
         lines += _table(self.levels, [level.values for level in self.levels])
-        lines += ["", "A row stays as it was: " + "; ".join(f"{one.asked}: {one.stays:.0%}" for one in self.levels)]
+        stays = "; ".join(f"{one.asked}: {_percent(one.stays)}" for one in self.levels)
+        lines += ["", f"A row stays as it was: {stays}"]
         for level in self.levels:
             lost = [v for v in level.values if not v.told_from_zero]
             shown = ", ".join(str_of(v.value) for v in lost[:6]) + (f" and {len(lost) - 6} more" if lost[6:] else "")
@@ -174,11 +175,17 @@ class Preview(Shown):
         ax.axvline(0, color="0.5", lw=1)
         ax.set_yticks(range(len(shown)), [_short(str_of(v.value)).replace("$", r"\\$") for v in shown])
         ax.set_xlabel("share of the rows [%]")
-        ax.legend()
+        ax.set_title("Exact shares of the rows, and how far estimates may be off\nfor the keeper alone", fontsize=10)
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
         return ax
 
     def __repr__(self) -> str:
         return self.text()
+
+
+def _percent(share: float) -> str:
+    """Return a share in whole percent; all and none only where it is all or none."""
+    return "under 1%" if 0 < share < 0.005 else "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def _short(text: str, most: int = 40) -> str:

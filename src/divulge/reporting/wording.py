@@ -59,14 +59,15 @@ def bound(factor: Any) -> str:
 
 
 def share(value: Any) -> str:
-    """Return a probability in percent, to three digits.
+    """Return a probability in percent, to three digits; 100% is only what is certain.
 
     Examples
     --------
-    >>> share(0.0112819), share(1), share(1e-9)
-    ('1.13%', '100%', '1e-07%')
+    >>> share(0.0112819), share(1), share(1e-9), share(0.99999)
+    ('1.13%', '100%', '1e-07%', 'more than 99.9%')
     """
-    return f"{100 * exact.as_float(value):.3g}%"
+    text = f"{100 * exact.as_float(value):.3g}%"
+    return "more than 99.9%" if text == "100%" and value < 1 else text
 
 
 def quoted(value: Hashable) -> str:

@@ -138,6 +138,9 @@ def _verdict(report: Report, asked: Guarantee, holds: bool, levels: dict[str, An
     return Words(f"{head}, is BROKEN: measured {measured}. {shortened(adversary, 400)}", "bad")
 
 
+KEEPER = "This page holds exact numbers of the rows: it is for the keeper of the table alone."
+
+
 def how_sure(report: Report) -> Section:
     if report.audit is None:
         return Section("sure", "How sure this is", ())
@@ -155,7 +158,7 @@ def how_sure(report: Report) -> Section:
         "How sure this is",
         (
             Rows(caption, ("measure", "at least", "at most", "estimate (too large)"), tuple(rows)),
-            Items(tuple(f"{note[0].upper()}{note[1:]}." for note in found.notes)),
+            Items((KEEPER, *(f"{note[0].upper()}{note[1:]}." for note in found.notes))),
         ),
     )
 

@@ -396,6 +396,8 @@ class Report(Record):
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the page; it appears whole or not at all, and replaces another file only when forced.
 
+        A page about rows of data holds exact numbers of them: only its owner may read it.
+
         Examples
         --------
         >>> import divulge as dv
@@ -406,7 +408,7 @@ class Report(Record):
         >>> found.save(pathlib.Path(folder.name) / "report.html")
         >>> folder.cleanup()
         """
-        write_page(self.html, path, force)
+        write_page(self.html, path, force, private=self.estimated)
 
     def __repr__(self) -> str:
         from divulge.reporting.reports.content import contents
@@ -420,8 +422,11 @@ class Report(Record):
         return as_frame(self.html())
 
 
-def write_page(page: Callable[[], str], path: str | os.PathLike[str], force: bool) -> None:
-    """Write a page under its name, whole or not at all; it is made when its name has been found good."""
+def write_page(page: Callable[[], str], path: str | os.PathLike[str], force: bool, *, private: bool = False) -> None:
+    """Write a page under its name, whole or not at all; it is made when its name has been found good.
+
+    Only its owner may read a private one.
+    """
     target = place(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise DivulgeError.of(
@@ -431,6 +436,7 @@ def write_page(page: Callable[[], str], path: str | os.PathLike[str], force: boo
     refuse_taken(target, force)
     content = page().encode()
     with staged(target) as temporary:
+        temporary.touch(0o600 if private else 0o666, exist_ok=False)
         temporary.write_bytes(content)
         publish(temporary, target, force)
 

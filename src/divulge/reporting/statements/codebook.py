@@ -140,7 +140,7 @@ def _section(receipt: Receipt, mechanism: Mechanism, voice: Voice) -> list[str]:
         heads = [_marked(voice.say("book_true")), *(_safe(str_of(y)) for y in channel.outcomes)]
         lines += [f"| {' | '.join(heads)} |", "|---|" + "---:|" * matrix.shape[1]]
         for x, row in zip(channel.secrets, matrix.tolist(), strict=True):
-            lines.append(f"| {_safe(str_of(x))} | " + " | ".join(voice.number(100 * p, 2) for p in row) + " |")
+            lines.append(f"| {_safe(str_of(x))} | " + " | ".join(_hundredths(voice, p) for p in row) + " |")
         lines.append("")
     else:
         lines += [_marked(voice.say("book_matrix_elsewhere")), ""]
@@ -150,6 +150,13 @@ def _section(receipt: Receipt, mechanism: Mechanism, voice: Voice) -> list[str]:
     else:
         lines += [_marked(voice.say("book_estimate_no")), ""]
     return lines
+
+
+def _hundredths(voice: Voice, chance: float) -> str:
+    """Return a chance in percent with two decimals; 0 and 100 only for what never and what always happens."""
+    if chance in (0, 1):
+        return voice.number(100 * chance, 2)
+    return voice.number(min(max(100 * chance, 0.01), 99.99), 2)
 
 
 def _meaning(one: dict[str, list[str]], outcome: Hashable, known: set[Hashable], voice: Voice) -> Text:

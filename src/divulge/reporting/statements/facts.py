@@ -123,5 +123,7 @@ class Facts:
 
 
 def exp(log: float) -> float:
-    """Return e^log, infinite where it has no float."""
-    return math.exp(log) if log < 700 else math.inf
+    """Return e^log, infinite where it has no float, and above 1 for every loss above 0."""
+    if not log < 700:
+        return math.inf
+    return max(math.exp(log), math.nextafter(1.0, 2.0)) if log > 0 else math.exp(log)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -9,7 +10,8 @@ from divulge.guarantees.catalog import kind_named
 from divulge.reporting.statements.facts import USELESS, Facts, exp
 from divulge.reporting.statements.voice import BASE, Text, Voice, placeholders
 
-_CLOSE = 1e-9
+_CLOSE = 1e-12
+"""What a float may be off by, of itself."""
 
 Shown = Callable[[Voice, float], Text | str]
 """How a number is written."""
@@ -21,22 +23,22 @@ def times(voice: Voice, factor: float) -> str:
         return "∞"
     digits = max(2 - math.floor(math.log10(max(factor, 1.0))), 0)
     scale = 10.0**digits
-    return voice.number(math.ceil(factor * scale * (1 - 1e-9)) / scale, digits)
+    shown = math.ceil(factor * scale * (1 - _CLOSE)) / scale
+    return voice.number(max(shown, 1.01) if factor > 1 else shown, digits)
 
 
 def chance(voice: Voice, share: float) -> Text:
     """Return a chance, rounded up: so many in 1,000, or one in so many."""
     if 0 < share * BASE < 1:
-        return voice.say("one_in", count=voice.number(math.floor(1 / share + _CLOSE), 0))
-    return voice.say("in_thousand", count=voice.number(math.ceil(share * BASE * 10 - _CLOSE) / 10, 1))
+        count = 1 / Decimal(repr(share)) * (1 + Decimal(repr(_CLOSE)))
+        precise = Context(prec=7, rounding=ROUND_FLOOR).create_decimal(count)
+        return voice.say("one_in", count=voice.exactly(precise if count > 10**7 else Decimal(math.floor(count))))
+    return voice.say("in_thousand", count=voice.number(math.ceil(share * BASE * 10 * (1 - _CLOSE)) / 10, 1))
 
 
 def _rounded_up(voice: Voice, value: float) -> str:
     """Return a number, rounded up in its fourth digit."""
-    if not value or not math.isfinite(value):
-        return voice.number(value)
-    digits = max(3 - math.floor(math.log10(abs(value))), 0)
-    return voice.number(math.ceil(value * 10.0**digits - _CLOSE) / 10.0**digits, digits)
+    return voice.rounded(value, ROUND_CEILING)
 
 
 def _factor(voice: Voice, log: float) -> str:
@@ -48,7 +50,7 @@ def _bits(voice: Voice, nats: float) -> str:
 
 
 def _exactly(voice: Voice, value: float) -> str:
-    return voice.number(value, 6)
+    return voice.exactly(Decimal(repr(float(value)))) if math.isfinite(value) else voice.number(value)
 
 
 BLANKS: dict[str, tuple[str, Shown]] = {
@@ -75,7 +77,7 @@ _FACTORS = {"times": exp, "up": exp, "down": exp, "mean": exp, "ratio": float}
 def assumption(facts: Facts, voice: Voice) -> Text:
     """Return what an attacker is taken to know, as the end of a sentence."""
     assumed = facts.mechanism.assumed
-    least = {"least": voice.number(assumed.least * BASE)} if assumed.least else {}
+    least = {"least": voice.rounded(float(assumed.least * BASE), ROUND_CEILING, 6)} if assumed.least else {}
     return voice.say(f"assumed_{assumed.source}", **least)
 
 

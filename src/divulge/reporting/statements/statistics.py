@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from divulge.model.shown import in_so_many
 from divulge.publishing.published import Published, promise
 from divulge.reporting.statements.facts import USELESS, exp
 from divulge.reporting.statements.parts import Grid, Head, Para, Part
+from divulge.reporting.statements.promised import chance as chance_of
 from divulge.reporting.statements.promised import times
 from divulge.reporting.statements.voice import BASE, Label, Text, Voice, plain
 
@@ -59,7 +61,7 @@ def _promised(found: Published, voice: Voice) -> list[Part]:
         elif kind == "dp":
             said.append(_factor(voice, f"stat_dp{added}", given["dp"]))
         elif kind == "adp":
-            slack = voice.number(given["adp"]["delta"], 15)
+            slack = chance_of(voice, given["adp"]["delta"])
             said.append(_factor(voice, f"stat_adp{added}", given["adp"]["epsilon"], slack=slack))
         elif kind in ("zcdp", "rdp"):
             said.append(_factor(voice, f"stat_million{added}", _tail(kind, given[kind])))
@@ -67,7 +69,7 @@ def _promised(found: Published, voice: Voice) -> list[Part]:
     return [Head(voice.say("asked")), Para(lead, "lead"), *map(Para, rest), Para(voice.say("stat_knows"))]
 
 
-def _factor(voice: Voice, name: str, log: float, **more: str) -> Text:
+def _factor(voice: Voice, name: str, log: float, **more: Text) -> Text:
     factor = exp(log)
     return voice.say(name if factor < USELESS else "stat_void", times=times(voice, factor), **more)
 
@@ -85,12 +87,14 @@ def _pml(found: Published, voice: Voice) -> list[Text]:
     assert prior is not None
     p, pml = float(prior["least"]), found.guarantees["pml"]
     base = max(BASE, in_so_many(p))
-    after = voice.number(min(math.ceil(p * math.exp(min(pml, -math.log(p))) * base * 100 - _CLOSE) / 100, base), 2)
+    least = float(Context(prec=6, rounding=ROUND_CEILING).create_decimal(Decimal(repr(p * base * (1 - 1e-12)))))
+    most = math.ceil(least * exp(min(pml, -math.log(p))) * 100 - _CLOSE) / 100
+    after = voice.number(min(max(most, least + 0.01 * (pml > 0)), base), 2)
     columns = list(prior.get("columns", ()))
     said = [
         voice.say(
             "stat_pml_some" if columns else "stat_pml_any", secret=voice.listed(columns), base=voice.number(base, 0),
-            least=voice.number(p * base), after=after, times=times(voice, exp(pml)),
+            least=voice.exactly(Decimal(repr(least))), after=after, times=times(voice, exp(pml)),
         )
     ]  # fmt: skip
     if found.guarantees.get("pmc", math.inf) < math.log(USELESS):
@@ -107,14 +111,18 @@ def _beliefs(found: Published, voice: Voice) -> list[Part]:
     for chance in CHANCES:
         p = chance / BASE
         most, least = (p * times_ / (p * times_ + 1 - p) * BASE for times_ in (factor, 1 / factor))
-        up, down = math.ceil(most * 100 - _CLOSE) / 100, math.floor(least * 100 + _CLOSE) / 100
-        rows.append(tuple((voice.number(value, 2),) for value in (chance, min(up, BASE), down)))
+        up = max(math.ceil(most * 100 - _CLOSE) / 100, chance + 0.01 * (factor > 1))
+        down = min(least, chance - 0.01 * (factor > 1))
+        hundredths = math.floor(down * 100 + _CLOSE) / 100
+        low = voice.number(hundredths, 2) if down >= 1 else voice.rounded(down, ROUND_FLOOR, 3)
+        rows.append(((voice.number(chance, 2),), (voice.number(min(up, BASE), 2),), (low,)))
     header = tuple(voice.say(name) for name in ("t_chance", "t_at_most", "t_at_least"))
     return [head, Grid(header, tuple(rows), ()), Para(voice.say("stat_beliefs", times=times(voice, factor)))]
 
 
 def _level(found: Published, voice: Voice) -> str:
-    return voice.number(math.floor(found.level * BASE * 100 + _CLOSE) / 100, 2)
+    """Return of how many in 1,000 the intervals hold: with every digit that was asked for."""
+    return voice.exactly(Decimal(repr(found.level)) * BASE)
 
 
 def _reading(found: Published, voice: Voice) -> list[Part]:
@@ -129,7 +137,8 @@ def _count(found: Published, voice: Voice) -> list[Part]:
     number: list[Part] = [Head(voice.say("q_number")), Para(voice.say("stat_number"))]
     if not widths:
         return number
-    said = voice.say("stat_width", width=voice.number(max(widths), 0), level=_level(found, voice))
+    width = voice.number(math.ceil(max(widths) * (1 - 1e-12)), 0)
+    said = voice.say("stat_width", width=width, level=_level(found, voice))
     return [Head(voice.say("q_count")), Para(said), *number]
 
 

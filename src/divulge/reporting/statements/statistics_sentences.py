@@ -31,10 +31,10 @@ STATISTICS: dict[str, str] = {
         "but for a factor of at most {times}.",
     "stat_adp":
         "The promise: had any one person answered something else, every set of published tables would have been as "
-        "likely, but for a factor of at most {times} and a slack of at most {slack} in chance.",
+        "likely, but for a factor of at most {times} and a slack of at most {slack}.",
     "stat_adp_added":
         "The promise: had any one person not been in the source, every set of published tables would have been as "
-        "likely, but for a factor of at most {times} and a slack of at most {slack} in chance.",
+        "likely, but for a factor of at most {times} and a slack of at most {slack}.",
     "stat_million":
         "The promise: but for tables that come out once in a million times, the published one would have been as "
         "likely had any one person answered something else, up to a factor of at most {times}.",

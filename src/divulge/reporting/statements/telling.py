@@ -1,6 +1,7 @@
 """The questions of a reader and their answers, from the facts about a mechanism: the promise first."""
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,12 @@ def told(receipt: Receipt, mechanism: Mechanism, voice: Voice, first: bool) -> l
     return [part for tell in made if first or tell not in _ONCE for part in tell(facts, receipt, voice)]
 
 
-def _thousands(voice: Voice, share: float) -> str:
+def _thousands(voice: Voice, share: float, digits: int = 0) -> str:
     """Return a share in 1,000, rounded; all and none only where it is all or none."""
-    count = round(share * BASE)
+    count, step = round(share * BASE, digits), 10.0**-digits
     if 0 < share < 1:
-        count = min(max(count, 1), BASE - 1)
-    return voice.number(count, 0)
+        count = min(max(count, step), BASE - step)
+    return voice.number(count, digits)
 
 
 def _untrue(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
@@ -194,7 +195,8 @@ def _common(facts: Facts, voice: Voice) -> list[Part]:
         else:
             likely = "likely_open"
         count = min(math.ceil(float(true.max()) * BASE - _CLOSE), BASE)
-        rows.append(((voice.number(level, 0 if level >= 1 else 2),), (voice.number(count, 0),), voice.say(likely)))
+        among = voice.number(level, 0) if level >= 1 else voice.rounded(level, ROUND_FLOOR, 2)
+        rows.append(((among,), (voice.number(count, 0),), voice.say(likely)))
     header = (voice.say("t_common"), voice.say("t_true"), voice.say("t_likely"))
     if math.isclose(surely, maybe, rel_tol=1e-6):
         said = voice.say("means", ratio=times(voice, surely))
@@ -213,9 +215,9 @@ def _by_source(facts: Facts, prior: np.ndarray, voice: Voice) -> Grid:
     up = raised(facts.matrix, prior)
     for j in range(min(len(facts.said), MOST_ROWS)):
         held = np.arange(len(prior)) == owner[j] if j in owner else up[:, j]
-        before, now = (float(v[held].sum()) * BASE for v in (prior, after[:, j]))
-        most = voice.say("most", label=Label(facts.secrets[best[j]]), count=voice.number(after[best[j], j] * BASE, 0))
-        rows.append(((Label(facts.said[j]),), (voice.number(before, 1),), (voice.number(now, 1),), most))
+        before, now = (_thousands(voice, float(v[held].sum()), 1) for v in (prior, after[:, j]))
+        most = voice.say("most", label=Label(facts.secrets[best[j]]), count=_thousands(voice, float(after[best[j], j])))
+        rows.append(((Label(facts.said[j]),), (before,), (now,), most))
     rows += _left_out(len(facts.said), 4, voice)
     header = tuple(voice.say(name) for name in ("t_said", "t_before", "t_after", "t_most"))
     return Grid(header, tuple(rows), (0, 3))
@@ -261,7 +263,7 @@ def _rise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
         for level in (10, 100):
             p = level / BASE
             after = factor * p / (factor * p + 1 - p) if math.isfinite(factor) else 1.0
-            count = voice.number(min(math.ceil(after * BASE - _CLOSE), BASE), 0)
+            count = voice.number(min(max(math.ceil(after * BASE - _CLOSE), level + (factor > 1)), BASE), 0)
             rows.append((who, (voice.number(level, 0),), (count,), when))
     rows += _left_out(len(groups), 4, voice)
     header = tuple(voice.say(name) for name in ("t_true_answer", "t_from", "t_to", "t_when"))
@@ -342,7 +344,7 @@ def _worried(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     rise = facts.factor * 0.01 / (facts.factor * 0.01 + 0.99) if math.isfinite(facts.factor) else 1.0
     said = voice.say(
         name, kept=_thousands(voice, float(facts.kept.max())), times=times(voice, facts.factor),
-        to=voice.number(math.ceil(rise * BASE - _CLOSE), 0),
+        to=voice.number(max(math.ceil(rise * BASE - _CLOSE), 10 + (facts.factor > 1)), 0),
     )  # fmt: skip
     return [Head(voice.say("q_worried")), Para(said)]
 
@@ -352,12 +354,19 @@ def _not(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     return [Head(voice.say("q_not")), *(Para(voice.say(name), "item") for name in names)]
 
 
+def _level(voice: Voice, value: float) -> str:
+    """Return a level with four decimals, or digits where it is small, rounded up."""
+    if value < 1e-3:
+        return voice.rounded(value, ROUND_CEILING)
+    return voice.number(math.ceil(value * 1e4 * (1 - 1e-12)) / 1e4, 4)
+
+
 def _technical(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     bounds = {
         kind: value for kind, value in sorted(facts.mechanism.guarantees.items())
         if exp(value) < USELESS and (kind == "ldp" or facts.mechanism.assumed.public)
     }  # fmt: skip
-    numbers = ", ".join(f"{kind} {voice.number(math.ceil(v * 1e4 - 1e-7) / 1e4, 4)}" for kind, v in bounds.items())
+    numbers = ", ".join(f"{kind} {_level(voice, v)}" for kind, v in bounds.items())
     found: list[Part] = [Head(voice.say("q_technical"), folded=True)]
     if receipt.asked:
         found.append(Para(voice.say("technical_typed", typed=", ".join(map(typed, receipt.asked)))))

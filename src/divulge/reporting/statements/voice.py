@@ -1,9 +1,11 @@
 """What says the sentences of a statement in a language, with its numbers and lists."""
 
 import io
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,6 +17,8 @@ from divulge.reporting.statements.sentences import SENTENCES
 
 BASE = 1000
 """The one unit of chances on the page: of so many people, or rows."""
+
+_ROUNDING = Decimal("1e-12")
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class Voice:
             parts += value if isinstance(value, tuple) else [value if isinstance(value, Label) else str(value)]
         return tuple(part for part in parts if part)
 
-    def number(self, value: float, digits: int = 3) -> str:
+    def number(self, value: float | Decimal, digits: int = 3) -> str:
         """Return a number as the language writes it.
 
         Examples
@@ -114,6 +118,37 @@ class Voice:
             return str(numbers.format_scientific(value, format="0.######E0", locale=self.language))
         shape = "#,##0." + "#" * digits if digits else "#,##0"
         return str(numbers.format_decimal(value, format=shape, locale=self.language))
+
+    def exactly(self, value: Decimal) -> str:
+        """Return a number with every digit that it has, as the language writes it; very small ones with an exponent.
+
+        Examples
+        --------
+        >>> Voice("de").exactly(Decimal("999.9999999")), Voice("en").exactly(Decimal("1e-20"))
+        ('999,9999999', '1E-20')
+        """
+        value = value.normalize()
+        if value and not -9 <= value.adjusted() < 15:
+            digits = "#" * (len(value.as_tuple().digits) - 1)
+            form = f"0.{digits}E0" if digits else "0E0"
+            numbers = require("babel.numbers", "release")
+            return str(numbers.format_scientific(value, format=form, locale=self.language, decimal_quantization=False))
+        return self.number(value, max(0, -int(value.as_tuple().exponent)))
+
+    def rounded(self, value: float, direction: str, digits: int = 4) -> str:
+        """Return a number with its first digits, rounded `ROUND_CEILING` or `ROUND_FLOOR`: never to 0.
+
+        A float is known to twelve digits at best, and its last ones do not move it.
+
+        Examples
+        --------
+        >>> Voice().rounded(0.123451, ROUND_CEILING), Voice().rounded(1e-20, ROUND_FLOOR)
+        ('0.1235', '1E-20')
+        """
+        if not math.isfinite(value):
+            return self.number(value)
+        slack = 1 - _ROUNDING if direction == ROUND_CEILING else 1 + _ROUNDING
+        return self.exactly(Context(prec=digits, rounding=direction).create_decimal(Decimal(repr(value)) * slack))
 
     def listed(self, labels: Sequence[str], most: int = 30) -> Text:
         """Return labels as a list; how many are left out is said.
