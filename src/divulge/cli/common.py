@@ -14,7 +14,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.formats import CHANNEL, CHANNELS, TABLE, listed
-from divulge.files.opening import name_of, replacing
+from divulge.files.opening import name_of, refuse_taken, replacing
 from divulge.model.shown import printable, printable_lines
 from divulge.units import Unit
 
@@ -31,6 +31,9 @@ PriorOption = Annotated[
         help=f"What the adversary knows before: a {listed(CHANNELS)} file, the word uniform, or TABLE:COLUMN.",
     ),
 ]
+KEPT = " (from exact numbers of the table, for the keeper alone: readable by you alone)"
+"""What is said of a file that was written with mode 0600."""
+
 _CHANNEL: Any = typer.Argument(metavar="CHANNEL", help=f"{CHANNEL}.")
 TABLE_HELP = f"{TABLE}."
 ChannelArgument = Annotated[str, _CHANNEL]
@@ -110,17 +113,26 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     console.print(table)
 
 
-def draw(subject: Any, path: Path, **options: Any) -> None:
-    """Draw what `subject.plot(**options)` shows to a file."""
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
+
+
+def draw(subject: Any, path: Path, *, force: bool, private: bool = False, **options: Any) -> None:
+    """Draw what `subject.plot(**options)` shows to a file, which only its owner may read where it is private."""
+    refuse_taken(path, force)
     require("matplotlib", "plot").use("Agg")
     figure = subject.plot(**options).figure
     known = figure.canvas.get_supported_filetypes()
     kind = path.suffix.removeprefix(".").lower()
     if kind not in known:
         raise DivulgeError(f"{name_of(path)}: must have a name that ends in one of .{', .'.join(known)}.")
-    with replacing(path) as stream:
+    with replacing(path, private=private, force=force) as stream:
         figure.savefig(stream, format=kind, dpi=150)
-    note(f"drawn to {name_of(path)}")
+    note(f"drawn to {name_of(path)}{KEPT if private else ''}")
+
+
+def counted(prior: str | None) -> bool:
+    """Say whether a prior is TABLE:COLUMN: then it holds the exact shares of a table."""
+    return prior is not None and ":" in prior and not Path(prior).is_file()
 
 
 def tell_of_itself(secret: Iterable[str] | None, released: Iterable[str] | None) -> None:

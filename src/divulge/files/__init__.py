@@ -113,7 +113,7 @@ def read_channel(
         return _format(path, stream).channel(stream)
 
 
-def write_channel(channel: Channel, path: PathLike) -> None:
+def write_channel(channel: Channel, path: PathLike, *, force: bool = True) -> None:
     """Write a channel in the format that the suffix of `path` names; the file appears whole or not at all.
 
     Fractions stay exact in every format. A `.npy` file has no place for labels.
@@ -123,6 +123,8 @@ def write_channel(channel: Channel, path: PathLike) -> None:
     channel : Channel
     path : str or path
         Its suffix: .csv, .json, .npy, .npz, .parquet or .arrow.
+    force : bool
+        Whether a file of this name is replaced.
 
     Returns
     -------
@@ -145,7 +147,7 @@ def write_channel(channel: Channel, path: PathLike) -> None:
     """
     DivulgeError.unless(channel, Channel, "channel", "be a Channel")
     chosen = writable(path)
-    with replacing(path) as stream:
+    with replacing(path, force=force) as stream:
         chosen.write(channel, stream)
 
 

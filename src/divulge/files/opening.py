@@ -145,25 +145,33 @@ def _tell_of_waiting(source: Any) -> None:
 
 
 @contextmanager
-def replacing(path: PathLike, *, private: bool = False) -> Generator[BinaryIO]:
+def replacing(path: PathLike, *, private: bool = False, force: bool = True) -> Generator[BinaryIO]:
     """Yield a stream to a temporary file that takes the place of `path` when all is written, and vanishes otherwise.
 
-    A private file is one that only its owner may read.
+    A private file is one that only its owner may read. What is there already is replaced only by force.
     """
     target, mode = Path(path_of(path)), 0o600 if private else 0o666
     with naming(name_of(path)):
         if target.exists() and not target.is_file():
             kind = "folder" if target.is_dir() else "device or pipe"
             raise DivulgeError(f"is a {kind}, and is not replaced. Hint: name a file.")
+        refuse_taken(target, force)
         temporary = target.with_name(f".{secrets.token_hex(8)}.partial")
         try:
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
+            refuse_taken(target, force)
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def refuse_taken(path: PathLike, force: bool) -> None:
+    """Refuse to replace a file, unless forced."""
+    if not force and os.path.lexists(path_of(path)):
+        raise DivulgeError(f"{name_of(path)}: there is one already. Hint: --force replaces it.")
 
 
 Named = Mapping[str, PathLike | list[str] | None]

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, draw, emit, print_table
+from divulge.cli.common import ForceOption, JsonOption, UnitOption, draw, emit, print_table
 from divulge.errors import number_of
 
 ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -20,6 +20,7 @@ def command(
         float | None, typer.Option("--epsilon", metavar="E", help="Ask for delta at this epsilon, in the unit.")
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw delta over epsilon.")] = None,
+    force: ForceOption = False,
     tolerance: Annotated[
         float, typer.Option("--tolerance", metavar="T", help="Aim at brackets on epsilon this wide, in nats.")
     ] = 1e-6,
@@ -35,11 +36,14 @@ def command(
     """
     from divulge.dp.accounting.records import from_records, summary
     from divulge.files import read_channel, read_records
+    from divulge.files.opening import refuse_taken
 
+    if plot is not None:
+        refuse_taken(plot, force)
     composed = from_records(read_records(releases), read_channel, tolerance)
     found = summary(composed, delta, epsilon, ORDERS, unit)
     if plot is not None:
-        draw(composed, plot)
+        draw(composed, plot, force=force)
     if as_json:
         emit(found)
         return

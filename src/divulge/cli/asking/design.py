@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, draw, emit, number, print_table, say
+from divulge.cli.common import ForceOption, JsonOption, UnitOption, counted, draw, emit, number, print_table, say
 from divulge.errors import DivulgeError
 from divulge.files import column_names, read_channel, read_joint, read_prior, writable, write_channel
 from divulge.files.formats import CHANNELS, listed
-from divulge.files.opening import keep_apart, source_name
+from divulge.files.opening import keep_apart, refuse_taken, source_name
 from divulge.model.shown import printable, size_text
 from divulge.units import Unit, nats_per
 
@@ -109,6 +109,7 @@ def command(
             help="Where the mechanism goes, exactly; for several priors a folder, with a CSV file for each column.",
         ),
     ] = None,
+    force: ForceOption = False,
     method: Annotated[
         str | None,
         typer.Option(
@@ -144,6 +145,9 @@ def command(
             place = _place(output, name, len(names))
             keep_apart({"--output": place}, {"--prior": name, "--about": about})
             writable(place)
+            refuse_taken(place, force)
+    if plot is not None:
+        refuse_taken(plot, force)
     named = not as_json if compare is None else compare
     for name in names:
         prior, title = read_prior(name), source_name(name)
@@ -161,9 +165,9 @@ def command(
             else:
                 shown = _Curve(asked.curve(prior, frontier, compare is not False, options), asked, title)
         if isinstance(shown, _Curve) and plot is not None:
-            draw(shown.curve, plot)
+            draw(shown.curve, plot, force=force, private=counted(name))
         if isinstance(shown, _Shown) and output is not None:
-            write_channel(shown.found.channel, _place(output, name, len(names)))
+            write_channel(shown.found.channel, _place(output, name, len(names)), force=force)
         if as_json:
             emit(shown.report())
         else:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, draw, emit, number, print_table, say
+from divulge.cli.common import ForceOption, JsonOption, UnitOption, draw, emit, number, print_table, say
 from divulge.errors import DivulgeError
 
 _KINDS = "laplace, gaussian, staircase, student-t, logistic, discrete-laplace or discrete-gaussian"
@@ -38,10 +38,12 @@ def command(
         str | None, typer.Option("--epsilon", metavar="E[,E...]", help="Probability that pml exceeds these.")
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw pml(y) and pmc(y) to FILE.")] = None,
+    force: ForceOption = False,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
     """Tell what noise on a number gives away about one record: pml and pmc, per outcome and at most."""
+    from divulge.files.opening import refuse_taken
     from divulge.noise.mechanism import NoiseMechanism
 
     given = {"scale": scale, "df": df, "sensitivity": sensitivity, "gamma": gamma, "step": step}
@@ -49,16 +51,19 @@ def command(
     bounds = _numbers(clip, "--clip") if clip else None
     if bounds is not None and len(bounds) != 2:
         raise DivulgeError.of("--clip", "be two numbers LOW,HIGH", "it", repr(clip))
+    if plot is not None:
+        refuse_taken(plot, force)
+    distribution = _secret(secret)
     mechanism = NoiseMechanism(
         kind,
-        _secret(secret),
+        distribution,
         records=records,
         clip=None if bounds is None else (bounds[0], bounds[1]),
         **parameters,
     )
     found = mechanism.to_dict(_numbers(at, "--at"), _numbers(epsilon, "--epsilon"), unit)
     if plot is not None:
-        draw(mechanism, plot, unit=unit)
+        draw(mechanism, plot, force=force, private=not isinstance(distribution, str), unit=unit)
     if as_json:
         emit(found)
     else:

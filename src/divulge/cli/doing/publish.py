@@ -1,5 +1,8 @@
 """`divulge publish`: counts, sums, means and quantiles of a table out of the door, with noise."""
 
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -101,6 +104,7 @@ def command(
     """
     import divulge as dv
     from divulge.publishing.statistics import parse_numeric
+    from divulge.releasing.output import sinks
     from divulge.reporting.publish import BESIDE
 
     book = None if no_ledger else default_ledger(ledger)
@@ -120,13 +124,15 @@ def command(
     if against is not None:
         if out is None:
             raise DivulgeError.of("--output", "be given with --against", "it", "absent", "the runs are written there.")
+        sinks.refuse_taken(out, force, folder=not out.suffix)
         found = dv.repeated_runs(
             table, against, asked, times=runs, guarantee=guarantee, person=person, at_most=at_most,
             neighbors=neighbors, prior=record_prior, values=values, null_as=null_as, noise=noise, split=_split(split),
             engine=engine, unit=unit,
         )  # fmt: skip
         _write(found, out, force)
-        say(f"{number_of(found.num_rows, 'run')} written, half of them on each table; not for the public")
+        say(f"{number_of(found.num_rows, 'run')} written, half of them on each table; not for the public: readable by "
+            "you alone")  # fmt: skip
         return
     done = dv.publish(
         table, asked, out, guarantee=guarantee, person=person, at_most=at_most, neighbors=neighbors,
@@ -154,11 +160,10 @@ def command(
 
 
 def _write(table: Any, out: Path, force: bool) -> None:
-    """Write a table under its name, whole or not at all."""
+    """Write a table under its name, whole or not at all, for its owner alone."""
     from divulge.releasing.output import sinks
 
-    sinks.refuse_taken(out, force)
-    with sinks.staged(out) as temporary:
+    with sinks.staged(out) as temporary, _for_the_owner():
         writer = sinks.writer_for(out)(temporary, table.schema)
         try:
             for batch in table.to_batches():
@@ -166,6 +171,16 @@ def _write(table: Any, out: Path, force: bool) -> None:
         finally:
             writer.close()
         sinks.publish(temporary, out, force)
+
+
+@contextmanager
+def _for_the_owner() -> Generator[None]:
+    """Give files and folders that are made meanwhile to their owner alone."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def _print(done: Any) -> None:
@@ -178,7 +193,7 @@ def _print(done: Any) -> None:
         for row in shown
     ]  # fmt: skip
     more = f" (the first {_SHOWN} of {len(rows):,})" if len(rows) > _SHOWN else ""
-    print_table(f"Intervals hold together with probability {done.level:g}{more}", header, body,
+    print_table(f"Intervals hold together with probability {done.level!r}{more}", header, body,
                 left=range(1 + len(done.by)))  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from divulge.cli import ALREADY, PUBLISHED
 from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
 from divulge.errors import DivulgeError, number_of
-from divulge.files.opening import name_of
+from divulge.files.opening import name_of, refuse_taken
 from divulge.units import nats_per
 
 _WIDTH = 88
@@ -128,7 +128,9 @@ def command(
         "rule_out": rule_out, "null_as": null_as, "time_limit": time_limit, "unit": unit,
     }  # fmt: skip
     if preview:
-        _show(dv.preview(table, by=by, engine=engine, **asked), picture, as_json)
+        if picture is not None:
+            refuse_taken(picture, force)
+        _show(dv.preview(table, by=by, engine=engine, **asked), picture, force, as_json)
         return
     if by is not None or picture is not None:
         raise DivulgeError("`--by` and `--picture` must come with --preview.")
@@ -170,12 +172,12 @@ def _tell(done: Any, unit: Any, as_json: bool, language: str) -> None:
         say(f"  {name_of(path)}{kept}")
 
 
-def _show(found: Any, picture: Path | None, as_json: bool) -> None:
+def _show(found: Any, picture: Path | None, force: bool, as_json: bool) -> None:
     """Print a preview."""
     from divulge.cli.common import draw
 
     if picture is not None:
-        draw(found, picture)
+        draw(found, picture, force=force, private=True)
     if as_json:
         emit(found.to_dict())
     else:

@@ -9,11 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import (
+    KEPT,
     TABLE_HELP,
     JsonOption,
     OptionalChannel,
     PriorOption,
     UnitOption,
+    counted,
     emit,
     note,
     one_of,
@@ -22,7 +24,7 @@ from divulge.cli.common import (
 )
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
-from divulge.files.opening import name_of
+from divulge.files.opening import name_of, refuse_taken
 
 
 def command(
@@ -70,12 +72,15 @@ def command(
     """
     import divulge as dv
     from divulge.publishing.published import Published, read_receipt
+    from divulge.reporting.reports.report import write_page
 
     if channel is not None and receipt is None and _is_receipt(channel):
         channel, receipt = None, channel
     given = one_of({"CHANNEL": channel, "--receipt": receipt, "--data": data})
     asked: dict[str, Any] = {}
-    known = None
+    known, private = None, False
+    if out is not None:
+        refuse_taken(out, force)
     if given == "--data":
         if not secret or not released:
             raise DivulgeError("--data needs both columns. Hint: --secret COLUMN --released COLUMN.")
@@ -115,10 +120,11 @@ def command(
             **asked,
         )
         if out is not None:
-            found.save(out, force=force)
+            private = found.estimated or counted(prior)
+            write_page(found.html, out, force, private=private)
     tell_of_itself(secret, released)
     if out is not None:
-        note(f"written to {name_of(out)}")
+        note(f"written to {name_of(out)}{KEPT if private else ''}")
     if as_json:
         emit(found.to_dict())
     elif out is None:
