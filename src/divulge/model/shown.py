@@ -48,8 +48,8 @@ def at_most(value: Any) -> str:
     return _rounded(exact.as_float(value) * (1 - _ROUNDING), ROUND_CEILING)
 
 
-def promised(value: Any) -> str:
-    """Return a level with six digits, rounded up, as `at_most` is.
+def promised(value: Any, digits: int = 6) -> str:
+    """Return a level with that many digits, rounded up, as `at_most` is.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def promised(value: Any) -> str:
     ('1.09862', '1', '1e-06', 'inf')
     """
     level = exact.as_float(value) * (1 - _ROUNDING)
-    return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal_from_float(level)):.6g}"
+    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(level)):.{digits}g}"
 
 
 def percent(confidence: float) -> str:

@@ -7,6 +7,7 @@ import typer
 
 from divulge.cli.common import ForceOption, JsonOption, UnitOption, draw, emit, print_table
 from divulge.errors import number_of
+from divulge.model.shown import promised
 
 ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -51,15 +52,13 @@ def command(
 
 
 def _rows(found: dict[str, Any]) -> list[list[Any]]:
-    rows: list[list[Any]] = [
-        [f"epsilon at delta = {row['delta']:g}", *(f"{row['epsilon'][side]:.10g}" for side in ("lower", "upper"))]
-        for row in found.get("curve", [])
-    ]
+    brackets = [(f"epsilon at delta = {row['delta']:g}", row["epsilon"]) for row in found.get("curve", [])]
     for name, given in (("epsilon", "delta"), ("delta", "epsilon")):
         if isinstance(found.get(name), dict):
-            label = f"{name} at {given} = {found[given]:.6g}"
-            rows.append([label, *(f"{found[name][side]:.10g}" for side in ("lower", "upper"))])
-    rows.append(["pure epsilon", "", found["pure_epsilon"]])
-    rows.append(["zCDP rho", "", found["zcdp"]["rho"]])
-    rows += [[f"Renyi epsilon of order {row['alpha']:g}", "", row["epsilon"]] for row in found["renyi"]]
-    return rows
+            brackets.append((f"{name} at {given} = {found[given]:.6g}", found[name]))
+    bounds = [("pure epsilon", found["pure_epsilon"]), ("zCDP rho", found["zcdp"]["rho"])]
+    bounds += [(f"Renyi epsilon of order {row['alpha']:g}", row["epsilon"]) for row in found["renyi"]]
+    return [
+        *([label, f"{value['lower']:.10g}", promised(value["upper"], 10)] for label, value in brackets),
+        *([label, "", promised(value)] for label, value in bounds),
+    ]
