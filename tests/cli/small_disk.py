@@ -54,8 +54,8 @@ def lines(here: Path) -> dict[str, tuple[str | None, list[Any]]]:
         "publish, ledger": (None, [*publish, "-o", "p.csv", "--ledger", here / "new.sqlite"]),
         "report": ("r.html", ["report", "c.csv", "--prior", "uniform", "--force", "-o", here / "r.html"]),
         "statement": ("s.html", ["statement", "made.receipt.json", "--force", "-o", here / "s.html"]),
-        "picture": ("m.png", ["account", "l.json", "--plot", here / "m.png"]),
-        "channel": ("d.json", ["design", "--prior", "p.csv", "--guarantee", "ldp=1", "-o", here / "d.json"]),
+        "picture": ("m.png", ["account", "l.json", "--plot", here / "m.png", "--force"]),
+        "channel": ("d.json", ["design", "--prior", "p.csv", "--guarantee", "ldp=1", "--force", "-o", here / "d.json"]),
     }
 
 

@@ -120,9 +120,13 @@ def in_hundred(share: float) -> str:
     --------
     >>> in_hundred(0.0113), in_hundred(0.5), in_hundred(0.00002)
     ('1.1 in 100', '50 in 100', 'fewer than 1 in 1,000')
+    >>> in_hundred(0.99999), in_hundred(1.0)
+    ('more than 999 in 1,000', '100 in 100')
     """
     if 0 < share < 0.001:
         return "fewer than 1 in 1,000"
+    if 0.999 < share < 1:
+        return "more than 999 in 1,000"
     return f"{100 * share:.2g} in 100" if share < 0.1 else f"{100 * share:.3g} in 100"
 
 

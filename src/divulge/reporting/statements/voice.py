@@ -142,7 +142,7 @@ class Voice:
 
         Examples
         --------
-        >>> Voice().rounded(0.123451, ROUND_CEILING), Voice().rounded(1e-20, ROUND_FLOOR)
+        >>> Voice().rounded(0.123451, "ROUND_CEILING"), Voice().rounded(1e-20, "ROUND_FLOOR")
         ('0.1235', '1E-20')
         """
         if not math.isfinite(value):
