@@ -204,7 +204,7 @@ class RandomizedResponse(Mechanism):
     def __post_init__(self) -> None:
         _positive(epsilon=self.epsilon)
         _measured("epsilon", "epsilon", self.epsilon)
-        _whole(2, categories=self.categories)
+        _whole(2, 1 << 53, categories=self.categories)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         others = self.categories - 1

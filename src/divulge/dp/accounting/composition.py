@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import sys
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -430,8 +431,8 @@ def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:
     if not counts:
         raise DivulgeError.of("releases", "name at least one release", "it", "empty")
     if (most := max(count for _, count in counts)) > MOST_DRAWS:
-        raise DivulgeError.of("count", f"be at most {MOST_DRAWS:g}", "it", f"{most:g}")
-    if not 0 < tolerance < math.inf:
+        raise DivulgeError.of("count", f"be at most {MOST_DRAWS:g}", "it", f"{min(most, 10**300):g}")
+    if not 0 < tolerance <= sys.float_info.max:
         raise DivulgeError.of("tolerance", "be positive and finite", "it", str(tolerance))
     sampled = {type(subject) for subject, _ in counts if isinstance(subject, (PoissonSampled, FixedSizeSampled))}
     if len(sampled) > 1:

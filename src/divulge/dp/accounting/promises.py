@@ -48,7 +48,7 @@ class AdpRelease(Mechanism):
     def losses(self) -> tuple[PrivacyLoss, ...]:
         odds = math.exp(-self.epsilon)
         p = (1.0 - self.delta) * np.array([odds, 1.0]) / (1.0 + odds)
-        losses = np.array([-self.epsilon, self.epsilon])
+        losses = np.array([-1.0, 1.0]) * float(self.epsilon)
         if self.epsilon == 0:
             losses, p = np.zeros(1), np.array([1.0 - self.delta])
         if self.delta == 1:
@@ -118,7 +118,7 @@ class RenyiRelease(Mechanism):
 
     def _points(self) -> list[tuple[float, float]]:
         pairs = zip(np.atleast_1d(self.alpha), np.atleast_1d(self.epsilon), strict=False)
-        return sorted((float(alpha), float(epsilon)) for alpha, epsilon in pairs)
+        return sorted((exact.as_float(alpha), exact.as_float(epsilon)) for alpha, epsilon in pairs)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         return (promised(RenyiCurve(points=tuple(self._points()))),)

@@ -62,7 +62,8 @@ class FixedSizeSampled(Mechanism):
 
     def __post_init__(self) -> None:
         if not 1 <= self.sample <= self.population < math.inf or self.sample / self.population < SMALLEST:
-            where = f"be from 1 to the population, {self.population:.12g}, and a share of {SMALLEST:g} or more of it"
+            most = f"{min(self.population, 10**300):.12g}"
+            where = f"be from 1 to the population, {most}, and a share of {SMALLEST:g} or more of it"
             raise DivulgeError.of("sample", where, "it", str(self.sample))
         _refuse(self.mechanism, PoissonSampled)
         inner = self.mechanism
