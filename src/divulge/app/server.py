@@ -59,10 +59,13 @@ class Pages:
             "share": in_hundred,
             "count": "{:,}".format,
             "number": number,
-            "bound": lambda value: "no bound" if math.isinf(float(value)) else f"{float(value):.4g}",
+            "bound": lambda value, rounded="{:.4g}".format: (
+                "no bound" if math.isinf(float(value)) else rounded(float(value))
+            ),
             "at_most": at_most,
             "at_least": at_least,
         }
+        self.templates.globals |= {"at_most": at_most, "at_least": at_least}
 
     def session(self, request: Any) -> Session:
         """Return the session a request belongs to."""
