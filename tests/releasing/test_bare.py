@@ -13,7 +13,7 @@ import pytest
 import python_calamine
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import few
+from support import THOROUGH, few
 
 import divulge as dv
 from divulge.files.settings import using
@@ -76,8 +76,16 @@ SOURCES: dict[str, Callable[[Path, pa.Table], Any]] = {
 }
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv", ".xlsx", ""])
+WAYS = [
+    (source, suffix)
+    for i, source in enumerate(SOURCES)
+    for j, suffix in enumerate((".parquet", ".csv", ".arrow", ".xlsx", ""))
+    if THOROUGH or (i + j) % 3 == 0
+]
+"""From where to where: every source and every sink; in `make search` every pair."""
+
+
+@pytest.mark.parametrize(("source", "suffix"), WAYS)
 def test_no_value_goes_out_that_no_row_has(source: str, suffix: str, tmp_path: Path) -> None:
     table = filtered()
     if suffix in (".csv", ".xlsx"):
