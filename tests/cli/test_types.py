@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import THOROUGH
 from typer.testing import CliRunner
 
 from divulge.cli.main import app
@@ -155,11 +156,11 @@ def test_a_value_goes_by_the_name_that_a_person_would_write(what: str) -> None:
         json.dumps({"secrets": published, "outcomes": published, "matrix": [["3/4", "1/4"], ["1/4", "3/4"]]})
     )
     # Parquet has no dictionaries but of text: they are stored as what they stand for, durations as numbers.
+    turn = list(NAMED).index(what) % 2
+    stored = ("measure", "release", "publish") if THOROUGH else ("measure", ("release", "publish")[turn])
     for suffix in (".arrow",) if what.startswith("dictionary") else (".arrow", ".parquet"):
         table = written(column, suffix)
-        found = {
-            line: run(line, table) for line in (LINES if suffix == ".arrow" else ("release", "publish", "measure"))
-        }
+        found = {line: run(line, table) for line in (LINES if suffix == ".arrow" else stored)}
         for line, done in found.items():
             assert done.exit_code == 0, (line, done.output)
         assert cells("o.csv", "x_perturbed") <= set(released)
