@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -482,3 +483,20 @@ def test_a_table_beside_which_no_receipt_can_lie(place: str, tmp_path: Path, mon
 def test_a_table_in_the_place_of_a_list_of_releases_shows_no_cell(content: str) -> None:
     Path("l.json" if content[0] in "{[" else "l.csv").write_text(content)
     assert "SecretCell" not in refused("account", "l.json" if content[0] in "{[" else "l.csv")
+
+
+@pytest.mark.parametrize("command", ["release", "publish"])
+def test_no_paper_holds_what_does_not_print(command: str, folder: Path) -> None:
+    """Signs that turn the direction of text, or steer a terminal, in values and in names of columns."""
+    odd = "a\u202eb\x1b[2J\u200b"
+    pq.write_table(pa.table({odd: [odd, "x"] * 20}), "odd.parquet")
+    Path("v.json").write_text(json.dumps({odd: [odd, "x"]}))
+    asked = {"release": ["--column", odd, "--guarantee", "ldp=1"],
+             "publish": ["--count", odd, "--values", "v.json", "--guarantee", "dp=1"]}[command]  # fmt: skip
+    found = CliRunner().invoke(app, [command, "odd.parquet", *asked, "-o", "fresh.parquet", "--no-ledger"])
+    assert found.exit_code == 0, found.output
+    papers = [path for path in Path().glob("fresh.*") if path.suffix != ".parquet"]
+    assert len(papers) >= 3
+    for path in papers:
+        text = path.read_text()
+        assert not {c for c in text if not c.isprintable()} - {"\n", "\xa0", "\u202f"}, path.name

@@ -15,7 +15,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.formats import CHANNEL, CHANNELS, TABLE, listed
 from divulge.files.opening import name_of, refuse_taken, replacing
-from divulge.model.shown import printable, printable_lines
+from divulge.model.shown import printable, printable_json, printable_lines
 from divulge.units import Unit
 
 UnitOption = Annotated[Unit, typer.Option("--unit", help="Unit of everything logarithmic.")]
@@ -63,7 +63,7 @@ def plain(value: Any) -> Any:
 def emit(found: Any) -> None:
     """Print one JSON object on standard output; what does not print, or turns the direction of text, is escaped."""
     text = json.dumps(plain(found), ensure_ascii=not _holds_unicode(sys.stdout), allow_nan=False)
-    print(text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
+    print(printable_json(text))
 
 
 def _holds_unicode(stream: Any) -> bool:

@@ -1,6 +1,7 @@
 """Small tables of labelled numbers, as text and as HTML, shortened in the middle when they are large."""
 
 import html
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
@@ -25,6 +26,17 @@ _ROUNDING = 1e-12
 def printable_lines(text: str) -> str:
     """Return `printable` text that keeps its ends of lines."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def printable_json(text: str) -> str:
+    """Return JSON that says the same, in which all that does not print, or turns the direction of text, is escaped.
+
+    Examples
+    --------
+    >>> printable_json('{"name": "a' + chr(0x202E) + 'ü"}')
+    '{"name": "a\\\\u202eü"}'
+    """
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def number(value: Any) -> str:

@@ -14,6 +14,7 @@ from divulge import __version__
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.guarantees.catalog import as_guarantee
+from divulge.model.shown import printable_json
 from divulge.publishing.counting.categories import MOST_CELLS, read_values, record_prior, require_listed
 from divulge.publishing.counting.engines import Table, counted, table_of, values_in
 from divulge.publishing.counting.unknown import MOST_VALUES, Threshold, occurring, published
@@ -342,7 +343,7 @@ def _kept(done: Published) -> bytes:
     body = {"format": "divulge keeper record 1", "created": done.created, "output": done.output,
             "guarantees": dict(done.guarantees), "loss": done.loss if math.isfinite(done.loss) else "inf",
             **done.keeper}  # fmt: skip
-    return (json.dumps(body, ensure_ascii=False) + "\n").encode()
+    return (printable_json(json.dumps(body, ensure_ascii=False)) + "\n").encode()
 
 
 def _refuse_empty(made: Ready, exact: Any) -> None:

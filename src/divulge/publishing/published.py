@@ -16,7 +16,7 @@ from divulge.files.channels.as_json import read_document
 from divulge.files.forms import Form, Some, fits, level, share, whole
 from divulge.files.opening import name_of
 from divulge.model.record import Record
-from divulge.model.shown import Shown, promised
+from divulge.model.shown import Shown, printable_json, promised
 from divulge.publishing.notes import Note
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.records.aggregate import Aggregate
@@ -190,7 +190,7 @@ class Published(Record, Shown):
         """
         body = {"format": FORMAT, **self._about()}
         body["checksum"] = _checksum(body)
-        return (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode()
+        return (printable_json(json.dumps(body, indent=1, ensure_ascii=False)) + "\n").encode()
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], table: Any = None) -> "Published":

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from divulge.errors import DivulgeError
 from divulge.files.settings import using
 from divulge.model.prior import Prior
+from divulge.model.shown import printable_json
 from divulge.releasing.estimating.counting import EngineName
 from divulge.releasing.output.bar import bar, in_notebook
 from divulge.releasing.planning.choosing import Choice, Chosen
@@ -205,7 +206,7 @@ def keeper(receipt: Receipt, chosen: Chosen) -> bytes:
     }
     if (about := full_report(receipt, chosen)) is not None:
         found["report"] = about.to_dict()
-    return (json.dumps(_plain(found), ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (printable_json(json.dumps(_plain(found), ensure_ascii=False, allow_nan=False)) + "\n").encode()
 
 
 def full_report(receipt: Receipt, chosen: Chosen) -> Report | None:

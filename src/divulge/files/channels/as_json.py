@@ -11,6 +11,7 @@ from divulge.files.opening import PathLike, kind, opened
 from divulge.files.settings import current
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
+from divulge.model.shown import printable_json
 
 _LONGEST_NUMERAL = 400
 
@@ -64,7 +65,7 @@ def write(what: Channel, stream: BinaryIO) -> None:
         text = json.dumps(found, ensure_ascii=False, allow_nan=False)
     except TypeError as error:
         raise DivulgeError.of("channel", "have labels that JSON can hold", "the fault", str(error)) from None
-    stream.write(text.encode() + b"\n")
+    stream.write(printable_json(text).encode() + b"\n")
 
 
 def _loaded(stream: BinaryIO) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from divulge.model.prior import Prior
-from divulge.model.shown import printable
+from divulge.model.shown import printable, printable_json
 from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.planning.naming import raised, str_of
@@ -52,7 +52,8 @@ def _names(labels: Any, chosen: np.ndarray) -> list[str]:
 
 def as_json(receipt: Receipt, language: str = "en") -> bytes:
     """Return the codebook as a JSON file."""
-    return (json.dumps(as_data(receipt, Voice(language)), ensure_ascii=False, allow_nan=False) + "\n").encode()
+    text = json.dumps(as_data(receipt, Voice(language)), ensure_ascii=False, allow_nan=False)
+    return (printable_json(text) + "\n").encode()
 
 
 def as_data(receipt: Receipt, voice: Voice) -> dict[str, Any]:
