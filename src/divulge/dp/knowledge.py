@@ -35,14 +35,7 @@ TITLES: dict[Known, str] = {
 
 @dataclass(frozen=True)
 class Question:
-    """A question and how each kind of subject answers it.
-
-    Attributes
-    ----------
-    title : in words
-    functions : the public functions that ask it
-    answers : one for each `Known`, in its order
-    """
+    """A question in words, the public functions that ask it, and the answer of each `Known`, in its order."""
 
     title: str
     functions: tuple[str, ...]

@@ -73,8 +73,7 @@ def as_rows(subject: Any, argument: str = "channel") -> Channel:
 def counted(release: Any) -> tuple[Any, int]:
     """Return a release and how often it is made: a pair (release, count) as it is, anything else once."""
     subject, count = release if isinstance(release, tuple) and len(release) == 2 else (release, 1)
-    if isinstance(count, bool) or not (
-        isinstance(count, (int, float)) and 1 <= count < math.inf and count == int(count)
-    ):
+    numeric = isinstance(count, (int, float)) and not isinstance(count, bool)
+    if not (numeric and 1 <= count < math.inf and count == int(count)):
         raise DivulgeError.of("count", "be a whole number of at least 1", "it", repr(count))
     return subject, int(count)

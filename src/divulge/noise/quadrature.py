@@ -31,9 +31,7 @@ def integral(f: Callable[[np.ndarray], np.ndarray], edges: np.ndarray) -> tuple[
 
 
 def integrals(
-    f: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    edges: np.ndarray,
-    beside: np.ndarray | float = 0.0,
+    f: Callable[[np.ndarray, np.ndarray], np.ndarray], edges: np.ndarray, beside: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (integral, estimate of its error) for each row of panel edges, relative to the size of its row.
 

@@ -245,7 +245,10 @@ class NoisyRelease:
         >>> NoiseMechanism("laplace", "rademacher()", scale=1.0).cdf(0.0)
         0.5
         """
-        return outcomes.cdf(self, y)
+        at = outcomes.flat(y)
+        if np.isnan(at).any():
+            raise DivulgeError.of("y", "hold numbers", "an outcome", "NaN")
+        return outcomes.shaped(outcomes.below(self, at - self.noise.loc, above=False), y)
 
     def __repr__(self) -> str:
         about = f", about one of {self.records} records" if self.records > 1 else ""

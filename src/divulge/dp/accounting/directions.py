@@ -104,17 +104,15 @@ def for_group(subject: Any, size: int) -> Any:
         return replace(subject, sensitivity=_times(size, subject.sensitivity))
     if isinstance(subject, ZcdpRelease):
         return ZcdpRelease(_times(size**2, subject.rho))
-    found = privacy_losses(subject)
+    found, condition = privacy_losses(subject), "have a sensitivity or a largest loss for groups"
     if isinstance(found[0], PromisedLoss):
         hint = "give the promise for groups of this size."
-        raise DivulgeError.of("releases", "have a sensitivity or a largest loss for groups", "one", "a promise", hint)
+        raise DivulgeError.of("releases", condition, "one", "a promise", hint)
     epsilon, delta = max(highest_sum(((loss, 1),)) for loss in found), max(loss.infinite for loss in found)
     if isinstance(subject, AdpRelease) or epsilon < math.inf:
         return AdpRelease(*_of_group(epsilon, delta, size))
     hint = "compose the mechanism with the sensitivity of the group."
-    raise DivulgeError.of(
-        "releases", "have a sensitivity or a largest loss for groups", name_of(subject), "neither", hint
-    )
+    raise DivulgeError.of("releases", condition, name_of(subject), "neither", hint)
 
 
 def _times(size: int, value: float) -> float:

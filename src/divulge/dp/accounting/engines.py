@@ -197,14 +197,11 @@ class TiltedEngine(ABC):
 
 @dataclass(frozen=True)
 class GridEngine(TiltedEngine):
-    """Any parts, on a grid, by FFT; the grid is fine enough for a bracket on epsilon of about `tolerance`.
-
-    Where a part is enclosed by two, `parts` has the one that is harder to tell apart, `easier` the other.
-    """
+    """Any parts, on a grid, by FFT; the grid is fine enough for a bracket on epsilon of about `tolerance`."""
 
     parts: tuple[Part, ...]
     tolerance: float
-    easier: tuple[Part, ...] | None = None
+    easier: tuple[Part, ...] | None = None  # where two enclose a part, the one that is easier to tell apart
     _known: dict[float, Tilted] = field(default_factory=dict[float, Tilted], repr=False, compare=False)
 
     @cached_property
@@ -243,11 +240,8 @@ class GridEngine(TiltedEngine):
         shift = self.draws * 2 * off
         lows, highs, splits = [], [], self._splits(window.step)
         for (easier, n), (loss, _), (a, b) in zip(self.easier or self.parts, self.parts, ranges, strict=True):
-            moved = (
-                grid.split_below
-                if splits and _is_sharp(loss, window.step)
-                else functools.partial(grid.below, shift=off)
-            )
+            is_split = splits and _is_sharp(loss, window.step)
+            moved = grid.split_below if is_split else functools.partial(grid.below, shift=off)
             lows.append((moved(easier, window.step, a, b), n))
             highs.append((grid.above(loss, window.step, a, b), n))
         low, high = tilted_sum(lows, window, shift), tilted_sum(highs, window, shift)

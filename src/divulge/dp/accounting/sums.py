@@ -13,7 +13,6 @@ from divulge.dp.loss.grid import ROUND, Atoms
 _NEGLIGIBLE = 52.0
 """What is smaller than the rest by this many nats is left out, and its bound is added to the error."""
 
-
 _RARE = 24.0
 """-log of what splitting may do where it moves a sum too far, as a share of delta."""
 
@@ -42,17 +41,10 @@ def log_or_none(value: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ListedSum:
-    """Every value of a sum with the logarithm of its probability.
+    """Every value of a sum with the logarithm of its probability, and the mass of the infinite loss."""
 
-    Attributes
-    ----------
-    losses : float64 array of shape (K,), increasing, each within `shift` of the truth
-    logs : float64 array of shape (K,), log probabilities, each within `relative` of the truth
-    infinite : mass of the infinite loss
-    """
-
-    losses: np.ndarray
-    logs: np.ndarray
+    losses: np.ndarray  # increasing, each within `shift` of the truth
+    logs: np.ndarray  # each within `relative` of the truth
     relative: float
     shift: float
     infinite: float
@@ -76,30 +68,19 @@ class TiltedSum:
     Tilting multiplies every mass by e^(s L) and normalizes; with s chosen so that the tilted sum lies around epsilon,
     the mass that decides delta(epsilon) is the bulk of a distribution and not its tail, and an FFT, whose round-off is
     small only beside the largest entry, gives it with many correct digits, however small delta is.
-
-    Attributes
-    ----------
-    step : distance h of the losses
-    low : the least loss over h; losses are within `shift` of the truth
-    masses : float64 array of shape (K,), sum about 1, of losses h (low + k - turn), cyclically
-    tilt, scale : the tilt s >= 0 and the logarithm of the moment generating function there
-    relative : bound on the relative error of every mass
-    norm_error : bound on the Euclidean norm of the absolute errors of the masses (round-off of the FFT)
-    lost : bound on the tilted mass outside of the losses listed
-    infinite : mass of the infinite loss
     """
 
-    step: float
-    low: int
-    masses: np.ndarray
+    step: float  # the distance h of the losses
+    low: int  # the least loss over h
+    masses: np.ndarray  # of losses h (low + k - turn), cyclically; their sum is about 1
     turn: int
-    tilt: float
-    scale: float
-    relative: float
-    norm_error: float
-    lost: float
-    shift: float
-    infinite: float
+    tilt: float  # s >= 0
+    scale: float  # the logarithm of the moment generating function at s
+    relative: float  # bounds the relative error of every mass
+    norm_error: float  # bounds the Euclidean norm of the absolute errors of the masses (round-off of the FFT)
+    lost: float  # bounds the tilted mass outside of the losses listed
+    shift: float  # bounds how far the losses are from the truth
+    infinite: float  # the mass of the infinite loss
 
     @cached_property
     def _weights(self) -> tuple[np.ndarray, np.ndarray, float]:
@@ -187,16 +168,10 @@ class SplitSum:
     P(|S - epsilon| <= d) follows from the curve itself: with w > d, a = 1 / (1 + e^-w) and b = 1 - a the butterfly
     a delta(epsilon - w) + b delta(epsilon + w) - delta(epsilon) is the mean of a function that is nowhere negative, and
     at least min(a (1 - e^(d - w)), b (e^(w - d) - 1)) there. What is left out is of second order in h.
-
-    Attributes
-    ----------
-    low : the split sum, with errors on the low side
-    high : a sum that bounds delta of S from above
-    draws : how many losses were split
     """
 
-    low: TiltedSum
-    high: TiltedSum
+    low: TiltedSum  # the split sum, with errors on the low side
+    high: TiltedSum  # bounds delta of S from above
     draws: int
 
     def log_delta(self, epsilon: Any, side: int) -> Any:

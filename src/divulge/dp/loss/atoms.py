@@ -26,30 +26,20 @@ _CANCELLED = 1e-2
 class AtomicLoss(Tabled, PrivacyLoss):
     """Finitely many losses with their probabilities under P and under Q.
 
-    Attributes
-    ----------
-    losses : float64 array of shape (K,), finite, strictly increasing
-    p, q : float64 or Fraction arrays of shape (K,), probability of each loss under P and under Q; p = e^loss q
-    p_only : P(L = +inf), the mass of P where Q has none
-    q_only : Q(L = -inf), the mass of Q where P has none
-    pair : labels of the two secrets
-    rate : an r known to have D_alpha <= r alpha, in both directions
-    rows : the two rows of floats that it comes from, if any
-    below : a loss that is attained where this one dominates; True for itself, False where none is known
-    stated : the largest finite loss as a rational, of a mechanism or promise that names it
+    `p` and `q` are float64 or Fraction arrays, p = e^loss q.
     """
 
-    losses: np.ndarray
+    losses: np.ndarray  # finite, strictly increasing
     p: np.ndarray
     q: np.ndarray
-    p_only: Any = 0.0
-    q_only: Any = 0.0
+    p_only: Any = 0.0  # P(L = +inf), the mass of P where Q has none
+    q_only: Any = 0.0  # Q(L = -inf), the mass of Q where P has none
     pair: tuple[Hashable, Hashable] = (0, 1)
     rate: float = math.inf
-    rows: tuple[np.ndarray, np.ndarray] | None = None
+    rows: tuple[np.ndarray, np.ndarray] | None = None  # the two rows of floats that it comes from
     known: Known = Known.MECHANISM
-    below: PrivacyLoss | bool = True
-    stated: Fraction | None = None
+    below: PrivacyLoss | bool = True  # one that is attained where this one dominates; True for itself, False for none
+    stated: Fraction | None = None  # the largest finite loss, of a mechanism or promise that names it
 
     def __post_init__(self) -> None:
         rising = len(self.losses) < 2 or bool((np.diff(self.losses) > 0).all())

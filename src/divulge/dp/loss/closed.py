@@ -52,8 +52,7 @@ class _Ranged(_Mirrored):
     top: float
     pair: tuple[Hashable, Hashable] = _TWO_DATA_SETS
     known: Known = Known.MECHANISM
-    stated: Fraction | None = None
-    """What the top is the double next to, where it is known."""
+    stated: Fraction | None = None  # what the top is the double next to, where it is known
 
     @property
     def highest(self) -> float:
@@ -73,8 +72,7 @@ class GaussianLoss(_Mirrored):
     mu: float
     pair: tuple[Hashable, Hashable] = _TWO_DATA_SETS
     known: Known = Known.MECHANISM
-    stated: Fraction | None = None
-    """What mu is the double next to, where it is known."""
+    stated: Fraction | None = None  # what mu is the double next to, where it is known
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", self.mu**2 / 2)

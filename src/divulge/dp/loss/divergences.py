@@ -18,32 +18,19 @@ Function = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Divergence:
-    """D_f(P || Q) = E_Q[f(P/Q)] by its f.
-
-    Attributes
-    ----------
-    title : in words
-    term : f(r) on arrays of r - 1 and of r >= 0, to as many digits as these have
-    ball : the same on a ball r > 0
-    zero, slope : f(0), what outcomes that only Q shows are charged, and lim f(r) / r for those that only P shows
-    conjugate, conjugate_slope, conjugate_curvature : f* and its first two derivatives; f* is +inf beyond `slope`
-    gaussian : the divergence of N(0, 1) and N(mu, 1) of a ball mu, None where it has no closed form
-    over : f(e^t) / e^t on an array t, for a divergence that is not symmetric
-    symmetric : whether D_f(P || Q) = D_f(Q || P)
-    """
+    """D_f(P || Q) = E_Q[f(P/Q)] by its f."""
 
     title: str
-    term: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    ball: Callable[[Any], Any]
-    zero: float
-    slope: float
-    conjugate: Function
+    term: Callable[[np.ndarray, np.ndarray], np.ndarray]  # f(r) from r - 1 and r >= 0, to as many digits as these have
+    ball: Callable[[Any], Any]  # f on a ball r > 0
+    zero: float  # f(0), what outcomes that only Q shows are charged
+    slope: float  # lim f(r) / r, for outcomes that only P shows
+    conjugate: Function  # f*, +inf beyond `slope`
     conjugate_slope: Function
     conjugate_curvature: Function
-    gaussian: Callable[[Any], Any] | None = None
+    gaussian: Callable[[Any], Any] | None = None  # the divergence of N(0, 1) and N(mu, 1) of a ball mu, in closed form
     symmetric: bool = True
-
-    over: Function | None = None
+    over: Function | None = None  # f(e^t) / e^t, where the divergence is not symmetric
 
     def f(self, r: np.ndarray) -> np.ndarray:
         """Return f(r)."""

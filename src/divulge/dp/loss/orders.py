@@ -42,15 +42,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class Score:
-    """What is maximized over orders: score(a, D_a), growing in D_a.
-
-    `peak(s, c, m)` is the a - 1 at which it is largest for D_a = s + c / (a - 1) + m (a - 1) / 2, `capped(rate, up_to)`
-    its supremum for D_a = rate a.
-    """
+    """What is maximized over orders: score(a, D_a), growing in D_a."""
 
     of: Callable[[float, float], float]
-    peak: Callable[[float, float, float], float]
-    capped: Callable[[float, float], float]
+    peak: Callable[[float, float, float], float]  # s, c, m -> where it is largest for D_(1 + h) = s + c / h + m h / 2
+    capped: Callable[[float, float], float]  # rate, up_to -> its supremum for D_a = rate a
 
 
 def per_order(xi: float) -> Score:

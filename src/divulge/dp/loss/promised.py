@@ -6,7 +6,7 @@ that pair, and, where it is better, on the curve itself.
 """
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
@@ -35,15 +35,10 @@ class RenyiCurve:
     """An upper bound on the Renyi divergences of both orders of a pair: rho alpha, and chords through points.
 
     Between the orders of two points (alpha - 1) D_alpha lies below its chord, for it is convex and 0 at order 1.
-
-    Attributes
-    ----------
-    rho : D_alpha <= rho alpha for every alpha; +inf for no such promise
-    points : pairs (alpha, epsilon) with D_alpha <= epsilon, by growing order
     """
 
-    rho: float = math.inf
-    points: tuple[tuple[float, float], ...] = ()
+    rho: float = math.inf  # D_alpha <= rho alpha for every alpha; +inf for no such promise
+    points: tuple[tuple[float, float], ...] = ()  # (alpha, epsilon) with D_alpha <= epsilon, by growing order
 
     def at(self, h: Any) -> Any:
         """Return the bound on D_(1 + h), h > 0, for a number or an array."""
@@ -243,10 +238,6 @@ class PromisedLoss(AtomicLoss):
 
     curve: Curve = RenyiCurve()
 
-    def reverse(self) -> "PromisedLoss":
-        back = super().reverse()
-        return replace(self, **{name: getattr(back, name) for name in ("losses", "p", "q", "p_only", "q_only", "pair")})
-
     @property
     def pair_alone(self) -> AtomicLoss:
         return AtomicLoss(**{entry.name: getattr(self, entry.name) for entry in fields(AtomicLoss)})
@@ -301,17 +292,13 @@ def _root_of_expm1(x: float) -> float:
     return math.sqrt(math.expm1(x)) if x < 1 else math.exp(x / 2) * math.sqrt(-math.expm1(-x)) if x < 1418 else math.inf
 
 
+@lru_cache(maxsize=64)
 def promised(curve: RenyiCurve) -> AtomicLoss:
     """Return the loss of all that a Renyi curve allows."""
     if curve.mean == 0:
         return AtomicLoss(
             np.zeros(1), np.ones(1), np.ones(1), pair=("D", "D'"), rate=0.0, known=Known.PROMISE, below=False
         )
-    return _promised(curve)
-
-
-@lru_cache(maxsize=64)
-def _promised(curve: RenyiCurve) -> PromisedLoss:
     if curve.mean == math.inf:
         raise DivulgeError.of("epsilon", "be finite at some order", "every one", "infinite")
     epsilons = epsilon_at(curve, -_LEVELS)

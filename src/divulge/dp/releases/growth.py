@@ -123,10 +123,8 @@ def _drawn_means(
     prior: Any, release: tuple[Any, int], rng: np.random.Generator | None, samples: int, given: Releases
 ) -> np.ndarray:
     if rng is None:
-        hint = "give rng=numpy.random.default_rng()."
-        raise DivulgeError.of(
-            "rng", "be given where types are too many to list", f"for {release[1]} releases it", "None", hint
-        )
+        hint, where = "give rng=numpy.random.default_rng().", f"for {release[1]} releases it"
+        raise DivulgeError.of("rng", "be given where types are too many to list", where, "None", hint)
     drawn = sampled_leakage(prior, release, rng=rng, samples=samples)
     often = np.bincount(drawn.truth, minlength=len(given.prior))
     with np.errstate(invalid="ignore"):

@@ -8,6 +8,7 @@ measures, sum q f(p/q) with f(1) = f'(1) = 0 (KL: sum p log p/q - p + q), known 
 are; it is at least that of the rows divided by their sums, but for a relative 1e-14.
 """
 
+from functools import partial
 from typing import Any
 
 from divulge.dp.loss.numbers import numbers, probabilities
@@ -107,13 +108,8 @@ def tail_from_epsilon(subject: Any, epsilon: float, neighbors: Any = None, unit:
     0.75
     """
     threshold = nats_of(epsilon, "epsilon", unit)
-    return worst(
-        subject,
-        _tail_at(threshold),
-        lambda loss: loss.tail(threshold),
-        neighbors,
-        theorem=lambda loss: tail_bound(loss, threshold),
-    )
+    question, theorem = _tail_at(threshold), partial(tail_bound, threshold=threshold)
+    return worst(subject, question, lambda loss: loss.tail(threshold), neighbors, theorem=theorem)
 
 
 def epsilon_from_tail(subject: Any, delta: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
@@ -145,16 +141,8 @@ def epsilon_from_tail(subject: Any, delta: float, neighbors: Any = None, unit: U
     0.0
     """
     probabilities(delta, "delta")
-    return in_unit(
-        unit,
-        worst(
-            subject,
-            "tail",
-            lambda loss: loss.quantile(delta),
-            neighbors,
-            theorem=lambda loss: quantile_bound(loss, delta),
-        ),
-    )
+    theorem = partial(quantile_bound, outside=delta)
+    return in_unit(unit, worst(subject, "tail", lambda loss: loss.quantile(delta), neighbors, theorem=theorem))
 
 
 def relaxed_delta(subject: Any, epsilon: float, outside: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
@@ -190,13 +178,8 @@ def relaxed_delta(subject: Any, epsilon: float, outside: float, neighbors: Any =
     """
     threshold = nats_of(epsilon, "epsilon", unit)
     probabilities(outside, "outside")
-    return worst(
-        subject,
-        _tail_at(threshold),
-        lambda loss: loss.relaxed(threshold, outside),
-        neighbors,
-        theorem=lambda loss: relaxed_bound(loss, threshold, outside),
-    )
+    question, theorem = _tail_at(threshold), partial(relaxed_bound, epsilon=threshold, outside=outside)
+    return worst(subject, question, lambda loss: loss.relaxed(threshold, outside), neighbors, theorem=theorem)
 
 
 def _tail_at(threshold: float) -> str:

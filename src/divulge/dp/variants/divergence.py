@@ -206,12 +206,8 @@ def triples(channel: Any, alpha: float, neighbors: Any = None) -> list[list[Wors
             near = [first, *(k for k in np.flatnonzero(values >= values.max() - _CLOSE).tolist() if k != first)]
             named = [tuple(channel.secrets[k] for k in (i, j, int(third[n]))) for n in near]
             top = float(np.exp(values.max()))
-            found.append(
-                [
-                    Worst(top if n == first else float(np.exp(values[n])), name)
-                    for n, name in zip(near, named, strict=True)
-                ]
-            )
+            sizes = [top if n == first else float(np.exp(values[n])) for n in near]
+            found.append([Worst(size, name) for size, name in zip(sizes, named, strict=True)])
     return found
 
 

@@ -86,7 +86,7 @@ def adversary(mechanism: Subject, y: float, side: Side, within: float) -> Bet:
     bet = Bet(side, low, high, 1.0, 1.0)
     far = math.isinf(best)
     width = max(abs(posterior.edges[0]), abs(posterior.edges[-1]), 1.0) if far else high - low
-    width = width if math.isfinite(width) else posterior.high - posterior.low
+    width = width if math.isfinite(width) else posterior.edges[-1] - posterior.edges[0]
     for step in range(_HALVINGS):
         if far:  # ever farther out
             reach = width * (0.01 + 0.05 * step)

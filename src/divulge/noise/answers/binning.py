@@ -99,9 +99,8 @@ def _several_records(law: MeanLaw, cuts: np.ndarray, inner: np.ndarray) -> np.nd
     edges = np.concatenate([[-math.inf], inner, [math.inf]])
     mine, _ = rounded(secret, edges, secret.low, law.step * n, cells)
     others = np.zeros((n - 1) * cells + 1)
-    others[np.round((law.others.places - (n - 1) / n * secret.low) / law.step).astype(int)] = np.exp(
-        law.others.log_weights
-    )
+    at = np.round((law.others.places - (n - 1) / n * secret.low) / law.step).astype(int)
+    others[at] = np.exp(law.others.log_weights)
     places = secret.low + law.step * np.arange(n * cells + 1)
     by_place = _by_place(law.noise, places, cuts)
     return np.stack([np.convolve(part, others) @ by_place for part in mine])

@@ -148,26 +148,16 @@ class Density:
     places: np.ndarray
     masses: np.ndarray
 
-    @property
-    def low(self) -> float:
-        """The smallest secret that counts."""
-        return float(self.edges[0])
-
-    @property
-    def high(self) -> float:
-        """The largest secret that counts."""
-        return float(self.edges[-1])
-
     def __call__(self, h: Callable[[np.ndarray, np.ndarray], np.ndarray], kink: float | None = None) -> float:
         """Return the integral; panels end at the kink."""
-        cut = self.edges if kink is None else np.unique([*self.edges, np.clip(kink, self.low, self.high)])
+        cut = self.edges if kink is None else np.unique([*self.edges, np.clip(kink, *self.edges[[0, -1]])])
         body = quadrature.integral(lambda x: h(x, self.density(x)), cut)[0]
         return body + math.fsum(h(self.places, self.masses).tolist())
 
     def mass(self, first: float, last: float) -> float:
         """Return the mass of [first, last]."""
         inside = self.edges[(self.edges > first) & (self.edges < last)]
-        cut = np.unique([max(first, self.low), *inside, min(last, self.high)])
+        cut = np.unique([max(first, self.edges[0]), *inside, min(last, self.edges[-1])])
         atoms = math.fsum(self.masses[(self.places >= first) & (self.places <= last)].tolist())
         return atoms + (quadrature.integral(self.density, cut)[0] if len(cut) > 1 and cut[0] < cut[-1] else 0.0)
 
@@ -196,7 +186,7 @@ def _least_power(total: Integral, p: float) -> float:
         return total(lambda x, w: (x - mean) ** 2 * w)
     if isinstance(total, Masses):
         return float(nearest_in_power(total.values, total.masses.reshape(-1, 1), p)[1][0])
-    low, high = total.low, total.high
+    low, high = total.edges[[0, -1]].tolist()
 
     def cost(guess: float) -> float:
         return total(lambda x, w: np.abs(x - guess) ** p * w, kink=guess)

@@ -281,14 +281,6 @@ def shaped(values: np.ndarray, y: Any) -> Any:
     return float(values[0]) if np.ndim(y) == 0 else values.reshape(np.shape(y))
 
 
-def cdf(mechanism: Subject, y: Any) -> Any:
-    """Return P(Y <= y); shape of `y`."""
-    at = flat(y)
-    if np.isnan(at).any():
-        raise DivulgeError.of("y", "hold numbers", "an outcome", "NaN")
-    return shaped(below(mechanism, at - mechanism.noise.loc, above=False), y)
-
-
 def below(mechanism: Subject, y: np.ndarray, *, above: bool) -> np.ndarray:
     """Return P(Y <= y), or P(Y > y) without subtracting from 1."""
     noise, law = mechanism.noise, mechanism.law

@@ -32,20 +32,15 @@ class Columns:
 
 @dataclass(frozen=True)
 class Values(Columns):
-    """The leakage of outcomes y as a difference of two logs, relative to noise at `center`, and a bound on its error.
-
-    `above`, shape (m,): log of the best f(y|x), or of f(y). `below`, shape (m, k): log f(y), or log f(y|x) of all
-    secrets that can be the worst; the smallest counts.
-    """
+    """The leakage of outcomes y as a difference of two logs relative to noise at `center`, and a bound on its error."""
 
     y: np.ndarray
-    above: np.ndarray
-    below: np.ndarray
+    above: np.ndarray  # log of the best f(y|x), or of f(y)
+    below: np.ndarray  # log f(y), or log f(y|x) of k secrets that can be the worst, shape (m, k); the smallest counts
     error: np.ndarray
     center: np.ndarray
     leakage: np.ndarray
-    off: np.ndarray
-    """A bound on the error of `leakage`, which may be better known than the difference of logs."""
+    off: np.ndarray  # bounds the error of `leakage`, which may be better known than the difference of logs
 
 
 def values(law: Law, side: Side, y: np.ndarray) -> Values:

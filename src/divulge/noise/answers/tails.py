@@ -41,19 +41,15 @@ _EQUAL = 2e-14
 
 @dataclass(frozen=True)
 class Cells(Columns):
-    """Cells of outcomes, each with its mass, and what leaks inside at least and at most.
-
-    `left`, `mid`, `right`: the leakage at their ends and middles; `beside`: the mass below and above each of both ends,
-    shape (m, 2, 2); `fine`: cells that are not to be halved.
-    """
+    """Cells of outcomes: the leakage at their ends and middles, and what leaks inside at least and at most."""
 
     left: Values
     mid: Values
     right: Values
-    beside: np.ndarray
+    beside: np.ndarray  # the mass below and above each of both ends, shape (m, 2, 2)
     least: np.ndarray
     most: np.ndarray
-    fine: np.ndarray
+    fine: np.ndarray  # whether it is not to be halved
 
     @property
     def mass(self) -> np.ndarray:

@@ -16,61 +16,33 @@ Ratio = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Noise:
-    """A noise distribution: symmetric or not, continuous or on a lattice.
-
-    Attributes
-    ----------
-    kind : name in the table, such as "laplace"
-    parameters : what the family was built with, such as {"scale": 1.0}
-    log_density : of z, an array: log density, or log probability of the lattice point z
-    cdf : of z, an array: P(Z <= z)
-    frozen : scipy.stats distribution for what needs more (sampling, entropy); None for lattice noise
-    log_concave : then likelihood ratios are monotone in y, and the search over y is certified
-    slopes : how fast the log density falls as z -> -inf and z -> +inf, in [0, +inf]; None: there is no limit
-    steepest : sup |(log f)'|, a Lipschitz constant; +inf when unbounded or unknown
-    shift_loss : of d >= 0: sup_z log f(z) - log f(z + d), the local-DP epsilon of two secrets a distance d apart
-    unimodal : symmetric, and falls on either side of 0: the nearest secret is the likeliest
-    step : lattice step of discrete noise, None for other noise
-    """
+    """A noise distribution: symmetric or not, continuous or on a lattice; a constant not known is +inf or None."""
 
     kind: str
     parameters: dict[str, float]
-    log_density: LogDensity
+    log_density: LogDensity  # or log probability of a lattice point
     cdf: LogDensity
     log_concave: bool
-    slopes: tuple[float, float] | None
-    steepest: float
-    shift_loss: Callable[[float], float]
-    unimodal: bool = True
-    step: float | None = None
-    frozen: Any = field(default=None, compare=False)
-    curvature: float = math.inf
-    """r with |f''| <= r^2 f away from kinks; +inf when there is none or none is known."""
-    bend: float | None = None
-    """r with (log f)'' >= -r^2 away from kinks; None when there is none or none is known."""
-    fading: float = math.inf
-    """c with |(log f)'(z)| <= c / |z|, for heavy tails; +inf when there is none or none is known."""
+    slopes: tuple[float, float] | None  # how fast log f falls as z -> -inf and z -> +inf, in [0, +inf]; None: no limit
+    steepest: float  # sup |(log f)'|, a Lipschitz constant
+    shift_loss: Callable[[float], float]  # d -> sup_z log f(z) - log f(z + d), the local-DP epsilon of secrets d apart
+    unimodal: bool = True  # symmetric, and falls on either side of 0: the nearest secret is the likeliest
+    step: float | None = None  # of lattice noise
+    frozen: Any = field(default=None, compare=False)  # scipy.stats distribution; None on a lattice or in steps
+    curvature: float = math.inf  # r with |f''| <= r^2 f away from kinks
+    bend: float | None = None  # r with (log f)'' >= -r^2 away from kinks
+    fading: float = math.inf  # c with |(log f)'(z)| <= c / |z|, for heavy tails
     radii: Callable[[float], np.ndarray] | None = None
-    """All z in [0, reach] at which the density falls, and some more, given the reach; None: it is continuous.
-
-    Between them it is constant, so f = sum_k c_k 1{|z| < r_k}: see `falls`.
-    """
-    mode: float | None = 0.0
-    """The density falls on either side of it; None: there are several peaks, or none is known."""
+    """reach -> all z in [0, reach] at which a density in steps falls, and some more; None: it is continuous."""
+    mode: float | None = 0.0  # f falls on either side of it; None: there are several peaks, or none is known
     made_by: tuple[Callable[..., "Noise"], tuple[Any, ...]] | None = field(default=None, compare=False)
     """What builds it again, and from which arguments; None for noise that was put together by hand."""
-    read_off: bool = False
-    """Whether these facts are read off a density, rather than proved."""
-    log_ratio: Ratio | None = None
-    """(y, x, c) -> log f(y - x) - log f(y - c) with all its digits however far y is; None: there is no such form."""
-    terms: Ratio | None = None
-    """(y, x, c) -> the sizes, added up, of the terms that `log_ratio` adds up; None: unknown, see `rounding`."""
-    blurred: float | None = None
-    """The log density below which its own digits are lost; None for a log ratio that needs none."""
-    support: tuple[float, float] = (-math.inf, math.inf)
-    """Outside it the density is 0."""
-    loc: float = 0.0
-    """What is added to the noise that everything here is about: outcomes are taken relative to it."""
+    read_off: bool = False  # whether these facts are read off a density, rather than proved
+    log_ratio: Ratio | None = None  # (y, x, c) -> log f(y - x) - log f(y - c) with all its digits, however far y is
+    terms: Ratio | None = None  # (y, x, c) -> the sizes, added up, of what `log_ratio` adds up; see `rounding`
+    blurred: float | None = None  # the log density below which its own digits are lost; None where none are
+    support: tuple[float, float] = (-math.inf, math.inf)  # outside it the density is 0
+    loc: float = 0.0  # added to the noise that everything here is about: outcomes are taken relative to it
 
     @property
     def of_family(self) -> bool:
@@ -199,7 +171,6 @@ _LAST_JUMP = 36.0
 
 _SCALES = np.array([-60.0, -20.0, -8.0, -3.0, -1.0, 0.0, 1.0, 3.0, 8.0, 20.0, 60.0])
 
-
 _LEAST, _MOST = 1e-300, 1e300
 """Scales beyond these leave no room for sums and ratios of doubles."""
 
@@ -215,7 +186,6 @@ def positive(value: Any, name: str) -> float:
 
 quiet = np.errstate(over="ignore", divide="ignore")
 """What overflows in a log density is infinite, and so the density 0."""
-
 
 ULPS = 8 * 2.0**-53
 """A few roundings, relative to the size of what is rounded."""

@@ -56,9 +56,8 @@ def _finite_law(noise: Noise, secret: Secret, values: np.ndarray, probabilities:
     else:
         *both, off = sums(values, probabilities, records, on_lattice=False)
         others, everyone = (Mixture(noise, places / records, log_p) for places, log_p in both)
-    return _on_lattice(
-        FiniteLaw(noise, values, log_prior, values / records, others, everyone, secret, off[0], off[1] / records)
-    )
+    law = FiniteLaw(noise, values, log_prior, values / records, others, everyone, secret, off[0], off[1] / records)
+    return _on_lattice(law)
 
 
 def _among_others(noise: Noise, secret: Secret, records: int, others: Secret) -> FiniteLaw:
@@ -77,9 +76,8 @@ def _among_others(noise: Noise, secret: Secret, records: int, others: Secret) ->
     starts = np.flatnonzero(np.diff(places, prepend=-np.inf) > 1e-12 * (places[-1] - places[0]))
     everyone = Mixture(noise, places[starts], np.logaddexp.reduceat(log_p, starts))
     off = base.places_off + 1e-12 * float(places[-1] - places[0])
-    return _on_lattice(
-        FiniteLaw(noise, secret.values, log_prior, shares, base.others, everyone, secret, base.weights_off, off)
-    )
+    law = FiniteLaw(noise, secret.values, log_prior, shares, base.others, everyone, secret, base.weights_off, off)
+    return _on_lattice(law)
 
 
 _MOST_PLACES = 1_000_000

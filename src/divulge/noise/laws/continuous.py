@@ -141,11 +141,8 @@ class ContinuousLaw(Law):
         """
         near = [np.maximum.reduce([self.low - y, z - self.high, 0 * y]) for y, z in ((right, left), (left, right))]
         outcome = cover(self.noise, self.mass, *window(self.secret), left, right)
-        return (
-            by_distance(self.noise, (near[0], near[1])),
-            by_distance(self.noise, farthest(self, left, right)),
-            outcome,
-        )
+        best, worst = (by_distance(self.noise, at) for at in ((near[0], near[1]), farthest(self, left, right)))
+        return best, worst, outcome
 
     @property
     def closed(self) -> Any:

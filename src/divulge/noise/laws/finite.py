@@ -22,30 +22,23 @@ _SUMMED = 48
 _SAME = 1e-12
 """Locations that differ by less than this share of their span are one."""
 
-
 _ALL_WORSTS = 128
 """Up to so many secrets are kept apart in the search for the worst."""
 
 
 @dataclass(frozen=True, eq=False)
 class FiniteLaw(Law):
-    """Finitely many secrets x_i; noise is added at x_i's share of the mean plus that of the other records.
-
-    `shares`: the part of the secrets; `others`: the places the other records add; `everyone`: all places together.
-    """
+    """Finitely many secrets x_i; noise is added at x_i's share of the mean plus that of the other records."""
 
     noise: Noise
     values: np.ndarray
     log_prior: np.ndarray
     shares: np.ndarray
-    others: Mixture
-    everyone: Mixture
-    secret: Secret
-    """What the values are the distribution of; it is unbounded when far values were left out."""
-    weights_off: float = 0.0
-    """A bound on the relative error of the weights of sums of records."""
-    places_off: float = 0.0
-    """A bound on the error of the places of sums of records."""
+    others: Mixture  # at the places that the other records add
+    everyone: Mixture  # at all places together
+    secret: Secret  # unbounded when far values were left out
+    weights_off: float = 0.0  # bounds the relative error of the weights of sums of records
+    places_off: float = 0.0  # bounds the error of the places of sums of records
 
     @property
     def bounded(self) -> bool:

@@ -14,7 +14,6 @@ from divulge.noise.secrets.secret import SMALLEST, Secret
 
 _CHUNK = 256
 
-
 LogGiven = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 

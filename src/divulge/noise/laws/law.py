@@ -59,10 +59,8 @@ class End:
     best: float
     outcome: float
     worst: float
-    error: float = 0.0
-    """Of `outcome`, where it is an integral, and of the leakage."""
-    leaks: tuple[Range, Range] | None = None
-    """The limits of pml(y) and of pmc(y), each with its error, where they are known without these logs."""
+    error: float = 0.0  # of `outcome`, where it is an integral, and of the leakage
+    leaks: tuple[Range, Range] | None = None  # of pml(y) and pmc(y), with errors, where known without these logs
 
     def leakage(self, side: Side) -> tuple[float, float]:
         """Return the limit of pml(y) or pmc(y), and a bound on its error."""

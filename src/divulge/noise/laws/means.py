@@ -128,12 +128,9 @@ class MeanLaw(Law):
     records: int
     others: Mixture
     everyone: Mixture
-    step: float
-    """Distance of neighboring places: the lattice step of a record over n."""
-    heaviest: float
-    """The largest mass of a cell."""
-    skew: float
-    """How far the mean of a cell may be off, as a share of the cell."""
+    step: float  # distance of neighboring places: the lattice step of a record over n
+    heaviest: float  # the largest mass of a cell
+    skew: float  # how far the mean of a cell may be off, as a share of the cell
 
     @property
     def exact(self) -> bool:
@@ -233,9 +230,8 @@ class MeanLaw(Law):
             for r in _REACHES[2 * self.step / s + 2 < _REACHES]:
                 beyond = r - self.step / s  # a record may be moved from here
                 part = np.minimum(slopes[0], (r + self.step / s) / s), np.minimum(slopes[1], (r + self.step / s) / s)
-                rare = (beyond**2 * (self.step / s) ** 2 / 8 + beyond * self.skew * self.step / s) * math.exp(
-                    -(beyond**2) / 2
-                )
+                rare = beyond**2 * (self.step / s) ** 2 / 8 + beyond * self.skew * self.step / s
+                rare *= math.exp(-(beyond**2) / 2)
                 bounds.append(self._second(log_share, count, *part, absolute + count * rare))
         return np.minimum.reduce(bounds)
 

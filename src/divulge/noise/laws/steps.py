@@ -68,14 +68,11 @@ def inside(low: float, high: float, left: np.ndarray, right: np.ndarray) -> tupl
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Where noise in steps may jump: the same places in every period, from one below the data to one above.
-
-    `rest`: the places within a period, rising from 0 to its `width`.
-    """
+    """Where noise in steps may jump: the same places in every period, from one below the data to one above."""
 
     start: float
     width: float
-    rest: np.ndarray
+    rest: np.ndarray  # the places within a period, rising from 0 to its width
     periods: int
 
     def _of(self, within: np.ndarray) -> np.ndarray:

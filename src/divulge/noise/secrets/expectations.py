@@ -14,7 +14,6 @@ from divulge.noise.secrets.secret import Secret
 LEVELS = np.array([1e-30, 1e-18, 1e-12, 1e-8, 1e-5, 1e-3, 0.03, 0.2])
 """Quantile levels (from either end) at which an integral over the secret is split."""
 
-
 _MOST_MISSED = 1e-3
 """A density whose integral is further than this from 1 is none."""
 

@@ -182,11 +182,8 @@ def _within(secret: Secret, low: float, high: float) -> Secret:
     low, high = max(low, secret.low), min(high, secret.high)
     stats = require("scipy.stats", "science")
     base = secret.continuous
-    if (
-        secret.atoms
-        or base.dist.name not in ("uniform", "norm")
-        or not (low < high and base.cdf(high) - base.cdf(low) > 0)
-    ):
+    reached = low < high and base.cdf(high) - base.cdf(low) > 0
+    if secret.atoms or base.dist.name not in ("uniform", "norm") or not reached:
         hint = "give the secret as values(...) or as a sample."
         condition = "be an interval for a uniform or normal secret that reaches into it"
         raise DivulgeError.of("evidence", condition, "the secret", secret.description, hint)

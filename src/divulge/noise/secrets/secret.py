@@ -19,24 +19,15 @@ _LARGEST = 1e300
 
 @dataclass(frozen=True, eq=False)
 class Secret:
-    """The distribution of one record.
+    """The distribution of one record: values in rising order with their probabilities, or a continuous one."""
 
-    Attributes
-    ----------
-    description : as people write it, such as "bernoulli(0.3)"
-    low, high : ends of the support; -inf, +inf where it has none
-    values, probabilities : float64 arrays of shape (K,), the atoms in rising order; None for a continuous secret
-    continuous : frozen scipy.stats distribution whose density holds inside (low, high), or None
-    atoms : pairs (value, mass), the mass that clipping has moved to the ends of a continuous secret
-    """
-
-    description: str
+    description: str  # as people write it, such as "bernoulli(0.3)"
     low: float
     high: float
     values: np.ndarray | None = None
     probabilities: np.ndarray | None = None
-    continuous: Any = None
-    atoms: tuple[tuple[float, float], ...] = ()
+    continuous: Any = None  # frozen scipy.stats distribution whose density holds inside (low, high)
+    atoms: tuple[tuple[float, float], ...] = ()  # (value, mass) that clipping moved to the ends of a continuous one
 
     def __post_init__(self) -> None:
         if self.bounded and not max(abs(self.low), abs(self.high)) <= _LARGEST:
@@ -93,7 +84,6 @@ def _laplace_log_density(x: Any, at: np.ndarray) -> np.ndarray:
 
 LOG_DENSITIES: dict[str, Callable[[Any, np.ndarray], np.ndarray]] = {"laplace": _laplace_log_density}
 """scipy name -> (frozen distribution, x) -> log density, where scipy's own ends with the smallest double."""
-
 
 LOG_CONCAVE: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("uniform", "norm", "truncnorm", "triang", "truncexpon", "semicircular"), lambda x: True),
