@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 import os
 import pty
 import subprocess
@@ -208,3 +209,41 @@ def test_what_the_command_can_python_can() -> None:
         "escape_formulas",
     }
     assert in_python <= command
+
+
+LOGARITHMS = {"ldp", "pml", "pmc", "lip", "dp", "loss"}
+
+
+def _leaves(found: Any, name: str = "") -> list[tuple[str, Any]]:
+    if isinstance(found, dict):
+        return [leaf for key, value in found.items() for leaf in _leaves(value, key)]
+    if isinstance(found, list):
+        return [leaf for value in found for leaf in _leaves(value, name)]
+    return [(name, found)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [("release", "--column", "ill", "--guarantee", "ldp=1", "-o", "out.csv", "--force"),
+     ("release", "--column", "ill", "--guarantee", "ldp=1", "--preview"),
+     ("publish", "--count", "ill", "--mean", "age:0:2000", "--values", "v.json", "--guarantee", "dp=1")],
+)  # fmt: skip
+def test_every_logarithm_is_in_the_unit_that_is_said(
+    line: tuple[str, ...], table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same call in nats and in bits of the same strength, the second of each so that there is a sum."""
+    monkeypatch.chdir(table.parent)
+    Path("v.json").write_text('{"ill": ["yes", "no"]}')
+    found: dict[str, list[tuple[str, Any]]] = {}
+    for unit, level in (("nats", "1.3862943611198906"), ("bits", "2")):
+        asked = [word.replace("dp=1", f"dp={level}") for word in line]
+        for _ in range(2):
+            printed = run(asked[0], table, *asked[1:], "--unit", unit, "--json", "--source-name", unit)
+        found[unit] = _leaves(json.loads(printed.stdout))
+    nats, bits = found["nats"], found["bits"]
+    assert [name for name, _ in nats] == [name for name, _ in bits]
+    levels = [(name, a, b) for (name, a), (_, b) in zip(nats, bits, strict=True) if name in LOGARITHMS]
+    assert levels
+    for name, a, b in levels:
+        assert b == pytest.approx(a / math.log(2), rel=1e-9), name
+    assert ("unit", "bits") in bits

@@ -162,6 +162,7 @@ class Published(Record, Shown):
             **self._about(),
             "guarantees": {kind: _in_unit(value, scale) for kind, value in self.guarantees.items()},
             "loss": _finite(self.loss / scale),
+            "queries": [{**query, "loss": _in_unit(query["loss"], scale)} for query in self.queries],
             "unit": unit,
         }
 
@@ -309,6 +310,8 @@ def promise(kind: str, value: Any) -> str:
 
 
 def _in_unit(value: Any, scale: float) -> Any:
+    if isinstance(value, str):  # "inf"
+        return value
     if isinstance(value, Mapping):
         return {name: _finite(part / scale) if name == "epsilon" else part for name, part in value.items()}
     return _finite(value / scale)

@@ -23,7 +23,7 @@ from divulge.releasing.planning.named import mechanism_in, prior_in
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.records.receipt import Mechanism
 from divulge.releasing.release import as_columns, as_several
-from divulge.units import Unit
+from divulge.units import Unit, nats_per
 
 LEVELS = (0.5, 1.0, 2.0)
 """What is shown side by side: the strength that was asked for, half of it and twice as much."""
@@ -70,10 +70,10 @@ class Level:
     values: tuple[Value, ...]
     groups: Mapping[Hashable, tuple[Value, ...]]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
         """Return plain data."""
         return {
-            "asked": self.asked, "ldp": self.ldp, "stays": self.stays,
+            "asked": self.asked, "ldp": self.ldp / nats_per(unit), "stays": self.stays,
             "values": [_plain(v, sum(v.count for v in self.values)) for v in self.values],
             "by": {str_of(name): [_plain(v, sum(v.count for v in group)) for v in group]
                    for name, group in self.groups.items()},
@@ -106,8 +106,8 @@ class Preview(Shown):
     notes: tuple[str, ...] = ()
     by: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the preview as plain data.
+    def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
+        """Return the preview as plain data, what it comes to in `unit`; what was asked is said as it was.
 
         Examples
         --------
@@ -118,8 +118,8 @@ class Preview(Shown):
         (1000, ['no', 'yes'])
         """
         return {
-            "columns": list(self.columns), "rows": self.rows, "confidence": CONFIDENCE, "by": self.by,
-            "levels": [level.to_dict() for level in self.levels], "notes": list(self.notes),
+            "columns": list(self.columns), "rows": self.rows, "confidence": CONFIDENCE, "by": self.by, "unit": unit,
+            "levels": [level.to_dict(unit) for level in self.levels], "notes": list(self.notes),
         }  # fmt: skip
 
     def text(self) -> str:

@@ -130,7 +130,7 @@ def command(
     if preview:
         if picture is not None:
             refuse_taken(picture, force)
-        _show(dv.preview(table, by=by, engine=engine, **asked), picture, force, as_json)
+        _show(dv.preview(table, by=by, engine=engine, **asked), unit, picture, force, as_json)
         return
     if by is not None or picture is not None:
         raise DivulgeError("`--by` and `--picture` must come with --preview.")
@@ -158,7 +158,7 @@ def _tell(done: Any, unit: Any, as_json: bool, language: str) -> None:
             "guarantees": levels, "unit": unit, "prior_source": done.mechanisms[0].prior_source,
             "purpose": done.purpose, "output": str(done.papers["table"]), "receipt": str(done.papers["receipt.json"]),
             "files": {name: str(path) for name, path in done.papers.items()},
-            "together": done.together, "untouched": list(done.untouched), "warnings": list(done.warnings),
+            "together": _in(done.together, scale), "untouched": list(done.untouched), "warnings": list(done.warnings),
         })  # fmt: skip
         return
     say(f"{number_of(done.rows, 'row')} of {', '.join(map(repr, done.columns))} released as "
@@ -172,16 +172,25 @@ def _tell(done: Any, unit: Any, as_json: bool, language: str) -> None:
         say(f"  {name_of(path)}{kept}")
 
 
-def _show(found: Any, picture: Path | None, force: bool, as_json: bool) -> None:
+def _in(together: Any, scale: float) -> Any:
+    """Return what releases add up to, its guarantees in another unit."""
+    if together is None:
+        return None
+    return {**together, "guarantees": {kind: value / scale for kind, value in together["guarantees"].items()}}
+
+
+def _show(found: Any, unit: Any, picture: Path | None, force: bool, as_json: bool) -> None:
     """Print a preview."""
     from divulge.cli.common import draw
 
     if picture is not None:
         draw(found, picture, force=force, private=True)
     if as_json:
-        emit(found.to_dict())
+        emit(found.to_dict(unit))
     else:
         say(found.text())
+        if unit != "nats":
+            note(f"note: epsilons are in {unit}.")
 
 
 @contextmanager
