@@ -1,6 +1,7 @@
 """`divulge audit` and `divulge estimate` as a user runs them."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,19 @@ def test_the_text_of_an_audit_has_each_measure_with_its_bounds(pairs: Path) -> N
             assert high * 0.99 <= level["upper"] <= high
             exact = [found["mechanism"]["values"][name]] if more else []
             assert near == pytest.approx([level["estimate"], *exact], rel=1e-3)
+
+
+def test_the_verdict_on_a_known_mechanism_is_in_the_unit_that_is_said(pairs: Path) -> None:
+    base = ("audit", "--data", pairs / "pairs.parquet", "--secret", "x", "--released", "honest", "--json")
+    asked = {"nats": "ldp=1.3862943611198906", "bits": "ldp=2"}
+    nats, bits = (
+        json.loads(run(*base, "--mechanism", pairs / "rr.json", "--claim", claim, "--unit", unit)[1])["mechanism"]
+        for unit, claim in asked.items()
+    )
+    for name in ("measured", "slack"):
+        assert bits["verdict"][name] == pytest.approx(nats["verdict"][name] / math.log(2))
+    assert bits["verdict"]["guarantee"]["epsilon"] == pytest.approx(2)
+    assert bits["verdict"]["measured"] == pytest.approx(bits["values"]["ldp"])
 
 
 def test_audit_against_a_known_mechanism(pairs: Path) -> None:

@@ -110,6 +110,7 @@ EXCUSED: dict[str, dict[str, str]] = {
         "Published": "aggregate describes keeper told",
         "Receipt": "describes names_of papers released_as together warnings",
     },
+    "asks a kind of guarantee for what it measures": {"Design": "measured"},
     "spends within a transaction; `spent` is held": {"Ledger": "spending"},
 }
 """Why -> class -> members that give no number of their own."""

@@ -100,12 +100,12 @@ class Known:
     conformity: Conformity
     verdict: Verdict | None
 
-    def to_dict(self, scales: Mapping[str, float]) -> dict[str, Any]:
-        """Return it as plain data; each value is divided by its scale."""
+    def to_dict(self, scales: Mapping[str, float], unit: Unit = "nats") -> dict[str, Any]:
+        """Return it as plain data; each value is divided by its scale, the verdict in a unit."""
         return {
             "values": {name: value / scales[name] for name, value in self.values.items()},
             "conformity": self.conformity.to_dict(),
-            "verdict": None if self.verdict is None else self.verdict.to_dict(),
+            "verdict": None if self.verdict is None else self.verdict.to_dict(unit),
         }
 
 
@@ -221,7 +221,7 @@ class Audit(Record):
             "refutable": {name: value / scales[name] for name, value in self.refutable.items()},
             "power": None if self.power is None else self._power(unit),
             "thinnest_cell": self.thinnest,
-            "mechanism": None if self.known is None else self.known.to_dict(scales),
+            "mechanism": None if self.known is None else self.known.to_dict(scales, unit),
             "notes": list(self.notes),
         }
 

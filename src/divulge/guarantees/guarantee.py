@@ -394,8 +394,10 @@ class Verdict:
         """
         return self.level.margin
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
         """Return {"holds", "guarantee", "measured", "slack", "margin", "witness"} with floats; fractions as text too.
+
+        The logarithms of a verdict in nats are given in `unit`.
 
         Examples
         --------
@@ -404,15 +406,18 @@ class Verdict:
         >>> verdict.to_dict()["holds"], verdict.to_dict()["measured"]
         (False, 1.098612288...)
         """
-        levels = {name: float(value) for name, value in self.levels.items()}
-        exact_levels = {name: str(value) for name, value in self.levels.items() if isinstance(value, Rational)}
+        scales = {name: nats_per(unit) if PARAMETERS[name].logarithmic else 1.0 for name in self.levels}
+        levels = {name: float(value) / scales[name] for name, value in self.levels.items()}
+        exact_levels = {
+            name: str(value) for name, value in self.levels.items() if isinstance(value, Rational) and scales[name] == 1
+        }
         exactly = self.witness.exactly(self.subject)
         return {
             "holds": self.holds,
-            "guarantee": self.guarantee.to_dict(),
+            "guarantee": self.guarantee.to_dict(unit),
             "measured": next(iter(levels.values())) if len(levels) == 1 else levels,
-            "slack": self.slack,
-            "margin": self.margin,
+            "slack": self.slack / scales.get(self.tested, 1.0),
+            "margin": self.margin / scales.get(self.tested, 1.0),
             "witness": self.witness.to_dict() | ({"exact": exactly} if exactly else {}),
             **({"exact": exact_levels} if exact_levels else {}),
         }
