@@ -352,10 +352,7 @@ class _Request:
     def _ready(
         self, classes: Classes, objective: SubConvex, limits: Limits, checker: rounding.Checker, effort: Effort
     ) -> _Ready | None:
-        """Return a channel that is made and certified without a search, where the time is limited and secrets are many.
-
-        How long that took tells how much time to leave for the rounding of a better one.
-        """
+        """Return a channel without a search, and how long its rounding took, if time is limited and secrets many."""
         many = int(classes.size.sum())
         if effort.deadline == math.inf or many < _MANY or isinstance(objective, Informed):
             return None

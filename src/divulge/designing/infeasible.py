@@ -81,10 +81,7 @@ class ConflictingGuarantees(DivulgeError):
 
 
 def _eased(guarantee: Guarantee, others: Guarantees, works: Works, left: list[int]) -> tuple[Eased, ...]:
-    """Return the guarantee with the least level that works beside the others.
-
-    One for each parameter that can do it alone; if none can, the one with all of them at that level or above.
-    """
+    """Return the guarantee at its least level that works, for each parameter that does alone, else for all at once."""
     alone = [_least((name,), guarantee, others, works, left) for name in guarantee.bounded()]
     found = tuple(g for g in alone if g is not None)
     if found or len(alone) == 1:
@@ -96,10 +93,7 @@ def _eased(guarantee: Guarantee, others: Guarantees, works: Works, left: list[in
 def _least(
     names: tuple[str, ...], guarantee: Guarantee, others: Guarantees, works: Works, left: list[int]
 ) -> Eased | None:
-    """Return (the guarantee at a level that works, at one that does not where that is not next to it).
-
-    By bisection, with as many tries as are left.
-    """
+    """Return (the guarantee at a level that works, at one that does not unless that is next to it), by bisection."""
     start, logarithmic = PARAMETERS[names[0]].low, PARAMETERS[names[0]].logarithmic
     now = {name: getattr(guarantee, name) for name in names}
     low, end = float(min(now.values())), start + (_MOST if logarithmic else math.exp(_MOST))

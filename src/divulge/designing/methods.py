@@ -37,8 +37,6 @@ _FEW = 30
 _SHARE = 0.3
 """The share of the time left that column generation from a relaxed dual may take."""
 CLOSED, LISTED, SEARCHED = "closed-form", "enumeration", "column-generation"
-
-
 _Asked = TypeVar("_Asked")
 _Found = TypeVar("_Found")
 

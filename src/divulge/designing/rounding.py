@@ -175,10 +175,7 @@ def _absorbed(columns: np.ndarray, rest: np.ndarray, apart: bool) -> np.ndarray:
 
 
 def row_for_absent(low: np.ndarray, high: np.ndarray, mean: np.ndarray, whole: int) -> np.ndarray:
-    """Return integers between `low` and `high` near the distribution `mean`, summing to 2^b.
-
-    The row of a secret of probability 0: it says what an average secret says.
-    """
+    """Return integers from `low` to `high` near the distribution `mean`, sum 2^b: the row of an absent secret."""
     row = np.clip(np.floor(mean * whole).astype(np.int64), low, high)
     lacking = whole - int(row.sum())
     room = (high - row) if lacking > 0 else (row - low)

@@ -40,15 +40,9 @@ def possible(prior: Prior) -> tuple[np.ndarray, np.ndarray]:
 
 
 def scored(
-    p: np.ndarray,
-    limits: Limits,
-    score: Score,
-    scores: np.ndarray,
-    names: Labels,
-    bits: int,
-    effort: Effort,
+    p: np.ndarray, limits: Limits, score: Score, scores: np.ndarray, names: Labels, bits: int, effort: Effort,
     method: str | None,
-) -> Found:
+) -> Found:  # fmt: skip
     """Return the certified channel of the best score under exact limits, for a strictly positive prior p.
 
     `scores` (N, M) are signed, to be large; the bound has the score's own sign.

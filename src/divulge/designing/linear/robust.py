@@ -42,12 +42,9 @@ def _by_dual(priors: PriorSet, values: np.ndarray) -> Fraction:
     assert isinstance(priors, Polytope)
     a, b, scale = priors.matrix, priors.bounds, float(max(map(abs, values.tolist()))) or 1.0
     found = linprog(
-        values.astype(float) / scale,
-        A_ub=exact.as_floats(a),
-        b_ub=exact.as_floats(b),
-        A_eq=np.ones((1, len(values))),
-        b_eq=[1.0],
-    )
+        values.astype(float) / scale, A_ub=exact.as_floats(a), b_ub=exact.as_floats(b),
+        A_eq=np.ones((1, len(values))), b_eq=[1.0],
+    )  # fmt: skip
     dual = exact.as_fractions(np.maximum(-np.asarray(found.ineqlin.marginals), 0.0) * scale)
     reduced = values + exact.as_fractions(a).T @ dual
     return min(reduced.tolist()) - sum(exact.as_fractions(b) * dual)
@@ -94,18 +91,10 @@ class RobustChecker(rounding.Checker):
 
 
 def robust(
-    priors: PriorSet,
-    limits: Limits,
-    score: Score,
-    scores: np.ndarray,
-    names: Labels,
-    bits: int,
-    effort: Effort,
-    method: str | None,
-    named: Callable[[rounding.Checker, np.ndarray, np.ndarray], np.ndarray] | None = None,
-    leads: np.ndarray | None = None,
-    floors: np.ndarray | None = None,
-) -> tuple[Found, np.ndarray, float]:
+    priors: PriorSet, limits: Limits, score: Score, scores: np.ndarray, names: Labels, bits: int, effort: Effort,
+    method: str | None, named: Callable[[rounding.Checker, np.ndarray, np.ndarray], np.ndarray] | None = None,
+    leads: np.ndarray | None = None, floors: np.ndarray | None = None,
+) -> tuple[Found, np.ndarray, float]:  # fmt: skip
     """Return (the certified channel with its bound, the worst prior of its score, the score there) over the set.
 
     The priors of the linear program are rounded, and may lie outside the set by that much: the bound allows for it.

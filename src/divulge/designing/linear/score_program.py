@@ -74,10 +74,7 @@ class Dual:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A float channel that nearly keeps the limits, and an upper bound on the score of any that does.
-
-    `dual` holds the multipliers of the linear program, where one was solved.
-    """
+    """A float channel that nearly keeps the limits, a bound on the score of any that does, and the program's dual."""
 
     channel: np.ndarray
     bound: float

@@ -38,14 +38,9 @@ def truthful(p: np.ndarray, limits: Limits) -> tuple[np.ndarray, float]:
         rows.append(sparse.csr_matrix(sums))
         sides = np.append(sides, limits.capacity)
     found = linprog(
-        -np.append(p, np.zeros(n)),
-        sparse.vstack(rows, format="csr"),
-        sides,
-        1 - sums,
-        [1.0],
-        bounds=(0, 1),
-        method="highs",
-    )
+        -np.append(p, np.zeros(n)), sparse.vstack(rows, format="csr"), sides, 1 - sums, [1.0],
+        bounds=(0, 1), method="highs",
+    )  # fmt: skip
     if found.x is None:
         return np.zeros((n, n)), math.inf
     dual = np.maximum(-found.ineqlin.marginals, 0.0)

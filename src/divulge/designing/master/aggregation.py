@@ -20,10 +20,7 @@ LIGHT = 1e-9
 
 
 def aggregated(problem: Problem) -> tuple[Problem, float]:
-    """Return the problem in which the lightest secrets are one, and what they are worth at most.
-
-    Of single secrets; the problem itself, and 0, where fewer than two are light.
-    """
+    """Return (the problem with the lightest single secrets as one, if two are light; what they are worth at most)."""
     classes, limits = problem.classes, problem.limits
     worth = np.maximum(classes.probability * problem.chords[0], 0.0)
     order = np.argsort(classes.probability, kind="stable")

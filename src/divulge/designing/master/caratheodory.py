@@ -12,9 +12,7 @@ _BLOCK = 256
 def purified(weights: np.ndarray, columns: np.ndarray, losses: np.ndarray, effort: Effort = NO_HURRY) -> np.ndarray:
     """Return weights with at most as many positive ones as `columns` has rank, the same mixture, and no more loss.
 
-    Blocks of columns are reduced one after another: along a null vector of the block, oriented so that the loss does
-    not grow, until a weight reaches 0; that column leaves the other null vectors too. When the time is up, the columns
-    that were not reduced yet stay.
+    Block by block, along null vectors on which the loss does not grow; when the time is up, what is left stays.
     """
     columns = columns[_independent(columns)]
     rows, many = columns.shape

@@ -13,8 +13,6 @@ from divulge.extras import require
 
 _PRIMAL = 4
 """The simplex method that goes on from a basis which stays feasible when columns are added."""
-
-
 _FINEST = 1e-4
 """The least scale, as a share of the largest loss."""
 

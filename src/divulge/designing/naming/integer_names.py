@@ -17,8 +17,7 @@ _LEAST_SHARE, _MOST_SHARE = 2.0**-44, 0.5
 class Rounder:
     """Turns float channels into integers that keep guarantees and names exactly.
 
-    Both hold for any mixture with the mechanism to start from, in which each value occurs and is raised most, and with
-    the channel of equal rows. Shares of both grow until largest remainders keep them as well.
+    Mixtures with `start` and with equal rows keep both; the shares of these grow until the integers do so as well.
     """
 
     checker: Checker

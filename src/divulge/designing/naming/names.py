@@ -54,20 +54,6 @@ class OwnNames:
                 raise DivulgeError.of(name, "be a number from 0 to 1", "it", repr(value))
 
 
-def floors_of(names: OwnNames, prior: np.ndarray) -> np.ndarray:
-    """Return the least probability of each outcome, shape (N,), a little more than is asked for."""
-    return min(names.occurrence * (1 + _ROOM), 1.0) * np.minimum(prior, 1 / len(prior))
-
-
-def leads_of(names: OwnNames, largest: np.ndarray) -> np.ndarray:
-    """Return by what factor each column should be larger at its own value, of the largest factors that are possible.
-
-    They leave room for rounding: `leads_asked` are a little less.
-    """
-    room = np.maximum(np.minimum(largest, _LARGEST_LEAD) * (1 - _ROOM), 1.0)
-    return room ** float(names.lead) * (1 + _ROOM / 2 * (names.lead > 0))
-
-
 def leads_asked(names: OwnNames, leads: np.ndarray) -> np.ndarray:
     """Return the leads that are asked for, of those that leave room for rounding."""
     return np.maximum(leads / (1 + _ROOM / 2), 1.0) if names.lead else np.ones(len(leads))
@@ -92,23 +78,23 @@ class Naming:
 
     @classmethod
     def of(cls, limits: Limits, over: Range, names: OwnNames) -> "Naming":
-        """Return the diagonal mechanism, mixed so that each value occurs, and what is asked.
-
-        Limits that leave nothing to say are refused.
-        """
+        """Return the diagonal mechanism, mixed so that each value occurs, and what is asked; refuse trivial limits."""
         if limits.trivial and len(over.inside) > 1:
             raise DivulgeError.of(
                 "guarantee", "leave something to say where outcomes bear the names of values", "it",
                 "one that leaves nothing", "give a larger epsilon.",
             )  # fmt: skip
         p = over.inside
-        start, floors = diagonal(limits, over.least, over.most, p), floors_of(names, p)
+        start = diagonal(limits, over.least, over.most, p)
+        floors = min(names.occurrence * (1 + _ROOM), 1.0) * np.minimum(p, 1 / len(p))
         if (p @ start < floors).any():
             start = (1 - names.occurrence) * start + names.occurrence * p
         others = np.where(np.eye(len(p), dtype=bool), 0.0, start).max(axis=0)
         with np.errstate(divide="ignore"):
             largest = np.where(others > 0, np.diag(start) / np.where(others > 0, others, 1.0), math.inf)
-        return cls(start, leads_of(names, largest), floors)
+        # room for rounding: `leads_asked` are a little less
+        room = np.maximum(np.minimum(largest, _LARGEST_LEAD) * (1 - _ROOM), 1.0)
+        return cls(start, room ** float(names.lead) * (1 + _ROOM / 2 * (names.lead > 0)), floors)
 
     def within(self, support: np.ndarray) -> "Naming":
         """Return the same for some of the secrets; what others are never told apart by goes to all."""

@@ -16,10 +16,7 @@ _EXACT = 1e-10
 
 
 def circulant_set(size: int, many: int) -> np.ndarray:
-    """Return the first column (N,) of a circulant of sets, a boolean: `many` values, among them the first.
-
-    Local search by swaps, from random places, makes the sum of the inverse squares of its spectrum small.
-    """
+    """Return the first column (N,) of a circulant of sets of `many` values, its spectrum made flat by swaps."""
     random = np.random.default_rng(0)
     column = np.zeros(size, dtype=bool)
     column[0] = True

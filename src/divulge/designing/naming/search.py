@@ -173,11 +173,7 @@ def program(task: Named, scores: np.ndarray, effort: Effort) -> Solution | None:
 
 
 def matched(columns: np.ndarray) -> np.ndarray:
-    """Return a square channel from the columns (N, M) of another: each is named after a value that it raises most.
-
-    As many columns as can be have a value of their own (maximum matching); what is left joins a column that is
-    largest where it is largest itself.
-    """
+    """Return a square channel from columns (N, M), each at a value it raises most: its own, by maximum matching."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import maximum_bipartite_matching
 

@@ -81,11 +81,7 @@ def labeled_by_sets(design: "Design") -> "Design":
 
 
 def raised(weights: np.ndarray, mass: np.ndarray, whole: int) -> np.ndarray:
-    """Return which values each outcome raises, shape (N, M), from integer columns and their exact means over 2^b.
-
-    `mass` is sum_x c_x W_xy for a prior of integers c_x whose sum is `whole`. What rises by the last digits alone, as
-    rounding leaves it, does not count.
-    """
+    """Return which values each outcome raises by more than last digits, (N, M), from integers and their exact means."""
     least = [int(m) + (int(m) >> _DIGITS) for m in mass.tolist()]
     return np.array([[w * whole > m for w, m in zip(row, least, strict=True)] for row in weights.tolist()])
 

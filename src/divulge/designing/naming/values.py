@@ -35,10 +35,7 @@ class Found:
 
 def named_scores(scores: np.ndarray, prior: np.ndarray, worst: bool, limits: Limits, naming: Naming,
                  effort: Effort) -> Found:  # fmt: skip
-    """Return the best named channel for scores (N, N), to be large, of a strictly positive prior.
-
-    A closed form or one linear program proves it; of many values without one it is the best that is found.
-    """
+    """Return the best named channel for scores (N, N), proved by a program or closed form; of many, the best found."""
     n, p = len(prior), prior[None, :]
     plain = Scoring(scores, limits, p, np.eye(n) if worst else p)
     closed = closed_score(plain)
@@ -70,10 +67,7 @@ def _without(plain: Scoring, named: Solution, effort: Effort) -> float:
 def named_best(
     goal: SubConvex | Estimation, prior: np.ndarray, exactly: np.ndarray, limits: Limits, naming: Naming, effort: Effort
 ) -> Found:
-    """Return the best named channel that is found for a convex utility or a variance, of a strictly positive prior.
-
-    The bound is that of all channels, also without names.
-    """
+    """Return the best named channel found for a convex utility or a variance; the bound is that of all channels."""
     task = Named(prior, exactly, limits, naming, goal)
     unnamed, bound = unconstrained(task, effort)
     if isinstance(goal, Estimation):

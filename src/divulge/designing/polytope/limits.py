@@ -112,8 +112,7 @@ class Classes:
     """Secrets grouped by equal probability: permuting equals changes nothing, so one dual per class is enough.
 
     `probability` and `size` have one entry a class, `members` lists the secrets of each (those of a class of size 1
-    may be several that are never told apart), `counts` are the integer
-    counts when the prior is n-th fractions with a moderate n, else None.
+    may be several never told apart), `counts` are integers when the prior is n-th fractions with a moderate n.
     """
 
     probability: np.ndarray

@@ -40,10 +40,7 @@ def outcomes_of(weights: np.ndarray, vertices: Columns, classes: Classes) -> tup
 
 @dataclass(frozen=True, eq=False)
 class _Arcs:
-    """Pieces of the circle, and of each the three levels of lifts of a class and how many secrets have them still.
-
-    `level` and `left` have shape (3, pieces), largest level first.
-    """
+    """Pieces of the circle, the three levels of a class on each, and how many secrets have them left (3, pieces)."""
 
     start: np.ndarray
     length: np.ndarray
@@ -82,10 +79,7 @@ def _turns(arcs: _Arcs, size: int) -> list[tuple[_Arcs, np.ndarray]]:
 
 
 def _taken(arcs: _Arcs, first: int, others: int) -> tuple[_Arcs, int, int]:
-    """Return (pieces, first, last) such that the largest levels on pieces first, ..., last - 1 round give the mean.
-
-    Elsewhere it is the least levels; the mean is that of this secret and the others that are left.
-    """
+    """Return (pieces, first, last): the largest levels on first .. last - 1 round, least elsewhere, give the mean."""
     pieces = np.arange(len(arcs.start))
     top = arcs.level[(arcs.left > 0).argmax(axis=0), pieces]
     bottom = arcs.level[2 - (arcs.left[::-1] > 0).argmax(axis=0), pieces]

@@ -10,8 +10,6 @@ import numpy as np
 from divulge.errors import DivulgeError
 
 Function = Callable[[np.ndarray], np.ndarray]
-
-
 UNIT = 2.0**-50
 """How far floating point moves the value of a function, as a share of its terms."""
 _STEP = 1e-5

@@ -44,11 +44,6 @@ class Greedy:
         """The greedy set."""
         return self.deviation > 0
 
-    @property
-    def gain(self) -> float:
-        """The sum of all positive deviations: sum over S of value is at most gain + z P(S), less what S deviates."""
-        return float(np.maximum(self.deviation, 0.0).sum())
-
 
 @dataclass(frozen=True, eq=False)
 class Listed:
@@ -76,10 +71,7 @@ class Listed:
 
 
 def listed(greedy: Greedy, budget: float, window: tuple[float, float], most: int) -> Listed:
-    """Return all sets with mass in the window that cost less than a budget, which falls until they are few enough.
-
-    Secrets are branched on by falling reduced profit; a partial set is cut off by the bound of its divisible rest.
-    """
+    """Return all sets with mass in the window below a budget, which falls until they are few, by branch and bound."""
     size = np.abs(greedy.deviation)
     order = np.argsort(-size, kind="stable")
     order = order[size[order] < budget]
@@ -142,7 +134,7 @@ class Side(LighterSide):
         super().__init__(problem, box)
         value, start = self.prices(dual)
         self.greedy = Greedy.of(self.p * self.cap, (value - self.line) * self.cap, self.light)
-        self.top = start + self.greedy.z * self.light + self.greedy.gain
+        self.top = start + self.greedy.z * self.light + float(np.maximum(self.greedy.deviation, 0.0).sum())
 
     def extra(self, r: Any, off: np.ndarray) -> np.ndarray:
         """Return what secret r loses in between, `off` of the way (of its cap) from where the greedy set has it."""
@@ -207,10 +199,7 @@ def varied(gain: np.ndarray, sets: np.ndarray) -> np.ndarray:
 
 
 class BranchAndBound:
-    """Prices all vertices of boxes that gain more than a number, which falls as more sets are listed.
-
-    Pairs of levels are priced by the grids of another oracle, which may have them already.
-    """
+    """Prices vertices of boxes that gain more than a number, which falls as lists grow; pairs on given grids."""
 
     def __init__(self, problem: Problem, effort: Effort, pairs: Sequence[Windows], most: int = 500_000) -> None:
         self.problem, self.effort, self.pairs, self.listed, self.most = problem, effort, pairs, FEW, most

@@ -7,7 +7,6 @@ tables that leave one secret out come from one divide-and-conquer pass.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,15 +17,6 @@ from divulge.designing.polytope.vertices import Vertices, box_vertices, joined, 
 from divulge.designing.pricing.problem import Problem, box_prices, largest, pair_prices, uninformative
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
-    """A table before `copies` secrets of a class were offered to it."""
-
-    before: np.ndarray
-    of: int
-    copies: int
-
-
 class Tables:
     """best[k] = the largest sum of values of a multiset of secrets with counts summing to k, with its history."""
 
@@ -34,7 +24,7 @@ class Tables:
         self.counts, self.values = counts.tolist(), values.tolist()
         self.best = np.full(most + 1, -math.inf)
         self.best[0] = 0.0
-        self.steps: list[_Step] = []
+        self.steps: list[tuple[np.ndarray, int, int]] = []  # the table before, class and number of those offered
 
     def offer(self, of: int, copies: int) -> None:
         """Offer up to `copies` secrets of a class."""
@@ -42,7 +32,7 @@ class Tables:
         while copies > 0:
             taken = min(portion, copies)
             shift = taken * self.counts[of]
-            self.steps.append(_Step(self.best, of, taken))
+            self.steps.append((self.best, of, taken))
             if shift == 0:
                 self.best = self.best + max(0.0, taken * self.values[of])
             elif shift < len(self.best):
@@ -55,33 +45,33 @@ class Tables:
     def back_to(self, length: int) -> None:
         """Take back all offers after the first `length` steps."""
         if length < len(self.steps):
-            self.best = self.steps[length].before
+            self.best = self.steps[length][0]
             del self.steps[length:]
 
     def taken(self, k: np.ndarray) -> np.ndarray:
         """Return how many of each class the best sets with the sums k have, shape (K, D)."""
         out = np.zeros((len(k), len(self.counts)), dtype=np.int64)
         k, after = k.copy(), self.best
-        for step in reversed(self.steps):
-            count = self.counts[step.of]
-            took = after[k] != step.before[k] if count else np.full(len(k), self.values[step.of] > 0)
-            out[:, step.of] += step.copies * took
-            k -= step.copies * count * took
-            after = step.before
+        for before, of, copies in reversed(self.steps):
+            count = self.counts[of]
+            took = after[k] != before[k] if count else np.full(len(k), self.values[of] > 0)
+            out[:, of] += copies * took
+            k -= copies * count * took
+            after = before
         return out
 
     def drawn(self, k: np.ndarray, slack: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """Return random sets with the sums k whose values are at most `slack` below the best; single secrets only."""
         out = np.zeros((len(k), len(self.counts)), dtype=bool)
         k, slack, after = k.copy(), slack.copy(), self.best
-        for step in reversed(self.steps):
-            left, value = k - self.counts[step.of], self.values[step.of]
-            skipped = after[k] - step.before[k]
-            taken = np.where(left >= 0, after[k] - (step.before[np.maximum(left, 0)] + value), math.inf)
+        for before, of, _ in reversed(self.steps):
+            left, value = k - self.counts[of], self.values[of]
+            skipped = after[k] - before[k]
+            taken = np.where(left >= 0, after[k] - (before[np.maximum(left, 0)] + value), math.inf)
             take = np.where(random.random(len(k)) < 0.5, taken <= slack, skipped > slack)
             slack -= np.where(take, taken, skipped)
-            out[:, step.of] = take
-            k, after = np.where(take, left, k), step.before
+            out[:, of] = take
+            k, after = np.where(take, left, k), before
         return out
 
 

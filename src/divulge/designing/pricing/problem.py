@@ -204,10 +204,7 @@ def uninformative(problem: Problem) -> Vertices:
 
 
 def simple_start(problem: Problem) -> Vertices:
-    """Return the uninformative column and, for each family and class, sets filled greedily starting at that class.
-
-    For every secret some start holds it high and some holds it low, in circular order of the classes.
-    """
+    """Return the uninformative column and greedy sets of each family: each secret is high in one, low in another."""
     classes, parts = problem.classes, [uninformative(problem)]
     orders = np.random.default_rng(0).permuted(np.tile(np.arange(len(classes.size)), (_ORDERS, 1)), axis=1)
     orders[0] = np.arange(len(classes.size))

@@ -31,10 +31,7 @@ _CELLS, _PRICES, _ROUNDS, _SLACK = 192, 8, 50, 1e-14
 
 
 def divided(problem: Problem, core: int) -> Problem:
-    """Return the problem of single secrets in which all but the heaviest ones are one class, the last, of equal parts.
-
-    The number of high parts in a vertex need not be whole. No part is heavier than a secret of the tail.
-    """
+    """Return the problem of single secrets in which all but the heaviest are one class, the last, of small parts."""
     classes = problem.classes
     order = np.argsort(-classes.probability, kind="stable")
     kept, tail = order[:core], order[core:]
@@ -211,10 +208,7 @@ class Bounds:
         return self.values.mass[secret] * self.box.penalty(self.problem.utility, x)
 
     def bounds(self, nodes: Nodes, beyond: np.ndarray, left: float) -> np.ndarray:
-        """Return an upper bound of the excess of all vertices that complete each node.
-
-        In the share of the secret in between the excess is convex: one end of what is possible is best.
-        """
+        """Return an upper bound of the excess of all completions of each node: it is convex in the share in between."""
         lacks, some = self.box.t - nodes.mass, np.flatnonzero(nodes.between >= 0)
         secret = nodes.between[some]
         own, value = np.zeros(len(lacks)), self.values.value[secret]

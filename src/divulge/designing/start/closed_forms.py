@@ -59,7 +59,6 @@ def binary(problem: Problem) -> Mixture | None:
     classes, limits = problem.classes, problem.limits
     if problem.secrets != 2 or len(classes.size) != 2 or limits.capacity < math.inf:
         return None
-
     (rise, other), _ = ranges(classes, limits)
     p, q = classes.probability.tolist()
     fall = other * q / p

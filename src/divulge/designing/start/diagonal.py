@@ -25,10 +25,7 @@ def backgrounds(limits: Limits, least: np.ndarray, most: np.ndarray) -> np.ndarr
 
 
 def diagonal(limits: Limits, least: np.ndarray, most: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """Return the diagonal mechanism (N, N) with the largest s under limits that are not trivial.
-
-    Where the capacity leaves less, what remains of b is distributed as `spread`.
-    """
+    """Return the diagonal mechanism with the largest s; what a capacity leaves of b is distributed as `spread`."""
     ratios, n = backgrounds(limits, least, most), len(least)
     strength = 1 / (1 + math.fsum(ratios.tolist()))
     if limits.capacity < math.inf and n > 1:
@@ -39,10 +36,7 @@ def diagonal(limits: Limits, least: np.ndarray, most: np.ndarray, spread: np.nda
 
 
 def truncated(limits: Limits, prior: np.ndarray, many: int) -> np.ndarray:
-    """Return the diagonal mechanism on the likeliest values, which all others report as the background is drawn.
-
-    Of the other columns nothing is left; they are 0.
-    """
+    """Return the diagonal mechanism on the likeliest values, from whose background all others draw what they report."""
     told, n = np.argsort(-prior, kind="stable")[:many], len(prior)
     spread = backgrounds(limits, prior[told], prior[told]) + 1e-300
     spread /= spread.sum()

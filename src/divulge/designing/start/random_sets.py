@@ -71,11 +71,7 @@ class SampledSets:
 
 
 def _sampled(p: np.ndarray, target: float, random: np.random.Generator, effort: Effort) -> np.ndarray:
-    """Return random sets with mass very near the target.
-
-    Of a set and its complement the lighter one is made: random subsets of most secrets, in two halves that meet in
-    the middle, and a random set of the others.
-    """
+    """Return random sets of nearly the target mass: subsets of two halves that meet in the middle, beside others."""
     light, size, found = min(target, 1 - target), len(p), []
     many = min(2 * size // 3, max(_FREE, math.ceil(_FREE / 4 / max(light, 1 / size))))
     for _ in range(max(8, _SETS_EACH * size // 48)):

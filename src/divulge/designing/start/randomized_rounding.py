@@ -73,10 +73,7 @@ class Split:
 
 
 class RandomizedRounding:
-    """An oracle that rounds vertices of a divided problem at random: the more a secret pays for its mass, the sooner.
-
-    Nothing is known of other vertices.
-    """
+    """Rounds vertices of a divided problem at random: what pays more for its mass, the sooner; it bounds no others."""
 
     def __init__(self, split: Split, vertices: Vertices, effort: Effort) -> None:
         self.split, self.effort, self.random = split, effort, np.random.default_rng(0)
@@ -107,10 +104,7 @@ class RandomizedRounding:
 
 
 def sampled(p: np.ndarray, share: float, many: int, worth: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Return random sets whose mass is very near a share of all.
-
-    Each secret leads in as many as any other, where it fits; a few free ones bring the sum to its target.
-    """
+    """Return sets of nearly a share of the mass: each secret leads in as many, a few free ones meet the target."""
     if share > 0.5:
         return ~sampled(p, 1 - share, many, -worth, random)
     out = np.zeros((many, len(p)), dtype=bool)
@@ -211,10 +205,7 @@ def _cores(problem: Problem) -> Iterator[int]:
 
 
 def of_sets(problem: Problem, sets: np.ndarray) -> list[Vertices]:
-    """Return the vertices with these sets at the upper level, of every family that has them.
-
-    Of a box those that lose least, where a secret in between makes up for what a set lacks or has too much.
-    """
+    """Return vertices with these sets at the upper level in families that have them, of a box what loses least."""
     mass = sets @ problem.classes.probability
     parts = [BoxPool(problem, box, sets).cheapest() for box in problem.shape.boxes]
     for pair in problem.shape.pairs:

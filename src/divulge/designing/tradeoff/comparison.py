@@ -27,17 +27,10 @@ def best_of(design: Design, family: str) -> Alternative | None:
 
 
 def best_member(
-    family: str,
-    prior: Prior,
-    guarantees: tuple[Guarantee, ...],
-    utility_of: Callable[[Channel], float | None],
-    sign: float = 1.0,
-    priors: PriorSet | None = None,
-) -> Alternative | None:
-    """Return the member of a family with the most (of a distortion, sign -1, the least) utility under guarantees.
-
-    With a set of priors these are kept, and the leakage is measured, under each of them.
-    """
+    family: str, prior: Prior, guarantees: tuple[Guarantee, ...], utility_of: Callable[[Channel], float | None],
+    sign: float = 1.0, priors: PriorSet | None = None,
+) -> Alternative | None:  # fmt: skip
+    """Return the member of most utility (of a distortion, sign -1, least) under guarantees, for each of `priors`."""
     found = [(utility_of(named.channel), named) for named in tuned(FAMILIES[family], prior, guarantees, priors)]
     known = [(value, named) for value, named in found if value is not None]
     if not known:

@@ -54,12 +54,8 @@ def _unary_encoding(prior: Prior) -> list[Member]:
 def unary_encoding(prior: Prior, one: float, other: float) -> Channel:
     """Return the unary encoding: one bit a secret, on with probability `one` for the truth and `other` for the rest.
 
-    It is r-LDP for r = one (1 - other) / (other (1 - one)): the symmetric one has other = 1 - one, the optimized one
-    has one = 1/2. The outcomes are the sets of secrets whose bits are on.
-
-    References
-    ----------
-    Wang, Blocki, Li, Jha, "Locally differentially private protocols for frequency estimation", 2017.
+    It is r-LDP for r = one (1 - other) / (other (1 - one)), symmetric for other = 1 - one, optimized for one = 1/2
+    (Wang, Blocki, Li, Jha, "Locally differentially private protocols for frequency estimation", 2017).
     """
     sets = list(itertools.product((False, True), repeat=len(prior)))
     on = np.where(np.eye(len(prior), dtype=bool), one, other)
@@ -80,11 +76,8 @@ def disclosure(prior: Prior, outcomes: float) -> Channel:
 def watchdog(prior: Prior, lift: float) -> Channel:
     """Return the watchdog: publish the secrets whose lift 1 / P_x is at most `lift`, merge all others into one outcome.
 
-    Where the merged outcome is still too rare, the rarest published secrets join it until it is not.
-
-    References
-    ----------
-    Hsu, Asoodeh, Calmon, "Information-theoretic privacy watchdogs", 2019.
+    Where that is still too rare, the rarest published secrets join it until it is not (Hsu, Asoodeh, Calmon,
+    "Information-theoretic privacy watchdogs", 2019).
     """
     p = prior.floats
     order = np.argsort(p, kind="stable")
@@ -99,12 +92,9 @@ def watchdog(prior: Prior, lift: float) -> Channel:
 def subset_merging(prior: Prior, lift: float) -> Channel:
     """Return the refinement of the watchdog: merge the rare secrets into several outcomes, each just likely enough.
 
-    Secrets are added to an outcome, likeliest first, until its lift is at most `lift`; what remains joins the last.
-
-    References
-    ----------
-    Zarrabian, Ding, Sadeghi, "On the lift, related privacy measures, and applications to privacy-utility trade-offs",
-    2023.
+    Secrets are added to an outcome, likeliest first, until its lift is at most `lift`; what remains joins the last
+    (Zarrabian, Ding, Sadeghi, "On the lift, related privacy measures, and applications to privacy-utility trade-offs",
+    2023).
     """
     p = prior.floats
     group = np.arange(len(p))
@@ -149,10 +139,7 @@ class Named:
 def tuned(
     family: Family, prior: Prior, guarantees: tuple[Guarantee, ...], priors: PriorSet | None = None
 ) -> list[Named]:
-    """Return, for each variant of the family, the member that says most of those that keep the guarantees.
-
-    With a set of priors they are kept under each of them; the members are those of `prior`.
-    """
+    """Return for each variant of a family the strongest member that keeps guarantees, under every prior of a set."""
     task = _Task(prior, guarantees, limits_of(guarantees), priors)
     return [_tuned(member, task) for member in family(prior)]
 
