@@ -1,5 +1,8 @@
 """Frequencies from released columns: unbiased, covered, refused where nothing can be said."""
 
+import datetime
+import math
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -187,3 +190,46 @@ def test_refusals_never_show_a_value() -> None:
     for arguments in ({"column": None}, {"method": "magic"}, {"interval": "none"}, {"confidence": 0.0}):
         with pytest.raises(dv.DivulgeError):
             estimate_frequencies(pa.table({"y": ["a"]}), channel, **{"column": "y", **arguments})  # type: ignore[arg-type]
+
+
+DAY = datetime.datetime(2020, 1, 1)
+TYPES: dict[str, pa.Array] = {
+    "truth values": pa.array([True, False, True]),
+    "moments": pa.array([DAY, DAY.replace(hour=1), DAY.replace(month=2)]),
+    "microseconds": pa.array([DAY, DAY.replace(microsecond=4), DAY.replace(month=2)]),
+    "zones": pa.array([DAY, DAY.replace(hour=1), DAY.replace(month=7)], pa.timestamp("us", "Europe/Berlin")),
+    "decimals": pa.array([Decimal("1.50"), Decimal("2.00"), Decimal("2.25")]),
+    "short floats": pa.array([0.1, 0.2, 1 / 3], pa.float32()),
+    "halves": pa.array(np.array([0.1, 0.2, 1 / 3], dtype=np.float16)),
+    "floats": pa.array([0.1, 0.25, 1e300]),
+    "17 digits": pa.array([0.1, 0.1 + 1e-17 * 2, 1 / 3]),
+    "days": pa.array([DAY.date(), DAY.date().replace(day=2), DAY.date().replace(day=3)]),
+    "times": pa.array([datetime.time(1), datetime.time(2, 3, 4), datetime.time(3, 0, 0, 5)]),
+    "durations": pa.array([datetime.timedelta(1), datetime.timedelta(2, 3), datetime.timedelta(0, 5)]),
+    "whole numbers": pa.array([1, 2**60, -3]),
+    "coded": pa.array(["inf", "true", "1.0"]).dictionary_encode(),
+}
+NOT_IN_EXCEL = {"microseconds", "zones", "17 digits"}
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
+def test_a_release_is_estimated_with_its_own_receipt(name: str, ending: str, tmp_path: Path) -> None:
+    """Whatever the type of the column, and however a file writes it; or it is refused before anything is drawn."""
+    table = pa.table({"c": pa.chunked_array([TYPES[name]] * 100)})
+    out = tmp_path / f"out.{ending}"
+    if ending == "xlsx" and name in NOT_IN_EXCEL:
+        with pytest.raises(dv.DivulgeError, match="Excel does not keep"):
+            dv.release(table, out, column="c", guarantee="ldp=9")
+        assert not list(tmp_path.iterdir())
+        return
+    dv.release(table, out, column="c", guarantee="ldp=9")
+    found = dv.estimate_frequencies(out, tmp_path / "out.receipt.json")
+    assert found.rows == 300
+    assert found.frequency.min() > 0.2
+
+
+def test_infinite_numbers_are_no_labels(tmp_path: Path) -> None:
+    with pytest.raises(dv.DivulgeError, match="must hold finite numbers in column 'c'"):
+        dv.release(pa.table({"c": [math.inf, 1.0, 2.0]}), tmp_path / "out.csv", column="c", guarantee="ldp=9")
+    assert not list(tmp_path.iterdir())

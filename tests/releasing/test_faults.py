@@ -300,6 +300,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("first", "name", "more", "said"),
     [("", "out.csv", {}, "an empty text"), ("", "out.tsv", {}, "an empty text"), ("", "out.xlsx", {}, "an empty text"),
+     (None, "out.xlsx", {"null_as": "?"}, "missing values"),
      ("=cmd()", "out.csv", {"escape_formulas": True}, "a formula"), (None, "out.csv", {"null_as": "x"}, "one of them")],
 )  # fmt: skip
 def test_what_a_file_would_not_give_back_is_refused(

@@ -1,5 +1,6 @@
 """From a table and a mechanism to a released table and the papers beside it."""
 
+import math
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -102,8 +103,11 @@ def carry_out(
     )  # fmt: skip
     for part in plan.parts:
         for column, alphabet in zip(part.columns, part.outcomes.alphabets, strict=True):
-            texts = (None if label == choice.null_as else text_of(label) for label in alphabet.labels)
-            sinks.refuse_changed(outputs.table, column, texts)
+            texts = [None if label == choice.null_as else text_of(label) for label in alphabet.labels]
+            if any(isinstance(label, float) and math.isinf(label) for label in alphabet.labels):
+                raise DivulgeError.of("source", f"hold finite numbers in column {column!r}", "one of them", "infinite")
+            alone = len(plan.renamed) == 1 and not plan.untouched
+            sinks.refuse_changed(outputs.table, column, texts, table.schema.field(column).type, alone)
     total = together([m.spent for m in chosen.mechanisms], None)
     if len(chosen.mechanisms) == 1:
         total = dict(chosen.mechanisms[0].guarantees)

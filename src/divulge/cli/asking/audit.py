@@ -49,7 +49,8 @@ def command(
 ) -> None:
     """Audit a release from its rows: bounds on every measure; exit 1 when they refute the claim, with the witness.
 
-    With --mechanism or --receipt the claim is decided exactly, and the rows are tested against the mechanism.
+    With --mechanism or --receipt the claim is decided exactly, and the rows are tested against the mechanism: exit 1
+    too when they do not conform to it.
     """
     import divulge as dv
 

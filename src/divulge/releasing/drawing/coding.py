@@ -4,6 +4,7 @@ import datetime
 import decimal
 import math
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -57,6 +58,29 @@ def key_of(label: Hashable) -> Hashable:
     ('3', ('1', 'a'))
     """
     return tuple(map(text_of, label)) if isinstance(label, tuple) else text_of(label)
+
+
+def meaning_of(key: Hashable) -> Hashable:
+    """Return what a key means, however a file writes it: a truth value, a number, a moment; else itself.
+
+    Examples
+    --------
+    >>> meaning_of("TRUE"), meaning_of("1.50"), meaning_of("2020-01-01 01:00:00+01:00"), meaning_of(("01", "x"))
+    ('true', '1.5', '2020-01-01T00:00:00+00:00', ('1', 'x'))
+    """
+    if isinstance(key, tuple):
+        return tuple(map(meaning_of, key))
+    if not isinstance(key, str):
+        return key
+    if key.lower() in ("true", "false"):
+        return key.lower()
+    with suppress(decimal.InvalidOperation):
+        number = decimal.Decimal(key)
+        return str(number.normalize()) if number.is_finite() else key
+    with suppress(ValueError, OverflowError):
+        moment = datetime.datetime.fromisoformat(key)
+        return (moment if moment.tzinfo is None else moment.astimezone(datetime.UTC)).isoformat()
+    return key
 
 
 DRAWN = {b"drawn": b"yes"}

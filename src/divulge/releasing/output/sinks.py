@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -19,6 +19,7 @@ from divulge.files.formats import WRITTEN
 from divulge.files.opening import name_of, naming, regular
 from divulge.files.settings import current
 from divulge.files.tables.table import require_utf8
+from divulge.files.tables.values import values_of
 from divulge.releasing.drawing.coding import DRAWN
 from divulge.releasing.output.bare import bare_batch, coded_batch, coded_schema, plain_batch, plain_schema
 
@@ -147,15 +148,30 @@ class Formulas:
             self._tell(f"{count:,} cells of column {name!r} are formulas for a spreadsheet; they {done}.")
 
 
-def refuse_changed(final: Path | None, column: str, texts: Iterable[str | None]) -> None:
+def refuse_changed(final: Path | None, column: str, texts: Sequence[str | None], type_: Any, alone: bool) -> None:
     """Refuse outcomes that a file of this kind would not give back as they are; None is a missing value.
 
-    An empty text is a missing value in CSV and Excel, and a formula gets an apostrophe where it is to be escaped.
+    An empty text is a missing value in CSV and Excel, and a formula gets an apostrophe where it is to be escaped. Excel
+    keeps 16 digits of a number, and of a moment no zone and no microseconds.
     """
     kind = None if final is None else WRITERS.get(final.suffix.lower())
     if kind not in (CsvWriter, WorkbookWriter):
         return
     outcomes = [text for text in texts if text is not None]
+    if kind is WorkbookWriter and alone and None in texts:
+        raise DivulgeError.of(
+            "sink", "be a CSV, Parquet or Arrow file for one column with missing values", f"column {column!r}",
+            "such a one", "a sheet has no rows without a cell.",
+        )  # fmt: skip
+    types = require("pyarrow.types", "tables")
+    if kind is WorkbookWriter and (
+        (types.is_floating(type_) and any(float(f"{float(text):.16g}") != float(text) for text in outcomes))
+        or (types.is_timestamp(type_) and (type_.tz or any(re.search(r"\.[0-9]{3}0*[1-9]", t) for t in outcomes)))
+    ):
+        raise DivulgeError.of(
+            "sink", "be a CSV, Parquet or Arrow file for what Excel does not keep", f"column {column!r}",
+            "one of numbers with 17 digits, or of moments with a zone or microseconds",
+        )  # fmt: skip
     if "" in outcomes:
         raise DivulgeError.of(
             "sink", "be a Parquet or Arrow file for an outcome that is an empty text", f"column {column!r}",
@@ -192,7 +208,7 @@ class WorkbookWriter:
                 f"a workbook has room for {self.MOST_ROWS:,} rows; the table has more. Nothing was published. Hint: "
                 "choose a name that ends in .csv or .parquet."
             )
-        columns = [column.to_pylist() for column in plain_batch(batch, self._schema).columns]
+        columns = [values_of(column) for column in plain_batch(batch, self._schema).columns]
         for row, values in enumerate(zip(*columns, strict=True), start=self._rows + 1):
             for column, value in enumerate(values):
                 self._cell(row, column, value)
