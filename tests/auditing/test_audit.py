@@ -138,8 +138,8 @@ def test_columns_of_a_table() -> None:
 
 
 def test_missing_values_are_a_category_or_refused() -> None:
-    table = pa.table({"x": ["a", None, "?", "a"] * 50, "y": ["a", "?", "?", None] * 50})
-    with pytest.raises(dv.DivulgeError, match=r"'x'; their number is 50.*null_as"):
+    table = pa.table({"x": ["a", None, None, "a"] * 50, "y": ["a", "?", "?", "?"] * 50})
+    with pytest.raises(dv.DivulgeError, match=r"'x'; their number is 100.*null_as"):
         dv.audit(table, secret="x", released="y")
     found = dv.audit(table, secret="x", released="y", null_as="?")
     assert (found.secrets, found.outcomes) == (("?", "a"), ("?", "a"))
@@ -321,3 +321,10 @@ def test_no_table_refutes_more_than_is_said() -> None:
         assert value <= most[name] + 1e-12, name
     assert best["ldp"] == pytest.approx(most["ldp"])
     assert best["pmc"] == pytest.approx(most["pmc"])
+
+
+def test_missing_values_are_not_called_as_another_value_is() -> None:
+    table = pa.table({"s": ["x", None, "y", None] * 5, "r": ["a", "b"] * 10})
+    with pytest.raises(dv.DivulgeError, match="`null_as` must be another label than the values of column 's'"):
+        dv.audit(table, secret="s", released="r", null_as="x")
+    assert dv.audit(table, secret="s", released="r", null_as="?").rows == 20

@@ -414,9 +414,44 @@ def test_a_value_is_found_as_its_column_holds_it(column: list[Any], value: Any, 
     assert _totals(pa.table({"c": column}), dv.Proportion("c", value))[0] == rows
 
 
+GAPS = {"s": ["x", None, "y", None] * 5, "n": [1, None, 2, None] * 5, "r": ["a", "b"] * 10}
+
+
+def test_the_share_of_missing_values_is_that_of_their_label() -> None:
+    asked = [dv.Proportion("s", "?"), dv.Proportion("n", "?"), dv.Proportion("s", "x"), dv.Count("s"),
+             dv.Proportion("s", "?", by="r")]  # fmt: skip
+    made = ready(
+        request(asked, "dp=1", values={"s": ["x", "y", "?"], "r": ["a", "b"]}, null_as="?"), pa.table(GAPS), "local"
+    )
+    totals = counted(made.table, made.plan.queries, made.values, Unit(), "?").totals
+    assert [part.tolist() for part in totals][:4] == [10, 10, 5, [5, 5, 10]]
+    assert np.asarray(totals[4]).tolist() == [[0, 10], [10, 0]]
+
+
+@pytest.mark.parametrize("asked", [dv.Count("s"), dv.Proportion("s", "x")])
+def test_missing_values_are_not_called_as_another_value_is(asked: Any) -> None:
+    with pytest.raises(dv.DivulgeError, match="`null_as` must be another label than the values of column 's'"):
+        dv.publish(pa.table(GAPS), asked, guarantee="dp=1", values={"s": ["x", "y"]}, null_as="x")
+
+
+MOMENTS = pa.array([datetime.datetime(2020, 1, 1, 12), datetime.datetime(2021, 1, 1)] * 5)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "rows"),
+    [(pa.array([0.1, 0.2] * 5, pa.float32()), 0.1, 5), (pa.array([0.1, 0.2] * 5, pa.float32()), "1e-1", 5),
+     (MOMENTS, "2020-01-01T12:00:00", 5), (MOMENTS, "2020-01-01 12:00", 5), (MOMENTS, "2021-01-01", 5),
+     (MOMENTS.cast(pa.timestamp("us", "UTC")), "2020-01-01T13:00:00+01:00", 5),
+     (MOMENTS.cast(pa.date32(), safe=False), "20200101", 5)],
+)  # fmt: skip
+def test_short_floats_and_moments_are_found_however_they_are_written(column: pa.Array, value: Any, rows: int) -> None:
+    assert _totals(pa.table({"c": column}), dv.Proportion("c", value))[0] == rows
+
+
 @pytest.mark.parametrize(
     ("column", "value", "kind"),
-    [(WHOLE, "True", "whole number"), (WHOLE, 1.5, "whole number"), (WHOLE, "1e999999999", "whole number"),
+    [(MOMENTS, "noon", "date or time"), (MOMENTS, "2020-01-01T12:00:00Z", "date or time"),
+     (WHOLE, "True", "whole number"), (WHOLE, 1.5, "whole number"), (WHOLE, "1e999999999", "whole number"),
      (REAL, "x", "number"), (REAL, "nan", "number"), (TRUTH, 1, "truth value")],
 )  # fmt: skip
 def test_a_value_that_a_column_cannot_hold_is_refused(column: list[Any], value: Any, kind: str) -> None:

@@ -356,6 +356,7 @@ def _counted(data: Any, secret: tuple[str, ...], released: tuple[str, ...], null
                 "null_as=LABEL (--null-as) names the category that they are.",
             )  # fmt: skip
     k = len(secret)
+    found.keep_missing_apart(null_as)
     secrets, rows = _axis(found.labels[:k], found.cells[:, :k], null_as)
     outcomes, columns = _axis(found.labels[k:], found.cells[:, k:], null_as)
     if len(secrets) * len(outcomes) > MOST_CELLS:

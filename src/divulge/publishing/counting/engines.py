@@ -4,6 +4,8 @@ Only the cells of the margins that are asked for come back; rows stay where they
 that counts are left out in the order of a hash (MD5) of the person and the row's own values: no other row takes part.
 """
 
+import datetime
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -22,6 +24,7 @@ from divulge.files.tables.values import values_of
 from divulge.model.shown import printable
 from divulge.publishing.queries import Query, Unit
 from divulge.releasing.drawing.coding import dictionary_of, text_of
+from divulge.releasing.estimating.contingency import merged
 from divulge.releasing.estimating.counting import EngineName, by_spark
 
 MOST_TOTAL = 1 << 62
@@ -205,7 +208,7 @@ def counted(
     for i, number in enumerate(numbers):
         picked += [f"{_whole(table, number)} - {number.middle} AS v{i}", f"{_odd(table, number)} AS o{i}"]
     for i, (column, only) in enumerate(shown):
-        picked.append(f"{_equals(table, str(column), str(only))} AS p{i}")
+        picked.append(f"{_equals(table, str(column), str(only), str(only) == text_of(null_as))} AS p{i}")
     inner = f"SELECT {', '.join(picked) or '1 AS one'} FROM {bounded(table, read, unit)}"
     sets = [tuple(q.by) + (() if q.kind != "ranks" else (numbers.index(_Number.of(q)),)) for q in queries]
     wanted = list(dict.fromkeys([(), *sets]))
@@ -267,7 +270,11 @@ def bounded(table: Table, read: Sequence[str], unit: Unit) -> str:
 
 
 def _real(table: Table, column: str) -> str:
-    return f"TRY_CAST({table.quote(column)} AS DOUBLE)"
+    """Return SQL for a number; one of 16 or 32 bits is the shortest decimal that names it: 0.1, not 0.10000000149."""
+    place, kind = table.quote(column), table.source.schema.field(column).type
+    types = require("pyarrow.types", "tables")
+    short = types.is_float32(kind) or types.is_float16(kind)
+    return f"TRY_CAST({f'CAST({place} AS {table.text})' if short else place} AS DOUBLE)"
 
 
 def _whole(table: Table, number: _Number) -> str:
@@ -285,18 +292,31 @@ def _whole(table: Table, number: _Number) -> str:
     return f"CASE WHEN {value} IS NULL OR isnan({value}) THEN NULL ELSE CAST({clamped} AS BIGINT) END"
 
 
-def _equals(table: Table, column: str, only: str) -> str:
-    """Return SQL that is 1 where a column has the value with this text, 0 for another one, null for a missing one."""
-    place, value = table.quote(column), _value(table, column, only)
+def _equals(table: Table, column: str, only: str, null: bool) -> str:
+    """Return SQL that is 1 where a column has the value with this text, 0 for another one, null for a missing one.
+
+    Of the label that missing values go by it is 1 for a missing one, and null for a value that is called like it.
+    """
+    place = table.quote(column)
     missing, text = f"{place} IS NULL", f"CAST({place} AS {table.text})"
     if table.kind(column) == "real":
-        text, literal = f"CAST({place} AS DOUBLE)", f"CAST({value} AS DOUBLE)"
+        text = _real(table, column)
         missing += f" OR isnan({text})"
-    elif table.text == "string":
-        literal = "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    else:
-        literal = "'" + value.replace("'", "''") + "'"
-    return f"CASE WHEN {missing} THEN NULL WHEN {text} = {literal} THEN 1 ELSE 0 END"
+    try:
+        same = f"{text} = {_literal(table, column, _value(table, column, only))}"
+    except DivulgeError:
+        if not null:
+            raise
+        same = "1 = 0"  # a label that no value of the column can have
+    return f"CASE WHEN {missing} THEN {1 if null else 'NULL'} WHEN {same} THEN {'NULL' if null else 1} ELSE 0 END"
+
+
+def _literal(table: Table, column: str, value: str) -> str:
+    if table.kind(column) == "real":
+        return f"CAST({value} AS DOUBLE)"
+    if table.text == "string":
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return "'" + value.replace("'", "''") + "'"
 
 
 def _value(table: Table, column: str, only: str) -> str:
@@ -304,7 +324,7 @@ def _value(table: Table, column: str, only: str) -> str:
     if table.boolean(column):
         kind, found = "truth value", only.lower() if only.lower() in ("true", "false") else None
     elif table.kind(column) == "text":
-        return only
+        kind, found = "date or time", _moment(table.source.schema.field(column).type, only)
     elif table.kind(column) == "whole":
         kind, number = "whole number", _finite(only)
         found = str(int(number)) if number is not None and number.adjusted() < 20 and number % 1 == 0 else None
@@ -314,6 +334,20 @@ def _value(table: Table, column: str, only: str) -> str:
     if found is None:
         raise DivulgeError.of("value", f"be a {kind}, as all of column {column!r}", "it", "not")
     return found
+
+
+def _moment(kind: Any, text: str) -> str | None:
+    """Return the text of a date or moment, however it is written; of another type the text as it is."""
+    types = require("pyarrow.types", "tables")
+    if not (types.is_date(kind) or types.is_timestamp(kind)):
+        return text
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return text if re.fullmatch(r"[0-9]{4}-[0-9T: -]*\.[0-9]{7,9}(\+00:00)?", text) else None  # nanoseconds
+    if types.is_date(kind):
+        return str(found.date()) if found == datetime.datetime.combine(found.date(), datetime.time()) else None
+    return text_of(found) if (found.tzinfo is None) == (kind.tz is None) else None
 
 
 def _finite(text: str) -> Decimal | None:
@@ -398,10 +432,17 @@ class _Gathered:
                     "missing values, NaN and text have no place in a sum: drop these rows or give them a value first."
                     + step,
                 )  # fmt: skip
-        for i, (column, _) in enumerate(self.shown):
-            missing = int(self._column(f"m{i}", whole).sum())
-            if missing and self.null_as is None:
-                raise _missing(str(column), missing)
+        for i, (column, only) in enumerate(self.shown):
+            found, undecided = (int(self._column(f"{kind}{i}", whole).sum()) for kind in "cm")
+            if self._is_null(only):
+                if found and undecided:
+                    raise merged(str(column))
+            elif undecided and self.null_as is None:
+                raise _missing(str(column), undecided)
+
+    def _is_null(self, label: str | None) -> bool:
+        """Say whether a label is that of missing values."""
+        return self.null_as is not None and label == text_of(self.null_as)
 
     def _places(self, one: tuple[Any, ...], rows: np.ndarray) -> list[np.ndarray]:
         """Return where the groups of a set are, one array a column; values that are not listed are refused."""
@@ -421,6 +462,8 @@ class _Gathered:
             indices = coded.indices.fill_null(len(lookup) - 1).to_numpy(zero_copy_only=False).astype(np.int64)
             place = np.array(lookup, dtype=np.int64)[indices]
             if null is not None:
+                if (place == -2).any() and (place == null).any():
+                    raise merged(part)
                 place[place == -2] = null
             counts = self._column("rows", rows) if counts is None and (place < 0).any() else counts
             if (place == -2).any():
@@ -451,7 +494,10 @@ class _Gathered:
         if query.kind == "rows" and query.column is None:
             return self._put(shape, places, counts)
         if query.kind == "rows":
-            shown = self._column(f"c{self.shown.index((query.column, text_of(query.only)))}", rows)
+            i = self.shown.index((query.column, text_of(query.only)))
+            shown = self._column(f"c{i}", rows)
+            if self._is_null(text_of(query.only)):
+                shown = shown + self._column(f"m{i}", rows)
             with_value = self._put(shape, places, shown)
             if len(query.shape) == len(query.by):
                 return with_value

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import number_of
+from divulge.errors import DivulgeError, number_of
 from divulge.files.tables.source import Source
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
@@ -21,6 +21,12 @@ _WORKERS = min(4, os.cpu_count() or 1)
 
 _DENSE = 1 << 22
 """Up to so many cells, a batch is counted into the whole table; beyond, only the cells that occur."""
+
+
+def merged(column: str) -> DivulgeError:
+    """Return the error for a label of missing values that is a value of the column too."""
+    condition, hint = f"be another label than the values of column {column!r}", "a missing value and it would be one."
+    return DivulgeError.of("null_as", condition, "it", "one of them", hint)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +70,21 @@ class Contingency(Tabled, Record):
             int(self.counts[self.cells[:, k] == labels.index(None)].sum()) if None in labels else 0
             for k, labels in enumerate(self.labels)
         )
+
+    def keep_missing_apart(self, null_as: Hashable) -> None:
+        """Refuse a label for missing values that is a value of the column too: the two would be one.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from divulge import contingency
+        >>> contingency(pa.table({"x": ["a", None]}), "x").keep_missing_apart("a")
+        Traceback (most recent call last):
+        divulge.errors.DivulgeError: `null_as` must be another label than the values of column 'x'; it is one of ...
+        """
+        for column, labels in zip(self.columns, self.labels, strict=True):
+            if None in labels and any(label is not None and text_of(label) == text_of(null_as) for label in labels):
+                raise merged(column)
 
     def _shown(self) -> tuple[str, Table]:
         head = f"Counts of {', '.join(map(repr, self.columns))} in {number_of(self.rows, 'row')}"

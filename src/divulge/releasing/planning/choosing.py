@@ -21,7 +21,7 @@ from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.shown import at_most
-from divulge.releasing.drawing.coding import key_of, text_of
+from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.estimating.estimate import rank
@@ -518,12 +518,7 @@ def counted(counts: Contingency, null_as: Hashable = None) -> dict[Hashable, int
             if missing:
                 faults.missing[(column,)] = missing
     faults.refuse()
-    for column, labels in zip(counts.columns, counts.labels, strict=True):
-        if None in labels and any(label is not None and text_of(label) == text_of(null_as) for label in labels):
-            raise DivulgeError.of(
-                "null_as", f"be another label than the values of column {column!r}", "it", "one of them",
-                "a missing value and that value would be one.",
-            )  # fmt: skip
+    counts.keep_missing_apart(null_as)
     named: dict[Hashable, int] = {}
     for key, count in counts.to_dict().items():
         if isinstance(key, tuple) and len(counts.columns) > 1:
