@@ -111,6 +111,7 @@ EXCUSED: dict[str, dict[str, str]] = {
         "Receipt": "describes names_of papers released_as together warnings",
     },
     "asks a kind of guarantee for what it measures": {"Design": "measured"},
+    "refuses, or answers nothing": {"Contingency": "keep_missing_apart"},
     "spends within a transaction; `spent` is held": {"Ledger": "spending"},
 }
 """Why -> class -> members that give no number of their own."""
