@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -87,9 +88,9 @@ def test_the_preview_says_on_the_picture_whom_it_is_for(folder: Path) -> None:
 
 
 def test_every_command_that_writes_a_file_can_be_forced() -> None:
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    group: Any = typer.main.get_command(app)
     tried = {line[0] for line in LINES}
-    for name, command in commands.items():
+    for name, command in group.commands.items():
         options = {option for parameter in command.params for option in parameter.opts}
         if options & set(WRITES):
             assert "--force" in options, name

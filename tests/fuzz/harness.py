@@ -90,15 +90,14 @@ USUAL = Surroundings()
 
 def run(arguments: list[str], folder: Path, stdin: bytes = b"", around: Surroundings = USUAL) -> Outcome:
     """Run `divulge` with these arguments in a folder, in a copy of this process."""
-    given = tempfile.TemporaryFile()  # noqa: SIM115
-    given.write(stdin)
-    given.seek(0)
     pipes = [os.pipe() for _ in range(2)]  # a limit on files, as of a full disk, is none on them
     most, start = math.ceil(MOST_SECONDS * slowness()), time.monotonic()
-    child = os.fork()
-    if not child:
-        _be(arguments, folder, [given.fileno(), *(there for _, there in pipes)], around, most)
-    given.close()
+    with tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        child = os.fork()
+        if not child:
+            _be(arguments, folder, [given.fileno(), *(there for _, there in pipes)], around, most)
     said = [bytearray(), bytearray()]
     readers = [Thread(target=_drain, args=(*pipe, to), daemon=True) for pipe, to in zip(pipes, said, strict=True)]
     for reader in readers:

@@ -452,6 +452,8 @@ def test_short_floats_and_moments_are_found_however_they_are_written(column: pa.
     ("column", "value", "kind"),
     [(MOMENTS, "noon", "date or time"), (MOMENTS, "2020-01-01T12:00:00Z", "date or time"),
      (WHOLE, "True", "whole number"), (WHOLE, 1.5, "whole number"), (WHOLE, "1e999999999", "whole number"),
+     (WHOLE, "1e-999999999", "whole number"),
+     (REAL, "1e999999999", "number"),
      (REAL, "x", "number"), (REAL, "nan", "number"), (TRUTH, 1, "truth value")],
 )  # fmt: skip
 def test_a_value_that_a_column_cannot_hold_is_refused(column: list[Any], value: Any, kind: str) -> None:

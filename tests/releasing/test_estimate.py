@@ -229,6 +229,13 @@ def test_a_release_is_estimated_with_its_own_receipt(name: str, ending: str, tmp
     assert found.frequency.min() > 0.2
 
 
+@pytest.mark.parametrize("odd", ["1e999999999", "-1e-999999999", "9999-99-99", "0001-01-01T00:00:00+23:59", "sNaN"])
+def test_values_that_no_number_or_moment_can_be_are_others(odd: str) -> None:
+    coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["1", "2"], ["1", "2"])
+    with pytest.raises(dv.DivulgeError, match="must hold only outcomes of the mechanism"):
+        dv.estimate_frequencies(pa.table({"c": ["1", "2", odd]}), coin, column="c")
+
+
 def test_infinite_numbers_are_no_labels(tmp_path: Path) -> None:
     with pytest.raises(dv.DivulgeError, match="must hold finite numbers in column 'c'"):
         dv.release(pa.table({"c": [math.inf, 1.0, 2.0]}), tmp_path / "out.csv", column="c", guarantee="ldp=9")

@@ -74,7 +74,7 @@ def source_name(text: str) -> str:
 
     Examples
     --------
-    >>> source_name("/home/ada/people.csv:race"), source_name("priors/race.csv")
+    >>> source_name("surveys/people.csv:race"), source_name("priors/race.csv")
     ('people.csv:race', 'race.csv')
     """
     table, colon, column = text.rpartition(":")

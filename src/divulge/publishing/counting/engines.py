@@ -5,6 +5,7 @@ that counts are left out in the order of a hash (MD5) of the person and the row'
 """
 
 import datetime
+import math
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -327,10 +328,10 @@ def _value(table: Table, column: str, only: str) -> str:
         kind, found = "date or time", _moment(table.source.schema.field(column).type, only)
     elif table.kind(column) == "whole":
         kind, number = "whole number", _finite(only)
-        found = str(int(number)) if number is not None and number.adjusted() < 20 and number % 1 == 0 else None
+        found = str(int(number)) if number is not None and number.adjusted() < 20 and _is_whole(number) else None
     else:
         kind, number = "number", _finite(only)
-        found = None if number is None else repr(float(number))
+        found = None if number is None or math.isinf(float(number)) else repr(float(number))
     if found is None:
         raise DivulgeError.of("value", f"be a {kind}, as all of column {column!r}", "it", "not")
     return found
@@ -348,6 +349,10 @@ def _moment(kind: Any, text: str) -> str | None:
     if types.is_date(kind):
         return str(found.date()) if found == datetime.datetime.combine(found.date(), datetime.time()) else None
     return text_of(found) if (found.tzinfo is None) == (kind.tz is None) else None
+
+
+def _is_whole(number: Decimal) -> bool:
+    return number.is_zero() or (number.adjusted() >= 0 and number % 1 == 0)
 
 
 def _finite(text: str) -> Decimal | None:

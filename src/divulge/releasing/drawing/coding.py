@@ -74,7 +74,7 @@ def meaning_of(key: Hashable) -> Hashable:
         return key
     if key.lower() in ("true", "false"):
         return key.lower()
-    with suppress(decimal.InvalidOperation):
+    with suppress(decimal.DecimalException):  # beyond all exponents, too
         number = decimal.Decimal(key)
         return str(number.normalize()) if number.is_finite() else key
     with suppress(ValueError, OverflowError):
