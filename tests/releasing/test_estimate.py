@@ -12,6 +12,7 @@ import pytest
 from support import few, random_channel
 
 import divulge as dv
+from divulge.model.labels import text_of
 from divulge.releasing.estimating.estimate import METHODS, estimate_frequencies, right_inverse
 
 
@@ -227,6 +228,28 @@ def test_a_release_is_estimated_with_its_own_receipt(name: str, ending: str, tmp
     found = dv.estimate_frequencies(out, tmp_path / "out.receipt.json")
     assert found.rows == 300
     assert found.frequency.min() > 0.2
+
+
+@pytest.mark.parametrize(
+    ("column", "outcomes", "written"),
+    [
+        (pa.array([True, False]), (0, 1), ["0", "1"]),
+        (pa.array([True, False]), ("True", "False"), [True, False]),
+        (pa.array([1, 2]), ("1", "01"), ["1", "01"]),
+        (pa.array([1, 2]), ("01", "02"), [1, 2]),
+        (pa.array([1.0, 2.5]), ("1", "2.50"), [1.0, 2.5]),
+        (pa.array([DAY, DAY.replace(hour=1)]), ("2020-01-01", "2020-01-02"), [DAY, DAY.replace(day=2)]),
+    ],
+)  # fmt: skip
+def test_an_outcome_is_written_as_what_it_means(
+    column: pa.Array, outcomes: tuple[object, ...], written: list[object], tmp_path: Path
+) -> None:
+    """0 and 1 are no truth values, and 01 and 1 are two names: a column takes outcomes that mean the same in it."""
+    secrets = [text_of(value) for value in column.to_pylist()]
+    coin = dv.Channel([["9/10", "1/10"], ["1/10", "9/10"]], secrets, outcomes)
+    dv.release(pa.table({"c": pa.chunked_array([column] * 100)}), tmp_path / "o.parquet", column="c", mechanism=coin)
+    assert set(pq.read_table(tmp_path / "o.parquet")["c_perturbed"].to_pylist()) == set(written)
+    assert dv.estimate_frequencies(tmp_path / "o.parquet", tmp_path / "o.receipt.json").frequency.min() > 0.2
 
 
 @pytest.mark.parametrize("odd", ["1e999999999", "-1e-999999999", "9999-99-99", "0001-01-01T00:00:00+23:59", "sNaN"])

@@ -8,8 +8,8 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.model.labels import text_of
 from divulge.model.shown import Shown
-from divulge.releasing.drawing.coding import text_of
 from divulge.releasing.estimating.intervals import clopper_pearson
 
 

@@ -10,7 +10,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.channel import Channel
-from divulge.releasing.drawing.coding import key_of
+from divulge.model.labels import key_of
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ import numpy as np
 
 from divulge.errors import DivulgeError, number_of
 from divulge.files.tables.table import open_table
+from divulge.model.labels import label_of
 from divulge.model.record import Record
 from divulge.model.shown import Shown, Table, Tabled
-from divulge.releasing.drawing.coding import dictionary_of, text_of
+from divulge.releasing.drawing.coding import dictionary_of
 from divulge.releasing.estimating.intervals import clopper_pearson
 
 MOST_VALUES = 1000
@@ -156,7 +157,7 @@ class _Codes:
     def of(self, array: Any) -> np.ndarray:
         """Return the position of each row's value; a missing value is one of them."""
         values, indices, missing = dictionary_of(array)
-        keys = [None if text_of(value) is None else value for value in values] + ([None] if missing else [])
+        keys = list(map(label_of, values)) + ([None] if missing else [])
         places = [self.labels.setdefault(key, len(self.labels)) for key in keys]
         return np.array(places, dtype=np.int64)[indices]
 

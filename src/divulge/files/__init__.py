@@ -24,6 +24,7 @@ from divulge.files.tables.table import open_table
 from divulge.files.tables.values import values_of
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
+from divulge.model.labels import label_of, text_of
 from divulge.model.prior import Prior
 
 _LARGEST_DENSE = 10_000_000
@@ -213,15 +214,15 @@ def _counted(table: str, column: str, channel: Channel | None) -> Prior:
     counts = {value: count for (value,), count in count_rows(table, column).items()}
     if channel is None or isinstance(channel.secrets, range):
         return Prior.from_counts(dict(sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))))
-    known = {str(secret): secret for secret in channel.secrets}
-    unknown = sum(count for value, count in counts.items() if str(value) not in known)
+    known = {text_of(secret): secret for secret in channel.secrets}
+    unknown = sum(count for value, count in counts.items() if text_of(value) not in known)
     if unknown:
+        shown = ", ".join(map(str, [*list(known)[:6], *["..."][: len(known) > 6]]))
         raise InputFileError(
             f"{name_of(table)}, column {column!r}: must have only secrets of the channel; {number_of(unknown, 'row')} "
-            "with others. "
-            f"Hint: the channel's secrets are {', '.join(list(known)[:6])}{', ...' if len(known) > 6 else ''}."
+            f"with others. Hint: the channel's secrets are {shown}; of a column of numbers a label is 3, not 3.0."
         )
-    by_text = {str(value): count for value, count in counts.items()}
+    by_text = {text_of(value): count for value, count in counts.items()}
     return Prior.from_counts([by_text.get(text, 0) for text in known], list(known.values()))
 
 
@@ -292,7 +293,7 @@ def count_rows(path: Any, *columns: str) -> Counter[tuple[Hashable, ...]]:
     names, counts = list(dict.fromkeys(columns)), Counter[tuple[Hashable, ...]]()
     for batch in source.batches(names):
         counted = pyarrow.Table.from_batches([batch]).group_by(names).aggregate([([], "count_all")])
-        found = {name: values_of(counted.column(name).combine_chunks()) for name in names}
+        found = {name: list(map(label_of, values_of(counted.column(name).combine_chunks()))) for name in names}
         times = counted.column("count_all").to_pylist()
         for *values, count in zip(*(found[name] for name in columns), times, strict=True):
             counts[tuple(values)] += count

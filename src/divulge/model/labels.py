@@ -1,6 +1,8 @@
 """Alphabets: ordered, hashable, unique labels. The default alphabet of n letters is `range(n)`."""
 
+import math
 from collections.abc import Hashable, Iterable, Sequence, Set
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -49,6 +51,82 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, (Real, Decimal)) and value != value
 
 
+def text_of(value: Any) -> str | None:
+    """Return the text by which a value and a label are compared: 3, 3.0 and "3" are one; a missing value is None.
+
+    A moment is compared in UTC, whatever zone it is written in.
+
+    Examples
+    --------
+    >>> text_of(3.0), text_of("3"), text_of(float("nan")), text_of(2.5)
+    ('3', '3', None, '2.5')
+    """
+    if value is None:
+        return None
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        return str(int(value)) if value.is_integer() and abs(value) < 2**64 else repr(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        return str(int(value)) if value == value.to_integral_value() else f"{value.normalize():f}"
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return str(value.astimezone(UTC))
+    if isinstance(value, timedelta):
+        return duration_text(value // _MICROSECOND * 1000 + getattr(value, "nanoseconds", 0))
+    return str(value)
+
+
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def label_of(value: Any) -> Any:
+    """Return a value of a column as a label that is equal to it and prints as `text_of`; of a missing one None.
+
+    Examples
+    --------
+    >>> label_of(3.0), label_of(2.5), label_of(Decimal("1.10")), label_of("3.0")
+    (3, 2.5, Decimal('1.1'), '3.0')
+    """
+    if type(value) in (str, int):
+        return value
+    text = text_of(value)
+    if text is None:
+        return None
+    if isinstance(value, (float, Decimal)) and text.removeprefix("-").isdigit():
+        return int(text)
+    if isinstance(value, Decimal) and value.is_finite():
+        value = value.normalize()
+    elif isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC)
+    return value if str(value) == text else text
+
+
+def key_of(label: Hashable) -> Hashable:
+    """Return what a label is compared by: its text, or of a label of several columns the texts of its parts.
+
+    Examples
+    --------
+    >>> key_of(3.0), key_of((1, "a"))
+    ('3', ('1', 'a'))
+    """
+    return tuple(map(text_of, label)) if isinstance(label, tuple) else text_of(label)
+
+
+def duration_text(nanoseconds: int) -> str:
+    """Return a duration as Python prints it, with a sign before it and nanoseconds behind it where it has these.
+
+    Examples
+    --------
+    >>> duration_text(90_061 * 10**9), duration_text(-5 * 10**6), duration_text(1)
+    ('1 day, 1:01:01', '-0:00:00.005000', '0:00:00.000000001')
+    """
+    whole, rest = divmod(abs(nanoseconds), 1000)
+    text = str(timedelta(microseconds=whole))
+    if rest:
+        text += f"{'' if '.' in text else '.000000'}{rest:03d}"
+    return f"{'-' if nanoseconds < 0 else ''}{text}"
+
+
 def is_default(labels: Labels) -> bool:
     """Say whether these labels are mere positions, given to an alphabet nobody named."""
     return isinstance(labels, range)
@@ -75,11 +153,7 @@ def same(first: Labels, second: Labels) -> bool:
 
 def same_letters(first: Labels, second: Labels) -> bool:
     """Say whether two alphabets hold the same labels, in any order, as they are or as text."""
-    return (
-        first == second
-        or set(first) == set(second)
-        or {str(label) for label in first} == {str(label) for label in second}
-    )
+    return first == second or set(first) == set(second) or set(map(text_of, first)) == set(map(text_of, second))
 
 
 def position(labels: Labels, label: Hashable, argument: str) -> int:
@@ -104,14 +178,14 @@ def alignment(wanted: Labels, given: Labels, argument: str, other: str) -> list[
         raise LabelError.of(argument, f"have as many labels as {other}: {len(wanted)}", "its length", str(len(given)))
     if same(wanted, given):
         return None
-    for key in (lambda label: label, str):
+    for key in (lambda label: label, text_of, str):
         where = {key(label): i for i, label in enumerate(given)}
         if len(where) == len(given) and where.keys() == {key(label) for label in wanted}:
             order = [where[key(label)] for label in wanted]
             return None if order == list(range(len(order))) else order
     if is_default(wanted) or is_default(given):
         return None
-    missing = [label for label in wanted if label not in set(given) and str(label) not in set(map(str, given))]
+    missing = [label for label in wanted if label not in set(given) and text_of(label) not in set(map(text_of, given))]
     meant = did_you_mean(missing[0], given).strip() if missing else ""
     raise LabelError.of(
         argument, f"have the same labels as {other}", f"{missing[0]!r}" if missing else "a label", "missing from it",

@@ -12,8 +12,8 @@ from divulge.errors import DivulgeError, number_of
 from divulge.extras import drawable
 from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
+from divulge.model.labels import key_of
 from divulge.model.shown import Shown, printable
-from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
 from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.estimating.intervals import INTERVALS

@@ -14,7 +14,7 @@ from divulge.errors import DivulgeError
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import open_table
 from divulge.guarantees.catalog import as_guarantee
-from divulge.releasing.drawing.coding import text_of
+from divulge.model.labels import text_of
 from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.contingency import Tally, counts_of
 from divulge.releasing.estimating.counting import EngineName, by_spark

@@ -20,8 +20,8 @@ from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import PARQUET, open_table
+from divulge.model.labels import label_of
 from divulge.model.shown import printable
-from divulge.releasing.drawing.coding import text_of
 from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.contingency import Contingency, Tally
 from divulge.releasing.output.bare import plain_batch, plain_schema
@@ -95,7 +95,7 @@ def contingency(frame: Any, columns: tuple[str, ...]) -> Contingency:
     cells: dict[tuple[int, ...], int] = {}
     for row in found:
         values = [_in_zone(row[name]) if moment else row[name] for name, moment in zip(names, moments, strict=True)]
-        keys = [None if text_of(value) is None else value for value in values]
+        keys = list(map(label_of, values))
         cell = tuple(places.setdefault(key, len(places)) for places, key in zip(seen, keys, strict=True))
         cells[cell] = cells.get(cell, 0) + row["count"]
     where = np.array(list(cells), dtype=np.int64).reshape(-1, len(columns))

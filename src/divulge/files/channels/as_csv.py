@@ -67,13 +67,33 @@ def records(stream: BinaryIO) -> list[dict[str, Any]]:
 
 
 def write(what: Channel, stream: BinaryIO) -> None:
-    """Write the header of outcomes and a line for each secret."""
+    """Write the header of outcomes and a line for each secret, as the settings say that text is read."""
+    settings = current()
+    delimiter = settings.delimiter or (";" if settings.decimal == "," else ",")
     secrets, outcomes = texts(what.secrets, "secrets"), texts(what.outcomes, "outcomes")
     text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
+    lines = csv.writer(text, lineterminator="\n", delimiter=delimiter)
     lines.writerow(["", *outcomes])
     lines.writerows([secret, *row] for secret, row in zip(secrets, cells(what), strict=True))
-    stream.write(text.getvalue().encode())
+    content = _kept(text.getvalue(), secrets, outcomes)
+    if content is None:
+        raise DivulgeError.of(
+            "channel", "have labels that text holds: without spaces around them, line breaks and what looks like "
+            "another table", "one", "lost in CSV", "choose a name that ends in .json or .parquet."
+        )  # fmt: skip
+    stream.write(content)
+
+
+def _kept(text: str, secrets: list[str], outcomes: list[str]) -> bytes | None:
+    """Return the text as bytes if its labels are read back as they are."""
+    try:
+        content = text.encode(current().encoding or "utf-8")
+        if all(map(str.isalnum, (*secrets, *outcomes))):
+            return content
+        header, *body = rows(io.BytesIO(content))
+        return content if (header[1:], [row[0] for row in body]) == (outcomes, secrets) else None
+    except (LookupError, UnicodeError, DivulgeError, csv.Error):
+        return None
 
 
 def _numbers(body: list[list[str]]) -> list[list[Any]]:

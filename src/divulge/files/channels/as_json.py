@@ -10,6 +10,7 @@ from divulge.files.channels.cells import cells
 from divulge.files.opening import PathLike, kind, opened
 from divulge.files.settings import current
 from divulge.model.channel import Channel
+from divulge.model.labels import text_of
 from divulge.model.prior import Prior
 from divulge.model.shown import printable_json
 
@@ -60,12 +61,17 @@ def read_document(path: PathLike) -> Any:
 def write(what: Channel, stream: BinaryIO) -> None:
     """Write the object; exact entries are text."""
     matrix = [[cell.removesuffix("/1") for cell in row] for row in cells(what)] if what.exact else cells(what)
-    found = {"secrets": list(what.secrets), "outcomes": list(what.outcomes), "matrix": matrix}
-    try:
-        text = json.dumps(found, ensure_ascii=False, allow_nan=False)
-    except TypeError as error:
-        raise DivulgeError.of("channel", "have labels that JSON can hold", "the fault", str(error)) from None
+    found = {axis: [_written(label) for label in getattr(what, axis)] for axis in ("secrets", "outcomes")}
+    text = json.dumps({**found, "matrix": matrix}, ensure_ascii=False, allow_nan=False)
     stream.write(printable_json(text).encode() + b"\n")
+
+
+def _written(label: Hashable) -> Any:
+    """Return a label as JSON holds it: tuples as lists, what it has no word for as the text of values."""
+    if isinstance(label, tuple):
+        return [_written(part) for part in label]
+    plain = isinstance(label, (str, int)) or (isinstance(label, float) and math.isfinite(label))
+    return label if plain else text_of(label)
 
 
 def _loaded(stream: BinaryIO) -> Any:

@@ -109,5 +109,12 @@ def _sparse(found: Any) -> Any:
 
 
 def _label_array(labels: Any, axis: str) -> np.ndarray:
+    """Return labels as an array; as text where they are of several types, which NumPy keeps but for zero bytes."""
     array = np.array(list(labels))
-    return array if array.dtype != object and array.tolist() == list(labels) else np.array(texts(labels, axis))
+    if array.dtype != object and array.tolist() == list(labels):
+        return array
+    found = texts(labels, axis)
+    array = np.array(found)
+    if array.tolist() != found:
+        raise DivulgeError.of(axis, "end in no zero byte to be written to this file", "one label", "one that does")
+    return array

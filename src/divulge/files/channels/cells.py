@@ -7,6 +7,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.model.channel import Channel
+from divulge.model.labels import text_of
 
 
 def cells(channel: Channel) -> list[list[Any]]:
@@ -16,8 +17,8 @@ def cells(channel: Channel) -> list[list[Any]]:
 
 
 def texts(labels: Iterable[Hashable], axis: str) -> list[str]:
-    """Return labels as text; refuse labels that only differ in what they were before."""
-    found = [str(label) for label in labels]
+    """Return labels as the text by which values are known; refuse labels that only differ in what they were before."""
+    found = [text_of(label) or "" for label in labels]
     if len(set(found)) != len(found):
         raise DivulgeError.of(axis, "differ as text to be written to a file", "one label", "there twice")
     return found

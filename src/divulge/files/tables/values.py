@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from divulge.extras import require
+from divulge.model.labels import duration_text
 
 
 def values_of(array: Any) -> list[Any]:
@@ -53,18 +54,3 @@ def _finer(moment: Any, nanoseconds: int) -> str:
 def _duration(nanoseconds: int) -> timedelta | str:
     whole, rest = divmod(nanoseconds, 1000)
     return timedelta(microseconds=whole) if not rest and whole >= 0 else duration_text(nanoseconds)
-
-
-def duration_text(nanoseconds: int) -> str:
-    """Return a duration as Python prints it, with a sign before it and nanoseconds behind it where it has these.
-
-    Examples
-    --------
-    >>> duration_text(90_061 * 10**9), duration_text(-5 * 10**6), duration_text(1)
-    ('1 day, 1:01:01', '-0:00:00.005000', '0:00:00.000000001')
-    """
-    whole, rest = divmod(abs(nanoseconds), 1000)
-    text = str(timedelta(microseconds=whole))
-    if rest:
-        text += f"{'' if '.' in text else '.000000'}{rest:03d}"
-    return f"{'-' if nanoseconds < 0 else ''}{text}"

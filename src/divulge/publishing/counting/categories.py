@@ -12,9 +12,9 @@ from divulge.errors import DivulgeError, InputFileError
 from divulge.files.opening import naming, opened
 from divulge.model.convert import as_prior
 from divulge.model.entries import parse as parse_number
+from divulge.model.labels import text_of
 from divulge.model.prior import Prior
 from divulge.publishing.noising.leakage import RecordPrior
-from divulge.releasing.drawing.coding import text_of
 
 MOST_CELLS = 4_000_000
 """So many cells a release has at most."""

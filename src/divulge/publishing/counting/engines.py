@@ -22,9 +22,10 @@ from divulge.files.tables.buffers import of_numbers, of_texts
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import open_table
 from divulge.files.tables.values import values_of
+from divulge.model.labels import text_of
 from divulge.model.shown import printable
 from divulge.publishing.queries import Query, Unit
-from divulge.releasing.drawing.coding import dictionary_of, text_of
+from divulge.releasing.drawing.coding import dictionary_of
 from divulge.releasing.estimating.contingency import merged
 from divulge.releasing.estimating.counting import EngineName, by_spark
 

@@ -14,11 +14,11 @@ from typing import Any
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.tables.values import values_of
+from divulge.model.labels import text_of
 from divulge.publishing.counting.engines import Table, bounded, refuse_nulls
 from divulge.publishing.noising.leakage import Noise
 from divulge.publishing.noising.noise import each, half_width, thresholded
 from divulge.publishing.queries import Unit
-from divulge.releasing.drawing.coding import text_of
 
 MOST_VALUES = 10**9
 """So many combinations occur at most where the number of rows is not public: for the width of intervals."""

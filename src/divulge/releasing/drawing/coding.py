@@ -2,11 +2,10 @@
 
 import datetime
 import decimal
-import math
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,49 +14,11 @@ from divulge.errors import LabelError, did_you_mean
 from divulge.extras import require
 from divulge.files.settings import current
 from divulge.files.tables.buffers import as_numbers, of_numbers, of_texts
-from divulge.files.tables.values import duration_text, values_of
+from divulge.files.tables.values import values_of
+from divulge.model.labels import text_of
 
 UNKNOWN = -1
 MISSING = -2
-
-
-def text_of(value: Any) -> str | None:
-    """Return the text by which a value and a label are compared: 3, 3.0 and "3" are one; a missing value is None.
-
-    A moment is compared in UTC, whatever zone it is written in.
-
-    Examples
-    --------
-    >>> text_of(3.0), text_of("3"), text_of(float("nan")), text_of(2.5)
-    ('3', '3', None, '2.5')
-    """
-    if value is None:
-        return None
-    if isinstance(value, float):
-        if math.isnan(value):
-            return None
-        return str(int(value)) if value.is_integer() and abs(value) < 2**64 else repr(value)
-    if isinstance(value, decimal.Decimal) and value.is_finite():
-        return str(int(value)) if value == value.to_integral_value() else f"{value.normalize():f}"
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        return str(value.astimezone(datetime.UTC))
-    if isinstance(value, datetime.timedelta):
-        return duration_text(value // _MICROSECOND * 1000 + getattr(value, "nanoseconds", 0))
-    return str(value)
-
-
-_MICROSECOND = datetime.timedelta(microseconds=1)
-
-
-def key_of(label: Hashable) -> Hashable:
-    """Return what a label is compared by: its text, or of a label of several columns the texts of its parts.
-
-    Examples
-    --------
-    >>> key_of(3.0), key_of((1, "a"))
-    ('3', ('1', 'a'))
-    """
-    return tuple(map(text_of, label)) if isinstance(label, tuple) else text_of(label)
 
 
 def meaning_of(key: Hashable) -> Hashable:
@@ -146,18 +107,26 @@ class Alphabet:
         return np.array([null if t is None else known.get(t, UNKNOWN) for t in texts] + [null], dtype=np.int32)
 
     def arrow_values(self, kind: Any) -> Any:
-        """Return the labels as an Arrow array of the column's type where they fit it, else as text."""
+        """Return the labels as an Arrow array of the column's type where they mean the same in it, else as text."""
         pa = require("pyarrow", "tables")
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         kind = pa.string() if pa.types.is_string_view(kind) else pa.float32() if pa.types.is_float16(kind) else kind
-        texts = [None if label == self.null_as else text_of(label) for label in self.labels]
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return of_texts(texts, kind)
-        try:
-            cast = of_texts(texts, pa.string()).cast(kind)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return of_texts(texts, pa.string())
-        return cast if cast.null_count == texts.count(None) else of_texts(texts, pa.string())
+        return _fitting(tuple(None if label == self.null_as else text_of(label) for label in self.labels), kind)
+
+
+@lru_cache(maxsize=64)
+def _fitting(texts: tuple[str | None, ...], kind: Any) -> Any:
+    """Return texts as an Arrow array of a type where they mean the same in it: 0 is no truth value, 01 and 1 differ."""
+    pa = require("pyarrow", "tables")
+    if _is_text(kind):
+        return of_texts(list(texts), kind)
+    try:
+        cast = of_texts(list(texts), pa.string()).cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return of_texts(list(texts), pa.string())
+    kept = [text_of(value) for value in values_of(cast)]
+    same = len(set(kept)) == len(set(texts)) and list(map(meaning_of, kept)) == list(map(meaning_of, texts))
+    return cast if same else of_texts(list(texts), pa.string())
 
 
 def components(labels: Sequence[Hashable], columns: int) -> list[tuple[Hashable, ...]]:

@@ -12,9 +12,10 @@ import numpy as np
 
 from divulge.errors import DivulgeError, number_of
 from divulge.files.tables.source import Source
+from divulge.model.labels import label_of, text_of
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
-from divulge.releasing.drawing.coding import Encoded, dictionary_of, text_of
+from divulge.releasing.drawing.coding import Encoded, dictionary_of
 
 _WORKERS = min(4, os.cpu_count() or 1)
 """Batches that are encoded at once."""
@@ -136,7 +137,7 @@ class _Column:
     def places(self, values: list[Any], missing: int) -> np.ndarray:
         """Return where each value of an array's own dictionary, and a missing one, is among those seen."""
         if self._last[:2] != (values, bool(missing)):
-            keys = [None if text_of(value) is None else value for value in values]
+            keys = list(map(label_of, values))
             if missing:
                 keys.append(None)
             lookup = [self._positions.setdefault(key, len(self._positions)) for key in keys]

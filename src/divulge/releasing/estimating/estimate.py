@@ -12,9 +12,10 @@ from divulge import exact
 from divulge.errors import DivulgeError, number_of
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
+from divulge.model.labels import key_of
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled, percent
-from divulge.releasing.drawing.coding import key_of, meaning_of
+from divulge.releasing.drawing.coding import meaning_of
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import EngineName, contingency
 from divulge.releasing.estimating.intervals import ASYMPTOTIC, INTERVALS, within_simplex

@@ -13,9 +13,9 @@ from divulge.extras import opendp
 from divulge.measures.robust import L1Ball, LowerBounded, PriorSet
 from divulge.model.convert import as_prior
 from divulge.model.joint import Joint
+from divulge.model.labels import key_of
 from divulge.model.prior import Prior
 from divulge.model.record import Record
-from divulge.releasing.drawing.coding import key_of
 
 SOURCES: dict[str, str] = {
     "none": "none: the mechanism was given, and promises only what needs no prior",

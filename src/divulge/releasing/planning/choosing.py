@@ -19,9 +19,9 @@ from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
 from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
+from divulge.model.labels import key_of
 from divulge.model.prior import Prior
 from divulge.model.shown import at_most
-from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.estimating.estimate import rank

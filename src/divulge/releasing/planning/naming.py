@@ -6,7 +6,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError, number_of
 from divulge.model.integer import IntegerChannel
-from divulge.releasing.drawing.coding import key_of
+from divulge.model.labels import key_of
 
 LONGEST = 120
 """Characters of a label; a set with a longer one is numbered, and the codebook lists it."""

@@ -168,7 +168,7 @@ def _with_aggregates(
 def _prior_for(spent: Spent, prior: Prior | None) -> Prior | None:
     assert spent.channel is not None
     known = prior if prior is not None else spent.prior
-    if known is None or {str(x) for x in known.secrets} != {str(x) for x in spent.channel.secrets}:
+    if known is None or not same_letters(known.secrets, spent.channel.secrets):
         known = spent.prior
     return None if known is None else known.aligned(spent.channel.secrets)
 

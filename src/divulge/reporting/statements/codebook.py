@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from divulge.model.labels import key_of
 from divulge.model.prior import Prior
 from divulge.model.shown import printable, printable_json
-from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.planning.naming import raised, str_of
 from divulge.releasing.records.receipt import Mechanism, Receipt

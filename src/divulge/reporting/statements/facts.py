@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from divulge.model.channel import Channel
-from divulge.releasing.drawing.coding import key_of
+from divulge.model.labels import key_of
 from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.preview import half_width
