@@ -1,6 +1,7 @@
 """Published numbers: right, in their intervals as often as is said, from exact counts, and refused where wrong."""
 
 import datetime
+import decimal
 import json
 import math
 import pickle
@@ -17,7 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import divulge as dv
-from divulge.publishing.counting.engines import counted, table_of
+from divulge.publishing.counting.engines import counted
+from divulge.publishing.counting.tables import table_of
 from divulge.publishing.noising.calibration import calibrated
 from divulge.publishing.noising.estimates import drawn, estimates
 from divulge.publishing.noising.noise import each, half_width, noisy, tail
@@ -354,10 +356,13 @@ def test_consistent_counts_are_the_nearest(people: Any) -> None:
     assert got[0] == pytest.approx(z.value, abs=1e-3)
 
 
-def _totals(table: Any, asked: Any, person: str | None = None, engine: Any = "local", **values: list[str]) -> list[Any]:
+def _totals(
+    table: Any, asked: Any, person: str | None = None, engine: Any = "local", null_as: Any = None, **values: list[str]
+) -> list[Any]:
     """Return the exact numbers that a publication adds noise to."""
-    made = ready(request(asked, "dp=1", values=values, person=person), table, engine)
-    return [part.tolist() for part in counted(made.table, made.plan.queries, made.values, Unit(person, 1)).totals]
+    made = ready(request(asked, "dp=1", values=values, person=person, null_as=null_as), table, engine)
+    unit = Unit(person, 1)
+    return [part.tolist() for part in counted(made.table, made.plan.queries, made.values, unit, null_as).totals]
 
 
 @pytest.fixture
@@ -476,6 +481,57 @@ def test_spark_gives_the_same_counts(people: Any, spark: Any, tmp_path: Path) ->
     assert exact[0] == exact[2]
     assert exact[1] == exact[3]
     assert table_of(people).kind("height") == "real"
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning")
+def test_spark_means_the_same_values(spark: Any, tmp_path: Path) -> None:
+    """Shares, counts and sums of every type, under settings of the session that change what SQL means."""
+    zone, half = datetime.UTC, datetime.datetime(2020, 7, 1, 12, 0, 0, 500_000)
+    long, more = (decimal.Decimal(f"12345678901234567890123456789.0{i}") for i in (1, 2))
+    columns = {
+        "then": pa.array([half.replace(tzinfo=zone), None], pa.timestamp("us", tz="Asia/Tokyo")),
+        "clock": pa.array([half, None], pa.timestamp("us")),
+        "price": pa.array([long, more], pa.decimal128(38, 2)),
+        "whole": pa.array([2**63 + 5, 2**63 + 6], pa.uint64()),
+        "short": pa.array([0.1, 0.2], pa.float32()),
+        "text": ["a'b\\c", None],
+        "a.b`c": [True, False],
+        "divulge_place": ["x", "y"],
+    }
+    table = pa.table({name: pa.concat_arrays([pa.array(part)] * 25) for name, part in columns.items()})
+    table = table.append_column("p", pa.array([i // 2 for i in range(50)]))
+    table = table.append_column("size", pa.array([1e300, -math.inf] * 25))
+    pq.write_table(table, tmp_path / "t.parquet")
+    values = [str(half.replace(tzinfo=zone)), str(half), str(long), str(2**63 + 5), "0.1", "a'b\\c", "true", "x"]
+    asked = [dv.Proportion(name, value) for name, value in zip(columns, values, strict=True)]
+    ordered = [*asked, dv.Sum("size", (-3, 5), by="then", step="1/4"), dv.Count("clock")]
+    odd = "spark.sql.parser.escapedStringLiterals"
+    for setting in ("false", "true"):
+        spark.conf.set(odd, setting)
+        try:
+            for person in (None, "p"):
+                there, here = (
+                    _totals(tmp_path / "t.parquet", ordered, person, engine, null_as="none",
+                            then=[values[0], "none"], clock=[values[1], "none"])
+                    for engine in ("spark", "local")
+                )  # fmt: skip
+                if person is None:
+                    assert there == here == [*[25] * 8, [25 * 20, 25 * -12], [25, 25]]
+                else:
+                    assert [np.sum(part) for part in there[:8]] == [25] * 8
+        finally:
+            spark.conf.unset(odd)
+    assert spark.catalog.listTables() == []
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(38, 2), pa.decimal256(60, 2)])
+def test_decimals_of_many_digits_are_told_apart(kind: Any) -> None:
+    long, more, most = (decimal.Decimal(f"12345678901234567890123456789.0{i}") for i in (1, 2, 3))
+    table = pa.table({"v": pa.array([long, more, most, long], kind)})
+    assert dv.contingency(table, "v").to_dict() == {long: 2, more: 1, most: 1}
+    for value, rows in ((long, 2), (most, 1), (f"{long}0", 2), ("1.005", 0), ("1e999999999", 0)):
+        assert _totals(table, dv.Proportion("v", value)) == [rows], value
+    assert _totals(table, dv.Count("v"), v=[str(long), str(more), str(most)]) == [[2, 1, 1]]
 
 
 def test_a_result_is_a_value(people: Any) -> None:

@@ -1,5 +1,7 @@
 """Spark gives the same answers: counts exactly, releases in distribution; a failed task publishes nothing twice."""
 
+import datetime
+import decimal
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -176,6 +178,39 @@ def test_a_release_is_one_write_with_a_receipt(
     assert receipt.rows == 40_000
     assert dv.Receipt.read(tmp_path / "out.receipt.json").digest == receipt.digest
     assert dv.Ledger(tmp_path / "ledger").entries(str(folder))[0].rows == 40_000
+
+
+def test_columns_of_any_name_and_numbers_of_32_bits_go_out(spark: Any, tmp_path: Path) -> None:
+    odd = "a.b`c"
+    rows = {odd: ["x", "y"] * 20, "v": pa.array([0.1, None] * 20, pa.float32()), "column0": range(40), "": ["k"] * 40}
+    pq.write_table(pa.table(rows), tmp_path / "t.parquet")
+    for out, column, null_as in ((tmp_path / "odd", odd, None), (tmp_path / "short", "v", "none")):
+        receipt = dv.release(
+            tmp_path / "t.parquet", out, column=column, guarantee="ldp=30", null_as=null_as, released_as=column,
+            engine="spark",
+        )  # fmt: skip
+        told = pq.read_table(out).sort_by("column0")
+        assert told.column_names == list(rows)
+        assert told["column0"].to_pylist() == [*range(40)]
+        for engine in ("local", "spark"):
+            found = dv.estimate_frequencies(out, receipt.papers["receipt.json"], engine=engine)
+            assert found.frequency.tolist() == pytest.approx([0.5, 0.5], abs=1e-9)
+
+
+def test_counts_of_every_type_are_those_of_the_local_engine(spark: Any, tmp_path: Path) -> None:
+    moment, price = datetime.datetime(2020, 7, 1, 12), decimal.Decimal("1.10")
+    columns = {
+        "short": pa.array([0.1, float("nan"), None], pa.float32()), "tiny": pa.array([-1, 2, None], pa.int8()),
+        "price": pa.array([price, price + 1, None]), "day": [moment.date(), datetime.date(1500, 1, 1), None],
+        "then": pa.array([moment, moment, None], pa.timestamp("us", tz="Asia/Tokyo")), "clock": [moment, None, None],
+        "true": [True, False, None], "text": ["", " ", None], "nothing": pa.nulls(3),
+    }  # fmt: skip
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    for asked in (*([name] for name in columns), ["short", "then"], ["text", "nothing"]):
+        here, there = (dv.contingency(tmp_path / "t.parquet", asked, engine=engine) for engine in ("local", "spark"))
+        assert here.to_dict() == there.to_dict(), asked
+    empty = spark.createDataFrame([], "a string, b double")
+    assert dv.contingency(empty, ["a", "b"]).to_dict() == {}
 
 
 def test_a_guarantee_alone_works_on_a_frame(spark: Any, folder: Path, tmp_path: Path) -> None:

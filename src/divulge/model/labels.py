@@ -68,7 +68,7 @@ def text_of(value: Any) -> str | None:
             return None
         return str(int(value)) if value.is_integer() and abs(value) < 2**64 else repr(value)
     if isinstance(value, Decimal) and value.is_finite():
-        return str(int(value)) if value == value.to_integral_value() else f"{value.normalize():f}"
+        return str(int(value)) if value == value.to_integral_value() else f"{value:f}".rstrip("0")
     if isinstance(value, datetime) and value.tzinfo is not None:
         return str(value.astimezone(UTC))
     if isinstance(value, timedelta):
@@ -95,7 +95,7 @@ def label_of(value: Any) -> Any:
     if isinstance(value, (float, Decimal)) and text.removeprefix("-").isdigit():
         return int(text)
     if isinstance(value, Decimal) and value.is_finite():
-        value = value.normalize()
+        value = Decimal(text)
     elif isinstance(value, datetime) and value.tzinfo is not None:
         value = value.astimezone(UTC)
     return value if str(value) == text else text

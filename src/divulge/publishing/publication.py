@@ -16,7 +16,8 @@ from divulge.extras import require
 from divulge.guarantees.catalog import as_guarantee
 from divulge.model.shown import printable_json
 from divulge.publishing.counting.categories import MOST_CELLS, read_values, record_prior, require_listed
-from divulge.publishing.counting.engines import Table, counted, table_of, values_in
+from divulge.publishing.counting.engines import counted, values_in
+from divulge.publishing.counting.tables import Table, table_of
 from divulge.publishing.counting.unknown import MOST_VALUES, Threshold, occurring, published
 from divulge.publishing.noising.calibration import Calibration, calibrated, require_range
 from divulge.publishing.noising.estimates import Estimates, drawn, draws_of, estimates

@@ -4,11 +4,10 @@ Every task attempt draws under fresh keys, and only the attempt that Spark commi
 never handed back lazily: Spark would compute it anew when it is used again, and two draws about one value leak more.
 """
 
-import datetime
 import os
 import re
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from divulge.files.tables.source import Source
 from divulge.files.tables.table import PARQUET, open_table
 from divulge.model.labels import label_of
 from divulge.model.shown import printable
+from divulge.releasing.drawing.coding import dictionary_of
 from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.contingency import Contingency, Tally
 from divulge.releasing.output.bare import plain_batch, plain_schema
@@ -37,8 +37,8 @@ def open_frame(frame: Any) -> Source:
         schema = frame.limit(0).toArrow().schema
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
-        picked = frame.select(*(quoted(name) for name in columns))
-        yield from picked.toArrow().to_batches()
+        for batch in called(frame, by_place(columns)).toArrow().to_batches():
+            yield batch.rename_columns(list(columns))
 
     return Source(NAME, schema, None, stream)
 
@@ -86,31 +86,43 @@ def contingency(frame: Any, columns: tuple[str, ...]) -> Contingency:
     source = open_frame(frame)
     source.require_values(columns)
     functions = require("pyspark.sql.functions", "spark")
-    names = [f"c{k}" for k in range(len(columns))]
-    moments = [getattr(source.schema.field(column).type, "tz", None) is not None for column in columns]
+    names = by_place(columns)
     with working(source.name):
-        picked = frame.select(*(functions.col(quoted(c)).alias(n) for c, n in zip(columns, names, strict=True)))
-        found = picked.groupBy(*names).agg(functions.count(functions.lit(1)).alias("count")).collect()
-    seen: list[dict[Any, int]] = [{} for _ in columns]
-    cells: dict[tuple[int, ...], int] = {}
-    for row in found:
-        values = [_in_zone(row[name]) if moment else row[name] for name, moment in zip(names, moments, strict=True)]
-        keys = list(map(label_of, values))
-        cell = tuple(places.setdefault(key, len(places)) for places, key in zip(seen, keys, strict=True))
-        cells[cell] = cells.get(cell, 0) + row["count"]
-    where = np.array(list(cells), dtype=np.int64).reshape(-1, len(columns))
-    for k, places in enumerate(seen):
-        order = sorted(places, key=lambda key: key is None)
-        moved = np.array([order.index(key) for key in places], dtype=np.int64)
-        where[:, k] = moved[where[:, k]]
-        seen[k] = {key: i for i, key in enumerate(order)}
-    counts = np.array(list(cells.values()), dtype=np.int64)
-    return Contingency(columns, tuple(tuple(places) for places in seen), where, counts)
+        rows = functions.count(functions.lit(1)).alias("rows")
+        found = called(frame, names).groupBy(*names.values()).agg(rows).toArrow()
+    counts = found.column("rows").to_numpy()
+    labels, where = zip(*(_labels(found.column(names[name]).combine_chunks()) for name in columns), strict=True)
+    cells, at = np.unique(np.stack(where, axis=1), axis=0, return_inverse=True)
+    total = np.zeros(len(cells), dtype=np.int64)
+    np.add.at(total, at.ravel(), counts)
+    return Contingency(columns, labels, cells, total)
 
 
-def _in_zone(moment: Any) -> Any:
-    """Return a moment, which Spark hands over in the zone of this machine without saying so, in UTC."""
-    return None if moment is None else moment.astimezone(datetime.UTC)
+def _labels(column: Any) -> tuple[tuple[Any, ...], np.ndarray]:
+    """Return the values of a column, None for the missing ones at their end, and which of them is in each row."""
+    values, where, _ = dictionary_of(column)
+    keys = list(map(label_of, [*values, None]))
+    known = list(dict.fromkeys(key for key in keys if key is not None))
+    order = {key: i for i, key in enumerate(known)}
+    moved = np.array([order.get(key, len(known)) for key in keys], dtype=np.int64)[where]
+    return (*known, *([None] if (moved == len(known)).any() else [])), moved
+
+
+def by_place(columns: Sequence[str]) -> dict[str, str]:
+    """Return what Spark calls columns in here: names can have dots, or be what Spark or a query calls its own.
+
+    Examples
+    --------
+    >>> by_place(["a.b", "count"])
+    {'a.b': 'column0', 'count': 'column1'}
+    """
+    return {column: f"column{i}" for i, column in enumerate(columns)}
+
+
+def called(frame: Any, names: Mapping[str, str]) -> Any:
+    """Return the DataFrame of some columns, each under another name."""
+    functions = require("pyspark.sql.functions", "spark")
+    return frame.select(*(functions.col(quoted(column)).alias(name) for column, name in names.items()))
 
 
 def frame_of(table: Any) -> Any:
@@ -182,17 +194,21 @@ def _write(frame: Any, plan: Plan, temporary: Path) -> None:
     schema = plain_schema(plan.schema)
 
     def released(batches: Iterator[Any]) -> Iterator[Any]:
-        for batch in batches:
+        for given in batches:
+            batch = given.rename_columns(wanted)
             faults = Faults()
             coded = plan.secrets(plan.encoded(batch), faults)
             faults.refuse()
             if batch.num_rows:
-                yield plain_batch(plan.released(batch, coded), schema)
+                yield plain_batch(plan.released(batch, coded), schema).rename_columns(numbered.names)
 
-    picked = frame.select(*(quoted(name) for name in wanted))
+    numbered = require("pyarrow", "tables").schema(
+        [field.with_name(name) for field, name in zip(schema, by_place(schema.names).values(), strict=True)]
+    )
     try:
         with _zones_kept(frame.sparkSession):
-            picked.mapInArrow(released, types.from_arrow_schema(schema)).write.parquet(f"file://{temporary.absolute()}")
+            drawn = called(frame, by_place(wanted)).mapInArrow(released, types.from_arrow_schema(numbered))
+            drawn.toDF(*schema.names).write.parquet(f"file://{temporary.absolute()}")
     except Exception as error:  # whatever Spark raises, the rows without a secret are the likeliest cause: count them
         _refuse_other_pythons(error)
         with working(NAME):
@@ -207,13 +223,14 @@ def _faults(frame: Any, plan: Plan) -> Faults:
     def counted(batches: Iterator[Any]) -> Iterator[Any]:
         faults = Faults()
         for batch in batches:
-            plan.secrets(plan.encoded(batch), faults)
+            plan.secrets(plan.encoded(batch.rename_columns(list(plan.protected))), faults)
         unknown, missing = ([tally.get(part.columns, 0) for part in plan.parts] for tally in faults.tallies)
         yield pa.record_batch({"part": range(len(plan.parts)), "unknown": unknown, "missing": missing})
 
-    picked = frame.select(*(quoted(name) for name in plan.protected))
     total = Faults()
-    for row in picked.mapInArrow(counted, "part long, unknown long, missing long").collect():
+    for row in (
+        called(frame, by_place(plan.protected)).mapInArrow(counted, "part long, unknown long, missing long").collect()
+    ):
         for tally, count in zip(total.tallies, (row["unknown"], row["missing"]), strict=True):
             if count:
                 columns = plan.parts[row["part"]].columns

@@ -7,151 +7,24 @@ that counts are left out in the order of a hash (MD5) of the person and the row'
 import datetime
 import math
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError, InputFileError, number_of
+from divulge.errors import DivulgeError, number_of
 from divulge.extras import require
-from divulge.files.tables.buffers import of_numbers, of_texts
-from divulge.files.tables.source import Source
-from divulge.files.tables.table import open_table
 from divulge.files.tables.values import values_of
 from divulge.model.labels import text_of
-from divulge.model.shown import printable
+from divulge.publishing.counting.tables import TABLE, Table, is_alike
 from divulge.publishing.queries import Query, Unit
-from divulge.releasing.drawing.coding import dictionary_of
 from divulge.releasing.estimating.contingency import merged
-from divulge.releasing.estimating.counting import EngineName, by_spark
 
 MOST_TOTAL = 1 << 62
 """Sums stay below this, so that noise is added in 64 bits."""
-
-TABLE = "\0"
-"""Stands for the table in SQL: no column has it in its name."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table on an engine that answers one kind of SQL.
-
-    Attributes
-    ----------
-    source : Source
-        What names and types are read from.
-    ask : function of (SQL with `TABLE` in the place of the table, columns it reads) that returns an Arrow table
-    quote : function of a column's name
-    text : the engine's type of text
-    """
-
-    source: Source
-    ask: Callable[[str, Sequence[str]], Any]
-    quote: Callable[[str], str]
-    text: str
-
-    def kind(self, column: str) -> str:
-        """Return "whole", "real" or "text", what values of a column are."""
-        types = require("pyarrow.types", "tables")
-        found = self.source.schema.field(column).type
-        if types.is_dictionary(found):
-            found = found.value_type
-        if types.is_integer(found):
-            return "whole"
-        return "real" if types.is_floating(found) or types.is_decimal(found) else "text"
-
-    def boolean(self, column: str) -> bool:
-        """Say whether a column holds truth values."""
-        return bool(require("pyarrow.types", "tables").is_boolean(self.source.schema.field(column).type))
-
-
-def table_of(given: Any, engine: EngineName = "local") -> Table:
-    """Return a table where it is counted: by Spark when asked to and for its frames, else by DuckDB."""
-    return _on_spark(given) if by_spark(given, engine) else _on_duckdb(open_table(given))
-
-
-def _on_duckdb(source: Source) -> Table:
-    duckdb, pa = require("duckdb", "statistics"), require("pyarrow", "tables")
-
-    def ask(sql: str, columns: Sequence[str]) -> Any:
-        needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
-        coded = [name for name in needed if name in source.codable]
-        kinds = [_plain(source.schema.field(name).type, name in coded) for name in needed]
-        schema = pa.schema([(_by_place(source, name), kind) for name, kind in zip(needed, kinds, strict=True)])
-        batches = (
-            pa.record_batch([_as(batch.column(name), kind) for name, kind in zip(needed, kinds, strict=True)], schema)
-            for batch in source.batches(needed, coded)
-        )
-        with duckdb.connect() as connection:
-            connection.execute("SET preserve_insertion_order = false")
-            try:
-                connection.register("given", pa.RecordBatchReader.from_batches(schema, batches))
-                return connection.sql(sql.replace(TABLE, "given")).to_arrow_table()
-            except duckdb.Error as error:
-                if isinstance(error.__cause__, DivulgeError):
-                    raise error.__cause__ from None
-                raise InputFileError(
-                    f"{printable(source.name)}: cannot be read to its end ({type(error).__name__}). Hint: it may be "
-                    "damaged or cut short, or a column may be of a type that cannot be counted."
-                ) from None
-
-    return Table(source, ask, lambda column: _by_place(source, column), "varchar")
-
-
-def _by_place(source: Source, column: str) -> str:
-    """Return what SQL calls a column: names that differ in case alone, or that a query uses itself, are one there."""
-    source.require_columns([column])
-    return f"column{source.schema.names.index(column)}"
-
-
-def _is_alike(kind: Any) -> bool:
-    """Say whether values of an Arrow type have the same text in SQL as in Python."""
-    types = require("pyarrow.types", "tables")
-    alike = (
-        types.is_string, types.is_large_string, types.is_string_view, types.is_boolean, types.is_integer,
-        types.is_float32, types.is_float64, types.is_decimal128, types.is_date32, types.is_null,
-    )  # fmt: skip
-    return any(test(kind) for test in alike)
-
-
-def _plain(kind: Any, coded: bool = False) -> Any:
-    """Return a type as SQL gets it: what has other texts there as text, a coded one as positions in a dictionary."""
-    pa = require("pyarrow", "tables")
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    kind = kind if _is_alike(kind) else pa.string()
-    return pa.dictionary(pa.int32(), kind) if coded else kind
-
-
-def _as(array: Any, kind: Any) -> Any:
-    """Return an array as one of another type; as text it has the texts that names of values have."""
-    pa = require("pyarrow", "tables")
-    given = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-    if not pa.types.is_string(kind) or _is_alike(given):
-        return array if array.type.equals(kind) else array.cast(kind)
-    values, places, missing = dictionary_of(array)
-    texts = of_texts([text_of(value) for value in values], kind)
-    return texts.take(of_numbers(places, places == len(values) if missing else None))
-
-
-def _on_spark(given: Any) -> Table:
-    from divulge.releasing.spark import frame_of, open_frame, quoted, working
-
-    frame = frame_of(given)
-    source = open_frame(frame)
-    if frame is not given:
-        path = Path(given)
-        source = Source(path.name, source.schema, None, source.stream, path)
-
-    def ask(sql: str, columns: Sequence[str]) -> Any:
-        frame.createOrReplaceTempView("divulge_given")
-        with working(source.name):
-            return frame.sparkSession.sql(sql.replace(TABLE, "divulge_given")).toArrow()
-
-    return Table(source, ask, quoted, "string")
 
 
 @dataclass(frozen=True)
@@ -290,8 +163,10 @@ def _whole(table: Table, number: _Number) -> str:
     scaled = (
         f"({value} * {int(inverse)}e0)" if inverse.denominator == 1 else f"({value} / CAST({float(step)!r} AS DOUBLE))"
     )
-    clamped = f"least(greatest(floor(CASE WHEN isnan({value}) THEN NULL ELSE {scaled} END + 0.5e0), {low}e0), {high}e0)"
-    return f"CASE WHEN {value} IS NULL OR isnan({value}) THEN NULL ELSE CAST({clamped} AS BIGINT) END"
+    near = f"CASE WHEN isnan({value}) THEN NULL ELSE {scaled} END + 0.5e0"
+    floored = f"CAST(floor(least(greatest({near}, {low}e0), {high}e0)) AS BIGINT)"  # in Spark a floor must fit 64 bits
+    clamped = f"least(greatest({floored}, {low}), {high})"  # ends beyond 2^53 have neighbors for doubles
+    return f"CASE WHEN {value} IS NULL OR isnan({value}) THEN NULL ELSE {clamped} END"
 
 
 def _equals(table: Table, column: str, only: str, null: bool) -> str:
@@ -301,7 +176,9 @@ def _equals(table: Table, column: str, only: str, null: bool) -> str:
     """
     place = table.quote(column)
     missing, text = f"{place} IS NULL", f"CAST({place} AS {table.text})"
-    if table.kind(column) == "real":
+    if table.decimal(column) is not None:
+        text = place
+    elif table.kind(column) == "real":
         text = _real(table, column)
         missing += f" OR isnan({text})"
     try:
@@ -314,11 +191,15 @@ def _equals(table: Table, column: str, only: str, null: bool) -> str:
 
 
 def _literal(table: Table, column: str, value: str) -> str:
-    if table.kind(column) == "real":
+    """Return SQL of a value; text by its bytes in Spark, where settings of a session tell what a backslash is."""
+    decimal = table.decimal(column)
+    if decimal is not None and is_alike(decimal):
+        return f"CAST({value} AS DECIMAL({decimal.precision},{decimal.scale}))"  # of NULL: equal to nothing
+    if decimal is None and table.kind(column) == "real":
         return f"CAST({value} AS DOUBLE)"
-    if table.text == "string":
-        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return "'" + value.replace("'", "''") + "'"
+    return (
+        f"CAST(X'{value.encode().hex()}' AS STRING)" if table.text == "string" else "'" + value.replace("'", "''") + "'"
+    )
 
 
 def _value(table: Table, column: str, only: str) -> str:
@@ -330,12 +211,24 @@ def _value(table: Table, column: str, only: str) -> str:
     elif table.kind(column) == "whole":
         kind, number = "whole number", _finite(only)
         found = str(int(number)) if number is not None and number.adjusted() < 20 and _is_whole(number) else None
+    elif table.decimal(column) is not None:
+        kind, number = "number", _finite(only)
+        found = None if number is None else _in_scale(number, table.decimal(column))
     else:
         kind, number = "number", _finite(only)
         found = None if number is None or math.isinf(float(number)) else repr(float(number))
     if found is None:
         raise DivulgeError.of("value", f"be a {kind}, as all of column {column!r}", "it", "not")
     return found
+
+
+def _in_scale(number: Decimal, kind: Any) -> str:
+    """Return the text that a number has in a column of decimals, "NULL" where none of the column can be it."""
+    digits = Context(prec=kind.precision, traps=[InvalidOperation, Inexact])
+    try:
+        return str(text_of(number.quantize(Decimal(1).scaleb(-kind.scale), context=digits)))
+    except (InvalidOperation, Inexact):
+        return "NULL"
 
 
 def _moment(kind: Any, text: str) -> str | None:
@@ -369,7 +262,8 @@ def _odd(table: Table, number: _Number) -> str:
     if table.kind(number.column) == "whole":
         return f"CASE WHEN {table.quote(number.column)} IS NULL THEN 1 ELSE 0 END"
     value = _real(table, number.column)
-    broken = f" OR {value} <> floor({value})" if number.strict else ""
+    near = f"least(greatest({value}, -9007199254740992e0), 9007199254740992e0)"  # beyond these all are whole
+    broken = f" OR {near} <> floor({near})" if number.strict else ""
     return f"CASE WHEN {value} IS NULL OR isnan({value}){broken} THEN 1 ELSE 0 END"
 
 

@@ -15,7 +15,8 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.tables.values import values_of
 from divulge.model.labels import text_of
-from divulge.publishing.counting.engines import Table, bounded, refuse_nulls
+from divulge.publishing.counting.engines import bounded, refuse_nulls
+from divulge.publishing.counting.tables import Table
 from divulge.publishing.noising.leakage import Noise
 from divulge.publishing.noising.noise import each, half_width, thresholded
 from divulge.publishing.queries import Unit

@@ -37,7 +37,8 @@ def meaning_of(key: Hashable) -> Hashable:
         return key.lower()
     with suppress(decimal.DecimalException):  # beyond all exponents, too
         number = decimal.Decimal(key)
-        return str(number.normalize()) if number.is_finite() else key
+        whole = decimal.Context(prec=max(len(number.as_tuple().digits), 1))  # 28 digits are not all of a long one
+        return str(number.normalize(whole)) if number.is_finite() else key
     with suppress(ValueError, OverflowError):
         moment = datetime.datetime.fromisoformat(key)
         return (moment if moment.tzinfo is None else moment.astimezone(datetime.UTC)).isoformat()

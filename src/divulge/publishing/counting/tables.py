@@ -1,0 +1,164 @@
+"""Tables that answer SQL: DuckDB here and Spark get columns by place, with the same text in SQL as in Python."""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from divulge.errors import DivulgeError, InputFileError
+from divulge.extras import require
+from divulge.files.tables.buffers import of_numbers, of_texts
+from divulge.files.tables.source import Source
+from divulge.files.tables.table import open_table
+from divulge.model.labels import text_of
+from divulge.model.shown import printable
+from divulge.releasing.drawing.coding import dictionary_of
+from divulge.releasing.estimating.counting import EngineName, by_spark
+
+TABLE = "\0"
+"""Stands for the table in SQL: no column has it in its name."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table on an engine that answers one kind of SQL.
+
+    Attributes
+    ----------
+    source : Source
+        What names and types are read from.
+    ask : function of (SQL with `TABLE` in the place of the table, columns it reads) that returns an Arrow table
+    quote : function of a column's name
+    text : the engine's type of text
+    """
+
+    source: Source
+    ask: Callable[[str, Sequence[str]], Any]
+    quote: Callable[[str], str]
+    text: str
+
+    def kind(self, column: str) -> str:
+        """Return "whole", "real" or "text", what values of a column are."""
+        types = require("pyarrow.types", "tables")
+        found = self.source.schema.field(column).type
+        if types.is_dictionary(found):
+            found = found.value_type
+        if types.is_integer(found):
+            return "whole"
+        return "real" if types.is_floating(found) or types.is_decimal(found) else "text"
+
+    def decimal(self, column: str) -> Any:
+        """Return the Arrow type of a column of decimals, else None."""
+        found = self.source.schema.field(column).type
+        found = found.value_type if require("pyarrow.types", "tables").is_dictionary(found) else found
+        return found if require("pyarrow.types", "tables").is_decimal(found) else None
+
+    def boolean(self, column: str) -> bool:
+        """Say whether a column holds truth values."""
+        return bool(require("pyarrow.types", "tables").is_boolean(self.source.schema.field(column).type))
+
+
+def table_of(given: Any, engine: EngineName = "local") -> Table:
+    """Return a table where it is counted: by Spark when asked to and for its frames, else by DuckDB."""
+    return _on_spark(given) if by_spark(given, engine) else _on_duckdb(open_table(given))
+
+
+def _on_duckdb(source: Source) -> Table:
+    duckdb, pa = require("duckdb", "statistics"), require("pyarrow", "tables")
+
+    def ask(sql: str, columns: Sequence[str]) -> Any:
+        needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
+        coded = [name for name in needed if name in source.codable]
+        kinds = [_plain(source.schema.field(name).type, name in coded) for name in needed]
+        schema = pa.schema([(_by_place(source, name), kind) for name, kind in zip(needed, kinds, strict=True)])
+        batches = (
+            pa.record_batch([_as(batch.column(name), kind) for name, kind in zip(needed, kinds, strict=True)], schema)
+            for batch in source.batches(needed, coded)
+        )
+        with duckdb.connect() as connection:
+            connection.execute("SET preserve_insertion_order = false")
+            try:
+                connection.register("given", pa.RecordBatchReader.from_batches(schema, batches))
+                return connection.sql(sql.replace(TABLE, "given")).to_arrow_table()
+            except duckdb.Error as error:
+                if isinstance(error.__cause__, DivulgeError):
+                    raise error.__cause__ from None
+                raise InputFileError(
+                    f"{printable(source.name)}: cannot be read to its end ({type(error).__name__}). Hint: it may be "
+                    "damaged or cut short, or a column may be of a type that cannot be counted."
+                ) from None
+
+    return Table(source, ask, lambda column: _by_place(source, column), "varchar")
+
+
+def _by_place(source: Source, column: str) -> str:
+    """Return what SQL calls a column: names that differ in case alone, or that a query uses itself, are one there."""
+    source.require_columns([column])
+    return f"column{source.schema.names.index(column)}"
+
+
+def is_alike(kind: Any) -> bool:
+    """Say whether values of an Arrow type have the same text in SQL as in Python."""
+    types = require("pyarrow.types", "tables")
+    alike = (
+        types.is_string, types.is_large_string, types.is_string_view, types.is_boolean, types.is_integer,
+        types.is_float32, types.is_float64, types.is_decimal128, types.is_date32, types.is_null,
+    )  # fmt: skip
+    return any(test(kind) for test in alike)
+
+
+def _plain(kind: Any, coded: bool = False) -> Any:
+    """Return a type as SQL gets it: what has other texts there as text, a coded one as positions in a dictionary."""
+    pa = require("pyarrow", "tables")
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = kind if is_alike(kind) else pa.string()
+    return pa.dictionary(pa.int32(), kind) if coded else kind
+
+
+def _as(array: Any, kind: Any) -> Any:
+    """Return an array as one of another type; as text it has the texts that names of values have."""
+    pa = require("pyarrow", "tables")
+    given = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if not pa.types.is_string(kind) or is_alike(given):
+        return array if array.type.equals(kind) else array.cast(kind)
+    values, places, missing = dictionary_of(array)
+    texts = of_texts([text_of(value) for value in values], kind)
+    return texts.take(of_numbers(places, places == len(values) if missing else None))
+
+
+def _on_spark(given: Any) -> Table:
+    from divulge.releasing.spark import called, frame_of, open_frame, working
+
+    frame = frame_of(given)
+    source = open_frame(frame)
+    if frame is not given:
+        path = Path(given)
+        source = Source(path.name, source.schema, None, source.stream, path)
+
+    def ask(sql: str, columns: Sequence[str]) -> Any:
+        needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
+        named = {name: _by_place(source, name) for name in needed}
+        view = f"divulge_{secrets.token_hex(16)}"  # another count of this session may be under way
+        with working(source.name):
+            _alike(called(frame, named), [source.schema.field(name).type for name in needed]).createTempView(view)
+            try:
+                return frame.sparkSession.sql(sql.replace(TABLE, view)).toArrow()
+            finally:
+                frame.sparkSession.catalog.dropTempView(view)
+
+    return Table(source, ask, lambda column: _by_place(source, column), "string")
+
+
+def _alike(frame: Any, kinds: Sequence[Any]) -> Any:
+    """Return a DataFrame whose columns have the same text in SQL as in Python: moments become texts."""
+    if all(map(is_alike, kinds)):
+        return frame
+    pa, types = require("pyarrow", "tables"), require("pyspark.sql.pandas.types", "spark")
+    schema = pa.schema([(name, _plain(kind)) for name, kind in zip(frame.columns, kinds, strict=True)])
+
+    def converted(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            yield pa.record_batch([_as(a, kind) for a, kind in zip(batch.columns, schema.types, strict=True)], schema)
+
+    return frame.mapInArrow(converted, types.from_arrow_schema(schema))
