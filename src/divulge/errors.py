@@ -27,6 +27,22 @@ class DivulgeError(ValueError):
         return cls(f"{message} Hint: {hint}" if hint else message)
 
     @classmethod
+    def unknown(
+        cls, argument: str, given: object, known: Iterable[object], condition: str = "be one of"
+    ) -> "DivulgeError":
+        """Build the message about a name that is not among the known ones, with the one that may be meant.
+
+        Examples
+        --------
+        >>> print(DivulgeError.unknown("unit", "bit", ["nats", "bits"]))
+        `unit` must be one of nats, bits; it is 'bit'. Hint: Did you mean 'bits'?
+        """
+        names = [str(name) for name in known]
+        said = repr(given) if len(repr(given)) <= 60 else f"{repr(given)[:60]}…"
+        meant = did_you_mean(given, names).strip()
+        return cls.of(argument, f"{condition} {', '.join(names)}", "it", said, meant)
+
+    @classmethod
     def unless(cls, value: object, kinds: type | tuple[type, ...], argument: str, condition: str) -> None:
         """Raise "`argument` must {condition}; it is a {type}." unless the value is of one of the kinds.
 
@@ -109,6 +125,12 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     >>> did_you_mean("height", ["age", "religion"])
     ''
     """
-    by_folded = {str(name).casefold().strip(): str(name) for name in known}
-    close = get_close_matches(str(word).casefold().strip(), by_folded, n=1)
+    by_folded = {_folded(name): str(name) for name in known}
+    swapped = [name for name in by_folded if name != _folded(word) and sorted(name) == sorted(_folded(word))]
+    close = swapped or get_close_matches(_folded(word), by_folded, n=1)
     return f" Did you mean {printable(repr(by_folded[close[0]]))}?" if close else ""
+
+
+def _folded(name: object) -> str:
+    """Return a name without what people mistype first: case, and what joins its words."""
+    return str(name).casefold().strip().replace("_", "-").replace(" ", "-")

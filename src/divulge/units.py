@@ -21,4 +21,4 @@ def nats_per(unit: str) -> float:
     try:
         return NATS_PER_UNIT[unit]
     except (KeyError, TypeError):
-        raise DivulgeError.of("unit", 'be "nats" or "bits"', "it", repr(unit)) from None
+        raise DivulgeError.unknown("unit", unit, NATS_PER_UNIT) from None

@@ -245,7 +245,7 @@ def test_a_preview_says_what_the_estimate_will_say_and_draws_nothing(survey: Pat
         ({"guarantee": None, "mechanism": "randomised-response", "epsilon": 1}, "Did you mean 'randomized-response'"),
         ({"guarantee": "50%"}, "a kind and its number, such as ldp=1"),
         ({"guarantee": "ldp=50%"}, "without percent signs"),
-        ({"guarantee": "ldq=1"}, "of a known kind .* Did you mean 'ldp'"),
+        ({"guarantee": "ldq=1"}, "of a known kind.* Did you mean 'ldp'"),
         ({"purpose": "statistic"}, "Did you mean 'statistics'"),
         ({"prior": dv.Prior({"Catholic": 0.5, "None": 0.5})}, "the number of rows with a value that it lacks is 200"),
         ({"outcomes": "letters"}, "values, sets"),

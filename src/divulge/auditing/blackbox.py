@@ -115,7 +115,7 @@ def guessability(
     (1.0, 0.5)
     """
     if method not in METHODS:
-        raise DivulgeError.of("method", f"be one of {', '.join(METHODS)}", "it", repr(method))
+        raise DivulgeError.unknown("method", method, METHODS)
     if not 0 < confidence < 1:
         raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
     x, y = _coded(secrets), _numbers(outcomes)

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import signal
 import sys
 import traceback
@@ -100,7 +101,12 @@ class LazyGroup(TyperGroup):
         return typer.main.get_command(alone)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command; of one that there is not, say which is meant."""
+        """Find the command; `help NAME` is `NAME --help`; of one that there is not, say which is meant."""
+        if args[:1] == ["help"]:
+            args = [*args[1:2], "--help"]
+            if args == ["--help"]:
+                typer.echo(ctx.get_help())
+                raise typer.Exit
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"there is no command {args[0]!r}.{did_you_mean(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
@@ -155,7 +161,7 @@ def _message(error: BaseException) -> str:
         found = " ".join([str(error), *ALREADY])
     elif hasattr(error, "format_message"):  # what typer says about the command line
         path = getattr(getattr(error, "ctx", None), "command_path", "divulge")
-        found = f"{error.format_message()} Hint: {path} --help."  # pyright: ignore[reportAttributeAccessIssue]
+        found = f"{_about_the_line(error, path)} Hint: {path} --help."
     elif isinstance(error, MemoryError):
         found = "this does not fit into memory."
     elif isinstance(error, RecursionError):
@@ -175,8 +181,25 @@ def _message(error: BaseException) -> str:
     return " ".join(map(printable, found.splitlines()))
 
 
+def _about_the_line(error: Any, path: str) -> str:
+    """Return what typer says about the command line as a sentence, with what may be meant."""
+    said = str(error.format_message())
+    if type(error).__name__ == "NoSuchOption":
+        known = [name for one in error.ctx.command.params for name in one.opts] if error.ctx else error.possibilities
+        return f"there is no option {error.option_name!r}.{did_you_mean(error.option_name, known or ())}"
+    extra = re.fullmatch(r"Got unexpected extra arguments? ?(?:\(s\) )?\((.*)\)", said, re.DOTALL)
+    if extra:
+        return f"{path} takes no {extra[1]!r} here; a name with spaces in it stands between quotation marks."
+    return said if said.endswith((".", "?")) else f"{said}."
+
+
 app = typer.Typer(
-    cls=LazyGroup, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None
+    context_settings={"help_option_names": ["-h", "--help"]},
+    cls=LazyGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 

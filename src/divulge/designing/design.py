@@ -422,8 +422,8 @@ def _utility(value: Any, prior: Prior | PriorSet) -> SubConvex:
         return custom(cast(Function, value))
     if isinstance(value, str) and value in SUBCONVEX:
         return SUBCONVEX[value]
-    known = ", ".join([*SUBCONVEX, *SCORES, *ESTIMATION])
-    raise DivulgeError.of("utility", f"be a convex function of the lift, a Score or one of {known}", "it", repr(value))
+    known = [*SUBCONVEX, *SCORES, *ESTIMATION]
+    raise DivulgeError.unknown("utility", value, known, "be a convex function of the lift, a Score or one of")
 
 
 def _blend(

@@ -147,7 +147,7 @@ def _first(
     methods: dict[str, Callable[[_Asked, Effort], _Found | None]], asked: _Asked, effort: Effort, method: str | None
 ) -> tuple[str, _Found]:
     if method is not None and method not in METHODS:
-        raise DivulgeError.of("method", f"be one of {', '.join(METHODS)}", "it", repr(method))
+        raise DivulgeError.unknown("method", method, METHODS)
     for name, solve in methods.items():
         found = solve(asked, effort) if method in (None, name) else None
         if found is not None:

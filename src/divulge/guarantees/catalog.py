@@ -51,8 +51,15 @@ def kind_named(name: Any) -> type[Guarantee]:
     try:
         return KINDS[str(name).strip().lower().replace("_", "-")]
     except KeyError:
-        known, meant = f"be of a known kind ({', '.join(KINDS)})", did_you_mean(name, KINDS).strip()
-        raise DivulgeError.of("guarantee", known, "it", repr(name), meant) from None
+        meant = "" if str(name).strip().lower() in _NO_KIND else did_you_mean(name, KINDS)
+        hint = f"{meant.strip() or _ABOUT_ANSWERS} The kinds are {', '.join(KINDS)}."
+        raise DivulgeError.of("guarantee", "be of a known kind", "it", repr(name), hint) from None
+
+
+_NO_KIND = ("epsilon", "eps", "\u03b5")
+"""What people write for the number of a guarantee where its kind belongs."""
+
+_ABOUT_ANSWERS = "ldp=1 is about each answer by itself, dp=1 about statistics of all."
 
 
 def parse(text: str) -> Guarantee:
@@ -87,6 +94,10 @@ def parse(text: str) -> Guarantee:
             "guarantee", "be a kind and its number, such as ldp=1", "it", repr(text),
             "ldp=1 lets the odds of anything about a person change by e, 2.72 times, at most.",
         )  # fmt: skip
+    before, colon, _ = text.partition(":")
+    if not equals and colon and before.strip().lower().replace("_", "-") in KINDS:
+        written = text.replace(":", "=", 1)
+        raise DivulgeError.of("guarantee", "have = behind its kind", "it", repr(text), f"write {written}.")
     kind = kind_named(name)
     values = rest.split(":") if equals else []
     for value in values:

@@ -92,8 +92,7 @@ class Comparison(Record):
             return SAFER[bool(right <= left), bool(left <= right)]
         refined = {"average_case": self.average_case, "max_case": self.max_case}
         if order not in refined:
-            known = ", ".join([*refined, *self.measures])
-            raise DivulgeError.of("order", f"be one of {known}", "it", repr(order)[:40])
+            raise DivulgeError.unknown("order", order, [*refined, *self.measures])
         forward, backward = refined[order]
         return SAFER[forward.holds, backward.holds]
 

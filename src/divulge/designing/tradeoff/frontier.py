@@ -290,7 +290,7 @@ def frontier(
     names = tuple(FAMILIES) if named is None else tuple(named)
     for name in names:
         if name not in FAMILIES:
-            raise DivulgeError.of("named", f"be among {', '.join(FAMILIES)}", "a name", repr(name))
+            raise DivulgeError.unknown("named", name, FAMILIES, "hold names among")
     designs = tuple(design(prior, _guarantee(kind, e), *others, utility=utility, **options) for e in levels.tolist())
     points = {name: tuple(best_of(d, name) for d in designs) for name in names}
     known = {name: tuple(r for r in rows if r is not None) for name, rows in points.items()}

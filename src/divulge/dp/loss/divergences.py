@@ -112,5 +112,5 @@ DIVERGENCES: dict[str, Divergence] = {
 def divergence_named(name: Any, argument: str = "f") -> Divergence:
     """Return the divergence with this name."""
     if not isinstance(name, str) or name not in DIVERGENCES:
-        raise DivulgeError.of(argument, f"be one of {', '.join(DIVERGENCES)}", "it", repr(name)[:60])
+        raise DivulgeError.unknown(argument, name, DIVERGENCES)
     return DIVERGENCES[name]

@@ -390,7 +390,7 @@ def sampled_leakage(
     True
     """
     if leakage not in LEAKAGES:
-        raise DivulgeError.of("leakage", f"be one of {', '.join(LEAKAGES)}", "it", repr(leakage))
+        raise DivulgeError.unknown("leakage", leakage, LEAKAGES)
     if not (samples >= 2 and samples == int(samples)):
         raise DivulgeError.of("samples", "be a whole number of at least 2", "it", str(samples))
     if not 0 < confidence < 1:

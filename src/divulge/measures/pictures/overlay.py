@@ -44,7 +44,7 @@ def plot_pointwise(mechanisms: Mapping[str, Any], measure: str = "pml", ax: Any 
     if not mechanisms:
         raise DivulgeError.of("mechanisms", "name at least one", "it", "empty")
     if measure not in _MEASURES:
-        raise DivulgeError.of("measure", f"be one of {', '.join(_MEASURES)}", "it", repr(measure))
+        raise DivulgeError.unknown("measure", measure, _MEASURES)
     ax = drawable(ax)
     found = {
         label: one if isinstance(one, Pointwise) else _MEASURES[measure](one, unit) for label, one in mechanisms.items()

@@ -115,7 +115,7 @@ def _convex(f: Any) -> Convex:
             raise DivulgeError.of("f", "be 0 at 1", "f(1)", str(f(np.ones(1))))
         return _own(f)
     if f not in DIVERGENCES:
-        raise DivulgeError.of("f", f"be a function or one of {', '.join(DIVERGENCES)}", "it", repr(f))
+        raise DivulgeError.unknown("f", f, DIVERGENCES, "be a function or one of")
     return DIVERGENCES[f]
 
 

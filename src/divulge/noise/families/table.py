@@ -33,7 +33,7 @@ def as_noise(noise: Any, **parameters: float) -> Noise:
     if not named:
         return from_scipy(frozen(*split(noise, "noise", "gumbel_r(0, 2), or another scipy.stats name."), "noise"))
     if noise not in FAMILIES:
-        raise DivulgeError.of("noise", f"be one of {', '.join(FAMILIES)}", "it", repr(noise))
+        raise DivulgeError.unknown("noise", noise, FAMILIES)
     try:
         return FAMILIES[noise](**parameters)
     except TypeError:

@@ -216,7 +216,7 @@ def estimate_frequencies(
         raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
     for name, given, known in (("method", method, METHODS), ("interval", interval, INTERVALS)):
         if given not in known:
-            raise DivulgeError.of(name, f"be one of {', '.join(known)}", "it", repr(given))
+            raise DivulgeError.unknown(name, given, known)
     receipt = Receipt.of(mechanism)
     channel, columns = _mechanism(mechanism if receipt is None else receipt, column)
     null_as = None if receipt is None else receipt.null_as

@@ -11,7 +11,7 @@ from divulge.designing.design import design
 from divulge.designing.naming.names import OwnNames
 from divulge.designing.result import Design
 from divulge.designing.tradeoff.families import FAMILIES, Named, tuned
-from divulge.errors import DivulgeError, did_you_mean
+from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP, PMC
 from divulge.measures.pointwise.density import ldp
@@ -72,10 +72,7 @@ class Choice:
     def __post_init__(self) -> None:
         for name, known in (("purpose", tuple(PURPOSES)), ("outcomes", OUTCOMES)):
             if getattr(self, name) not in known:
-                given = getattr(self, name)
-                raise DivulgeError.of(
-                    name, f"be one of {', '.join(known)}", "it", repr(given), did_you_mean(given, known).strip()
-                )
+                raise DivulgeError.unknown(name, getattr(self, name), known)
         if self.mechanism is None and not self.guarantees:
             raise DivulgeError(
                 "give a mechanism or a guarantee; there is neither. Hint: guarantee='ldp=1' (--guarantee ldp=1) lets "
@@ -334,13 +331,7 @@ def _true(channel: Channel) -> bool:
 def _by_name(choice: Choice, prior: Prior) -> Channel:
     name = str(choice.mechanism)
     if name not in NAMED:
-        raise DivulgeError.of(
-            "mechanism",
-            "be a channel or one of " + ", ".join(NAMED),
-            "it",
-            repr(name),
-            did_you_mean(name, NAMED).strip(),
-        )
+        raise DivulgeError.unknown("mechanism", name, NAMED, "be a channel or one of")
     strength = {key: value for key in ("epsilon", "ratio") if (value := getattr(choice, key)) is not None}
     if NAMED[name].tunable and len(strength) != 1:
         raise DivulgeError.of("mechanism", f"come with epsilon or ratio (--epsilon, --ratio) where it is {name}",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from divulge.errors import DivulgeError, did_you_mean
+from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 from divulge.releasing.planning.purposes import NAMED
 
@@ -31,8 +31,7 @@ def mechanism_in(given: Any, argument: str = "mechanism") -> Any:
     if not isinstance(given, (str, os.PathLike)) or (given in NAMED and not Path(given).exists()):
         return given
     if given != "-" and not Path(given).exists() and "." not in Path(given).name:
-        known = f"be a channel, the file of one, or one of {', '.join(NAMED)}"
-        raise DivulgeError.of(argument, known, "it", repr(given), did_you_mean(given, NAMED).strip())
+        raise DivulgeError.unknown(argument, given, NAMED, "be a channel, the file of one, or one of")
     return read_channel(given)
 
 

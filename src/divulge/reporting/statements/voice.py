@@ -63,7 +63,7 @@ def _folder() -> Any:
 def catalog(language: str) -> dict[str, str]:
     """Return {name: sentence} in a language; what is not translated is English."""
     if language not in languages():
-        raise DivulgeError.of("language", f"be one of {', '.join(languages())}", "it", repr(language))
+        raise DivulgeError.unknown("language", language, languages())
     if language == "en":
         return SENTENCES
     pofile = require("babel.messages.pofile", "release")
