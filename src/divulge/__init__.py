@@ -3,8 +3,8 @@
 The public names are listed in `__init__.pyi` and loaded when they are first used, so that `import divulge` stays fast.
 """
 
-import lazy_loader
+from divulge.late import attach
 
 __version__ = "0.2.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -9,7 +9,52 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, TypeVar
 
+import lazy_loader
+
 T = TypeVar("T")
+
+ROOMS = ("measures", "adversaries", "guarantees", "dp", "noise", "results", "mechanisms", "datasets")
+"""What `divulge` has public names in, beside its own."""
+
+
+def attach(package: str, path: str, shown: str | None = None) -> Any:
+    """Return (__getattr__, __dir__, __all__) of the stub beside a file; of an unknown name, say which is meant.
+
+    `shown` is the name of the module in messages where it is not the package.
+    """
+    found, listed, names = lazy_loader.attach_stub(package, path)
+
+    def get(name: str) -> Any:
+        try:
+            return found(name)
+        except AttributeError:
+            if name in names:
+                raise
+            hint = "" if name.startswith("_") else _meant(shown or package, name, names)
+            raise AttributeError(f"module {shown or package!r} has no attribute {name!r}.{hint}") from None
+
+    return get, listed, names
+
+
+def _meant(package: str, name: str, names: list[str]) -> str:
+    """Return where a name is, if another room has it, or the names that are most like it."""
+    from divulge.errors import did_you_mean
+
+    top = import_module("divulge")
+    places = {"divulge": top, **{f"divulge.{room}": getattr(top, room) for room in ROOMS}}
+    there = [place for place, module in places.items() if place != package and name in _public(module)]
+    if there:
+        return f" There is {there[0]}.{name}."
+    own = did_you_mean(name, names)
+    if own or package != "divulge":
+        return own
+    return did_you_mean(
+        name, [f"{place.removeprefix('divulge.')}.{one}" for place, m in places.items() for one in _public(m)]
+    )
+
+
+def _public(module: Any) -> list[str]:
+    return list(getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")])
 
 
 def late(path: str) -> Callable[..., Any]:

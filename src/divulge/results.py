@@ -1,5 +1,5 @@
 """What functions return: every class of results, by name."""
 
-import lazy_loader
+from divulge.late import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub("divulge", __file__)
+__getattr__, __dir__, __all__ = attach("divulge", __file__, "divulge.results")

@@ -1,5 +1,5 @@
 """What a leakage figure means: the attacker behind it, evaluated, made explicit, and played."""
 
-import lazy_loader
+from divulge.late import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

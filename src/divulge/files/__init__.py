@@ -226,7 +226,7 @@ def _counted(table: str, column: str, channel: Channel | None) -> Prior:
     return Prior.from_counts([by_text.get(text, 0) for text in known], list(known.values()))
 
 
-def read_joint(path: PathLike, secret: str, released: str) -> Joint:
+def read_joint(path: PathLike, secret: str, released: str, *, null_as: Hashable = None) -> Joint:
     """Return the empirical joint of two columns of a table: an estimate (plug-in) from its rows, exact as counts.
 
     The table is whatever `open_table` reads, and is read in batches. Labels come in their order.
@@ -236,6 +236,8 @@ def read_joint(path: PathLike, secret: str, released: str) -> Joint:
     path : str or path of a table, or what else `open_table` takes
     secret, released : str
         Names of two columns.
+    null_as : label, optional
+        What a missing value is called, as a category of its own; without it a missing value is refused.
 
     Returns
     -------
@@ -257,7 +259,7 @@ def read_joint(path: PathLike, secret: str, released: str) -> Joint:
     {'no': Fraction(2, 3), 'yes': Fraction(1, 3)}
     >>> folder.cleanup()
     """
-    counts = count_rows(path, secret, released)
+    counts = count_rows(path, secret, released, null_as=null_as)
     return Joint.from_counts(dict(counts), *_axes(counts))
 
 
@@ -286,8 +288,11 @@ def _ordered(labels: Iterable[Any]) -> list[Hashable]:
         return sorted(labels, key=str)
 
 
-def count_rows(path: Any, *columns: str) -> Counter[tuple[Hashable, ...]]:
-    """Return how often each combination of values occurs in `columns` of a table; a missing value is refused."""
+def count_rows(path: Any, *columns: str, null_as: Hashable = None) -> Counter[tuple[Hashable, ...]]:
+    """Return how often each combination of values occurs in `columns` of a table.
+
+    A missing value is counted as `null_as`, which no value of its column may be, and refused without it.
+    """
     source, pyarrow = open_table(path), require("pyarrow", "tables")
     source.require_values(columns)
     names, counts = list(dict.fromkeys(columns)), Counter[tuple[Hashable, ...]]()
@@ -302,12 +307,24 @@ def count_rows(path: Any, *columns: str) -> Counter[tuple[Hashable, ...]]:
         raise InputFileError(f"{name}: has no rows.")
     for at, column in enumerate(columns):
         missing = sum(count for values, count in counts.items() if _is_missing(values[at]))
-        if missing:
+        if missing and null_as is None:
             raise InputFileError(
                 f"{name}: must have no missing value; column {column!r} lacks one in {number_of(missing, 'row')}. "
-                "Hint: name it as a category of its own first."
+                "Hint: null_as=LABEL (--null-as) makes them a category; for a prior TABLE:COLUMN give them a label in "
+                "the table."
             )
-    return counts
+        if missing and any(str(values[at]) == str(null_as) for values in counts):
+            raise DivulgeError.of("null_as", f"be another label than the values of column {column!r}", "it",
+                                  "one of them", "a missing value and it would be one.")  # fmt: skip
+    return _filled(counts, null_as)
+
+
+def _filled(counts: Counter[tuple[Hashable, ...]], null_as: Hashable) -> Counter[tuple[Hashable, ...]]:
+    """Return the counts with missing values under their label."""
+    found = Counter[tuple[Hashable, ...]]()
+    for values, count in counts.items():
+        found[tuple(null_as if _is_missing(value) else value for value in values)] += count
+    return found
 
 
 def column_names(path: Any) -> list[str]:

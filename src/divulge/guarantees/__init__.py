@@ -1,5 +1,5 @@
 """What a leakage means: promises as records, what they imply, and whether they hold."""
 
-import lazy_loader
+from divulge.late import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

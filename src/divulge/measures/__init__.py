@@ -1,5 +1,5 @@
 """What it leaks: one short function a measure, one file a family."""
 
-import lazy_loader
+from divulge.late import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,5 +1,6 @@
 """What is released: a row-stochastic matrix C with C_xy = P(y | x)."""
 
+import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -10,7 +11,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.model import labels as _labels
-from divulge.model.entries import CLEAN, TOLERANCE, entries, floats_of, frozen, kept_whole, normalized
+from divulge.model.entries import CLEAN, TOLERANCE, entries, floats_of, frozen, kept_whole, normalized, why_not_shares
 from divulge.model.labels import Labels
 from divulge.model.shown import Table, Tabled, size_text
 from divulge.model.tables import is_table, labelled_frame, labelled_matrix, polars_frame
@@ -308,6 +309,8 @@ def _unpacked(matrix: Any, secrets: Any, outcomes: Any) -> tuple[Any, Any, Any]:
     if is_table(matrix):
         values, rows, columns = labelled_matrix(matrix, "channel")
         return values, _given(secrets, rows), _given(outcomes, columns)
+    if isinstance(matrix, (str, os.PathLike)):
+        raise DivulgeError.of("channel", "be a matrix of numbers", "it", "text", "read_channel reads it from a file.")
     if isinstance(matrix, Mapping):
         rows = list(matrix)
         if not all(isinstance(row, Mapping) for row in matrix.values()):
@@ -356,8 +359,9 @@ def _normalized_sparse(array: Any, rows: Labels) -> Any:
     off = np.flatnonzero(~(np.abs(sums - 1.0) <= TOLERANCE))
     if off.size:
         what, i = _row_sums(rows), int(off[0])
+        hint = why_not_shares(sums, np.asarray(array.sum(axis=0)).ravel()) or _HINT
         raise DivulgeError(
-            f"`channel` must {what(-1)} 1 (tolerance {TOLERANCE:g}); {what(i)} {sums[i]:.12g}. Hint: {_HINT}"
+            f"`channel` must {what(-1)} 1 (tolerance {TOLERANCE:g}); {what(i)} {sums[i]:.12g}. Hint: {hint}"
         )
     sums[np.abs(sums - 1.0) <= CLEAN] = 1.0
     array.data /= sums[array.indices]

@@ -1,6 +1,8 @@
 """One way in: what a public function accepts as a prior, a channel or a joint."""
 
+import os
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -53,9 +55,17 @@ def as_joint(value: Any) -> Joint:
     if isinstance(value, Joint):
         return value
     if isinstance(value, (Channel, Prior)):
-        raise DivulgeError.of(
-            "joint", "have a prior and a channel", "it", f"a {type(value).__name__}", "use Joint(prior, channel)."
-        )
+        raise DivulgeError.of("joint", "have a prior and a channel", "it", f"a {type(value).__name__}", _BOTH)
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], Channel):
+        raise DivulgeError.of("joint", "be a pair (prior, channel)", "its first part", "a Channel", "swap the two.")
     if is_pair(value):
         return Joint(*value)
+    if isinstance(value, (str, os.PathLike)):
+        hint = "read_channel and read_prior read files, read_joint two columns of a table."
+        raise DivulgeError.of("joint", "be a joint, a pair (prior, channel) or a matrix", "it", "text", hint)
+    if isinstance(value, (list, tuple, np.ndarray)) and len(value) and isinstance(value[0], (int, float, Fraction)):
+        raise DivulgeError.of("joint", "have a prior and a channel", "it", "one row of numbers", _BOTH)
     return Joint.from_matrix(value)
+
+
+_BOTH = "both go in as one argument, a pair: (prior, channel)."

@@ -5,7 +5,7 @@ infinities, negative entries, complex numbers and ragged rows are refused with t
 """
 
 import math
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, NoReturn
@@ -183,6 +183,10 @@ def normalized(array: np.ndarray, argument: str, what: Callable[[int], str], hin
         off = np.flatnonzero(~(np.abs(sums - 1.0) <= TOLERANCE)).tolist()
         fix = np.flatnonzero(~(np.abs(sums - 1.0) <= CLEAN)).tolist()
     if off:
+        hint = (
+            why_not_shares([exact.as_float(total) for total in sums], array.sum(axis=0) if array.ndim > 1 else ())
+            or hint
+        )
         raise DivulgeError(
             f"`{argument}` must {what(-1)} 1 (tolerance {TOLERANCE:g}); "
             f"{what(off[0])} {exact.as_float(sums[off[0]]):.12g}." + (f" Hint: {hint}" if hint else "")
@@ -190,6 +194,24 @@ def normalized(array: np.ndarray, argument: str, what: Callable[[int], str], hin
     for i in fix:
         rows[i] = rows[i] / sums[i]
     return array
+
+
+def why_not_shares(rows: Iterable[float], columns: Iterable[Any]) -> str:
+    """Return what is the matter with a matrix whose rows do not sum to 1, if its sums tell; else nothing.
+
+    Examples
+    --------
+    >>> why_not_shares([100.0, 100.0], [130.0, 70.0])
+    'the sums are 100: percent are divided by 100 first, 30 % is 0.3.'
+    >>> why_not_shares([0.7, 1.3], [1.0, 1.0])
+    'the columns sum to 1: give the transpose, as rows are secrets and columns are outcomes.'
+    """
+    sums = list(columns)
+    if all(abs(total - 100) <= 1e-6 for total in rows):
+        return "the sums are 100: percent are divided by 100 first, 30 % is 0.3."
+    if sums and all(abs(float(total) - 1) <= TOLERANCE for total in sums):
+        return "the columns sum to 1: give the transpose, as rows are secrets and columns are outcomes."
+    return ""
 
 
 def kept_whole(values: Any) -> tuple[np.ndarray, np.ndarray] | None:

@@ -10,7 +10,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.late import Kept
 from divulge.model.channel import Channel, is_sparse
-from divulge.model.entries import TOLERANCE, entries, frozen
+from divulge.model.entries import TOLERANCE, entries, floats_of, frozen
 from divulge.model.labels import Labels, alignment, is_default, position, same_letters
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled, size_text
@@ -103,9 +103,13 @@ class Joint(Tabled):
             raise DivulgeError.of(argument, "have at least one row and one column", "its shape", str(w.shape))
         total = sum(w.ravel().tolist()) if w.dtype == object else float(w.sum())
         if must_sum_to_one and not abs(total - 1) <= TOLERANCE:
+            sums = np.abs(floats_of(w.sum(axis=1)) - 1)
+            hint = "for counts use Joint.from_counts."
+            if (sums <= TOLERANCE).all():
+                hint = "each row sums to 1, as in a channel: give a prior with it, as a pair (prior, channel)."
             raise DivulgeError(
                 f"`{argument}` must have entries that sum to 1 (tolerance {TOLERANCE:g}); "
-                f"their sum is {float(total):.12g}. Hint: for counts use Joint.from_counts."
+                f"their sum is {float(total):.12g}. Hint: {hint}"
             )
         if not total > 0:
             raise DivulgeError.of(argument, "have a positive sum", "it", str(total))

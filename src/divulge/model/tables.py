@@ -1,5 +1,6 @@
 """The one door for tables: pandas, polars and pyarrow, through narwhals."""
 
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
@@ -31,11 +32,12 @@ def labelled_matrix(
 ) -> tuple[np.ndarray | list[list[Any]], list[Hashable] | None, list[Hashable] | None]:
     """Return (matrix, row labels, column labels) of a table; None for labels that nobody gave.
 
-    The index of a pandas frame holds the row labels; in every other table the first column does, as in a CSV file.
+    The index of a pandas frame holds the row labels; where nobody gave it one, and in every other table, a first column
+    of text does, as in a CSV file.
     """
     import narwhals as nw
 
-    if type(table).__module__.startswith("pandas"):
+    if type(table).__module__.startswith("pandas") and not _first_is_labels(table):
         return table.to_numpy(), index_labels(table.index), index_labels(table.columns)
     frame = nw.from_native(table, eager_only=True)
     if len(frame.columns) < 2:
@@ -45,9 +47,24 @@ def labelled_matrix(
             "it",
             f"{number_of(len(frame.columns), 'column')} wide",
         )
-    first, *others = frame.columns
+    index = [name for name in _index_columns(table) if name in frame.columns]
+    first, *others = [*index, *(name for name in frame.columns if name not in index)]
     columns = [frame[name].to_list() for name in others]
     return [list(row) for row in zip(*columns, strict=True)], frame[first].to_list(), list(others)
+
+
+def _first_is_labels(table: Any) -> bool:
+    """Say whether a pandas frame has no index of its own and a first column of text that is no number."""
+    if index_labels(table.index) is not None or len(table.columns) < 2:
+        return False
+    cells = table.iloc[:, 0].tolist()
+    return all(isinstance(cell, str) for cell in cells) and not any(re.match(r"\s*[-+.\d]", cell) for cell in cells)
+
+
+def _index_columns(table: Any) -> list[str]:
+    """Return the columns of an Arrow table that were the index of a pandas frame."""
+    known = getattr(getattr(table, "schema", None), "pandas_metadata", None) or {}
+    return [name for name in known.get("index_columns", ()) if isinstance(name, str)][:1]
 
 
 def labelled_frame(matrix: np.ndarray, rows: Iterable[Hashable], columns: Iterable[Hashable]) -> Any:
@@ -96,7 +113,7 @@ def column_values(column: Any, argument: str) -> list[Hashable]:
     for i, value in enumerate(plain):
         if is_missing(value):
             raise DivulgeError.of(
-                argument, "have no missing value", f"row {i}", "missing", "name it as a category of its own first."
+                argument, "have no missing value", f"row {i}", "missing", "give it a label of its own first."
             )
         if not isinstance(value, Hashable):
             raise DivulgeError.of(argument, "hold hashable values", f"row {i}", f"a {type(value).__name__}")

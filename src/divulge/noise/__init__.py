@@ -1,5 +1,5 @@
 """Mechanisms on general alphabets: noise on numbers, what each outcome leaks and what the mechanism leaks at most."""
 
-import lazy_loader
+from divulge.late import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

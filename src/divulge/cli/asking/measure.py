@@ -56,6 +56,9 @@ def command(
     released: Annotated[
         str | None, typer.Option("--released", metavar="COLUMN", help="The column made public, with --data.")
     ] = None,
+    null_as: Annotated[
+        str | None, typer.Option("--null-as", metavar="LABEL", help="With --data: the label for a missing value.")
+    ] = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -72,8 +75,8 @@ def command(
 
     counts = None
     if one_of({"CHANNEL": channel, "--data": data}) == "CHANNEL":
-        if secret is not None or released is not None:
-            raise DivulgeError("--secret and --released name columns of a table. Hint: give --data TABLE as well.")
+        if secret is not None or released is not None or null_as is not None:
+            raise DivulgeError("--secret, --released and --null-as are about a table. Hint: give --data TABLE as well.")
         mechanism: Any = read_channel(str(channel))
         if prior is not None:
             mechanism = Joint(read_prior(prior, mechanism), mechanism)
@@ -81,7 +84,7 @@ def command(
         if secret is None or released is None:
             raise DivulgeError("--data needs both columns. Hint: --secret COLUMN --released COLUMN.")
         tell_of_itself([secret], [released])
-        counts = count_rows(str(data), secret, released)
+        counts = count_rows(str(data), secret, released, null_as=null_as)
         mechanism = estimated_joint(counts)
         if prior is not None:
             mechanism = Joint(read_prior(prior, mechanism.channel), mechanism.channel)
@@ -95,11 +98,13 @@ def command(
 
 def _estimate(counts: dict[Any, int], joint: Any) -> str:
     cells = len(joint.secrets) * len(joint.outcomes)
+    rows, never = number_of(sum(counts.values()), "row"), cells - len(counts)
+    occur = (
+        f"all {cells:,} pairs of values occur" if not never else f"{never:,} of {cells:,} pairs of values never occur"
+    )
     return (
-        f"estimate: the frequencies of {number_of(sum(counts.values()), 'row')} stand for the truth (plug-in). Of "
-        f"{cells} pairs of values {cells - len(counts)} never occur, the rarest other has "
-        f"{number_of(min(counts.values()), 'row')}; "
-        "what rests on few rows is mostly chance."
+        f"estimate: the shares among {rows} are taken for the truth (plug-in). {occur.capitalize()}; the rarest that "
+        f"does has {number_of(min(counts.values()), 'row')}. What rests on few rows is mostly chance."
     )
 
 

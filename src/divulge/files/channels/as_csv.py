@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, BinaryIO
@@ -46,6 +47,12 @@ def channel(stream: BinaryIO) -> Channel:
         raise DivulgeError(
             "must have a header of outcomes and a line for each secret; "
             f"it has {len(body) + bool(header)} line(s) of {len(header)} cell(s)."
+        )
+    if len(body) > 1 and any(all(_is_word(cell) for cell in column) for column in list(zip(*body, strict=True))[1:]):
+        raise DivulgeError(
+            "must hold a mechanism, a row for each secret with the chance of each outcome; a column of it is text. "
+            "Hint: two columns of a table of people go in by --data TABLE --secret COLUMN --released COLUMN, in Python "
+            "by read_joint."
         )
     return Channel(_numbers([row[1:] for row in body]), [row[0] for row in body], header[1:])
 
@@ -110,6 +117,10 @@ def _float_or_text(cell: str) -> float | str:
         if cell.endswith("%"):
             raise DivulgeError("must have shares without percent signs; a cell has one. Hint: 30 % is 0.3.") from None
         return cell
+
+
+def _is_word(cell: str) -> bool:
+    return re.match(r"[-+]?[.\d]|$|nan|[-+]?inf", cell, re.IGNORECASE) is None
 
 
 def _is_number(cell: str) -> bool:
