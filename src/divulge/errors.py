@@ -125,9 +125,9 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     >>> did_you_mean("height", ["age", "religion"])
     ''
     """
-    by_folded = {_folded(name): str(name) for name in known}
-    swapped = [name for name in by_folded if name != _folded(word) and sorted(name) == sorted(_folded(word))]
-    close = swapped or get_close_matches(_folded(word), by_folded, n=1)
+    by_folded, meant = {_folded(name): str(name) for name in known}, _folded(word)
+    swapped = [name for name in by_folded if sorted(name) == sorted(meant)]
+    close = [meant] if meant in by_folded else swapped or get_close_matches(meant, by_folded, n=1)
     return f" Did you mean {printable(repr(by_folded[close[0]]))}?" if close else ""
 
 

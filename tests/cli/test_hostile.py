@@ -156,8 +156,28 @@ def test_misspelt_names_are_guessed() -> None:
     assert "Did you mean 'x'?" in refused("measure", "--data", "t.csv", "--secret", "X", "--released", "y")
     assert "Did you mean 'a'?" in refused("attack", "c.csv", "--prior", "uniform", "--outcome", "A")
     assert "Did you mean 'release'?" in refused("relase")
+    assert "there is no option '--secrt'. Did you mean '--secret'? Hint: " in refused(
+        "measure", "--data", "t.csv", "--secrt", "x"
+    )
+    assert "takes no 'two words' here; a name with spaces" in refused(
+        "check", "c.csv", "--guarantee", "ldp=1", "two", "words"
+    )
     Path("p.csv").write_text("A,0.5\nb,0.5\n")
     assert "Did you mean 'A'?" in refused("measure", "c.csv", "--prior", "p.csv")
+
+
+def test_help_is_what_help_is_called_everywhere() -> None:
+    for asked in (("help", "measure"), ("measure", "-h"), ("measure", "--help"), ("help", "ledger")):
+        found = CliRunner().invoke(app, list(asked), prog_name="divulge")
+        assert found.exit_code == 0, asked
+        assert "Usage: divulge" in found.stdout, asked
+    assert "Did you mean 'measure'?" in refused("help", "meassure")
+
+
+def test_a_table_in_the_place_of_a_mechanism_is_named() -> None:
+    Path("people.csv").write_text("id,sex,ill\n1,f,yes\n2,m,no\n")
+    for command in (("measure",), ("check", "--guarantee", "ldp=1"), ("attack",), ("report", "--prior", "uniform")):
+        assert "Hint: two columns of a table of people go in by --data" in refused(*command, "people.csv")
 
 
 ESCAPE = "q\x1b[2J\u202e"

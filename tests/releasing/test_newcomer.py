@@ -147,7 +147,7 @@ def test_designs_under_names_keep_the_promise_and_rule_nothing_out(
 
 
 def test_what_names_cost_is_said_beside_the_bound_without_them(survey: Path, tmp_path: Path) -> None:
-    said = [text for text in released(survey, tmp_path).warnings if text.startswith("What it costs at most")]
+    said = [text for text in released(survey, tmp_path).warnings if text.startswith("Calling each entry")]
     lost, found, bound = map(float, re.search(r"is ([\d.]+) % larger \(\D*([\d.]+);\D*([\d.]+)\)", said[0]).groups())
     assert bound <= found < 1.2 * bound  # n times the variance of six estimates, least possible and reached
     assert lost == pytest.approx(100 * (found / bound - 1), abs=0.1)
@@ -299,3 +299,31 @@ def test_files_are_named_in_python_as_on_the_command_line(survey: Path, tmp_path
     (tmp_path / "coin.csv").write_text(f"secret,{','.join(map(str, coin.outcomes))}\n{rows}\n")
     given = dv.release(survey, column="religion", mechanism=str(tmp_path / "coin.csv"))
     assert given.channel == dv.release(survey, column="religion", mechanism=coin).channel
+
+
+def test_a_column_of_names_or_free_text_is_not_released_with_the_list_of_all_of_them(tmp_path: Path) -> None:
+    people = pa.table({"name": [f"Person {i}" for i in range(30)], "ill": ["yes"] + ["no"] * 29})
+    for asked in ({"guarantee": "ldp=1"}, {"mechanism": "randomized-response", "epsilon": 1.0}):
+        for does in (dv.release, dv.preview):
+            with pytest.raises(dv.DivulgeError, match="have values that people share") as refused:
+                does(people, column="name", **asked)
+            assert "Person" not in str(refused.value)
+    public = dv.Prior.uniform([f"Person {i}" for i in range(30)])
+    assert dv.release(people, column="name", guarantee="ldp=1", prior=public).rows == 30  # a list that everybody has
+
+
+def test_a_value_of_one_row_is_told_to_the_keeper_alone(tmp_path: Path) -> None:
+    people = pa.table({"ill": ["rare"] + ["common", "other"] * 20})
+    assert any("1 value of 'ill' stands in one row only" in said for said in dv.preview(
+        people, column="ill", guarantee="ldp=1").notes)  # fmt: skip
+    told: list[str] = []
+    receipt = dv.release(people, tmp_path / "out.csv", column="ill", guarantee="ldp=1", warn=told.append)
+    assert any("one row only" in said for said in told)
+    assert "one row only" not in str(receipt.warnings)
+    for path in set(tmp_path.glob("out*")) - {tmp_path / "out.keeper.json"}:
+        assert "one row only" not in path.read_text(), path
+
+
+def test_a_preview_says_what_its_marks_stand_for(survey: Path) -> None:
+    assert "the dashes are where an estimate may be with ldp=1:" in dv.preview(
+        survey, column="religion", guarantee="ldp=1").text()  # fmt: skip

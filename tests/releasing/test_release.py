@@ -134,7 +134,7 @@ def test_what_has_no_text_is_refused_and_goes_out_only_untouched(tmp_path: Path)
 
 def test_a_missing_value_is_a_category_or_an_error(tmp_path: Path) -> None:
     table = pa.table({"x": ["a", None, "b", None, "a"] * 400, "y": [1.0, float("nan"), None, 2.0, 1.0] * 400})
-    with pytest.raises(dv.DivulgeError, match=r"column 'x' is in 800 rows missing"):
+    with pytest.raises(dv.DivulgeError, match=r"column 'x' is without one in 800 rows"):
         dv.release(table, column="x", mechanism=dv.Channel(np.eye(2), ["a", "b"], ["a", "b"]))
     keep = dv.Channel(np.eye(3), ["a", "b", "?"], ["a", "b", "?"])
     out = dv.release(table, column="x", mechanism=keep, null_as="?").table["x_perturbed"].to_pylist()

@@ -136,7 +136,9 @@ class Preview(Shown):
         lines = [
             f"A release of {names}, {number_of(self.rows, 'row')}. Nothing was drawn, nothing is spent; the counts "
             "below are exact: keep them.",
-            "How far the estimated number of rows with each value may be off (95 %, all values together):", "",
+            "How far the estimated number of rows with each value may be off (95 %, all values together);",
+            f"o is the exact number, the dashes are where an estimate may be with {_middle(self.levels).asked}:",
+            "",
         ]  # fmt: skip
         lines += _table(self.levels, [level.values for level in self.levels])
         stays = "; ".join(f"{one.asked}: {_percent(one.stays)}" for one in self.levels)
@@ -183,6 +185,11 @@ class Preview(Shown):
         return self.text()
 
 
+def _middle(levels: Sequence[Any]) -> Any:
+    """Return what is shown of the strength that was asked for, which stands in the middle."""
+    return levels[len(levels) // 2]
+
+
 def _percent(share: float) -> str:
     """Return a share in whole percent; all and none only where it is all or none."""
     return "under 1%" if 0 < share < 0.005 else "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
@@ -197,7 +204,7 @@ def _table(levels: Sequence[Level], columns: Sequence[tuple[Value, ...]]) -> lis
     """Return a line for each value: its count, how far off each level is, and a bar for the level that was asked."""
     rows = sum(v.count for v in columns[0])
     heads = ["value", "rows", *(level.asked for level in levels), ""]
-    middle = columns[len(columns) // 2]
+    middle = _middle(columns)
     scale = max((v.share + min(v.half_width, 1) for v in middle), default=1) or 1
     lines = [heads]
     for i in sorted(range(len(columns[0])), key=lambda i: -columns[0][i].count):
@@ -296,6 +303,7 @@ def preview(
     scales = (1.0,) if given or (isinstance(mechanism, str) and epsilon is None and ratio is None) else levels
     found: list[Level] = []
     notes: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
     for scale in scales:
         asked = _scaled(choice, scale)
         try:
@@ -305,9 +313,10 @@ def preview(
                 raise
             continue
         if scale == 1:
+            private = chosen.private
             notes = chosen.notes if _stand_in(asked) is asked else (*chosen.notes, _NOISY)
         found.append(_level(_called(asked), chosen, counts, groups))
-    return Preview(columns, sum(counts.values()), tuple(found), notes, by)
+    return Preview(columns, sum(counts.values()), tuple(found), (*private, *notes), by)
 
 
 _NOISY = "A preview spends nothing: where the release will estimate the shares with noise, all values are taken to be "\

@@ -26,7 +26,7 @@ from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.estimating.estimate import rank
 from divulge.releasing.planning.assumed import Assumed, measured, told
-from divulge.releasing.planning.naming import require_true, set_labels, str_of, untrue
+from divulge.releasing.planning.naming import of_one_row, require_true, set_labels, str_of, untrue
 from divulge.releasing.planning.plan import Faults
 from divulge.releasing.planning.purposes import NAMED, PURPOSES, Purpose
 from divulge.releasing.records.promised import promises, together
@@ -293,6 +293,7 @@ def _made(source: Any, choice: Choice) -> Chosen:
             "whatever is drawn, the list of answers would tell everybody's: leave the column out (keep=, --keep), or "
             "give a prior (prior=, --prior) that names every answer there could be.",
         )  # fmt: skip
+    told_of = () if assumed.source == "given" else of_one_row(counts.values(), names)
     notes: list[str] = []
     if isinstance(choice.mechanism, str):
         channel = _by_name(choice, prior)
@@ -305,7 +306,7 @@ def _made(source: Any, choice: Choice) -> Chosen:
     whole = IntegerChannel.of(channel, raise_small=choice.raise_small or choice.mechanism is None)
     whole = _relabelled(whole, replace(choice, outcomes="sets" if sets else "values"), assumed)
     found = _finished([certified(columns, whole, assumed)], choice, counts)
-    return replace(found, notes=(*notes, *found.notes))
+    return replace(found, notes=(*notes, *found.notes), private=(*told_of, *found.private))
 
 
 def _require_all(prior: Prior, counts: Mapping[Hashable, int], names: str) -> None:
@@ -454,9 +455,11 @@ def _cost(made: Design, purpose: Purpose) -> list[str]:
     if bound is None or not bound > 0:
         return []
     lost = max(made.utility / bound - 1 if made.minimized else 1 - made.utility / bound, 0.0)
-    percent = f"{at_most(100 * lost) if lost > 1e-6 else 0} %"
+    if not lost > 1e-6:
+        return []
+    percent = f"{at_most(100 * lost)} %"
     return [
-        f"What it costs at most that each entry is called after one value: {purpose.cost.format(percent)} "
+        f"Calling each entry after one value costs at most this: {purpose.cost.format(percent)} "
         f"({made.objective} {made.utility:.4g}; without names of single values {made.side} {bound:.4g})."
     ]
 

@@ -1,6 +1,6 @@
 """What outcomes are called: after a value only when they raise that value most, else after the set that they raise."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -92,3 +92,27 @@ def _called(names: list[str], secrets: Sequence[Hashable], row: Sequence[bool]) 
 
 def _joined(names: list[str]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+MOST_ALONE = 10
+"""Beyond so many values of one row each, a column that has little else is taken for names, numbers or free text."""
+
+
+def of_one_row(counts: Iterable[int], names: str) -> tuple[str, ...]:
+    """Say that values stand in one row only, as the list of values goes out; refuse a column that has little else."""
+    times = list(counts)
+    alone = times.count(1)
+    public = "give a prior (prior=, --prior) that names every answer there could be."
+    if alone > MOST_ALONE and 2 * alone > len(times):
+        raise DivulgeError.of(
+            "column", "have values that people share, as the list of its values goes out", names,
+            f"of {len(times):,} values, {alone:,} of them in one row only, like names, numbers and free text",
+            f"leave the column out (keep=, --keep), merge its values into groups, or {public}",
+        )  # fmt: skip
+    if not alone:
+        return ()
+    stand, each = ("stands", "it") if alone == 1 else ("stand", "each of them")
+    return (
+        f"{number_of(alone, 'value')} of {names} {stand} in one row only. The list of values goes out, and tells that "
+        f"somebody gave {each}. Hint: merge rare values into a group, or {public}",
+    )

@@ -77,8 +77,8 @@ class Faults:
         for columns, count in self.missing.items():
             raise DivulgeError.of(
                 "source", "have no missing value unless it is a category", _called(columns),
-                f"in {number_of(count, 'row')} missing. Nothing was published",
-                "null_as=LABEL (--null-as) makes it a value of its own, or with a mechanism is what that calls it.",
+                f"without one in {number_of(count, 'row')}. Nothing was published",
+                "null_as=LABEL (--null-as) makes “missing” a value of that name; a mechanism of your own must have it.",
             )  # fmt: skip
 
 

@@ -1,0 +1,87 @@
+"""Mistakes of a first hour: each message names what is the matter and what to do instead."""
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import divulge as dv
+
+ROWS = [[0.75, 0.25], [0.25, 0.75], [0.9, 0.1]]
+CHANNEL = dv.Channel(ROWS, ["a", "b", "c"], ["x", "y"])
+ANY: Any = dv
+
+FRAME = pd.DataFrame(ROWS, index=["a", "b", "c"], columns=["x", "y"])
+
+MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
+    "transposed": (lambda: dv.Channel(np.array(ROWS).T), "give the transpose"),
+    "transposed fractions": (lambda: dv.Channel([["3/4", "1/4", 1], ["1/4", "3/4", 0]]), "give the transpose"),
+    "percent": (lambda: dv.Channel([[75, 25], [25, 75]]), "percent are divided by 100"),
+    "percent in a prior": (lambda: dv.Prior([20, 80]), "percent are divided by 100"),
+    "counts": (lambda: dv.Channel([[30, 10], [5, 15]]), "for counts use Joint.from_counts"),
+    "a file": (lambda: dv.Channel("c.csv"), "read_channel"),
+    "a file for a measure": (lambda: dv.pml("c.csv"), "read_joint"),
+    "no prior": (lambda: dv.pml(CHANNEL), r"one argument, a pair: \(prior, channel\)"),
+    "a prior alone": (lambda: ANY.pml([0.2, 0.3, 0.5], CHANNEL), r"one argument, a pair: \(prior, channel\)"),
+    "swapped": (lambda: dv.pml((CHANNEL, [0.2, 0.3, 0.5])), "swap the two"),
+    "a channel as a joint": (lambda: dv.pml(FRAME), "each row sums to 1, as in a channel"),
+    "a unit": (lambda: ANY.pml(([0.2, 0.3, 0.5], CHANNEL), "bit"), "Did you mean 'bits'"),
+    "a kind with a colon": (lambda: dv.guarantees.parse("ldp:1"), "write ldp=1"),
+    "letters swapped": (lambda: dv.guarantees.parse("lpd=1"), "Did you mean 'ldp'"),
+    "no kind": (lambda: dv.guarantees.parse("epsilon=1"), "ldp=1 is about each answer"),
+    "spaces": (
+        lambda: dv.design([0.2, 0.8], "ldp=1", utility="mutual information"),
+        "Did you mean 'mutual-information'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_named_with_what_to_do(name: str) -> None:
+    call, words = MISTAKES[name]
+    with pytest.raises(dv.DivulgeError, match=words):
+        call()
+
+
+NAMES = {
+    "divulge": {
+        "pmll": "Did you mean 'pml'", "parse": "There is divulge.guarantees.parse",
+        "randomized_response": "There is divulge.mechanisms.randomized_response",
+        "GaussianMechanism": "There is divulge.dp.GaussianMechanism", "nonsense_of_nobody": "has no attribute",
+    },
+    "divulge.dp": {"GausianMechanism": "Did you mean 'GaussianMechanism'", "pml": "There is divulge.pml"},
+    "divulge.results": {"Profil": "Did you mean 'Profile'"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("module", "name"), [(module, name) for module, names in NAMES.items() for name in names])
+def test_a_name_that_is_not_there_says_where_it_is(module: str, name: str) -> None:
+    with pytest.raises(AttributeError, match=NAMES[module][name]):
+        getattr(importlib.import_module(module), name)
+
+
+@pytest.mark.parametrize(
+    "frame", [FRAME.reset_index(), pa.Table.from_pandas(FRAME), FRAME], ids=["column", "arrow", "index"]
+)
+def test_labels_are_found_where_pandas_keeps_them(frame: Any) -> None:
+    assert dv.Channel(frame) == CHANNEL
+
+
+def test_text_of_numbers_is_no_label() -> None:
+    fractions = pd.DataFrame({"x": ["3/4", "1/4"], "y": ["1/4", "3/4"]})
+    assert dv.Channel(fractions).shape == (2, 2)
+
+
+def test_missing_values_are_a_category_or_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("s,y\na,1\n,1\nb,2\n,2\n")
+    assert set(dv.read_joint(path, "s", "y", null_as="none").secrets) == {"a", "b", "none"}
+    with pytest.raises(dv.DivulgeError, match="null_as=LABEL"):
+        dv.read_joint(path, "s", "y")
+    with pytest.raises(dv.DivulgeError, match="another label than the values of column 's'"):
+        dv.read_joint(path, "s", "y", null_as="a")
