@@ -1,6 +1,7 @@
 """All kinds of guarantee by name, and guarantees read from text."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from divulge.errors import DivulgeError, did_you_mean
@@ -137,6 +138,17 @@ def as_guarantee(value: Any, argument: str = "guarantee") -> Guarantee:
     if isinstance(value, str):
         return parse(value)
     raise DivulgeError.of(argument, 'be a guarantee or text such as "pml=0.5"', "it", f"a {type(value).__name__}")
+
+
+def as_typed(found: Mapping[str, Any]) -> Guarantee:
+    """Return a guarantee from its plain data in nats.
+
+    Examples
+    --------
+    >>> as_typed({"kind": "pml", "epsilon": "1/2"}) == kinds.PML("1/2")
+    True
+    """
+    return kind_named(str(found["kind"]))(**{name: value for name, value in found.items() if name != "kind"})
 
 
 def parse_query(text: str) -> tuple[type[Guarantee], dict[str, str]]:

@@ -18,7 +18,7 @@ from divulge.errors import DivulgeError, InputFileError, number_of, printable
 from divulge.files.channels.as_json import read_document
 from divulge.files.forms import Form, Some, fits, label, level, share, whole
 from divulge.files.opening import name_of, naming, replacing
-from divulge.guarantees.catalog import kind_named
+from divulge.guarantees.catalog import as_typed
 from divulge.model.channel import Channel
 from divulge.model.entries import frozen
 from divulge.model.integer import IntegerChannel
@@ -412,7 +412,7 @@ class Receipt(Record):
         if not fits(found, RECEIPT):
             raise DivulgeError.of("receipt", "have all its parts, each of its kind", "a part", "missing or malformed")
         for asked in found.get("asked", ()):
-            kind_named(asked["kind"])(**{name: value for name, value in asked.items() if name != "kind"})
+            as_typed(asked)
         return cls(
             mechanisms=tuple(Mechanism.from_dict(part) for part in found["mechanisms"]),
             guarantees={kind: float(value) for kind, value in found["guarantees"].items()},

@@ -6,7 +6,7 @@ from typing import Any
 from divulge.auditing.audit import audit
 from divulge.errors import DivulgeError
 from divulge.guarantees import kinds as k
-from divulge.guarantees.catalog import as_guarantee, kind_named
+from divulge.guarantees.catalog import as_guarantee, as_typed
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, as_prior, is_pair
@@ -147,11 +147,6 @@ def _of_receipt(
         columns,
         spent=None if ledger is None else _spent(receipt, ran, Ledger.of(ledger)),
     )
-
-
-def as_typed(found: Mapping[str, Any]) -> Guarantee:
-    """Return a guarantee as it was typed for a release, from its plain data in nats."""
-    return kind_named(str(found["kind"]))(**{name: value for name, value in found.items() if name != "kind"})
 
 
 def _joint_of(prior: Prior, channel: IntegerChannel) -> Joint:

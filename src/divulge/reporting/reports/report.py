@@ -18,7 +18,7 @@ from divulge.errors import DivulgeError, printable
 from divulge.guarantees import kinds as k
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.implication import Unknown, consequences
-from divulge.guarantees.catalog import INFORMATION_DENSITY
+from divulge.guarantees.catalog import INFORMATION_DENSITY, as_typed
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee, Verdict
 from divulge.guarantees.regions import Region, privacy_region
 from divulge.measures.average.entropies import entropy
@@ -355,7 +355,7 @@ class Report(Record):
             "sensitivity": [{"moved": s, "pml": pml, "pmc": pmc} for s, pml, pmc in self.sensitivity],
             "caveats": list(caveats(self)),
             "sources": list(sources(self)),
-            "receipt": None if self.receipt is None else _head(self.receipt),
+            "receipt": None if self.receipt is None else _head(self.receipt, self.unit),
             "audit": None if self.audit is None else self.audit.to_dict(self.unit),
             "claims": [{"violated": a.violated, **a.claim.to_dict(self.unit)} for a in self.refutations if a.claim],
             "spent": None if self.spent is None else {kind: v / nats for kind, v in self.spent.items()},
@@ -451,5 +451,13 @@ def bounds_something(guarantee: Guarantee) -> bool:
     return all(getattr(guarantee, name) != math.inf for name in guarantee.bounded())
 
 
-def _head(receipt: Receipt) -> dict[str, Any]:
-    return {key: value for key, value in receipt.to_dict().items() if key != "mechanisms"}
+def _head(receipt: Receipt, unit: Unit) -> dict[str, Any]:
+    """Return what a receipt says, but its mechanisms, its levels in a unit."""
+    found = {key: value for key, value in receipt.to_dict().items() if key != "mechanisms"}
+    asked = [as_typed(one).to_dict(unit) for one in receipt.asked]
+    whole = found["together"] and found["together"] | {"guarantees": _levels(found["together"]["guarantees"], unit)}
+    return found | {"asked": asked, "guarantees": _levels(found["guarantees"], unit), "together": whole}
+
+
+def _levels(found: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
+    return {kind: level if level == "inf" else level / nats_per(unit) for kind, level in found.items()}

@@ -1,0 +1,137 @@
+"""`--unit bits --json`, number by number: what is a logarithm is scaled wherever it stands, and nothing else is."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from divulge.cli.main import app
+
+# Levels in braces are in nats, and typed in the unit of the line.
+LINES: dict[str, str] = {
+    "measure": "measure m.csv --prior p.csv",
+    "measure, data": "measure --data t.csv --secret x --released y",
+    "check": "check m.csv --guarantee pml={1} --guarantee ldp={1.5} --prior p.csv",
+    "check, concentrated": "check m.csv --guarantee zcdp={0.4} --guarantee adp={0.5}:0.2 --guarantee rdp=2:{0.9}",
+    "convert": "convert ldp={1} --to pml --to maximal-leakage --to adp=?:0.01 --to zcdp={0}:? --p-min 1/5",
+    "design": "design --prior p.csv --guarantee ldp={1} --about y.csv",
+    "design, table": "design --prior t.csv:x --guarantee pml={0.5}",
+    "design, no logarithm": "design --prior p.csv --guarantee ldp={1} --utility total-variation",
+    "design, frontier": "design --prior p.csv --guarantee ldp --frontier {0.5},{1}",
+    "attack": "attack m.csv --prior p.csv",
+    "attack, tries": "attack m.csv --prior p.csv --tries 2",
+    "attack, any prior": "attack m.csv --gain g.csv --worst-prior",
+    "compare": "compare m.csv n.csv --prior p.csv",
+    "noise": "noise laplace --secret values(0:0.3,1:0.7) --scale 1",
+    "noise, gaussian": "noise gaussian --secret values(0:0.3,1:0.7) --scale 1",
+    "account": "account a.json --delta 1e-5",
+    "account, delta": "account a.json --epsilon {1}",
+    "release": "release t.csv --column x --guarantee ldp={2} -o r.csv --force",
+    "release, known prior": "release t.csv --column x --guarantee pml={0.5} --prior p.csv -o s.csv --force --no-ledger",
+    "release, preview": "release t.csv --column x --guarantee ldp={2} --preview",
+    "publish": "publish t.csv --count x --values v.json --guarantee dp={1} -o q.csv --force --no-ledger",
+    "publish, pml": "publish t.csv --count x --values v.json --guarantee pml={0.1} -o w.csv --force --no-ledger "
+    "--record-prior lower=0.1",
+    "publish, zcdp": "publish t.csv --count x --values v.json --guarantee zcdp={0.1} -o v.csv --force --no-ledger",
+    "audit": "audit --data t.csv --secret x --released y --claim ldp={0.1}",
+    "audit, mechanism": "audit --data t.csv --secret x --released y --claim ldp={4} --mechanism m.csv",
+    "ledger": "ledger show",
+    "report": "report m.csv --prior p.csv --guarantee ldp={1}",
+    "report, data": "report --data t.csv --secret x --released y",
+    "report, receipt": "report --receipt r.receipt.json --prior p.csv",
+    "report, known prior": "report --receipt s.receipt.json",
+    "report, counts": "report --receipt q.receipt.json",
+    "report, Gaussian": "report --receipt v.receipt.json",
+}
+
+LOGARITHMS = frozenset(
+    """alip capacity claimed dp epsilon ldp lip log_leakage loss margin maximal_cost_leakage maximal_leakage
+    maximal_realizable_cost mean_pmc mean_pml mean_pml_error measured min_entropy_leakage mutual_information
+    mutual_information_error pmc pml rho slack xi zcdp""".split()
+)
+"""Keys under which every number is a logarithm, however deep, but for what `PLAIN` names."""
+PLAIN = frozenset(("alpha", "delta", "ratio"))
+ENDS = (("witness", "lower"), ("implied", "lower"), ("implied", "upper"), ("compared", "utility"))
+AIM = frozenset(("bound", "gap", "level", "value"))
+"""Keys of what a design is made for, which is a logarithm but in one line."""
+
+
+def is_logarithm(line: str, path: tuple[str, ...]) -> bool:
+    """Say by the names of a number alone whether it is a logarithm."""
+    names = tuple(name for name in path if not name.isdigit())
+    if line.startswith("design") and (names[-1] in AIM or names[0] == "named"):
+        return line != "design, no logarithm"
+    return names[-1] not in PLAIN and (names[-2:] in ENDS or not LOGARITHMS.isdisjoint(names))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with mechanisms, a prior, a table, and the receipts that are reported on."""
+    folder = tmp_path_factory.mktemp("units")
+    texts = {
+        "m.csv": ",a,b,c\na,0.6,0.2,0.2\nb,0.2,0.6,0.2\nc,0.25,0.15,0.6\n",
+        "n.csv": ",u,v\na,0.7,0.3\nb,0.4,0.6\nc,0.5,0.5\n",
+        "y.csv": ",u,v\na,0.9,0.1\nb,0.2,0.8\nc,0.5,0.5\n",
+        "p.csv": "secret,probability\na,0.5\nb,0.3\nc,0.2\n",
+        "g.csv": "guess,a,b,c\na,1,0,0\nb,0,2,1\n",
+        "v.json": '{"x": ["a", "b", "c"]}',
+        "a.json": '[{"mechanism": "gaussian", "sigma": 2, "sensitivity": 1, "count": 3},'
+        ' {"mechanism": "laplace", "scale": 3, "sensitivity": 1}]',
+    }
+    pairs = [("aaabbc"[i % 6], "aaabbc"[i % 6] if i % 7 else "abc"[i % 3]) for i in range(300)]
+    texts["t.csv"] = "x,y\n" + "".join(f"{x},{y}\n" for x, y in pairs)
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def numbers(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Yield each number of plain data with its place."""
+    if isinstance(found, dict):
+        for key, value in found.items():
+            yield from numbers(value, (*path, key))
+    elif isinstance(found, list):
+        for i, value in enumerate(found):
+            yield from numbers(value, (*path, str(i)))
+    elif isinstance(found, (int, float)) and not isinstance(found, bool):
+        yield path, float(found)
+
+
+def answered(line: str, unit: str) -> dict[tuple[str, ...], float]:
+    """Return the numbers of what a line prints when its levels are typed in a unit."""
+    per = math.log(2) if unit == "bits" else 1.0
+    typed = re.sub(r"{([0-9.]+)}", lambda level: repr(float(level[1]) / per), LINES[line]).split()
+    done = CliRunner().invoke(app, [*typed, "--unit", unit, "--json"])
+    assert done.exit_code in (0, 1), (line, done.output)
+    return dict(numbers(json.loads(done.stdout)))
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_bits_are_nats_over_log_2_wherever_they_stand(line: str, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(files)
+    monkeypatch.setenv("DIVULGE_LEDGER", str(files / "ledger.sqlite"))
+    needed = {"report, receipt": "release", "ledger": "release", "report, known prior": "release, known prior",
+              "report, counts": "publish", "report, Gaussian": "publish, zcdp"}.get(line)  # fmt: skip
+    found = {}
+    for unit in ("nats", "bits"):
+        if "release" in (line, needed):  # what a release and the one before it add up to
+            Path("ledger.sqlite").unlink(missing_ok=True)
+            answered("release", "nats")
+        if needed:
+            answered(needed, "nats")
+        found[unit] = answered(line, unit)
+    nats, bits = found["nats"], found["bits"]
+    assert nats.keys() == bits.keys()
+    seen = set()
+    for path, value in nats.items():
+        if "statistics" in path or abs(value) < 1e-7:  # drawn anew, or a gap that rounding leaves
+            continue
+        logarithm = is_logarithm(line, path)
+        seen.add(logarithm)
+        assert bits[path] * (math.log(2) if logarithm else 1) == pytest.approx(value, rel=1e-6), path
+    assert seen
