@@ -1,6 +1,7 @@
 """Bounds from rows: coverage on simulated data, against scipy's own intervals, and on claims that are false."""
 
 import math
+from collections.abc import Hashable
 
 import numpy as np
 import pyarrow as pa
@@ -278,6 +279,43 @@ def test_neighbors_are_a_whole_number_of_training_rows(neighbors: object) -> Non
     with pytest.raises(dv.DivulgeError, match=r"neighbors.*from 1 to 50"):
         dv.guessability([0, 1] * 50, range(100), neighbors=neighbors)  # type: ignore[arg-type]
     assert dv.guessability([0, 1] * 50, range(100), neighbors=np.int64(50)).rows == 50
+
+
+@pytest.mark.parametrize("period", [2, 3, 4, 7, 10])
+@pytest.mark.parametrize("method", ["nearest", "frequentist"])
+def test_secrets_in_turns_are_guessed(period: int, method: str) -> None:
+    secrets = list(range(period)) * 60
+    found = dv.guessability(secrets, [10.0 * x for x in secrets], method=method)
+    assert found.accuracy == found.upper == 1
+    assert found.lower > 0.9
+
+
+def test_two_neighbors_guess_like_one() -> None:
+    """Whom the nearest of two contradicts decides: the bound of Cover and Hart holds of one neighbor, not of a coin."""
+    rng = np.random.default_rng(5)
+    x, y = (rng.random(4000) < 0.9).astype(int), rng.random(4000)
+    one, two = (dv.guessability(x, y, neighbors=k) for k in (1, 2))
+    assert two.accuracy == one.accuracy
+    assert two.upper >= 0.9  # the best guesser always says 1
+
+
+@pytest.mark.parametrize("size", [1e120, 1e200, 1.7e308])
+def test_outcomes_of_any_size_are_told_apart(size: float) -> None:
+    secrets = [0, 1, 1, 0] * 30
+    outcomes = [size * ((-1) ** x * (1 + 0.1 * (i % 3)) / 1.3) for i, x in enumerate(secrets)]
+    assert dv.guessability(secrets, outcomes).accuracy == 1
+
+
+@pytest.mark.parametrize(("secret", "released"), [(["a", "a"], ["x", "y"]), (["a", "b"], ["x", "x"]), ([1, "1"], None)])
+def test_labels_of_counts_must_differ(secret: list[Hashable], released: list[Hashable] | None) -> None:
+    with pytest.raises(dv.DivulgeError, match="no label twice"):
+        dv.audit([[900, 100], [100, 900]], secret=secret, released=released)
+
+
+@pytest.mark.parametrize("count", [2**62, 2**63 - 1, 2**63 + 5])
+def test_counts_that_overflow_are_refused(count: int) -> None:
+    with pytest.raises(dv.DivulgeError, match="rows"):
+        dv.audit(np.full((2, 2), count, dtype=np.uint64), secret=None, released=None)
 
 
 def test_guessability_refuses_what_is_no_column() -> None:

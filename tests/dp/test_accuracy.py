@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
@@ -198,3 +199,23 @@ def test_pure_epsilons_of_floats_are_rounded_up() -> None:
         found = dv.dp.epsilon_from_delta(c, 0.0).value
         largest = max(renyi(*pair, math.inf) for pair in permutations(as_balls(c)))
         assert largest <= found <= largest * (1 + 1e-15)
+
+
+def test_pure_epsilons_of_sums_lie_in_their_brackets() -> None:
+    """Sums of exact logarithms and of quotients of doubles, at 60 digits."""
+    for seed in range(few(24)):
+        rng = np.random.default_rng(seed)
+        numbers = rng.integers(1, 10 ** int(rng.choice([1, 3, 12])), (int(rng.integers(1, 4)), 2, 3)).tolist()
+        channels = [[[Fraction(v, sum(row)) for v in row] for row in rows] for rows in numbers]
+        pairs = [[[mpf(v.numerator) / v.denominator for v in row] for row in rows] for rows in channels]
+        largest = max(sum(max(log(u / v) for u, v in zip(*rows[:: side], strict=True)) for rows in pairs)
+                      for side in (1, -1))  # fmt: skip
+        composed = dv.compose(*channels)
+        found = composed.epsilon(0.0)
+        assert found.lower <= largest <= found.upper <= largest * (1 + 4e-15)
+        assert composed.pure_epsilon == found.upper
+        scale, shift, times = rng.uniform(0.1, 10), rng.uniform(0.1, 3), int(rng.integers(1, 11))
+        stated = dv.compose((dv.dp.LaplaceMechanism(scale, shift), times), dv.dp.RandomizedResponse(scale)).epsilon(0)
+        total = times * Fraction(shift) / Fraction(scale) + Fraction(scale)
+        assert Fraction(stated.lower) <= total <= Fraction(stated.upper)
+        assert stated.upper <= math.nextafter(stated.lower, math.inf)

@@ -239,3 +239,44 @@ def test_gaussians_of_any_width_keep_their_divergences(mu: float) -> None:
 def test_what_no_double_can_hold_is_refused(make: Any) -> None:
     with pytest.raises(dv.DivulgeError, match="must be"):
         make()
+
+
+FAR: list[tuple[list[Any], list[list[tuple[float, float]]], int]] = [
+    ([dv.Channel([[1, 2e-12], [0.5, 0.5]])], [[(1, 0.5), (2e-12, 0.5)]], 7),
+    ([dv.Channel([["1/2", "1/2"], ["1/1000000000", "999999999/1000000000"]])], [[(0.5, 1e-9), (0.5, 1 - 1e-9)]], 3),
+    ([(dv.dp.RandomizedResponse(math.log(10**9 - 1)), 2)], [[(1 - 1e-9, 1e-9), (1e-9, 1 - 1e-9)]] * 2, 1),
+]
+
+
+@pytest.mark.parametrize(("subjects", "rows", "count"), FAR, ids=["one", "rational", "two"])
+@pytest.mark.parametrize("delta", [1e-3, 1e-20, 1e-60, 1e-200])
+def test_atoms_far_apart_beside_gaussian_noise(
+    subjects: list[Any], rows: list[list[tuple[float, float]]], count: int, delta: float
+) -> None:
+    """Where the atoms sit at their end, the Gaussian part decides: the sum of shifted closed forms, at 60 digits."""
+    with mpmath.workdps(60):
+        mu = mpmath.sqrt(count) / 10
+
+        def gaussian(e: Any) -> Any:
+            return mpmath.ncdf(mu / 2 - e / mu) - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)
+
+        def of(pairs: list[list[tuple[Any, Any]]], epsilon: float) -> Any:
+            sums: list[tuple[Any, Any]] = [(mpmath.mpf(0), mpmath.mpf(1))]
+            for atoms in pairs:
+                sums = [(s + mpmath.log(p / q), w * p) for s, w in sums for p, q in atoms]
+            return mpmath.fsum(w * gaussian(epsilon - s) for s, w in sums)
+
+        def true(epsilon: float) -> Any:
+            both = [[[(mpmath.mpf(v[i]), mpmath.mpf(v[1 - i])) for v in row] for row in rows] for i in (0, 1)]
+            return max(of(pairs, epsilon) for pairs in both)
+
+        found = dv.compose(*subjects, (dv.dp.GaussianMechanism(10), count)).epsilon(delta)
+        assert found.upper - found.lower < 1e-5
+        assert true(found.upper + 1e-7) <= delta <= true(found.lower - 1e-7)
+
+
+def test_an_end_of_doubles_beside_noise_costs_no_time() -> None:
+    """No tilt goes beyond what doubles can tell from 0, though a part of small losses never sits at its end."""
+    found = dv.compose((dv.dp.RandomizedResponse(0.001, 10), 2), (dv.dp.GaussianMechanism(10), 1000)).delta(300.0)
+    assert found.lower == 0
+    assert found.upper < 1e-300

@@ -20,11 +20,13 @@ from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.model.shown import html_table, percent, printable
+from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.counting import EngineName, contingency
 from divulge.releasing.records.receipt import Receipt
 from divulge.units import Unit, nats_per
 
 MOST_CELLS = 1 << 24
+MOST_ROWS = 1 << 53
 """Up to so many combinations of a secret and an outcome are bounded."""
 
 EXACT: dict[str, Callable[[Joint], Any]] = {
@@ -392,6 +394,9 @@ def _labeled(data: Any, secret: Any, released: Any) -> _Table:
     )
     if (len(secrets), len(outcomes)) != counts.shape:
         raise DivulgeError.of("secret", "label every row of the counts, and released every column", "they", "do not")
+    for argument, labels in (("secret", secrets), ("released", outcomes)):
+        if len({key_of(label) for label in labels}) < len(labels):
+            raise DivulgeError.of(argument, "have no label twice", "the labels of the counts", "repeated")
     return counts, secrets, outcomes
 
 
@@ -407,6 +412,8 @@ def _whole(data: Any) -> np.ndarray:
     array = np.asarray(data)
     if array.ndim != 2 or array.dtype.kind not in "iu" or not (array >= 0).all():
         raise DivulgeError.of("data", "be a table with two named columns, or counts of shape (N, M)", "it", "neither")
+    if not sum(array.ravel().tolist()) <= MOST_ROWS:
+        raise DivulgeError.of("data", f"have at most {MOST_ROWS:,} rows", "their number", "larger")
     return array.astype(np.int64)
 
 

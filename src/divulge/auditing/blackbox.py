@@ -12,6 +12,8 @@ from divulge.model.labels import text_of
 from divulge.model.shown import Shown
 from divulge.releasing.estimating.intervals import clopper_pearson
 
+_LARGEST = 1e100
+
 
 @dataclass(frozen=True)
 class Guessability(Shown):
@@ -53,11 +55,13 @@ class Guessability(Shown):
 
 
 def _nearest(train_y: np.ndarray, train_x: np.ndarray, test_y: np.ndarray, neighbors: int) -> np.ndarray:
+    """Guess the secret that most of the neighbors have; of those that tie, the nearest one's or the first."""
     tree = require("scipy.spatial", "science").cKDTree(train_y)
     _, at = tree.query(test_y, k=neighbors)
     votes = train_x[np.asarray(at).reshape(len(test_y), neighbors)]
-    tally = np.stack([(votes == label).sum(axis=1) for label in np.unique(train_x)], axis=1)
-    return np.unique(train_x)[tally.argmax(axis=1)]
+    labels = np.unique(train_x)
+    tally = np.stack([2 * (votes == label).sum(axis=1) + (votes[:, 0] == label) for label in labels], axis=1)
+    return labels[tally.argmax(axis=1)]
 
 
 def _frequentist(train_y: np.ndarray, train_x: np.ndarray, test_y: np.ndarray, neighbors: int) -> np.ndarray:
@@ -79,8 +83,9 @@ def guessability(
 ) -> Guessability:
     """Return how often a secret is guessed from a numeric outcome, from n observed pairs.
 
-    Half of the rows (every second one) train the guesser, the others try it. Any guesser is right at most as often as
-    the best one, so the Clopper-Pearson lower bound on their accuracy is one on posterior Bayes vulnerability.
+    Half of the rows train the guesser, the others try it: those whose position has an even number of binary ones, for
+    no order of the secrets keeps step with that (Thue and Morse). Any guesser is right at most as often as the best
+    one, so the Clopper-Pearson lower bound on their accuracy is one on posterior Bayes vulnerability.
 
     Parameters
     ----------
@@ -123,7 +128,8 @@ def guessability(
         raise DivulgeError.of(
             "outcomes", "have one row for each of at least 4 secrets", "their number", f"{len(y)} for {len(x)}"
         )
-    train, test = slice(0, None, 2), slice(1, None, 2)
+    test = _odd(len(x))
+    train = ~test
     count = _neighbors(neighbors, len(x[train]))
     guess = METHODS[method](y[train], x[train], y[test], count)
     right, n = int((guess == x[test]).sum()), len(guess)
@@ -153,7 +159,18 @@ def _numbers(outcomes: Any) -> np.ndarray:
         y = np.array(math.nan)
     if y.ndim == 0 or not np.isfinite(y).all():
         raise DivulgeError.of("outcomes", "be finite numbers, one row for each secret", "one of them", "none")
+    largest = float(np.abs(y).max(initial=0.0))
+    if largest > _LARGEST:  # squares of distances are finite; the nearest are the same
+        y = y * 2.0 ** -math.frexp(largest)[1]
     return y.reshape(len(y), -1) if y.size else np.empty((0, 1))
+
+
+def _odd(n: int) -> np.ndarray:
+    """Return whether each position below n has an odd number of binary ones."""
+    bits = np.arange(n)
+    for shift in (32, 16, 8, 4, 2, 1):
+        bits = bits ^ (bits >> shift)
+    return (bits & 1).astype(bool)
 
 
 def _neighbors(given: Any, most: int) -> int:

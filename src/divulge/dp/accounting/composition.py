@@ -192,7 +192,7 @@ class Composition(Shown):
         parts = self.directions[index].parts
         infinite = infinite_mass(parts)
         promises = promises_of(parts)
-        if infinite.lower == 1.0 or epsilon >= highest_sum(parts):
+        if infinite.lower == 1.0 or epsilon >= highest_sum(parts).upper:
             return raised(infinite.lower, Bracket(0.0, promises.delta(epsilon))) if promises else infinite
         low, high = self._engine(index, tolerance).near_epsilon(epsilon)
         lower = math.exp(low.log_delta(epsilon, -1)) * (1 - 1e-14) if epsilon < math.inf else infinite.lower
@@ -203,7 +203,7 @@ class Composition(Shown):
 
     def _epsilon(self, index: int, delta: float, tolerance: float) -> Bracket:
         parts = self.directions[index].parts
-        infinite, pure = infinite_mass(parts), highest_sum(parts)
+        infinite, largest = infinite_mass(parts), highest_sum(parts)
         if delta == 1 or not parts:
             return Bracket(0.0, 0.0)
         promises = promises_of(parts)
@@ -212,14 +212,14 @@ class Composition(Shown):
         if delta < infinite.lower:
             return Bracket(by_renyi, by_renyi)
         if delta <= infinite.upper:
-            lower = pure if infinite.lower == infinite.upper else 0.0
-            return Bracket(lower, min(by_renyi, pure if reaches(parts, delta) else math.inf))
-        goal, lower, upper, width = math.log(delta), 0.0, pure, math.inf
+            lower = largest.lower if infinite.lower == infinite.upper else 0.0
+            return Bracket(lower, min(by_renyi, largest.upper if reaches(parts, delta) else math.inf))
+        goal, lower, upper, width = math.log(delta), 0.0, largest.upper, math.inf
         for _ in range(_ATTEMPTS if tolerance == self.tolerance and not promises else 1):
             asked = self._engine(index, tolerance)
-            (low, high), start = asked.near_delta(goal)
-            lower = crossing(lambda e, low=low: low.log_delta(e, -1) - goal, start, -1)
-            upper = min(pure, crossing(lambda e, high=high: high.log_delta(e, 1) - goal, start, 1))
+            (low, high), start, reach = asked.near_delta(goal)
+            lower = crossing(lambda e, low=low: low.log_delta(e, -1) - goal, start, -1, reach)
+            upper = min(largest.upper, crossing(lambda e, high=high: high.log_delta(e, 1) - goal, start, 1, reach))
             if upper - lower <= self.tolerance or upper - lower > _WORTH * width or by_renyi <= lower or asked.finest:
                 break
             width = upper - lower
@@ -384,7 +384,7 @@ def _rho(parts: tuple[Part, ...]) -> float:
     rate, rest, all_rate = (math.fsum(n * loss.rate for loss, n in some) for some in (bounded, others, parts))
     curve = Curve(
         lambda alpha: math.fsum(n * loss.renyi(alpha) for loss, n in bounded),
-        highest_sum(bounded),
+        highest_sum(bounded).upper,
         rate,
         lambda alpha: math.fsum(n * loss.curvature(alpha) for loss, n in bounded),
         max((loss.highest - loss.lowest for loss, _ in bounded), default=0.0),

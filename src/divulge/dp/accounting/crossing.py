@@ -1,5 +1,6 @@
 """Where a falling function crosses 0, from the side that is asked for."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,16 +14,17 @@ _STEEPEST = 1e4
 """Values beyond this count as this: the search needs their signs alone."""
 
 
-def crossing(f: Callable[[float], float], start: float, side: int) -> float:
+def crossing(f: Callable[[float], float], start: float, side: int, reach: float = math.inf) -> float:
     """Return where a falling function on [0, inf) crosses 0: a point with f <= 0 (side +1) or with f > 0 (side -1).
 
     0 when f is not positive there; where it stays positive as far as is looked, +inf (side +1) or the farthest point
-    (side -1). Found by Brent's method in a bracket that grows from `start`, then moved to its side.
+    (side -1). Found by Brent's method in a bracket that grows from `start`, by no more than `reach` at first, then
+    moved to its side.
     """
     from scipy.optimize import brentq
 
     low = high = max(0.0, start)
-    reach = 1e-3 * (1.0 + low)
+    reach = max(min(reach, 1e-3 * (1.0 + low)), _NARROW * (1.0 + low))
     while f(high) > 0:
         if high > _FARTHEST:
             return float("inf") if side > 0 else high

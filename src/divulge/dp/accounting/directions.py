@@ -10,11 +10,15 @@ from typing import Any
 from divulge import exact
 from divulge.dp.accounting.engines import Part, alike, merged
 from divulge.dp.accounting.promises import AdpRelease, Promises, ZcdpRelease
+from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.promised import PromisedLoss
 from divulge.dp.subjects import privacy_losses
 from divulge.errors import DivulgeError
+
+_ULPS = Fraction(4, 2**52)
+"""The relative error of a largest loss that is no stated number: of a logarithm, or of a mixture's."""
 
 _WIDEST = 700.0
 """Largest exponent of which e to it is taken."""
@@ -89,13 +93,31 @@ def promises_of(parts: tuple[Part, ...]) -> Promises | None:
     return Promises(parts) if any(isinstance(loss, PromisedLoss) for loss, _ in parts) else None
 
 
-def highest_sum(parts: tuple[Part, ...]) -> float:
-    """Return the sum of the largest finite losses, rounded up, at least 0."""
+def highest_sum(parts: tuple[Part, ...]) -> Bracket:
+    """Return bounds, at least 0, on the sum of the largest finite losses: equal where mechanisms state doubles."""
     if any(loss.highest == math.inf or (loss.infinite == 0 and loss.renyi(math.inf) == math.inf) for loss, _ in parts):
-        return math.inf
-    total = sum((count * Fraction(max(loss.highest, -1e300)) for loss, count in parts), Fraction(0))
-    nearest = exact.as_float(total) if total > 0 else 0.0
-    return nearest if nearest >= total else math.nextafter(nearest, math.inf)
+        return Bracket(math.inf, math.inf)
+    lower = upper = Fraction(0)
+    for loss, count in parts:
+        low, high = _highest(loss)
+        lower, upper = lower + count * low, upper + count * high
+    return Bracket(max(0.0, _rounded(lower, -1)), max(0.0, _rounded(upper, 1)))
+
+
+def _rounded(value: Fraction, side: int) -> float:
+    """Return the double nearest to a number on that side of it."""
+    nearest = exact.as_float(value)
+    wrong = nearest < value if side > 0 else nearest > value
+    return math.nextafter(nearest, side * math.inf) if wrong else nearest
+
+
+def _highest(loss: PrivacyLoss) -> tuple[Fraction, Fraction]:
+    """Return bounds on the largest finite loss: what is stated, or some units in the last place around the double."""
+    stated = None if isinstance(loss, GaussianLoss) else getattr(loss, "stated", None)
+    if stated is not None:
+        return stated, stated
+    highest = Fraction(max(loss.highest, -1e300))
+    return highest - _ULPS * abs(highest), highest + _ULPS * abs(highest)
 
 
 def for_group(subject: Any, size: int) -> Any:
@@ -108,7 +130,7 @@ def for_group(subject: Any, size: int) -> Any:
     if isinstance(found[0], PromisedLoss):
         hint = "give the promise for groups of this size."
         raise DivulgeError.of("releases", condition, "one", "a promise", hint)
-    epsilon, delta = max(highest_sum(((loss, 1),)) for loss in found), max(loss.infinite for loss in found)
+    epsilon, delta = max(highest_sum(((loss, 1),)).upper for loss in found), max(loss.infinite for loss in found)
     if isinstance(subject, AdpRelease) or epsilon < math.inf:
         return AdpRelease(*_of_group(epsilon, delta, size))
     hint = "compose the mechanism with the sensitivity of the group."

@@ -48,6 +48,12 @@ _SPLIT = 4.0
 _COARSE = 0.05
 """The variance of what splitting adds to a sum, times 4, beyond which losses are rather moved down."""
 
+_COUNTS = 1e-12
+"""The share of the variance of a sum from which on a part of it is asked whether it sits at its end."""
+
+_RAREST = 695.0
+"""-log of the chance of a sum so far out that doubles hardly tell it from 0: no tilt goes there."""
+
 _DEEPEST = 740.0
 _PLANNING_CELLS = 4096
 _KEPT = 3
@@ -86,9 +92,9 @@ class ExactEngine:
         """Return the sums to be asked about delta(epsilon)."""
         return self.total, self.total
 
-    def near_delta(self, log_delta: float) -> tuple[Both, float]:
-        """Return the sums to be asked about epsilon(delta), and a first guess of it."""
-        return (self.total, self.total), self.mean + self.spread * math.sqrt(max(0.0, -2 * log_delta))
+    def near_delta(self, log_delta: float) -> tuple[Both, float, float]:
+        """Return the sums to be asked about epsilon(delta), a first guess of it, and how far around it they serve."""
+        return (self.total, self.total), self.mean + self.spread * math.sqrt(max(0.0, -2 * log_delta)), math.inf
 
 
 @dataclass(frozen=True)
@@ -116,16 +122,23 @@ class Plan:
         """The standard deviation of the sum."""
         return math.sqrt(self.moments(0.0)[2])
 
+    @cached_property
+    def narrowest(self) -> float:
+        """The variance of the part that varies least, of those that count; it is left when others sit at their end."""
+        alone = [Plan((part,)).moments(0.0)[2] for part in self.parts]
+        return min((variance for variance in alone if variance > _COUNTS * self.spread**2), default=0.0)
+
     def tilt(self, beyond: Callable[[float, float, float, float], bool]) -> float:
         """Return the largest s >= 0 found without `beyond(s, cumulant, mean, variance)`, which holds from some s on.
 
         Found by halving until the tilted sum moves by less than its own deviation, or jumps (a heavy tail), or all mass
-        sits at the largest loss.
+        of every part sits at its largest loss, or out where doubles end.
         """
 
         def passed(s: float) -> bool:
-            found = self.moments(s)
-            return found[2] < 1e-3 * self.spread**2 or beyond(s, *found)
+            cumulant, mean, variance = self.moments(s)
+            settled = variance < 1e-3 * self.narrowest or s * mean - cumulant > _RAREST
+            return settled or beyond(s, cumulant, mean, variance)
 
         low, high = 0.0, 0.5 / max(self.spread, 1e-9)
         if passed(0.0):
@@ -189,10 +202,11 @@ class TiltedEngine(ABC):
         """Return the sums to be asked about delta(epsilon)."""
         return self.sums(self.plan.for_epsilon(epsilon))
 
-    def near_delta(self, log_delta: float) -> tuple[Both, float]:
-        """Return the sums to be asked about epsilon(delta), and a first guess of it."""
+    def near_delta(self, log_delta: float) -> tuple[Both, float, float]:
+        """Return the sums to be asked about epsilon(delta), a first guess of it, and how far around it they serve."""
         tilt = self.plan.for_delta(log_delta)
-        return self.sums(tilt), self.plan.moments(tilt)[1]
+        _, mean, variance = self.plan.moments(tilt)
+        return self.sums(tilt), mean, math.sqrt(variance)
 
 
 @dataclass(frozen=True)
