@@ -17,10 +17,10 @@ from divulge.measures.pointwise.density import ldp, lift, lift_capacity, lip, pm
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.joint import Joint
+from divulge.model.labels import key_of
 from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.model.shown import html_table, percent, printable
-from divulge.releasing.drawing.coding import key_of
 from divulge.releasing.estimating.counting import EngineName, contingency
 from divulge.releasing.records.receipt import Receipt
 from divulge.units import Unit, nats_per
