@@ -2,8 +2,9 @@
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,12 +34,15 @@ def parquet(content: Content, settings: Settings) -> Source:
                 measured[wanted] = max(1, settings.limits.bytes // (4 * longest_text(opened, wanted, settings.limits)))
         return min(measured[wanted], batch_rows(len(columns)))
 
-    def batches(columns: Sequence[str], coded: Sequence[str], rows: int, groups: Sequence[int]) -> Iterator[Any]:
+    def batches(
+        columns: Sequence[str], coded: Sequence[str], rows: int, groups: Sequence[int], alone: bool = True
+    ) -> Iterator[Any]:
+        """Yield batches of groups of rows; one that is not read `alone` leaves the columns of others to their threads."""
         with (
             content.open() as opened,
             parquet.ParquetFile(opened, read_dictionary=list(coded), pre_buffer=False, buffer_size=1 << 20) as file,
         ):
-            yield from file.iter_batches(rows, row_groups=groups, columns=list(columns))
+            yield from file.iter_batches(rows, row_groups=groups, columns=list(columns), use_threads=alone)
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         yield from _ahead(batches(columns, coded, fitting(columns), range(len(groups))))
@@ -47,7 +51,7 @@ def parquet(content: Content, settings: Settings) -> Source:
         rows = min(fitting(columns), _IN_CACHE)
 
         def part(chosen: Sequence[int]) -> Source:
-            return content.source(schema, None, lambda names, coded: batches(names, coded, rows, chosen), codable)
+            return content.source(schema, None, lambda names, coded: batches(names, coded, rows, chosen, False), codable)
 
         return [part(chosen) for chosen in _runs(groups, min(max(sum(groups) // 4, _PARTS[0]), _PARTS[1]))]
 
@@ -85,6 +89,13 @@ def longest_text(stream: BinaryIO, columns: Sequence[str], limits: Limits) -> in
     stream.seek(0)
     with parquet.ParquetFile(stream, pre_buffer=False, buffer_size=1 << 16) as file:
         names, about, leaves = file.schema_arrow.names, file.metadata, file.schema
+
+        @cache
+        def coded(path: str) -> Any:
+            return parquet.ParquetFile(
+                stream, metadata=about, read_dictionary=[path], pre_buffer=False, buffer_size=1 << 16
+            )
+
         longest = 1
         for number in range(about.num_row_groups):
             group = about.row_group(number)
@@ -101,7 +112,7 @@ def longest_text(stream: BinaryIO, columns: Sequence[str], limits: Limits) -> in
                     limits.allow("a column of lists or records", "bytes", 8 * chunk.num_values)
                 width = max(8, leaves.column(place).length)
                 if chunk.physical_type == "BYTE_ARRAY":
-                    width = min(unpacked, _longest_value(stream, number, path, flat, chunk, limits))
+                    width = min(unpacked, _longest_value(file, coded, number, path, flat, chunk, limits))
                 if not flat:
                     limits.allow("a column of lists or records", "bytes", width * chunk.num_values)
                 elif width > LONGEST_TEXT:
@@ -111,23 +122,25 @@ def longest_text(stream: BinaryIO, columns: Sequence[str], limits: Limits) -> in
     return longest
 
 
-def _longest_value(stream: BinaryIO, number: int, path: str, flat: bool, chunk: Any, limits: Limits) -> int:
-    """Return a bound on the bytes of a value that can stand in many places of a part of a Parquet file."""
-    parquet, unpacked = require("pyarrow.parquet", "tables"), chunk.total_uncompressed_size
+def _longest_value(
+    file: Any, coded: Callable[[str], Any], number: int, path: str, flat: bool, chunk: Any, limits: Limits
+) -> int:
+    """Return a bound on the bytes of a value that can stand in many places of a part of a Parquet file.
+
+    `coded` of a column returns the same file with this column as positions in its dictionary.
+    """
+    unpacked = chunk.total_uncompressed_size
     along = "DELTA_BYTE_ARRAY" in chunk.encodings
     if unpacked * chunk.num_values <= limits.bytes // 4 or (along and not flat):
         return unpacked
     if not along and not chunk.has_dictionary_page:
         return 1
     rows = max(1, limits.bytes // (4 * unpacked)) if along else 1
-    stream.seek(0)
     longest = 1
-    coded = None if along else [path]
-    with parquet.ParquetFile(stream, read_dictionary=coded, pre_buffer=False, buffer_size=1 << 16) as file:
-        for batch in file.iter_batches(rows, row_groups=[number], columns=[path]):
-            longest = max(longest, *map(_longest_part, batch.columns))
-            if not along or longest > LONGEST_TEXT:
-                break
+    for batch in (file if along else coded(path)).iter_batches(rows, row_groups=[number], columns=[path]):
+        longest = max(longest, *map(_longest_part, batch.columns))
+        if not along or longest > LONGEST_TEXT:
+            break
     return longest
 
 

@@ -258,10 +258,11 @@ def _frequencies(places: np.ndarray, size: int) -> np.ndarray:
     if size > 256 or len(places) < 1 << 17:
         return np.bincount(places, minlength=size)
     single = places.astype(np.uint8)
-    pairs = np.bincount(single[: len(single) // 2 * 2].view(np.uint16), minlength=1 << 16).reshape(256, 256)
+    found = np.bincount(single[: len(single) // 2 * 2].view(np.uint16), minlength=1 << 16)
+    pairs = found.reshape(256, 256)[:size, :size]
     counts = pairs.sum(axis=0) + pairs.sum(axis=1)
     counts[single[-1:]] += len(single) % 2
-    return counts[:size]
+    return counts
 
 
 def _gathered(
