@@ -66,7 +66,7 @@ def test_files_and_frames_count_alike(table: pa.Table, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 100, 256, 257])
-@pytest.mark.parametrize("rows", [(1 << 17) - 1, 1 << 17, (1 << 17) + 1])
+@pytest.mark.parametrize("rows", [(1 << 17) - 1, 1 << 17, (1 << 17) + 1, (1 << 19) + 3])
 def test_places_are_counted_alone_or_in_pairs(size: int, rows: int) -> None:
     places = np.random.default_rng(size).integers(0, size, rows).astype(np.int32)
     assert counting._frequencies(places, size).tolist() == [int((places == k).sum()) for k in range(size)]

@@ -258,6 +258,21 @@ def test_what_could_not_be_replaced_is_there_again(
     assert before.describes(sink)
 
 
+@pytest.mark.parametrize("sink", ["out.parquet", "out"])
+def test_a_disk_that_does_not_keep_the_table_is_told_before_anything_is_published(
+    sink: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(dv.DivulgeError, match=r"out.*: cannot be written: Input/output error\. Nothing was published"):
+        dv.release(pa.table({"x": ["a", "b"] * 20}), sink, column="x", mechanism=BIT, ledger="kept.db", source_name="t")
+    assert os.listdir() == ["kept.db"]
+    assert not dv.Ledger("kept.db").entries()
+
+
 def test_papers_without_a_successor_go_with_the_table_that_they_are_about(tmp_path: Path) -> None:
     table, sink = pa.table({"x": ["a", "b"] * 20}), tmp_path / "out.csv"
     dv.release(table, sink, column="x", mechanism=BIT)

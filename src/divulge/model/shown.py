@@ -36,7 +36,11 @@ def printable_json(text: str) -> str:
     >>> printable_json('{"name": "a' + chr(0x202E) + 'ü"}')
     '{"name": "a\\\\u202eü"}'
     """
-    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    return "\n".join(line if line.isprintable() else "".join(map(_escaped, line)) for line in text.split("\n"))
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def number(value: Any) -> str:

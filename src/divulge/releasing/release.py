@@ -213,11 +213,13 @@ class _Run:
                 chosen = with_counts(chosen, tally.contingency(), self.made.null_as)
                 for warning in chosen.private:
                     self.warn(warning)
+            on_disk = stack.enter_context(ThreadPoolExecutor(1)).submit(sinks.flush, temporary)  # while papers are made
             done = replace(self.made, rows=rows, digest=sinks.digest(temporary))
             staged = {
                 self.outputs.paper(name): stack.enter_context(written(self.outputs.paper(name), name, content))
                 for name, content in self.papers(done, chosen).items()
             }
+            on_disk.result()
             self.entry.publishing()
             publish_together({**staged, sink: temporary}, self.force)
             self.entry.published(done)

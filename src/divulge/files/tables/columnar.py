@@ -35,23 +35,26 @@ def parquet(content: Content, settings: Settings) -> Source:
         return min(measured[wanted], batch_rows(len(columns)))
 
     def batches(
-        columns: Sequence[str], coded: Sequence[str], rows: int, groups: Sequence[int], alone: bool = True
+        columns: Sequence[str], coded: Sequence[str], rows: int, chosen: Sequence[int], alone: bool
     ) -> Iterator[Any]:
-        """Yield batches of groups of rows; one that is not read `alone` leaves the columns of others to their threads."""
+        """Yield batches of chosen groups of rows; what is read `alone` has the threads of Arrow to itself."""
         with (
             content.open() as opened,
             parquet.ParquetFile(opened, read_dictionary=list(coded), pre_buffer=False, buffer_size=1 << 20) as file,
         ):
-            yield from file.iter_batches(rows, row_groups=groups, columns=list(columns), use_threads=alone)
+            yield from file.iter_batches(rows, row_groups=chosen, columns=list(columns), use_threads=alone)
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
-        yield from _ahead(batches(columns, coded, fitting(columns), range(len(groups))))
+        yield from _ahead(batches(columns, coded, fitting(columns), range(len(groups)), alone=True))
 
     def divided(columns: Sequence[str]) -> list[Source]:
         rows = min(fitting(columns), _IN_CACHE)
 
         def part(chosen: Sequence[int]) -> Source:
-            return content.source(schema, None, lambda names, coded: batches(names, coded, rows, chosen, False), codable)
+            def stream(names: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
+                return batches(names, coded, rows, chosen, alone=False)
+
+            return content.source(schema, None, stream, codable)
 
         return [part(chosen) for chosen in _runs(groups, min(max(sum(groups) // 4, _PARTS[0]), _PARTS[1]))]
 

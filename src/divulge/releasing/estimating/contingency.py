@@ -254,15 +254,26 @@ def _cells(sizes: Sequence[int], indices: Sequence[np.ndarray]) -> tuple[tuple[n
 
 
 def _frequencies(places: np.ndarray, size: int) -> np.ndarray:
-    """Return how often each of the numbers below `size` occurs; bytes are counted in pairs, with half the steps."""
-    if size > 256 or len(places) < 1 << 17:
+    """Return how often each of the numbers below `size` occurs; of few numbers, pairs are counted, in half the steps.
+
+    Two numbers of 32 bits side by side are one of 64, a + b 2^32: times 1 + size 2^32 it has a size + b in its upper
+    half.
+    """
+    if size > _IN_PAIRS or len(places) < 1 << 17:
         return np.bincount(places, minlength=size)
-    single = places.astype(np.uint8)
-    found = np.bincount(single[: len(single) // 2 * 2].view(np.uint16), minlength=1 << 16)
-    pairs = found.reshape(256, 256)[:size, :size]
-    counts = pairs.sum(axis=0) + pairs.sum(axis=1)
-    counts[single[-1:]] += len(single) % 2
+    both = np.ascontiguousarray(places[: len(places) // 2 * 2], dtype=np.int32).view(np.int64)
+    space, pairs = np.empty(_AT_ONCE, dtype=np.int64), np.zeros(size * size, dtype=np.int64)
+    for start in range(0, len(both), _AT_ONCE):
+        piece = both[start : start + _AT_ONCE]
+        found = np.multiply(piece, 1 + (size << 32), out=space[: len(piece)])
+        pairs += np.bincount(np.right_shift(found, 32, out=found), minlength=size * size)
+    counts = pairs.reshape(size, size).sum(axis=0) + pairs.reshape(size, size).sum(axis=1)
+    counts[places[-1:]] += len(places) % 2
     return counts
+
+
+_IN_PAIRS, _AT_ONCE = 256, 1 << 17
+"""Numbers whose pairs have a table that stays in a processor's cache, and how many pairs are made at a time."""
 
 
 def _gathered(

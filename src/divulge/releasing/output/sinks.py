@@ -338,7 +338,7 @@ def staged(final: Path) -> Generator[Path]:
 
 def publish(temporary: Path, final: Path, force: bool) -> None:
     """Give what is complete under `temporary` its final name, atomically; refuse a name that is taken unless forced."""
-    _flush(temporary)
+    flush(temporary)
     folder = temporary.is_dir()
     if not force and not folder:
         _claim(temporary, final)
@@ -415,7 +415,8 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Wait until a file, or what is in a folder, is on the disk."""
     for part in path.rglob("*") if path.is_dir() else [path]:
         if part.is_file():
             _sync(part, os.O_RDONLY)
