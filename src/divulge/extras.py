@@ -4,7 +4,7 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
-from divulge.errors import MissingExtraError
+from divulge.errors import DivulgeError, MissingExtraError
 
 
 def require(module: str, extra: str) -> Any:
@@ -37,5 +37,18 @@ def opendp(extra: str) -> SimpleNamespace:
 def drawable(ax: Any = None, size: tuple[float, float] = (6.4, 4.4)) -> Any:
     """Return the matplotlib axes `ax`, or new ones of this size in inches (extra: plot)."""
     if ax is not None:
+        if not hasattr(ax, "set_xlabel"):
+            hint = "matplotlib.pyplot.subplots makes them; without, new ones are made."
+            raise DivulgeError.of("ax", "be matplotlib axes", "it", f"a {type(ax).__name__}", hint)
         return ax
     return require("matplotlib.pyplot", "plot").subplots(figsize=size, layout="constrained")[1]
+
+
+def legend(ax: Any, most: int = 4) -> None:
+    """Add the legend of axes: in them while it is short, below them where it would cover what is drawn."""
+    labels = ax.get_legend_handles_labels()[1]
+    if len(labels) <= most:
+        ax.legend(fontsize=8)
+    else:
+        columns = 1 if max(map(len, labels)) > 40 else 2
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, fontsize=8)

@@ -30,6 +30,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a prior alone": (lambda: ANY.pml([0.2, 0.3, 0.5], CHANNEL), r"one argument, a pair: \(prior, channel\)"),
     "swapped": (lambda: dv.pml((CHANNEL, [0.2, 0.3, 0.5])), "swap the two"),
     "a channel as a joint": (lambda: dv.pml(FRAME), "each row sums to 1, as in a channel"),
+    "a list of releases": (lambda: dv.compose([(dv.dp.LaplaceMechanism(1.0), 20)]), "several go in one by one"),
     "a unit": (lambda: ANY.pml(([0.2, 0.3, 0.5], CHANNEL), "bit"), "Did you mean 'bits'"),
     "a kind with a colon": (lambda: dv.guarantees.parse("ldp:1"), "write ldp=1"),
     "letters swapped": (lambda: dv.guarantees.parse("lpd=1"), "Did you mean 'ldp'"),

@@ -327,3 +327,17 @@ def test_a_value_of_one_row_is_told_to_the_keeper_alone(tmp_path: Path) -> None:
 def test_a_preview_says_what_its_marks_stand_for(survey: Path) -> None:
     assert "the dashes are where an estimate may be with ldp=1:" in dv.preview(
         survey, column="religion", guarantee="ldp=1").text()  # fmt: skip
+
+
+@pytest.mark.parametrize("values", [2, 45])
+def test_a_picture_of_a_preview_has_room_for_long_names(values: int) -> None:
+    names = [f"a long name of an answer, number {i}, $" for i in range(values)]
+    table = pa.table({"v": [name for i, name in enumerate(names) for _ in range(3 + i)]})
+    ax = dv.preview(table, column="v", mechanism="randomized-response", epsilon=3).plot()
+    ax.figure.canvas.draw()
+    box = ax.get_window_extent()
+    assert box.width > 0.4 * ax.figure.bbox.width  # the labels and the legend leave the axes their room
+    for one in ax.figure.legends:
+        assert one.get_window_extent().width < ax.figure.bbox.width
+    assert ("40 most frequent of 45" in ax.get_title()) == (values == 45)
+    assert ax.get_yticklabels()[0].get_text().count("\\") <= 1

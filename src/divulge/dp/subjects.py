@@ -60,6 +60,11 @@ def as_subject(subject: Any) -> Channel | tuple[PrivacyLoss, ...]:
         return subject.losses()
     if isinstance(subject, tuple) and subject and all(isinstance(loss, PrivacyLoss) for loss in subject):
         return subject
+    if isinstance(subject, (list, tuple)) and any(
+        hasattr(one, "losses") for item in subject for one in (item if isinstance(item, (list, tuple)) else (item,))
+    ):
+        hint = "several go in one by one, each alone or with how often: compose(a, (b, 10))."
+        raise DivulgeError.of("release", "be one mechanism", "it", f"a {type(subject).__name__} of mechanisms", hint)
     return as_channel(subject)
 
 

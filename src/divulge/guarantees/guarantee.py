@@ -197,12 +197,12 @@ class Guarantee(ABC):
         levels = loosest.levels(cls.subject(released))
         return cls(**{n: PARAMETERS[n].clamped(v.bound()) for n, v in zip(cls.bounded(), levels, strict=True)}, **index)
 
-    def implies(self, kind: "type[Guarantee]", *others: "Guarantee", **context: Any) -> "Guarantee | Unknown":
+    def implies(self, kind: "type[Guarantee] | str", *others: "Guarantee", **context: Any) -> "Guarantee | Unknown":
         """Return the tightest guarantee of `kind` that follows, with its derivation; or Unknown with the reason.
 
         Parameters
         ----------
-        kind : class of guarantee, such as `LDP`
+        kind : class of guarantee, such as `LDP`, or its name
         *others : guarantees that hold as well
         **context
             What is known of the secret: `prior`, `p_min`, `n`, `uniform`; see `implied`. Index parameters of `kind`

@@ -154,7 +154,7 @@ def plot_implications(ax: Any = None, theorems: Sequence[Theorem] | None = None,
     ax.plot([], [], color=_PMC_COLOR, ls="--", label="with p_min, N, or the prior")
     ax.legend(loc="upper left", fontsize=8)
     ax.set_xlim(-0.5, width + 0.5)
-    ax.set_ylim(-height - 0.6, 2.0)
+    ax.set_ylim(-height - 0.6 - 0.08 * width, 2.0 + 0.06 * width)  # arcs of long arrows reach beyond the boxes
     ax.set_axis_off()
     return ax
 

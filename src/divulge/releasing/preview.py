@@ -30,6 +30,7 @@ LEVELS = (0.5, 1.0, 2.0)
 
 CONFIDENCE = 0.95
 _BAR = 24
+_MOST_DRAWN = 40
 
 
 @dataclass(frozen=True)
@@ -164,8 +165,10 @@ class Preview(Shown):
         >>> preview(survey, column="answer", guarantee="ldp=1").plot().get_xlabel()
         'share of the rows [%]'
         """
-        ax = drawable(ax, (6.4, 1.2 + 0.35 * min(len(self.levels[0].values), 40)))
-        shown = sorted(self.levels[0].values, key=lambda v: v.count)[-40:]
+        every, own = self.levels[0].values, ax is None
+        shown = sorted(every, key=lambda v: v.count)[-_MOST_DRAWN:]
+        names = [_short(str_of(v.value), 32).replace("$", r"\$") for v in shown]
+        ax = drawable(ax, (5.4 + 0.06 * max(map(len, names)), 2.2 + 0.35 * len(shown)))
         place = {v.value: i for i, v in enumerate(shown)}
         for k, level in enumerate(self.levels):
             values = [v for v in level.values if v.value in place and math.isfinite(v.half_width)]
@@ -175,10 +178,16 @@ class Preview(Shown):
                 color=("#0072B2", "#D55E00", "#009E73")[k % 3],
             )  # fmt: skip
         ax.axvline(0, color="0.5", lw=1)
-        ax.set_yticks(range(len(shown)), [_short(str_of(v.value)).replace("$", r"\\$") for v in shown])
+        ax.set_yticks(range(len(shown)), names)
+        ax.margins(y=0.5 / len(shown))
         ax.set_xlabel("share of the rows [%]")
-        ax.set_title("Exact shares of the rows, and how far estimates may be off\nfor the keeper alone", fontsize=10)
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
+        some = f", the {len(shown)} most frequent of {len(every):,} values" if len(every) > len(shown) else ""
+        said = f"Exact shares of the rows{some},\nand how far estimates may be off; for the keeper alone"
+        ax.set_title(said, fontsize=10)
+        if own:
+            ax.figure.legend(loc="outside lower center", fontsize=9)
+        else:
+            ax.legend(loc="best", fontsize=9)
         return ax
 
     def __repr__(self) -> str:
@@ -373,7 +382,11 @@ def _times(value: Any, scale: float) -> Any:
 def _called(choice: Choice) -> str:
     if isinstance(choice.mechanism, str):
         strength = {"epsilon": choice.epsilon, "ratio": choice.ratio}
-        said = [f"{name} {value}" for name, value in strength.items() if value is not None]
+        said = [
+            f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in strength.items()
+            if value is not None
+        ]
         return ", ".join([choice.mechanism, *said])
     return " ".join(map(str, choice.guarantees)) or "the mechanism"
 

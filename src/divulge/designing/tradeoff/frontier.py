@@ -15,7 +15,8 @@ from divulge.designing.result import Design
 from divulge.designing.tradeoff.comparison import best_of
 from divulge.designing.tradeoff.families import FAMILIES
 from divulge.errors import DivulgeError
-from divulge.extras import drawable, require
+from divulge.extras import drawable, legend, require
+from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.model.record import Record
@@ -55,9 +56,7 @@ class LeastEpsilon(Record, Shown):
         return f"reached at {self.epsilon:.9g}, not at {self.lower:.9g}\n{self.design!r}"
 
 
-def _level(kind: Any) -> str:
-    if not (isinstance(kind, type) and issubclass(kind, Guarantee)):
-        raise DivulgeError.of("kind", "be a class of guarantee, such as PML", "it", repr(kind))
+def _level(kind: type[Guarantee]) -> str:
     bounded = kind.bounded()
     if len(bounded) != 1 or kind.index:
         raise DivulgeError.of("kind", "have one parameter, as PML or LDP", kind.__name__, f"one of {len(bounded)}")
@@ -71,7 +70,7 @@ def _guarantee(kind: type[Guarantee], value: float) -> Guarantee:
 
 def least_epsilon(
     prior: Any,
-    kind: type[Guarantee],
+    kind: type[Guarantee] | str,
     *others: Any,
     at_least: float | None = None,
     at_most: float | None = None,
@@ -84,7 +83,7 @@ def least_epsilon(
     Parameters
     ----------
     prior : Prior, or what converts to one
-    kind : class of guarantee with one parameter, such as PML, LDP, PMC, MaximalLeakage or BayesCapacity
+    kind : class of guarantee with one parameter, or its name: PML, LDP, PMC, MaximalLeakage, "bayes-capacity", ...
     *others : guarantees that are kept as well
     at_least : float
         The utility wanted (nats where it is a logarithm).
@@ -113,6 +112,7 @@ def least_epsilon(
     >>> best.utility >= 0.1, round(found.epsilon, 6), found.epsilon - found.lower < 1e-7
     (True, 0.245405, True)
     """
+    kind = kind_named(kind)
     name = _level(kind)
     least = float(PARAMETERS[name].low)
     if (at_least is None) == (at_most is None):
@@ -228,7 +228,7 @@ class Frontier(Tabled, Record):
         first = self.designs[0]
         ax.set_xlabel(f"{self.kind.title}" + (" [nats]" if PARAMETERS[_level(self.kind)].logarithmic else ""))
         ax.set_ylabel(first.objective + (" [nats]" if first.logarithmic else ""))
-        ax.legend(fontsize=8, loc="upper right" if first.minimized else "upper left")
+        legend(ax)
         return ax
 
     def _curves(self) -> dict[str, np.ndarray]:
@@ -243,7 +243,7 @@ class Frontier(Tabled, Record):
 
 def frontier(
     prior: Any,
-    kind: type[Guarantee],
+    kind: type[Guarantee] | str,
     epsilons: Iterable[float],
     *others: Any,
     utility: Any = "mutual-information",
@@ -255,7 +255,7 @@ def frontier(
     Parameters
     ----------
     prior : Prior, or what converts to one
-    kind : class of guarantee with one parameter
+    kind : class of guarantee with one parameter, or its name
     epsilons : levels, in nats where they are logarithms
     *others : guarantees that are kept at every level as well
     utility : as in `design`
@@ -280,6 +280,7 @@ def frontier(
     >>> curve.utilities.round(4).tolist()
     [0.5, 0.5761, 0.787]
     """
+    kind = kind_named(kind)
     _level(kind)
     try:
         levels = np.array([float(e) for e in epsilons])

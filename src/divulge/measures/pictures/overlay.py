@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from divulge.errors import DivulgeError
-from divulge.extras import drawable
+from divulge.extras import drawable, legend
 from divulge.measures.pictures.plots import pointwise
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.measures.pointwise.density import pmc, pml
@@ -52,6 +52,11 @@ def plot_pointwise(mechanisms: Mapping[str, Any], measure: str = "pml", ax: Any 
     units = {one.unit for one in found.values()}
     if len(units) > 1:
         raise DivulgeError.of("mechanisms", "be in one unit", "they", f"in {' and '.join(sorted(units))}")
-    for label, one in found.items():
-        pointwise(one, ax, label=label)
+    for i, (label, one) in enumerate(found.items()):
+        pointwise(one, ax, label=label, color=f"C{i % 10}", linestyle=_STYLES[i // 10 % len(_STYLES)])
+    legend(ax)
     return ax
+
+
+_STYLES = ("-", "--", ":", "-.")
+"""Styles of lines, a next one each time the ten colors are used up."""

@@ -37,7 +37,7 @@ def pointwise(variable: Variable, ax: Any = None, **options: Any) -> Any:
         )  # fmt: skip
     ax.set_xlabel(f"t [{variable.unit}]" if variable.unit else "t")
     ax.set_ylabel(f"P({variable.name} > t)")
-    ax.set_ylim(0, 1.02)
+    ax.set_ylim(-0.02, 1.02)  # a tail of 0 is seen
     if "label" in options:
         ax.legend()
     return ax
