@@ -107,3 +107,36 @@ def test_runs_of_many_cells_are_measured_before_they_are_drawn() -> None:
     assert dv.repeated_runs(here, there, dv.Count("x"), times=10, **asked).num_rows == 20
     with pytest.raises(dv.DivulgeError, match="cells in which the tables differ, must have at most 20,000,000 cells"):
         dv.repeated_runs(here, there, dv.Count("x"), times=100_000, **asked)
+
+
+@pytest.mark.parametrize("kind", ["dp", "zcdp"])
+@pytest.mark.parametrize(("share", "times"), [("1", 2), ("1/4", 4), ("0.1", 3), ("0.3", 10), ("1/7", 7)])
+@pytest.mark.parametrize("neighbors", ["replaced", "added"])
+def test_a_budget_is_spent_to_its_end_and_no_further(
+    kind: str, share: str, times: int, neighbors: str, tmp_path: Path
+) -> None:
+    """So many equal parts of a budget fit into it: sums are exact. A further release, however small, does not."""
+    table, per_row = pa.table({"v": ["a", "b"] * 20}), {"replaced": 1, "added": 2}[neighbors]
+    book = dv.Ledger(tmp_path / "ledger.sqlite")
+    noise = {"dp": "laplace", "zcdp": "gaussian"}[kind]
+    asked = {"ledger": book, "source_name": "s", "values": {"v": VALUES}, "neighbors": neighbors, "noise": noise}
+    budget = f"{kind}={Fraction(share) * times * per_row}"
+    for _ in range(times):
+        dv.publish(table, dv.Count("v"), guarantee=f"{kind}={share}", budget=budget, **asked)
+    for more in (share, "1e-6"):
+        with pytest.raises(dv.DivulgeError, match="`budget` must allow") as caught:
+            dv.publish(table, dv.Count("v"), guarantee=f"{kind}={more}", budget=budget, **asked)
+        allowed, given = str(caught.value).split(" in all; it is ")
+        assert float(allowed.split()[-1].replace(",", "")) > float(Fraction(given.split(". ")[0]))
+    assert len(book.entries()) == times
+
+
+def test_the_number_of_rows_belongs_to_every_column(tmp_path: Path) -> None:
+    """Who is there is told by the number of rows as by the counts of a column."""
+    book = dv.Ledger(tmp_path / "ledger.sqlite")
+    asked = {"ledger": book, "source_name": "s", "neighbors": "added", "guarantee": "dp=1"}
+    table = pa.table({"v": ["a", "b"] * 20})
+    dv.publish(table, dv.Count(), **asked)
+    assert book.spent("s", ["v"])["ldp"] == 1
+    with pytest.raises(dv.DivulgeError, match="must allow dp 3 in all"):
+        dv.publish(table, dv.Count("v"), values={"v": VALUES}, budget="dp=2", **asked)

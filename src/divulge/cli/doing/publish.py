@@ -79,7 +79,8 @@ def command(
     ledger: LedgerOption = None,
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Do not record this.")] = False,
     budget: Annotated[
-        str | None, typer.Option(metavar="GUARANTEE", help="What all releases may spend together, such as ldp=2.")
+        str | None,
+        typer.Option(metavar="GUARANTEE", help="What all releases about these columns may spend together: dp=2."),
     ] = None,
     source_name: Annotated[str | None, typer.Option("--source-name", help="What the ledger calls the table.")] = None,
     against: Annotated[

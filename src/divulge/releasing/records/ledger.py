@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -23,7 +24,7 @@ from divulge.guarantees.catalog import as_guarantee
 from divulge.model.prior import Prior
 from divulge.model.shown import at_most
 from divulge.releasing.records.aggregate import Aggregate
-from divulge.releasing.records.promised import together
+from divulge.releasing.records.promised import exactly_together, up
 from divulge.releasing.records.receipt import Mechanism, now
 
 KINDS = ("ldp", "dp", "pml", "pmc", "zcdp", "adp")
@@ -86,7 +87,7 @@ class Ledger:
     {'ldp': 1.098612288...}
     >>> release(survey, **once)
     Traceback (most recent call last):
-    divulge.errors.DivulgeError: `budget` must allow ldp 2.2 in all; it is 2. Hint: nothing was drawn.
+    divulge.errors.DivulgeError: `budget` must allow ldp 2.2 in all; it is 2. Hint: nothing was drawn; both are in nats.
     >>> folder.cleanup()
     """
 
@@ -151,6 +152,8 @@ class Ledger:
     def entries(self, source: str | None = None, columns: Sequence[str] = ()) -> list[Entry]:
         """Return the releases, in order, of a source and of columns that include one of `columns`.
 
+        The number of rows is of no column: it tells who is there, and belongs to every one.
+
         Examples
         --------
         >>> import pyarrow as pa
@@ -184,7 +187,7 @@ class Ledger:
         1.098612289
         >>> folder.cleanup()
         """
-        return _total(self.entries(source, columns), [], prior)
+        return _told(_total(self.entries(source, columns), [], prior))
 
     @contextmanager
     def spending(self, source: str, receipt: Any, budget: Any = None) -> "Generator[_Open]":
@@ -225,7 +228,7 @@ class Ledger:
             if wanted is not None:
                 _allow(wanted, total)
             connection.execute(self._table.insert().values(**row))
-            return {"releases": len(before) + 1, "guarantees": total}
+            return {"releases": len(before) + 1, "guarantees": _told(total)}
 
         entry = _Open(lambda rows: self._mark(key, rows), self._transaction(record))
         try:
@@ -249,7 +252,7 @@ class Ledger:
         found: list[Entry] = []
         for row in connection.execute(query):
             entry = _entry(row)
-            if not columns or set(columns) & set(entry.columns):
+            if not columns or not entry.columns or set(columns) & set(entry.columns):
                 found.append(entry)
         return found
 
@@ -390,9 +393,16 @@ def _begin_immediately(sql: Any, engine: Any) -> None:
     sql.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
 
 
-def _total(entries: Sequence[Entry], more: Sequence[Mechanism], prior: Prior | None) -> dict[str, float]:
+_Total = dict[str, Fraction | float]
+
+
+def _total(entries: Sequence[Entry], more: Sequence[Mechanism], prior: Prior | None) -> _Total:
     mechanisms = [mechanism for entry in entries for mechanism in entry.mechanisms] + list(more)
-    return together([m.spent for m in mechanisms], prior) if mechanisms else {}
+    return exactly_together([m.spent for m in mechanisms], prior) if mechanisms else {}
+
+
+def _told(total: _Total) -> dict[str, float]:
+    return {kind: up(value) for kind, value in total.items()}
 
 
 def _part(found: Any) -> Any:
@@ -400,7 +410,7 @@ def _part(found: Any) -> Any:
     return Aggregate.from_dict(found) if "statistics" in found else Mechanism.from_dict(found)
 
 
-def _allow(budget: Any, total: dict[str, float]) -> None:
+def _allow(budget: Any, total: _Total) -> None:
     """Refuse a release after which the total would pass the budget; where no prior is known, ldp bounds the others."""
     allowed = budget.values()
     ldp, rho = total["ldp"], total.get("zcdp", total["ldp"] ** 2 / 2)
@@ -409,10 +419,12 @@ def _allow(budget: Any, total: dict[str, float]) -> None:
         spent = rho
     elif budget.kind == "adp":
         spent = (
-            min(ldp, compose(ZcdpRelease(rho)).epsilon(float(allowed["delta"])).upper) if math.isfinite(rho) else ldp
+            min(ldp, compose(ZcdpRelease(up(rho))).epsilon(float(allowed["delta"])).upper) if rho < math.inf else ldp
         )
-    if not spent <= float(allowed.get("epsilon", allowed.get("rho", 0))):
+    most = allowed.get("epsilon", allowed.get("rho", 0))
+    if not spent <= most:
+        needed = at_most(spent) if at_most(spent) != at_most(most) else str(up(spent))
         raise DivulgeError.of(
-            "budget", f"allow {budget.kind} {at_most(spent)} in all", "it",
-            str(budget).partition("=")[2], "nothing was drawn.",
+            "budget", f"allow {budget.kind} {needed} in all", "it", str(budget).partition("=")[2],
+            "nothing was drawn." if budget.kind == "zcdp" else "nothing was drawn; both are in nats.",
         )  # fmt: skip

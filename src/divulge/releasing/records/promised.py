@@ -35,11 +35,25 @@ def log_up(ratio: Fraction | float) -> float:
     return nearest if enough else math.nextafter(nearest, math.inf)
 
 
-def sum_up(values: Iterable[float]) -> float:
-    """Return a sum of floats, rounded up."""
-    terms = [v for v in values if v != 0]
-    total = math.fsum(terms)
-    return total if len(terms) < 2 or math.isinf(total) else math.nextafter(total, math.inf)
+def added(values: Iterable[Fraction | float]) -> Fraction | float:
+    """Return the exact sum of numbers that may be infinite."""
+    terms = list(values)
+    return math.inf if math.inf in terms else sum((Fraction(term) for term in terms), Fraction(0))
+
+
+def up(value: Fraction | float) -> float:
+    """Return the least double that is at least a number.
+
+    Examples
+    --------
+    >>> up(added([0.5, 0.25])), Fraction(up(Fraction(3, 10))) >= Fraction(3, 10), up(added([1, math.inf]))
+    (0.75, True, inf)
+    """
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
+    return nearest if math.isinf(nearest) or Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 def promises(weights: np.ndarray, prior: Prior | None) -> dict[str, float]:
@@ -119,15 +133,20 @@ def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]
     >>> {kind: round(value, 6) for kind, value in together([coin, coin], half).items()}
     {'ldp': 2.197225, 'pml': 0.587787, 'pmc': 1.609438}
     """
+    return {kind: up(value) for kind, value in exactly_together(releases, prior).items()}
+
+
+def exactly_together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, Fraction | float]:
+    """Return the same as fractions, or infinity: what is rounded up where it is told need not be where it is kept."""
     blocks = _blocks([spent for spent in releases if spent.channel is not None])
     found = [promises(weights, _prior_for(spent, prior)) for spent, weights in blocks]
     aggregates = [spent for spent in releases if spent.channel is None]
     found += [{"ldp": spent.loss} for spent in aggregates]
-    beside = sum_up(spent.beside for spent in releases)
-    whole = {"ldp": sum_up([beside, *(part["ldp"] for part in found)])}
+    beside = added(spent.beside for spent in releases)
+    whole = {"ldp": added([beside, *(part["ldp"] for part in found)])}
     for kind in ("pml", "pmc"):
         others = [
-            sum_up([part[kind], beside, *(other["ldp"] for other in found if other is not part)])
+            added([part[kind], beside, *(other["ldp"] for other in found if other is not part)])
             for part in found
             if kind in part
         ]
@@ -138,11 +157,11 @@ def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]
 
 
 def _with_aggregates(
-    whole: dict[str, float],
-    losses: Sequence[float],
+    whole: dict[str, Fraction | float],
+    losses: Sequence[Fraction | float],
     aggregates: Sequence[Spent],
     priors: Sequence[Prior | None],
-) -> dict[str, float]:
+) -> dict[str, Fraction | float]:
     """Return the total with what follows from it for a secret whose values have at least a known probability.
 
     ldp of everything together is pml and pmc of such a secret. Without a bound at every outcome, zCDP adds up, of which
@@ -161,7 +180,7 @@ def _with_aggregates(
             )
             whole[kind] = min(told, whole.get(kind, math.inf))
     if math.isinf(whole["ldp"]):
-        whole["zcdp"] = sum_up([*(spent.rho for spent in aggregates), *(sum_up([e * e / 2, 5e-324]) for e in losses)])
+        whole["zcdp"] = added([*(spent.rho for spent in aggregates), *(added([e]) ** 2 / 2 for e in losses)])
     return whole
 
 
