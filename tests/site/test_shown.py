@@ -113,3 +113,23 @@ def test_pictures_that_come_on_white_follow_the_screen(address: str) -> None:
                 assert abs(float(shown[2, 2]) - page) < 0.02, path
                 assert float(np.abs(shown - page).max()) > 0.5, path
             assert not watched.wrong
+
+
+def test_the_button_beside_a_session_copies_what_is_typed(address: str) -> None:
+    with browser() as watched:
+        page = watched.page
+        copied: dict[str, list[str]] = {}
+        for name in ("for-publishers", "release"):
+            page.goto(f"{address}{name}/")
+            page.locator("[data-copy]").first.wait_for(state="attached")
+            copied[name] = page.eval_on_selector_all("[data-copy]", "all => all.map(one => one.dataset.copy)")
+    assert "divulge estimate published.csv \\\n    --receipt published.receipt.json" in copied["for-publishers"]
+    for text in [one for found in copied.values() for one in found]:
+        assert text.strip(), "a session with nothing typed"
+        assert not any(line.startswith((">>>", "$ ")) for line in text.splitlines()), text
+        if text.startswith("divulge"):
+            lines = text.splitlines()
+            starts = [line for before, line in zip(["", *lines], lines, strict=False) if not before.endswith("\\")]
+            assert all(line.startswith("divulge ") for line in starts), text
+        else:
+            compile(text, name, "exec")
