@@ -22,6 +22,7 @@ from .visits import Visit, running
 TABLES = {
     "skewed": {"A": 300, "B": 300, "C": 290, "D": 100, "R": 10},
     "two": {"no": 950, "yes": 50},
+    "gaps": {"A": 300, "B": 140, "missing": 60},
 }
 FIVE = 5
 """So many rows for each row of `TABLES`: the noise of estimates is small beside them."""
@@ -35,14 +36,17 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 
 def written(folder: Path, counts: dict[str, int]) -> Path:
     path = folder / "table.csv"
-    path.write_text("v\n" + "".join(f"{value}\n" * FIVE * count for value, count in counts.items()))
+    cells = {value: "" if value == "missing" else value for value in counts}
+    path.write_text("v,k\n" + "".join(f"{cells[value]},k\n" * FIVE * count for value, count in counts.items()))
     return path
 
 
 def session(folder: Path, counts: dict[str, int], **form: str) -> Session:
     """Return a visit at step 3, without its pages."""
     listed = sorted(((x, FIVE * count) for x, count in counts.items()), key=lambda pair: -pair[1])
-    column = {"name": "v", "values": len(counts), "missing": 0, "listed": listed}
+    missing = FIVE * counts.get("missing", 0)
+    listed = [pair for pair in listed if pair[0] != "missing"]
+    column = {"name": "v", "values": len(listed), "missing": missing, "listed": listed}
     data = {"path": str(written(folder, counts)), "rows": FIVE * sum(counts.values()), "columns": [column]}
     made = Session("visit", folder, 0.0, {"data": data, "secret": "v"})
     made.choices["aim"] = aim.read(form, made)

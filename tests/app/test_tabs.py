@@ -165,8 +165,36 @@ def test_names_of_files_stay_in_their_folder(client: TestClient, tmp_path: Path)
         assert "<b>" not in page, name
         assert not re.search(r"\.\./|\u202e", page), name
     assert "400 rows" in visit.part("columns")
-    assert visit.post("upload", files={"file": (NAMES[3], content)}).status_code == 200
-    assert "400 rows" in visit.part("columns")
+    for name in (NAMES[3], "😀" * 120 + ".csv"):
+        assert visit.post("upload", files={"file": (name, content)}).status_code == 200
+        assert "400 rows" in visit.part("columns")
+
+
+def test_what_goes_out_is_what_the_page_said(client: TestClient, tmp_path: Path) -> None:
+    """Another tab chooses another column; the page that still shows the first one publishes neither."""
+    visit = Visit(client)
+    visit.upload(table(tmp_path, "t.csv", "abc"))
+    visit.aimed("answer")
+    visit.post("how", {"way": "statistics", "prior": "uniform"})
+    (shown,) = re.findall(r'name="shown" value="(\w+)"', visit.get("release").text)
+    visit.aimed("sex")
+    visit.post("how", {"way": "statistics", "prior": "uniform"})
+    page = visit.post("release", {"format": "csv", "shown": shown})
+    assert page.status_code == 409
+    assert "Nothing was published" in page.text
+    (shown,) = re.findall(r'name="shown" value="(\w+)"', visit.get("release").text)
+    assert "sex" in visit.papers(tmp_path, format="csv", shown=shown)["table"].read_text()
+
+
+def test_a_column_of_any_name_is_published(client: TestClient, tmp_path: Path) -> None:
+    for i, name in enumerate(("a" * 300, "../x", "ä" * 100, "=1+1")):
+        visit = Visit(client)
+        path = tmp_path / f"odd{i}.csv"
+        path.write_text(f"{name},k\n" + "yes,1\nno,2\n" * 50)
+        visit.upload(path)
+        visit.aimed(name)
+        visit.post("how", {"way": "statistics", "prior": "uniform"})
+        assert "_perturbed" in visit.papers(tmp_path, format="csv")["table"].read_text()
 
 
 FORMS = [

@@ -1,6 +1,6 @@
 """Results of the library as pictures that react: plain data that the page draws, with the words a reader needs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from divulge.errors import number_of
@@ -10,9 +10,24 @@ INK = {"before": "#7a8791", "after": "#0b7a75", "warn": "#b3541e"}
 """Named colors; each is told apart by its shape as well."""
 
 
+VALUES = {"autorange": "reversed", "type": "category"}
+"""An axis of values, from the top: each has a line of its own, numbers and dates as well."""
+
+
 def _name(value: Any, most: int = 40) -> str:
+    """Return a value as the words of a picture, which reads tags, entities and %{patterns} in them."""
     text = "missing" if value is None else printable(str(value))
-    return text if len(text) <= most else text[: most - 1] + "…"
+    text = text if len(text) <= most else f"{text[: most // 2]}…{text[1 - most // 2 :]}"
+    return "".join(f"&#{ord(sign)};" if sign in "<>&%" else sign for sign in text)
+
+
+def _names(values: Iterable[Any]) -> list[str]:
+    """Return the names of values, each a line of its own in a picture: those that are shortened alike are numbered."""
+    names: dict[str, None] = {}
+    for name in map(_name, values):
+        numbered = (f"{name} ({i})" for i in range(2, len(names) + 3))
+        names[name if name not in names else next(other for other in numbered if other not in names)] = None
+    return list(names)
 
 
 def _layout(**more: Any) -> dict[str, Any]:
@@ -28,10 +43,9 @@ def _layout(**more: Any) -> dict[str, Any]:
 def shifts(exposure: Any, place: int) -> dict[str, Any]:
     """For each value of the secret: its share among all, and with error bars in the group that raises it most."""
     rows = exposure.told[place].shifts
-    names = [_name(shift.secret) for shift in rows]
-    groups = [
-        f"{_name(' and '.join(_name(v) for v in shift.group), 60)} ({number_of(shift.rows, 'row')})" for shift in rows
-    ]
+    names = _names(shift.secret for shift in rows)
+    words = [" and ".join("missing" if value is None else str(value) for value in shift.group) for shift in rows]
+    groups = [f"{_name(text, 60)} ({number_of(shift.rows, 'row')})" for text, shift in zip(words, rows, strict=True)]
     after = {
         "type": "scatter", "mode": "markers", "name": "in the group that raises it most", "y": names,
         "x": [100 * shift.after for shift in rows], "text": groups,
@@ -50,13 +64,13 @@ def shifts(exposure: Any, place: int) -> dict[str, Any]:
     }  # fmt: skip
     layout = _layout(height=120 + 42 * len(rows))
     layout["xaxis"] |= {"title": {"text": "people in 100"}, "rangemode": "tozero"}
-    layout["yaxis"] |= {"autorange": "reversed"}
+    layout["yaxis"] |= VALUES
     return {"data": [before, after], "layout": layout}
 
 
 def estimates(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """For each value: its true share, and the estimate that a receiver might get, with its interval."""
-    names = [_name(row["value"]) for row in rows]
+    names = _names(row["value"] for row in rows)
     truth = {
         "type": "scatter", "mode": "markers", "name": "now in the table", "y": names,
         "x": [100 * r["share"] for r in rows],
@@ -76,13 +90,13 @@ def estimates(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }  # fmt: skip
     layout = _layout(height=120 + 42 * len(rows))
     layout["xaxis"] |= {"title": {"text": "people in 100"}}
-    layout["yaxis"] |= {"autorange": "reversed"}
+    layout["yaxis"] |= VALUES
     return {"data": [truth, guess], "layout": layout}
 
 
 def statistics(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """For each group: the true number, and the one that is published in a simulation, with its interval."""
-    names = [_name(row["name"]) for row in rows]
+    names = _names(row["name"] for row in rows)
     truth = {
         "type": "scatter", "mode": "markers", "name": "now in the table", "y": names, "x": [r["true"] for r in rows],
         "hovertemplate": "%{y}: %{x:,.6g}<extra></extra>",
@@ -99,7 +113,7 @@ def statistics(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         },
     }  # fmt: skip
     layout = _layout(height=120 + 42 * len(rows))
-    layout["yaxis"] |= {"autorange": "reversed"}
+    layout["yaxis"] |= VALUES
     return {"data": [truth, guess], "layout": layout}
 
 
@@ -108,7 +122,7 @@ def frontier(points: Sequence[dict[str, Any]], chosen: float, what: str, unit: s
     line = {
         "type": "scatter", "mode": "lines+markers", "name": "this way",
         "x": [p["after"] for p in points], "y": [p["off"] for p in points], "customdata": [p["after"] for p in points],
-        "hovertemplate": "at most %{x:.3g} in 100 sure, " + f"{what} within ± %{{y:.3g}}{unit}<extra></extra>",
+        "hovertemplate": "at most %{x:.3g} in 100 sure, " + f"{_name(what)} within ± %{{y:.3g}}{unit}<extra></extra>",
         "marker": {"color": [INK["warn"] if p["after"] == chosen else INK["after"] for p in points],
                    "size": [16 if p["after"] == chosen else 10 for p in points]},
         "line": {"color": INK["after"]},

@@ -98,7 +98,8 @@ def foreseen(path: str, choice: Mapping[str, Any]) -> dict[str, Any]:
     kind, _, spent = str(choice.get("prior", "")).partition("=")
     if kind != "noisy":
         return dict(choice)
-    counts = dv.contingency(dv.open_table(path), choice["column"]).to_dict()
+    found = dv.contingency(dv.open_table(path), choice["column"]).to_dict()
+    counts = {choice.get("null_as") if value is None else value: count for value, count in found.items()}
     expected = around(counts, sum(counts.values()), Fraction(spent)).priors
     (promise,) = left((dv.guarantees.parse(choice["guarantee"]),), float(spent))
     return dict(choice) | {"prior": expected, "guarantee": promise}

@@ -17,6 +17,8 @@ ATTACKERS = {
     "nothing": ("knows nothing", "holds all values for equally likely"),
 }
 """Attacker -> (what they know, what that means)."""
+LABELS = ("missing", "no answer", *(f"missing {i}" for i in range(2, 99)))
+"""What missing values of the sensitive column are called: the first of these that is no value."""
 DEFAULT = {"attacker": "everything", "before": 1.0, "after": 5.0}
 
 
@@ -38,9 +40,17 @@ def read(given: Mapping[str, Any], session: Session) -> dict[str, Any]:
 
 
 def secret(session: Session) -> dict[str, Any]:
-    """Return what is known of the sensitive column; its values are listed with the most frequent first."""
+    """Return what is known of the sensitive column; its values are listed with the most frequent first.
+
+    No answer is one of them, under a label that no other one has.
+    """
     (column,) = [c for c in session.choices["data"]["columns"] if c["name"] == session.choices["secret"]]
-    return column
+    if not column["missing"]:
+        return column | {"null_as": None}
+    taken = {value for value, _ in column["listed"]}
+    label = next(label for label in LABELS if label not in taken)
+    listed = sorted([*column["listed"], (label, column["missing"])], key=lambda one: -one[1])
+    return column | {"null_as": label, "values": column["values"] + 1, "listed": listed}
 
 
 def guarantee(aim: Mapping[str, Any]) -> Guarantee:
@@ -68,7 +78,7 @@ def meaning(session: Session, aim: Mapping[str, Any]) -> dict[str, Any]:
     """
     promise = guarantee(aim)
     counts = dict(secret(session)["listed"])
-    share = counts[aim["value"]] / (session.choices["data"]["rows"] - secret(session)["missing"])
+    share = counts[aim["value"]] / session.choices["data"]["rows"]
     held = (share, posterior_bounds(promise, share)) if aim["attacker"] == "frequencies" and 0 < share < 1 else None
     chances = sorted({0.001, 0.01, 0.1, 0.5, aim["before"] / 100})
     return {
@@ -77,6 +87,7 @@ def meaning(session: Session, aim: Mapping[str, Any]) -> dict[str, Any]:
         "bounds": posterior_bounds(promise, aim["before"] / 100),
         "others": [(chance, posterior_bounds(promise, chance)) for chance in chances],
         "held": held,
+        "null_as": secret(session)["null_as"],
         "attacker": ATTACKERS[aim["attacker"]],
     }
 

@@ -33,7 +33,8 @@ def _begin(session: Session, path: Path, name: str, options: dict[str, Any]) -> 
 
 async def kept(session: Session, file: Any) -> Path:
     """Keep an uploaded file in a new folder of the session, under its own name."""
-    name = printable(str(file.filename).replace("\\", "/").rpartition("/")[2])[-120:].lstrip(".") or "table"
+    given = printable(str(file.filename).replace("\\", "/").rpartition("/")[2])
+    name = given.encode()[-120:].decode(errors="ignore").lstrip(".") or "table"  # its end tells the format
     path = session.folder / secrets.token_hex(4) / name
     path.parent.mkdir(mode=0o700)
     with path.open("xb") as out:

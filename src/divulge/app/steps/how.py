@@ -57,7 +57,8 @@ def options(session: Session, way: str, wanted: Mapping[str, Any], prior: str | 
         given["prior_from_data"] = True
     else:
         given["prior"] = prior
-    return {"column": session.choices["secret"], **given}
+    label = aim.secret(session)["null_as"]
+    return {"column": session.choices["secret"], **given, **({} if label is None else {"null_as": label})}
 
 
 def str_exactly(promise: Any) -> str:

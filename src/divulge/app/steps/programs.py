@@ -20,7 +20,7 @@ def command(session: Any) -> str:
     words = [f"divulge release {name}", *reading, f"--column {_quoted(choice['column'])}"]
     words += [
         f"--{key.replace('_', '-')} {_quoted(str(choice[key]))}"
-        for key in ("guarantee", "mechanism", "epsilon", "purpose", "prior")
+        for key in ("guarantee", "mechanism", "epsilon", "purpose", "prior", "null_as")
         if key in choice
     ]
     words += ["--prior-from-data"] if choice.get("prior_from_data") else []

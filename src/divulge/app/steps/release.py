@@ -1,5 +1,6 @@
 """Step 5: what will be published and what it adds up to; one click writes the files."""
 
+import hashlib
 import secrets
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,12 @@ def show(pages: Any, request: Any) -> Any:
     known = session.choices
     context: dict[str, Any] = {"formats": FORMATS, "public": PUBLIC, "table": known["how"]["way"] == "table"}
     others = [c["name"] for c in known["data"]["columns"] if c["name"] != known["secret"]]
-    context |= {"others": others, "command": programs.command(session), "script": programs.script(session)}
+    context |= {
+        "shown": _shown(session),
+        "others": others,
+        "command": programs.command(session),
+        "script": programs.script(session),
+    }
     if context["table"]:
         asked = table.current(session)
         context |= {"names": [table.named(one, asked["by"]) for one in asked["statistics"]], "asked": asked,
@@ -49,11 +55,21 @@ async def take(pages: Any, request: Any) -> Any:
             if c["name"] in form.getlist("keep") and c["name"] != known["secret"]
         ]
         language = "de" if form.get("language") == "de" else "en"
+        shown = form.get("shown", _shown(session))
+    if "going" not in known and shown != _shown(session):
+        raise Refused(
+            409, "Something else was chosen since, in another tab perhaps. Nothing was published: look again."
+        )
     with session.lock:
         if "going" not in known:
             known["going"] = _work(pages, session, ending, keep, language)
             known.pop("papers", None)
     return pages.to(session, "release")
+
+
+def _shown(session: Any) -> str:
+    """Return a mark of all that would be published, which the page that shows it sends back."""
+    return hashlib.sha256(programs.script(session).encode() + session.choices["data"]["path"].encode()).hexdigest()
 
 
 def _work(pages: Any, session: Any, ending: str, keep: list[str], language: str) -> dict[str, Any]:
@@ -67,7 +83,7 @@ def _work(pages: Any, session: Any, ending: str, keep: list[str], language: str)
         arguments = table.published(session, target, pages.ledger, language)
         return {"function": work.publish, "arguments": arguments, "programs": programs_}
     choice = how.options(session, known["how"]["way"], known["aim"]) | {"keep": keep, "language": language}
-    name = known["secret"] if known["secret"].isalnum() else "column"
+    name = known["secret"] if known["secret"].isalnum() and len(known["secret"].encode()) <= 60 else "column"
     arguments = {"path": known["data"]["path"], "out": str(out / f"{name}_perturbed.{ending}"),
                  "name": known["data"]["name"], "ledger": pages.ledger, "choice": choice}  # fmt: skip
     return {"function": work.release, "arguments": arguments, "programs": programs_}

@@ -36,7 +36,8 @@ def current(session: Session) -> dict[str, Any]:
         "table",
         {
             "statistics": [{"kind": "count", "by": [session.choices["secret"]]}],
-            "by": [], "person": "", "at_most": 1, "neighbors": "replaced", "null_as": "", "delta": 0.0,
+            "by": [], "person": "", "at_most": 1, "neighbors": "replaced",
+            "null_as": aim.secret(session)["null_as"] or "", "delta": 0.0,
             "epsilon": None, "treated": [], "values": None,
         },
     )  # fmt: skip

@@ -1,0 +1,41 @@
+"""Pictures tell values apart, and show them as they are: what they are drawn with reads tags, numbers and patterns."""
+
+from typing import Any
+
+import pytest
+
+from divulge.app import figures
+
+LONG = "A very long answer that many people give, and which ends with "
+VALUES = ["<b>x</b>", "<a href='http://elsewhere.example'>x</a>", "a&lt;b", "%{x}", LONG + "yes", LONG + "no",
+          "2", "10", "2020-01-01", "missing", "x" * 200, "x" * 201]  # fmt: skip
+
+
+def estimated() -> dict[str, Any]:
+    rows = [{"value": value, "share": 0.1, "simulated": 0.2, "low": 0.1, "high": 0.3} for value in VALUES]
+    return figures.estimates(rows)
+
+
+def published() -> dict[str, Any]:
+    return figures.statistics([{"name": value, "true": 1, "value": 2, "low": 0, "high": 3} for value in VALUES])
+
+
+@pytest.mark.parametrize("made", [estimated, published])
+def test_every_value_has_a_line_of_its_own_that_says_it(made: Any) -> None:
+    figure = made()
+    assert figure["layout"]["yaxis"]["type"] == "category"  # else numbers and dates are places, and words get none
+    for trace in figure["data"]:
+        assert len(set(trace["y"])) == len(VALUES)
+        assert not any(sign in "".join(trace["y"]) for sign in "<>%")
+    shown = figure["data"][0]["y"]
+    assert shown[2] == "a&#38;lt;b"
+    assert shown[4].endswith("yes")
+    assert shown[5].endswith("no")
+    assert shown[6:10] == VALUES[6:10]
+
+
+def test_a_column_is_named_in_words_of_a_picture() -> None:
+    figure = figures.frontier([{"after": 2.0, "off": 1.0}], 2.0, "mean of <b>%{x}</b>")
+    assert "%{x:.3g}" in figure["data"][0]["hovertemplate"]
+    assert "%{x}" not in figure["data"][0]["hovertemplate"]
+    assert "<b>" not in figure["data"][0]["hovertemplate"] + figure["layout"]["yaxis"]["title"]["text"]
