@@ -114,3 +114,17 @@ def test_what_cannot_be_measured_in_bounded_time_or_numbers_is_refused() -> None
             dv.NoiseMechanism("gaussian", name, scale=1)
     with pytest.raises(dv.DivulgeError, match="`secret` must lie within"):
         dv.NoiseMechanism("gaussian", "values(-1e308:0.5, 1e308:0.5)", scale=1)
+
+
+@pytest.mark.parametrize("scale", [0.1, 3.0])
+def test_rare_quantiles_on_the_wrong_side_are_left_out(scale: float) -> None:
+    """Those of scipy's alpha distribution are negative, where the noise is positive."""
+    noise = stats.alpha(2.0, scale=scale)
+    found = dv.NoiseMechanism(noise, "values(0:0.5, 1:0.3, 2:0.2)")
+    y = np.concatenate([1 + scale * np.geomspace(1e-3, 1e4, 2001), scale * np.geomspace(1e-3, 1e4, 2001)])
+    logs = np.stack([noise.logpdf(y - x) for x in (0, 1, 2)])
+    with np.errstate(invalid="ignore"):
+        leaks = logs.max(axis=0) - np.logaddexp.reduce(logs + np.log([[0.5], [0.3], [0.2]]), axis=0)
+    assert np.nanmax(leaks) <= found.pml_supremum.upper + 1e-9
+    assert found.pml_supremum.upper <= math.log(5) + 1e-9
+    assert found.pmc_supremum.value == math.inf

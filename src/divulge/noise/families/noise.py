@@ -67,15 +67,19 @@ class Noise:
         return float(self.frozen.ppf(0.75) - self.frozen.ppf(0.25)) / 2
 
     def spread(self, rare: float) -> tuple[float, float]:
-        """Return the quantiles with this mass on either side, or about as rare ones where scipy finds them infinite."""
+        """Return the quantiles with this mass on either side, or about as rare ones where scipy finds none.
+
+        Of quantiles that are very rare it gives infinite ones, and some on the wrong side of the median.
+        """
         if self.frozen is None:
             far = 45.0 * self.scale if self.kind != "discrete-gaussian" else 12.0 * self.scale + (self.step or 0.0)
             return -far, far
         levels = np.geomspace(rare, 1e-10, 16)
         with np.errstate(all="ignore"):
-            ends = self.frozen.ppf(levels), self.frozen.isf(levels)
-        left, right = (float(end[np.isfinite(end)][0]) for end in ends)
-        return left, right
+            left, right, middle = self.frozen.ppf(levels), self.frozen.isf(levels), self.frozen.median()
+        first = left[np.isfinite(left) & (left <= middle)][0]
+        last = right[np.isfinite(right) & (right >= middle)][0]
+        return float(first), float(last)
 
     def end_ratio(self, d: np.ndarray, sign: float) -> np.ndarray:
         """Return lim log f(z + sign d) - log f(z) for z -> sign inf and d >= 0."""
