@@ -62,6 +62,39 @@ def test_no_prior_beats_the_upper_bound(case: str, seed: int) -> None:
         assert dv.leakage(dv.Joint(prior, c), gain, case) <= worst.upper * (1 + 1e-12)
 
 
+@pytest.mark.parametrize(
+    ("channel", "gains", "supremum"),
+    [
+        ([[0, 0.25, 0.75], [1, 0, 0]], [[0, 0], [0.01, 0]], math.inf),  # (d, 1 - d): d before, 1 after
+        ([[0.6, 0.4, 0], [0.6, 0.3, 0.1]], [[0, 2], [0, 0.02]], math.inf),
+        ([[0.4, 0.6, 0], [0.3, 0, 0.7], [1, 0, 0]], [[1, 0, 0]], math.inf),
+        ([[0, 1], [0.5, 0.5]], [[1, 0], [0, 3]], 3),  # outcome 0 is of secret 1 alone, which ever fewer have
+        ([[0, 1], [1e-12, 1 - 1e-12]], [[1, 0], [0, 3]], 3),
+        ([[1e-9, 1 - 1e-9], [0.5, 0.5]], [[1e-6, 0], [0, 3e-6]], 3),
+        ([[1e-15, 1 - 1e-15], [0.5, 0.5]], [[0, 0], [0, 1]], 5e14),
+    ],
+)
+def test_outcomes_that_hardly_ever_occur(channel: Any, gains: Any, supremum: float) -> None:
+    """Under priors that make an outcome rare as can be; two secrets by a search over log-odds, the others by limits."""
+    worst = dv.adversaries.worst_prior(channel, gains, "max")
+    assert worst.upper >= supremum * (1 - 1e-9)
+    assert worst.leakage >= min(supremum * 0.99, 1e6)
+    assert worst.leakage == dv.leakage((worst.prior, channel), dv.Gain(gains), "max")
+    for odds in 10.0 ** np.arange(-14, 15) if len(channel) == 2 else ():
+        prior = [1 / (1 + odds), odds / (1 + odds)]
+        assert dv.leakage((prior, channel), dv.Gain(gains), "max") <= worst.upper * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e-200, 1e200])
+@pytest.mark.parametrize("case", ["average", "max"])
+def test_the_unit_of_gains_does_not_matter(case: Any, scale: float) -> None:
+    rng = np.random.default_rng(4)
+    c, g = random_channel(rng, 3, 3, span=1.5), rng.random((3, 3)) + 0.1
+    one, other = (dv.adversaries.worst_prior(c, g * unit, case) for unit in (1.0, scale))
+    assert other.upper == pytest.approx(one.upper, rel=2e-3)
+    assert other.leakage == pytest.approx(one.leakage, rel=2e-3)
+
+
 def test_worst_max_case_prior_of_one_guess_in_closed_form() -> None:
     rng = np.random.default_rng(20)
     for n, m in [(2, 2), (3, 3), (4, 3)]:

@@ -13,7 +13,7 @@ from divulge import exact
 from divulge.adversaries.adversary import Gain
 from divulge.adversaries.attack import Attack
 from divulge.adversaries.leakages import Case, as_adversary, as_kind, leakage
-from divulge.adversaries.orders.linear import deadline, optimum
+from divulge.adversaries.orders.linear import deadline, solved
 from divulge.errors import DivulgeError
 from divulge.measures.average.capacities import bayes_capacity
 from divulge.measures.numeric.simplex import checked_tolerance
@@ -26,7 +26,16 @@ from divulge.model.shown import Shown
 from divulge.ties import RELATIVE, falling, first_largest
 
 _ROUNDING = 1e-9
-"""What a linear program may be off by; upper bounds are raised by it."""
+"""Upper bounds are raised by this share."""
+
+_RAREST = 1e8
+"""How much rarer an outcome is looked for than its likeliest secret makes it; what is rarer is bounded."""
+
+_TINY = 1e-300
+"""Ratios above its inverse count as infinite."""
+
+_HARDLY = 1e-6
+"""A secret that makes an outcome rarer than its likeliest one by this factor hardly ever shows it."""
 
 
 def worst_adversary(joint: Any, adversaries: Any, case: Case = "average", *, outcome: Any = None) -> Attack:
@@ -126,6 +135,7 @@ def worst_prior(
     Average-case: sum_y max_w sum_x pi_x C_xy g(w, x) over pi >= 0 with V_g(pi) <= 1, by branch and bound over what the
     adversary does at each outcome; a linear program bounds each branch. Max-case: for each outcome y, action, and
     interval of 1 / P(y), a linear program bounds the gain after y; the interval with the largest bound is halved.
+    Bounds rest on the prices of the programs, which prove them whatever the programs' own accuracy is.
 
     Parameters
     ----------
@@ -166,6 +176,7 @@ def worst_prior(
     order = _labels.alignment(channel.secrets, gain.secrets, "gain", "the channel's secrets")
     matrix = exact.as_floats(gain.matrix)
     g = matrix if order is None else matrix[:, order]
+    g = g / (g.max() or 1.0)
     search, capacity = _SEARCHES[case]
     cap = float(capacity(channel))
     pi, upper = search(_Problem(exact.as_floats(np.asarray(channel)), g, tolerance, steps, until), cap)
@@ -184,6 +195,22 @@ class _Problem:
     steps: int
     until: float = math.inf
 
+    def program(self, gain: np.ndarray, rows: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return an upper bound of max gain u over u >= 0 with g u <= 1 and rows u <= 0, and a u, maybe none.
+
+        Any prices a, b >= 0 prove one: where a g + b rows >= gain, sum a; elsewhere a is raised by what is missing.
+        """
+        most, w = self.g.max(axis=0), len(self.g)
+        scale = np.where((most > 0) & (len(rows) == 0), most, 1.0)  # secrets that pay little count as much
+        limits = np.append(np.ones(w), np.zeros(len(rows)))
+        result = solved(-gain / scale, A_ub=np.concatenate([self.g, rows]) / scale, b_ub=limits)
+        if result is None:
+            return math.inf, np.zeros(len(gain))
+        prices = np.maximum(-result.ineqlin.marginals, 0.0)
+        a, b = prices[:w], _no_less(prices[w:], rows[:, most == 0])
+        missing = np.maximum(gain - a @ self.g - b @ rows, 0.0)[most > 0]
+        return float(a.sum() + (missing / most[most > 0]).sum()), np.maximum(result.x, 0.0) / (scale / scale.min())
+
     def average(self, pi: np.ndarray) -> float:
         """Return the average-case leakage under pi."""
         return _over((self.g @ (pi[:, None] * self.c)).max(axis=0).sum(), (self.g @ pi).max())
@@ -194,6 +221,19 @@ class _Problem:
         q = weights.sum(axis=0)
         seen = q > 0
         return _over(((self.g @ weights[:, seen]).max(axis=0) / q[seen]).max(), (self.g @ pi).max() / pi.sum())
+
+
+def _no_less(prices: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the prices, lowered until prices @ rows is nowhere below 0; the rows are of secrets that pay nothing."""
+    if rows.size and (prices @ rows < 0).any():
+        for k in range(len(prices)):
+            others = prices @ rows - prices[k] * rows[k]
+            falls = rows[k] < 0
+            if falls.any():
+                prices[k] = max(0.0, min(prices[k], float((others[falls] / -rows[k][falls]).min()) * (1 - _ROUNDING)))
+        if (prices @ rows < 0).any():
+            prices = prices * 0.0
+    return prices
 
 
 def _over(after: float, before: float) -> float:
@@ -211,8 +251,9 @@ def _search(
     expand: Callable[[Branch], Expanded],
     value: Callable[[np.ndarray], float],
     cap: float,
+    settled: float = 0.0,
 ) -> tuple[np.ndarray, float]:
-    """Return (best pi, upper bound), always expanding the branch with the largest bound."""
+    """Return (best pi, upper bound), always expanding the branch with the largest bound; `settled` bounds the rest."""
     best = np.full(problem.c.shape[0], 1 / problem.c.shape[0])
     reached = value(best)
     queue = [(-bound, i, branch) for i, (bound, branch) in enumerate(roots)]
@@ -224,12 +265,14 @@ def _search(
             break
         for upper, left, pi in expand(heapq.heappop(queue)[2]):
             programs += 1
-            pi = pi / pi.sum()
+            pi = pi / pi.sum() if pi.any() else best
             if value(pi) > reached * (1 + RELATIVE):
                 best, reached = pi, value(pi)
-            if left is not None:
+            if left is None:
+                settled = max(settled, upper)
+            else:
                 heapq.heappush(queue, (-upper, programs, left))
-    return best, max(reached, -queue[0][0]) if queue else reached
+    return best, max(reached, settled, -queue[0][0] if queue else 0.0)
 
 
 def _worst_average(problem: _Problem, cap: float) -> tuple[np.ndarray, float]:
@@ -242,9 +285,9 @@ def _worst_average(problem: _Problem, cap: float) -> tuple[np.ndarray, float]:
         taken = sum((c[:, y] * g[w] for y, w in zip(likely, actions, strict=False)), np.zeros(len(c)))
         here, rest = likely[len(actions)], likely[len(actions) + 1 :]
         for w in range(len(g)):
-            found = optimum(taken + c[:, here] * g[w] + open_gain[:, rest].sum(axis=1), A_ub=g, b_ub=np.ones(len(g)))
-            if found is not None and found[1].any():
-                yield found[0], (*actions, w) if len(rest) else None, found[1]
+            gain = taken + c[:, here] * g[w] + open_gain[:, rest].sum(axis=1)
+            bound, pi = problem.program(gain, np.zeros((0, len(c))))
+            yield bound, (*actions, w) if len(rest) else None, pi
 
     return _search(problem, [(math.inf, ())], expand, problem.average, cap)
 
@@ -259,45 +302,63 @@ def _worst_largest(problem: _Problem, cap: float) -> tuple[np.ndarray, float]:
     c, g = problem.c, problem.g
     outcomes = np.flatnonzero(c.max(axis=0) > 0)
     room = 1 / least if (least := _least_vulnerability(g)) > 0 else math.inf
-
-    def program(y: int, w: int, low: float, high: float) -> tuple[float, np.ndarray] | None:
-        rows, limits = [g], [np.ones(len(g))]
-        if low > 0:
-            rows.append((low * c[:, y] - 1.0)[None])
-            limits.append(np.zeros(1))
-        if high < math.inf:
-            rows.append((1.0 - high * c[:, y])[None])
-            limits.append(np.zeros(1))
-        return optimum(c[:, y] * g[w], A_ub=np.concatenate(rows), b_ub=np.concatenate(limits))
+    beyond = _Beyond(g)
 
     def expand(branch: tuple[int, int, float, float]) -> Expanded:
         y, w, low, high = branch
-        middle = math.sqrt(low * high) if high < math.inf else 16 * low
+        middle = math.sqrt(low * high)
         for start, end in ((low, middle), (middle, high)):
-            found = program(y, w, start, end)
-            if found is not None and found[1].any():
-                bound = found[0] * end if found[0] > 0 else 0.0
-                yield min(bound, _limit(c[:, y], g[w], room)), (y, w, start, end), found[1]
+            bound, pi = problem.program(c[:, y] * g[w], np.stack([start * c[:, y] - 1.0, 1.0 - end * c[:, y]]))
+            yield min(bound * end, _limit(c[:, y], g[w], room)), (y, w, start, end), pi
 
-    roots = []
+    roots, settled = [], 0.0
     for y in outcomes.tolist():
         column = c[:, y]
         top, bottom = float(column.max()), float(column.min())
-        ends = (1 / top * (1 - _ROUNDING), 1 / bottom * (1 + _ROUNDING) if bottom > 0 else math.inf)
-        roots += [(_limit(column, g[w], room), (y, w, *ends)) for w in range(len(g)) if g[w].any()]
-    return _search(problem, roots, expand, problem.largest, cap)
+        rarest = top / bottom if bottom > _TINY * top else math.inf
+        ends = 1 / top * (1 - _ROUNDING), min(rarest, _RAREST) / top * (1 + _ROUNDING)
+        for w in np.flatnonzero(g.any(axis=1)).tolist():
+            limit = _limit(column, g[w], room)
+            roots.append((limit, (y, w, *ends)))
+            if rarest > _RAREST:
+                settled = max(settled, min(limit, beyond.bound(column / top, g[w])))
+    return _search(problem, roots, expand, problem.largest, cap, settled)
+
+
+class _Beyond:
+    """What an outcome can leak that is rarer by `_RAREST` than its likeliest secret makes it.
+
+    A prior under which it is so has a share of at most 1 / (_RAREST s) of secrets that make it likelier than s,
+    relative to the likeliest: before the release the gain is at least the least V_g of the others, but for that share.
+    """
+
+    def __init__(self, g: np.ndarray) -> None:
+        self.g = g
+        self.least: dict[bytes, float] = {}
+
+    def bound(self, column: np.ndarray, paid: np.ndarray) -> float:
+        """Return a bound of the leakage at an outcome, its column relative to the largest entry."""
+        hardly = column <= _HARDLY
+        key = hardly.tobytes()
+        if key not in self.least:
+            self.least[key] = _least_vulnerability(self.g[:, hardly]) if hardly.any() else 0.0
+        share = min(1.0, 1 / (_RAREST * float(column[~hardly].min())))
+        before = (1 - share) * self.least[key] * (1 - _ROUNDING)
+        most = float(paid[column > 0].max(initial=0.0))
+        return most / before if before > _TINY * most else math.inf if most > 0 else 0.0
 
 
 def _least_vulnerability(g: np.ndarray) -> float:
-    """Return the least V_g over all priors, rounded down."""
-    found = optimum(
-        np.append(np.zeros(g.shape[1]), -1.0),
+    """Return the least V_g over all priors, rounded down: any mixture of actions pays somewhere no more."""
+    result = solved(
+        np.append(np.zeros(g.shape[1]), 1.0),
         A_ub=np.column_stack([g, -np.ones(len(g))]),
         b_ub=np.zeros(len(g)),
         A_eq=np.append(np.ones((1, g.shape[1])), [[0.0]], axis=1),
         b_eq=[1.0],
     )
-    return 0.0 if found is None else max(0.0, -found[0]) * (1 - _ROUNDING)
+    prices = np.zeros(len(g)) if result is None else np.maximum(-result.ineqlin.marginals, 0.0)
+    return float((prices @ g).min()) / float(prices.sum()) * (1 - _ROUNDING) if prices.any() else 0.0
 
 
 def _limit(column: np.ndarray, paid: np.ndarray, room: float) -> float:

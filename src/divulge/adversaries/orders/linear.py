@@ -51,12 +51,6 @@ def solved(c: Any, until: float = math.inf, **constraints: Any) -> Any:
     return result if result.status == 0 else None
 
 
-def optimum(objective: np.ndarray, **constraints: Any) -> tuple[float, np.ndarray] | None:
-    """Return (max objective z, z) over z >= 0 within the constraints, or None when there is no such z."""
-    result = solved(-objective, **constraints)
-    return None if result is None else (-float(result.fun), np.maximum(result.x, 0.0))
-
-
 def nearest(soft: Any, target: np.ndarray, hard: Any, totals: np.ndarray, until: float = math.inf) -> Fit | None:
     """Return z >= 0 with hard z = totals that minimizes max |soft z - target|; None when there is no time for it.
 
