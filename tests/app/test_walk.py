@@ -145,8 +145,7 @@ def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, fo
         level = dv.guarantees.guarantee_for_posterior("ldp", "1/100", after / 100)
         other = dv.preview(table, column=secret, guarantee=f"ldp={level.epsilon!r}", prior="uniform", levels=(1.0,))
         widest = 100 * max(value.half_width for value in other.levels[0].values)
-        off = f"{widest:.2g}" if widest < 100 else f"{widest:,.0f}"
-        assert f"at most {after:.3g} in 100: ± {off} points" in " ".join(option.inner_text().split())
+        assert f"at most {at_most(after)} in 100: ± {at_most(widest)} points" in " ".join(option.inner_text().split())
     page.locator("input[name=off]").fill("500")  # accuracy first: the strongest protection that is close enough
     page.get_by_role("button", name="Take the strongest protection for that").click()
     page.wait_for_selector("select#after")

@@ -22,7 +22,7 @@ from divulge.model import labels as _labels
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
-from divulge.model.shown import Shown
+from divulge.model.shown import Shown, promised, reached
 from divulge.ties import RELATIVE, falling, first_largest
 
 _ROUNDING = 1e-9
@@ -111,8 +111,8 @@ class WorstPrior(Shown):
     upper: float
 
     def __repr__(self) -> str:
-        found = f"{self.case}-case leakage of the gain {self.gain.name!r}: {float(self.leakage):.6g}"
-        return f"{found} under this prior, at most {self.upper:.6g} under any\n{self.prior!r}"
+        found = f"{self.case}-case leakage of the gain {self.gain.name!r}: {reached(self.leakage)}"
+        return f"{found} under this prior, at most {promised(self.upper)} under any\n{self.prior!r}"
 
     @property
     def attack(self) -> Attack:

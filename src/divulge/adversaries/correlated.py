@@ -1,6 +1,7 @@
 """Dalenius: what a release about X says about a secret Z that is correlated with X."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from divulge.measures.average.capacities import bayes_capacity
@@ -9,7 +10,7 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
-from divulge.model.shown import Shown, number
+from divulge.model.shown import Shown, number, promised
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,12 +71,16 @@ class Dalenius(Shown):
     def __repr__(self) -> str:
         lines = [
             f"lift of the correlated secret: {number(self.lift)}",
-            f"  at most {number(self.lift_of_correlation)} (lift of the correlation)",
-            f"  at most {number(self.lift_of_release)} (lift of the release)",
-            "lift capacity: {} of at most {}".format(*map(number, self.lift_capacity)),
-            "Bayes capacity: {} of at most {}".format(*map(number, self.bayes_capacity)),
+            f"  at most {_bound(self.lift_of_correlation)} (lift of the correlation)",
+            f"  at most {_bound(self.lift_of_release)} (lift of the release)",
+            "lift capacity: {} of at most {}".format(*map(_bound, self.lift_capacity)),
+            "Bayes capacity: {} of at most {}".format(*map(_bound, self.bayes_capacity)),
         ]
         return "\n".join(lines)
+
+
+def _bound(value: Any) -> str:
+    return number(value) if isinstance(value, Fraction) else promised(value)
 
 
 def dalenius(correlation: Any, channel: Any) -> Dalenius:

@@ -19,7 +19,7 @@ from divulge.measures.pointwise.density import lift_capacity, pmc, pml
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
-from divulge.model.shown import Shown, number
+from divulge.model.shown import Shown, at_most, number
 from divulge.ties import LAST_BITS, first_largest, first_smallest
 
 MOST_SYMBOLS = 1000
@@ -65,7 +65,7 @@ def worst_gain(joint: Any, outcome: Hashable = None) -> Attack:
     seen = joint.posterior(outcome)
     guess = gain.best_action(seen)
     times = plain(gain.rule.value(gain.weights(seen))[0])
-    words = f"sees {outcome}, guesses {guess}; right {float(times):.3g} times as often as without it"
+    words = f"sees {outcome}, guesses {guess}; right {at_most(times)} times as often as without it"
     if times == 1:
         words = f"sees {outcome}, learns nothing to guess by"
     return Attack("pml", joint, gain, "max", outcome, words)
@@ -147,7 +147,7 @@ def _against(outcome: Hashable, secret: Hashable, p: Any, left: Any) -> str:
         return f"sees {outcome}, rules out {secret}; never wrong, where they were without it"
     if p == left:
         return f"sees {outcome}, learns nothing to bet against"
-    return f"sees {outcome}, bets against {secret}; wrong {float(p / left):.3g} times less often than without it"
+    return f"sees {outcome}, bets against {secret}; wrong {at_most(p / left)} times less often than without it"
 
 
 def worst_average(channel: Any) -> Attack:
@@ -181,7 +181,7 @@ def worst_average(channel: Any) -> Attack:
     """
     channel = as_channel(channel)
     joint = Joint(Prior.uniform(len(channel.secrets)).renamed(channel.secrets), channel)
-    words = f"guesses the secret in one try; right {float(bayes_capacity(channel)):.3g} times as often as without it"
+    words = f"guesses the secret in one try; right {at_most(bayes_capacity(channel))} times as often as without it"
     return Attack("bayes_capacity", joint, Gain.identity(channel.secrets), "average", None, words)
 
 

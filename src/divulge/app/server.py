@@ -12,6 +12,7 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from divulge.app.jobs import Job, get_ready
 from divulge.app.sessions import Session, Sessions
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.model.shown import at_least, at_most, printable
+from divulge.model.shown import at_least, at_most, printable, promised, reached
 
 HERE = Path(__file__).parent
 MOST_BYTES = 2 << 30
@@ -59,6 +60,8 @@ class Pages:
             "share": in_hundred,
             "count": "{:,}".format,
             "number": number,
+            "least": partial(number, rounded=math.floor),
+            "most": partial(number, rounded=math.ceil),
             "bound": lambda value, rounded="{:.4g}".format: (
                 "no bound" if math.isinf(float(value)) else rounded(float(value))
             ),
@@ -133,17 +136,19 @@ def in_hundred(share: float) -> str:
     return f"{100 * share:.2g} in 100" if share < 0.1 else f"{100 * share:.3g} in 100"
 
 
-def number(value: Any) -> str:
-    """Return a number as tables show it.
+def number(value: Any, rounded: Callable[[Any], int] = round) -> str:
+    """Return a number as tables show it; the end of an interval is rounded away from the other.
 
     Examples
     --------
     >>> number(12345), number(34.494), number(-0.5), number(1234567.8)
     ('12,345', '34.49', '-0.5', '1,234,568')
+    >>> number(34.491, rounded=math.ceil), number(1234.5, rounded=math.floor)
+    ('34.5', '1,234')
     """
     if isinstance(value, int) or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
+        return f"{rounded(value):,}"
+    return {math.floor: reached, math.ceil: promised}.get(rounded, "{:.{}g}".format)(value, 4)
 
 
 def application(

@@ -20,7 +20,7 @@ from divulge.model.joint import Joint
 from divulge.model.labels import key_of
 from divulge.model.prior import Prior
 from divulge.model.record import Record
-from divulge.model.shown import html_table, percent, printable
+from divulge.model.shown import html_table, lowered, percent, printable, promised, raised, reached
 from divulge.releasing.estimating.counting import EngineName, contingency
 from divulge.releasing.records.receipt import Receipt
 from divulge.units import Unit, nats_per
@@ -173,8 +173,8 @@ class Audit(Record):
             if not most > nothing:
                 parts.append(f"so few rows cannot refute any claim of {name}")
             else:
-                now = f"claims of {name} below {low:.4g}" if low > nothing else f"no claim of {name}"
-                parts.append(f"these rows refute {now}; as many could at best refute those below {most:.4g}")
+                now = f"claims of {name} below {reached(low, 4)}" if low > nothing else f"no claim of {name}"
+                parts.append(f"these rows refute {now}; as many could at best refute those below {promised(most, 4)}")
         return "; ".join(parts)
 
     @property
@@ -229,13 +229,14 @@ class Audit(Record):
 
     def __repr__(self) -> str:
         lines = [
-            f"{name:>16}  {b.lower:.4g} <= . <= {b.upper:.4g}   (plug-in estimate {b.estimate:.4g})"
+            f"{name:>16}  {reached(b.lower, 4)} <= . <= {promised(b.upper, 4)}   (plug-in estimate {b.estimate:.4g})"
             for name, b in self.measures.items()
         ]
         return "\n".join([self._head, *lines, *self._verdicts])
 
     def _repr_html_(self) -> str:
-        bounds = [[b.lower, b.upper, b.estimate] for b in self.measures.values()]
+        ends = ([b.lower for b in self.measures.values()], [b.upper for b in self.measures.values()])
+        bounds = np.column_stack([lowered(ends[0]), raised(ends[1]), [b.estimate for b in self.measures.values()]])
         table = html_table(list(self.measures), ["at least", "at most", "plug-in (biased up)"], bounds)
         return "".join(
             [f"<p>{self._head}</p>{table}", *(f"<p>{html.escape(printable(line))}</p>" for line in self._verdicts)]

@@ -15,7 +15,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.formats import CHANNEL, CHANNELS, TABLE, listed
 from divulge.files.opening import name_of, refuse_taken, replacing
-from divulge.model.shown import printable, printable_json, printable_lines
+from divulge.model.shown import printable, printable_json, printable_lines, promised, reached
 from divulge.units import Unit
 
 UnitOption = Annotated[Unit, typer.Option("--unit", help="Unit of everything logarithmic.")]
@@ -31,6 +31,7 @@ PriorOption = Annotated[
         help=f"What the adversary knows before: a {listed(CHANNELS)} file, the word uniform, or TABLE:COLUMN.",
     ),
 ]
+_SHORT = 9
 KEPT = " (from exact numbers of the table, for the keeper alone: readable by you alone)"
 """What is said of a file that was written with mode 0600."""
 
@@ -89,9 +90,31 @@ def number(value: Any, digits: int = 4) -> str:
     >>> number(math.inf), number(0.40546510810816444), number(Fraction(19, 11))
     ('inf', '0.4055', '19/11')
     """
-    if isinstance(value, Fraction) and len(str(value)) <= 9:
+    if isinstance(value, Fraction) and len(str(value)) <= _SHORT:
         return str(value)
     return f"{exact.as_float(value):.{digits}g}"
+
+
+def upper(value: Any, digits: int = 4) -> str:
+    """Return a level or an upper bound as people read it, rounded up; short fractions stay as they are.
+
+    Examples
+    --------
+    >>> upper(0.40544), upper(Fraction(19, 11)), upper(math.inf)
+    ('0.4055', '19/11', 'inf')
+    """
+    return number(value) if isinstance(value, Fraction) and len(str(value)) <= _SHORT else promised(value, digits)
+
+
+def lower(value: Any, digits: int = 4) -> str:
+    """Return a lower bound as people read it, rounded down; short fractions stay as they are.
+
+    Examples
+    --------
+    >>> lower(0.40546), lower(Fraction(19, 11)), lower(math.inf)
+    ('0.4054', '19/11', 'inf')
+    """
+    return number(value) if isinstance(value, Fraction) and len(str(value)) <= _SHORT else reached(value, digits)
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], left: Container[int] = (0,)) -> None:

@@ -9,7 +9,7 @@ from divulge.measures.pointwise.density import ldp, pmc, pml
 from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
-from divulge.model.shown import Table, Tabled
+from divulge.model.shown import Table, Tabled, raised
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,6 @@ class Alternatives(Tabled):
         return require("pandas", "frames").DataFrame.from_dict(self.to_dict(), orient="index")
 
     def _shown(self) -> tuple[str, Table]:
-        rows = [[row.utility, *(getattr(row, key) for key in MEASURED)] for row in self.rows]
+        rows = [[row.utility, *raised([getattr(row, key) for key in MEASURED])] for row in self.rows]
         names = [row.name for row in self.rows]
         return "The design and the named mechanisms", (names, [self.objective, *MEASURED], rows)

@@ -24,7 +24,7 @@ from divulge.model.joint import Joint
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.record import Record
-from divulge.model.shown import Table, Tabled
+from divulge.model.shown import Table, Tabled, promised, reached
 
 _EVALUATED = 2.0**-44
 """How far the evaluation of a utility in floating point is off, as a share of it."""
@@ -225,8 +225,15 @@ class Design(Tabled, Record):
 
     def _shown(self) -> tuple[str, Table]:
         asked = ", ".join(str(g) for g in self.guarantees) or "no guarantee"
+        utility, bound = told(self)
         head = (
-            f"Design under {asked}: {self.objective} {self.utility:.9g} of {self.side} {self.bound:.9g} "
+            f"Design under {asked}: {self.objective} {utility} of {self.side} {bound} "
             f"(gap {self.gap:.2g}), by {self.method}"
         )
         return head, (self.prior.secrets, self.outcomes, self.channel.matrix)
+
+
+def told(design: Design, per: float = 1.0) -> tuple[str, str]:
+    """Return utility and bound in units of `per` as text, each rounded to its safe side."""
+    ends = (reached, promised) if design.side == "at most" else (promised, reached)
+    return ends[0](design.utility / per, 9), ends[1](design.bound / per, 9)

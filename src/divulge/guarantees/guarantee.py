@@ -102,7 +102,7 @@ class Guarantee(ABC):
     def meaning(self) -> str:
         """What the guarantee promises, in one sentence with its numbers."""
         values = self.values()
-        shown = {name: value if isinstance(value, str) else f"{float(value):.6g}" for name, value in values.items()}
+        shown = {name: value if isinstance(value, str) else promised(value) for name, value in values.items()}
         grown = {f"exp_{name}": at_most(_exp(value)) for name, value in values.items() if PARAMETERS[name].logarithmic}
         return self.sentence.format(**shown, **grown)
 

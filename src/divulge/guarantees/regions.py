@@ -21,7 +21,7 @@ from divulge.guarantees.posterior import room_for
 from divulge.model.convert import as_prior
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
-from divulge.model.shown import Shown
+from divulge.model.shown import Shown, promised, reached
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,9 +62,8 @@ class Region(Shown):
         return f"an outcome can rule out up to {self.zeros} of {number_of(self.secrets, 'secret')}"
 
     def __repr__(self) -> str:
-        return (
-            f"region {self.zeros} of {self.secrets - 1}, epsilon in [{self.lower:.6g}, {self.upper:.6g}): {self.words}"
-        )
+        ends = f"[{promised(self.lower)}, {reached(self.upper)})"
+        return f"region {self.zeros} of {self.secrets - 1}, epsilon in {ends}: {self.words}"
 
 
 def region_boundaries(prior: Any) -> np.ndarray:
@@ -129,7 +128,7 @@ def privacy_region(of: Any, prior: Any = None) -> Region:
     Examples
     --------
     >>> print(privacy_region(PML("0.3"), ["1/2", "1/4", "1/4"]))
-    region 1 of 2, epsilon in [0.287682, 0.693147): an outcome can rule out up to 1 of 3 secrets
+    region 1 of 2, epsilon in [0.287683, 0.693147): an outcome can rule out up to 1 of 3 secrets
     """
     if isinstance(of, Joint):
         return _region(of.prior, _reached(of))

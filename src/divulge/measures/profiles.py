@@ -37,7 +37,7 @@ from divulge.model.entries import frozen
 from divulge.model.joint import Joint
 from divulge.model.labels import Labels
 from divulge.model.record import Record
-from divulge.model.shown import Table, Tabled, size_text
+from divulge.model.shown import Table, Tabled, raised, size_text
 from divulge.units import Unit, nats_per
 
 _OF_CHANNEL = ("ldp", "lift_capacity", "bayes_capacity", "maximal_leakage", "maximal_cost_leakage", "capacity")
@@ -177,7 +177,7 @@ class Profile(Tabled, Record):
         }
         labels = [name if name in _RATIOS else f"{name} [{self.unit}]" for name in values]
         head = f"Profile of {size_text(len(self.secrets), len(self.outcomes))}"
-        return head, (labels, ["value"], np.array(list(values.values()), dtype=np.float64).reshape(-1, 1))
+        return head, (labels, ["value"], raised(list(values.values())).reshape(-1, 1))
 
 
 def profile(mechanism: Any, unit: Unit = "nats") -> Profile:

@@ -25,7 +25,7 @@ from divulge.model.entries import entries
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.record import Record
-from divulge.model.shown import Shown
+from divulge.model.shown import Shown, promised
 from divulge.programs import cheapest, refined
 from divulge.ties import LAST_BITS, first_largest, first_smallest
 from divulge.units import Unit
@@ -94,7 +94,7 @@ class Robust(Record, Shown):
 
     def __repr__(self) -> str:
         worst = dict(zip(self.prior.secrets, self.prior.floats.round(6).tolist(), strict=True))
-        return f"{self.name} [{self.unit}]: max {self.max():.6g} at outcome {self.argmax()!r} under prior {worst}"
+        return f"{self.name} [{self.unit}]: max {promised(self.max())} at outcome {self.argmax()!r} under prior {worst}"
 
 
 class PriorSet(Record, ABC):

@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
@@ -72,8 +73,64 @@ def promised(value: Any, digits: int = 6) -> str:
     >>> promised(1.0986122886681098), promised(1.0000000000000002), promised(1e-06), promised(float("inf"))
     ('1.09862', '1', '1e-06', 'inf')
     """
-    level = exact.as_float(value) * (1 - _ROUNDING)
-    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(level)):.{digits}g}"
+    return _directed(value, digits, ROUND_CEILING)
+
+
+def reached(value: Any, digits: int = 6) -> str:
+    """Return a level with that many digits, rounded down: the other end of a bracket, or what is shown to be exceeded.
+
+    Examples
+    --------
+    >>> reached(1.0986128), reached(0.9999999999999998), reached(-1.0986122), reached(float("inf"))
+    ('1.09861', '1', '-1.09862', 'inf')
+    """
+    return _directed(value, digits, ROUND_FLOOR)
+
+
+def raised(values: Any) -> np.ndarray:
+    """Return levels as tables show them, rounded up to six digits; short fractions stay as they are.
+
+    Examples
+    --------
+    >>> raised([[1.0986122886681098, Fraction(1, 3)]]).tolist()
+    [[1.09862, Fraction(1, 3)]]
+    """
+    return _moved(values, 1)
+
+
+def lowered(values: Any) -> np.ndarray:
+    """Return lower bounds as tables show them, rounded down to six digits; short fractions stay as they are.
+
+    Examples
+    --------
+    >>> lowered([1.0986128, float("inf")]).tolist()
+    [1.09861, inf]
+    """
+    return _moved(values, -1)
+
+
+def _moved(values: Any, direction: int) -> np.ndarray:
+    array = np.asarray(values)
+    if array.dtype == object:
+        written = promised if direction > 0 else reached
+        out = np.empty(array.shape, dtype=object)
+        out.ravel()[:] = [
+            value if isinstance(value, Fraction) and len(str(value)) <= _SHORT else float(written(value))
+            for value in array.ravel().tolist()
+        ]
+        return out
+    with np.errstate(all="ignore"):
+        scale = 10.0 ** (5 - np.floor(np.log10(np.abs(array))))
+        digits = array * scale
+        moved = direction * np.ceil(direction * digits - _ROUNDING * np.abs(digits)) / scale
+    return np.where(np.isfinite(moved), moved, array)
+
+
+def _directed(value: Any, digits: int, direction: str) -> str:
+    level = exact.as_float(value)
+    slack = abs(level) * _ROUNDING if math.isfinite(level) else 0.0
+    level += slack if direction == ROUND_FLOOR else -slack
+    return f"{float(Context(prec=digits, rounding=direction).create_decimal_from_float(level)):.{digits}g}"
 
 
 def percent(confidence: float) -> str:

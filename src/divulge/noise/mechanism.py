@@ -10,7 +10,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.model.joint import Joint
-from divulge.model.shown import html_table
+from divulge.model.shown import html_table, raised
 from divulge.noise.answers import outcomes, tails
 from divulge.noise.answers.adversaries import Bet, adversary
 from divulge.noise.answers.envelope import envelope, threshold_at
@@ -357,5 +357,5 @@ class NoiseMechanism(NoisyRelease):
         found = self.to_dict()
         rows = [(name, found[name]["value"]) for name in ("pml", "pmc")]
         rows += [(name, found[name]) for name in ("ldp", "mean_pml", "mutual_information")]
-        table = html_table([name for name, _ in rows], ["nats"], np.array([[value] for _, value in rows]))
+        table = html_table([name for name, _ in rows], ["nats"], raised([[value] for _, value in rows]))
         return f"<p>{html.escape(repr(self))}</p>{table}"

@@ -16,7 +16,7 @@ from divulge.files.channels.as_json import read_document
 from divulge.files.forms import Form, Some, fits, level, share, whole
 from divulge.files.opening import name_of
 from divulge.model.record import Record
-from divulge.model.shown import Shown, printable_json, promised
+from divulge.model.shown import Shown, printable_json, promised, reached
 from divulge.publishing.notes import Note
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.records.aggregate import Aggregate
@@ -280,9 +280,8 @@ class Published(Record, Shown):
         for row in shown:
             where = ", ".join(str(row[name]) for name in self.by if row[name] is not None)
             about = " ".join(str(row[name]) for name in LEADING if row.get(name) is not None)
-            lines.append(
-                f"  {about}{' of ' + where if where else ''}: {row['value']:g} ({row['low']:g} to {row['high']:g})"
-            )
+            ends = f"{reached(row['low'])} to {promised(row['high'])}"
+            lines.append(f"  {about}{' of ' + where if where else ''}: {row['value']:g} ({ends})")
         if count > 8:
             lines.append(f"  ... and {count - 8:,} more")
         return "\n".join(lines)

@@ -6,7 +6,7 @@ from typing import Any
 
 from divulge import exact
 from divulge.guarantees.guarantee import Guarantee
-from divulge.model.shown import at_least, at_most, in_so_many, printable
+from divulge.model.shown import at_least, at_most, in_so_many, printable, promised
 from divulge.units import Unit, nats_per
 
 _LONGEST = 80
@@ -39,6 +39,17 @@ def near(value: Any) -> str:
     ('0.9808', 'inf')
     """
     return f"{exact.as_float(value):.4g}"
+
+
+def amount(value: Any) -> str:
+    """Return a leakage with four digits, rounded up.
+
+    Examples
+    --------
+    >>> amount(0.98072), amount(float("inf"))
+    ('0.9808', 'inf')
+    """
+    return promised(value, 4)
 
 
 NO_BOUND = "no useful bound"

@@ -15,7 +15,7 @@ from divulge.model.convert import as_channel, as_prior
 from divulge.model.joint import Joint
 from divulge.model.labels import alignment
 from divulge.model.record import Record
-from divulge.model.shown import Table, html_table, number, printable_lines, text_table
+from divulge.model.shown import Table, html_table, number, printable_lines, raised, text_table
 from divulge.units import Unit
 
 CHANNEL_MEASURES: dict[str, Any] = {
@@ -136,7 +136,7 @@ class Comparison(Record):
         return [*lines, f"measures (logarithms in {self.unit}; smaller is safer):"]
 
     def _table(self) -> Table:
-        return list(self.measures), "AB", list(self.measures.values())
+        return list(self.measures), "AB", raised(list(self.measures.values()))
 
 
 def _failed(pair: tuple[Refinement, Refinement]) -> list[tuple[Refinement, tuple[str, str]]]:

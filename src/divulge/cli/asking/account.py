@@ -7,7 +7,7 @@ import typer
 
 from divulge.cli.common import ForceOption, JsonOption, UnitOption, draw, emit, print_table
 from divulge.errors import number_of
-from divulge.model.shown import promised
+from divulge.model.shown import promised, reached
 
 ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -59,6 +59,6 @@ def _rows(found: dict[str, Any]) -> list[list[Any]]:
     bounds = [("pure epsilon", found["pure_epsilon"]), ("zCDP rho", found["zcdp"]["rho"])]
     bounds += [(f"Renyi epsilon of order {row['alpha']:g}", row["epsilon"]) for row in found["renyi"]]
     return [
-        *([label, f"{value['lower']:.10g}", promised(value["upper"], 10)] for label, value in brackets),
+        *([label, reached(value["lower"], 10), promised(value["upper"], 10)] for label, value in brackets),
         *([label, "", promised(value)] for label, value in bounds),
     ]

@@ -5,7 +5,17 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from divulge.cli.common import ChannelArgument, JsonOption, PriorOption, UnitOption, emit, number, print_table, say
+from divulge.cli.common import (
+    ChannelArgument,
+    JsonOption,
+    PriorOption,
+    UnitOption,
+    emit,
+    number,
+    print_table,
+    say,
+    upper,
+)
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.files import read_channel, read_prior
 
@@ -107,7 +117,7 @@ def _show_worst(joint: Any, outcome: str | None, unit: Any, as_json: bool) -> No
         _refuse_floods(len(joint.secrets) ** 2 * len(chosen))
         emit({"outcomes": [_told(gain, function, unit) for gain, function in attacks]})
         return
-    rows = [[str(gain.outcome), gain.log(unit), function.log(unit)] for gain, function in attacks]
+    rows = [[str(gain.outcome), upper(gain.log(unit)), upper(function.log(unit))] for gain, function in attacks]
     print_table("worst adversaries by outcome", ["outcome", f"pml [{unit}]", f"pmc [{unit}]"], rows)
     for gain, function in attacks:
         say(f"opportunistic: {gain.words}\nrisk-averse:   {function.words}")
@@ -169,7 +179,7 @@ def _show_aim(joint: Any, gain: Any, case: Any, outcome: Any, unit: Any, as_json
         known = {name: found[name] for name in ("before", "after", "leakage")}
         emit({**found, "unit": unit, **_exact(**known), "by_outcome": by_outcome})
         return
-    say(f"{gain.name}: expects {number(before)} before, {number(after)} after: {number(found['leakage'])} times")
+    say(f"{gain.name}: expects {number(before)} before, {number(after)} after: {upper(found['leakage'])} times")
     rows = [[str(y), str(action), value] for y, action, value in actions]
     print_table("what they do", ["outcome", "action", "expects"], rows, left=(0, 1))
 

@@ -10,11 +10,13 @@ from divulge.cli.common import (
     JsonOption,
     UnitOption,
     emit,
+    lower,
     note,
     number,
     print_table,
     say,
     tell_of_itself,
+    upper,
 )
 from divulge.errors import DivulgeError, number_of, printable
 from divulge.model.shown import at_least, at_most, percent
@@ -77,7 +79,7 @@ def command(
 def _print(told: dict[str, Any]) -> None:
     exact = {} if told["mechanism"] is None else told["mechanism"]["values"]
     measured = [
-        [name, at_least(b["lower"]), at_most(b["upper"]), b["estimate"], *([exact[name]] if exact else [])]
+        [name, at_least(b["lower"]), at_most(b["upper"]), b["estimate"], *([upper(exact[name])] if exact else [])]
         for name, b in told["measures"].items()
     ]
     rows, sure = number_of(told["rows"], "row"), percent(told["confidence"])
@@ -92,7 +94,7 @@ def _print(told: dict[str, Any]) -> None:
             cell = printable(f"{fit['secret']!s} -> {fit['outcome']!s}")
             say(f"  {cell}: {number_of(fit['observed'], 'row')}, {number(fit['expected'], 6)} expected")
     if told["claim"] is not None:
-        claim = ", ".join(f"{name} {number(v)}" for name, v in told["claim"].items() if name != "kind")
+        claim = ", ".join(f"{name} {v:.12g}" for name, v in told["claim"].items() if name != "kind")
         kept = "not refuted" if told["mechanism"] is None else "kept by the mechanism (decided exactly)"
         verdict = "VIOLATED" if told["violated"] else kept
         say(f"claim {told['claim']['kind']} ({claim}): {verdict}")
@@ -101,7 +103,7 @@ def _print(told: dict[str, Any]) -> None:
     if told["witness"] is not None:
         w = told["witness"]
         outcome = printable(str(w["outcome"]))
-        say(f"  {w['measure']} is at least {number(w['lower'])}, not {number(w['claimed'])}; outcome {outcome}:")
+        say(f"  {w['measure']} is at least {lower(w['lower'])}, not {w['claimed']:.12g}; outcome {outcome}:")
         for cell in w["cells"]:
             secret = printable(str(cell["secret"]))
             say(f"  {cell['rows']:,} of {number_of(cell['of'], 'row')} with secret {secret}")

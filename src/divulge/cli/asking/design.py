@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from divulge.cli.common import ForceOption, JsonOption, UnitOption, counted, draw, emit, number, print_table, say
+from divulge.cli.common import (
+    ForceOption,
+    JsonOption,
+    UnitOption,
+    counted,
+    draw,
+    emit,
+    lower,
+    number,
+    print_table,
+    say,
+    upper,
+)
 from divulge.errors import DivulgeError
 from divulge.files import column_names, read_channel, read_joint, read_prior, writable, write_channel
 from divulge.files.formats import CHANNELS, listed
@@ -391,6 +403,8 @@ class _Shown:
 
     def print(self) -> None:
         """Print the mechanism, what it keeps, and the named ones beside it."""
+        from divulge.designing.result import told
+
         found, per, unit = self.found, self.asked.per_utility, self.asked.unit
         objective = found.objective + (f" [{unit}]" if found.logarithmic else "")
         rows = [[str(x), *row] for x, row in zip(found.prior.secrets, found.channel.floats.tolist(), strict=True)]
@@ -398,16 +412,17 @@ class _Shown:
             print_table(f"mechanism for {self.title}", ["", *map(str, found.outcomes)], rows)
         else:
             say(f"mechanism for {self.title}: {size_text(*found.integers.shape)}")
-        reached, bound = number(found.utility / per, 9), number(found.bound / per, 9)
+        reached, bound = told(found, per)
         say(f"{objective}: {reached}, {found.side} {bound} possible")
         say(f"gap: {found.relative_gap:.1e} of the bound, by {found.method}")
         say(f"kept exactly: {self.asked.words(found)}")
         if self.lower is not None:
-            say(f"no mechanism has as much at {found.guarantees[0].kind}={number(self.lower, 9)}")
+            say(f"no mechanism has as much at {found.guarantees[0].kind}={lower(self.lower, 9)}")
         if self.table is not None:
             say("")
             header = ["", objective, *(f"{key} [{unit}]" for key in self.table.measured)]
-            rows = [[name, *row.values()] for name, row in self._named(self.table).items()]
+            named = {name: list(row.values()) for name, row in self._named(self.table).items()}
+            rows = [[name, utility, *map(upper, levels)] for name, (utility, *levels) in named.items()]
             print_table("named mechanisms that keep the same", header, rows)
 
 

@@ -1,7 +1,7 @@
 """`divulge measure`: the leakage profile of a mechanism, or of two columns of a table."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -14,9 +14,11 @@ from divulge.cli.common import (
     UnitOption,
     emit,
     note,
+    number,
     one_of,
     print_table,
     tell_of_itself,
+    upper,
 )
 from divulge.errors import DivulgeError, number_of
 from divulge.ties import falling
@@ -111,10 +113,11 @@ def _estimate(counts: dict[Any, int], joint: Any) -> str:
 def _print(found: Any, counts: dict[Any, int] | None) -> None:
     named = found.to_dict()
     estimate = ", estimated" if counts is not None else ""
-    _print_measures(f"Whatever the adversary knows{estimate} [{found.unit}]", named["channel"], found)
+    told: Callable[[Any], Any] = upper if counts is None else number  # what is known is told as a bound would be
+    _print_measures(f"Whatever the adversary knows{estimate} [{found.unit}]", named["channel"], found, told)
     if "joint" not in named:
         return
-    _print_measures(f"Under the prior{estimate} [{found.unit}]", _flat(named["joint"]), found)
+    _print_measures(f"Under the prior{estimate} [{found.unit}]", _flat(named["joint"]), found, told)
     rows = [named["by_outcome"][i] for i in falling([row["pml"] for row in named["by_outcome"]])]
     title, shown = f"By outcome{estimate} [{found.unit}]", rows[:_MOST_OUTCOMES]
     if counts is None:
@@ -127,12 +130,12 @@ def _print(found: Any, counts: dict[Any, int] | None) -> None:
         note(f"{number_of(len(rows) - _MOST_OUTCOMES, 'outcome')} with a smaller pml not shown; --json has them all.")
 
 
-def _print_measures(title: str, values: dict[str, Any], found: Any) -> None:
+def _print_measures(title: str, values: dict[str, Any], found: Any, told: Callable[[Any], Any]) -> None:
     exact = {name: getattr(found, name) for name in _RATIOS if name in values}
     print_table(
         title,
         ["measure", "value", "meaning"],
-        [(name, exact.get(name, value), _MEANING[name]) for name, value in values.items()],
+        [(name, told(exact.get(name, value)), _MEANING[name]) for name, value in values.items()],
         (0, 2),
     )
 
@@ -145,8 +148,8 @@ def _flat(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _outcome(row: dict[str, Any]) -> list[Any]:
-    leakages = [[row[name], str(row[f"{name}_secret"])] for name in ("pml", "pmc")]
+def _outcome(row: dict[str, Any], told: Callable[[Any], Any] = upper) -> list[Any]:
+    leakages = [[told(row[name]), str(row[f"{name}_secret"])] for name in ("pml", "pmc")]
     return [str(row["outcome"]), row["probability"], *leakages[0], *leakages[1]]
 
 
@@ -157,5 +160,8 @@ def _with_rows(rows: list[dict[str, Any]], counts: dict[Any, int]) -> Iterator[l
         of_outcome[outcome] += count
     for row in rows:
         outcome = row["outcome"]
-        cells, pairs = _outcome(row), [str(counts.get((row[f"{name}_secret"], outcome), 0)) for name in ("pml", "pmc")]
+        cells, pairs = (
+            _outcome(row, number),
+            [str(counts.get((row[f"{name}_secret"], outcome), 0)) for name in ("pml", "pmc")],
+        )
         yield [*cells[:2], str(of_outcome[outcome]), *cells[2:4], pairs[0], *cells[4:], pairs[1]]

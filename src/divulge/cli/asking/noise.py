@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import ForceOption, JsonOption, UnitOption, draw, emit, number, print_table, say
+from divulge.cli.common import ForceOption, JsonOption, UnitOption, draw, emit, lower, number, print_table, say, upper
 from divulge.errors import DivulgeError
 
 _KINDS = "laplace, gaussian, staircase, student-t, logistic, discrete-laplace or discrete-gaussian"
@@ -97,8 +97,8 @@ def _print(found: dict[str, Any], ldp_exact: bool) -> None:
     rows = [
         [
             name,
-            found[name]["value"],
-            f"[{number(found[name]['lower'], 6)}, {number(found[name]['upper'], 6)}]",
+            upper(found[name]["value"]),
+            f"[{lower(found[name]['lower'], 6)}, {upper(found[name]['upper'], 6)}]",
             _place(found[name]["at"]),
         ]
         for name in ("pml", "pmc")
@@ -112,7 +112,7 @@ def _print(found: dict[str, Any], ldp_exact: bool) -> None:
         "In all",
         ["measure", "value", "error"],
         [
-            [f"ldp{kind}", found["ldp"], ""],
+            [f"ldp{kind}", upper(found["ldp"]), ""],
             ["mean pml", found["mean_pml"], _error(found["mean_pml_error"], found["mean_pml_certified"])],
             [
                 "mutual information",
@@ -124,15 +124,15 @@ def _print(found: dict[str, Any], ldp_exact: bool) -> None:
     for verdict in found["theorems"]:
         say(verdict["words"] + ".")
     if "points" in found:
-        rows = [list(p.values())[:4] for p in found["points"]]
+        rows = [[y, upper(pml), upper(pmc), p] for y, pml, pmc, p, *_ in map(dict.values, found["points"])]
         print_table("By outcome", ["y", "pml", "pmc", "density"], rows, left=())
     if "tail" in found:
-        rows = [[p["epsilon"], p["delta"], _error(p["error"], p["certified"])] for p in found["tail"]]
+        rows = [[p["epsilon"], upper(p["delta"]), _error(p["error"], p["certified"])] for p in found["tail"]]
         print_table("Tail", ["epsilon", "P(pml > epsilon)", "error"], rows, left=())
 
 
 def _error(error: float, certified: bool) -> str:
-    return f"{error:.1g}" + ("" if certified else " (estimated)")
+    return upper(error, 1) + ("" if certified else " (estimated)")
 
 
 def _place(at: float) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, emit, note, print_table, say
+from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, emit, lower, note, print_table, say, upper
 from divulge.errors import DivulgeError, number_of, printable
 from divulge.files.opening import name_of
 from divulge.model.shown import percent
@@ -69,4 +69,9 @@ def _say(told: dict[str, Any]) -> None:
     kind = f"{percent(told['confidence'])} intervals, {'all at once' if told['simultaneous'] else 'each alone'}"
     title = f"{number_of(told['rows'], 'row')}; {'biased, no intervals' if told['biased'] else kind}"
     header = ["value", "frequency"] + ([] if told["biased"] else ["at least", "at most"])
-    print_table(title, header, [[str(row["value"]), *list(row.values())[1:]] for row in told["values"]])
+    print_table(title, header, map(_row, told["values"]))
+
+
+def _row(found: dict[str, Any]) -> list[Any]:
+    value, frequency, *ends = found.values()
+    return [str(value), frequency, *(rounded(end) for rounded, end in zip((lower, upper), ends, strict=False))]

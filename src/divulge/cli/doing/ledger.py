@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, print_table
+from divulge.cli.common import JsonOption, UnitOption, emit, print_table, upper
 from divulge.errors import DivulgeError, printable
 from divulge.files.opening import name_of
 from divulge.units import nats_per
@@ -84,7 +84,7 @@ def show(
         ["created", "state", "source", "columns", "output", "rows", f"ldp [{unit}]"],
         [
             [e.created, e.state, _shown(e.source), _shown(e.columns), _shown(e.output or ""), f"{e.rows:,}",
-             sum(m.guarantees["ldp"] for m in e.mechanisms) / nats_per(unit)]
+             upper(sum(m.guarantees["ldp"] for m in e.mechanisms) / nats_per(unit))]
             for e in entries
         ],
         left=range(5),
@@ -93,7 +93,7 @@ def show(
         "Spent together",
         ["source", "columns", *(f"{kind} [{unit}]" for kind in ("ldp", "pml", "pmc"))],
         [
-            [_shown(t["source"]), _shown(t["columns"]), *(t["spent"].get(kind, "-") for kind in ("ldp", "pml", "pmc"))]
+            [_shown(t["source"]), _shown(t["columns"]), *map(_level, map(t["spent"].get, ("ldp", "pml", "pmc")))]
             for t in totals
         ],
         left=range(2),
@@ -102,6 +102,10 @@ def show(
 
 def _in(promised: Any, unit: str) -> dict[str, float]:
     return {kind: value / nats_per(unit) for kind, value in promised.items()}
+
+
+def _level(value: Any) -> str:
+    return "-" if value is None else upper(value)
 
 
 def _shown(name: Any) -> str:

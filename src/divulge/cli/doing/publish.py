@@ -1,7 +1,7 @@
 """`divulge publish`: counts, sums, means and quantiles of a table out of the door, with noise."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +12,7 @@ from divulge.cli import ALREADY, PUBLISHED
 from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, print_table, say
 from divulge.cli.doing.ledger import LedgerOption, default_ledger
 from divulge.errors import DivulgeError, number_of
+from divulge.model.shown import promised, reached
 
 Several = list[str] | None
 
@@ -190,7 +191,8 @@ def _print(done: Any) -> None:
     header = ["statistic", *done.by, "value", "low", "high"]
     body = [
         [" ".join(str(row[k]) for k in ("statistic", "column", "at") if k in row),
-         *(row["by"].get(name, "") for name in done.by), *(_cell(row[k]) for k in ("value", "low", "high"))]
+         *(row["by"].get(name, "") for name in done.by),
+         _cell(row["value"]), _cell(row["low"], reached), _cell(row["high"], promised)]
         for row in shown
     ]  # fmt: skip
     more = f" (the first {_SHOWN} of {len(rows):,})" if len(rows) > _SHOWN else ""
@@ -202,8 +204,8 @@ _SHOWN = 40
 """So many rows are printed; all are in the output."""
 
 
-def _cell(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+def _cell(value: Any, rounded: Callable[[Any], str] = "{:.6g}".format) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{float(rounded(value)):,.6g}"
 
 
 def _promised(kind: str, value: Any) -> str:

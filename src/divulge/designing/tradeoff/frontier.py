@@ -20,7 +20,7 @@ from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.model.record import Record
-from divulge.model.shown import Shown, Table, Tabled
+from divulge.model.shown import Shown, Table, Tabled, lowered, promised, raised, reached
 
 _ROUNDS = 80
 _LARGEST = {True: 24.0, False: math.exp(24)}
@@ -53,7 +53,7 @@ class LeastEpsilon(Record, Shown):
     design: Design
 
     def __repr__(self) -> str:
-        return f"reached at {self.epsilon:.9g}, not at {self.lower:.9g}\n{self.design!r}"
+        return f"reached at {promised(self.epsilon, 9)}, not at {reached(self.lower, 9)}\n{self.design!r}"
 
 
 def _level(kind: type[Guarantee]) -> str:
@@ -238,6 +238,7 @@ class Frontier(Tabled, Record):
     def _shown(self) -> tuple[str, Table]:
         curves, levels = self._curves(), [f"{self.kind.kind}={e:g}" for e in self.epsilons]
         head = f"Frontier of {self.designs[0].objective}"
+        curves["bound"] = (lowered if self.designs[0].minimized else raised)(curves["bound"])
         return head, (levels, list(curves), np.column_stack(list(curves.values())))
 
 

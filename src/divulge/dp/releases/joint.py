@@ -23,7 +23,7 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.prior import Prior
 from divulge.model.record import Record
-from divulge.model.shown import Shown, percent
+from divulge.model.shown import Shown, percent, promised, reached
 from divulge.ties import first_largest, first_smallest
 from divulge.units import Unit, nats_per
 
@@ -295,7 +295,7 @@ class SampledLeakage(Record, Shown):
         bounds = self.mean_bounds()
         return (
             f"{self.name} [{self.unit}] of {len(self.values):,} draws: mean {self.mean():.6g}, "
-            f"in [{bounds.lower:.6g}, {bounds.upper:.6g}] with {percent(self.confidence)} confidence"
+            f"in [{reached(bounds.lower)}, {promised(bounds.upper)}] with {percent(self.confidence)} confidence"
         )
 
     def mean(self) -> float:

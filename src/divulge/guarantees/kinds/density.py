@@ -12,6 +12,7 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.pointwise.density import ldp, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
+from divulge.model.shown import promised, reached
 from divulge.units import Unit, nats_per
 
 
@@ -286,8 +287,8 @@ def _gain(joint: Joint, peaks: Peaks) -> Witness:
     x, y = peaks.above[i], peaks.outcomes[i]
     before = joint.p[list(joint.secrets).index(x)]
     text = (
-        f"Seeing {y} moves P({x}) from {float(before):.6g} to {float(before * peaks.ratios[i]):.6g}: who is paid "
-        f"1/P({x}) when the secret is {x} gains {float(peaks.ratios[i]):.6g} times as much."
+        f"Seeing {y} moves P({x}) from {float(before):.6g} to {promised(before * peaks.ratios[i])}: who is paid "
+        f"1/P({x}) when the secret is {x} gains {promised(peaks.ratios[i])} times as much."
     )
     return Witness(outcome=y, secret=x, adversary=text)
 
@@ -301,8 +302,8 @@ def _cost(joint: Joint, peaks: Peaks) -> Witness:
         text = f"Seeing {y} rules out {x}: who pays when the secret is {x} never has to pay."
         return Witness(outcome=y, secret=x, adversary=text)
     text = (
-        f"Seeing {y} moves P({x}) from {float(before):.6g} to {float(before / peaks.ratios[i]):.6g}: who pays "
-        f"when the secret is {x} expects to pay {float(peaks.ratios[i]):.6g} times less."
+        f"Seeing {y} moves P({x}) from {float(before):.6g} to {reached(before / peaks.ratios[i])}: who pays "
+        f"when the secret is {x} expects to pay {promised(peaks.ratios[i])} times less."
     )
     return Witness(outcome=y, secret=x, adversary=text)
 
@@ -315,7 +316,7 @@ def _pair(peaks: Peaks) -> Witness:
         text = f"{y} comes up under {x} and never under {other}: whoever wavers between the two is certain of {x} then."
         return Witness(outcome=y, secret=x, other=other, adversary=text)
     text = (
-        f"{y} is {float(peaks.ratios[i]):.6g} times as likely under {x} as under {other}: under priors that put nearly "
+        f"{y} is {promised(peaks.ratios[i])} times as likely under {x} as under {other}: under priors that put nearly "
         f"all their mass on {other}, P({x}) grows by nearly that factor."
     )
     return Witness(outcome=y, secret=x, other=other, adversary=text)
@@ -338,7 +339,7 @@ def _tail(joint: Joint, peaks: Peaks, epsilon: Any, unit: Unit) -> Level:
     over = [i for i in range(len(peaks.ratios)) if exceeds(i)]
     share = at.total(joint.outer[[peaks.columns[i] for i in over]])
     text = (
-        f"The outcomes beyond {float(epsilon):.6g} have probability {float(share):.6g} together; "
+        f"The outcomes beyond {float(epsilon):.6g} have probability {promised(share)} together; "
         f"{peaks.outcomes[peaks.top()]} is the worst."
     )
     witness = Witness(peaks.outcomes[peaks.top()], adversary=text)

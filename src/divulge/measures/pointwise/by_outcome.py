@@ -11,7 +11,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.labels import Labels, position
 from divulge.model.record import Record
-from divulge.model.shown import Table, Tabled
+from divulge.model.shown import Table, Tabled, promised, raised
 from divulge.model.tables import polars_frame
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
@@ -284,8 +284,8 @@ class Pointwise(Tabled, Record):
 
     def _shown(self) -> tuple[str, Table]:
         unit = f" [{self.unit}]" if self.unit else ""
-        head = f"{self.name}{unit}: max {self.max():.6g}, mean {self.mean():.6g}"
-        columns = np.column_stack([self.probabilities, self.values])
+        head = f"{self.name}{unit}: max {promised(self.max())}, mean {self.mean():.6g}"
+        columns = np.column_stack([self.probabilities, raised(self.values)])
         return head, (self.outcomes, ["probability", self.name], columns)
 
 

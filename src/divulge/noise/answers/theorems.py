@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from divulge.model.shown import promised
 from divulge.noise.answers.supremum import Supremum
 from divulge.units import Unit, nats_per
 
@@ -39,7 +40,7 @@ class Verdict:
         verdict = {True: "holds", False: "is contradicted", None: "cannot be told"}[self.holds]
         if "LDP" not in self.claim:
             return f"{self.theorem} ({self.claim}) {verdict}: PMC is {_WORDS[self.pmc]}, PML {_WORDS[self.pml]}"
-        known = f"{self.ldp / nats_per(unit):.6g}-LDP holds [{unit}]"
+        known = f"{promised(self.ldp / nats_per(unit))}-LDP holds [{unit}]"
         ldp = known if math.isfinite(self.ldp) else "no finite epsilon-LDP is known"
         return f"{self.theorem} ({self.claim}) {verdict}: PMC is {_WORDS[self.pmc]}, {ldp}"
 

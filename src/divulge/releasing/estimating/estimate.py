@@ -14,7 +14,7 @@ from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.labels import key_of
 from divulge.model.record import Record
-from divulge.model.shown import Table, Tabled, percent
+from divulge.model.shown import Table, Tabled, lowered, percent, raised
 from divulge.releasing.drawing.coding import meaning_of
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import EngineName, contingency
@@ -142,7 +142,7 @@ class Frequencies(Tabled, Record):
 
     def _shown(self) -> tuple[str, Table]:
         kind = "biased, without intervals" if self.biased else f"{percent(self.confidence)} intervals"
-        columns = np.column_stack([self.frequency, self.lower, self.upper])
+        columns = np.column_stack([self.frequency, lowered(self.lower), raised(self.upper)])
         head = f"frequencies from {number_of(self.rows, 'row')} ({self.method}, {kind})"
         return head, (self.values, ["frequency", "lower", "upper"], columns)
 

@@ -21,7 +21,7 @@ from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.labels import key_of
 from divulge.model.prior import Prior
-from divulge.model.shown import at_most
+from divulge.model.shown import at_most, promised
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.estimating.estimate import rank
@@ -251,7 +251,7 @@ def _promised(guarantee: Guarantee, found: Mapping[str, float]) -> bool | None:
 
 
 def _numbers(found: Mapping[str, float]) -> str:
-    return ", ".join(f"{kind} {value:.9g}" for kind, value in found.items())
+    return ", ".join(f"{kind} {promised(value, 9)}" for kind, value in found.items())
 
 
 def _check_over(guarantee: Guarantee, only: Mechanism) -> None:

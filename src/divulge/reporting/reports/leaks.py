@@ -15,6 +15,7 @@ from divulge.reporting.reports import pictures
 from divulge.reporting.reports.report import Report
 from divulge.reporting.wording import (
     NO_BOUND,
+    amount,
     base_of,
     bound,
     factor,
@@ -131,7 +132,7 @@ def _verdicts(report: Report) -> tuple[Words, ...]:
 
 
 def _verdict(report: Report, asked: Guarantee, holds: bool, levels: dict[str, Any], adversary: str) -> Words:
-    measured = ", ".join(map(near, in_unit(asked, levels, report.unit).values()))
+    measured = ", ".join(map(amount, in_unit(asked, levels, report.unit).values()))
     head = f"The promise {asked.title}, {written(asked, report.unit)}"
     if holds:
         return Words(f"{asked.meaning} {head}, is kept: measured {measured}.", "good")
@@ -175,9 +176,9 @@ def outcomes(report: Report) -> Section:
         rows.append((
             label(outcome), share(pml.probabilities[j]),
             label(up), rise(*before_and_after(report, outcome, up)) + _rows_behind(report, outcome, up),
-            near(pml.values[j]),
+            amount(pml.values[j]),
             label(down), fall(*before_and_after(report, outcome, down)) + _rows_behind(report, outcome, down),
-            near(pmc.values[j]),
+            amount(pmc.values[j]),
         ))  # fmt: skip
     left_out = len(order) - len(shown)
     more = f" {number_of(left_out, 'outcome')} revealing less not shown." if left_out else ""
@@ -244,7 +245,7 @@ def _tails(report: Report) -> tuple[Block, ...]:
             f"How often an outcome reveals more than t [{report.unit}]. Merging outcomes afterwards can raise the "
             "chance of a large gain, up to the dashed line.",
             f"Falling steps: chance that the gain or the loss exceeds t. More than half of the largest gain of "
-            f"{near(pml.max())} {report.unit} is revealed in {likely} of cases.",
+            f"{amount(pml.max())} {report.unit} is revealed in {likely} of cases.",
             lambda ax: pictures.tails(pml, pmc, report.envelope, ax),
         ),
     )

@@ -10,7 +10,7 @@ from divulge.model.shown import at_least, at_most, in_so_many
 from divulge.reporting.blocks import Block, Folded, Items, Picture, Rows, Section, Words
 from divulge.reporting.reports import pictures
 from divulge.reporting.reports.report import MOST_COMPARED, Report, bounds_something
-from divulge.reporting.wording import bound, label, level, near, quoted, share, written
+from divulge.reporting.wording import amount, bound, label, level, quoted, share, written
 from divulge.units import nats_per
 
 _EVENTS = ("1/1000", "1/100", "1/10", "1/2", "9/10")
@@ -118,7 +118,7 @@ def _plane(report: Report) -> tuple[Block, ...]:
     point, prior = k.ALIP(**report.kept(k.ALIP).values()), report.joint.prior
     if len(report.beliefs) == 1 or not bounds_something(point):
         return ()
-    place = f"{near(point.upper)}, {near(point.lower)}"
+    place = f"{amount(point.upper)}, {amount(point.lower)}"
     return (
         Picture(
             "The bound on gain (PML, across) and the bound on loss (PMC, up). The point is this release. Left of the "
@@ -141,13 +141,13 @@ def assumptions(report: Report) -> Section:
         "reached by moving part of the belief from some values to others: the gain and the loss grow like this, up to "
         "local differential privacy (ldp), which holds for every prior."
     )
-    rows = [(share(s), near(pml), near(pmc)) for s, pml, pmc in points if s in _MOVED_SHOWN]
-    table = Rows(f"The largest gain and loss over all such priors [{unit}]; ldp is {near(limit)}.",
+    rows = [(share(s), amount(pml), amount(pmc)) for s, pml, pmc in points if s in _MOVED_SHOWN]
+    table = Rows(f"The largest gain and loss over all such priors [{unit}]; ldp is {amount(limit)}.",
                  ("belief moved", "gain, pml", "loss, pmc"), tuple(rows))  # fmt: skip
     blocks: tuple[Block, ...] = (Words(words), table)
     if any(pml < math.inf for _, pml, _ in points[1:]):
-        start = f"{near(points[0][1])} and {near(points[0][2])}"
-        alt = f"Gain and loss rise with the share of belief that is moved, from {start} up to {near(limit)} {unit}."
+        start = f"{amount(points[0][1])} and {amount(points[0][2])}"
+        alt = f"Gain and loss rise with the share of belief that is moved, from {start} up to {amount(limit)} {unit}."
         blocks += (Picture("The same as a picture.", alt, lambda ax: pictures.sensitivity(points, limit, unit, ax)),)
     return Section("assumptions", title, blocks)
 
