@@ -177,7 +177,7 @@ def test_the_census_and_yesterdays_column(tmp_path: Path) -> None:
         assert one["low"] <= truth.get(tuple(one["by"][name] for name in names), 0) <= one["high"]
     said = " ".join((tmp_path / "table.statement.txt").read_text().split())
     assert "one that had 10 in 1,000 before has at most 27.19 in 1,000 after" in said
-    assert "2 releases about these columns" in said
+    assert "2 releases about the records of this source" in said
     totals = [t for t in json.loads(run("ledger", "show", "--json").stdout)["spent"] if "race" in t["columns"]]
     assert totals[0]["spent"]["ldp"] == pytest.approx(2.0175, abs=1e-3)
 

@@ -68,7 +68,13 @@ def test_yesterdays_column_is_added(tmp_path: Path) -> None:
     with pytest.raises(dv.DivulgeError, match="budget"):
         dv.publish(table, dv.Count("race"), guarantee="dp=1", values=values, ledger=book, source_name="people",
                    budget="ldp=3")  # fmt: skip
-    dv.publish(table, dv.Mean("age", (0, 200)), guarantee="dp=1", ledger=book, source_name="people", budget="dp=1")
+    mean = {"guarantee": "dp=1", "ledger": book, "source_name": "people"}
+    with pytest.raises(dv.DivulgeError, match="budget"):  # a person is in every column
+        dv.publish(table, dv.Mean("age", (0, 200)), budget="dp=1", **mean)
+    told = dv.publish(table, dv.Mean("age", (0, 200)), budget="dp=4", **mean).told
+    assert any("3 releases about the records" in line for line in told)
+    assert dv.Ledger(book).spent("people", ["age"])["ldp"] == 1
+    assert dv.Ledger(book).spent("people", [])["ldp"] == pytest.approx(spent["ldp"] + 1, rel=1e-9)
     recorded = sorted(entry.columns for entry in dv.Ledger(book).entries("people"))
     assert recorded == [("age",), ("race",), ("race",)]
 

@@ -37,10 +37,10 @@ SENTENCES: dict[str, str] = {
         "If the other records are unknown and drawn independently, the worst outcome tells as much as if they "
         "were known: it lies beyond all that the others can add up to. It is only less probable.",
     "note_together":
-        "The ledger has {releases} releases about these columns of this source, this one included. What they tell "
+        "The ledger has {releases} releases about the records of this source, this one included. What they tell "
         "about one record adds up to {total} (nats).",
     "note_together_void":
-        "The ledger has {releases} releases about these columns of this source, this one included. No bound at "
+        "The ledger has {releases} releases about the records of this source, this one included. No bound at "
         "every outcome holds for what they tell together.",
 }  # fmt: skip
 """Name -> English sentence."""

@@ -96,7 +96,7 @@ def publish(
         Beside the output, as NAME.receipt.json, when not given.
     ledger : Ledger, path or URL, optional
     budget : Guarantee or text, optional
-        What all releases about these columns of the source may spend together.
+        What all releases of the source may tell about one record.
     source_name : str, optional
         What the ledger calls the source; its path when not given.
     engine : "local" or "spark"
@@ -165,7 +165,7 @@ def _path(given: Any) -> Any:
 
 
 def _together(entry: Any) -> list[Note]:
-    """Return what all releases about these columns of the source add up to, where there were others before."""
+    """Return what all releases about the records of the source add up to, where there were others before."""
     before = getattr(entry, "together", None)
     if not before or before["releases"] < 2:
         return []

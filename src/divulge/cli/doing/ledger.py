@@ -55,7 +55,8 @@ def show(
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
-    """Show the releases on record and, for each column of each source, what they guarantee together.
+    """Show the releases on record and, for each column of each source, what they guarantee together; where statistics
+    were published, for a record as a whole too.
 
     A release that is `open` was under way when its process ended: it counts as spent.
     """
@@ -67,9 +68,11 @@ def show(
     book = dv.Ledger(where)
     name = str(Path(source).resolve()) if source is not None and Path(source).exists() else source
     entries = book.entries(name, column or ())
+    groups = dict.fromkeys((entry.source, entry.columns) for entry in entries)
+    groups |= dict.fromkeys((e.source, ()) for e in entries if any(m.channel is None for m in e.mechanisms))
     totals: list[dict[str, Any]] = [
         {"source": origin, "columns": list(columns), "spent": _in(book.spent(origin, columns), unit)}
-        for origin, columns in dict.fromkeys((entry.source, entry.columns) for entry in entries)
+        for origin, columns in groups
     ]
     if as_json:
         releases = [
@@ -93,7 +96,11 @@ def show(
         "Spent together",
         ["source", "columns", *(f"{kind} [{unit}]" for kind in ("ldp", "pml", "pmc"))],
         [
-            [_shown(t["source"]), _shown(t["columns"]), *map(_level, map(t["spent"].get, ("ldp", "pml", "pmc")))]
+            [
+                _shown(t["source"]),
+                _shown(t["columns"]) or "(a record)",
+                *map(_level, map(t["spent"].get, ("ldp", "pml", "pmc"))),
+            ]
             for t in totals
         ],
         left=range(2),

@@ -81,7 +81,7 @@ def command(
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Do not record this.")] = False,
     budget: Annotated[
         str | None,
-        typer.Option(metavar="GUARANTEE", help="What all releases about these columns may spend together: dp=2."),
+        typer.Option(metavar="GUARANTEE", help="What all releases of the table may tell about one record: dp=2."),
     ] = None,
     source_name: Annotated[str | None, typer.Option("--source-name", help="What the ledger calls the table.")] = None,
     against: Annotated[

@@ -173,6 +173,8 @@ class Ledger:
     def spent(self, source: str, columns: Sequence[str], prior: Prior | None = None) -> dict[str, float]:
         """Return what all releases about `columns` of the source guarantee together, in nats, rounded up.
 
+        Without columns it is what all releases of the source tell about one record.
+
         Examples
         --------
         >>> import pyarrow as pa
@@ -193,8 +195,9 @@ class Ledger:
     def spending(self, source: str, receipt: Any, budget: Any = None) -> "Generator[_Open]":
         """Record a release before a row is drawn, if the budget allows it; take it back if nothing was published.
 
-        Look and record are one transaction that no other writer can pass, so that two releases cannot both spend what
-        is left.
+        To a column add up the releases about it, to statistics all of the source: they are about whole records. Look
+        and record are one transaction that no other writer can pass, so that two releases cannot both spend what is
+        left.
 
         Examples
         --------
@@ -223,7 +226,9 @@ class Ledger:
         }  # fmt: skip
 
         def record(connection: Any) -> dict[str, Any]:
-            before = self._entries(connection, source, receipt.columns)
+            # A released column tells of itself; statistics tell of records, and so does whatever goes out of them.
+            about = () if any(isinstance(m, Aggregate) for m in receipt.mechanisms) else receipt.columns
+            before = self._entries(connection, source, about)
             total = _total(before, receipt.mechanisms, receipt.mechanisms[0].prior)
             if wanted is not None:
                 _allow(wanted, total)
