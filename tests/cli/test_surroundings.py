@@ -131,6 +131,58 @@ main()
     assert dv.Ledger("book.sqlite").entries() == []
 
 
+LOADED = ("divulge.cli.main", "typer", "divulge.cli.asking.noise", "numpy", "divulge.noise.mechanism", "scipy.stats")
+
+
+@pytest.mark.parametrize("how", ["kill", "in a text that is run", "told as another error"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_while_libraries_are_loaded_ends_the_command_like_a_later_one(name: str, how: str) -> None:
+    """Python alone makes of it 1, 2, a traceback or death by a signal, by where it meets it."""
+    kill = f"import os, signal; os.kill(os.getpid(), signal.{name})"
+    sent = {
+        "kill": kill,
+        "in a text that is run": f"exec({kill!r})",
+        "told as another error": f"""
+        try:
+            exec({kill!r})
+        except KeyboardInterrupt:
+            raise ImportError("cut short") from None""",
+    }[how]
+    for module in LOADED if (name, how) == ("SIGINT", "kill") else LOADED[1:3]:
+        script = f"""
+import sys
+class Finder:
+    def find_spec(self, name, *rest):
+        if name != {module!r}:
+            return None
+        sys.meta_path.remove(self)
+        {sent}
+sys.meta_path.insert(0, Finder())
+sys.argv = ["divulge", *"noise laplace --scale 1 --secret normal(0,1) --clip -3,3".split()]
+from divulge.__main__ import main
+main()
+"""
+        found = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=300)
+        assert (found.returncode, found.stdout) == (130, b""), (module, found.stderr)
+        assert found.stderr == b"interrupted\n", module
+
+
+def test_a_signal_that_the_caller_ignores_is_ignored() -> None:
+    """As `nohup` asks for SIGHUP."""
+    script = """
+import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+from divulge.cli import stopping
+stopping.catch()
+os.kill(os.getpid(), signal.SIGHUP)
+sys.argv = ["divulge", "--version"]
+from divulge.__main__ import main
+main()
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=300)
+    assert (found.returncode, found.stderr) == (0, b"")
+
+
 def refused(*line: str) -> str:
     """Return the one message with which a command is refused."""
     found = CliRunner().invoke(app, list(line))

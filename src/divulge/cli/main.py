@@ -3,7 +3,6 @@
 import io
 import os
 import re
-import signal
 import sys
 import traceback
 import warnings
@@ -15,7 +14,7 @@ from typer import completion
 from typer.core import TyperGroup
 
 from divulge import __version__
-from divulge.cli import ALREADY
+from divulge.cli import ALREADY, stopping
 from divulge.errors import DivulgeError, did_you_mean, printable
 
 COMMANDS: dict[str, str] = {
@@ -49,7 +48,7 @@ WRITES = ("release", "publish")
 
 SHELLS = ("bash", "zsh", "fish")
 
-DONE, NO, WRONG, INTERRUPTED = 0, 1, 2, 130
+DONE, NO, WRONG, INTERRUPTED = 0, 1, 2, stopping.INTERRUPTED
 """All exit codes there are. NO is the answer to a question that was asked; nothing that goes wrong has it."""
 
 
@@ -145,7 +144,7 @@ def _told(error: BaseException) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()  # pyright: ignore[reportAttributeAccessIssue]
         return WRONG
-    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)) or stopping.ASKED:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     said = _message(error)
@@ -227,9 +226,7 @@ def main() -> None:
     """Run the command line: exit 0 done, 1 a guarantee does not hold, 2 bad input, 130 interrupted."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _interrupted)
+    stopping.catch()
     _hold_standard_streams()
     out, err = sys.stdout, sys.stderr
     if isinstance(err, io.TextIOWrapper):
@@ -251,11 +248,6 @@ def _hold_standard_streams() -> None:
             os.open(os.devnull, mode)  # which no output can be written to, and every message
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
-
-
-def _interrupted(*_: Any) -> None:
-    """Be interrupted, and so clean up, when asked to terminate or left alone by the terminal."""
-    raise KeyboardInterrupt
 
 
 def _through(kind: type[Output], stream: io.TextIOWrapper, line_buffering: bool) -> io.TextIOWrapper:
