@@ -283,6 +283,15 @@ def test_tables_go_out_to_pandas_polars_latex_and_html() -> None:
     assert r"a\_1 & $\tfrac{3}{4}$ & $\tfrac{1}{4}$ \\" in text
     assert r"50 \% &" in text
     assert text.count(r"\\") == 3
+    odd = ["[0, 5)", "*", "<5", ">=65", "a|b", "x--y", "it''s", "`a`", "\\end{tabular}", "^^M", "~$#{"]
+    printed = [r"{[}0, 5)", "{*}", r"\textless{}5", r"\textgreater{}=65", r"a\textbar{}b", "x-{}-y", "it'{}'s",
+               "{`}a{`}", r"\textbackslash{}end\{tabular\}", r"\textasciicircum{}\textasciicircum{}M",
+               r"\textasciitilde{}\$\#\{"]  # fmt: skip
+    lines = dv.Channel(np.eye(len(odd)), odd, odd).to_latex().splitlines()
+    assert [line.partition(" & ")[0] for line in lines[4:-2]] == printed  # \\ takes [ and * behind it for its own
+    assert lines[2] == " & " + " & ".join(printed) + r" \\"
+    small = dv.Channel([[1e-7, 1 - 1e-7]]).to_latex()
+    assert r"$1 \times 10^{-7}$" in small  # 1e-07 is printed as 1e - 07
     infinite = dv.pmc(dv.Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]])).to_latex()
     assert r"$\infty$" in infinite
     verdict = dv.PML("1/10").holds_for(joint)

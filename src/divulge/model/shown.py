@@ -3,6 +3,7 @@
 import html
 import json
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
@@ -220,8 +221,16 @@ _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{sign: f"{{{sign}}}" for sign in "[*`"},
 }
+"""Sign -> how LaTeX prints it; in braces what the end of a row before it would take for its own."""
+
+_JOINED = re.compile(r"([-',])(?=\1)")
+"""Signs that LaTeX joins with the next one to a new sign: two hyphens to a dash."""
 
 
 def latex_text(text: str) -> str:
@@ -229,10 +238,10 @@ def latex_text(text: str) -> str:
 
     Examples
     --------
-    >>> print(latex_text("50 % & more_"))
-    50 \\% \\& more\\_
+    >>> print(latex_text("50 % & more_"), latex_text("[0, <5"))
+    50 \\% \\& more\\_ {[}0, \\textless{}5
     """
-    return "".join(_LATEX.get(sign, sign) for sign in text)
+    return _JOINED.sub(r"\1{}", "".join(_LATEX.get(sign, sign) for sign in text))
 
 
 def latex_table(rows: Sequence[Any], columns: Sequence[Any], matrix: Any) -> str:
@@ -249,8 +258,10 @@ def latex_table(rows: Sequence[Any], columns: Sequence[Any], matrix: Any) -> str
 def _latex_number(value: Any) -> str:
     if isinstance(value, Fraction) and value.denominator != 1 and len(str(value)) <= _SHORT:
         return rf"$\tfrac{{{value.numerator}}}{{{value.denominator}}}$"
-    text = number(value)
-    return r"$\infty$" if text == "inf" else f"${text}$"
+    digits, _, power = number(value).partition("e")
+    if not power:
+        return f"${digits}$".replace("inf", r"\infty")
+    return rf"${digits} \times 10^{{{int(power)}}}$"
 
 
 class Shown:
