@@ -341,3 +341,12 @@ def test_a_picture_of_a_preview_has_room_for_long_names(values: int) -> None:
         assert one.get_window_extent().width < ax.figure.bbox.width
     assert ("40 most frequent of 45" in ax.get_title()) == (values == 45)
     assert ax.get_yticklabels()[0].get_text().count("\\") <= 1
+
+
+def test_answers_that_begin_alike_are_told_apart() -> None:
+    start = "A very long answer that many people give, and which ends with "
+    table = pa.table({"v": [start + "yes", start + "no"] * 50})
+    found = dv.preview(table, column="v", guarantee="ldp=1")
+    lines = [line for line in found.text().splitlines() if line.startswith("A very")]
+    assert len({line.partition(" 50 ")[0].strip() for line in lines}) == 2
+    assert len({tick.get_text() for tick in found.plot().get_yticklabels()}) == 2

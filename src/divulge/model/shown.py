@@ -45,6 +45,18 @@ def _escaped(character: str) -> str:
     return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
+def shortened(text: str, most: int) -> str:
+    """Return text with its middle left out where it is longer than `most` characters: many labels begin alike.
+
+    Examples
+    --------
+    >>> shortened("an answer that many give, and no", 12)
+    'an an … nd no'
+    """
+    half = most // 2 - 1
+    return text if len(text) <= most else f"{text[:half]} … {text[-half:]}"
+
+
 def number(value: Any) -> str:
     """Return a number as people write it: fractions as they are while short, floats with 6 digits."""
     if isinstance(value, Fraction):

@@ -13,7 +13,7 @@ from divulge.extras import drawable
 from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
 from divulge.model.labels import key_of
-from divulge.model.shown import Shown, printable
+from divulge.model.shown import Shown, printable, shortened
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
 from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.estimating.intervals import INTERVALS
@@ -205,8 +205,7 @@ def _percent(share: float) -> str:
 
 
 def _short(text: str, most: int = 40) -> str:
-    text = printable(text)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return shortened(printable(text), most)
 
 
 def _table(levels: Sequence[Level], columns: Sequence[tuple[Value, ...]]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from divulge import exact
 from divulge.guarantees.guarantee import Guarantee
-from divulge.model.shown import at_least, at_most, in_so_many, printable, promised
+from divulge.model.shown import at_least, at_most, in_so_many, printable, promised, shortened
 from divulge.units import Unit, nats_per
 
 _LONGEST = 80
@@ -21,13 +21,7 @@ def label(value: Hashable) -> str:
     ('female, rich', '(empty)', 'a\\\\x07')
     """
     text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return shortened(printable(text)) or "(empty)"
-
-
-def shortened(text: str, most: int = _LONGEST) -> str:
-    """Return text with its middle left out where it is longer than `most` characters."""
-    half = most // 2 - 1
-    return text if len(text) <= most else f"{text[:half]} … {text[-half:]}"
+    return shortened(printable(text), _LONGEST) or "(empty)"
 
 
 def near(value: Any) -> str:

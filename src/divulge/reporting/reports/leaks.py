@@ -9,7 +9,7 @@ import numpy as np
 from divulge.errors import number_of
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.pointwise.by_outcome import Pointwise
-from divulge.model.shown import at_least, at_most, percent
+from divulge.model.shown import at_least, at_most, percent, shortened
 from divulge.reporting.blocks import Block, Card, Cards, Items, Picture, Rows, Section, Shade, Words
 from divulge.reporting.reports import pictures
 from divulge.reporting.reports.report import Report
@@ -28,7 +28,6 @@ from divulge.reporting.wording import (
     quoted,
     rise,
     share,
-    shortened,
     written,
 )
 from divulge.ties import falling, first_largest
