@@ -50,6 +50,26 @@ def test_chance_is_rarely_taken_for_knowledge() -> None:
     assert wrong <= 10
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_that_tell_their_answer_are_counted_by_hand(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(1, 60))
+    people = {
+        "ill": rng.choice(["yes", "no"], rows),
+        "age": rng.integers(0, 12, rows),
+        "town": rng.choice([*"ab"], rows),
+    }
+    people["id"] = np.arange(rows)
+    found = {told.columns: told for told in dv.exposure(pa.table(people), "ill").told}
+    for columns, told in found.items():
+        groups: dict[tuple[object, ...], list[str]] = {}
+        for i in range(rows):
+            groups.setdefault(tuple(people[name][i] for name in columns), []).append(str(people["ill"][i]))
+        assert told.alone == sum(len(group) == 1 for group in groups.values())
+        assert told.certain == sum(len(group) for group in groups.values() if len(set(group)) == 1)
+    assert (found["id",].alone, found["id",].certain) == (rows, rows)  # an id tells every row its answer
+
+
 def test_columns_that_name_people_are_left_out_and_said() -> None:
     rows = 2000
     columns = {"ill": ["no", "yes"] * (rows // 2), "name": [f"n{i}" for i in range(rows)], "tags": [["x"]] * rows}

@@ -176,3 +176,18 @@ def test_an_interrupt_ends_with_130() -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert (process.returncode, said) == (130, "interrupted\n")
+
+
+def test_released_values_of_one_row_are_told_and_missing_values_have_a_label(tmp_path: Path) -> None:
+    path = tmp_path / "class.csv"
+    path.write_text("id,ill,class\n1,no,a\n2,yes,a\n3,,b\n4,no,b\n")
+    found = CliRunner().invoke(app, ["measure", "--data", str(path), "--secret", "ill", "--released", "id",
+                                     "--null-as", "no answer", "--json"])  # fmt: skip
+    assert found.exit_code == 0, found.output
+    assert "4 released values stand for one row each: whoever holds the table reads the secret there." in found.stderr
+    assert json.loads(found.stdout)["secrets"] == ["no", "no answer", "yes"]
+    shared = CliRunner().invoke(app, ["measure", "--data", str(path), "--secret", "id", "--released", "class"])
+    assert "whoever holds the table" not in shared.stderr
+    refused = CliRunner().invoke(app, ["measure", "--data", str(path), "--secret", "ill", "--released", "id"])
+    assert refused.exit_code == 2
+    assert "(--null-as)" in refused.stderr

@@ -31,9 +31,9 @@ def _names(values: Iterable[Any]) -> list[str]:
 
 def _layout(**more: Any) -> dict[str, Any]:
     return {
-        "margin": {"l": 10, "r": 10, "t": 10, "b": 45},
+        "margin": {"l": 10, "r": 10, "t": 50, "b": 45},  # the legend, in two lines where the page is narrow, is above
         "hovermode": "closest",
-        "legend": {"orientation": "h", "y": 1.12},
+        "legend": {"orientation": "h", "y": 1, "yanchor": "bottom"},
         "yaxis": {"automargin": True, "fixedrange": True},
         "xaxis": {"fixedrange": True, "zeroline": False},
     } | more
@@ -61,7 +61,7 @@ def shifts(exposure: Any, place: int) -> dict[str, Any]:
         "hovertemplate": "%{y}: %{x:.3g} in 100 of all<extra></extra>",
         "marker": {"color": INK["before"], "symbol": "circle-open", "size": 11, "line": {"width": 2}},
     }  # fmt: skip
-    layout = _layout(height=120 + 42 * len(rows))
+    layout = _layout(height=160 + 42 * len(rows))
     layout["xaxis"] |= {"title": {"text": "people in 100"}, "rangemode": "tozero"}
     layout["yaxis"] |= VALUES
     return {"data": [before, after], "layout": layout}
@@ -87,7 +87,7 @@ def estimates(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "arrayminus": [100 * (r["simulated"] - r["low"]) for r in rows],
         },
     }  # fmt: skip
-    layout = _layout(height=120 + 42 * len(rows))
+    layout = _layout(height=160 + 42 * len(rows))
     layout["xaxis"] |= {"title": {"text": "people in 100"}}
     layout["yaxis"] |= VALUES
     return {"data": [truth, guess], "layout": layout}
@@ -111,7 +111,7 @@ def statistics(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "array": [r["high"] - r["value"] for r in rows], "arrayminus": [r["value"] - r["low"] for r in rows],
         },
     }  # fmt: skip
-    layout = _layout(height=120 + 42 * len(rows))
+    layout = _layout(height=160 + 42 * len(rows))
     layout["yaxis"] |= VALUES
     return {"data": [truth, guess], "layout": layout}
 

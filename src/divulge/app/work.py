@@ -110,7 +110,8 @@ def simulate(progress: Progress, path: str, choice: Mapping[str, Any]) -> dict[s
     asked = foreseen(path, choice)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        level = dv.preview(dv.open_table(path), levels=(1.0,), **asked).to_dict()["levels"][0]
+        looked = dv.preview(dv.open_table(path), levels=(1.0,), **asked).to_dict()
+        level = looked["levels"][0]
         receipt = dv.release(dv.open_table(path), progress=progress, keep=(), ledger=None, **asked)
         found = dv.estimate_frequencies(receipt.table, receipt)
     guesses = {
@@ -121,7 +122,10 @@ def simulate(progress: Progress, path: str, choice: Mapping[str, Any]) -> dict[s
               for value in level["values"]]  # fmt: skip
     mechanism = receipt.mechanisms[0].channel.exact
     worst = dv.worst_gain((dv.Prior.uniform(mechanism.secrets), mechanism))
-    return {"column": choice["column"], "stays": level["stays"], "values": values, "worst": _sentence(worst.words)}
+    return {
+        "column": choice["column"], "stays": level["stays"], "values": values, "worst": _sentence(worst.words),
+        "notes": looked["notes"],
+    }  # fmt: skip
 
 
 def _sentence(words: str) -> str:

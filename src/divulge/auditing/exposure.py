@@ -68,6 +68,17 @@ class Shift(Shown):
 class Told(Record, Shown):
     """What some public columns say: for each value of the secret, the group that surely raises it most.
 
+    Attributes
+    ----------
+    columns : tuple of str
+    shifts : tuple of Shift
+        About people beyond the table, of whom its rows are a sample.
+    groups : int
+        How many combinations of values occur.
+    alone, certain : int
+        About the table itself, if it goes out with these columns as they are: rows that share their values with no
+        other row, and rows of groups in which all have one answer, which whoever knows the values reads off.
+
     Examples
     --------
     >>> Told(("age",), (Shift("ill", ("old",), 0.1, 0.5, 0.2, 0.8, 6, 12),), 2).rise
@@ -77,6 +88,8 @@ class Told(Record, Shown):
     columns: tuple[str, ...]
     shifts: tuple[Shift, ...]
     groups: int
+    alone: int = 0
+    certain: int = 0
 
     @property
     def rise(self) -> float:
@@ -138,6 +151,8 @@ class Exposure(Tabled, Record):
                 {
                     "columns": list(told.columns),
                     "groups": told.groups,
+                    "alone": told.alone,
+                    "certain": told.certain,
                     "rise": told.rise,
                     "shifts": [vars(shift) | {"group": list(shift.group), "few": shift.few} for shift in told.shifts],
                 }
@@ -224,8 +239,11 @@ def exposure(
         totals[key] += count
     order = np.argsort(totals, kind="stable")
     shares = {labels[0][v]: float(totals[v] / rows) for v in order}
-    told = [_told(chosen, keys, hits, labels, totals, confidence) for chosen, (keys, hits) in counts.items() if chosen]
-    by_column = [Told(tuple(names[i - 1] for i in chosen), shifts, groups) for chosen, shifts, groups in told]
+    by_column = [
+        _told(tuple(names[i - 1] for i in chosen), chosen, keys, hits, labels, totals, confidence)
+        for chosen, (keys, hits) in counts.items()
+        if chosen
+    ]
     by_column.sort(key=lambda entry: (-round(entry.rise, 6), len(entry.columns)))
     return Exposure(secret, rows, shares, tuple(by_column), left_out, confidence)
 
@@ -268,7 +286,9 @@ def _counted(
             at[i] = codes[i].of(batch.column(names[i - 1]))
             if len(codes[i].labels) > MOST_VALUES:
                 kept.remove(i)
-                left_out[names[i - 1]] = f"it has more than {MOST_VALUES:,} values: groups would be of few people"
+                left_out[names[i - 1]] = (
+                    f"it has more than {MOST_VALUES:,} values, each of few rows: who knows one finds a person"
+                )
         rows += batch.num_rows
         for chosen in [(), *_choices(kept, pairs)]:
             found = np.unique(_key(at[0], [at[i] for i in chosen]), return_counts=True)
@@ -298,13 +318,14 @@ def _merged(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray,
 
 
 def _told(
+    columns: tuple[str, ...],
     chosen: tuple[int, ...],
     keys: np.ndarray,
     hits: np.ndarray,
     labels: Sequence[Sequence[Hashable]],
     totals: np.ndarray,
     confidence: float,
-) -> tuple[tuple[int, ...], tuple[Shift, ...], int]:
+) -> Told:
     """Return for each secret value, rarest first, the group that surely raises its share most."""
     groups, group_of = np.unique(keys >> _BITS, return_inverse=True)
     secret_of = keys & ((1 << _BITS) - 1)
@@ -334,4 +355,5 @@ def _told(
                 size,
             )
         )
-    return chosen, tuple(shifts), len(groups)
+    alone, certain = int((sizes == 1).sum()), int(hits[hits == sizes[group_of]].sum())
+    return Told(columns, tuple(shifts), len(groups), alone, certain)

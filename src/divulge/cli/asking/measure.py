@@ -104,9 +104,16 @@ def _estimate(counts: dict[Any, int], joint: Any) -> str:
     occur = (
         f"all {cells:,} pairs of values occur" if not never else f"{never:,} of {cells:,} pairs of values never occur"
     )
+    seen = Counter[Any]()
+    for (_, outcome), count in counts.items():
+        seen[outcome] += count
+    alone = sum(count == 1 for count in seen.values())
+    stand = "stands for one row" if alone == 1 else "stand for one row each"
+    told = f" {number_of(alone, 'released value')} {stand}: whoever holds the table reads the secret there."
     return (
         f"estimate: the shares among {rows} are taken for the truth (plug-in). {occur.capitalize()}; the rarest that "
-        f"does has {number_of(min(counts.values()), 'row')}. What rests on few rows is mostly chance."
+        f"does has {number_of(min(counts.values()), 'row')}. About other people, what rests on few rows is mostly "
+        f"chance.{told if alone else ''}"
     )
 
 

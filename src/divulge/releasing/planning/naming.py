@@ -104,11 +104,11 @@ def of_one_row(counts: Iterable[int], names: str) -> tuple[str, ...]:
     alone = times.count(1)
     public = "give a prior (prior=, --prior) that names every answer there could be."
     if alone > MOST_ALONE and 2 * alone > len(times):
-        raise DivulgeError.of(
-            "column", "have values that people share, as the list of its values goes out", names,
-            f"of {len(times):,} values, {alone:,} of them in one row only, like names, numbers and free text",
-            f"leave the column out (keep=, --keep), merge its values into groups, or {public}",
-        )  # fmt: skip
+        raise DivulgeError(
+            f"`column` must have values that people share, as the list of its values goes out; {alone:,} of the "
+            f"{len(times):,} values of {names} stand in one row only, like names, numbers of people and free text. "
+            f"Hint: leave the column out (keep=, --keep), merge its values into groups, or {public}"
+        )
     if not alone:
         return ()
     stand, each = ("stands", "it") if alone == 1 else ("stand", "each of them")
