@@ -146,3 +146,34 @@ def test_the_number_of_rows_belongs_to_every_column(tmp_path: Path) -> None:
     assert book.spent("s", ["v"])["ldp"] == 1
     with pytest.raises(dv.DivulgeError, match="must allow dp 3 in all"):
         dv.publish(table, dv.Count("v"), values={"v": VALUES}, budget="dp=2", **asked)
+
+
+@pytest.mark.parametrize("how", [{"noise": "gaussian", "values": {"v": VALUES}}, {}])
+def test_what_holds_but_for_a_delta_fits_into_the_budget_that_says_the_same(how: dict, tmp_path: Path) -> None:
+    """Epsilons add up, and deltas; with Gaussian noise, and with labels that only appear where there are enough."""
+    book = dv.Ledger(tmp_path / "ledger.sqlite")
+    table = pa.table({"v": ["a", "b"] * 200})
+
+    def publish(guarantee: str, budget: str) -> None:
+        dv.publish(table, dv.Count("v"), guarantee=guarantee, budget=budget, ledger=book, source_name="s", **how)
+
+    publish("adp=1:1e-6", "adp=1:1e-6")
+    with pytest.raises(dv.DivulgeError, match="`budget` must allow adp"):
+        publish("adp=1e-3:1e-9", "adp=1:1e-6")
+    with pytest.raises(dv.DivulgeError, match="`budget` must allow adp"):
+        publish("adp=1:1e-6", "adp=1:1e-5")
+    publish("adp=1:1e-6", "adp=2:2e-6")
+    kept = [entry.mechanisms[0].adp for entry in dv.Ledger(tmp_path / "ledger.sqlite").entries()]
+    assert [epsilon for epsilon, _ in kept] == [1, 1]
+    assert all(0.5e-6 < delta <= 1e-6 for _, delta in kept)
+    with pytest.raises(dv.DivulgeError, match="`budget` must allow ldp"):
+        publish("adp=1:1e-6", "ldp=100")
+
+
+def test_added_neighbors_are_two_steps_from_a_replaced_one(tmp_path: Path) -> None:
+    """What is told of one record more or less is not what is told of a record that is another one."""
+    table, book = pa.table({"v": ["a", "b"] * 200}), tmp_path / "ledger.sqlite"
+    asked = {"values": {"v": VALUES}, "noise": "gaussian", "neighbors": "added", "ledger": book, "source_name": "s"}
+    with pytest.raises(dv.DivulgeError, match="`budget` must allow adp"):
+        dv.publish(table, dv.Count("v"), guarantee="adp=1:1e-6", budget="adp=1:1e-6", **asked)
+    dv.publish(table, dv.Count("v"), guarantee="adp=1:1e-6", budget="adp=3:1e-5", **asked)

@@ -241,7 +241,7 @@ def described(made: Ready, output: str | None) -> Published:
     kept = Aggregate(
         asked.columns, {"ldp": _up(noise.loss)},
         math.inf if made.threshold else _up(rho),
-        None if asked.prior is None else asked.prior.least,
+        None if asked.prior is None else asked.prior.least, _approximate(noise, asked.unit),
     )  # fmt: skip
     unit = {"noun": asked.unit.noun, "person": asked.unit.person, "at_most": asked.unit.at_most,
             "neighbors": asked.unit.neighbors}  # fmt: skip
@@ -250,6 +250,14 @@ def described(made: Ready, output: str | None) -> Published:
         others=asked.others, loss=_up(noise.loss), source=made.table.source.name, output=output, rows=None,
         columns=asked.columns, notes=made.notes, created=now(), version=__version__, aggregate=kept,
     )  # fmt: skip
+
+
+def _approximate(noise: Calibration, unit: Unit) -> tuple[float, float] | None:
+    """Return (epsilon, delta) of a replaced record, where there is no bound at every outcome and it was asked for."""
+    asked = noise.guarantees.get("adp")
+    if asked is None or noise.loss < math.inf or unit.secrets != "replaced":
+        return None
+    return float(asked["epsilon"]), float(asked["delta"])
 
 
 def _up(value: Fraction | float) -> float:

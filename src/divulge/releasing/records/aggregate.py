@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 from divulge.files.forms import Form, fits, level
 from divulge.releasing.records.promised import Spent
 
-AGGREGATE: Form = {"statistics": True, "columns": [str], "ldp": level, "rho": level, "least": (None, str)}
+AGGREGATE: Form = {
+    "statistics": True, "columns": [str], "ldp": level, "rho": level, "least": (None, str),
+    "adp?": {"epsilon": level, "delta": level},
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -22,12 +25,14 @@ class Aggregate:
     guarantees : {"ldp": the most that a log-likelihood changes when one record is replaced, in nats; may be inf}
     rho : zCDP of the same change, for noise without such a bound
     least : probability that every value of the secret has at least, where pml or pmc were asked for
+    adp : (epsilon, delta) of the same change that was asked for, where ldp is infinite
     """
 
     columns: tuple[str, ...]
     guarantees: Mapping[str, float]
     rho: float
     least: Fraction | None = None
+    adp: tuple[float, float] | None = None
 
     channel: ClassVar[None] = None
     prior: ClassVar[None] = None
@@ -35,7 +40,9 @@ class Aggregate:
     @property
     def spent(self) -> Spent:
         """What counts for a total."""
-        return Spent(self.columns, None, None, loss=self.guarantees["ldp"], rho=self.rho, least=self.least)
+        return Spent(
+            self.columns, None, None, loss=self.guarantees["ldp"], rho=self.rho, least=self.least, adp=self.adp
+        )
 
     def to_dict(self, keeper: bool = False) -> dict[str, Any]:
         """Return what JSON can hold of it."""
@@ -44,6 +51,7 @@ class Aggregate:
             "statistics": True, "columns": list(self.columns), "ldp": ldp if math.isfinite(ldp) else "inf",
             "rho": self.rho if math.isfinite(self.rho) else "inf",
             "least": None if self.least is None else str(self.least),
+            **({} if self.adp is None else {"adp": {"epsilon": self.adp[0], "delta": self.adp[1]}}),
         }  # fmt: skip
 
     @classmethod
@@ -55,4 +63,6 @@ class Aggregate:
         ldp, rho = float(found["ldp"]), float(found["rho"])
         if least is not None and not 0 < least <= 1:
             raise ValueError("a probability is above 0 and at most 1")
-        return cls(tuple(found["columns"]), {"ldp": ldp}, rho, least)
+        adp = found.get("adp")
+        kept = None if adp is None else (float(adp["epsilon"]), float(adp["delta"]))
+        return cls(tuple(found["columns"]), {"ldp": ldp}, rho, least, kept)

@@ -24,7 +24,7 @@ from divulge.guarantees.catalog import as_guarantee
 from divulge.model.prior import Prior
 from divulge.model.shown import at_most
 from divulge.releasing.records.aggregate import Aggregate
-from divulge.releasing.records.promised import exactly_together, up
+from divulge.releasing.records.promised import Spent, added, approximately_together, exactly_together, up
 from divulge.releasing.records.receipt import Mechanism, now
 
 KINDS = ("ldp", "dp", "pml", "pmc", "zcdp", "adp")
@@ -189,7 +189,8 @@ class Ledger:
         1.098612289
         >>> folder.cleanup()
         """
-        return _told(_total(self.entries(source, columns), [], prior))
+        spent = _all_of(self.entries(source, columns))
+        return _told(exactly_together(spent, prior)) if spent else {}
 
     @contextmanager
     def spending(self, source: str, receipt: Any, budget: Any = None) -> "Generator[_Open]":
@@ -229,9 +230,10 @@ class Ledger:
             # A released column tells of itself; statistics tell of records, and so does whatever goes out of them.
             about = () if any(isinstance(m, Aggregate) for m in receipt.mechanisms) else receipt.columns
             before = self._entries(connection, source, about)
-            total = _total(before, receipt.mechanisms, receipt.mechanisms[0].prior)
+            spent = _all_of(before, receipt.mechanisms)
+            total = exactly_together(spent, receipt.mechanisms[0].prior)
             if wanted is not None:
-                _allow(wanted, total)
+                _allow(wanted, total, spent)
             connection.execute(self._table.insert().values(**row))
             return {"releases": len(before) + 1, "guarantees": _told(total)}
 
@@ -401,9 +403,8 @@ def _begin_immediately(sql: Any, engine: Any) -> None:
 _Total = dict[str, Fraction | float]
 
 
-def _total(entries: Sequence[Entry], more: Sequence[Mechanism], prior: Prior | None) -> _Total:
-    mechanisms = [mechanism for entry in entries for mechanism in entry.mechanisms] + list(more)
-    return exactly_together([m.spent for m in mechanisms], prior) if mechanisms else {}
+def _all_of(entries: Sequence[Entry], more: Sequence[Mechanism] = ()) -> list[Spent]:
+    return [mechanism.spent for mechanism in (*(m for entry in entries for m in entry.mechanisms), *more)]
 
 
 def _told(total: _Total) -> dict[str, float]:
@@ -415,7 +416,7 @@ def _part(found: Any) -> Any:
     return Aggregate.from_dict(found) if "statistics" in found else Mechanism.from_dict(found)
 
 
-def _allow(budget: Any, total: _Total) -> None:
+def _allow(budget: Any, total: _Total, releases: Sequence[Spent]) -> None:
     """Refuse a release after which the total would pass the budget; where no prior is known, ldp bounds the others."""
     allowed = budget.values()
     ldp, rho = total["ldp"], total.get("zcdp", total["ldp"] ** 2 / 2)
@@ -423,12 +424,14 @@ def _allow(budget: Any, total: _Total) -> None:
     if budget.kind == "zcdp":
         spent = rho
     elif budget.kind == "adp":
-        spent = (
-            min(ldp, compose(ZcdpRelease(up(rho))).epsilon(float(allowed["delta"])).upper) if rho < math.inf else ldp
-        )
+        spent = min(ldp, approximately_together(releases, allowed["delta"]))
+        if rho < math.inf:
+            spent = min(spent, compose(ZcdpRelease(up(rho))).epsilon(float(allowed["delta"])).upper)
     most = allowed.get("epsilon", allowed.get("rho", 0))
     if not spent <= most:
         needed = at_most(spent) if at_most(spent) != at_most(most) else str(up(spent))
+        if math.isinf(spent) and budget.kind == "adp":
+            needed = f"with a delta of {up(added(one.adp[1] for one in releases if one.adp)):.3g}"
         raise DivulgeError.of(
             "budget", f"allow {budget.kind} {needed} in all", "it", str(budget).partition("=")[2],
             "nothing was drawn." if budget.kind == "zcdp" else "nothing was drawn; both are in nats.",

@@ -111,6 +111,8 @@ class Spent:
     """Of statistics: their zCDP."""
     least: Fraction | None = None
     """Of statistics under pml or pmc: every value of the secret has this probability or more."""
+    adp: tuple[float, float] | None = None
+    """Of statistics without a bound at every outcome: (epsilon, delta)."""
 
 
 def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]:
@@ -154,6 +156,22 @@ def exactly_together(releases: Sequence[Spent], prior: Prior | None) -> dict[str
             whole[kind] = min(*others, whole["ldp"])
     priors = [spent.prior if prior is None else prior for spent in releases]
     return _with_aggregates(whole, [beside, *(part["ldp"] for part in found[: len(blocks)])], aggregates, priors)
+
+
+def approximately_together(releases: Sequence[Spent], delta: Fraction | float) -> Fraction | float:
+    """Return an epsilon that holds for all releases together at `delta`: epsilons add up, and so do deltas.
+
+    Examples
+    --------
+    >>> rare = Spent(("x",), None, None, loss=math.inf, rho=1.0, adp=(1.0, 1e-6))
+    >>> float(approximately_together([rare, rare], 2e-6)), approximately_together([rare, rare], 1e-6)
+    (2.0, inf)
+    """
+    pure = [spent for spent in releases if spent.adp is None]
+    approximate = [spent.adp for spent in releases if spent.adp is not None]
+    if added(missed for _, missed in approximate) > Fraction(delta):
+        return math.inf
+    return added([exactly_together(pure, None)["ldp"] if pure else 0, *(epsilon for epsilon, _ in approximate)])
 
 
 def _with_aggregates(
