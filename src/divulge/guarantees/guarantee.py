@@ -361,6 +361,10 @@ class Verdict:
     subject: Any = field(default=None, compare=False)
     tested: str = ""
 
+    def __reduce__(self) -> Any:
+        """Travel between processes as the question, which is decided there again: levels hold functions."""
+        return type(self.guarantee).holds_for, (self.guarantee, self.subject, self.unit)
+
     @property
     def attack(self) -> Any:
         """The adversary who attains what was measured, at the witness; None for means and tails.

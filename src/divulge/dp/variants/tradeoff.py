@@ -43,6 +43,10 @@ class TradeOff(Record, Shown):
     alpha: np.ndarray
     beta: np.ndarray
 
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{self(a):.4g} at {a:g}" for a in (0.01, 0.05, 0.1, 0.5))
+        return f"TradeOff: the best test misses Q with probability {shown} (of rejecting P)"
+
     def __call__(self, alpha: Any) -> Any:
         """Return the least beta at level alpha, in [0, 1 - alpha]; linear between the points."""
         a = probabilities(alpha, "alpha")
