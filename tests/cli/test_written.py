@@ -87,6 +87,16 @@ def test_the_preview_says_on_the_picture_whom_it_is_for(folder: Path) -> None:
     assert legend.x0 >= axes.get_window_extent().x1
 
 
+@pytest.mark.parametrize(("letter", "known"), [("\N{CUNEIFORM SIGN A}", False), ("\N{GREEK SMALL LETTER ALPHA}", True)])
+def test_letters_that_no_font_has_are_told(letter: str, known: bool, folder: Path) -> None:
+    Path("signs.csv").write_text("sign\n" + f"{letter}\nb\n" * 50)
+    line = ["release", "signs.csv", "--column", "sign", "--guarantee", "ldp=1", "--preview", "--picture", "signs.png"]
+    result = CliRunner().invoke(app, line)
+    assert result.exit_code == 0, result.output
+    assert ("in no font" in result.stderr) != known
+    assert Path("signs.png").stat().st_size
+
+
 def test_every_command_that_writes_a_file_can_be_forced() -> None:
     group: Any = typer.main.get_command(app)
     tried = {line[0] for line in LINES}

@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+import warnings
 from collections.abc import Container, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -142,15 +143,37 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that 
 def draw(subject: Any, path: Path, *, force: bool, private: bool = False, **options: Any) -> None:
     """Draw what `subject.plot(**options)` shows to a file, which only its owner may read where it is private."""
     refuse_taken(path, force)
-    require("matplotlib", "plot").use("Agg")
-    figure = subject.plot(**options).figure
+    matplotlib = require("matplotlib", "plot")
+    matplotlib.use("Agg")
+    with matplotlib.rc_context({"font.family": _families()}):
+        figure = subject.plot(**options).figure
     known = figure.canvas.get_supported_filetypes()
     kind = path.suffix.removeprefix(".").lower()
     if kind not in known:
         raise DivulgeError(f"{name_of(path)}: must have a name that ends in one of .{', .'.join(known)}.")
-    with replacing(path, private=private, force=force) as stream:
+    with replacing(path, private=private, force=force) as stream, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         figure.savefig(stream, format=kind, dpi=150)
+    if any("missing from font" in str(one.message) for one in told):
+        note(
+            "some letters of the labels are in no font of this machine: boxes stand for them. Hint: install Noto Sans."
+        )
     note(f"drawn to {name_of(path)}{KEPT if private else ''}")
+
+
+_SCRIPTS = (
+    "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans CJK KR", "Noto Sans JP", "Noto Sans SC", "Noto Sans KR",
+    "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Sans Thai", "WenQuanYi Zen Hei",
+    "Droid Sans Fallback", "Hiragino Sans", "PingFang SC", "Apple SD Gothic Neo", "Arial Unicode MS", "Yu Gothic",
+    "Microsoft YaHei", "Malgun Gothic", "Segoe UI", "Nirmala UI", "Tahoma", "FreeSans",
+)  # fmt: skip
+"""Fonts of other scripts than Latin, Greek and Cyrillic."""
+
+
+def _families() -> list[str]:
+    """Return the font that pictures are drawn with, and those installed ones that have what it lacks."""
+    fonts = require("matplotlib.font_manager", "plot").fontManager.get_font_names()
+    return ["DejaVu Sans", *(name for name in _SCRIPTS if name in set(fonts))]
 
 
 def counted(prior: str | None) -> bool:
