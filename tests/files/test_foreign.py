@@ -83,6 +83,9 @@ def test_a_file_that_is_cut_short_is_refused(kind: str, tmp_path: Path) -> None:
         assert read(kind, content[:size], tmp_path) == DAMAGED
 
 
+_SAS_ROWS = 130264 + 48
+"""Where the sample of SAS has the number of rows, in a subheader."""
+
 # kind, where, how wide, what stands there, what is said
 LIES: dict[str, tuple[str, Any, str, int, str]] = {
     "no rows": ("sav", 80, "<i", 0, "must hold as many rows as it says; it says 0, and holds 20: it is damaged."),
@@ -100,6 +103,21 @@ LIES: dict[str, tuple[str, Any, str, int, str]] = {
     "labels of SPSS": ("sav", lambda: made("sav").index(struct.pack("<i", 3), 176) + 4, "<i", 2**31 - 1, DAMAGED),
     "pages of SAS": ("sas7bdat", 200, "<I", 2**31 - 1, DAMAGED),
     "the size of a page of SAS": ("sas7bdat", 204, "<I", 2**31 - 1, DAMAGED),
+    **{
+        f"{rows:,} rows of SAS": ("sas7bdat", _SAS_ROWS, "<Q", rows, said)
+        for rows, said in {
+            **{
+                n: f"must hold as many rows as it says; it says {n:,}, and holds 5: it is damaged."
+                for n in (0, 4, 6, 999)
+            },
+            2**63: "must hold as many rows as it says; it says 0, and holds 5: it is damaged.",
+            10**6: DAMAGED,
+            2**31: DAMAGED,
+            2**64 - 1: DAMAGED,
+            10**8: "it must have at most 20,000,000 cells; it has 700,000,000.",
+            2**31 - 1: "it must have at most 1,000,000,000 rows; it has 2,147,483,647.",
+        }.items()
+    },
     "a block of zsav": ("zsav", lambda: len(made("zsav")) - 16, "<q", 2**40, DAMAGED),
 }
 
@@ -109,6 +127,22 @@ def test_a_size_that_lies_is_refused(what: str, tmp_path: Path) -> None:
     kind, place, shape, value, said = LIES[what]
     found = read(kind, put(made(kind), place() if callable(place) else place, shape, value), tmp_path)
     assert str(found).startswith(said), found
+
+
+@pytest.mark.parametrize("rows", [0, 3, 5, 6, 1000])
+def test_compressed_rows_of_sas_are_counted(rows: int, tmp_path: Path) -> None:
+    """Another sample of pyreadstat, of five rows."""
+    content = gzip.decompress(Path(__file__).with_name("compressed.sas7bdat.gz").read_bytes())
+    found = read("sas7bdat", put(content, content.index(b"\xf7" * 4) + 48, "<Q", rows), tmp_path)
+    assert found == 5 if rows == 5 else "it is damaged" in found
+
+
+@pytest.mark.parametrize("place", [130264 + 40, 130264 + 120, 65536 + 32, 65536 + 34, 65536 + 36])
+@pytest.mark.parametrize("number", [0, 1, 255, 2**16 - 1])
+def test_a_number_of_sas_that_lies_invents_no_rows(place: int, number: int, tmp_path: Path) -> None:
+    """The length of rows, rows of a page, and of a page its type, blocks and subheaders."""
+    found = read("sas7bdat", put(made("sas7bdat"), place, "<H", number), tmp_path)
+    assert found == 5 or "damaged" in str(found), found
 
 
 def test_what_asks_for_all_memory_gets_two_gibibytes(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
 from divulge.files.settings import Limits, Settings
+from divulge.files.tables.sas import rows_of
 from divulge.files.tables.source import Content, Source, batch_rows
 from divulge.files.tables.typed import cell_of, number_of, table_of
 from divulge.files.tables.workbooks import sheet_of
@@ -149,7 +150,12 @@ def _statistics(asked: dict[str, Any], limits: Limits) -> Any:
             columns, about = read(path, **options)
         held = len(next(iter(columns.values()), ()))
         _allow(limits, held, len(columns))
-        if columns and declared not in (None, held):
+        if suffix == ".sas7bdat" and (counted := rows_of(asked["path"])):
+            there, certain = counted
+            held = there if certain or there > held else held
+        if not columns:
+            raise DivulgeError("must have columns; it has none: it is damaged, or holds nothing.")
+        if declared not in (None, held):
             raise DivulgeError(
                 f"must hold as many rows as it says; it says {declared:,}, and holds {held:,}: it is damaged."
             )
