@@ -83,7 +83,8 @@ def test_the_preview_says_on_the_picture_whom_it_is_for(folder: Path) -> None:
     axes = dv.preview("t.csv", column="x", guarantee="ldp=1").plot()
     assert "for the keeper alone" in axes.get_title()
     axes.figure.canvas.draw()
-    assert not axes.get_legend().get_window_extent().overlaps(axes.get_window_extent())
+    (legend,) = axes.figure.legends
+    assert not legend.get_window_extent().overlaps(axes.get_window_extent())
 
 
 @pytest.mark.parametrize(("letter", "known"), [("\N{CUNEIFORM SIGN A}", False), ("\N{GREEK SMALL LETTER ALPHA}", True)])
