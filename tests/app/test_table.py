@@ -51,10 +51,10 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
         yield found
 
 
-def begun(client: TestClient, file: Path, **options: str) -> Visit:
+def begun(client: TestClient, file: Path, secret: str = "illness", **options: str) -> Visit:
     visit = Visit(client)
     visit.upload(file, **options)
-    visit.aimed("illness")
+    visit.aimed(secret)
     return visit
 
 
@@ -64,6 +64,34 @@ def read(file: Path) -> Any:
 
 def words(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def test_true_numbers_are_true_however_far_the_bounds_are(client: TestClient, tmp_path: Path) -> None:
+    path = tmp_path / "incomes.csv"
+    path.write_text("who,income\n" + "a,1\nb,2\n" * 100)
+    visit = begun(client, path, secret="who")
+    for kind in ("sum", "mean"):
+        visit.post("table/add", {"kind": kind, "column": "income", "low": "0", "high": "1000000000000"})
+    assert visit.post("table", {}).status_code == 200
+    assert [row[1] for row in shown(visit.part("preview/found"))] == ["100", "100", "300", "1.5"]
+
+
+def test_the_command_adds_up_with_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the page published and what its command publishes are releases of one source in the ledger."""
+    path = tmp_path / "-people.csv"
+    path.write_text("answer,k\n" + "yes,1\nno,2\n" * 100)
+    monkeypatch.chdir(tmp_path)
+    book = tmp_path / "ledger.sqlite"
+    with running(ledger=str(book)) as client:
+        for way in ("how", "table"):
+            visit = begun(client, path, secret="answer")
+            visit.post(way, {"way": "statistics", "prior": "uniform"})
+            shell = html.unescape(re.findall(r"<pre[^>]*>(.*?)</pre>", visit.get("release").text, re.DOTALL)[0])
+            visit.papers(tmp_path, format="csv")
+            done = CliRunner().invoke(app, [*shlex.split(shell)[1:], "--ledger", str(book)])
+            assert done.exit_code == 0, done.output
+    entries = dv.Ledger(book).entries()
+    assert [entry.source for entry in entries] == ["-people.csv"] * 4
 
 
 def shown(page: str) -> list[list[str]]:

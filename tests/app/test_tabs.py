@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from divulge.app import work
 from divulge.app.sessions import IDLE, MOST, Sessions
 
 from .visits import Visit, running
@@ -215,3 +216,19 @@ def test_forms_that_no_page_sends_get_a_message(client: TestClient, tmp_path: Pa
         assert page.status_code in (400, 409), (path, form)
         assert 'role="alert"' in page.text
         assert "<script>" not in page.text.partition("<main")[2]
+
+
+def test_wide_tables_go_through(client: TestClient, tmp_path: Path) -> None:
+    """A page has a box for each column; of many columns each is looked at alone."""
+    visit = Visit(client)
+    visit.upload(table(tmp_path, "t.csv", "abc"))
+    boxes = [f"c{i}" for i in range(2000)]
+    assert visit.post("secret", {"secret": "answer", "public": ["sex", *boxes]}).status_code == 200
+    assert "sex" in visit.part("map")
+    wide = tmp_path / "wide.csv"
+    wide.write_text(
+        ",".join(boxes[:70]) + "\n" + "\n".join(",".join("ab"[i * j % 2] for i in range(70)) for j in (1, 2))
+    )
+    found = work.expose(lambda *_: None, str(wide), "c1", boxes[2:70])
+    assert found.told
+    assert all(len(one.columns) == 1 for one in found.told)

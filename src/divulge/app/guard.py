@@ -29,6 +29,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+MOST_FIELDS = 100_000
+"""So many fields of a form at most: wide tables have a box for each column."""
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 COOKIE = "divulge-token"
 

@@ -9,11 +9,15 @@ from typing import Any
 import divulge as dv
 from divulge.extras import require
 from divulge.files.opening import replacing
+from divulge.publishing.publication import ready, request, without_noise
 from divulge.publishing.published import Published, read_receipt
 from divulge.releasing.planning.assumed import around
 from divulge.releasing.planning.choosing import left
 
 Progress = Callable[[int, int | None], None]
+
+MOST_PAIRED = 64
+"""Up to so many columns are looked at two together as well."""
 
 LISTED = 60
 """Up to so many values of a column are listed."""
@@ -77,8 +81,9 @@ def _kind(kind: Any) -> str:
 
 
 def expose(progress: Progress, path: str, secret: str, columns: Sequence[str]) -> Any:
-    """Return what the public columns say about the secret."""
-    return dv.exposure(dv.open_table(path), secret, columns, progress=progress)
+    """Return what the public columns say about the secret; of many columns each alone."""
+    pairs = len(columns) <= MOST_PAIRED
+    return dv.exposure(dv.open_table(path), secret, columns, pairs=pairs, progress=progress)
 
 
 def preview(progress: Progress, path: str, options: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -193,7 +198,7 @@ def publish(
         progress(1, 2)
         untreated = {key: value for key, value in given.items() if key not in _TREATED}
         untreated["guarantee"] = f"dp={_EXACT}"
-        exact = dv.publish(dv.open_table(path), wanted, **untreated)
+        exact = without_noise(ready(request(wanted, **untreated), dv.open_table(path), "local"))
         for one, true in zip(result["statistics"], exact.statistics(), strict=True):
             one["true"] = true["value"]
         return result
@@ -209,7 +214,7 @@ def publish(
 _PAPERS = ("statement.html", "statement.txt", "receipt.json", "keeper.json")
 
 _EXACT = 10**8
-"""At this epsilon discrete noise is 0 but for odds that nobody will meet: the true statistics come out."""
+"""At this epsilon the value with the true rank is chosen but for odds that nobody will meet."""
 
 
 def widths(progress: Progress, path: str, several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from divulge import datasets
 from divulge.app import figures, work
-from divulge.app.guard import Refused
+from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.sessions import Session
 from divulge.files.formats import TABLES, endings
 from divulge.model.shown import printable
@@ -91,7 +91,7 @@ async def take_secret(pages: Any, request: Any) -> Any:
     session = pages.session(request)
     if "data" not in session.choices:
         return pages.to(session, "data")
-    async with request.form() as form:
+    async with request.form(max_fields=MOST_FIELDS) as form:
         known = {column["name"]: column for column in session.choices["data"]["columns"]}
         secret = str(form.get("secret", ""))
         if secret not in known or not known[secret]["values"]:
@@ -117,7 +117,8 @@ def exposed(pages: Any, request: Any) -> Any:
     def pictured(found: Any) -> dict[str, Any]:
         places = {" and ".join(told.columns): i for i, told in enumerate(found.told)}
         place = places.get(request.query_params.get("of", ""), 0)
-        return {"found": found, "place": place, "figure": figures.shifts(found, place) if found.told else None}
+        figure = figures.shifts(found, place) if found.told else None
+        return {"found": found, "place": place, "alone": len(known["public"]) > work.MOST_PAIRED, "figure": figure}
 
     return pages.part(session, "map", job, "_map.html", pictured)
 

@@ -12,10 +12,12 @@ from divulge.app.steps import how, table
 def command(session: Any) -> str:
     """Return the release as a command."""
     known = session.choices
-    name = _quoted(known["data"]["name"])
+    name = _quoted("./" * known["data"]["name"].startswith("-") + known["data"]["name"])
     reading = [f"--{key} {_quoted(value)}" for key, value in known["reading"]["options"].items()]
     if known["how"]["way"] == "table":
-        return " ".join([f"divulge publish {name}", *reading, *_words(session), "-o statistics.csv"])
+        return " ".join(
+            [f"divulge publish {name}", *reading, *_words(session), *_recorded(session), "-o statistics.csv"]
+        )
     choice = how.options(session, known["how"]["way"], known["aim"])
     words = [f"divulge release {name}", *reading, f"--column {_quoted(choice['column'])}"]
     words += [
@@ -24,7 +26,12 @@ def command(session: Any) -> str:
         if key in choice
     ]
     words += ["--prior-from-data"] if choice.get("prior_from_data") else []
-    return " ".join([*words, "-o perturbed.csv"])
+    return " ".join([*words, *_recorded(session), "-o perturbed.csv"])
+
+
+def _recorded(session: Any) -> list[str]:
+    """Return the words by which a command's release adds up with those of the pages, which know no path of the file."""
+    return [f"--source-name {_quoted(session.choices['data']['name'])}"]
 
 
 def script(session: Any) -> str:

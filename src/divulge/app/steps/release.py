@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from divulge.app import work
-from divulge.app.guard import Refused
+from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.steps import how, programs, table
 from divulge.app.steps.preview import ready
 
@@ -45,7 +45,7 @@ async def take(pages: Any, request: Any) -> Any:
     """Begin the release; a second click does not begin a second one."""
     session = ready(pages, request)
     known = session.choices
-    async with request.form() as form:
+    async with request.form(max_fields=MOST_FIELDS) as form:
         ending = str(form.get("format", "csv"))
         if ending not in FORMATS:
             raise Refused(400, "Choose one of the formats.")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from divulge.app import figures, work
-from divulge.app.guard import Refused
+from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.sessions import Session
 from divulge.app.steps import aim
 from divulge.app.steps.data import kept
@@ -126,7 +126,7 @@ def show(pages: Any, request: Any) -> Any:
 async def take_statistic(pages: Any, request: Any) -> Any:
     """Add a statistic to those that are asked for."""
     session = _ready(pages, request)
-    async with request.form() as form:
+    async with request.form(max_fields=MOST_FIELDS) as form:
         one = _read(form, {column["name"]: column for column in session.choices["data"]["columns"]})
     asked = current(session)
     if one in asked["statistics"]:
@@ -179,7 +179,7 @@ def _decimal(given: Any, why: str) -> str:
 async def take_removal(pages: Any, request: Any) -> Any:
     """Take a statistic away."""
     session = _ready(pages, request)
-    async with request.form() as form:
+    async with request.form(max_fields=MOST_FIELDS) as form:
         place = str(form.get("place", ""))
     asked = current(session)
     asked["statistics"] = [one for i, one in enumerate(asked["statistics"]) if str(i) != place]
@@ -200,7 +200,7 @@ async def take(pages: Any, request: Any) -> Any:
     session = _ready(pages, request)
     asked = current(session)
     known = {column["name"] for column in session.choices["data"]["columns"]}
-    async with request.form() as form:
+    async with request.form(max_fields=MOST_FIELDS) as form:
         person, at_most = str(form.get("person", "")), str(form.get("at_most", "1"))
         if person and (person not in known or not at_most.isdecimal() or not 1 <= int(at_most[:7]) <= 1_000_000):
             raise Refused(400, "Say how many rows of a person count: a whole number, 1 or more.")
@@ -256,7 +256,7 @@ def cost(pages: Any, request: Any) -> Any:
 async def take_level(pages: Any, request: Any) -> Any:
     """Take another level of protection: one of the picture, or the strongest that is accurate enough."""
     session = _ready(pages, request)
-    async with request.form() as form:
+    async with request.form(max_fields=MOST_FIELDS) as form:
         after = form.get("after")
         if form.get("off"):
             job, levels = _costs(session)
