@@ -226,9 +226,8 @@ def test_wide_tables_go_through(client: TestClient, tmp_path: Path) -> None:
     assert visit.post("secret", {"secret": "answer", "public": ["sex", *boxes]}).status_code == 200
     assert "sex" in visit.part("map")
     wide = tmp_path / "wide.csv"
-    wide.write_text(
-        ",".join(boxes[:70]) + "\n" + "\n".join(",".join("ab"[i * j % 2] for i in range(70)) for j in (1, 2))
-    )
+    rows = [boxes[:70], *(["ab"[i * j % 2] for i in range(70)] for j in (1, 2))]
+    wide.write_text("".join(",".join(row) + "\n" for row in rows))
     found = work.expose(lambda *_: None, str(wide), "c1", boxes[2:70])
     assert found.told
     assert all(len(one.columns) == 1 for one in found.told)
