@@ -520,3 +520,25 @@ def test_no_paper_holds_what_does_not_print(command: str, folder: Path) -> None:
     for path in papers:
         text = path.read_text()
         assert not {c for c in text if not c.isprintable()} - {"\n", "\xa0", "\u202f"}, path.name
+
+
+def test_files_and_folders_that_are_not_what_was_meant() -> None:
+    Path("people.csv").write_text("sex,ill\nf,yes\nm,no\nf,yes\nm,no\n")
+    Path("folder").mkdir()
+    asked = ("--column", "ill", "--guarantee", "ldp=1", "--no-ledger", "-o")
+
+    def told(*arguments: str) -> str:
+        found = CliRunner().invoke(app, list(arguments))
+        assert found.exit_code == 2, found.output
+        return found.stderr
+
+    assert "there is no such file. Did you mean 'people.csv'?" in told("release", "peple.csv", *asked, "out.csv")
+    assert "there is no such file. Did you mean 'people.csv'?" in told("check", "peple.csv", "--guarantee", "ldp=1")
+    assert "must be in a folder that exists; there is no 'nowhere'" in told(
+        "release", "people.csv", *asked, "nowhere/o.csv"
+    )
+    assert "such as folder/released.csv" in told("release", "people.csv", *asked, "folder")
+    assert "Several are named one by one" in told(
+        "release", "people.csv", "--column", "sex,ill", "--guarantee", "ldp=1", "--preview"
+    )
+    assert "there is no people.receipt.json beside the table" in told("estimate", "people.csv")

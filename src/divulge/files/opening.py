@@ -8,6 +8,7 @@ import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BufferedReader
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -20,6 +21,8 @@ PATIENCE = 2.0
 """Seconds after which a command that waits for standard input says so."""
 
 _IN_MEMORY = 1 << 24
+_MOST_COMPARED = 1000
+"""Names in a folder that are compared with one that is not there."""
 
 _MESSAGES: dict[type[BaseException], str] = {
     FileNotFoundError: "there is no such file.",
@@ -98,6 +101,17 @@ def opened(path: PathLike) -> Generator[BinaryIO]:
         yield stream
 
 
+def absent(path: PathLike) -> str:
+    """Return what is said of a file that is not there, with the one in its folder whose name is most like it."""
+    folder, name = os.path.split(path_of(path))
+    try:
+        with os.scandir(folder or ".") as entries:
+            present = [entry.name for entry in islice(entries, _MOST_COMPARED) if entry.name.isprintable()]
+    except OSError:
+        present = []
+    return f"there is no such file.{did_you_mean(name, present)}"
+
+
 def regular(path: PathLike) -> BufferedReader:
     """Return a stream of a file; a folder, a device and a pipe are refused without waiting for them."""
 
@@ -106,7 +120,10 @@ def regular(path: PathLike) -> BufferedReader:
 
     if os.path.isdir(path):
         raise IsADirectoryError
-    stream = open(path, "rb", opener=without_waiting)  # noqa: SIM115
+    try:
+        stream = open(path, "rb", opener=without_waiting)  # noqa: SIM115
+    except FileNotFoundError:
+        raise DivulgeError(absent(path)) from None
     mode = os.fstat(stream.fileno()).st_mode
     if stat.S_ISREG(mode):
         return stream
@@ -253,6 +270,9 @@ def columns_exist(present: Iterable[str], wanted: Iterable[str]) -> None:
             if not all(map(_names_a_column, names)):  # the first line may hold data, which no message shows
                 raise DivulgeError(f"has {found} {column!r}. Hint: its first line must have the names of its columns.")
             meant = did_you_mean(column, names) if absent else ""
+            several = [part.strip() for part in column.split(",")]
+            if absent and len(several) > 1 and set(several) <= set(names):
+                meant = " Several are named one by one, --column A --column B, in Python as a list."
             raise DivulgeError(f"has {found} {column!r}.{meant} Hint: its columns are {shown or 'none'}.")
 
 

@@ -43,8 +43,13 @@ def command(
     if receipt is None and mechanism is None and beside.is_file():
         receipt = str(beside)
         note(f"by the receipt beside it, {name_of(beside)}")
-    if (receipt is None) == (mechanism is None):
-        raise DivulgeError("give one of --receipt and --mechanism; there are both or neither.")
+    if receipt is None and mechanism is None:
+        raise DivulgeError(
+            f"`--receipt` must be given, or --mechanism; there is no {name_of(beside)} beside the table either. Hint: "
+            "the receipt is one of the files that a release writes."
+        )
+    if receipt is not None and mechanism is not None:
+        raise DivulgeError("`--receipt` must be given without --mechanism: it holds one; both are given.")
     known: Any = receipt if mechanism is None else dv.read_channel(mechanism)
     columns = None if not column else column[0] if len(column) == 1 else tuple(column)
     found = dv.estimate_frequencies(

@@ -7,7 +7,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.files.formats import TABLES
-from divulge.files.opening import standard_input
+from divulge.files.opening import absent, standard_input
 from divulge.files.settings import Settings, using
 from divulge.files.tables import columnar, delimited, foreign
 from divulge.files.tables.frames import IN_MEMORY
@@ -111,7 +111,7 @@ def _of_path(name: str | bytes, settings: Settings) -> Source:
         if path.is_dir():
             return _named(columnar.folder(path, settings))
         if not os.path.lexists(path):
-            raise InputFileError(f"{printable(shown)}: there is no such file.")
+            raise InputFileError(f"{printable(shown)}: {absent(path)}")
         opens = opener(path)
         return _named(opens(Content.of_file(path), settings))
 

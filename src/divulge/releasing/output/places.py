@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from divulge.errors import DivulgeError
-from divulge.files.opening import PathLike, keep_apart
+from divulge.files.opening import PathLike, keep_apart, name_of
 from divulge.releasing.output import sinks
 from divulge.releasing.records.ledger import files_of
 
@@ -49,7 +49,8 @@ class Places:
         keep_apart({"sink": final, **asked, **named, "ledger": [str(path) for path in files_of(ledger)]}, read)
         for path in found.all():
             if not path.parent.is_dir():
-                raise DivulgeError.of("sink", "be in a folder that exists", "its folder", "absent")
+                folder = name_of(path.parent)
+                raise DivulgeError(f"{name_of(path)}: must be in a folder that exists; there is no {folder!r}.")
             sinks.refuse_taken(path, force, folder=path == final and not path.suffix)
         if final is not None:
             sinks.writer_for(final)

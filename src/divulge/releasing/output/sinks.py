@@ -299,7 +299,8 @@ def writer_for(final: Path) -> Callable[[Path, Any], Writer]:
     except KeyError:
         known = ", ".join(filter(None, WRITERS))
         raise DivulgeError(
-            f"{printable(final.name)}: must have a name that ends in {known}, or none of a suffix for a folder."
+            f"{printable(final.name)}: must have a name that ends in {known}, or without a suffix, for a folder of "
+            "Parquet files."
         ) from None
 
 
@@ -384,7 +385,10 @@ def refuse_taken(final: Path, force: bool, *, folder: bool = False) -> None:
         found, other = ("folder", "file") if final.is_dir() else ("file", "folder")
         raise DivulgeError(f"{printable(final.name)}: is a {found}, and is not replaced by a {other}.")
     if not force:
-        raise DivulgeError(f"{printable(final.name)}: there is one already. Hint: force=True, or --force, replaces it.")
+        inside = f"; name a file in it, such as {printable(final.name)}/released.csv" if final.is_dir() else ""
+        raise DivulgeError(
+            f"{printable(final.name)}: there is one already. Hint: force=True, or --force, replaces it{inside}."
+        )
     if folder and not all(_part_of_a_table(path) for path in final.iterdir()):
         raise DivulgeError(
             f"{printable(final.name)}: is a folder that holds more than a table, and is not replaced. Hint: choose "
