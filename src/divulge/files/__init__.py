@@ -198,8 +198,8 @@ def read_prior(
     """
     if spec == "uniform":
         if channel is None:
-            raise DivulgeError.of("prior", "come with a channel to be uniform over its secrets", "it", "alone",
-                                  "name the secrets in a file, secret,share in each line, or give TABLE:COLUMN.")  # fmt: skip
+            hint = "name the secrets in a file, secret,share in each line, or give TABLE:COLUMN."
+            raise DivulgeError.of("prior", "come with a channel to be uniform over its secrets", "it", "alone", hint)
         return Prior.uniform(channel.secrets)
     name = path_of(spec)
     table, _, column = name.rpartition(":")
