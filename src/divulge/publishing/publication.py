@@ -242,6 +242,7 @@ def described(made: Ready, output: str | None) -> Published:
         asked.columns, {"ldp": _up(noise.loss)},
         math.inf if made.threshold else _up(rho),
         None if asked.prior is None else asked.prior.least, _approximate(noise, asked.unit),
+        asked.unit.person,
     )  # fmt: skip
     unit = {"noun": asked.unit.noun, "person": asked.unit.person, "at_most": asked.unit.at_most,
             "neighbors": asked.unit.neighbors}  # fmt: skip

@@ -11,7 +11,7 @@ from divulge.releasing.records.promised import Spent
 
 AGGREGATE: Form = {
     "statistics": True, "columns": [str], "ldp": level, "rho": level, "least": (None, str),
-    "adp?": {"epsilon": level, "delta": level},
+    "adp?": {"epsilon": level, "delta": level}, "person?": str,
 }  # fmt: skip
 
 
@@ -26,6 +26,7 @@ class Aggregate:
     rho : zCDP of the same change, for noise without such a bound
     least : probability that every value of the secret has at least, where pml or pmc were asked for
     adp : (epsilon, delta) of the same change that was asked for, where ldp is infinite
+    person : the column that says whose rows are one record; a row is one where it is None
     """
 
     columns: tuple[str, ...]
@@ -33,6 +34,7 @@ class Aggregate:
     rho: float
     least: Fraction | None = None
     adp: tuple[float, float] | None = None
+    person: str | None = None
 
     channel: ClassVar[None] = None
     prior: ClassVar[None] = None
@@ -52,6 +54,7 @@ class Aggregate:
             "rho": self.rho if math.isfinite(self.rho) else "inf",
             "least": None if self.least is None else str(self.least),
             **({} if self.adp is None else {"adp": {"epsilon": self.adp[0], "delta": self.adp[1]}}),
+            **({} if self.person is None else {"person": self.person}),
         }  # fmt: skip
 
     @classmethod
@@ -65,4 +68,4 @@ class Aggregate:
             raise ValueError("a probability is above 0 and at most 1")
         adp = found.get("adp")
         kept = None if adp is None else (float(adp["epsilon"]), float(adp["delta"]))
-        return cls(tuple(found["columns"]), {"ldp": ldp}, rho, least, kept)
+        return cls(tuple(found["columns"]), {"ldp": ldp}, rho, least, kept, found.get("person"))

@@ -230,7 +230,7 @@ class Ledger:
             # A released column tells of itself; statistics tell of records, and so does whatever goes out of them.
             about = () if any(isinstance(m, Aggregate) for m in receipt.mechanisms) else receipt.columns
             before = self._entries(connection, source, about)
-            spent = _all_of(before, receipt.mechanisms)
+            spent = _all_of(before, receipt.mechanisms, receipt.mechanisms[0])
             total = exactly_together(spent, receipt.mechanisms[0].prior)
             if wanted is not None:
                 _allow(wanted, total, spent)
@@ -403,8 +403,19 @@ def _begin_immediately(sql: Any, engine: Any) -> None:
 _Total = dict[str, Fraction | float]
 
 
-def _all_of(entries: Sequence[Entry], more: Sequence[Mechanism] = ()) -> list[Spent]:
-    return [mechanism.spent for mechanism in (*(m for entry in entries for m in entry.mechanisms), *more)]
+def _all_of(entries: Sequence[Entry], more: Sequence[Mechanism] = (), of: Any = None) -> list[Spent]:
+    """Return what releases spend; of a person, of whom `of` is, those about single rows spend without a bound.
+
+    Nobody knows here how many rows a person has in these. What is kept of a person is kept of each of their rows.
+    """
+    person = getattr(of, "person", None)
+    known = [*(m for entry in entries for m in entry.mechanisms), *more]
+    return [
+        m.spent
+        if person in (None, getattr(m, "person", None))
+        else Spent(m.columns, None, None, loss=math.inf, rho=math.inf)
+        for m in known
+    ]
 
 
 def _told(total: _Total) -> dict[str, float]:
@@ -432,7 +443,10 @@ def _allow(budget: Any, total: _Total, releases: Sequence[Spent]) -> None:
         needed = at_most(spent) if at_most(spent) != at_most(most) else str(up(spent))
         if math.isinf(spent) and budget.kind == "adp":
             needed = f"with a delta of {up(added(one.adp[1] for one in releases if one.adp)):.3g}"
+        said = ["nothing was drawn"] if budget.kind == "zcdp" else ["nothing was drawn", "both are in nats"]
+        if any(one.loss == one.rho == math.inf and one.adp is None for one in releases):
+            said.append("releases of single rows, or without a bound, keep nothing of a person with many")
         raise DivulgeError.of(
             "budget", f"allow {budget.kind} {needed} in all", "it", str(budget).partition("=")[2],
-            "nothing was drawn." if budget.kind == "zcdp" else "nothing was drawn; both are in nats.",
+            "; ".join(said) + ".",
         )  # fmt: skip
