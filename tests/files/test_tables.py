@@ -6,6 +6,7 @@ import io
 import os
 import random
 import stat
+import warnings
 import zipfile
 from datetime import date, datetime
 from pathlib import Path
@@ -539,3 +540,27 @@ def test_a_folder_of_much_else_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "deep" / "one.txt").touch()
     with pytest.raises(dv.DivulgeError, match="must be a folder of Parquet files; it holds more than 1,000 others"):
         dv.open_table(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"sep=;\r\nid;town\r\n1;a\r\n2;b\r\n", b'"sep=;"\nid;town\n1;a\n2;b\n', b"\xef\xbb\xbfSEP=;\nid;town\n1;a\n2;b\n",
+     "sep=;\nid;town\n1;a\n2;b\n".encode("utf-16"), b"sep=|\nid|town\n1|a\n2|b\n"],
+    ids=["Excel", "in quotes", "behind a mark", "UTF-16", "bars"],
+)  # fmt: skip
+def test_the_line_that_tells_a_delimiter_is_no_header(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    with warnings.catch_warnings(action="ignore"):
+        found = dv.open_table(tmp_path / "t.csv")
+    assert (found.schema.names, found.rows) == (["id", "town"], 2)
+    assert dv.contingency(found, "town").to_dict() == {"a": 1, "b": 1}
+
+
+def test_a_title_above_a_table_is_named(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("School 12\n\nid,town\n1,a\n")
+    with pytest.raises(dv.InputFileError, match="leave out lines above the table"):
+        dv.contingency(tmp_path / "t.csv", "town")
+    with pytest.raises(
+        dv.InputFileError, match=r"line 3 must have 1 cell, as the header has; it has 2\. Hint: leave out"
+    ):
+        dv.contingency(tmp_path / "t.csv", "School 12")

@@ -143,7 +143,7 @@ def test_hidden_things_reach_the_caller(tmp_path: Path) -> None:
 
 def test_one_value_over_several_cells_is_refused(tmp_path: Path) -> None:
     merged = made(lambda book, sheet: sheet.merge_range(3, 0, 5, 0, "c"))
-    with pytest.raises(dv.DivulgeError, match=r"a value of its own in each cell; 1 group of cells are merged. Hint"):
+    with pytest.raises(dv.DivulgeError, match=r"a value of its own in each cell; 1 group of cells is merged. Hint"):
         read(merged, tmp_path)
     spanned = ods(cells("x", "y") + cells("a", "b", cell=' table:number-rows-spanned="2"') + cells("", "a"))
     with pytest.raises(dv.DivulgeError, match="merged"):
@@ -215,7 +215,7 @@ OLD: dict[str, tuple[tuple[bytes, ...], str]] = {
     "hidden below": ((record(0x0208, struct.pack("<HHHHHHHH", 9, 0, 2, 255, 0, 0, 0x120, 0)),), ""),
     "a hidden column": ((record(0x007D, struct.pack("<HHHHHH", 1, 1, 2000, 0, 1, 0)),), "has hidden columns;"),
     "hidden beside": ((record(0x007D, struct.pack("<HHHHHH", 7, 9, 2000, 0, 1, 0)),), ""),
-    "merged cells": ((record(0x00E5, struct.pack("<HHHHH", 1, 1, 2, 0, 0)),), "1 group of cells are merged"),
+    "merged cells": ((record(0x00E5, struct.pack("<HHHHH", 1, 1, 2, 0, 0)),), "1 group of cells is merged"),
     "a chart with its own cells": (
         (record(0x0809, struct.pack("<HHHHII", 0x0600, 0x20, 0, 0, 0, 0)), formula(special(3)), record(10, b"")),
         "",

@@ -192,7 +192,8 @@ class Audit(Record):
         if self.thinnest == 0:
             empty = int((self.counts == 0).sum())
             found.append(
-                f"{empty} of {self.counts.size} cells are empty: no upper bound on pmc and ldp, however many rows"
+                f"{empty} of {self.counts.size} cells {'is' if empty == 1 else 'are'} empty: no upper bound on pmc and "
+                "ldp, however many rows"
             )
         return tuple(found)
 

@@ -270,6 +270,8 @@ def columns_exist(present: Iterable[str], wanted: Iterable[str]) -> None:
             if not all(map(_names_a_column, names)):  # the first line may hold data, which no message shows
                 raise DivulgeError(f"has {found} {column!r}. Hint: its first line must have the names of its columns.")
             meant = did_you_mean(column, names) if absent else ""
+            if absent and len(names) == 1:
+                meant += " It has one column: leave out lines above the table, or name what stands between cells."
             several = [part.strip() for part in column.split(",")]
             if absent and len(several) > 1 and set(several) <= set(names):
                 meant = " Several are named one by one, --column A --column B, in Python as a list."

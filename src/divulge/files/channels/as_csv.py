@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, BinaryIO
 
-from divulge.errors import DivulgeError, printable
+from divulge.errors import DivulgeError, number_of, printable
 from divulge.files.channels.cells import cells, texts
 from divulge.files.opening import columns_exist
 from divulge.files.settings import current
@@ -34,7 +34,9 @@ def rows(stream: BinaryIO) -> Iterator[list[str]]:
             continue
         width = width or len(row)
         if len(row) != width:
-            raise DivulgeError(f"line {lines.line_num} must have {width} cells, as the first; it has {len(row)}.")
+            raise DivulgeError(
+                f"line {lines.line_num} must have {number_of(width, 'cell')}, as the first; it has {len(row)}."
+            )
         cells += width
         settings.limits.allow("it", "cells", cells)
         yield [dialect.pointed(cell.strip()) for cell in row]
@@ -46,7 +48,7 @@ def channel(stream: BinaryIO) -> Channel:
     if not body or len(header) < 2:
         raise DivulgeError(
             "must have a header of outcomes and a line for each secret; "
-            f"it has {len(body) + bool(header)} line(s) of {len(header)} cell(s)."
+            f"it has {number_of(len(body) + bool(header), 'line')} of {number_of(len(header), 'cell')}."
         )
     if len(body) > 1 and any(all(_is_word(cell) for cell in column) for column in list(zip(*body, strict=True))[1:]):
         raise DivulgeError(

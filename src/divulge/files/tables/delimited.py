@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from divulge.errors import DivulgeError, InputFileError
+from divulge.errors import DivulgeError, InputFileError, number_of
 from divulge.extras import require
 from divulge.files.settings import Settings
 from divulge.files.tables.source import Content, Source
@@ -97,6 +97,10 @@ class Transcoded(io.RawIOBase):
         out, self._rest = self._rest[:size], self._rest[size:]
         return out
 
+    def put_back(self, data: bytes) -> None:
+        """Let the next bytes be these."""
+        self._rest = data + self._rest
+
     def readinto(self, buffer: Any, /) -> int:
         """Fill a buffer with the next bytes, and return how many there are."""
         data = self.read(len(buffer))
@@ -152,10 +156,30 @@ def table(content: Content, settings: Settings) -> Source:
     return content.source(schema, lines.rows - 1, stream)
 
 
-def _opener(content: Content, encoding: str) -> Callable[[], Any]:
-    if encoding in ("utf-8", "utf-8-sig"):
-        return lambda: _without_mark(content.open())
-    return lambda: Transcoded(_without_mark(content.open()), encoding)
+def _opener(content: Content, encoding: str, behind: bool = True) -> Callable[[], Any]:
+    """Return what opens a text as UTF-8, `behind` the line in which a delimiter is told to Excel."""
+
+    def opened() -> Any:
+        stream: Any = _without_mark(content.open())
+        stream = stream if encoding in ("utf-8", "utf-8-sig") else Transcoded(stream, encoding)
+        return _behind_told(stream) if behind else stream
+
+    return opened
+
+
+_TOLD = re.compile(rb'"?sep=([^\r\n])"?(?:\r\n|\n|\r)', re.IGNORECASE)
+"""The line before the header in which spreadsheet programs are told the delimiter."""
+
+
+def _behind_told(stream: Any) -> Any:
+    head = stream.read(16)
+    told = _TOLD.match(head)
+    rest = head[told.end() :] if told else head
+    if isinstance(stream, Transcoded):
+        stream.put_back(rest)
+    else:
+        stream.seek(stream.tell() - len(rest))
+    return stream
 
 
 def _without_mark(stream: BinaryIO) -> BinaryIO:
@@ -199,14 +223,16 @@ def _dialect(content: Content, settings: Settings) -> tuple[Dialect, list[str]]:
     if settings.encoding and encoding == "utf-8":
         _check_utf8(content)
     try:
-        with _opener(content, encoding)() as stream:
-            sample = stream.read(_SAMPLE).decode("utf-8", "ignore")
+        with _opener(content, encoding, behind=False)() as stream:
+            first = stream.read(_SAMPLE)
+            told = _TOLD.match(first)
+            sample = first[told.end() if told else 0 :].decode("utf-8", "ignore")
     except UnicodeError:
         raise InputFileError(f"{content.name}: is not text in {_called(encoding)}.") from None
     usual = "\t" if content.suffix == ".tsv" else ","
     delimiter = settings.delimiter
     if delimiter is None:
-        delimiter = _guessed_delimiter(sample, len(head) == _SAMPLE, usual)
+        delimiter = told[1].decode() if told else _guessed_delimiter(sample, len(head) == _SAMPLE, usual)
         if delimiter != usual:
             options.append("--delimiter")
     delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
@@ -487,7 +513,10 @@ def _explain(open_text: Callable[[], Any], delimiter: str, name: str) -> None:
         width = len(next(lines))
         for row in lines:
             if row and len(row) != width:
+                hint = "a cell that holds the delimiter stands in quotes; --delimiter (delimiter=) says what it is."
+                if width == 1:
+                    hint = "leave out lines above the table, such as a title; else --delimiter (delimiter=) sets it."
                 raise InputFileError(
-                    f"{name}: line {lines.line_num} must have {width} cells, as the header has; it has {len(row)}. "
-                    "Hint: a cell that holds the delimiter stands in quotes; --delimiter (delimiter=) says what it is."
+                    f"{name}: line {lines.line_num} must have {number_of(width, 'cell')}, as the header has; it has "
+                    f"{len(row)}. Hint: {hint}"
                 )

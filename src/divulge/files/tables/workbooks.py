@@ -101,8 +101,9 @@ def _look(asked: dict[str, Any], book: Any, place: int, end: tuple[int, int]) ->
     found = found_in(asked["path"], place, end) if asked["suffix"] == ".xls" else _found(asked, book, place, end)
     if found.get("merged"):
         raise DivulgeError(
-            f"must have a value of its own in each cell; {number_of(found['merged'], 'group')} of cells are merged. "
-            "Hint: take them apart, and fill in the value of each."
+            f"must have a value of its own in each cell; {number_of(found['merged'], 'group')} of cells "
+            f"{'is' if found['merged'] == 1 else 'are'} merged. Hint: take them apart, and fill in the value of each; "
+            "leave out a title above the table."
         )
     if found.get("formula"):
         raise DivulgeError(
