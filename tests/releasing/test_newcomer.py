@@ -350,3 +350,15 @@ def test_answers_that_begin_alike_are_told_apart() -> None:
     lines = [line for line in found.text().splitlines() if line.startswith("A very")]
     assert len({line.partition(" 50 ")[0].strip() for line in lines}) == 2
     assert len({tick.get_text() for tick in found.plot().get_yticklabels()}) == 2
+
+
+def test_answers_written_in_several_ways_are_told_before_anything_is_drawn() -> None:
+    people = pa.table({"ill": ["yes", "Yes", " yes", "no"] * 20})
+    notes = dv.preview(people, column="ill", guarantee="ldp=1").notes
+    assert any("3 values of 'ill' differ from another one in spaces or case alone" in said for said in notes)
+    told: list[str] = []
+    receipt = dv.release(people, column="ill", guarantee="ldp=1", warn=told.append)
+    assert any("in spaces or case" in said for said in told)
+    assert "in spaces or case" not in str(receipt.warnings)
+    same = pa.table({"ill": ["yes", "no"] * 20})
+    assert not any("in spaces" in said for said in dv.preview(same, column="ill", guarantee="ldp=1").notes)

@@ -26,7 +26,7 @@ from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.estimating.estimate import rank
 from divulge.releasing.planning.assumed import Assumed, measured, told
-from divulge.releasing.planning.naming import of_one_row, require_true, set_labels, str_of, untrue
+from divulge.releasing.planning.naming import alike, of_one_row, require_true, set_labels, str_of, untrue
 from divulge.releasing.planning.plan import Faults
 from divulge.releasing.planning.purposes import NAMED, PURPOSES, Purpose
 from divulge.releasing.records.promised import promises, together
@@ -293,7 +293,8 @@ def _made(source: Any, choice: Choice) -> Chosen:
             "whatever is drawn, the list of answers would tell everybody's: leave the column out (keep=, --keep), or "
             "give a prior (prior=, --prior) that names every answer there could be.",
         )  # fmt: skip
-    told_of = () if assumed.source == "given" else of_one_row(counts.values(), names)
+    told_of = alike(counts, names)
+    told_of += () if assumed.source == "given" else of_one_row(counts.values(), names)
     notes: list[str] = []
     if isinstance(choice.mechanism, str):
         channel = _by_name(choice, prior)

@@ -1,5 +1,6 @@
 """What outcomes are called: after a value only when they raise that value most, else after the set that they raise."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
@@ -115,4 +116,16 @@ def of_one_row(counts: Iterable[int], names: str) -> tuple[str, ...]:
     return (
         f"{number_of(alone, 'value')} of {names} {stand} in one row only. The list of values goes out, and tells that "
         f"somebody gave {each}. Hint: merge rare values into a group, or {public}",
+    )
+
+
+def alike(values: Iterable[Hashable], names: str) -> tuple[str, ...]:
+    """Say that values differ from one another in spaces or case alone: people write one answer in several ways."""
+    written = Counter(" ".join(str_of(value).split()).casefold() for value in values)
+    several = sum(count for count in written.values() if count > 1)
+    if not several:
+        return ()
+    return (
+        f"{several:,} values of {names} differ from another one in spaces or case alone, and count as answers of their "
+        "own. Hint: write them alike first.",
     )
