@@ -80,6 +80,19 @@ def test_other_formats(table: Path, suffix: str, tmp_path: Path) -> None:
     assert found.describes(tmp_path / f"out{suffix}")
 
 
+@pytest.mark.parametrize("name", ["a,b", 'say "x"', "it's", "a, b", "x:y", "Größe in cm"])
+def test_a_name_with_a_comma_stands_in_quotation_marks(name: str) -> None:
+    pq.write_table(pa.table({name: ["u", "v"] * 50, "a": ["u"] * 100, "b": [1.0] * 100}), "t.parquet")
+    asked = f'"{name}",a' if "," in name else f"{name},a"
+    line = ["publish", "t.parquet", "--count", asked, "--values-from-data", "--guarantee", "dp=9", "-o", "o.parquet"]
+    run(*line, "--no-ledger")
+    assert {name, "a"} <= set(pq.read_table("o.parquet").column_names)
+    assert (
+        "`--count` must be names"
+        in run("publish", "t.parquet", "--count", "a\nb", "--guarantee", "dp=1", code=2).stderr
+    )
+
+
 def test_bits_are_another_unit(table: Path) -> None:
     command = ["publish", table, "--count", "sex", "--guarantee", "dp=1", "--values", "values.json", "--no-ledger",
                "--unit", "bits", "--json"]  # fmt: skip

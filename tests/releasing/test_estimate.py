@@ -228,6 +228,12 @@ def test_a_release_is_estimated_with_its_own_receipt(name: str, ending: str, tmp
     found = dv.estimate_frequencies(out, tmp_path / "out.receipt.json")
     assert found.rows == 300
     assert found.frequency.min() > 0.2
+    read = dv.open_table(out)
+    back = pa.Table.from_batches(list(read.batches(["c_perturbed"])))["c_perturbed"]
+    pairs = pa.table({"secret": table["c"], "released": back})
+    audited = dv.audit(pairs, secret="secret", released="released", mechanism=tmp_path / "out.receipt.json")
+    assert audited.known is not None
+    assert audited.known.conformity.conforms
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.channel import Channel
-from divulge.model.labels import key_of
+from divulge.releasing.drawing.coding import finder
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def conformity(
 def aligned(
     counts: np.ndarray, secrets: tuple[Hashable, ...], outcomes: tuple[Hashable, ...], channel: Channel
 ) -> np.ndarray:
-    """Return the counts in the order of the channel's secrets and outcomes, matched by their text."""
+    """Return the counts in the order of the channel's secrets and outcomes, matched by their text, or what it means."""
     rows = _positions(secrets, channel.secrets, "secret")
     columns = _positions(outcomes, channel.outcomes, "outcome")
     full = np.zeros(channel.shape, dtype=np.int64)
@@ -77,11 +77,11 @@ def aligned(
 
 
 def _positions(mine: tuple[Hashable, ...], theirs: Any, name: str) -> list[int]:
-    where = {key_of(label): i for i, label in enumerate(theirs)}
-    missing = sum(key_of(label) not in where for label in mine)
+    found = list(map(finder(theirs), mine))
+    missing = found.count(None)
     if missing:
         raise DivulgeError.of(
             "mechanism", f"have every {name} of the data as a label", f"the number of {name}s it lacks", str(missing),
             "labels are matched by their text; null_as names the one that stands for a missing value.",
         )  # fmt: skip
-    return [where[key_of(label)] for label in mine]
+    return [i for i in found if i is not None]

@@ -263,3 +263,12 @@ def test_the_command_line_names_outcomes(outcomes: str, expected: set[str], tmp_
     assert set(found["outcomes"]) == expected
     channel = dv.Channel(found["matrix"], found["secrets"], found["outcomes"])
     assert dv.PML(0.1).holds_for(dv.Joint(["1/2", "1/4", "1/4"], channel))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("guarantee", [dv.LDP(1), dv.PML(1), dv.LDP(0)])
+@pytest.mark.parametrize("utility", ["mutual-information", "total-variation", "chi-squared", "hamming"])
+def test_a_single_value_is_named_by_itself(utility: str, guarantee: Guarantee) -> None:
+    found = dv.design(dv.Prior(["1"], ["a"]), guarantee, utility=utility, outcomes="values")
+    assert (list(found.outcomes), found.channel.matrix.tolist()) == (["a"], [[1]])
+    assert found.utility == (1 if utility == "hamming" else 0)

@@ -1,5 +1,6 @@
 """`divulge publish`: counts, sums, means and quantiles of a table out of the door, with noise."""
 
+import csv
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -23,7 +24,12 @@ def command(
         list[str], typer.Option(metavar="GUARANTEE", help="Such as dp=1, adp=1:1e-6, zcdp=0.1, pml=1; may be repeated.")
     ],
     count: Annotated[
-        Several, typer.Option("--count", metavar="C,C", help="Rows by columns; may be repeated, as the others.")
+        Several,
+        typer.Option(
+            "--count",
+            metavar="C,C",
+            help="Rows by columns; may be repeated, as the others. A name with a comma stands in quotation marks.",
+        ),
     ] = None,
     sums: Annotated[Several, typer.Option("--sum", metavar="C:LOW:HIGH[:STEP]", help="The sum of a column.")] = None,
     mean: Annotated[Several, typer.Option("--mean", metavar="C:LOW:HIGH[:STEP]", help="The mean of a column.")] = None,
@@ -215,7 +221,12 @@ def _promised(kind: str, value: Any) -> str:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    """Return names between commas; one that has a comma itself stands in quotation marks, as in CSV."""
+    try:
+        names = next(csv.reader([text], skipinitialspace=True), ())
+    except csv.Error:
+        raise DivulgeError.of("--count", "be names of columns between commas", "it", "something else") from None
+    return tuple(name.strip() for name in names if name.strip())
 
 
 def _split(text: str) -> Any:

@@ -68,6 +68,9 @@ def named_best(
     goal: SubConvex | Estimation, prior: np.ndarray, exactly: np.ndarray, limits: Limits, naming: Naming, effort: Effort
 ) -> Found:
     """Return the best named channel found for a convex utility or a variance; the bound is that of all channels."""
+    if len(prior) == 1 and isinstance(goal, SubConvex):  # the lift of a single secret is always 1
+        alone = float(goal.f(np.ones(1))[0])
+        return Found(np.ones((1, 1)), alone, alone, CLOSED)
     task = Named(prior, exactly, limits, naming, goal)
     unnamed, bound = unconstrained(task, effort)
     if isinstance(goal, Estimation):

@@ -15,6 +15,8 @@ from divulge.designing.polytope.limits import Limits
 def backgrounds(limits: Limits, least: np.ndarray, most: np.ndarray) -> np.ndarray:
     """Return the least b_y / s of every column that keeps the limits, for probabilities between `least` and `most`."""
     out = np.zeros(len(least))
+    if len(least) == 1:  # one column alone has the lift 1, whatever its background
+        return out
     if limits.ratio < math.inf:
         out = np.maximum(out, 1 / (limits.ratio - 1))
     if limits.high < math.inf:

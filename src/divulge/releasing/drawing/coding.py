@@ -2,7 +2,7 @@
 
 import datetime
 import decimal
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,7 +15,7 @@ from divulge.extras import require
 from divulge.files.settings import current
 from divulge.files.tables.buffers import as_numbers, of_numbers, of_texts
 from divulge.files.tables.values import values_of
-from divulge.model.labels import text_of
+from divulge.model.labels import key_of, text_of
 
 UNKNOWN = -1
 MISSING = -2
@@ -43,6 +43,26 @@ def meaning_of(key: Hashable) -> Hashable:
         moment = datetime.datetime.fromisoformat(key)
         return (moment if moment.tzinfo is None else moment.astimezone(datetime.UTC)).isoformat()
     return key
+
+
+def finder(labels: Iterable[Hashable]) -> Callable[[Hashable], int | None]:
+    """Return what finds a value among labels: by its text, or else by its meaning, where no two labels mean the same.
+
+    Examples
+    --------
+    >>> find = finder(["True", "2020-01-01 00:00:00"])
+    >>> find("true"), find(datetime.date(2020, 1, 1)), find("no")
+    (0, 1, None)
+    """
+    texts = {key_of(label): i for i, label in enumerate(labels)}
+    meant = {meaning_of(key): i for key, i in texts.items()}
+    meant = meant if len(meant) == len(texts) else {}
+
+    def find(value: Hashable) -> int | None:
+        key = key_of(value)
+        return texts[key] if key in texts else meant.get(meaning_of(key))
+
+    return find
 
 
 DRAWN = {b"drawn": b"yes"}

@@ -12,10 +12,9 @@ from divulge import exact
 from divulge.errors import DivulgeError, number_of
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
-from divulge.model.labels import key_of
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled, lowered, percent, raised
-from divulge.releasing.drawing.coding import meaning_of
+from divulge.releasing.drawing.coding import finder
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import EngineName, contingency
 from divulge.releasing.estimating.intervals import ASYMPTOTIC, INTERVALS, within_simplex
@@ -309,17 +308,14 @@ def _doubts(receipt: Receipt, released: Any, rows: int) -> tuple[str, ...]:
 
 def _counts(found: Contingency, channel: Channel, width: int, null_as: Hashable) -> dict[Hashable, np.ndarray]:
     """Return {group: counts by outcome}; the group is None when there is no public column."""
-    position = {key_of(outcome): j for j, outcome in enumerate(channel.outcomes)}
-    meant = {meaning_of(key): j for key, j in position.items()}
-    meant = meant if len(meant) == len(position) else {}
+    find = finder(channel.outcomes)
     groups: dict[Hashable, np.ndarray] = {}
     unknown = missing = 0
     for key, count in found.to_dict().items():
         parts = key if isinstance(key, tuple) and len(found.columns) > 1 else (key,)
         label = tuple(null_as if part is None else part for part in parts[:width])
         group = parts[width] if len(parts) > width else None
-        key = key_of(label if width > 1 else label[0])
-        j = position.get(key, meant.get(meaning_of(key)))
+        j = find(label if width > 1 else label[0])
         if j is None:
             missing += count * (None in label)
             unknown += count * (None not in label)
