@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from divulge.app import figures
+from divulge.app.steps import preview
 
 LONG = "A very long answer that many people give, and which ends with "
 VALUES = ["<b>x</b>", "<a href='http://elsewhere.example'>x</a>", "a&lt;b", "%{x}", LONG + "yes", LONG + "no",
-          "2", "10", "2020-01-01", "missing", "x" * 200, "x" * 201]  # fmt: skip
+          "2", "10", "2020-01-01", "missing", "x" * 200, "x" * 201, "", " "]  # fmt: skip
 
 
 def estimated() -> dict[str, Any]:
@@ -32,6 +33,14 @@ def test_every_value_has_a_line_of_its_own_that_says_it(made: Any) -> None:
     assert shown[4].endswith("yes")
     assert shown[5].endswith("no")
     assert shown[6:10] == VALUES[6:10]
+    assert shown[-2:] == ["(empty)", "' '"]  # what is empty is drawn nowhere
+
+
+def test_a_group_of_empty_values_is_not_all_rows() -> None:
+    one = {"statistic": "count", "value": 1, "low": 0, "high": 2, "true": 1}
+    found = {"statistics": [one | {"by": {"town": ""}}, one | {"by": {"town": "x"}}, one | {"by": {}}], "level": 0.95}
+    names = [row["name"] for rows in preview.told(found)["kinds"].values() for row in rows]
+    assert names == ["(empty)", "x", "all rows"]
 
 
 def test_a_column_is_named_in_words_of_a_picture() -> None:

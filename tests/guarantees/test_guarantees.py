@@ -174,7 +174,7 @@ def test_a_failure_names_outcome_secret_and_adversary() -> None:
     pair = dv.LDP(2).holds_for(RUNNING).witness
     assert (pair.outcome, pair.secret, pair.other) == ("g", "g", "bg")
     lift = RUNNING.lift
-    assert "1.72727" in verdict.witness.adversary
+    assert "1.72728" in verdict.witness.adversary
     assert lift[2, 0] == F(19, 11)
     asymmetric = dv.ALIP(lower=3, upper="0.1").holds_for(RUNNING)
     assert asymmetric.measured == {"lower": pytest.approx(math.log(9)), "upper": math.log(19 / 11)}

@@ -300,3 +300,15 @@ def test_tables_go_out_to_pandas_polars_latex_and_html() -> None:
     page = dv.worst_gain(named, "x")._repr_html_()
     assert "<b>" not in page
     assert "&lt;b&gt;" in page
+
+
+def test_empty_and_blank_labels_are_told() -> None:
+    channel = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["", " "], ["", "  "])
+    joint = dv.Joint(["1/2", "1/2"], channel)
+    assert repr(channel).splitlines()[1].split() == ["(empty)", "'", "'"]
+    for shown in (channel.to_latex(), channel._repr_html_(), repr(dv.pml(joint))):
+        assert "(empty)" in shown
+    words = [dv.worst_gain(joint).words, repr(dv.LDP("1/2").holds_for(channel)), repr(dv.PML("1/9").holds_for(joint)),
+             repr(dv.PMC("1/9").holds_for(joint)), dv.worst_function(joint).words]  # fmt: skip
+    for said in words:
+        assert "(empty)" in said or "' '" in said, said

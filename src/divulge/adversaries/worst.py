@@ -19,7 +19,7 @@ from divulge.measures.pointwise.density import lift_capacity, pmc, pml
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
-from divulge.model.shown import Shown, at_most, number
+from divulge.model.shown import Shown, at_most, named, number
 from divulge.ties import LAST_BITS, first_largest, first_smallest
 
 MOST_SYMBOLS = 1000
@@ -65,9 +65,9 @@ def worst_gain(joint: Any, outcome: Hashable = None) -> Attack:
     seen = joint.posterior(outcome)
     guess = gain.best_action(seen)
     times = plain(gain.rule.value(gain.weights(seen))[0])
-    words = f"sees {outcome}, guesses {guess}; right {at_most(times)} times as often as without it"
+    words = f"sees {named(outcome)}, guesses {named(guess)}; right {at_most(times)} times as often as without it"
     if times == 1:
-        words = f"sees {outcome}, learns nothing to guess by"
+        words = f"sees {named(outcome)}, learns nothing to guess by"
     return Attack("pml", joint, gain, "max", outcome, words)
 
 
@@ -143,11 +143,12 @@ def _checked(k: Any) -> int:
 
 
 def _against(outcome: Hashable, secret: Hashable, p: Any, left: Any) -> str:
+    seen, ruled = named(outcome), named(secret)
     if left == 0:
-        return f"sees {outcome}, rules out {secret}; never wrong, where they were without it"
+        return f"sees {seen}, rules out {ruled}; never wrong, where they were without it"
     if p == left:
-        return f"sees {outcome}, learns nothing to bet against"
-    return f"sees {outcome}, bets against {secret}; wrong {at_most(p / left)} times less often than without it"
+        return f"sees {seen}, learns nothing to bet against"
+    return f"sees {seen}, bets against {ruled}; wrong {at_most(p / left)} times less often than without it"
 
 
 def worst_average(channel: Any) -> Attack:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from divulge.errors import number_of
-from divulge.model.shown import printable, shortened
+from divulge.model.shown import named, shortened
 
 INK = {"before": "#7a8791", "after": "#0b7a75", "warn": "#b3541e"}
 """Named colors; each is told apart by its shape as well."""
@@ -16,7 +16,7 @@ VALUES = {"autorange": "reversed", "type": "category"}
 
 def _name(value: Any, most: int = 40) -> str:
     """Return a value as the words of a picture, which reads tags, entities and %{patterns} in them."""
-    text = "missing" if value is None else printable(str(value))
+    text = "missing" if value is None else named(value)
     return "".join(f"&#{ord(sign)};" if sign in "<>&%" else sign for sign in shortened(text, most))
 
 

@@ -21,7 +21,7 @@ from divulge.app.jobs import Job, get_ready
 from divulge.app.sessions import Session, Sessions
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.model.shown import at_least, at_most, printable, promised, reached
+from divulge.model.shown import at_least, at_most, named, printable, promised, reached
 
 HERE = Path(__file__).parent
 MOST_BYTES = 2 << 30
@@ -56,7 +56,7 @@ class Pages:
         loader = jinja2.FileSystemLoader(HERE / "templates")
         self.templates = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
         self.templates.filters |= {
-            "shown": lambda value: printable(str(value)),
+            "shown": named,
             "share": in_hundred,
             "count": "{:,}".format,
             "number": number,

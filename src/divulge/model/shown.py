@@ -30,6 +30,18 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
+def named(label: Any) -> str:
+    """Return a label as tables and sentences show it: empty text is told, and blank text is quoted.
+
+    Examples
+    --------
+    >>> named(3), named(""), named("  ")
+    ('3', '(empty)', "'  '")
+    """
+    text = printable(str(label))
+    return text if text.strip() else repr(text) if text else "(empty)"
+
+
 def printable_json(text: str) -> str:
     """Return JSON that says the same, in which all that does not print, or turns the direction of text, is escaped.
 
@@ -204,13 +216,13 @@ def _picked(size: int, most: int) -> list[int | None]:
 
 def _cells(rows: Sequence[Any], columns: Sequence[Any], matrix: Any, whole: bool) -> list[list[str]]:
     across, down = _picked(len(columns), _MOST_COLUMNS), _picked(len(rows), len(rows) if whole else _MOST_ROWS)
-    table = [["", *("..." if j is None else printable(str(columns[j])) for j in across)]]
+    table = [["", *("..." if j is None else named(columns[j]) for j in across)]]
     for i in down:
         if i is None:
             table.append(["..."] * len(table[0]))
             continue
         line = np.asarray(matrix[[i]].todense()).ravel() if hasattr(matrix, "todense") else matrix[i]
-        table.append([printable(str(rows[i])), *("..." if j is None else number(line[j]) for j in across)])
+        table.append([named(rows[i]), *("..." if j is None else number(line[j]) for j in across)])
     return table
 
 
@@ -258,11 +270,11 @@ def latex_text(text: str) -> str:
 
 def latex_table(rows: Sequence[Any], columns: Sequence[Any], matrix: Any) -> str:
     """Return the whole labelled matrix as a LaTeX tabular (package booktabs); fractions are typeset as such."""
-    lines = [" & ".join(["", *(latex_text(printable(str(column))) for column in columns)]) + r" \\"]
+    lines = [" & ".join(["", *(latex_text(named(column)) for column in columns)]) + r" \\"]
     lines.append(r"\midrule")
     for i, row in enumerate(rows):
         line = np.asarray(matrix[[i]].todense()).ravel() if hasattr(matrix, "todense") else matrix[i]
-        lines.append(" & ".join([latex_text(printable(str(row))), *map(_latex_number, line)]) + r" \\")
+        lines.append(" & ".join([latex_text(named(row)), *map(_latex_number, line)]) + r" \\")
     body = "\n".join(lines)
     return f"\\begin{{tabular}}{{l{'r' * len(columns)}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}"
 

@@ -6,6 +6,7 @@ from divulge.app import figures, work
 from divulge.app.guard import Refused
 from divulge.app.sessions import Session
 from divulge.app.steps import how, table
+from divulge.model.shown import named
 
 
 def ready(pages: Any, request: Any) -> Session:
@@ -49,7 +50,7 @@ def told(found: dict[str, Any]) -> dict[str, Any]:
         of = f" of {one['column']}" if "column" in one else ""
         at = f" at {one['at']}" if "at" in one else ""
         by = f" by {' and '.join(one['by'])}" if one["by"] else ""
-        name = ", ".join(map(str, one["by"].values())) or "all rows"
+        name = ", ".join(map(named, one["by"].values())) if one["by"] else "all rows"
         kinds.setdefault(f"{one['statistic']}{of}{at}{by}", []).append(one | {"name": name})
     for rows in kinds.values():
         rows.sort(key=lambda one: one["true"] if one["statistic"] == "count" else 0)

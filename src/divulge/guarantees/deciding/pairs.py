@@ -18,6 +18,7 @@ from divulge.dp.variants.worst import Worst
 from divulge.guarantees.deciding.levels import Ball, Level, Witness
 from divulge.guarantees.deciding.rational import Rational
 from divulge.model.channel import Channel
+from divulge.model.shown import named
 from divulge.ties import first_largest
 
 Pairs = list[tuple[Fraction, Fraction]]
@@ -201,7 +202,7 @@ def level(
     losses = privacy_losses(channel)
     values = [float(measure(loss)) for loss in losses]
     value, (secret, other) = max(values), losses[first_largest(values)].pair
-    witness = Witness(secret=secret, other=other, adversary=f"{words} between {secret} and {other}.")
+    witness = Witness(secret=secret, other=other, adversary=f"{words} between {named(secret)} and {named(other)}.")
     if value == math.inf:
         return Level(value, None, 0.0, witness)
     near = [loss.pair for loss, found in zip(losses, values, strict=True) if found >= value * (1 - _NEAR)]

@@ -20,6 +20,7 @@ from divulge.guarantees.deciding.parabola import Moments, below
 from divulge.guarantees.deciding.rational import Rational
 from divulge.measures.average.shannon import Capacity
 from divulge.model.channel import Channel
+from divulge.model.shown import named
 from divulge.ties import first_largest
 
 Decision = Callable[[Pairs, Ball], bool | None]
@@ -36,7 +37,7 @@ def level(channel: Channel, measure: Callable[[PrivacyLoss], Bracket], decision:
     found = [measure(loss) for loss in losses]
     uppers, lower = [one.upper for one in found], max(one.lower for one in found)
     value, (secret, other) = max(uppers), losses[first_largest(uppers)].pair
-    witness = Witness(secret=secret, other=other, adversary=f"{words} between {secret} and {other}.")
+    witness = Witness(secret=secret, other=other, adversary=f"{words} between {named(secret)} and {named(other)}.")
     if lower == math.inf:
         return Level(math.inf, None, 0.0, witness)
     near = [loss.pair for loss, upper in zip(losses, uppers, strict=True) if upper >= lower * (1 - 2 * ERROR)]

@@ -12,7 +12,7 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.pointwise.density import ldp, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
-from divulge.model.shown import promised, reached
+from divulge.model.shown import named, promised, reached
 from divulge.units import Unit, nats_per
 
 
@@ -285,10 +285,10 @@ def _gain(joint: Joint, peaks: Peaks) -> Witness:
     """Return the witness of the largest lift: the adversary paid 1/P(x) for the right x."""
     i = peaks.top()
     x, y = peaks.above[i], peaks.outcomes[i]
-    before = joint.p[list(joint.secrets).index(x)]
+    before, secret, seen = joint.p[list(joint.secrets).index(x)], named(x), named(y)
     text = (
-        f"Seeing {y} moves P({x}) from {float(before):.6g} to {promised(before * peaks.ratios[i])}: who is paid "
-        f"1/P({x}) when the secret is {x} gains {promised(peaks.ratios[i])} times as much."
+        f"Seeing {seen} moves P({secret}) from {float(before):.6g} to {promised(before * peaks.ratios[i])}: who is "
+        f"paid 1/P({secret}) when the secret is {secret} gains {promised(peaks.ratios[i])} times as much."
     )
     return Witness(outcome=y, secret=x, adversary=text)
 
@@ -297,13 +297,13 @@ def _cost(joint: Joint, peaks: Peaks) -> Witness:
     """Return the witness of the smallest lift: the adversary who pays when the secret is x."""
     i = peaks.top()
     x, y = peaks.below[i], peaks.outcomes[i]
-    before = joint.p[list(joint.secrets).index(x)]
+    before, secret, seen = joint.p[list(joint.secrets).index(x)], named(x), named(y)
     if peaks.ratios[i] == math.inf:
-        text = f"Seeing {y} rules out {x}: who pays when the secret is {x} never has to pay."
+        text = f"Seeing {seen} rules out {secret}: who pays when the secret is {secret} never has to pay."
         return Witness(outcome=y, secret=x, adversary=text)
     text = (
-        f"Seeing {y} moves P({x}) from {float(before):.6g} to {reached(before / peaks.ratios[i])}: who pays "
-        f"when the secret is {x} expects to pay {promised(peaks.ratios[i])} times less."
+        f"Seeing {seen} moves P({secret}) from {float(before):.6g} to {reached(before / peaks.ratios[i])}: who pays "
+        f"when the secret is {secret} expects to pay {promised(peaks.ratios[i])} times less."
     )
     return Witness(outcome=y, secret=x, adversary=text)
 
@@ -312,12 +312,14 @@ def _pair(peaks: Peaks) -> Witness:
     """Return the witness of the largest ratio between two rows."""
     i = peaks.top()
     x, other, y = peaks.above[i], peaks.below[i], peaks.outcomes[i]
+    one, two, seen = named(x), named(other), named(y)
     if peaks.ratios[i] == math.inf:
-        text = f"{y} comes up under {x} and never under {other}: whoever wavers between the two is certain of {x} then."
+        never = f"{seen} comes up under {one} and never under {two}"
+        text = f"{never}: whoever wavers between the two is certain of {one} then."
         return Witness(outcome=y, secret=x, other=other, adversary=text)
     text = (
-        f"{y} is {promised(peaks.ratios[i])} times as likely under {x} as under {other}: under priors that put nearly "
-        f"all their mass on {other}, P({x}) grows by nearly that factor."
+        f"{seen} is {promised(peaks.ratios[i])} times as likely under {one} as under {two}: under priors that put "
+        f"nearly all their mass on {two}, P({one}) grows by nearly that factor."
     )
     return Witness(outcome=y, secret=x, other=other, adversary=text)
 

@@ -25,6 +25,7 @@ from divulge.guarantees.deciding.stated import stated
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.channel import Channel
 from divulge.model.convert import as_joint, is_pair
+from divulge.model.shown import named
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,7 +51,7 @@ class LossGuarantee(Guarantee):
 def level_of(value: float, pair: Any, words: str, ball: Ball | None = None) -> Level:
     """Return a level with the pair, or triple, of secrets that reaches it: by a ball, or as a double may be off."""
     secret, other = pair[:2] if pair else (None, None)
-    text = f"{words} between {secret} and {other}." if pair else f"{words}."
+    text = f"{words} between {named(secret)} and {named(other)}." if pair else f"{words}."
     witness = Witness(secret=secret, other=other, adversary=text)
     return Level(float(value), ball, pairs.ERROR * abs(value), witness)
 
