@@ -104,3 +104,13 @@ def test_a_receipt_is_known_by_its_name(folder: Path) -> None:
     assert CliRunner().invoke(app, asked).exit_code == 0
     assert run("out.receipt.json").stdout == run("--receipt", "out.receipt.json").stdout
     assert "is kept" in run("out.keeper.json").stdout
+
+
+def test_outcomes_of_one_row_are_no_chance_for_who_holds_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "class.csv"
+    path.write_text("id,ill,class\n1,no,a\n2,yes,a\n3,yes,b\n4,no,b\n")
+    for released, words in (("id", "4 outcomes stand for one row each"), ("class", "")):
+        found = CliRunner().invoke(app, ["report", "--data", str(path), "--secret", "ill", "--released", released])
+        assert found.exit_code == 0, found.output
+        assert words in " ".join(found.stdout.split())
+        assert ("whoever holds the table" in " ".join(found.stdout.split())) == bool(words)

@@ -105,10 +105,13 @@ def _falling(report: Report, pmc: Pointwise) -> str:
 
 def _standing(report: Report) -> str:
     if report.audit is not None:
+        alone = int((report.audit.counts.sum(axis=0) == 1).sum())
+        stand = "stands for one row" if alone == 1 else "stand for one row each"
+        told = f" {number_of(alone, 'outcome')} {stand}: whoever holds the table reads the secret value there."
         return (
-            f"Every number here is an estimate: the frequencies in {number_of(report.audit.rows, 'row')} stand "
-            "for the truth. "
-            "Where few rows stand behind a number, chance makes it too large; “How sure this is” gives bounds."
+            f"Every number here is an estimate: the frequencies in {number_of(report.audit.rows, 'row')} are taken for "
+            "the truth. About other people, chance makes a number too large where few rows stand behind it; “How sure "
+            f"this is” gives bounds.{told if alone else ''}"
         )
     prior = (
         f"The attacker is taken to know how likely each value is ({report.prior_source}), and how outcomes are drawn."
