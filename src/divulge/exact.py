@@ -30,7 +30,12 @@ def as_fractions(values: Any) -> np.ndarray:
 
 def as_floats(values: np.ndarray) -> np.ndarray:
     """Return an exact or float array as float64, each entry correctly rounded."""
-    return values if values.dtype != object else values.astype(np.float64)
+    if values.dtype != object:
+        return values
+    try:
+        return values.astype(np.float64)
+    except OverflowError:  # an infinity stands for what is beyond all doubles
+        return np.array([as_float(v) if v > 0 else -as_float(-v) + 0.0 for v in values.ravel()]).reshape(values.shape)
 
 
 def as_float(value: Any) -> float:

@@ -34,6 +34,43 @@ def test_one_message(arguments: list[str], said: str, tmp_path: Path, monkeypatc
     assert not Path("none.db").exists()
 
 
+RARE = "1e-350"
+NEARLY = "0." + "9" * 350
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["measure", "t.csv", "--prior", "even.csv"], 0),
+        (["measure", "e.csv", "--prior", "rare.csv"], 0),
+        *((["check", "t.csv", "--prior", "even.csv", "--guarantee", one], 1)
+          for one in ("ldp=3", "ldp=804", "lift-capacity=1.7e308", "pmc=804", "alip=804:1", "tail-pmc=804:0")),
+        *((["check", "t.csv", "--prior", "even.csv", "--guarantee", one], 0)
+          for one in ("ldp=806", "pmc=806", "pml=1")),
+        (["attack", "t.csv", "--prior", "even.csv"], 0),
+        (["attack", "t.csv", "--prior", "even.csv", "--json"], 0),
+        (["attack", "e.csv", "--prior", "rare.csv"], 0),
+        (["attack", "e.csv", "--prior", "even.csv", "--gain", "gain.csv"], 2),
+        (["compare", "t.csv", "e.csv"], 0),
+        (["compare", "e.csv", "t.csv", "--prior", "even.csv"], 0),
+        (["report", "t.csv", "--prior", "even.csv"], 0),
+    ],
+)  # fmt: skip
+def test_probabilities_below_all_doubles(
+    arguments: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """log((1/2) / 1e-350) is 805.2: exact entries, whose ratios are beyond all doubles."""
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(f",a,b\nx,{NEARLY},{RARE}\ny,1/2,1/2\n")
+    Path("e.csv").write_text(",a,b\nx,1/2,1/2\ny,1/4,3/4\n")
+    Path("even.csv").write_text("x,1/2\ny,1/2\n")
+    Path("rare.csv").write_text(f"x,{RARE}\ny,{NEARLY}\n")
+    Path("gain.csv").write_text(",x,y\nu,1e399,0\nv,0,1\n")
+    found = CliRunner().invoke(app, arguments)
+    assert "unforeseen" not in found.output
+    assert found.exit_code == code, found.output
+
+
 def test_a_closed_standard_input_is_said_to_be_closed() -> None:
     command = f"{sys.executable} -m divulge measure - <&-"
     found = subprocess.run(command, shell=True, capture_output=True, text=True, env=os.environ, timeout=60)

@@ -216,7 +216,7 @@ def _kl(a: float, b: float) -> float:
 
 
 def _ratio(over: Estimate, under: Estimate) -> Estimate:
-    return Estimate(*(float(ratio(a, b)) for a, b in zip(_ends(over), _ends(under)[::-1], strict=True)))
+    return Estimate(*(exact.as_float(ratio(a, b)) for a, b in zip(_ends(over), _ends(under)[::-1], strict=True)))
 
 
 def _ends(estimate: Estimate) -> tuple[float, float, float]:

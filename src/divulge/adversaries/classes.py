@@ -70,7 +70,9 @@ def worst_adversary(joint: Any, adversaries: Any, case: Case = "average", *, out
         raise DivulgeError.of("adversaries", "name at least one adversary", "it", "empty")
     factors = {name: leakage(joint, one, case, outcome=outcome) for name, one in named.items()}
     worst = list(factors)[first_largest(list(factors.values()))]
-    words = f"the most dangerous of {len(named)}: {worst.partition(' ')[2]!r}, factor {float(factors[worst]):.3g}"
+    words = (
+        f"the most dangerous of {len(named)}: {worst.partition(' ')[2]!r}, factor {exact.as_float(factors[worst]):.3g}"
+    )
     return Attack("leakage", joint, named[worst], case, outcome, words)
 
 
@@ -117,7 +119,7 @@ class WorstPrior(Shown):
     @property
     def attack(self) -> Attack:
         """The adversary with this prior and this gain."""
-        words = f"under this prior the gain {self.gain.name!r} grows {float(self.leakage):.3g} times"
+        words = f"under this prior the gain {self.gain.name!r} grows {exact.as_float(self.leakage):.3g} times"
         return Attack("leakage", Joint(self.prior, self.channel), self.gain, self.case, None, words)
 
 
@@ -178,11 +180,13 @@ def worst_prior(
     g = matrix if order is None else matrix[:, order]
     g = g / (g.max() or 1.0)
     search, capacity = _SEARCHES[case]
-    cap = float(capacity(channel))
+    cap = exact.as_float(capacity(channel))
     pi, upper = search(_Problem(exact.as_floats(np.asarray(channel)), g, tolerance, steps, until), cap)
     prior = Prior(pi, channel.secrets)
     reached = leakage(Joint(prior, channel), gain, case)
-    return WorstPrior(gain, channel, case, prior, reached, max(float(reached), min(upper * (1 + _ROUNDING), cap)))
+    return WorstPrior(
+        gain, channel, case, prior, reached, max(exact.as_float(reached), min(upper * (1 + _ROUNDING), cap))
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -206,7 +206,7 @@ def _sharply(joint: Joint, adversary: Adversary, case: Case, outcome: Hashable) 
 
 def _like(joint: Joint, adversary: Adversary, value: Any) -> Any:
     """Return a Fraction where all is exact, else a float."""
-    return value if joint.exact and adversary.rule.exact else float(value)
+    return value if joint.exact and adversary.rule.exact else exact.as_float(value)
 
 
 def before_and_after(joint: Any, adversary: Any, case: Case = "average", outcome: Hashable = None) -> tuple[Any, Any]:
@@ -329,7 +329,7 @@ def additive_leakage(joint: Any, adversary: Any, case: Case = "average", *, outc
     joint, (adversary, rounded) = as_joint(joint), _raised(adversary)
     before, after = _sharply(joint, adversary, case, outcome)
     value = _like(joint, adversary, after - before if isinstance(adversary, Gain) else before - after)
-    return float(value) if rounded else value
+    return exact.as_float(value) if rounded else value
 
 
 def _raised(value: Any) -> tuple[Adversary, bool]:

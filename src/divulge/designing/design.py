@@ -34,7 +34,7 @@ from divulge.designing.supports.two_outcomes import MOST, best_pair
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
-from divulge.measures.robust import PriorSet
+from divulge.measures.robust import L1Ball, PriorSet
 from divulge.model.convert import as_prior
 from divulge.model.labels import Labels, alphabet
 from divulge.model.prior import Prior
@@ -51,6 +51,10 @@ _ROUNDING = 0.1
 
 class Endless(DivulgeError):
     """A utility that has no largest value under the guarantees."""
+
+
+_RAREST = 1e-150
+"""The squares of what is divided by it are doubles."""
 
 
 def design(
@@ -142,6 +146,8 @@ def design(
     effort = Effort(deadline=math.inf if time_limit is None else started + time_limit, progress=progress)
     if not isinstance(prior, PriorSet):
         prior = _prior(prior)
+    if isinstance(prior, (Prior, L1Ball)):
+        _check_rarest(prior if isinstance(prior, Prior) else prior.center)
     goal = (as_estimation(utility) or _utility(utility, prior)) if score is None else score
     naming, names = _naming(outcomes, isinstance(goal, Estimation))
     pairs = tuple(_pairs(forbidden))
@@ -217,6 +223,15 @@ def _prior(value: Any) -> Prior:
         if hasattr(value, "value_counts") and isinstance(next(iter(value), None), str):
             return Prior.from_column(value)
         raise
+
+
+def _check_rarest(prior: Prior) -> None:
+    """Refuse probabilities of which no design can tell what they allow."""
+    if min(p for p in prior.probabilities.tolist() if p > 0) < _RAREST:
+        raise DivulgeError.of(
+            "prior", f"have no probability between 0 and {_RAREST:g}", "one of them", "below",
+            "write 0 for a value that never occurs.",
+        )  # fmt: skip
 
 
 def _wanted(at_least: float | None, at_most: float | None, least: bool) -> float | None:

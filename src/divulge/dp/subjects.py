@@ -56,6 +56,9 @@ def as_subject(subject: Any) -> Channel | tuple[PrivacyLoss, ...]:
     """Return the losses of a mechanism (or of one loss, both ways), or else the channel it converts to."""
     if isinstance(subject, PrivacyLoss):
         return subject, subject.reverse()
+    if isinstance(subject, type):
+        hint = f"write {subject.__name__}(...) with its parameters."
+        raise DivulgeError.of("release", "be a mechanism or a channel", "it", f"the class {subject.__name__}", hint)
     if hasattr(subject, "losses"):
         return subject.losses()
     if isinstance(subject, tuple) and subject and all(isinstance(loss, PrivacyLoss) for loss in subject):

@@ -461,7 +461,7 @@ def _times(value: Any, unit: Unit, power: int, rounded: Callable[[Any], float] =
 
 def _float_above(value: Any) -> float:
     """Return the value of a double as it is, of a Fraction the least double that is not below it."""
-    nearest = float(value)
+    nearest = exact.as_float(value)
     return math.nextafter(nearest, math.inf) if nearest < value else nearest
 
 
@@ -475,5 +475,6 @@ def _slack(allowed: Any, measured: Any) -> float:
     if measured == math.inf:
         return -math.inf
     if isinstance(allowed, Rational) and isinstance(measured, Rational):
-        return float(Fraction(allowed) - Fraction(measured))
-    return float(allowed) - float(measured)
+        slack = Fraction(allowed) - Fraction(measured)
+        return exact.as_float(slack) if slack >= 0 else -exact.as_float(-slack)
+    return exact.as_float(allowed) - exact.as_float(measured)

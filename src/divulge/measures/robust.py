@@ -445,7 +445,7 @@ def _signed(values: Any) -> np.ndarray:
         numbers = [v if isinstance(v, float) else Fraction(v) for v in plain]
     except (TypeError, ValueError, ZeroDivisionError):
         numbers, cells = [math.nan], np.zeros(1)
-    if not all(math.isfinite(v) for v in numbers):
+    if not all(math.isfinite(exact.as_float(v)) for v in numbers):
         raise DivulgeError.of("matrix", "be an array of finite numbers, like bounds", "one", "something else")
     out = np.empty(cells.shape, dtype=float if any(isinstance(v, float) for v in numbers) else object)
     out.ravel()[:] = numbers

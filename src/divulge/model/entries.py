@@ -137,6 +137,8 @@ def _number(cell: Any, argument: str, place: Place, flat_index: int, shape: tupl
         _refuse(argument, where(), "missing" if cell is None else f"a {type(cell).__name__}")
     if not (number >= 0 and number < math.inf):
         _refuse(argument, where(), str(number))
+    if exact.as_float(number) == math.inf:
+        raise DivulgeError.of(argument, "have entries below 1.8e308", where(), "beyond")
     return number
 
 

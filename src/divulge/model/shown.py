@@ -73,7 +73,7 @@ def number(value: Any) -> str:
     """Return a number as people write it: fractions as they are while short, floats with 6 digits."""
     if isinstance(value, Fraction):
         text = str(value)
-        return text if len(text) <= _SHORT else f"{float(value):.6g}"
+        return text if len(text) <= _SHORT else f"{exact.as_float(value):.6g}"
     return f"{float(value):.6g}"
 
 

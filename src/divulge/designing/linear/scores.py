@@ -86,7 +86,7 @@ class Score(Record):
             values, names = self.of, outcomes
         try:
             scores = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise DivulgeError.of("utility", "be a table of numbers", "a score", "something else") from None
         if scores.ndim != 2 or scores.shape[0] != len(targets) or not scores.shape[1]:
             raise DivulgeError.of(

@@ -2,6 +2,8 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.sampled import fixed_size, sampled
@@ -29,7 +31,8 @@ class PoissonSampled(Mechanism):
     rate: float
 
     def __post_init__(self) -> None:
-        if not SMALLEST <= self.rate <= 1:
+        given: Any = self.rate
+        if not (isinstance(given, Real) and SMALLEST <= self.rate <= 1):
             raise DivulgeError.of("rate", f"be between {SMALLEST:g} and 1", "it", str(self.rate))
         _refuse(self.mechanism, FixedSizeSampled)
 
@@ -61,6 +64,10 @@ class FixedSizeSampled(Mechanism):
     population: int
 
     def __post_init__(self) -> None:
+        for name, given in (("sample", self.sample), ("population", self.population)):
+            one: Any = given
+            if not isinstance(one, Real):
+                raise DivulgeError.of(name, "be a number", "it", f"a {type(one).__name__}")
         if not 1 <= self.sample <= self.population < math.inf or self.sample / self.population < SMALLEST:
             most = f"{min(self.population, 10**300):.12g}"
             where = f"be from 1 to the population, {most}, and a share of {SMALLEST:g} or more of it"
@@ -80,8 +87,15 @@ class FixedSizeSampled(Mechanism):
         )
 
 
-def _refuse(mechanism: Mechanism, kind: type) -> None:
-    """Refuse a mechanism that samples in the other way: its pairs are of other neighbors."""
+def _refuse(mechanism: Any, kind: type) -> None:
+    """Refuse what is no mechanism, and one that samples in the other way: its pairs are of other neighbors."""
+    if isinstance(mechanism, type) or not hasattr(mechanism, "losses"):
+        hint = "such as dp.GaussianMechanism(1.0); a channel is compared row by row, and has no records to sample from."
+        raise DivulgeError.of("mechanism", "be a mechanism with dominating losses", "it", _kind(mechanism), hint)
     if isinstance(mechanism, kind):
         hint = "neighbors differ in a record added or removed for a Poisson sample, in one replaced for a fixed size."
         raise DivulgeError.of("mechanism", "be sampled in one way", "it", "a sample of the other kind", hint)
+
+
+def _kind(given: Any) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"

@@ -172,7 +172,7 @@ class Level:
     def bound(self) -> Any:
         """Return a parameter that the number certainly respects, rounded up: the least, but for floats of much work."""
         if self.value == math.inf or isinstance(self.value, RationalNumber):
-            return self.value
+            return self.value if exact.as_float(self.value) < math.inf else math.inf
         if self.ball is None:
             return exact.round_up(exact.arb(Fraction(self.value) + Fraction(self.margin)))
         import flint
@@ -311,9 +311,10 @@ class Peaks:
 
 
 def ratios(above: np.ndarray, below: np.ndarray) -> list[Any]:
-    """Return above / below entry by entry; a / 0 is inf, and what overflows is the largest double."""
+    """Return above / below entry by entry; a / 0 is inf, and what overflows of floats is the largest double."""
     pairs = zip(above.tolist(), below.tolist(), strict=True)
-    return [math.inf if b == 0 else min(a / b, sys.float_info.max) for a, b in pairs]
+    found = [math.inf if b == 0 else a / b for a, b in pairs]
+    return [sys.float_info.max if r == math.inf and b > 0 else r for r, b in zip(found, below.tolist(), strict=True)]
 
 
 def _peaks(

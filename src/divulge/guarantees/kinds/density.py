@@ -1,6 +1,7 @@
 """The guarantees about every outcome: what the information density bounds, with and without a prior, and its tails."""
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -332,10 +333,10 @@ def _tail(joint: Joint, peaks: Peaks, epsilon: Any, unit: Unit) -> Level:
         ratio = peaks.ratios[i]
         if epsilon == math.inf or ratio == math.inf:
             return epsilon != math.inf
-        if peaks.twin is not None and abs(near := math.log(ratio) / per - float(epsilon)) > peaks.margin * (
-            2 + abs(near)
-        ):
-            return near > 0
+        if peaks.twin is not None and ratio < sys.float_info.max:
+            near = math.log(ratio) / per - float(epsilon)
+            if abs(near) > peaks.margin * (2 + abs(near)):
+                return near > 0
         return not exact.at_most(lambda: exact.arb(peaks.exactly(i)).log() / LOGARITHMS[unit](), epsilon)
 
     over = [i for i in range(len(peaks.ratios)) if exceeds(i)]

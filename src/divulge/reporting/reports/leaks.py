@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge import exact
 from divulge.errors import number_of
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.pointwise.by_outcome import Pointwise
@@ -69,7 +70,7 @@ def summary(report: Report) -> Section:
 def _cards(report: Report) -> tuple[Card, ...]:
     pml, pmc = _pointwise(report)
     found = report.profile
-    capacity = float(found.lift_capacity)
+    capacity = exact.as_float(found.lift_capacity)
     limit = "No outcome changes the odds between two values by a larger factor, for any attacker whatsoever."
     if report.estimated:
         limit = "In these rows, no outcome changes the odds between two values by a larger factor."
@@ -303,7 +304,7 @@ def attackers(report: Report) -> Section:
     rows: list[tuple[str, ...]] = []
     for kind, attack in report.adversaries.items():
         who, wants = _ATTACKERS[kind]
-        times, words, after = float(attack.leakage), attack.words, near(attack.after)
+        times, words, after = exact.as_float(attack.leakage), attack.words, near(attack.after)
         if kind == "ldp" and report.profile.ldp == math.inf:
             times, after = math.inf, "no limit"
             words = f"{words.partition(';')[0]}; the surer they were before, the more they gain"
