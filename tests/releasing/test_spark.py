@@ -213,6 +213,14 @@ def test_counts_of_every_type_are_those_of_the_local_engine(spark: Any, tmp_path
     assert dv.contingency(empty, ["a", "b"]).to_dict() == {}
 
 
+def test_names_that_differ_by_case_alone_are_named_as_the_cause(spark: Any, tmp_path: Path) -> None:
+    frame = spark.range(0, 40, 1, 2).selectExpr("cast(id % 2 as string) as x", "id", "id as ID")
+    with pytest.raises(dv.DivulgeError, match="differ by more than case"):
+        dv.release(frame, tmp_path / "out", column="x", guarantee="ldp=1")
+    assert os.listdir(tmp_path) == []
+    assert dv.release(frame, tmp_path / "out", column="x", guarantee="ldp=1", keep=[]).rows == 40
+
+
 def test_a_guarantee_alone_works_on_a_frame(spark: Any, folder: Path, tmp_path: Path) -> None:
     frame = spark.read.parquet(str(folder))
     receipt = dv.release(frame, tmp_path / "out", column="region", guarantee="ldp=1", only_column=True)

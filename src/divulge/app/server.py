@@ -37,6 +37,8 @@ STEPS = (
 """Name and title of each step, in order."""
 
 
+_KEPT = "What was published before is in the ledger; this page published nothing that you can download."
+
 PATIENCE = 2.0
 """So many seconds a page waits for work to be done before it shows the progress."""
 
@@ -214,7 +216,7 @@ def application(
         return told(request, error.status, error.why) if isinstance(error, Refused) else told(request, 400, str(error))
 
     async def broken(request: Any, error: Exception) -> Any:
-        return told(request, 500, f"Something went wrong inside ({type(error).__name__}). Nothing was published.")
+        return told(request, 500, f"Something went wrong inside ({type(error).__name__}). {_KEPT}")
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Any) -> AsyncGenerator[None]:

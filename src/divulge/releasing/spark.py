@@ -7,6 +7,7 @@ never handed back lazily: Spark would compute it anew when it is used again, and
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -192,6 +193,13 @@ def _write(frame: Any, plan: Plan, temporary: Path) -> None:
     types = require("pyspark.sql.pandas.types", "spark")
     wanted = list(dict.fromkeys([*plan.columns, *plan.protected]))
     schema = plain_schema(plan.schema)
+    there = Counter(name.lower() for name in {*frame.columns, *schema.names})
+    alike = any(there[name.lower()] > 1 for name in (*wanted, *schema.names))
+    if alike and frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
+        raise DivulgeError.of(
+            "source", "have columns whose names differ by more than case, for Spark", "one pair", "not",
+            "rename one, leave both out (keep=, --keep), or set spark.sql.caseSensitive.",
+        )  # fmt: skip
 
     def released(batches: Iterator[Any]) -> Iterator[Any]:
         for given in batches:
