@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -81,3 +82,31 @@ def test_files_are_called_by_their_names(command: str, folder: Path, monkeypatch
         assert done.exit_code in (0, 1, 2), done.exception
         assert "Folder" not in said, (line, said)
         assert all(c.isprintable() or c == "\n" for c in said), (line, said)
+
+
+def test_names_of_columns_may_have_colons_wherever_one_stands_between_other_things(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("time: h,2024\n" + "1,a\n2,b\n3,a\n4,b\n" * 20)
+    out = ("--guarantee", "dp=100", "--no-ledger", "--json", "-o")
+
+    def value(*asked: str) -> Any:
+        found = CliRunner().invoke(app, ["publish", str(path), *asked, *out, str(tmp_path / "o.csv"), "--force"])
+        assert found.exit_code == 0, found.output
+        return json.loads(found.stdout)
+
+    assert value("--mean", "time: h:0:5")["queries"]
+    assert value("--mean", "time: h:0:5:0.5")["queries"]
+    assert value("--quantiles", "time: h:0:5:0.25,0.5")["queries"]
+    assert value("--proportion", "time: h:3")["queries"]
+    prior = f"{path}:time: h"
+    shares = CliRunner().invoke(app, ["design", "--prior", prior, "--guarantee", "ldp=1", "--json"])
+    assert shares.exit_code == 0, shares.output
+    own = CliRunner().invoke(
+        app, ["release", str(path), "--column", "time: h", "--guarantee", "pml=0.1", "--prior", prior, "--preview"]
+    )
+    assert own.exit_code == 2
+    assert "the released column itself" in own.stderr
+    over = CliRunner().invoke(app, ["design", "--prior", prior, "--guarantee", "ldp=1", "-o", str(path), "--force"])
+    assert over.exit_code == 2
+    assert "the same file" in over.stderr
+    assert path.read_text().startswith("time: h")

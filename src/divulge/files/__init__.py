@@ -18,7 +18,7 @@ from divulge.errors import DivulgeError, InputFileError, number_of, printable
 from divulge.extras import require
 from divulge.files.channels import as_arrow, as_csv, as_json, as_numpy
 from divulge.files.formats import CHANNELS, endings
-from divulge.files.opening import PathLike, name_of, opened, path_of, replacing
+from divulge.files.opening import PathLike, divided, name_of, opened, path_of, replacing
 from divulge.files.settings import using
 from divulge.files.tables.table import open_table
 from divulge.files.tables.values import values_of
@@ -202,7 +202,7 @@ def read_prior(
             raise DivulgeError.of("prior", "come with a channel to be uniform over its secrets", "it", "alone", hint)
         return Prior.uniform(channel.secrets)
     name = path_of(spec)
-    table, _, column = name.rpartition(":")
+    table, column = divided(name)
     with using(delimiter=delimiter, decimal=decimal, encoding=encoding, limits=limit):
         if table and not os.path.exists(name):
             return _counted(table, column, channel)

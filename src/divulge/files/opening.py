@@ -80,8 +80,26 @@ def source_name(text: str) -> str:
     >>> source_name("surveys/people.csv:race"), source_name("priors/race.csv")
     ('people.csv:race', 'race.csv')
     """
-    table, colon, column = text.rpartition(":")
-    return f"{name_of(table)}:{printable(column)}" if table and colon else name_of(text)
+    table, column = divided(text)
+    return f"{name_of(table)}:{printable(column)}" if table else name_of(text)
+
+
+def divided(text: str) -> tuple[str, str]:
+    """Return the table and the column of TABLE:COLUMN, where the name of the column may have colons too.
+
+    The table is what is there, else what stands before the last colon; empty where there is no colon.
+
+    Examples
+    --------
+    >>> divided("no-such.csv:race"), divided("race.csv")
+    (('no-such.csv', 'race'), ('', 'race.csv'))
+    """
+    ends = [end for end, sign in enumerate(text) if sign == ":" and end]
+    there = next((end for end in ends if os.path.exists(text[:end])), None)
+    if there is None:
+        table, _, column = text.rpartition(":")
+        return table, column
+    return text[:there], text[there + 1 :]
 
 
 @contextmanager
@@ -238,8 +256,8 @@ def _places(named: Named, columns: bool = False) -> Iterator[tuple[str, Path]]:
             if text in ("", "-") or "://" in text:
                 continue
             yield argument, resolved(text)
-            table, colon, _ = text.rpartition(":")
-            if columns and colon and table:
+            table, _ = divided(text)
+            if columns and table:
                 yield argument, resolved(table)
 
 
@@ -268,9 +286,10 @@ def columns_exist(present: Iterable[str], wanted: Iterable[str]) -> None:
             absent = column not in names
             found = "no column" if absent else "two columns"
             if not all(map(_names_a_column, names)):  # the first line may hold data, which no message shows
-                raise DivulgeError(f"has {found} {column!r}. Hint: its first line must have the names of its columns.")
+                hint = "its first line must have the names of its columns; some are numbers, so none is shown."
+                raise DivulgeError(f"has {found} {column!r}. Hint: {hint}")
             meant = did_you_mean(column, names) if absent else ""
-            if absent and len(names) == 1:
+            if absent and not meant and len(names) == 1:
                 meant += " It has one column: leave out lines above the table, or name what stands between cells."
             several = [part.strip() for part in column.split(",")]
             if absent and len(several) > 1 and set(several) <= set(names):

@@ -1,5 +1,6 @@
 """What can be published of a table: counts, sums, means, proportions, variances and quantiles, as plain records."""
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -268,6 +269,16 @@ def as_statistics(given: Any) -> tuple[Statistic, ...]:
 NUMERIC: dict[str, type[Numeric]] = {"sum": Sum, "mean": Mean, "variance": Variance, "quantiles": Quantiles}
 
 
+def _parts(text: str, kind: str) -> list[str]:
+    """Return the column and what follows: numbers, as many as may stand there, as a column's name may have colons."""
+    parts = text.split(":")
+    most = 4 if kind == "quantiles" else 3
+    numbers = 0
+    while numbers < min(most, len(parts) - 1) and re.match(r"\s*([-+.\d]|nan\b|inf)", parts[-1 - numbers], re.I):
+        numbers += 1
+    return [":".join(parts[: len(parts) - numbers]), *parts[len(parts) - numbers :]]
+
+
 def parse_numeric(kind: str, text: str, by: tuple[str, ...]) -> Statistic:
     """Return the statistic written COLUMN:LOW:HIGH[:STEP], or for quantiles COLUMN:LOW:HIGH:P,P,...[:STEP].
 
@@ -280,7 +291,7 @@ def parse_numeric(kind: str, text: str, by: tuple[str, ...]) -> Statistic:
     """
     form = "COLUMN:LOW:HIGH" + (":P,P,..." if kind == "quantiles" else "")
     least = form.count(":")
-    parts = text.split(":")
+    parts = _parts(text, kind)
     if not least + 1 <= len(parts) <= least + 2 or not parts[0]:
         raise DivulgeError.of(f"--{kind}", f"be written {form}[:STEP]", "it", repr(text)[:80],
                               "bounds are what is publicly known of the column.")  # fmt: skip

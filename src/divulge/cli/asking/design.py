@@ -24,7 +24,7 @@ from divulge.cli.common import (
 from divulge.errors import DivulgeError
 from divulge.files import column_names, read_channel, read_joint, read_prior, writable, write_channel
 from divulge.files.formats import CHANNELS, listed
-from divulge.files.opening import keep_apart, refuse_taken, source_name
+from divulge.files.opening import divided, keep_apart, refuse_taken, source_name
 from divulge.model.shown import printable, size_text
 from divulge.units import Unit, nats_per
 
@@ -272,8 +272,7 @@ def _goal(utility: str, about: str | None, prior: str) -> Any:
     from divulge.designing.linear.scores import SCORES
     from divulge.designing.supports.correlated import About
 
-    table, _, column = about.rpartition(":")
-    ours, _, secret = prior.rpartition(":")
+    (table, column), (ours, secret) = divided(about), divided(prior)
     if table and not Path(about).exists():
         if table != ours:
             raise DivulgeError.of(
@@ -300,7 +299,7 @@ def _alphabet(prior: "Prior", outcomes: str | None, forbid: Sequence[str]) -> di
 
 def _expanded(spec: str) -> list[str]:
     """Return TABLE:COLUMN for each column of TABLE:*."""
-    table, _, column = spec.rpartition(":")
+    table, column = divided(spec)
     return [f"{table}:{name}" for name in column_names(table)] if column == "*" and table else [spec]
 
 

@@ -75,10 +75,10 @@ def _secret(text: str) -> Any:
     if "(" in text or ":" not in text:
         return text
     from divulge.files import count_rows
-    from divulge.files.opening import source_name
+    from divulge.files.opening import divided, source_name
     from divulge.noise.secrets.secret import counted
 
-    table, _, column = text.rpartition(":")
+    table, column = divided(text)
     return counted({value: count for (value,), count in count_rows(table, column).items()}, source_name(text))
 
 

@@ -121,9 +121,7 @@ def command(
     for kind, texts in (("sum", sums), ("mean", mean), ("variance", variance), ("quantiles", quantiles)):
         asked += [parse_numeric(kind, text, groups) for text in texts or []]
     for text in proportion or []:
-        column, colon, value = text.partition(":")
-        if not colon or not column:
-            raise DivulgeError.of("--proportion", "be written COLUMN:VALUE", "it", repr(text)[:80])
+        column, value = _column_and_value(text, table)
         asked.append(dv.Proportion(column, value, groups))
     if not asked:
         raise DivulgeError(
@@ -218,6 +216,20 @@ def _promised(kind: str, value: Any) -> str:
     from divulge.publishing.published import promise
 
     return promise(kind, value)
+
+
+def _column_and_value(text: str, table: str) -> tuple[str, str]:
+    """Return the column and the value of COLUMN:VALUE; both may have colons, and the column is one of the table."""
+    ends = [end for end, sign in enumerate(text) if sign == ":" and end]
+    if not ends:
+        raise DivulgeError.of("--proportion", "be written COLUMN:VALUE", "it", repr(text)[:80])
+    end = ends[0]
+    if len(ends) > 1 and table != "-":
+        from divulge.files import column_names
+
+        known = set(column_names(table))
+        end = next((end for end in ends if text[:end] in known), end)
+    return text[:end], text[end + 1 :]
 
 
 def _names(text: str) -> tuple[str, ...]:

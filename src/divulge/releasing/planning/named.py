@@ -7,6 +7,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
+from divulge.files.opening import divided
 from divulge.releasing.planning.purposes import NAMED
 
 WORDS = ("lower", "noisy")
@@ -40,7 +41,7 @@ def prior_in(given: Any, mechanism: Any, source: Any, columns: Sequence[str], ar
     path = file_of(given)
     if path is None:
         return given
-    table, _, column = path.rpartition(":")
+    table, column = divided(path)
     is_path = isinstance(source, (str, os.PathLike)) and table and Path(table).exists()
     if is_path and [column] == list(columns) and Path(table).resolve() == Path(source).resolve():
         raise DivulgeError.of(
