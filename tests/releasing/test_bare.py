@@ -1,6 +1,7 @@
 """What goes out holds what its rows hold, in every format: no value of a row that was taken out, wherever it lay."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,26 @@ def test_formulas_are_told_or_escaped(suffix: str, escape: bool, tmp_path: Path)
     done = "were written behind an apostrophe" if escape else "went out as they are: --escape-formulas"
     assert told == [t for t in told if f"5 cells of column 'note' are formulas for a spreadsheet; they {done}" in t]
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("escape", [False, True])
+def test_names_of_columns_are_formulas_too(escape: bool, tmp_path: Path) -> None:
+    names = ["=cmd()", "\uff1d1+1", "\n=x", "-1", "plain"]
+    table = pa.table({"x": ["a", "b"], **{name: ["k", "\uff0bk"] for name in names}})
+    told: list[str] = []
+    with using(tell=told.append, escape_formulas=escape):
+        dv.release(table, tmp_path / "out.csv", column="x", mechanism=COIN)
+        dv.publish(table, dv.Count("=cmd()"), tmp_path / "p.csv", guarantee="dp=1", values_from_data=True)
+        with pytest.raises(dv.DivulgeError, match="released_as") if escape else nullcontext():
+            odd = table.rename_columns(["=x", *table.column_names[1:]])
+            dv.release(odd, tmp_path / "odd.csv", column="=x", mechanism=COIN)
+    first = (tmp_path / "out.csv").read_text(encoding="utf-8")
+    mark = "'" if escape else ""
+    head = '"x_perturbed","M=cmd()","M\uff1d1+1","M\n=x","-1","plain"\n'
+    assert first.startswith(head.replace("M", mark))
+    assert f'"{mark}\uff0bk"' in first
+    assert f'"{mark}=cmd()"' in (tmp_path / "p.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert any(text.startswith("3 names of columns are formulas") for text in told)
 
 
 def test_text_in_a_workbook_is_text(tmp_path: Path) -> None:

@@ -107,6 +107,7 @@ def carry_out(
             if any(isinstance(label, float) and math.isinf(label) for label in alphabet.labels):
                 raise DivulgeError.of("source", f"hold finite numbers in column {column!r}", "one of them", "infinite")
             alone = len(plan.renamed) == 1 and not plan.untouched
+            sinks.refuse_renamed(outputs.table, plan.renamed.get(column, column))
             sinks.refuse_changed(outputs.table, column, texts, table.schema.field(column).type, alone)
     total = together([m.spent for m in chosen.mechanisms], None)
     if len(chosen.mechanisms) == 1:

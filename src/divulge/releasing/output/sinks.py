@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from divulge.errors import DivulgeError, printable
+from divulge.errors import DivulgeError, number_of, printable
 from divulge.extras import require
 from divulge.files.formats import WRITTEN
 from divulge.files.opening import name_of, naming, regular
@@ -93,11 +93,15 @@ class CsvWriter:
         csv = require("pyarrow.csv", "tables")
         options = csv.WriteOptions(delimiter="\t" if path.name.lower().endswith(".tsv.partial") else ",")
         self._schema, self._formulas = plain_schema(schema), Formulas()
-        self._writer = csv.CSVWriter(str(path), self._schema, write_options=options)
+        self._names = self._formulas.named(self._schema.names)
+        fields = [field.with_name(name) for field, name in zip(self._schema, self._names, strict=True)]
+        written = require("pyarrow", "tables").schema(fields)
+        self._writer = csv.CSVWriter(str(path), written, write_options=options)
 
     def write(self, batch: Any) -> None:
         """Write one batch."""
-        self._writer.write_batch(self._formulas.seen(plain_batch(batch, self._schema)))
+        seen = self._formulas.seen(plain_batch(batch, self._schema))
+        self._writer.write_batch(seen.rename_columns(self._names))
 
     def close(self) -> None:
         """Write what is left, and tell of formulas."""
@@ -106,20 +110,33 @@ class CsvWriter:
 
 
 class Formulas:
-    """Cells of text that a spreadsheet takes for a formula: they begin with =, @, a tab, or a sign without a number."""
+    """Cells of text that a spreadsheet takes for a formula: they begin with =, @, a tab, or a sign without a number.
 
-    _BEGIN = r"^[=@+\-\t\r]"
+    Some spreadsheets take the wide signs of East Asian text for the same, and look behind an end of line.
+    """
+
+    _SIGNS = "=@+-\t\r\n\uff1d\uff20\uff0b\uff0d"
+    _BEGIN = f"^[{re.escape(_SIGNS)}]"
     _NUMBER = r"^[+-]?(?:[0-9][0-9.,]*|[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 
     def __init__(self) -> None:
         settings = current()
         self._escape, self._tell = settings.escape_formulas, settings.tell
         self._found: dict[str, int] = {}
+        self._heads = 0
 
     @classmethod
     def is_one(cls, text: str) -> bool:
         """Say whether a spreadsheet takes a text for a formula."""
-        return bool(re.search(cls._BEGIN, text)) and not re.search(cls._NUMBER, text)
+        return text[:1] in cls._SIGNS and bool(text) and not re.search(cls._NUMBER, text)
+
+    def named(self, names: Sequence[str]) -> list[str]:
+        """Return the names of columns, counted and escaped as the cells below them are."""
+        self._heads = sum(map(self.is_one, names))
+        found = [f"'{name}" if self._escape and self.is_one(name) else name for name in names]
+        if len(set(found)) < len(set(names)):
+            raise DivulgeError.of("escape_formulas", "leave names of columns apart", "two of them", "alike behind it")
+        return found
 
     def seen(self, batch: Any) -> Any:
         """Return the batch, its formulas counted, and behind an apostrophe where they are to be escaped."""
@@ -141,11 +158,23 @@ class Formulas:
 
     def tell(self) -> None:
         """Say how many there were, in which columns."""
+        done = "were written behind an apostrophe" if self._escape else (
+            "went out as they are: --escape-formulas puts an apostrophe before them"
+        )  # fmt: skip
+        if self._heads:
+            self._tell(f"{number_of(self._heads, 'name')} of columns are formulas for a spreadsheet; they {done}.")
         for name, count in self._found.items():
-            done = "were written behind an apostrophe" if self._escape else (
-                "went out as they are: --escape-formulas puts an apostrophe before them"
-            )  # fmt: skip
             self._tell(f"{count:,} cells of column {name!r} are formulas for a spreadsheet; they {done}.")
+
+
+def refuse_renamed(final: Path | None, name: str) -> None:
+    """Refuse a name under which a file would not give a released column back."""
+    writer = None if final is None else WRITERS.get(final.suffix.lower())
+    if current().escape_formulas and writer is CsvWriter and Formulas.is_one(name):
+        raise DivulgeError.of(
+            "escape_formulas", "leave the name of what is released as it is", repr(name), "a formula for a spreadsheet",
+            "choose another name (released_as=, --as), or write Excel, Parquet or Arrow.",
+        )  # fmt: skip
 
 
 def refuse_changed(final: Path | None, column: str, texts: Sequence[str | None], type_: Any, alone: bool) -> None:
