@@ -124,6 +124,7 @@ def grown(title: str, seconds: float) -> list[dict[str, Any]]:
     """Return what a process of its own has measured of a kind of work until its time was up."""
     command = [sys.executable, str(HERE / "all.py"), "--row", title, "--seconds", f"{seconds:g}"]
     environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} | dict(os.environ)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what Python compiled is kept, as on a machine of a user
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent / "src"), os.environ.get("PYTHONPATH"))))
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with (
