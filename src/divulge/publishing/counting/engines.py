@@ -325,7 +325,7 @@ class _Gathered:
             odd = int(self._column(f"o{i}", whole).sum())
             if odd:
                 kind = "whole number" if number.strict else "number"
-                step = " For decimals give step=0.01, say." if number.strict else ""
+                step = " For decimals give step=0.01 (COLUMN:LOW:HIGH:0.01 in a command)." if number.strict else ""
                 raise DivulgeError.of(
                     "table", f"hold a {kind} in every row of column {number.column!r}", "it",
                     f"without one in {number_of(odd, 'row')}",
