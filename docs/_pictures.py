@@ -255,8 +255,10 @@ PICTURES: dict[str, Callable[[], Any]] = {
 DARK = b"""<style>@media (prefers-color-scheme: dark) { svg { fill: #e4e9ec }
 [style*="stroke: #000000"] { stroke: #c5ced4 !important } [style*="fill: #ffffff"] { fill: #1e2129 !important }
 [style*="stroke: #ffffff"] { stroke: #1e2129 !important } [style*="stroke: #b0b0b0"] { stroke: #4a535b !important }
+[style*="fill: #d1d1d1"], [style*="fill: #d9d9d9"] { fill: #4a535b !important }
+[style*="fill: #ededed"] { fill: #313842 !important }
 }</style>"""
-"""Turns what is black to light where the reader's screen is dark."""
+"""Turns what is black to light, and light areas to dark ones, where the reader's screen is dark."""
 
 
 def drawn(picture: Callable[[], Any], alt: str = "") -> str:

@@ -74,7 +74,8 @@ def plot_alip_plane(*points: Any, ax: Any = None, labels: Sequence[str] = (), **
     for i, (u, l) in enumerate(finite):
         ax.plot(u, l, "o", color="black", ms=6)
         if i < len(labels):
-            ax.annotate(labels[i], (u, l), xytext=(6, 4), textcoords="offset points")
+            box = {"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8}
+            ax.annotate(labels[i], (u, l), xytext=(6, 4), textcoords="offset points", bbox=box)
     ax.set_xlim(0, right)
     ax.set_ylim(0, top)
     ax.set_xlabel("bound on PML, upper [nats]")
