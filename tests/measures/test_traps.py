@@ -124,7 +124,7 @@ def test_a_ratio_beyond_all_doubles_is_infinite_as_a_float() -> None:
     found = dv.profile(joint).to_dict()
     assert found["joint"]["lift"] == math.inf
     assert found["joint"]["pml"] == pytest.approx(1074 * math.log(2))
-    with pytest.raises(dv.DivulgeError, match="below 1.8e308"):
+    with pytest.raises(dv.DivulgeError, match=r"below 1\.8e308"):
         dv.Prior(["1e400", "1"])
 
 

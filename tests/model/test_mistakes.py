@@ -15,6 +15,11 @@ import divulge as dv
 ROWS = [[0.75, 0.25], [0.25, 0.75], [0.9, 0.1]]
 CHANNEL = dv.Channel(ROWS, ["a", "b", "c"], ["x", "y"])
 ANY: Any = dv
+NOTHING: Any = None
+ANY_ARRAY: Any = np.array([0.1, 0.2])
+ANY_TEXT: Any = "a lot"
+JOINT = dv.Joint([0.2, 0.3, 0.5], ROWS)
+NOISE = dv.NoiseMechanism("laplace", "bernoulli(0.3)", scale=1.0)
 
 FRAME = pd.DataFrame(ROWS, index=["a", "b", "c"], columns=["x", "y"])
 
@@ -46,6 +51,35 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: dv.design(dv.measures.L1Ball([5e-324, 1.0], 0), "pml=1", utility="hamming"),
         "no probability between 0 and 1e-150",
     ),
+    **{
+        f"no number: {name}": (call, "must be a number")
+        for name, call in {
+            "delta": lambda: dv.compose(CHANNEL).delta(NOTHING),
+            "epsilon": lambda: dv.compose(CHANNEL).epsilon(NOTHING),
+            "worst pair": lambda: dv.compose(CHANNEL).worst_pair(NOTHING),
+            "order": lambda: dv.compose(CHANNEL).renyi(NOTHING),
+            "times": lambda: dv.compose(CHANNEL).times(NOTHING),
+            "group": lambda: dv.compose(dv.dp.LaplaceMechanism(1.0)).group(NOTHING),
+            "order of a loss": lambda: dv.dp.renyi_dp(CHANNEL, NOTHING),
+            "tail": lambda: NOISE.tail(NOTHING),
+            "envelope": lambda: NOISE.tail_envelope(NOTHING),
+            "envelope's threshold": lambda: NOISE.envelope_threshold(NOTHING),
+            "quantile": lambda: NOISE.quantile(NOTHING),
+            "curve": lambda: NOISE.curve([NOTHING]),
+            "adversary": lambda: NOISE.adversary(NOTHING),
+            "within": lambda: NOISE.adversary(0.0, "pml", NOTHING),
+            "tail of outcomes": lambda: dv.pml(JOINT).tail(NOTHING),
+            "epsilon of outcomes": lambda: dv.pml(JOINT).epsilon(NOTHING),
+            "quantile of outcomes": lambda: dv.pml(JOINT).quantile(NOTHING),
+        }.items()
+    },
+    "several numbers": (lambda: dv.compose(CHANNEL).delta(ANY_ARRAY), "it is a ndarray"),
+    "text that is no number": (lambda: dv.compose(CHANNEL).epsilon(ANY_TEXT), "text that is none"),
+    "NaN": (lambda: NOISE.tail(float("nan")), "it is NaN"),
+    "an outcome beyond doubles": (lambda: NOISE.pml(10**400), "hold numbers"),
+    "edges in words": (lambda: NOISE.binned(ANY_TEXT), "hold numbers"),
+    "a side of two": (lambda: NOISE.tail(1.0, ANY_ARRAY), '"pml" or "pmc"'),
+    "a loss beyond doubles": (lambda: dv.dp.LaplaceMechanism(1.0).losses()[0].delta(10**400), "must be a number"),
     "a unit": (lambda: ANY.pml(([0.2, 0.3, 0.5], CHANNEL), "bit"), "Did you mean 'bits'"),
     "a kind with a colon": (lambda: dv.guarantees.parse("ldp:1"), "write ldp=1"),
     "letters swapped": (lambda: dv.guarantees.parse("lpd=1"), "Did you mean 'ldp'"),

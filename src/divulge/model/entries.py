@@ -142,6 +142,29 @@ def _number(cell: Any, argument: str, place: Place, flat_index: int, shape: tupl
     return number
 
 
+def scalar(value: Any, argument: str) -> float:
+    """Return one number as a double, also from text such as "1/2"; NaN and what is not one number are refused.
+
+    Examples
+    --------
+    >>> scalar("1/2", "delta"), scalar(10**400, "epsilon")
+    (0.5, inf)
+    """
+    if isinstance(value, (str, bytes)):
+        value = parse(value, lambda: f"`{argument}` must be a number; it is", "text that is none")
+    if getattr(value, "shape", ()) == ():
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf if value > 0 else -math.inf
+        except (TypeError, ValueError):
+            number = math.nan
+        if number == number:
+            return number
+    shown = "NaN" if isinstance(value, (float, np.floating)) else f"a {type(value).__name__}"
+    raise DivulgeError.of(argument, "be a number", "it", shown)
+
+
 def _refuse(argument: str, where: str, found: str) -> NoReturn:
     raise DivulgeError.of(argument, "have finite entries that are at least 0", where, found)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.model.entries import scalar
 from divulge.model.joint import Joint
 from divulge.model.shown import html_table, raised
 from divulge.noise.answers import outcomes, tails
@@ -220,7 +221,7 @@ class NoiseMechanism(NoisyRelease):
         >>> bet.low, bet.before, round(bet.after, 6)  # 1/4 before, e / (e + 3) after
         (1.0, 0.25, 0.475367)
         """
-        return adversary(self, y, as_side(side), within)
+        return adversary(self, scalar(y, "y"), as_side(side), scalar(within, "within"))
 
     def tail_envelope(self, threshold: float, unit: Unit = "nats") -> outcomes.Estimate:
         """Return the largest P(pml >= threshold) over all post-processings of the outcome, with its error.
@@ -236,6 +237,7 @@ class NoiseMechanism(NoisyRelease):
         >>> round(m.tail(1.0).value, 4), round(m.tail_envelope(1.0).value, 4)
         (0.0116, 0.0269)
         """
+        threshold = scalar(threshold, "threshold")
         if not threshold >= 0:
             raise DivulgeError.of("threshold", "be at least 0", "it", str(threshold))
         return envelope(self, threshold * nats_per(unit))
@@ -253,7 +255,7 @@ class NoiseMechanism(NoisyRelease):
         >>> round(m.envelope_threshold(0.026947).value, 4)
         1.0
         """
-        return threshold_at(self, delta).to(unit)
+        return threshold_at(self, scalar(delta, "delta")).to(unit)
 
     def tail(self, threshold: float, side: Side = "pml", unit: Unit = "nats") -> outcomes.Estimate:
         """Return P(pml(Y) > threshold) (or of pmc), the delta that goes with epsilon = threshold.
@@ -268,7 +270,7 @@ class NoiseMechanism(NoisyRelease):
         >>> round(m.tail(0.0).value, 9), m.tail(1.01 * m.pml_supremum.value).value
         (1.0, 0.0)
         """
-        return tails.tail(self, threshold * nats_per(unit), as_side(side))
+        return tails.tail(self, scalar(threshold, "threshold") * nats_per(unit), as_side(side))
 
     def quantile(self, p: float, side: Side = "pml", unit: Unit = "nats") -> outcomes.Estimate:
         """Return the smallest v with P(leakage(Y) <= v) >= p, with its error; proved or estimated as that of `tail`.
@@ -280,7 +282,7 @@ class NoiseMechanism(NoisyRelease):
         >>> NoiseMechanism("laplace", "rademacher()", scale=2.0).quantile(0.9).value.__round__(6)
         0.379885
         """
-        return tails.quantile(self, p, as_side(side)).to(unit)
+        return tails.quantile(self, scalar(p, "p"), as_side(side)).to(unit)
 
     def curve(self, epsilons: Any, side: Side = "pml", unit: Unit = "nats") -> list[tuple[float, float]]:
         """Return [(epsilon, delta)]: leakage is at most epsilon except with probability delta under Y; see `tail`.
@@ -291,7 +293,8 @@ class NoiseMechanism(NoisyRelease):
         >>> [(epsilon, round(delta, 6)) for epsilon, delta in m.curve([0.0, 0.3, 0.5])]
         [(0.0, 1.0), (0.3, 0.773485), (0.5, 0.0)]
         """
-        return [(float(e), self.tail(float(e), side, unit).value) for e in np.atleast_1d(epsilons)]
+        asked = [scalar(epsilon, "epsilons") for epsilon in np.atleast_1d(epsilons).tolist()]
+        return [(epsilon, self.tail(epsilon, side, unit).value) for epsilon in asked]
 
     def binned(self, outcome_edges: Any, secret_edges: Any = None) -> Joint:
         """Return the finite joint of (bin of the secret, bin of the outcome), as a Joint.
@@ -324,7 +327,7 @@ class NoiseMechanism(NoisyRelease):
         >>> m.tail(5.0, "pmc").value < m.sub_gaussian_tail(5.0) < 1
         True
         """
-        return tails.sub_gaussian(self, epsilon)
+        return tails.sub_gaussian(self, scalar(epsilon, "epsilon"))
 
     def to_dict(self, at: Any = (), epsilons: Any = (), unit: Unit = "nats") -> dict[str, Any]:
         """Return the mechanism's leakage as plain data: noise, secret, pml, pmc, ldp, mean_pml, mutual_information.

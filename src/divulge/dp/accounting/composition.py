@@ -33,6 +33,7 @@ from divulge.dp.loss.promised import dominating
 from divulge.dp.subjects import counted
 from divulge.dp.variants.tradeoff import TradeOff, mu_at, mu_bounds, trade_off
 from divulge.errors import DivulgeError
+from divulge.model.entries import scalar
 from divulge.model.shown import Shown
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
@@ -126,9 +127,7 @@ class Composition(Shown):
         >>> found.lower <= 0.12693673750664397 <= found.upper
         True
         """
-        if not -math.inf <= epsilon <= math.inf:
-            raise DivulgeError.of("epsilon", "be a number", "it", str(epsilon))
-        epsilon = epsilon * nats_per(unit)
+        epsilon = scalar(epsilon, "epsilon") * nats_per(unit)
         if epsilon < 0:
             back, shrink = self.delta(-epsilon), math.exp(epsilon)
             ends = (-math.expm1(epsilon) + shrink * end for end in (back.lower, back.upper))
@@ -171,6 +170,7 @@ class Composition(Shown):
         return self.directions[self._epsilon_and_pair(delta)[1]].pair
 
     def _epsilon_and_pair(self, delta: float) -> tuple[Bracket, int]:
+        delta = scalar(delta, "delta")
         if not 0 <= delta <= 1:
             raise DivulgeError.of("delta", "be in [0, 1]", "it", str(delta))
         found, index = self._worst(lambda index, tolerance: self._epsilon(index, delta, tolerance))
@@ -300,7 +300,10 @@ class Composition(Shown):
         >>> dv.compose(dv.dp.LaplaceMechanism(1.0)).times(10).pure_epsilon
         10.0
         """
-        return compose(*((subject, count * each) for subject, each in self.releases), tolerance=self.tolerance)
+        whole = scalar(count, "count")
+        if not (1 <= whole < math.inf and whole == int(whole)):
+            raise DivulgeError.of("count", "be a whole number of at least 1", "it", str(count))
+        return compose(*((subject, int(whole) * each) for subject, each in self.releases), tolerance=self.tolerance)
 
     def group(self, size: int) -> "Composition":
         """Return what the releases add up to for groups of `size` records, all of which may change together.
@@ -314,9 +317,10 @@ class Composition(Shown):
         >>> dv.compose(dv.dp.LaplaceMechanism(1.0)).group(3).pure_epsilon
         3.0
         """
-        if not (1 <= size < math.inf and size == int(size)):
+        whole = scalar(size, "size")
+        if not (1 <= whole < math.inf and whole == int(whole)):
             raise DivulgeError.of("size", "be a whole number of at least 1", "it", str(size))
-        scaled = [(for_group(subject, int(size)), count) for subject, count in self.releases]
+        scaled = [(for_group(subject, int(whole)), count) for subject, count in self.releases]
         return compose(*scaled, tolerance=self.tolerance)
 
     def trade_off(self) -> TradeOff:

@@ -8,6 +8,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.measures.numeric.bracket import Bracket as Bracket
+from divulge.model.entries import scalar
 
 WIDEST = 600.0
 """Losses that spread over no more than this can be weighted by e^-L, their ratios and powers, in doubles."""
@@ -20,7 +21,7 @@ def _floats(values: Any, argument: str) -> np.ndarray:
     """Return `values` as float64; refuse what is no number."""
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DivulgeError.of(argument, "be a number", "it", repr(values)[:60]) from None
 
 
@@ -52,9 +53,10 @@ def each(f: Callable[[float], Any], values: np.ndarray) -> np.ndarray:
 
 def order(value: float, argument: str = "alpha") -> float:
     """Return a Renyi order; it must be at least 1 (+inf included)."""
+    value = scalar(value, argument)
     if not value >= 1:
         raise DivulgeError.of(argument, "be at least 1", "it", str(value))
-    return float(value)
+    return value
 
 
 def least(holds: Callable[[float], bool], highest: float) -> float:

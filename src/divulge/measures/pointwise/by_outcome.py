@@ -9,6 +9,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.model.entries import scalar
 from divulge.model.labels import Labels, position
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled, promised, raised
@@ -112,7 +113,7 @@ class Pointwise(Tabled, Record):
         >>> round(leak.moment(2), 12)  # 0.2 + 0.8 / 16
         0.25
         """
-        order = _number(order, "order")
+        order = scalar(order, "order")
         if np.isinf(self.values).any() and order > 0:
             return math.inf
         with np.errstate(over="ignore"):
@@ -145,7 +146,7 @@ class Pointwise(Tabled, Record):
         >>> leak.tail(0.5)
         0.2
         """
-        threshold = _number(threshold, "threshold")
+        threshold = scalar(threshold, "threshold")
         return float(min(1.0, math.fsum(self.probabilities[self.values > threshold].tolist())))
 
     def cdf(self, threshold: float) -> float:
@@ -158,7 +159,7 @@ class Pointwise(Tabled, Record):
         >>> leak.cdf(0.5)
         0.8
         """
-        threshold = _number(threshold, "threshold")
+        threshold = scalar(threshold, "threshold")
         return float(min(1.0, math.fsum(self.probabilities[self.values <= threshold].tolist())))
 
     def pairs(self) -> np.ndarray:
@@ -188,6 +189,7 @@ class Pointwise(Tabled, Record):
         >>> leak.epsilon(0.2), leak.epsilon(0.1)
         (0.25, 1.0)
         """
+        delta = scalar(delta, "delta")
         if not 0 <= delta <= 1:
             raise DivulgeError.of("delta", "be in [0, 1]", "it", str(delta))
         taken, above = self.pairs().T
@@ -204,6 +206,7 @@ class Pointwise(Tabled, Record):
         >>> leak.quantile(0.8), leak.quantile(0.9)
         (0.25, 1.0)
         """
+        p = scalar(p, "p")
         if not 0 <= p <= 1:
             raise DivulgeError.of("p", "be in [0, 1]", "it", str(p))
         order = np.argsort(self.values, kind="stable")
@@ -287,9 +290,3 @@ class Pointwise(Tabled, Record):
         head = f"{self.name}{unit}: max {promised(self.max())}, mean {self.mean():.6g}"
         columns = np.column_stack([self.probabilities, raised(self.values)])
         return head, (self.outcomes, ["probability", self.name], columns)
-
-
-def _number(value: Any, argument: str) -> float:
-    if not isinstance(value, (int, float, np.number)) or not value == value:
-        raise DivulgeError.of(argument, "be a number", "it", repr(value)[:40])
-    return float(value)

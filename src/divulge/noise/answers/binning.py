@@ -25,7 +25,10 @@ _FAR = 1e300
 
 
 def _edges(edges: Any, argument: str) -> np.ndarray:
-    array = np.asarray(edges, dtype=np.float64).ravel()
+    try:
+        array = np.asarray(edges, dtype=np.float64).ravel()
+    except (TypeError, ValueError, OverflowError):
+        raise DivulgeError.of(argument, "hold numbers", "it", f"a {type(edges).__name__}") from None
     if not (array.size and np.isfinite(array).all() and (np.diff(array) > 0).all()):
         raise DivulgeError.of(argument, "be finite and strictly rising", "it", "empty, not finite or not rising")
     return array

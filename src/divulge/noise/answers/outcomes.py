@@ -272,7 +272,7 @@ def flat(y: Any) -> np.ndarray:
     """Return outcomes as a flat array; what is no number is refused."""
     try:
         return np.asarray(y, dtype=np.float64).ravel()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DivulgeError.of("y", "hold numbers", "it", f"a {type(y).__name__}") from None
 
 

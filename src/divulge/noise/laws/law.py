@@ -20,7 +20,7 @@ Range = tuple[np.ndarray, np.ndarray]
 def as_side(value: object) -> Side:
     """Return "pml" or "pmc"; anything else is refused."""
     for side in SIDES:
-        if value == side:
+        if isinstance(value, str) and value == side:
             return side
     raise DivulgeError.of("side", 'be "pml" or "pmc"', "it", repr(value)[:60])
 
