@@ -21,9 +21,12 @@ from hypothesis import strategies as st
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from support import THOROUGH
+
 from divulge.cli.main import COMMANDS
 from fuzz.cases import command_line
 from fuzz.formats import structured
+from fuzz.good import chain
 from fuzz.harness import MARK, Outcome, Surroundings, run
 from fuzz.lines import GOOD, WORDS, good_files, near, options_of, write_files
 
@@ -102,6 +105,20 @@ def test_whatever_is_asked_there_is_an_answer_or_one_message(kind: str, seed: in
     assert not problems, (seed, outcome)
 
 
+def chain_of(seed: int) -> tuple[list[Outcome], list[str]]:
+    """Return how the good lines of a seed ended, each about what the ones before it left, and what may not be."""
+    with tempfile.TemporaryDirectory() as name:
+        found = chain(random.Random(seed), Path(name))
+    return found.lines, found.problems
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="runs each command in a copy of this process")
+@pytest.mark.parametrize("seed", range(20) if THOROUGH else [4])
+def test_what_a_command_leaves_the_next_one_takes(seed: int) -> None:
+    _, problems = chain_of(seed)
+    assert not problems, seed
+
+
 def test_every_command_and_every_option_is_tried() -> None:
     """A new command has a good line here, which works; its options are then found by themselves."""
     assert set(GOOD) == set(COMMANDS)
@@ -128,6 +145,12 @@ def main(seconds: float = 3600, first: int = 0) -> int:
                     failed += 1
                     said = f"{'; '.join(problems)}\n  {outcome.arguments}\n  {outcome.err[-1500:]}"
                     print(f"{kind} {seed}: {said}", flush=True)
+            ended, problems = maker.submit(chain_of, seed).result()
+            for outcome in ended:
+                codes[outcome.code] = codes.get(outcome.code, 0) + 1
+            failed += bool(problems)
+            for problem in problems:
+                print(f"good lines {seed}: {problem}", flush=True)
             seed += 1
     codes = dict(sorted(codes.items()))
     print(f"{sum(codes.values())} command lines, exit codes {codes}, {failed} failed")
