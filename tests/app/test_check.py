@@ -4,6 +4,8 @@ import random
 import re
 from pathlib import Path
 
+import pyarrow as pa
+
 import divulge as dv
 
 from .visits import Visit, running
@@ -44,3 +46,15 @@ def test_receipts_of_columns_and_of_statistics_are_read(tmp_path: Path) -> None:
         assert "The report is ready" in visit.part("check/found")
         shown = visit.get("paper/checked?show").text
         assert "had any one person answered something else" in " ".join(shown.split())
+
+
+def test_a_receipt_without_a_prior_is_read_for_values_that_are_all_alike(tmp_path: Path) -> None:
+    coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+    with running() as client:
+        dv.release(pa.table({"v": ["yes", "no"] * 50}), tmp_path / "out.csv", column="v", mechanism=coin)
+        visit = Visit(client)
+        receipt = (tmp_path / "out.receipt.json").read_bytes()
+        visit.post("check/receipt", files={"file": ("out.receipt.json", receipt)})
+        part = visit.part("check/found")
+        (name,) = set(re.findall(r"/paper/([\w.]+)", part))
+        assert "all equally likely, as the receipt has no prior" in visit.get(f"paper/{name}?show").text

@@ -248,8 +248,11 @@ def report(progress: Progress, path: str, into: str) -> str:
     if isinstance(found, Published):
         with replacing(into, private=True) as stream:
             stream.write(dv.statement(found).html().encode())
-    else:
+    elif any(part.assumed.prior is not None for part in found.mechanisms):
         dv.report(found).save(into)
+    else:
+        alike = dv.Prior.uniform(found.mechanisms[0].channel.secrets)
+        dv.report(found, prior=alike, prior_source="all equally likely, as the receipt has no prior").save(into)
     return into
 
 
