@@ -1,6 +1,7 @@
 """The command itself: help, version, and one message for what is wrong."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from divulge.cli.main import COMMANDS, app
+from divulge.cli.main import COMMANDS, EXAMPLES, app
 
 run = CliRunner().invoke
 
@@ -100,3 +101,31 @@ def test_control_characters_of_labels_are_written_out(tmp_path: Path) -> None:
         assert "\x1b" not in found.stdout + found.stderr
         assert "\x07" not in found.stdout + found.stderr
     assert "\\x1b[2J" in found.stdout
+
+
+def test_the_examples_of_the_help_run_and_stand_in_it_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DIVULGE_LEDGER", str(tmp_path / "ledger.sqlite"))
+    answers = [("a", "high"), ("a", "low"), ("b", "low"), ("b", "low"), ("c", "high")] * 60
+    Path("people.csv").write_text("race,income\n" + "".join(f"{race},{income}\n" for race, income in answers))
+    Path("pairs.csv").write_text("race,said\n" + "".join(f"{race},{race}\n" for race, _ in answers))
+    Path("survey.csv").write_text(
+        "religion,sex,age\n" + "".join(f"{race},{'fm'[i % 2]},{i % 90}\n" for i, (race, _) in enumerate(answers))
+    )
+    for name in ("mechanism", "old", "new"):
+        Path(f"{name}.csv").write_text("x,p,q\na,3/4,1/4\nb,1/4,3/4\n")
+    Path("releases.json").write_text('[{"mechanism": "laplace", "scale": 10, "count": 10}]')
+    assert set(EXAMPLES) == set(COMMANDS) - {"ledger"}
+    for command, examples in EXAMPLES.items():
+        shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "80", "TERM": "dumb"}).stdout
+        for example in examples:
+            lines = example.splitlines()
+            assert "\n".join(f"  {line}" for line in lines) in shown, example
+            assert max(map(len, lines)) <= 78, example
+            words = shlex.split(" ".join(line.removesuffix("\\") for line in lines))
+            assert words[:2] == ["divulge", command]
+            if command != "app":
+                found = CliRunner().invoke(app, words[1:])
+                assert found.exit_code in (0, 1), (example, found.output)

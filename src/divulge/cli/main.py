@@ -1,5 +1,6 @@
 """The `divulge` command: a table of commands, each loaded when it is called, and the one place where errors end."""
 
+import inspect
 import io
 import os
 import re
@@ -36,6 +37,41 @@ COMMANDS: dict[str, str] = {
     "statement": "What a release promises and what a person risks, for the public, in English or German.",
 }
 """Command -> its line in the help. Its module defines a function `command` with annotations, or an `app`."""
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "measure": (
+        "divulge measure mechanism.csv --prior uniform",
+        "divulge measure --data people.csv --secret race --released income",
+    ),
+    "check": ("divulge check mechanism.csv --guarantee ldp=1",),
+    "convert": ("divulge convert ldp=1 --to pml,pmc --p-min 0.01",),
+    "design": (
+        "divulge design --prior people.csv:race --guarantee pml=0.5 -o race.csv",
+        "divulge design --prior people.csv:race --guarantee pml=0.5 \\\n    --about people.csv:income",
+        "divulge design --prior people.csv:race --guarantee pml --at-least 0.1",
+        "divulge design --prior people.csv:race --guarantee pml \\\n    --frontier 0.1:3:20 --plot race.png",
+    ),
+    "attack": ("divulge attack mechanism.csv --prior uniform",),
+    "compare": ("divulge compare old.csv new.csv --prior uniform",),
+    "noise": ('divulge noise laplace --scale 1 --secret "bernoulli(0.3)"',),
+    "account": ("divulge account releases.json --delta 1e-6",),
+    "release": (
+        "divulge release survey.csv --column religion --guarantee ldp=1 --preview",
+        "divulge release survey.csv --column religion --guarantee ldp=1 \\\n    -o released.csv",
+    ),
+    "publish": (
+        "divulge publish survey.csv --count sex --mean age:0:90 \\\n    --guarantee dp=1 --values-from-data -o out.csv",
+    ),
+    "estimate": ("divulge estimate released.csv --receipt released.receipt.json",),
+    "audit": ("divulge audit --data pairs.csv --secret race --released said \\\n    --claim ldp=1",),
+    "report": (
+        "divulge report mechanism.csv --prior uniform -o report.html",
+        "divulge report --receipt released.receipt.json -o released.html",
+    ),
+    "statement": ("divulge statement released.receipt.json --language de -o aussage.html",),
+    "app": ("divulge app --demo",),
+}
+"""Command -> what may be typed, shown as it stands below the help."""
 
 DOES = frozenset(("release", "publish", "estimate", "ledger", "app", "report", "statement"))
 """Commands of `divulge.cli.doing`; the others answer a question, and are in `divulge.cli.asking`."""
@@ -96,7 +132,8 @@ class LazyGroup(TyperGroup):
         options = (reading.READING if cmd_name in READS else {}) | (reading.WRITING if cmd_name in WRITES else {})
         command = reading.with_options(module.command, options)
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(name=cmd_name, help=module.command.__doc__ or COMMANDS[cmd_name])(command)
+        examples = "".join(f"\n\n\b\n{text}" for text in EXAMPLES[cmd_name])
+        alone.command(name=cmd_name, help=f"{inspect.getdoc(module.command)}{examples}")(command)
         return typer.main.get_command(alone)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

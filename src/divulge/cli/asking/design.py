@@ -136,16 +136,7 @@ def command(
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:  # fmt: skip
-    """Design the mechanism that keeps the most utility under all guarantees, with a proved bound and exact entries.
-
-    divulge design --prior people.csv:race --guarantee pml=0.5 -o race.csv
-
-    divulge design --prior people.csv:race --guarantee pml=0.5 --about people.csv:income
-
-    divulge design --prior people.csv:race --guarantee pml --at-least 0.1
-
-    divulge design --prior people.csv:race --guarantee pml --frontier 0.1:3:20 --plot race.png
-    """
+    """Design the mechanism that keeps the most utility under all guarantees, with a proved bound and exact entries."""
     names = [name for spec in priors for name in _expanded(spec)]
     asked = _Asked.of(guarantees, utility, unit)
     if plot is not None and (frontier is None or len(names) > 1):

@@ -112,10 +112,6 @@ def command(
     Every value is replaced by a fresh draw from its row of the mechanism, exactly and from a cryptographic stream. The
     output appears under its name when it is complete; beside it stand its codebook, a statement for the public and a
     receipt, and the record of the keeper, which is for nobody else. The release is recorded in the ledger.
-
-    divulge release survey.csv --column religion --guarantee ldp=1 --preview
-
-    divulge release survey.csv --column religion --guarantee ldp=1 -o released.csv
     """
     import divulge as dv
     from divulge.releasing.planning.named import mechanism_in, prior_in

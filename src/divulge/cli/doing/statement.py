@@ -23,8 +23,6 @@ def command(
     """Tell the public what was promised and what a person risks, in plain words, without a count of the source.
 
     `divulge release` and `divulge publish` write it already; this makes it again, in another language say.
-
-    divulge statement released.receipt.json --language de -o aussage.html
     """
     import divulge as dv
     from divulge.reporting.reports.report import write_page
