@@ -22,6 +22,7 @@ from divulge.model.labels import text_of
 from divulge.publishing.counting.tables import TABLE, Table, is_alike
 from divulge.publishing.queries import Query, Unit
 from divulge.releasing.estimating.contingency import merged
+from divulge.releasing.planning.naming import require_shared
 
 MOST_TOTAL = 1 << 62
 """Sums stay below this, so that noise is added in 64 bits."""
@@ -43,12 +44,16 @@ class Counted:
     groups: Mapping[tuple[str, ...], np.ndarray]
 
 
+_GROUP_THEM = "merge its values into groups, or list those that could be (values=, --values)."
+
+
 def values_in(table: Table, columns: Sequence[str], null_as: Hashable = None) -> dict[str, list[Hashable]]:
     """Return the values that occur in each column, in the order of their texts."""
     found: dict[str, list[Hashable]] = {}
     for name in columns:
-        result = table.ask(f"SELECT DISTINCT {table.quote(name)} AS v FROM {TABLE}", [name])
+        result = table.ask(f"SELECT {table.quote(name)} AS v, count(*) AS n FROM {TABLE} GROUP BY 1", [name])
         texts = {text_of(value) for value in values_of(result.column("v").combine_chunks())}
+        require_shared(result.column("n").to_pylist(), f"column {name!r}", _GROUP_THEM)
         if None in texts:
             texts = {text for text in texts if text is not None} | (
                 {text_of(null_as)} if null_as is not None else set()

@@ -99,23 +99,32 @@ MOST_ALONE = 10
 """Beyond so many values of one row each, a column that has little else is taken for names, numbers or free text."""
 
 
-def of_one_row(counts: Iterable[int], names: str) -> tuple[str, ...]:
-    """Say that values stand in one row only, as the list of values goes out; refuse a column that has little else."""
+_PUBLIC = "give a prior (prior=, --prior) that names every answer there could be."
+
+
+def require_shared(counts: Iterable[int], names: str, remedy: str) -> None:
+    """Refuse a column that has little else than values of one row each, as the list of its values goes out."""
     times = list(counts)
     alone = times.count(1)
-    public = "give a prior (prior=, --prior) that names every answer there could be."
     if alone > MOST_ALONE and 2 * alone > len(times):
         raise DivulgeError(
             f"`column` must have values that people share, as the list of its values goes out; {alone:,} of the "
             f"{len(times):,} values of {names} stand in one row only, like names, numbers of people and free text. "
-            f"Hint: leave the column out (keep=, --keep), merge its values into groups, or {public}"
+            f"Hint: {remedy}"
         )
+
+
+def of_one_row(counts: Iterable[int], names: str) -> tuple[str, ...]:
+    """Say that values stand in one row only, as the list of values goes out; refuse a column that has little else."""
+    times = list(counts)
+    require_shared(times, names, f"leave the column out (keep=, --keep), merge its values into groups, or {_PUBLIC}")
+    alone = times.count(1)
     if not alone:
         return ()
     stand, each = ("stands", "it") if alone == 1 else ("stand", "each of them")
     return (
         f"{number_of(alone, 'value')} of {names} {stand} in one row only. The list of values goes out, and tells that "
-        f"somebody gave {each}. Hint: merge rare values into a group, or {public}",
+        f"somebody gave {each}. Hint: merge rare values into a group, or {_PUBLIC}",
     )
 
 
