@@ -80,6 +80,13 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "edges in words": (lambda: NOISE.binned(ANY_TEXT), "hold numbers"),
     "a side of two": (lambda: NOISE.tail(1.0, ANY_ARRAY), '"pml" or "pmc"'),
     "a loss beyond doubles": (lambda: dv.dp.LaplaceMechanism(1.0).losses()[0].delta(10**400), "must be a number"),
+    "a promise": (lambda: dv.compose(dv.LDP(1)), "AdpRelease"),
+    "a distribution": (lambda: dv.NoiseMechanism("laplace", "bernouli(.2)", scale=1), "Did you mean 'bernoulli'"),
+    "a word for a prior": (lambda: dv.design("uniform", "ldp=1"), r"Prior.uniform\(n\)"),
+    "rows of people": (
+        lambda: dv.Joint.from_counts(pd.DataFrame({"a": ["x", "y", "x"], "b": [1, 2, 3]})),
+        "hold|finite",
+    ),
     "a unit": (lambda: ANY.pml(([0.2, 0.3, 0.5], CHANNEL), "bit"), "Did you mean 'bits'"),
     "a kind with a colon": (lambda: dv.guarantees.parse("ldp:1"), "write ldp=1"),
     "letters swapped": (lambda: dv.guarantees.parse("lpd=1"), "Did you mean 'ldp'"),
@@ -135,3 +142,14 @@ def test_missing_values_are_a_category_or_an_error(tmp_path: Path) -> None:
         dv.read_joint(path, "s", "y")
     with pytest.raises(dv.DivulgeError, match="another label than the values of column 's'"):
         dv.read_joint(path, "s", "y", null_as="a")
+
+
+def test_one_column_is_named_by_itself() -> None:
+    people = pa.table({"ill": ["yes", "no"] * 20, "age": [1, 2, 3, 4] * 10})
+    assert [told.columns for told in dv.exposure(people, "ill", "age").told] == [("age",)]
+
+
+def test_rows_of_people_are_no_labels_and_are_not_shown() -> None:
+    with pytest.raises(dv.DivulgeError) as refused:
+        dv.report(pd.DataFrame({"name": ["Ada", "Bob", "Ada"], "mark": [1, 2, 3]}))
+    assert "Ada" not in str(refused.value)

@@ -180,7 +180,7 @@ class _Codes:
 def exposure(
     table: Any,
     secret: str,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     *,
     pairs: bool = True,
     confidence: float = 0.95,
@@ -196,7 +196,7 @@ def exposure(
     ----------
     table : path of a file or folder; pandas, polars or pyarrow table; or Source
     secret : name of the sensitive column
-    columns : names of the public columns; all others when not given
+    columns : name or names of the public columns; all others when not given
     pairs : bool
         Whether two columns together are looked at as well.
     confidence : number in (0, 1)
@@ -224,7 +224,7 @@ def exposure(
         raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
     source = open_table(table)
     source.require_values([secret])
-    others = [name for name in source.schema.names if name != secret] if columns is None else list(columns)
+    others = [name for name in source.schema.names if name != secret] if columns is None else _listed(columns)
     if secret in others:
         raise DivulgeError.of("columns", "be public columns", "one", "the secret")
     if columns is not None:
@@ -246,6 +246,10 @@ def exposure(
     ]
     by_column.sort(key=lambda entry: (-round(entry.rise, 6), len(entry.columns)))
     return Exposure(secret, rows, shares, tuple(by_column), left_out, confidence)
+
+
+def _listed(columns: str | Sequence[str]) -> list[str]:
+    return [columns] if isinstance(columns, str) else list(columns)
 
 
 def _readable(source: Any, others: Sequence[str]) -> tuple[list[str], dict[str, str]]:

@@ -68,6 +68,9 @@ def as_subject(subject: Any) -> Channel | tuple[PrivacyLoss, ...]:
     ):
         hint = "several go in one by one, each alone or with how often: compose(a, (b, 10))."
         raise DivulgeError.of("release", "be one mechanism", "it", f"a {type(subject).__name__} of mechanisms", hint)
+    if hasattr(subject, "implies"):
+        hint = "AdpRelease(epsilon, delta) and ZcdpRelease(rho) stand for a promise; pure epsilon has delta 0."
+        raise DivulgeError.of("release", "be a mechanism, or a promise as a release", "it", "a guarantee", hint)
     return as_channel(subject)
 
 

@@ -51,6 +51,11 @@ class Prior(Tabled):
             if secrets is not None:
                 raise DivulgeError.of("secrets", "be absent when a mapping brings the labels", "it", "given as well")
             probabilities, secrets = list(probabilities.values()), list(probabilities)
+        if isinstance(probabilities, (str, int)):
+            hint = "Prior.uniform(n) has n secrets that are equally likely; read_prior reads a file."
+            raise DivulgeError.of(
+                "prior", "be a list of probabilities", "it", f"a {type(probabilities).__name__}", hint
+            )
         array = entries(probabilities, "prior", 1, lambda index: f"entry {index[0]}")
         if array.size == 0:
             raise DivulgeError.of("prior", "have at least one entry", "it", "empty")

@@ -58,7 +58,8 @@ def _first_is_labels(table: Any) -> bool:
     if index_labels(table.index) is not None or len(table.columns) < 2:
         return False
     cells = table.iloc[:, 0].tolist()
-    return all(isinstance(cell, str) for cell in cells) and not any(re.match(r"\s*[-+.\d]", cell) for cell in cells)
+    words = all(isinstance(cell, str) and not re.match(r"\s*[-+.\d]", cell) for cell in cells)
+    return words and len(set(cells)) == len(cells)
 
 
 def _index_columns(table: Any) -> list[str]:

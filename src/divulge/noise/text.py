@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, did_you_mean
 from divulge.extras import require
 
 
@@ -44,7 +44,10 @@ def frozen(name: str, inside: str, argument: str) -> Any:
     stats = require("scipy.stats", "science")
     family: Any = getattr(stats, name, None)
     if not isinstance(family, (stats.rv_continuous, stats.rv_discrete)):
-        raise DivulgeError.of(argument, "name a known distribution", "it", repr(name[:40]))
+        kinds = (stats.rv_continuous, stats.rv_discrete)
+        known = [one for one in dir(stats) if isinstance(getattr(stats, one), kinds)]
+        meant = did_you_mean(name[:40], known).strip()
+        raise DivulgeError.of(argument, "name a known distribution", "it", repr(name[:40]), meant)
     try:
         found: Any = family(*places, **named)
         if np.isnan(found.support()[0]):
