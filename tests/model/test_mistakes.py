@@ -46,10 +46,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "gains beyond doubles": (lambda: dv.Gain([[10**400, 0]]), "have entries below 1.8e308"),
     "scores beyond doubles": (lambda: dv.design([0.5, 0.5], "pml=1", utility=[[10**400, 0], [0, 1]]), "`utility`"),
     "a polytope beyond doubles": (lambda: dv.measures.Polytope([[10**400, -1]], [0]), "finite numbers"),
-    "a prior near 0": (lambda: dv.design([1e-200, 1.0], "pml=1"), "no probability between 0 and 1e-150"),
+    "a prior near 0": (lambda: dv.design([1e-305, 1.0], "pml=1"), "no probability between 0 and 1e-300"),
     "a set of priors near 0": (
         lambda: dv.design(dv.measures.L1Ball([5e-324, 1.0], 0), "pml=1", utility="hamming"),
-        "no probability between 0 and 1e-150",
+        "no probability between 0 and 1e-300",
     ),
     **{
         f"no number: {name}": (call, "must be a number")

@@ -53,8 +53,8 @@ class Endless(DivulgeError):
     """A utility that has no largest value under the guarantees."""
 
 
-_RAREST = 1e-150
-"""The squares of what is divided by it are doubles."""
+_RAREST = 1e-300
+"""What is divided by it is a double."""
 
 
 def design(

@@ -89,7 +89,7 @@ class Design(Tabled, Record):
         sign = -1.0 if self.minimized else 1.0
         for name in ("bound", "unnamed_bound"):
             bound = getattr(self, name)
-            if bound is not None and sign * self.utility > sign * bound:
+            if bound is not None and not sign * self.utility <= sign * bound:  # nor does NaN
                 near = abs(self.utility - bound) <= _EVALUATED * abs(self.utility)
                 object.__setattr__(self, name, self.utility if near else sign * math.inf)
         super().__post_init__()

@@ -118,6 +118,17 @@ def test_long_light_tails_leave_small_gaps(ratio: float, guarantee: dv.Guarantee
     assert guarantee.holds_for(found.joint if guarantee.about == "joint" else found.channel)
 
 
+@pytest.mark.parametrize("rare", [1e-160, 1e-250, 1e-299])
+@pytest.mark.parametrize("guarantee", [dv.PMC(1), dv.LIP(1), dv.ALIP(1, 5)])
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+def test_squares_beyond_doubles_leave_a_bound_that_holds(rare: float, guarantee: dv.Guarantee) -> None:
+    for prior in ([rare, 1.0], [rare, 0.5, 0.5]):
+        found = dv.design(prior, guarantee, utility="chi-squared")
+        assert found.utility <= found.bound
+        assert guarantee.holds_for(found.joint)
+
+
 @pytest.mark.thin
 @pytest.mark.parametrize(
     ("tails", "size", "guarantee"),
