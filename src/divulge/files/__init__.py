@@ -317,7 +317,7 @@ def count_rows(path: Any, *columns: str, null_as: Hashable = None) -> Counter[tu
         if missing and any(str(values[at]) == str(null_as) for values in counts):
             raise DivulgeError.of("null_as", f"be another label than the values of column {column!r}", "it",
                                   "one of them", "a missing value and it would be one.")  # fmt: skip
-    return _filled(counts, null_as)
+    return counts if null_as is None else _filled(counts, null_as)
 
 
 def _filled(counts: Counter[tuple[Hashable, ...]], null_as: Hashable) -> Counter[tuple[Hashable, ...]]:
