@@ -1,5 +1,6 @@
 """A table goes in, a released table and its receipt come out, whatever it is stored in."""
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -476,3 +477,27 @@ def test_an_empty_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(dv.DivulgeError, match="at least one row"):
         dv.release(pa.table({"x": pa.array([], pa.string())}), tmp_path / "o.csv", column="x", mechanism=mechanism)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("values", ["ab", "abc"])
+@pytest.mark.parametrize("kind", ["ldp", "pml", "pmc", "lip"])
+@pytest.mark.parametrize("epsilon", ["1e-9", "1e-12", "1e-17", "1e-300"])
+def test_a_guarantee_that_leaves_next_to_nothing_is_refused_or_kept(values: str, kind: str, epsilon: str) -> None:
+    """A design that kept no channel at all ended in an error of a product of matrices."""
+    table = pa.table({"x": list(values) * 20})
+    for outcomes in ("values", "sets"):
+        asked = {"column": "x", "guarantee": f"{kind}={epsilon}", "prior": "uniform", "outcomes": outcomes}
+        with contextlib.suppress(dv.DivulgeError):
+            found = dv.release(table, **asked).guarantees
+            levels = [found["pml"], found["pmc"]] if kind == "lip" else [found[kind]]
+            assert max(levels) <= float(epsilon) * (1 + 1e-12)
+
+
+def test_the_levels_of_a_preview_are_numbers_above_0() -> None:
+    table = pa.table({"x": ["a", "b"] * 20})
+    for levels in (3, "ldp=1", None, [], [0], [-1], [math.nan], [math.inf], ["ldp=1"], [None]):
+        with pytest.raises(dv.DivulgeError, match="`levels` must"):
+            dv.preview(table, column="x", guarantee="ldp=1", levels=levels)
+    assert [one.asked for one in dv.preview(table, column="x", guarantee="ldp=1", levels=["1/2", 3]).levels] == [
+        "ldp=0.5", "ldp=3",
+    ]  # fmt: skip

@@ -12,6 +12,7 @@ from divulge.errors import DivulgeError, number_of
 from divulge.extras import drawable
 from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
+from divulge.model.entries import scalar
 from divulge.model.labels import key_of
 from divulge.model.shown import Shown, printable, shortened
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
@@ -299,6 +300,12 @@ def preview(
     (True, True)
     """
     columns, mechanism = as_columns(column), mechanism_in(mechanism)
+    DivulgeError.unless(levels, (list, tuple, range, np.ndarray), "levels", "be a list of numbers")
+    if not len(levels):
+        raise DivulgeError.of("levels", "have one number or more", "it", "empty")
+    multiples = [scalar(level, "levels") for level in levels]
+    if not all(0 < level < math.inf for level in multiples):
+        raise DivulgeError.of("levels", "be above 0 and finite", "one of them", "not")
     prior = prior_in(prior, mechanism, source, columns)
     choice = Choice(
         columns, mechanism, epsilon, ratio, as_several(guarantee), purpose, outcomes, prior, prior_from_data, rule_out,
@@ -308,7 +315,7 @@ def preview(
     counts = counted(contingency(table, columns, engine=engine), null_as)
     groups = {} if by is None else _by(table, columns, by, null_as, engine)
     given = mechanism is not None and not isinstance(mechanism, str)
-    scales = (1.0,) if given or (isinstance(mechanism, str) and epsilon is None and ratio is None) else levels
+    scales = (1.0,) if given or (isinstance(mechanism, str) and epsilon is None and ratio is None) else multiples
     found: list[Level] = []
     notes: tuple[str, ...] = ()
     private: tuple[str, ...] = ()

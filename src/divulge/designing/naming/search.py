@@ -87,6 +87,11 @@ def best_found(task: Named, unnamed: np.ndarray, effort: Effort) -> tuple[np.nda
         value = task.value(channel)
         if value > most or not len(best):
             best, most, how = channel, value, name
+    if not best.size:
+        raise DivulgeError.of(
+            "guarantee", "leave more than the rounding of doubles", "what it leaves", "less",
+            "allow more leakage, or give a mechanism by its name and its ratio, such as randomized-response.",
+        )  # fmt: skip
     if (
         task.prior.all()
         and len(task.prior) <= PROGRAMS
