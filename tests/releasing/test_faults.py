@@ -295,7 +295,10 @@ def test_names_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
 
 
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
-    """Peak memory of a release of eight times the rows, in processes of their own, differs by less than 120 MB."""
+    """Peak memory of a release of eight times the rows, in processes of their own, differs by less than 200 MB.
+
+    The rows beyond take 290 MB.
+    """
     peak = "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     script = SCRIPT.replace("sys.exit(code)", peak)
     peaks: list[int] = []
@@ -308,7 +311,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
         paths = [str(folder / "wide.parquet"), str(folder / "out.parquet"), str(folder / "ledger")]
         done = subprocess.run([sys.executable, "-c", script, *paths], capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout.split()[-2]) >> 10)
-    assert peaks[1] < peaks[0] + 120  # how far reading runs ahead of writing depends on the machine
+    assert peaks[1] < peaks[0] + 200  # how far reading runs ahead of writing depends on the machine
     assert peaks[1] < 600
 
 
