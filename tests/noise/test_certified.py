@@ -6,7 +6,7 @@ from itertools import pairwise, product
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 from support import few
@@ -83,6 +83,7 @@ def test_no_outcome_between_two_leaves_the_proved_range(seed: int, kind: str, si
 @given(st.integers(0, 2**32 - 1), st.sampled_from([*KINDS, "staircase"]), st.integers(1, 2))
 def test_tails_and_quantiles_contain_a_fine_sum(seed: int, kind: str, records: int) -> None:
     text, rng = _random(seed, 5)
+    assume("," in text)  # of one value all thresholds are the leakage itself, 0, of which nothing is certified
     m = dv.NoiseMechanism(kind, text, scale=float(10 ** rng.uniform(-1, 1)), records=records)
     s = m.noise.parameters["scale"]
     outer = np.geomspace(12 * s, 12 * s * (1e5 if kind == "student-t" else 4), 2000)
