@@ -56,7 +56,7 @@ def parquet(content: Content, settings: Settings) -> Source:
 
             return content.source(schema, None, stream, codable)
 
-        return [part(chosen) for chosen in _runs(groups, min(max(sum(groups) // 4, _PARTS[0]), _PARTS[1]))]
+        return [part(chosen) for chosen in _runs(groups, min(max(sum(groups) // _READERS, _PARTS[0]), _PARTS[1]))]
 
     return replace(content.source(schema, rows, stream, codable), divided=divided)
 
@@ -69,6 +69,9 @@ def _runs(sizes: Sequence[int], least: int) -> list[range]:
 
 _PARTS = 1 << 21, 1 << 24
 """Rows of a part that is read beside others, at least and at most."""
+
+_READERS = min(4, max(2, os.cpu_count() or 1))
+"""Parts of a long file: one for each thread that counts."""
 
 _IN_CACHE = 1 << 18
 """Rows of a batch whose positions stay in a processor's cache from the reader to the one who counts them."""
