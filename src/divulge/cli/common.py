@@ -33,6 +33,8 @@ PriorOption = Annotated[
     ),
 ]
 _SHORT = 9
+"""Letters of a fraction that is shown as it is."""
+
 KEPT = " (from exact numbers of the table, for the keeper alone: readable by you alone)"
 """What is said of a file that was written with mode 0600."""
 
@@ -91,9 +93,7 @@ def number(value: Any, digits: int = 4) -> str:
     >>> number(math.inf), number(0.40546510810816444), number(Fraction(19, 11))
     ('inf', '0.4055', '19/11')
     """
-    if isinstance(value, Fraction) and len(str(value)) <= _SHORT:
-        return str(value)
-    return f"{exact.as_float(value):.{digits}g}"
+    return _short(value) or f"{exact.as_float(value):.{digits}g}"
 
 
 def upper(value: Any, digits: int = 4) -> str:
@@ -104,7 +104,7 @@ def upper(value: Any, digits: int = 4) -> str:
     >>> upper(0.40544), upper(Fraction(19, 11)), upper(math.inf)
     ('0.4055', '19/11', 'inf')
     """
-    return number(value) if isinstance(value, Fraction) and len(str(value)) <= _SHORT else promised(value, digits)
+    return _short(value) or promised(value, digits)
 
 
 def lower(value: Any, digits: int = 4) -> str:
@@ -115,7 +115,12 @@ def lower(value: Any, digits: int = 4) -> str:
     >>> lower(0.40546), lower(Fraction(19, 11)), lower(math.inf)
     ('0.4054', '19/11', 'inf')
     """
-    return number(value) if isinstance(value, Fraction) and len(str(value)) <= _SHORT else reached(value, digits)
+    return _short(value) or reached(value, digits)
+
+
+def _short(value: Any) -> str:
+    """Return a fraction of few letters as it is, else nothing."""
+    return str(value) if isinstance(value, Fraction) and len(str(value)) <= _SHORT else ""
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], left: Container[int] = (0,)) -> None:
@@ -172,8 +177,8 @@ _SCRIPTS = (
 
 def _families() -> list[str]:
     """Return the font that pictures are drawn with, and those installed ones that have what it lacks."""
-    fonts = require("matplotlib.font_manager", "plot").fontManager.get_font_names()
-    return ["DejaVu Sans", *(name for name in _SCRIPTS if name in set(fonts))]
+    there = set(require("matplotlib.font_manager", "plot").fontManager.get_font_names())
+    return ["DejaVu Sans", *(name for name in _SCRIPTS if name in there)]
 
 
 def counted(prior: str | None) -> bool:

@@ -47,7 +47,7 @@ def parquet(content: Content, settings: Settings) -> Source:
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         yield from _ahead(batches(columns, coded, fitting(columns), range(len(groups)), alone=True))
 
-    def divided(columns: Sequence[str]) -> list[Source]:
+    def divided(columns: Sequence[str], many: int) -> list[Source]:
         rows = min(fitting(columns), _IN_CACHE)
 
         def part(chosen: Sequence[int]) -> Source:
@@ -56,7 +56,7 @@ def parquet(content: Content, settings: Settings) -> Source:
 
             return content.source(schema, None, stream, codable)
 
-        return [part(chosen) for chosen in _runs(groups, min(max(sum(groups) // _READERS, _PARTS[0]), _PARTS[1]))]
+        return [part(chosen) for chosen in _runs(groups, min(max(sum(groups) // many, _PARTS[0]), _PARTS[1]))]
 
     return replace(content.source(schema, rows, stream, codable), divided=divided)
 
@@ -69,9 +69,6 @@ def _runs(sizes: Sequence[int], least: int) -> list[range]:
 
 _PARTS = 1 << 21, 1 << 24
 """Rows of a part that is read beside others, at least and at most."""
-
-_READERS = min(4, max(2, os.cpu_count() or 1))
-"""Parts of a long file: one for each thread that counts."""
 
 _IN_CACHE = 1 << 18
 """Rows of a batch whose positions stay in a processor's cache from the reader to the one who counts them."""

@@ -42,8 +42,8 @@ class Source(Shown):
     path : Path, or None for a table in memory
     codable : tuple of str
         Columns of text that are cheaper to read as dictionaries.
-    divided : function of columns, or None
-        Makes the parts of a long table that can be read side by side.
+    divided : function of columns and a number, or None
+        Makes about so many parts of a long table, which can be read side by side.
     restore : function of a pyarrow.Table
         Turns a table back into what was given: pandas to pandas, polars to polars, anything else to pyarrow.
 
@@ -63,10 +63,12 @@ class Source(Shown):
     path: Path | None = None
     codable: tuple[str, ...] = ()
     restore: Callable[[Any], Any] = field(default_factory=lambda: lambda table: table)
-    divided: "Callable[[Sequence[str]], list[Source]] | None" = None
+    divided: "Callable[[Sequence[str], int], list[Source]] | None" = None
 
-    def parts(self, columns: Sequence[str]) -> "list[Source]":
+    def parts(self, columns: Sequence[str], many: int = 2) -> "list[Source]":
         """Return sources of `columns` that can be read side by side; their rows, one after the other, are the table's.
+
+        Of a long file there are about so `many`; each costs its opening.
 
         Examples
         --------
@@ -75,7 +77,7 @@ class Source(Shown):
         >>> len(dv.open_table(pa.table({"answer": ["yes", "no", "no"]})).parts(["answer"]))
         1
         """
-        return self.divided(columns) if self.divided else [self]
+        return self.divided(columns, many) if self.divided else [self]
 
     def batches(self, columns: Sequence[str] | None = None, coded: Sequence[str] = ()) -> Iterator[Any]:
         """Yield record batches of `columns` (all when not given), in the order of the rows.

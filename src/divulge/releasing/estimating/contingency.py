@@ -18,7 +18,7 @@ from divulge.model.shown import Table, Tabled
 from divulge.releasing.drawing.coding import Encoded, dictionary_of
 
 _WORKERS = min(4, os.cpu_count() or 1)
-"""Batches that are encoded at once."""
+"""Batches that are encoded, or parts of a file that are counted, at once."""
 
 _DENSE = 1 << 22
 """Up to so many cells, a batch is counted into the whole table; beyond, only the cells that occur."""
@@ -208,7 +208,7 @@ def counted(names: tuple[str, ...], source: Source) -> Contingency:
     def of_part(part: Source) -> Counts:
         return _gathered_again(_tallied(names, map(of_batch, part.batches(columns, names))).contingency())
 
-    parts = source.parts(columns)
+    parts = source.parts(columns, _WORKERS)
     with ThreadPoolExecutor(_WORKERS) as workers:
         if len(parts) > 1:
             return _tallied(names, workers.map(of_part, parts)).contingency()
