@@ -25,8 +25,9 @@ from divulge.publishing.noising.calibration import calibrated, weights_of
 from divulge.publishing.noising.estimates import drawn, estimates, scores
 from divulge.publishing.noising.leakage import Noise
 from divulge.publishing.noising.noise import noisy
-from divulge.publishing.publication import ready, request
+from divulge.publishing.publication import ready, task
 from divulge.publishing.queries import Query, Unit, plan_of
+from divulge.publishing.request import Publish
 
 dp.enable_features("contrib")
 
@@ -194,7 +195,7 @@ def coverage(times: int) -> None:
 
 def held(people: Any, statistics: list[Any], how: dict[str, Any], level: float, times: int) -> float:
     """Return the share of releases in which all intervals hold what is computed from the table without noise."""
-    asked = request(statistics, **how, values=VALUES, level=level)
+    asked = task(Publish(statistics=statistics, **how, values=VALUES, level=level))
     made = ready(asked, people, "local")
     exact = counted(made.table, made.plan.queries, made.values, asked.unit)
     sizes = {name: len(values) for name, values in VALUES.items()}

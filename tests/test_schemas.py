@@ -87,6 +87,7 @@ PRINTED = {
         "--no-ledger --consistent -o n3.csv",
         "t.csv --quantiles age:0:90:0.5 --proportion sex:Female --guarantee adp=1:1e-9 --ledger l.sqlite -o n4.csv",
     ],
+    "run": ["asked.json -o run.csv", "asked-statistics.json -o run2.csv"],
     "ledger": ["show --ledger l.sqlite", "show --ledger l.sqlite --unit bits"],
     "report": [
         "c.csv --prior p.json --guarantee ldp=1",
@@ -104,6 +105,7 @@ WRITTEN = {
     "keeper": ["out.keeper.json"],
     "statistics-receipt": ["n.receipt.json"],
     "statistics-keeper": ["n.keeper.json"],
+    "request": ["asked.json", "asked-statistics.json"],
     "input-channel": ["c.json", "designed.json"],
     "input-prior": ["p.json"],
     "input-values": ["v.json"],
@@ -152,8 +154,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (place / "promised.json").write_text(
         '[{"mechanism": "adp", "epsilon": 0.5, "delta": 1e-8}, {"mechanism": "zcdp", "rho": 0.1}]'
     )
-    run("release t.csv --column sex --guarantee ldp=1 -o out.csv --ledger l.sqlite")
-    run("publish t.csv --count sex --guarantee dp=1 --values v.json --ledger l.sqlite -o n.csv")
+    run("release t.csv --column sex --guarantee ldp=1 -o out.csv --ledger l.sqlite --save-request asked.json")
+    run(
+        "publish t.csv --count sex --guarantee dp=1 --values v.json --ledger l.sqlite -o n.csv "
+        "--save-request asked-statistics.json"
+    )
     run("design --prior p.json --guarantee pml=0.5 -o designed.json --no-compare")
     said = pyarrow.csv.read_csv("out.csv")["sex_perturbed"]
     pyarrow.csv.write_csv(pyarrow.table({"sex": dv.datasets.census("sex").slice(0, 2000), "said": said}), "pairs.csv")

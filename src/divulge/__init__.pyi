@@ -65,6 +65,7 @@ from .model.integer import IntegerChannel as IntegerChannel
 from .model.joint import Joint as Joint
 from .model.prior import Prior as Prior
 from .noise.mechanism import NoiseMechanism as NoiseMechanism
+from .publishing.publish import publish as publish
 from .publishing.statistics import Count as Count
 from .publishing.statistics import Mean as Mean
 from .publishing.statistics import Proportion as Proportion
@@ -76,7 +77,8 @@ from .releasing.estimating.estimate import estimate_frequencies as estimate_freq
 from .releasing.preview import preview as preview
 from .releasing.records.ledger import Ledger as Ledger
 from .releasing.records.receipt import Receipt as Receipt
-from .reporting.publish import publish as publish
-from .reporting.release import release as release
+from .releasing.release import release as release
+from .releasing.request import Request as Request
+from .releasing.request import run as run
 from .reporting.reports.making import report as report
 from .reporting.statements.statement import statement as statement

@@ -23,8 +23,9 @@ from divulge.publishing.counting.tables import table_of
 from divulge.publishing.noising.calibration import calibrated
 from divulge.publishing.noising.estimates import drawn, estimates
 from divulge.publishing.noising.noise import each, half_width, noisy, tail
-from divulge.publishing.publication import ready, request
+from divulge.publishing.publication import ready, task
 from divulge.publishing.queries import Unit
+from divulge.publishing.request import Publish
 
 from .conftest import VALUES
 
@@ -86,7 +87,7 @@ def test_every_kind_of_table_gives_the_same_counts(people: Any, kind: str, tmp_p
     ]  # fmt: skip
     exact = {}
     for name, source in (("this", table), ("arrow", people)):
-        made = ready(request(asked, "dp=1", values=VALUES), source, "local")
+        made = ready(task(Publish(statistics=asked, guarantee="dp=1", values=VALUES)), source, "local")
         exact[name] = counted(made.table, made.plan.queries, made.values, Unit())
     for a, b in zip(exact["this"].totals, exact["arrow"].totals, strict=True):
         assert a.tolist() == b.tolist()
@@ -94,7 +95,7 @@ def test_every_kind_of_table_gives_the_same_counts(people: Any, kind: str, tmp_p
 
 def covered(people: Any, statistics: list[Any], guarantee: str, times: int, **how: Any) -> float:
     """Return how often all intervals hold the numbers that nearly no noise gives; the table is counted once."""
-    asked = request(statistics, guarantee, values=VALUES, level=0.9, **how)
+    asked = task(Publish(statistics=statistics, guarantee=guarantee, values=VALUES, level=0.9, **how))
     made = ready(asked, people, "local")
     exact = counted(made.table, made.plan.queries, made.values, asked.unit)
     sizes = {name: len(values) for name, values in VALUES.items()}
@@ -182,7 +183,7 @@ def test_a_persons_rows_beyond_k_are_left_out_whoever_else_is_there(people: Any)
     unit = Unit("who", 1)
 
     def ages(table: Any) -> int:
-        made = ready(request(dv.Sum("age", (0, 90)), "dp=1", person="who"), table, "local")
+        made = ready(task(Publish(statistics=dv.Sum("age", (0, 90)), guarantee="dp=1", person="who")), table, "local")
         return int(counted(made.table, made.plan.queries, {}, unit).totals[0])
 
     persons = sorted(set(people["who"].to_pylist()))
@@ -360,7 +361,9 @@ def _totals(
     table: Any, asked: Any, person: str | None = None, engine: Any = "local", null_as: Any = None, **values: list[str]
 ) -> list[Any]:
     """Return the exact numbers that a publication adds noise to."""
-    made = ready(request(asked, "dp=1", values=values, person=person, null_as=null_as), table, engine)
+    made = ready(
+        task(Publish(statistics=asked, guarantee="dp=1", values=values, person=person, null_as=null_as)), table, engine
+    )
     unit = Unit(person, 1)
     return [part.tolist() for part in counted(made.table, made.plan.queries, made.values, unit, null_as).totals]
 
@@ -426,7 +429,9 @@ def test_the_share_of_missing_values_is_that_of_their_label() -> None:
     asked = [dv.Proportion("s", "?"), dv.Proportion("n", "?"), dv.Proportion("s", "x"), dv.Count("s"),
              dv.Proportion("s", "?", by="r")]  # fmt: skip
     made = ready(
-        request(asked, "dp=1", values={"s": ["x", "y", "?"], "r": ["a", "b"]}, null_as="?"), pa.table(GAPS), "local"
+        task(Publish(statistics=asked, guarantee="dp=1", values={"s": ["x", "y", "?"], "r": ["a", "b"]}, null_as="?")),
+        pa.table(GAPS),
+        "local",
     )
     totals = counted(made.table, made.plan.queries, made.values, Unit(), "?").totals
     assert [part.tolist() for part in totals][:4] == [10, 10, 5, [5, 5, 10]]
@@ -473,7 +478,7 @@ def test_spark_gives_the_same_counts(people: Any, spark: Any, tmp_path: Path) ->
     exact = []
     for engine in ("local", "spark"):
         for person, k in ((None, 1), ("who", 1)):
-            asking = request(asked, "dp=1", values=VALUES, person=person, at_most=k)
+            asking = task(Publish(statistics=asked, guarantee="dp=1", values=VALUES, person=person, at_most=k))
             made = ready(asking, tmp_path / "t.parquet", engine)
             exact.append(
                 [t.tolist() for t in counted(made.table, made.plan.queries, made.values, Unit(person, k)).totals]

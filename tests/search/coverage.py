@@ -23,6 +23,7 @@ NO_NUMBER = {
     "plot_pointwise": "draws",
     "report": "tells what other functions measure",
     "statement": "tells what a release did",
+    "run": "carries out a request, through the doors that are held",
     "repeated_runs": "draws runs that an audit judges",
 }
 """Public functions that give no number of their own, and why."""
@@ -31,6 +32,7 @@ NO_CLASS = {
     "About": "what is asked of a design",
     "Guarantee": "what all kinds have in common; each kind has its case",
     "OwnNames": "what is asked of a release",
+    "Request": "what is asked; tests/releasing/test_request.py holds every option",
     "Report": "tells what other functions measure",
     "Belief": "a row of a report",
     "Source": "a table that is read",
@@ -45,7 +47,17 @@ NO_CLASS = {
 FORMS = {
     "a picture": {"plot"},
     "text": {"text", "html", "words", "meaning", "to_latex", "name", "title", "reason", "method", "notes", "doubts"},
-    "the same numbers in another form": {"to_dict", "to_frame", "to_json", "of_document", "from_dict", "read", "save"},
+    "the same numbers in another form": {
+        "to_dict",
+        "to_frame",
+        "to_json",
+        "of_document",
+        "from_dict",
+        "to_option",
+        "typed",
+        "read",
+        "save",
+    },
     "labels": {"secrets", "outcomes", "symbols", "pair", "unit", "kind", "columns", "labels", "actions", "column"},
     "how it was made": {"seconds", "created", "version", "source", "digest", "output", "known", "rows", "confidence"},
 }

@@ -15,7 +15,8 @@ _LOST = "The work ended before it was done; nothing was published. The file may 
 
 LOADED = (
     "divulge.app.work", "divulge.auditing.audit", "divulge.auditing.exposure", "divulge.releasing.preview",
-    "divulge.releasing.release", "divulge.reporting.release", "divulge.reporting.statements.statement",
+    "divulge.publishing.publish", "divulge.releasing.release", "divulge.reporting.release",
+    "divulge.reporting.statements.statement",
     "pyarrow.compute", "pyarrow.csv", "pyarrow.ipc", "pyarrow.parquet",
     "duckdb", "flint", "highspy", "scipy.optimize", "scipy.stats",
 )  # fmt: skip

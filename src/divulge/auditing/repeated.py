@@ -7,11 +7,12 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.files.settings import current
+from divulge.files.settings import current, using
 from divulge.publishing.counting.engines import counted
 from divulge.publishing.noising.leakage import Noise
 from divulge.publishing.noising.noise import noisy
-from divulge.publishing.publication import ready, request
+from divulge.publishing.publication import ready, task
+from divulge.publishing.request import Publish
 from divulge.releasing.estimating.counting import EngineName
 from divulge.units import Unit
 
@@ -69,13 +70,25 @@ def repeated_runs(
     >>> runs.num_rows, sorted(set(runs["table"].to_pylist()))
     (20, ['first', 'second'])
     """
+    options["record_prior"] = options.pop("prior", options.get("record_prior"))
+    request = Publish(statistics=statistics, guarantee=guarantee, engine=engine, unit=unit, **options)
+    return _runs(request, table, neighbor, times)
+
+
+def runs_of(request: Publish, neighbor: Any, *, times: int) -> Any:
+    """Return such runs of a request on its own table and on a neighbor of it."""
+    with using(**request.settings):
+        return _runs(request, request.source, neighbor, times)
+
+
+def _runs(request: Publish, table: Any, neighbor: Any, times: int) -> Any:
     given: Any = times
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST_RUNS:
         raise DivulgeError.of("times", f"be a whole number from 1 to {MOST_RUNS:,}", "it", repr(times)[:60])
-    asked = request(statistics, guarantee, unit=unit, **options)
+    asked = task(request)
     if asked.values_from_data:
         raise DivulgeError.of("values", "be listed, the same for both tables", "values_from_data", "True")
-    plans = [ready(asked, one, engine) for one in (table, neighbor)]
+    plans = [ready(asked, one, request.engine) for one in (table, neighbor)]
     if plans[0].plan.queries != plans[1].plan.queries or plans[0].threshold is not None:
         raise DivulgeError.of("neighbor", "give the same queries as the table", "it", "of another kind")
     queries, noises = plans[0].plan.queries, plans[0].noise.noises

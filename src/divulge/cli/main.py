@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "account": "What a list of releases adds up to.",
     "release": "Release a column of a table through a mechanism, with a receipt.",
     "publish": "Publish counts, sums, means and quantiles of a table, with noise and intervals.",
+    "run": "Carry out a request that was saved: a release, or statistics.",
     "estimate": "How frequent the original values of a released column were, with intervals.",
     "audit": "What observed pairs of secret and outcome show, and whether a claim survives them.",
     "ledger": "What was released, and what it adds up to.",
@@ -62,6 +63,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "publish": (
         "divulge publish survey.csv --count sex --mean age:0:90 \\\n    --guarantee dp=1 --values-from-data -o out.csv",
     ),
+    "run": ("divulge run request.json -o released.csv",),
     "estimate": ("divulge estimate released.csv --receipt released.receipt.json",),
     "audit": ("divulge audit --data pairs.csv --secret race --released said \\\n    --claim ldp=1",),
     "report": (
@@ -73,10 +75,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 """Command -> what may be typed, shown as it stands below the help."""
 
-DOES = frozenset(("release", "publish", "estimate", "ledger", "app", "report", "statement"))
+DOES = frozenset(("release", "publish", "run", "estimate", "ledger", "app", "report", "statement"))
 """Commands of `divulge.cli.doing`; the others answer a question, and are in `divulge.cli.asking`."""
 
-READS = frozenset(COMMANDS) - {"ledger"}
+READS = frozenset(COMMANDS) - {"ledger", "run"}
 """Commands that read files of others: they get the options that say how."""
 
 WRITES = ("release", "publish")

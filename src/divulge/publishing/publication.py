@@ -6,14 +6,13 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from divulge import __version__
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.guarantees.catalog import as_guarantee
 from divulge.model.shown import printable_json
 from divulge.publishing.counting.categories import MOST_CELLS, read_values, record_prior, require_listed
 from divulge.publishing.counting.engines import counted, values_in
@@ -25,7 +24,8 @@ from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration
 from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.notes import Note
 from divulge.publishing.published import LEADING, TRAILING, Published
-from divulge.publishing.queries import Plan, Query, Unit, plan_of
+from divulge.publishing.queries import Neighbors, Plan, Query, Unit, plan_of
+from divulge.publishing.request import Publish
 from divulge.publishing.statistics import (
     Count,
     Mean,
@@ -34,7 +34,6 @@ from divulge.publishing.statistics import (
     Quantiles,
     Statistic,
     Variance,
-    as_statistics,
 )
 from divulge.releasing.output import sinks
 from divulge.releasing.output.places import Places, publish_together, written
@@ -46,8 +45,8 @@ Papers = Callable[[Published], Mapping[str, bytes]]
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is asked: the arguments of `publish`, checked and converted."""
+class Task:
+    """What is to be done: the options of a request, checked and converted."""
 
     statistics: tuple[Statistic, ...]
     guarantees: tuple[Any, ...]
@@ -75,30 +74,11 @@ class Request:
         return tuple(dict.fromkeys(name for one in self.statistics for name in one.columns))
 
 
-def request(
-    statistics: Any,
-    guarantee: Any,
-    *,
-    unit: Any = "nats",
-    person: Any = None,
-    at_most: int = 1,
-    neighbors: Any = "replaced",
-    prior: Any = None,
-    values: Any = None,
-    values_from_data: bool = False,
-    null_as: Any = None,
-    noise: Any = None,
-    split: Any = "mean-squared",
-    level: Any = 0.95,
-    others: Any = "known",
-    non_negative: bool = False,
-    whole: bool = False,
-    consistent: bool = False,
-) -> Request:
-    """Return the request, or refuse what cannot be asked."""
-    asked = as_statistics(statistics)
-    several = guarantee if isinstance(guarantee, (list, tuple)) else [guarantee]
-    kept = tuple(as_guarantee(one).read_in(unit, to_keep=True) for one in several)
+def task(asked: Publish) -> Task:
+    """Return what a request asks, or refuse what cannot be asked."""
+    kept = tuple(one.read_in(asked.unit, to_keep=True) for one in asked.guarantee)
+    person: Any = asked.person
+    level: Any = asked.level
     if not kept:
         raise DivulgeError.of("guarantee", 'be given, such as "dp=1"', "it", "absent")
     if len({one.kind for one in kept}) != len(kept):
@@ -107,17 +87,19 @@ def request(
         raise DivulgeError.of("person", "be the name of a column", "it", repr(person)[:60])
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise DivulgeError.of("level", "be a number between 0 and 1", "it", repr(level)[:60])
-    if others not in ("known", "independent"):
-        raise DivulgeError.of("others", 'be "known" or "independent"', "it", repr(others)[:60])
-    if values is not None and values_from_data:
+    if asked.others not in ("known", "independent"):
+        raise DivulgeError.of("others", 'be "known" or "independent"', "it", repr(asked.others)[:60])
+    if asked.values is not None and asked.values_from_data:
         raise DivulgeError("give values or values_from_data (--values, --values-from-data); there are both.")
-    listed = {} if values is None else read_values(values)
-    made = Request(
-        asked, kept, Unit(person, at_most, neighbors), None, listed, values_from_data, null_as, noise, split,
-        float(level), others, non_negative, whole, consistent,
+    listed = {} if asked.values is None else read_values(asked.values)
+    made = Task(
+        asked.statistics, kept, Unit(person, asked.at_most, cast(Neighbors, asked.neighbors)), None, listed,
+        asked.values_from_data, asked.null_as, asked.noise, asked.split, float(level), asked.others,
+        asked.non_negative, asked.whole, asked.consistent,
     )  # fmt: skip
     if person is not None and person in made.columns:
         raise DivulgeError.of("person", "be a column that no statistic reads", "it", repr(person))
+    prior = asked.record_prior
     return made if prior is None else replace(made, prior=record_prior(prior, made.by))
 
 
@@ -126,7 +108,7 @@ class Ready:
     """A request for a table, with its noise; nothing has been counted or drawn, but listing what occurs when asked
     to."""
 
-    request: Request
+    task: Task
     table: Table
     values: Mapping[str, Sequence[Hashable]]
     plan: Plan
@@ -137,7 +119,7 @@ class Ready:
     @property
     def notes(self) -> tuple[Note, ...]:
         """What a reader has to know."""
-        asked, said = self.request, list[Note]()
+        asked, said = self.task, list[Note]()
         unit = asked.unit
         person = {"columns": [unit.person], "rows": unit.at_most}
         said.append(Note("note_rows") if unit.person is None else Note("note_person", person))
@@ -159,7 +141,7 @@ class Ready:
         return tuple(said)
 
 
-def ready(asked: Request, source: Any, engine: Any) -> Ready:
+def ready(asked: Task, source: Any, engine: Any) -> Ready:
     """Return the request with its categories, queries and noise for a table."""
     table = table_of(source, engine)
     person = [] if asked.unit.person is None else [asked.unit.person]
@@ -187,7 +169,7 @@ def ready(asked: Request, source: Any, engine: Any) -> Ready:
     return Ready(asked, table, known, plan, noise)
 
 
-def _can_show_themselves(asked: Request) -> bool:
+def _can_show_themselves(asked: Task) -> bool:
     """Say whether values can be left to show themselves: one count, under (epsilon, delta) with delta above 0."""
     (first, *rest), (asked_for, *more) = asked.statistics, asked.guarantees
     treated = asked.non_negative or asked.consistent or asked.whole or asked.noise == "gaussian"
@@ -195,7 +177,7 @@ def _can_show_themselves(asked: Request) -> bool:
     return plain and asked_for.kind == "adp" and asked_for.values()["delta"] > 0
 
 
-def _unlisted(asked: Request, table: Table) -> Ready:
+def _unlisted(asked: Task, table: Table) -> Ready:
     """Return the request for a count whose values show themselves."""
     require_range(asked.guarantees[0])
     values = asked.guarantees[0].values()
@@ -219,7 +201,7 @@ def _is_text(table: Table, column: str) -> bool:
 
 def described(made: Ready, output: str | None) -> Published:
     """Return what will be published, without its numbers: what it promises can be recorded before anything is drawn."""
-    asked, noise = made.request, made.noise
+    asked, noise = made.task, made.noise
     prior = None if asked.prior is None else {
         "least": float(asked.prior.least), "secret": asked.prior.secret, "columns": list(asked.prior.about),
     }  # fmt: skip
@@ -289,7 +271,7 @@ def without_noise(made: Ready) -> Published:
 
 
 def carried_out(
-    made: Ready, described_: Published, outputs: Places, force: bool, entry: Any, papers: Papers
+    made: Ready, described_: Published, outputs: Places, request: Publish, entry: Any, papers: Papers
 ) -> Published:
     """Count, draw, and publish: the papers first and the table last, so that no table is ever without them."""
     table, rows, keeper = _shown(made) if made.threshold is not None else _numbers(made)
@@ -307,20 +289,20 @@ def carried_out(
         finally:
             writer.close()
         done = replace(done, digest=sinks.digest(temporary))
-        contents = {"receipt.json": done.to_json(), "keeper.json": _kept(done), **papers(done)}
+        contents = {"receipt.json": done.to_json(), "keeper.json": _kept(done, request), **papers(done)}
         staged = {
             outputs.paper(name): stack.enter_context(written(outputs.paper(name), name, content))
             for name, content in contents.items()
         }
         entry.publishing()
-        publish_together({**staged, outputs.table: temporary}, force)
+        publish_together({**staged, outputs.table: temporary}, request.force)
         entry.published(done)
     return done
 
 
 def _numbers(made: Ready) -> tuple[Any, int | None, dict[str, Any]]:
     """Return the noisy table, the number of rows where it is public, and what the keeper alone may know."""
-    asked, plan = made.request, made.plan
+    asked, plan = made.task, made.plan
     exact = counted(made.table, plan.queries, made.values, asked.unit, asked.null_as)
     _refuse_empty(made, exact)
     rows = exact.rows if asked.unit.rows_known else None
@@ -341,7 +323,7 @@ def _numbers(made: Ready) -> tuple[Any, int | None, dict[str, Any]]:
 
 def _shown(made: Ready) -> tuple[Any, int | None, dict[str, Any]]:
     """Return the same of counts whose values show themselves."""
-    asked, threshold = made.request, made.threshold
+    asked, threshold = made.task, made.threshold
     assert threshold is not None
     counts, total = occurring(made.table, asked.by, asked.unit, asked.null_as)
     rows = total if asked.unit.rows_known else None
@@ -362,10 +344,10 @@ def _exact(plan: Plan, exact: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _kept(done: Published) -> bytes:
+def _kept(done: Published, request: Publish) -> bytes:
     body = {"format": "divulge keeper record 1", "created": done.created, "output": done.output,
             "guarantees": dict(done.guarantees), "loss": done.loss if math.isfinite(done.loss) else "inf",
-            **done.keeper}  # fmt: skip
+            "request": request.to_dict(strict=False), **done.keeper}  # fmt: skip
     return (printable_json(json.dumps(body, ensure_ascii=False)) + "\n").encode()
 
 

@@ -1,7 +1,8 @@
 """What can be published of a table: counts, sums, means, proportions, variances and quantiles, as plain records."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -46,6 +47,40 @@ class Statistic:
         """
         own = getattr(self, "column", None)
         return self.by if own is None else (*self.by, own)
+
+    def to_option(self) -> dict[str, Any]:
+        """Return the statistic as JSON holds it: the kind, and what was given; numbers as exact text.
+
+        Examples
+        --------
+        >>> Mean("age", bounds=(0, 90), by="sex").to_option()
+        {'kind': 'mean', 'column': 'age', 'bounds': ['0', '90'], 'by': ['sex']}
+        >>> statistic_of(Mean("age", bounds=(0, 90)).to_option())
+        Mean('age', bounds=(0, 90))
+        """
+        usual = {f.name: None if f.default is MISSING else f.default for f in fields(self)}  # pyright: ignore[reportArgumentType]
+        found = {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
+        return {"kind": self.kind} | {name: _plain(value) for name, value in found.items()}
+
+    def typed(self) -> tuple[str, str]:
+        """Return the statistic as it is typed: its option, and what follows.
+
+        Examples
+        --------
+        >>> Quantiles("age", bounds=(0, 90), probabilities=(0.5,), step=5).typed()
+        ('quantiles', 'age:0:90:1/2:5')
+        """
+        found = self.to_option()
+        if self.kind == "count":
+            return "count", ",".join(map(_quoted, self.by))
+        if self.kind == "proportion":
+            return "proportion", f"{found['column']}:{found['value']}"
+        parts = [found["column"], *found["bounds"]]
+        if self.kind == "quantile":
+            parts.append(",".join(map(str, self.probabilities)))  # pyright: ignore[reportAttributeAccessIssue]
+        return {"quantile": "quantiles"}.get(self.kind, self.kind), ":".join(
+            [*parts, *([found["step"]] if "step" in found else [])]
+        )
 
 
 @dataclass(frozen=True, init=False)
@@ -264,6 +299,31 @@ def as_statistics(given: Any) -> tuple[Statistic, ...]:
     if len(set(found)) != len(found):
         raise DivulgeError.of("statistics", "name each statistic once", "one of them", "there twice")
     return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a part of a statistic as JSON holds it."""
+    if isinstance(value, (tuple, list)):
+        return [_plain(one) for one in value]
+    return value if isinstance(value, (str, bool)) else str(value)
+
+
+def _quoted(name: str) -> str:
+    """Return a name as it stands between commas, in quotation marks where it has a comma itself."""
+    alone = not any(sign in name for sign in ',"') and name == name.strip()
+    return name if alone else '"' + name.replace('"', '""') + '"'
+
+
+def statistic_of(given: Mapping[str, Any]) -> Statistic:
+    """Return the statistic that `to_option` described."""
+    kinds = {one.kind: one for one in (Count, Sum, Mean, Variance, Quantiles, Proportion)}
+    rest = {str(name): value for name, value in given.items() if name != "kind"}
+    if given.get("kind") not in kinds:
+        raise DivulgeError.unknown("kind", given.get("kind"), kinds)
+    try:
+        return Count(*rest.get("by", ())) if given["kind"] == "count" else kinds[given["kind"]](**rest)
+    except TypeError:
+        raise DivulgeError.of("statistics", "have their parts", f"one of kind {given['kind']}", "without") from None
 
 
 NUMERIC: dict[str, type[Numeric]] = {"sum": Sum, "mean": Mean, "variance": Variance, "quantiles": Quantiles}

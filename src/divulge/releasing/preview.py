@@ -10,20 +10,22 @@ import numpy as np
 
 from divulge.errors import DivulgeError, number_of
 from divulge.extras import drawable
+from divulge.files.settings import using
 from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
 from divulge.model.entries import scalar
 from divulge.model.labels import key_of
 from divulge.model.shown import Shown, printable, shortened
+from divulge.releasing.column import Release
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
 from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.estimating.intervals import INTERVALS
 from divulge.releasing.planning.assumed import positive
-from divulge.releasing.planning.choosing import Choice, Chosen, choose, counted, left
-from divulge.releasing.planning.named import mechanism_in, prior_in
+from divulge.releasing.planning.choosing import Chosen, choose, counted, left
+from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.records.receipt import Mechanism
-from divulge.releasing.release import as_columns, as_several
+from divulge.releasing.request import Request, asking
 from divulge.units import Unit, nats_per
 
 LEVELS = (0.5, 1.0, 2.0)
@@ -244,26 +246,8 @@ def _bar(value: Value, scale: float) -> str:
     return "|" + "".join(cells)
 
 
-def preview(
-    source: Any,
-    *,
-    column: str | Sequence[str],
-    guarantee: Any = None,
-    mechanism: Any = None,
-    epsilon: float | None = None,
-    ratio: Any = None,
-    purpose: str = "statistics",
-    outcomes: str = "values",
-    prior: Any = None,
-    prior_from_data: bool = False,
-    rule_out: bool = False,
-    null_as: Hashable = None,
-    by: str | None = None,
-    levels: Sequence[float] = LEVELS,
-    time_limit: float = 60.0,
-    engine: EngineName = "local",
-    unit: Unit = "nats",
-) -> Preview:
+@asking("release")
+def preview(source: Any, *, by: str | None = None, levels: Sequence[float] = LEVELS, **options: Any) -> Preview:
     """Return how far estimates of a release would be off, and how often rows stay as they are; draw nothing.
 
     The half-width of a value is that of the interval which `estimate_frequencies` gives by default, at the numbers of
@@ -271,14 +255,15 @@ def preview(
 
     Parameters
     ----------
-    source, column, guarantee, mechanism, epsilon, ratio, purpose, outcomes, prior, prior_from_data, rule_out, null_as
+    source, column, guarantee, mechanism, epsilon, ratio, purpose, outcomes, prior, prior_from_data, rule_out, null_as,
+    raise_small, time_limit, engine, unit, delimiter, decimal, encoding, sheet, line_breaks, limits
         As for `release`.
     by : str, optional
         A public column: the same for each of its values, with intervals that hold for all groups together.
     levels : numbers
         Multiples of the strength that are shown; a mechanism of a file has one level.
-    time_limit, engine, unit
-        As for `release`.
+    sink, force, receipt, escape_formulas, language, ledger, budget, source_name, released_as, keep, only_column
+        As for `release`; a preview writes and records nothing.
 
     Returns
     -------
@@ -299,23 +284,31 @@ def preview(
     >>> 0.1 > one > two > 0.02, half > one
     (True, True)
     """
-    columns, mechanism = as_columns(column), mechanism_in(mechanism)
     DivulgeError.unless(levels, (list, tuple, range, np.ndarray), "levels", "be a list of numbers")
     if not len(levels):
         raise DivulgeError.of("levels", "have one number or more", "it", "empty")
     multiples = [scalar(level, "levels") for level in levels]
     if not all(0 < level < math.inf for level in multiples):
         raise DivulgeError.of("levels", "be above 0 and finite", "one of them", "not")
-    prior = prior_in(prior, mechanism, source, columns)
-    choice = Choice(
-        columns, mechanism, epsilon, ratio, as_several(guarantee), purpose, outcomes, prior, prior_from_data, rule_out,
-        null_as, False, time_limit, unit,
-    )  # fmt: skip
+    return foresee(Request.of("release", source, **options), source, by=by, levels=multiples)
+
+
+def foresee(request: Any, source: Any = None, *, by: str | None = None, levels: Sequence[float] = LEVELS) -> Preview:
+    """Return the preview of a request, at these multiples of its strength."""
+    with using(**request.settings):
+        return _foreseen(request, request.source if source is None else source, by, levels)
+
+
+def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[float]) -> Preview:
+    engine, null_as = request.engine, request.null_as
+    choice = resolved(request, source)
+    columns, mechanism = choice.columns, choice.mechanism
+    unstated = choice.epsilon is None and choice.ratio is None
     table = source if by_spark(source, engine) else open_table(source)
     counts = counted(contingency(table, columns, engine=engine), null_as)
     groups = {} if by is None else _by(table, columns, by, null_as, engine)
     given = mechanism is not None and not isinstance(mechanism, str)
-    scales = (1.0,) if given or (isinstance(mechanism, str) and epsilon is None and ratio is None) else multiples
+    scales = (1.0,) if given or (isinstance(mechanism, str) and unstated) else levels
     found: list[Level] = []
     notes: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
@@ -338,12 +331,12 @@ _NOISY = "A preview spends nothing: where the release will estimate the shares w
     "equally likely here, and the epsilon of the estimate is taken off the guarantees."  # fmt: skip
 
 
-def _stand_in(choice: Choice) -> Choice:
+def _stand_in(choice: Release) -> Release:
     """Return the choice without an estimate of the prior, which would be drawn, under what it leaves of guarantees."""
     if not (isinstance(choice.prior, str) and choice.prior.startswith("noisy=")):
         return choice
     spent = float(positive(choice.prior.partition("=")[2], "noisy"))
-    return replace(choice, prior=None, guarantees=left(choice.kept, spent), unit="nats")
+    return replace(choice, prior=None, guarantee=left(choice.kept, spent), unit="nats")
 
 
 def _by(table: Any, columns: tuple[str, ...], by: str, null_as: Hashable, engine: EngineName) -> Any:
@@ -359,7 +352,7 @@ def _by(table: Any, columns: tuple[str, ...], by: str, null_as: Hashable, engine
     return dict(sorted(found.items(), key=lambda item: str(item[0])))
 
 
-def _scaled(choice: Choice, scale: float) -> Choice:
+def _scaled(choice: Release, scale: float) -> Release:
     """Return the choice with its strength multiplied: epsilons by the scale, ratios to its power."""
     if scale == 1:
         return choice
@@ -369,7 +362,7 @@ def _scaled(choice: Choice, scale: float) -> Choice:
         grown = float(Fraction(str(choice.ratio))) ** scale
         near = Fraction(grown).limit_denominator(10**6)
         return replace(choice, ratio=str(near))
-    return replace(choice, guarantees=tuple(_grown(one, scale) for one in choice.guarantees))
+    return replace(choice, guarantee=tuple(_grown(one, scale) for one in choice.guarantee))
 
 
 def _grown(guarantee: Any, scale: float) -> Any:
@@ -385,7 +378,7 @@ def _times(value: Any, scale: float) -> Any:
     return value * Fraction(scale) if isinstance(value, Fraction) else float(value) * scale
 
 
-def _called(choice: Choice) -> str:
+def _called(choice: Release) -> str:
     if isinstance(choice.mechanism, str):
         strength = {"epsilon": choice.epsilon, "ratio": choice.ratio}
         said = [
@@ -394,7 +387,7 @@ def _called(choice: Choice) -> str:
             if value is not None
         ]
         return ", ".join([choice.mechanism, *said])
-    return " ".join(map(str, choice.guarantees)) or "the mechanism"
+    return " ".join(map(str, choice.guarantee)) or "the mechanism"
 
 
 def _level(

@@ -2,108 +2,191 @@
 
 import math
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from divulge import __version__
 from divulge.errors import DivulgeError
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import open_table
 from divulge.guarantees.catalog import as_guarantee
+from divulge.late import late
 from divulge.model.labels import text_of
+from divulge.releasing.column import Release
 from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.contingency import Tally, counts_of
-from divulge.releasing.estimating.counting import EngineName, by_spark
+from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.output import sinks
+from divulge.releasing.output.bar import bar, in_notebook
 from divulge.releasing.output.places import PAPERS, Places, publish_together, written
-from divulge.releasing.planning.choosing import Choice, Chosen, choose, with_counts
+from divulge.releasing.planning.choosing import Chosen, choose, with_counts
+from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.plan import Faults, Part, Plan
 from divulge.releasing.records.ledger import Ledger
 from divulge.releasing.records.promised import together
 from divulge.releasing.records.receipt import Receipt, now
+from divulge.releasing.request import Request, asking, run
 
 Papers = Callable[[Receipt, Chosen], Mapping[str, bytes]]
 """What is written beside a release: {"receipt.json": content, ...}, from the receipt and what the mechanism was chosen
 with. Names that begin with "keeper" are for the keeper of the source only, and nobody else may read the file."""
 
 
-def as_several(guarantee: Any) -> tuple[Any, ...]:
-    """Return one or several guarantees, or none, as a tuple of Guarantee."""
-    several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
-    return tuple(as_guarantee(one) for one in several)
+@asking("release")
+def release(
+    source: Any,
+    sink: str | os.PathLike[str] | None = None,
+    *,
+    progress: Progress | Literal[False] | None = None,
+    warn: Callable[[str], object] = lambda warning: None,
+    **options: Any,
+) -> Receipt:
+    """Return the receipt of a release: every value of the column replaced by a fresh draw from its row of a mechanism.
 
+    P(released = y | value = x) = w_xy / 2^53, in whole numbers w, and drawn with exactly these probabilities from a
+    cryptographic stream. The rows pass through in batches; the output appears under its name when it is complete.
+    Beside it stand OUT.codebook.json and .md, OUT.statement.html and .txt and OUT.receipt.json, which everybody may
+    see, and OUT.keeper.json, with exact counts, which only the owner of the process can read.
 
-def as_columns(column: str | Sequence[str]) -> tuple[str, ...]:
-    """Return one or several names of columns as a tuple."""
-    columns = as_names(column, "column")
-    if not columns or len(set(columns)) != len(columns):
-        raise DivulgeError.of("column", "name one column, or several different ones", "it", repr(column))
-    return columns
+    Parameters
+    ----------
+    source : path of whatever `open_table` reads; pandas, polars or pyarrow table; PySpark DataFrame
+    sink : path, optional
+        Its suffix is its format; without a suffix it is a folder of Parquet files. Without a sink the released table is
+        `Receipt.table`, of the same library as the source, and no papers are written.
+    column : name of the sensitive column, or names of several that are one secret together
+    guarantee : Guarantee or text such as "ldp=1", or several, optional
+        Alone: a mechanism is made for it, for the purpose. With a mechanism: the mechanism must keep it, exactly.
+    mechanism : Channel or what converts to one, its file, Design, name such as "randomized-response", or
+        {column: mechanism}
+        Rows are matched with values by label, as text where the types differ. Labels over several columns are tuples.
+        An outcome that is called after a value must raise that value most.
+    epsilon, ratio : float; Fraction, int or text, optional
+        The strength of a mechanism that is given by its name: epsilon, or exactly e^epsilon.
+    purpose : "statistics", "record" or "information"
+        Estimates of least variance, from which frequencies can be estimated; each row as often right as can be; as much
+        information as can be.
+    outcomes : "values" or "sets"
+        One outcome for each value, called after it, that raises it most; or the unconstrained optimum, whose outcomes
+        are called after the sets of values that they raise.
+    prior : Prior, its file, TABLE:COLUMN, "uniform", "lower=P", "noisy=E", LowerBounded or L1Ball, optional
+        What an attacker is taken to know: a public prior; all values equally likely (the default); any prior with no
+        value below P; any close to the column's own shares, estimated with noise that spends E of the budget.
+    prior_from_data : bool
+        Take the column's own shares, which the mechanism then tells, and the statement says so.
+    rule_out : bool
+        Allow a design whose outcomes rule values out.
+    null_as : label, optional
+        The label of the mechanism that stands for a missing value, going in and coming out; without it a missing value
+        is refused.
+    released_as : name, or names, of the column in the output, optional
+        COLUMN_perturbed when not given.
+    keep : names of other columns, optional
+        Those that go out beside it, unaltered; all of them when not given.
+    only_column : bool
+        Drop all other columns.
+    raise_small : bool
+        Raise entries below 2^-53 to 2^-53 instead of refusing the mechanism.
+    time_limit : float
+        Seconds that a design may take; what is found by then is released, and the receipt says what it may lack.
+    force : bool
+        Replace files that exist.
+    receipt : path, optional
+        Beside the output, as NAME.receipt.json, when not given.
+    ledger : Ledger, path or URL, optional
+        Where the release is recorded; a source in memory then needs `source_name`.
+    budget : Guarantee or text, optional
+        What all releases of the column may spend together, kept by the ledger.
+    source_name : str, optional
+        What the ledger calls the source; the path of its file when not given.
+    engine : "local" or "spark"
+        Spark reads and writes paths that all its workers share; a PySpark DataFrame always takes it.
+    unit : "nats" or "bits"
+        What epsilon, the guarantees and the budget are in; the receipt is in nats.
+    language : "en" or "de"
+        Of the statement and the codebook.
+    escape_formulas : bool
+        Write cells of a CSV output that a spreadsheet takes for a formula, such as "=1+1", behind an apostrophe.
+    delimiter, decimal, encoding, sheet, line_breaks, limits : optional
+        How a file is read, as for `open_table`.
+    progress : function of (rows done, rows in all or None), or False, optional
+        In a notebook a bar is shown when it is not given, and none with False.
+    warn : function of str, optional
+        Gets every warning before a row is drawn; of a mechanism that is given, which values no row has comes after.
 
+    Returns
+    -------
+    Receipt
+        `papers` says where everything was written.
 
-def as_names(names: Any, argument: str) -> tuple[str, ...]:
-    """Return one or several names as a tuple; refuse what is none."""
-    several: Any = (names,) if isinstance(names, str) or not isinstance(names, (list, tuple)) else tuple(names)
-    for name in several:
-        DivulgeError.unless(name, str, argument, "be a name or a list of names")
-    return several
+    Raises
+    ------
+    DivulgeError
+        Naming column and count, never a value, when a value has no row in the mechanism or is missing; when the
+        guarantee does not hold, promises nothing, or the budget does not allow it; when the mechanism does not let
+        frequencies be estimated and that is the purpose. Nothing is published then.
 
-
-@dataclass(frozen=True)
-class Outgoing:
-    """How the table goes out: which other columns, under which names, where, and what is on record."""
-
-    keep: Sequence[str] | None = None
-    released_as: str | Sequence[str] | None = None
-    force: bool = False
-    receipt: str | os.PathLike[str] | None = None
-    ledger: Any = None
-    budget: Any = None
-    source_name: str | None = None
-    engine: EngineName = "local"
-    null_as: Hashable = None
-
-    def names(self, columns: tuple[str, ...]) -> dict[str, str]:
-        """Return the name of each protected column in the output: NAME_perturbed, or as asked."""
-        if self.released_as is None:
-            return {name: f"{name}_perturbed" for name in columns}
-        asked = as_names(self.released_as, "released_as")
-        if len(asked) != len(columns) or len(set(asked)) != len(asked) or not all(asked):
-            raise DivulgeError.of("released_as", f"be a name for each of {len(columns)} columns", "it", repr(asked))
-        return dict(zip(columns, asked, strict=True))
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> survey = pa.table({"answer": ["yes", "no", "no", "no"]})
+    >>> receipt = release(survey, column="answer", mechanism="randomized-response", ratio=3)
+    >>> receipt.rows, receipt.guarantees["ldp"]  # log 3, rounded up
+    (4, 1.09861228866...)
+    >>> receipt.table.column_names, set(receipt.table["answer_perturbed"].to_pylist()) <= {"yes", "no"}
+    (['answer_perturbed'], True)
+    """
+    return run(Request.of("release", source, sink, **options), source, progress=progress, warn=warn)
 
 
 def carry_out(
-    source: Any,
-    sink: str | os.PathLike[str] | None,
-    choice: Choice,
-    outgoing: Outgoing,
-    papers: Papers,
-    progress: Progress | None = None,
-    warn: Callable[[str], object] = lambda warning: None,
+    request: Release, source: Any, *, progress: Progress | Literal[False] | None, warn: Callable[[str], object]
 ) -> Receipt:
     """Choose the mechanism, record the release, draw, and publish the table with its papers; or nothing of it."""
-    engine = _engine(source, outgoing.engine)
-    table, columns = engine.source, choice.columns
+    if not callable(progress or str):
+        raise DivulgeError.of("progress", "be a function", "it", f"a {type(progress).__name__}")
+    made = resolved(request, source)
+    papers: Papers = late("divulge.reporting.release:papers")(request)
+    told = bar() if progress is None and in_notebook() else nullcontext(progress or None)
+    with told as move:
+        return _carried_out(source, made, papers, move, warn)
+
+
+def _names(request: Release) -> dict[str, str]:
+    """Return the name of each protected column in the output: NAME_perturbed, or as asked."""
+    columns, asked = request.columns, request.released_as
+    if asked is None:
+        return {name: f"{name}_perturbed" for name in columns}
+    if len(asked) != len(columns) or len(set(asked)) != len(asked) or not all(asked):
+        raise DivulgeError.of("released_as", f"be a name for each of {len(columns)} columns", "it", repr(asked))
+    return dict(zip(columns, asked, strict=True))
+
+
+def _carried_out(
+    source: Any, request: Release, papers: Papers, progress: Progress | None, warn: Callable[[str], object]
+) -> Receipt:
+    engine = _engine(source, request.engine)
+    table, columns, sink = engine.source, request.columns, request.sink
+    kept = () if request.only_column else request.keep
     table.require_values(columns)
-    table.require_columns([*(table.schema.names if outgoing.keep is None else outgoing.keep)])
+    table.require_columns([*(table.schema.names if kept is None else kept)])
     if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
         raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
     outputs = Places.of(
-        sink, outgoing.receipt, PAPERS, read={"source": table.path}, ledger=outgoing.ledger, force=outgoing.force
+        sink, request.receipt, PAPERS, read={"source": table.path}, ledger=request.ledger, force=request.force
     )  # fmt: skip
-    chosen = choose(engine.counted, choice, count=engine.reread is not None)
+    chosen = choose(engine.counted, request, count=engine.reread is not None)
     plan = Plan(
-        tuple(Part.of(part, choice.null_as) for part in chosen.mechanisms), table.schema,
-        None if outgoing.keep is None else tuple(outgoing.keep), table.codable, outgoing.names(columns),
+        tuple(Part.of(part, request.null_as) for part in chosen.mechanisms), table.schema,
+        None if kept is None else tuple(kept), table.codable, _names(request),
     )  # fmt: skip
     for part in plan.parts:
         for column, alphabet in zip(part.columns, part.outcomes.alphabets, strict=True):
-            texts = [None if label == choice.null_as else text_of(label) for label in alphabet.labels]
+            texts = [None if label == request.null_as else text_of(label) for label in alphabet.labels]
             if any(isinstance(label, float) and math.isinf(label) for label in alphabet.labels):
                 raise DivulgeError.of("source", f"hold finite numbers in column {column!r}", "one of them", "infinite")
             alone = len(plan.renamed) == 1 and not plan.untouched
@@ -115,18 +198,18 @@ def carry_out(
     total["ldp"] = max(total["ldp"], together([m.spent for m in chosen.mechanisms], None)["ldp"])
     made = Receipt(
         mechanisms=chosen.mechanisms, guarantees=total, rows=0, source=table.name,
-        output=None if outputs.table is None else outputs.table.name, null_as=choice.null_as, untouched=plan.untouched,
+        output=None if outputs.table is None else outputs.table.name, null_as=request.null_as, untouched=plan.untouched,
         warnings=(*_warnings(plan), *chosen.notes), created=now(), version=__version__,
         released_as=tuple(plan.renamed[name] for m in chosen.mechanisms for name in m.columns),
-        purpose=choice.purpose, asked=tuple(_plain(one) for one in choice.kept),
+        purpose=request.purpose, asked=tuple(_plain(one) for one in request.kept),
     )  # fmt: skip
-    budget = outgoing.budget
-    allowed = None if budget is None else as_guarantee(budget, "budget").read_in(choice.unit, to_keep=True)
-    with _recorded(outgoing.ledger, allowed, table, outgoing.source_name, made) as entry:
+    budget = request.budget
+    allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
+    with _recorded(request.ledger, allowed, table, request.source_name, made) as entry:
         made = replace(made, together=entry.together)
         for warning in (*made.warnings, *chosen.private):
             warn(warning)
-        return _Run(engine, plan, made, outputs, outgoing.force, progress, entry, chosen, papers, warn).publish()
+        return _Run(engine, plan, made, outputs, request.force, progress, entry, chosen, papers, warn).publish()
 
 
 def _plain(guarantee: Any) -> dict[str, Any]:

@@ -10,19 +10,19 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli import ALREADY, PUBLISHED
-from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, print_table, say
-from divulge.cli.doing.ledger import LedgerOption, default_ledger
+from divulge.cli.common import JsonOption, emit, note, print_table, say
+from divulge.cli.doing.ledger import default_ledger
+from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
+from divulge.cli.fields import with_fields
 from divulge.errors import DivulgeError, number_of
 from divulge.model.shown import promised, reached
 
 Several = list[str] | None
 
 
+@with_fields("publish", without=("statistics",))
 def command(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)],
-    guarantee: Annotated[
-        list[str], typer.Option(metavar="GUARANTEE", help="Such as dp=1, adp=1:1e-6, zcdp=0.1, pml=1; may be repeated.")
-    ],
+    typed: dict[str, Any],
     count: Annotated[
         Several,
         typer.Option(
@@ -43,53 +43,6 @@ def command(
     by: Annotated[
         str, typer.Option("--by", metavar="C,C", help="Columns that group sums, means, variances, quantiles, shares.")
     ] = "",
-    out: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="OUT", help="The table; its suffix is its format.")
-    ] = None,
-    values: Annotated[
-        str | None, typer.Option("--values", metavar="FILE", help='JSON {"race": ["White", ...]}, or a codebook.')
-    ] = None,
-    values_from_data: Annotated[
-        bool, typer.Option("--values-from-data", help="Take the values that occur; which ones do is not protected.")
-    ] = False,
-    null_as: Annotated[
-        str | None, typer.Option("--null-as", metavar="LABEL", help="The value that a missing value counts as.")
-    ] = None,
-    person: Annotated[
-        str | None, typer.Option("--person", metavar="C", help="The column that tells whose row it is.")
-    ] = None,
-    at_most: Annotated[int, typer.Option("--at-most", metavar="K", help="Rows of a person that count.")] = 1,
-    neighbors: Annotated[
-        str, typer.Option("--neighbors", metavar="replaced|added", help="What may change unseen, one person.")
-    ] = "replaced",
-    record_prior: Annotated[
-        str | None,
-        typer.Option("--record-prior", metavar="lower=P|FILE", help="What is known before of a secret of one record."),
-    ] = None,
-    others: Annotated[
-        str, typer.Option("--others", metavar="known|independent", help="What is known of all other records.")
-    ] = "known",
-    noise: Annotated[
-        str | None, typer.Option("--noise", metavar="laplace|gaussian", help="The law of the noise.")
-    ] = None,
-    split: Annotated[
-        str, typer.Option("--split", metavar="RULE|W,W", help="mean-squared, relative, equal, or a weight a query.")
-    ] = "mean-squared",
-    level: Annotated[float, typer.Option("--level", help="Probability that all intervals hold together.")] = 0.95,
-    non_negative: Annotated[bool, typer.Option("--non-negative", help="Raise negative counts to 0.")] = False,
-    whole: Annotated[bool, typer.Option("--whole", help="Round counts to whole numbers.")] = False,
-    consistent: Annotated[
-        bool, typer.Option("--consistent", help="Move counts so that tables with common columns agree.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
-    receipt: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the receipt goes.")] = None,
-    ledger: LedgerOption = None,
-    no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Do not record this.")] = False,
-    budget: Annotated[
-        str | None,
-        typer.Option(metavar="GUARANTEE", help="What all releases of the table may tell about one record: dp=2."),
-    ] = None,
-    source_name: Annotated[str | None, typer.Option("--source-name", help="What the ledger calls the table.")] = None,
     against: Annotated[
         str | None,
         typer.Option(
@@ -97,9 +50,8 @@ def command(
         ),
     ] = None,
     runs: Annotated[int, typer.Option("--runs", metavar="N", help="With --against: so many on each table.")] = 10_000,
-    engine: EngineOption = "local",
-    language: Annotated[str, typer.Option(help="Of the statement: en or de.")] = "en",
-    unit: UnitOption = "nats",
+    no_ledger: NoLedgerOption = False,
+    save_request: SaveOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Publish statistics of a table with noise: the table, a statement in plain words, a receipt, a record for the
@@ -112,57 +64,68 @@ def command(
     """
     import divulge as dv
     from divulge.publishing.statistics import parse_numeric
-    from divulge.releasing.output import sinks
-    from divulge.reporting.publish import BESIDE
+    from divulge.releasing.request import Request
 
-    book = None if no_ledger else default_ledger(ledger)
+    if against is None:
+        typed["ledger"] = None if no_ledger else default_ledger(typed.get("ledger"))
     groups = _names(by)
     asked: list[Any] = [dv.Count(*_names(names)) for names in count or []]
     for kind, texts in (("sum", sums), ("mean", mean), ("variance", variance), ("quantiles", quantiles)):
         asked += [parse_numeric(kind, text, groups) for text in texts or []]
     for text in proportion or []:
-        column, value = _column_and_value(text, table)
+        column, value = _column_and_value(text, typed["source"])
         asked.append(dv.Proportion(column, value, groups))
     if not asked:
         raise DivulgeError(
             "one of --count, --sum, --mean, --variance, --quantiles, --proportion must be given; none is."
         )
+    typed["split"] = _split(typed["split"])
+    request: Any = Request.of("publish", statistics=asked, **typed)
+    saved = save(request, save_request, request.force)
     if against is not None:
-        if out is None:
-            raise DivulgeError.of("--output", "be given with --against", "it", "absent", "the runs are written there.")
-        sinks.refuse_taken(out, force, folder=not out.suffix)
-        found = dv.repeated_runs(
-            table, against, asked, times=runs, guarantee=guarantee, person=person, at_most=at_most,
-            neighbors=neighbors, prior=record_prior, values=values, null_as=null_as, noise=noise, split=_split(split),
-            engine=engine, unit=unit,
-        )  # fmt: skip
-        _write(found, out, force)
-        say(f"{number_of(found.num_rows, 'run')} written, half of them on each table; not for the public: readable by "
-            "you alone")  # fmt: skip
-        return
-    done = dv.publish(
-        table, asked, out, guarantee=guarantee, person=person, at_most=at_most, neighbors=neighbors,
-        record_prior=record_prior, others=others, values=values, values_from_data=values_from_data, null_as=null_as,
-        noise=noise, split=_split(split), level=level, non_negative=non_negative, whole=whole, consistent=consistent,
-        force=force, receipt=receipt, ledger=book, budget=budget,
-        source_name=source_name, engine=engine, unit=unit, language=language, warn=note,
-    )  # fmt: skip
+        _compare(request, against, runs)
+    elif request.sink is not None or not saved:
+        carry_out(request, as_json)
+
+
+def carry_out(request: Any, as_json: bool) -> None:
+    """Publish what is asked, and tell what came of it."""
+    from divulge.publishing.publish import BESIDE
+    from divulge.releasing.request import run
+
+    done = run(request, warn=note)
     ALREADY.append(PUBLISHED)
     written: dict[str, Any] = {}
-    if out is not None:
+    if request.sink is not None:
+        out = Path(request.sink)
         beside = {end: str(out.with_name(f"{out.stem}.{end}")) for end in BESIDE}
         written = {
-            "output": str(out), "receipt": str(receipt or beside["receipt.json"]),
+            "output": str(out), "receipt": str(request.receipt or beside["receipt.json"]),
             "statement": [beside["statement.html"], beside["statement.txt"]], "keeper": beside["keeper.json"],
         }  # fmt: skip
     if as_json:
-        emit({**done.to_dict(unit), **written})
+        emit({**done.to_dict(request.unit), **written})
         return
     _print(done)
-    told = done.to_dict(unit)["guarantees"]
-    say("guarantee: " + ", ".join(_promised(kind, value) for kind, value in told.items()) + f" {unit}")
+    promised_ = done.to_dict(request.unit)["guarantees"]
+    say("guarantee: " + ", ".join(_promised(kind, value) for kind, value in promised_.items()) + f" {request.unit}")
     if written:
         say(f"for the keeper alone: {Path(written['keeper']).name}; public: the table, receipt and statement beside it")
+
+
+def _compare(request: Any, neighbor: str, runs: int) -> None:
+    """Write runs of the publication on the table and on its neighbor."""
+    from divulge.auditing.repeated import runs_of
+    from divulge.releasing.output import sinks
+
+    if request.sink is None:
+        raise DivulgeError.of("--output", "be given with --against", "it", "absent", "the runs are written there.")
+    out = Path(request.sink)
+    sinks.refuse_taken(out, request.force, folder=not out.suffix)
+    found = runs_of(request, neighbor, times=runs)
+    _write(found, out, request.force)
+    say(f"{number_of(found.num_rows, 'run')} written, half of them on each table; not for the public: readable by "
+        "you alone")  # fmt: skip
 
 
 def _write(table: Any, out: Path, force: bool) -> None:

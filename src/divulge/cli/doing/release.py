@@ -10,8 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli import ALREADY, PUBLISHED
-from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, UnitOption, emit, note, say
-from divulge.cli.doing.ledger import LedgerOption, default_ledger
+from divulge.cli.common import JsonOption, emit, note, say
+from divulge.cli.doing.ledger import default_ledger
+from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
+from divulge.cli.fields import with_fields
 from divulge.errors import DivulgeError, number_of
 from divulge.files.opening import name_of, refuse_taken
 from divulge.units import nats_per
@@ -19,50 +21,9 @@ from divulge.units import nats_per
 _WIDTH = 88
 
 
+@with_fields("release")
 def command(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)],
-    column: Annotated[
-        list[str], typer.Option("--column", metavar="C", help="The sensitive column; several are one secret together.")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="OUT", help="Its suffix is its format; without one, a folder."),
-    ] = None,
-    guarantee: Annotated[
-        list[str] | None,
-        typer.Option(metavar="GUARANTEE", help="Such as ldp=1. Alone: make a mechanism for it. With one: check it."),
-    ] = None,
-    mechanism: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE_OR_NAME",
-            help="A channel file, or with --epsilon or --ratio: randomized-response, geometric, exponential, "
-            "subset-selection, extremal, resample, erasure, symmetric; without: identity, constant.",
-        ),
-    ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="The strength of a mechanism given by its name.")] = None,
-    ratio: Annotated[str | None, typer.Option(help="The same, exactly: e^epsilon, such as 3 or 3/2.")] = None,
-    purpose: Annotated[
-        str,
-        typer.Option(help="statistics: best estimates; record: each row as often right as can be; information."),
-    ] = "statistics",
-    outcomes: Annotated[
-        str,
-        typer.Option(help="values: one outcome for each, called after it; sets: the best, called after sets."),
-    ] = "values",
-    prior: Annotated[
-        str | None,
-        typer.Option(
-            "--prior",
-            metavar="PRIOR",
-            help="What attackers are taken to know: a public file, TABLE:COLUMN of another table, uniform "
-            "(the default), lower=P (no value is rarer), noisy=E (an estimate with noise, which spends E).",
-        ),
-    ] = None,
-    prior_from_data: Annotated[
-        bool, typer.Option("--prior-from-data", help="Take the column's own shares; the mechanism tells them.")
-    ] = False,
-    rule_out: Annotated[bool, typer.Option("--rule-out", help="Allow outcomes that rule values out.")] = False,
+    typed: dict[str, Any],
     preview: Annotated[
         bool, typer.Option("--preview", help="Tell how good it would be, at three levels; draw and spend nothing.")
     ] = False,
@@ -72,39 +33,8 @@ def command(
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="With --preview: draw it to .png, .svg or .pdf.")
     ] = None,
-    released_as: Annotated[
-        list[str] | None,
-        typer.Option("--as", metavar="NAME", help="The name of the column in OUT.  [default: C_perturbed]"),
-    ] = None,
-    null_as: Annotated[
-        str | None, typer.Option("--null-as", metavar="LABEL", help="The mechanism's label for a missing value.")
-    ] = None,
-    keep: Annotated[
-        list[str] | None, typer.Option("--keep", metavar="C", help="Other columns that go out; all when not given.")
-    ] = None,
-    only_column: Annotated[bool, typer.Option("--only-column", help="Drop all other columns.")] = False,
-    raise_small: Annotated[
-        bool, typer.Option("--raise-small", help="Raise entries below 2^-53 to 2^-53 instead of refusing them.")
-    ] = False,
-    time_limit: Annotated[
-        float, typer.Option("--time-limit", metavar="SECONDS", help="Of a design; then the best one so far is taken.")
-    ] = 60.0,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
-    receipt: Annotated[
-        Path | None, typer.Option("--receipt", metavar="FILE", help="Where the receipt goes, if not beside the output.")
-    ] = None,
-    ledger: LedgerOption = None,
-    no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Do not record this release.")] = False,
-    budget: Annotated[
-        str | None,
-        typer.Option(metavar="GUARANTEE", help="What all releases of the column may spend together, such as ldp=2."),
-    ] = None,
-    source_name: Annotated[
-        str | None, typer.Option("--source-name", help="What the ledger calls the table, if not by its path.")
-    ] = None,
-    language: Annotated[str, typer.Option(help="Of the statement and the codebook: en or de.")] = "en",
-    engine: EngineOption = "local",
-    unit: UnitOption = "nats",
+    no_ledger: NoLedgerOption = False,
+    save_request: SaveOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Release a column of a table through a mechanism, with all that belongs beside it; print what is guaranteed.
@@ -113,33 +43,35 @@ def command(
     output appears under its name when it is complete; beside it stand its codebook, a statement for the public and a
     receipt, and the record of the keeper, which is for nobody else. The release is recorded in the ledger.
     """
-    import divulge as dv
-    from divulge.releasing.planning.named import mechanism_in, prior_in
+    from divulge.releasing.preview import foresee
+    from divulge.releasing.request import Request
 
-    given = mechanism_in(mechanism, "--mechanism")
-    asked: dict[str, Any] = {
-        "column": column[0] if len(column) == 1 else column, "guarantee": guarantee, "mechanism": given,
-        "epsilon": epsilon, "ratio": ratio, "purpose": purpose, "outcomes": outcomes,
-        "prior": prior_in(prior, given, table, column, "--prior"), "prior_from_data": prior_from_data,
-        "rule_out": rule_out, "null_as": null_as, "time_limit": time_limit, "unit": unit,
-    }  # fmt: skip
+    force = typed.get("force", False)
+    if not preview:
+        typed["ledger"] = None if no_ledger else default_ledger(typed.get("ledger"))
+    request = Request.of("release", **typed)
+    saved = save(request, save_request, force)
     if preview:
         if picture is not None:
             refuse_taken(picture, force)
-        _show(dv.preview(table, by=by, engine=engine, **asked), unit, picture, force, as_json)
+        _show(foresee(request, by=by), request.unit, picture, force, as_json)
         return
     if by is not None or picture is not None:
         raise DivulgeError("`--by` and `--picture` must come with --preview.")
-    if out is None:
+    if request.sink is not None:
+        carry_out(request, as_json)
+    elif not saved:
         raise DivulgeError.of("--output", "be given, or --preview", "it", "absent")
+
+
+def carry_out(request: Any, as_json: bool) -> None:
+    """Release what is asked, and tell what came of it."""
+    from divulge.releasing.request import run
+
     with _progress() as progress:
-        done = dv.release(
-            table, out, **asked, released_as=released_as, keep=keep, only_column=only_column, raise_small=raise_small,
-            force=force, receipt=receipt, ledger=None if no_ledger else default_ledger(ledger), budget=budget,
-            source_name=source_name, engine=engine, language=language, progress=progress, warn=note,
-        )  # fmt: skip
+        done = run(request, progress=progress, warn=note)
     ALREADY.append(PUBLISHED)
-    _tell(done, unit, as_json, language)
+    _tell(done, request.unit, as_json, request.language)
 
 
 def _tell(done: Any, unit: Any, as_json: bool, language: str) -> None:

@@ -22,6 +22,7 @@ from divulge.model.joint import Joint
 from divulge.model.labels import key_of
 from divulge.model.prior import Prior
 from divulge.model.shown import at_most, promised
+from divulge.releasing.column import Release
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.estimating.estimate import rank
@@ -32,7 +33,6 @@ from divulge.releasing.planning.purposes import NAMED, PURPOSES, Purpose
 from divulge.releasing.records.promised import promises, together
 from divulge.releasing.records.receipt import Mechanism
 from divulge.ties import first_largest
-from divulge.units import Unit
 
 MOST_SECRETS = 512
 """Up to so many combinations of several columns are designed for as one secret."""
@@ -46,47 +46,6 @@ WORTH_TELLING = 0.001
 MOST_COMPARED = 64
 """Up to so many values named mechanisms are tuned beside a design; beyond, only where there is no design."""
 
-OUTCOMES = ("values", "sets")
-"""What outcomes are: one for each value and called after it, or sets of values, called after all that they raise."""
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """What a release is to run: see `release` for the meaning of each field."""
-
-    columns: tuple[str, ...]
-    mechanism: Any = None
-    epsilon: float | None = None
-    ratio: Any = None
-    guarantees: tuple[Guarantee, ...] = ()
-    purpose: str = "statistics"
-    outcomes: str = "values"
-    prior: Any = None
-    prior_from_data: bool = False
-    rule_out: bool = False
-    null_as: Hashable = None
-    raise_small: bool = False
-    time_limit: float = 60.0
-    unit: Unit = "nats"
-
-    def __post_init__(self) -> None:
-        for name, known in (("purpose", tuple(PURPOSES)), ("outcomes", OUTCOMES)):
-            if getattr(self, name) not in known:
-                raise DivulgeError.unknown(name, getattr(self, name), known)
-        if self.mechanism is None and not self.guarantees:
-            raise DivulgeError(
-                "give a mechanism or a guarantee; there is neither. Hint: guarantee='ldp=1' (--guarantee ldp=1) lets "
-                "odds change by 2.72 times at most; a preview shows what that means for your table."
-            )
-        if (self.epsilon is not None or self.ratio is not None) and not isinstance(self.mechanism, str):
-            raise DivulgeError.of("epsilon", "come with the name of a mechanism", "it", "given without one",
-                                  "a guarantee such as ldp=1 has its own.")  # fmt: skip
-
-    @property
-    def kept(self) -> tuple[Guarantee, ...]:
-        """The guarantees in nats."""
-        return tuple(one.read_in(self.unit, to_keep=True) for one in self.guarantees)
-
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
@@ -98,14 +57,14 @@ class Chosen:
     counts: Mapping[Hashable, int] | None = None
 
 
-def choose(source: Any, choice: Choice, *, count: bool = False) -> Chosen:
+def choose(source: Any, choice: Release, *, count: bool = False) -> Chosen:
     """Return a mechanism for each group of columns, given or designed; `count` the columns in any case."""
     if choice.mechanism is not None and not isinstance(choice.mechanism, str):
         return _given(source, choice, count)
     return _made(source, choice)
 
 
-def _given(source: Any, choice: Choice, count: bool) -> Chosen:
+def _given(source: Any, choice: Release, count: bool) -> Chosen:
     given, columns = choice.mechanism, choice.columns
     if isinstance(given, Mapping) and len(columns) > 1 and set(given) == set(columns):
         groups = [((name,), given[name]) for name in columns]
@@ -125,7 +84,7 @@ def _given(source: Any, choice: Choice, count: bool) -> Chosen:
     return _finished(chosen, choice, counts)
 
 
-def _assumed(choice: Choice, counts: Mapping[Hashable, int] | None, made_for: Prior | None) -> Assumed:
+def _assumed(choice: Release, counts: Mapping[Hashable, int] | None, made_for: Prior | None) -> Assumed:
     """Return what is taken to be known with a given mechanism: nothing, where nothing is said."""
     if made_for is not None and not choice.prior_from_data:
         told(made_for, counts, False)  # refuses a design that was made from the column's own counts
@@ -134,7 +93,7 @@ def _assumed(choice: Choice, counts: Mapping[Hashable, int] | None, made_for: Pr
     return told(choice.prior, counts, choice.prior_from_data)
 
 
-def _relabelled(channel: IntegerChannel, choice: Choice, assumed: Assumed) -> IntegerChannel:
+def _relabelled(channel: IntegerChannel, choice: Release, assumed: Assumed) -> IntegerChannel:
     """Return the channel with true names: as they are where they are true, else, when asked for, those of sets."""
     if choice.outcomes == "sets":
         prior = _center(assumed, channel).floats
@@ -161,7 +120,7 @@ def certified(columns: tuple[str, ...], channel: IntegerChannel, assumed: Assume
     return Mechanism(columns, channel, aligned, found)
 
 
-def _finished(chosen: Sequence[Mechanism], choice: Choice, counts: Mapping[Hashable, int] | None) -> Chosen:
+def _finished(chosen: Sequence[Mechanism], choice: Release, counts: Mapping[Hashable, int] | None) -> Chosen:
     """Check guarantees and purpose, and return the mechanisms with what is to be known of them."""
     for guarantee in choice.kept:
         check(guarantee, chosen)
@@ -266,7 +225,7 @@ def _check_over(guarantee: Guarantee, only: Mechanism) -> None:
             raise DivulgeError.of("mechanism", f"keep {guarantee} under every prior of the set", kind, f"{found:.6g}")
 
 
-def _made(source: Any, choice: Choice) -> Chosen:
+def _made(source: Any, choice: Release) -> Chosen:
     """Return mechanisms made for the values of the columns: one for all while their combinations are few enough.
 
     Beyond that each of the k columns gets its share, epsilon/k of ldp, which together are epsilon-ldp and therefore
@@ -330,7 +289,7 @@ def _true(channel: Channel) -> bool:
     )
 
 
-def _by_name(choice: Choice, prior: Prior) -> Channel:
+def _by_name(choice: Release, prior: Prior) -> Channel:
     name = str(choice.mechanism)
     if name not in NAMED:
         raise DivulgeError.unknown("mechanism", name, NAMED, "be a channel or one of")
@@ -365,7 +324,7 @@ GAIN_ONLY = ("pml", "lift", "lift-capacity", "bayes-capacity", "maximal-leakage"
 """Guarantees that do not keep an outcome from ruling values out."""
 
 
-def bounded(choice: Choice, kept: tuple[Guarantee, ...]) -> tuple[tuple[Guarantee, ...], list[str]]:
+def bounded(choice: Release, kept: tuple[Guarantee, ...]) -> tuple[tuple[Guarantee, ...], list[str]]:
     """Return the guarantees, with the same bound on loss beside a bound on gain alone, and what to know of that."""
     if not all(one.kind in GAIN_ONLY for one in kept):
         return kept, []
@@ -381,15 +340,15 @@ def bounded(choice: Choice, kept: tuple[Guarantee, ...]) -> tuple[tuple[Guarante
     ]
 
 
-def _apart(source: Any, choice: Choice) -> Chosen:
+def _apart(source: Any, choice: Release) -> Chosen:
     if not all(one.kind in ("ldp", "pml", "pmc", "lip") for one in choice.kept) or isinstance(choice.mechanism, str):
-        given = ", ".join(map(str, choice.guarantees)) or str(choice.mechanism)
+        given = ", ".join(map(str, choice.guarantee)) or str(choice.mechanism)
         raise DivulgeError.of("guarantee", "be ldp, pml, pmc or lip for so many combinations of columns", "it", given)
     if choice.prior not in (None, "uniform"):
         raise DivulgeError.of("prior", "be left out for so many combinations of columns", "it", "given")
     epsilon = min(float(one.values()["epsilon"]) for one in choice.kept)
     share = (LDP(epsilon / len(choice.columns) * (1 - 2**-40)),)
-    apart = [choose(source, replace(choice, columns=(name,), guarantees=share, unit="nats")) for name in choice.columns]
+    apart = [choose(source, replace(choice, column=(name,), guarantee=share, unit="nats")) for name in choice.columns]
     found = [one for part in apart for one in part.mechanisms]
     return Chosen(tuple(found), tuple(note for part in apart for note in part.notes))
 
@@ -414,7 +373,7 @@ NAMES = OwnNames(occurrence=0.5, lead=0.5)
 by no more than half as much, on the scale of logarithms, as the guarantees would allow it to raise its own."""
 
 
-def designed(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) -> tuple[Channel, bool, list[str]]:
+def designed(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> tuple[Channel, bool, list[str]]:
     """Return a channel for the guarantees and the purpose, whether its outcomes are sets, and what to know of it."""
     if choice.outcomes == "sets":
         return _sets(choice, kept, assumed)
@@ -438,7 +397,7 @@ def designed(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) -> t
     return channel, False, [] if made is None or not assumed.public else _cost(made, purpose)
 
 
-def _under_names(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) -> Design | None:
+def _under_names(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> Design | None:
     """Return the design with one outcome for each value, called after it; None where there is none to be had."""
     if len(assumed.prior or ()) < 2 or (assumed.priors is not None and choice.purpose == "information"):
         return None
@@ -481,7 +440,7 @@ def candidates(prior: Prior, guarantees: tuple[Guarantee, ...], priors: PriorSet
     ]
 
 
-def _sets(choice: Choice, kept: tuple[Guarantee, ...], assumed: Assumed) -> tuple[Channel, bool, list[str]]:
+def _sets(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> tuple[Channel, bool, list[str]]:
     """Return the unconstrained optimum, whose outcomes are the sets of values that they raise."""
     if assumed.priors is not None:
         raise DivulgeError.of("outcomes", "be 'values' for a set of priors", "it", "'sets'")

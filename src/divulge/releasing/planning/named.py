@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 from divulge.files.opening import divided
+from divulge.releasing.column import Release
 from divulge.releasing.planning.purposes import NAMED
 
 WORDS = ("lower", "noisy")
@@ -53,3 +55,9 @@ def prior_in(given: Any, mechanism: Any, source: Any, columns: Sequence[str], ar
         known = "be a prior, the file of one, 'uniform', 'lower=P' or 'noisy=E'"
         raise DivulgeError.of(argument, known, "it", repr(path))
     return read_prior(path, None if mechanism is None or isinstance(mechanism, str) else mechanism)
+
+
+def resolved(request: Release, source: Any) -> Release:
+    """Return the request with the mechanism and the prior of files in the place of their names."""
+    mechanism = mechanism_in(request.mechanism)
+    return replace(request, mechanism=mechanism, prior=prior_in(request.prior, mechanism, source, request.columns))

@@ -1,0 +1,171 @@
+"""`publish`: statistics of a table, with their statement."""
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.guarantees.catalog import as_guarantee
+from divulge.late import late
+from divulge.publishing.notes import Note
+from divulge.publishing.publication import Papers, carried_out, described, ready, task, unrecorded
+from divulge.publishing.published import Published, promise
+from divulge.publishing.request import Publish
+from divulge.releasing.output.places import Places
+from divulge.releasing.request import Request, asking, run
+
+BESIDE = ("receipt.json", "keeper.json", "statement.html", "statement.txt")
+"""Endings of the files beside an output."""
+
+
+@asking("publish")
+def publish(
+    source: Any,
+    statistics: Any,
+    sink: str | os.PathLike[str] | None = None,
+    *,
+    warn: Callable[[str], object] = lambda warning: None,
+    **options: Any,
+) -> Published:
+    """Return statistics of a table with noise, intervals that hold together, and what they tell about one record.
+
+    Counts and sums are exact whole numbers, to which OpenDP adds discrete Laplace or discrete Gaussian noise; quantiles
+    are chosen by its selection of noisy scores. The noise is the least of its family that keeps what is asked.
+
+    Parameters
+    ----------
+    source : path of a table, or a pandas, polars or pyarrow table, or a PySpark DataFrame
+    statistics : Count, Sum, Mean, Proportion, Variance or Quantiles, or several of them
+    sink : path, optional
+        The table goes there, its suffix is its format; beside it receipt, statement, and a record for the keeper alone.
+    guarantee : Guarantee or text such as "dp=1", or several
+        dp, adp, zcdp or rdp; pml, pmc or lip about one record, with `record_prior`.
+    person : name of a column, optional
+        All rows of a person are protected together; without it every row is somebody else's.
+    at_most : int
+        Rows of a person that count; which ones depends on a hash of the person's own rows alone.
+    neighbors : "replaced" or "added"
+        Tables that must look alike differ in one unit that is replaced, or one that is there or not.
+    record_prior : "lower=P", prior file, Prior, or {record: probability}, optional
+        What is known before of a secret about one record; every value has probability P or more.
+    others : "known" or "independent"
+        What the adversary knows of all other records: everything, or that they are independent draws.
+    values : {column: list of values} or a JSON file of that, optional
+        The values of the columns that group; all combinations are published.
+    values_from_data : bool
+        Take the values that occur. Which ones do is then not protected, and told.
+    null_as : label, optional
+        The value that a missing value counts as.
+    noise : "laplace" or "gaussian", optional
+        The one with the smaller error when not given, where both keep the guarantee.
+    split : "mean-squared", "relative", "equal", or numbers, one a query
+        How the total is divided: for the least mean squared error of all cells, for the same relative error, equally.
+    level : float
+        Probability with which all intervals cover the true numbers together.
+    non_negative, whole, consistent : bool
+        Raise negative counts to 0; round counts; move counts by least squares so that common margins agree. Told.
+    force : bool
+        Replace files that exist.
+    receipt : path, optional
+        Beside the output, as NAME.receipt.json, when not given.
+    ledger : Ledger, path or URL, optional
+    budget : Guarantee or text, optional
+        What all releases of the source may tell about one record.
+    source_name : str, optional
+        What the ledger calls the source; its path when not given.
+    engine : "local" or "spark"
+    unit : "nats" or "bits"
+        What the guarantees and the budget are in.
+    language : "en" or "de"
+        Of the statement.
+    escape_formulas : bool
+        Write cells of a CSV output that a spreadsheet takes for a formula, such as "=1+1", behind an apostrophe.
+    delimiter, decimal, encoding, sheet, line_breaks, limits : optional
+        How a file is read, as for `open_table`.
+    warn : function of str, optional
+        Gets what a reader has to know before anything is drawn.
+
+    Returns
+    -------
+    Published
+        Guarantees rounded up; they are what the law of the noise attains for counts, and bounds for other statistics.
+
+    Raises
+    ------
+    DivulgeError
+        Naming column and count, never a value; nothing is published then.
+
+    References
+    ----------
+    Ghosh, Roughgarden, Sundararajan, "Universally Utility-Maximizing Privacy Mechanisms", arXiv:0811.2841; Canonne,
+    Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", arXiv:2004.00010; McKenna, Sheldon,
+    "Permute-and-Flip", arXiv:2010.12603.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from divulge import Count
+    >>> people = pa.table({"sex": ["f", "m", "f", "f"] * 100})
+    >>> found = publish(people, Count("sex"), guarantee="dp=1", values={"sex": ["f", "m", "x"]})
+    >>> found.table.column_names
+    ['statistic', 'sex', 'value', 'low', 'high', 'standard_error']
+    >>> found.guarantees, found.queries[0]["scale"]  # a row moves from one cell to another: 2 / scale
+    ({'dp': 1.0}, 2.0)
+    """
+    return run(Request.of("publish", source, sink, statistics=statistics, **options), source, warn=warn)
+
+
+def carry_out(request: Publish, source: Any, *, progress: Any, warn: Callable[[str], object]) -> Published:
+    """Record the release, count, draw, and publish the numbers with their papers; or nothing of it."""
+    asked = task(request)
+    papers: Papers = late("divulge.reporting.publish:papers")(request)
+    path, sink, ledger = _path(source), request.sink, request.ledger
+    if sink is None and request.receipt is not None:
+        raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
+    read = {"source": path, "values": _path(request.values), "record_prior": _path(request.record_prior)}
+    outputs = Places.of(sink, request.receipt, BESIDE, read=read, ledger=ledger, force=request.force)
+    if outputs.table is not None and not outputs.table.suffix:
+        raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", "without one")
+    made = ready(asked, source, request.engine)
+    promised = described(made, None if outputs.table is None else outputs.table.name)
+    budget = request.budget
+    allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
+    with _recorded(ledger, allowed, made.table.source, request.source_name, promised) as entry:
+        promised = replace(promised, notes=(*promised.notes, *_together(entry)))
+        for sentence in promised.told:
+            warn(sentence)
+        return carried_out(made, promised, outputs, request, entry, papers)
+
+
+def _path(given: Any) -> Any:
+    return given if isinstance(given, (str, os.PathLike)) else None
+
+
+def _together(entry: Any) -> list[Note]:
+    """Return what all releases about the records of the source add up to, where there were others before."""
+    before = getattr(entry, "together", None)
+    if not before or before["releases"] < 2:
+        return []
+    total = ", ".join(promise(kind, value) for kind, value in before["guarantees"].items() if value < math.inf)
+    releases = {"releases": int(before["releases"])}
+    return [Note("note_together", {**releases, "total": total}) if total else Note("note_together_void", releases)]
+
+
+def _recorded(ledger: Any, budget: Any, table: Any, source_name: str | None, promised: Published) -> Any:
+    """Return the context of the ledger's entry; without a ledger, one that does nothing."""
+    if ledger is None:
+        if budget is not None:
+            raise DivulgeError.of("budget", "come with a ledger that keeps it", "it", "alone", "give ledger=PATH.")
+        return unrecorded()
+    from divulge.releasing.records.ledger import Ledger
+
+    if source_name is None:
+        if table.path is None:
+            raise DivulgeError.of(
+                "source_name", "name a source that is no file, for the ledger", "it", "absent",
+                "the same table must have the same name every time.",
+            )  # fmt: skip
+        source_name = str(table.path.resolve())
+    return Ledger.of(ledger).spending(source_name, promised, budget)

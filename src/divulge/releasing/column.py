@@ -1,0 +1,114 @@
+"""What is asked of a column of a table: the options of `release` and `preview`."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Annotated, Any
+
+from divulge.errors import DivulgeError
+from divulge.guarantees.guarantee import Guarantee
+from divulge.releasing.options import Option, as_columns, as_names, as_several
+from divulge.releasing.planning.purposes import PURPOSES
+from divulge.releasing.request import Request
+
+OUTCOMES = ("values", "sets")
+"""What outcomes are: one for each value and called after it, or sets of values, called after all that they raise."""
+
+Names = str | Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release(Request):
+    """What is asked of a column: which one, through which mechanism, and what goes out of it; see `release`.
+
+    Examples
+    --------
+    >>> asked = Release(column=["faith", "sex"], guarantee="ldp=1", unit="bits")
+    >>> asked.columns, asked.kept
+    (('faith', 'sex'), (LDP(0.693147180...),))
+    """
+
+    action = "release"
+    door = "divulge.releasing.release:carry_out"
+
+    column: Annotated[Names, Option("The sensitive column; several are one secret together.", list[str], "C")]
+    guarantee: Annotated[
+        Any, Option("Such as ldp=1. Alone: make a mechanism for it. With one: check it.", list[str], "GUARANTEE")
+    ] = ()
+    mechanism: Annotated[
+        Any,
+        Option(
+            "A channel file, or with --epsilon or --ratio: randomized-response, geometric, exponential, "
+            "subset-selection, extremal, resample, erasure, symmetric; without: identity, constant.",
+            metavar="FILE_OR_NAME",
+        ),
+    ] = None
+    epsilon: Annotated[float | None, Option("The strength of a mechanism given by its name.", float)] = None
+    ratio: Annotated[Any, Option("The same, exactly: e^epsilon, such as 3 or 3/2.")] = None
+    purpose: Annotated[
+        str, Option("statistics: best estimates; record: each row as often right as can be; information.")
+    ] = "statistics"
+    outcomes: Annotated[
+        str, Option("values: one outcome for each, called after it; sets: the best, called after sets.")
+    ] = "values"
+    prior: Annotated[
+        Any,
+        Option(
+            "What attackers are taken to know: a public file, TABLE:COLUMN of another table, uniform "
+            "(the default), lower=P (no value is rarer), noisy=E (an estimate with noise, which spends E).",
+            metavar="PRIOR",
+        ),
+    ] = None
+    prior_from_data: Annotated[bool, Option("Take the column's own shares; the mechanism tells them.", bool)] = False
+    rule_out: Annotated[bool, Option("Allow outcomes that rule values out.", bool)] = False
+    null_as: Annotated[Hashable, Option("The mechanism's label for a missing value.", metavar="LABEL")] = None
+    raise_small: Annotated[bool, Option("Raise entries below 2^-53 to 2^-53 instead of refusing them.", bool)] = False
+    time_limit: Annotated[float, Option("Of a design; then the best one so far is taken.", float, "SECONDS")] = 60.0
+    released_as: Annotated[
+        Names | None, Option("The name of the column in OUT.  [default: C_perturbed]", list[str], "NAME", ("--as",))
+    ] = None
+    keep: Annotated[Sequence[str] | None, Option("Other columns that go out; all when not given.", list[str], "C")] = (
+        None
+    )
+    only_column: Annotated[bool, Option("Drop all other columns.", bool)] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        changed = {"column": as_columns(self.column), "guarantee": as_several(self.guarantee)}
+        for name in ("keep", "released_as"):
+            if getattr(self, name) is not None:
+                changed[name] = as_names(getattr(self, name), name)
+        if self.keep == () or self.keep == []:
+            changed |= {"keep": None, "only_column": True}
+        for name, value in changed.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse options that are none, or do not go together."""
+        if not (isinstance(self.time_limit, Real) and self.time_limit >= 0):
+            raise DivulgeError.of("time_limit", "be a number of seconds that is at least 0", "it",
+                                  repr(self.time_limit))  # fmt: skip
+        for name, known in (("purpose", tuple(PURPOSES)), ("outcomes", OUTCOMES)):
+            if getattr(self, name) not in known:
+                raise DivulgeError.unknown(name, getattr(self, name), known)
+        if self.mechanism is None and not self.guarantee:
+            raise DivulgeError(
+                "give a mechanism or a guarantee; there is neither. Hint: guarantee='ldp=1' (--guarantee ldp=1) lets "
+                "odds change by 2.72 times at most; a preview shows what that means for your table."
+            )
+        if (self.epsilon is not None or self.ratio is not None) and not isinstance(self.mechanism, str):
+            raise DivulgeError.of("epsilon", "come with the name of a mechanism", "it", "given without one",
+                                  "a guarantee such as ldp=1 has its own.")  # fmt: skip
+        if self.only_column and self.keep:
+            raise DivulgeError.of("keep", "be left out with only_column", "it", "given as well")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The sensitive columns."""
+        return as_columns(self.column)
+
+    @property
+    def kept(self) -> tuple[Guarantee, ...]:
+        """The guarantees in nats."""
+        return tuple(one.read_in(self.unit, to_keep=True) for one in as_several(self.guarantee))

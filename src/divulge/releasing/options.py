@@ -1,0 +1,142 @@
+"""Options as data: how one stands on a command line, and how its value is written to JSON and read back."""
+
+import io
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.files.channels import as_json
+from divulge.guarantees.catalog import as_guarantee
+from divulge.guarantees.guarantee import Guarantee
+from divulge.measures.robust import L1Ball, LowerBounded
+from divulge.model.channel import Channel
+from divulge.model.prior import Prior
+
+
+@dataclass(frozen=True)
+class Option:
+    """How a field stands on a command line.
+
+    Attributes
+    ----------
+    help : what it is, in a line
+    of : the type of one value; `list[str]` may be repeated, `Path` is written, `bool` stands alone
+    metavar : what the help calls the value
+    flags : its names, where they are not --NAME
+    """
+
+    help: str
+    of: Any = str
+    metavar: str | None = None
+    flags: tuple[str, ...] = ()
+
+    def named(self, name: str) -> tuple[str, ...]:
+        """Return what is typed for the field of this name."""
+        return self.flags or (f"--{name.replace('_', '-')}",)
+
+
+def written(value: Any, name: str, strict: bool = True) -> Any:
+    """Return an option as JSON holds it: guarantees as text, channels and priors as objects with labels.
+
+    Examples
+    --------
+    >>> from divulge import LDP, Prior
+    >>> written((LDP("1/3"), LDP(1)), "guarantee"), written(Prior(["1/4", "3/4"], ["a", "b"]), "prior")
+    (['ldp=1/3', 'ldp=1'], {'secrets': ['a', 'b'], 'probabilities': ['1/4', '3/4']})
+    """
+    if isinstance(value, np.generic):
+        return written(value.item(), name, strict)
+    if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Guarantee):
+        return value.text()
+    if isinstance(value, LowerBounded):
+        return {"secrets": list(value.secrets), "least": written(value.least_probability, name)}
+    if isinstance(value, L1Ball):
+        return {"center": written(value.center, name), "radius": written(value.radius, name)}
+    if isinstance(value, Prior):
+        shares = [str(p) if value.exact else float(p) for p in value.probabilities.tolist()]
+        return {"secrets": list(value.secrets), "probabilities": shares}
+    if isinstance(value, Mapping):
+        return {str(key): written(one, name, strict) for key, one in value.items()}
+    given: Any = value
+    if hasattr(given, "to_option"):
+        return given.to_option()
+    if (channel := _channel_of(value)) is not None:
+        stream = io.BytesIO()
+        as_json.write(channel, stream)
+        return json.loads(stream.getvalue())
+    if isinstance(value, (list, tuple)):
+        return [written(one, name, strict) for one in value]
+    if not strict:
+        return f"a {type(value).__name__}"
+    raise DivulgeError.of(name, "be a path, a name, numbers, or a channel, prior or guarantee to stand in a request",
+                          "it", f"a {type(value).__name__}")  # fmt: skip
+
+
+def _channel_of(value: Any) -> Channel | None:
+    """Return a channel, that of whole numbers, or that of a design."""
+    held = getattr(value, "channel", value)
+    found = (held, getattr(held, "exact", None))
+    return next((one for one in found if isinstance(one, Channel)), None)
+
+
+def read(value: Any) -> Any:
+    """Return the option that `written` described.
+
+    Examples
+    --------
+    >>> read({"secrets": ["a", "b"], "probabilities": ["1/4", "3/4"]}).to_dict()
+    {'a': Fraction(1, 4), 'b': Fraction(3, 4)}
+    """
+    if isinstance(value, list):
+        return tuple(map(read, value))
+    if not isinstance(value, dict):
+        return value
+    keys = set(value)
+    if keys == {"secrets", "outcomes", "matrix"}:
+        return as_json.channel(io.BytesIO(json.dumps(value).encode()))
+    if keys == {"secrets", "probabilities"}:
+        return Prior(value["probabilities"], list(read(value["secrets"])))
+    if keys == {"secrets", "least"}:
+        return LowerBounded(list(read(value["secrets"])), _number(value["least"]))
+    if keys == {"center", "radius"}:
+        return L1Ball(read(value["center"]), _number(value["radius"]))
+    return {name: read(one) for name, one in value.items()}
+
+
+def _number(value: Any) -> Any:
+    return Fraction(value) if isinstance(value, str) else value
+
+
+def as_names(names: Any, argument: str) -> tuple[str, ...]:
+    """Return one or several names as a tuple; refuse what is none."""
+    several: Any = (names,) if isinstance(names, str) or not isinstance(names, (list, tuple)) else tuple(names)
+    for name in several:
+        DivulgeError.unless(name, str, argument, "be a name or a list of names")
+    return several
+
+
+def as_columns(column: Any) -> tuple[str, ...]:
+    """Return one or several names of columns as a tuple."""
+    columns = as_names(column, "column")
+    if not columns or len(set(columns)) != len(columns):
+        raise DivulgeError.of("column", "name one column, or several different ones", "it", repr(column))
+    return columns
+
+
+def as_several(guarantee: Any) -> tuple[Guarantee, ...]:
+    """Return one or several guarantees, or none, as a tuple of Guarantee."""
+    several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
+    return tuple(as_guarantee(one) for one in several)
