@@ -197,8 +197,8 @@ def test_a_statement_is_made_again_in_another_language(table: Path, tmp_path: Pa
 
 
 def test_what_the_command_can_python_can() -> None:
-    command = set(inspect.signature(release.command).parameters) - {"table", "out", "no_ledger", "as_json"}
-    assert command - {"preview", "by", "picture"} <= set(inspect.signature(dv.release).parameters)
+    command = set(inspect.signature(release.command).parameters) - {"no_ledger", "as_json"}
+    assert command - {"preview", "by", "picture", "save_request"} <= set(inspect.signature(dv.release).parameters)
     shared = set(inspect.signature(dv.preview).parameters) - {"source", "levels"}
     assert shared <= command
     in_python = set(inspect.signature(dv.release).parameters) - {
