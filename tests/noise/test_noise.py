@@ -369,7 +369,7 @@ def test_exponential_mechanism() -> None:
         ({"noise": "laplace", "secret": dv.Prior([0.5, 0.5], ["a", "b"]), "scale": 1.0}, "numbers as labels"),
         ({"noise": "laplace", "secret": "normal(nan, 1)", "scale": 1.0}, "finite numbers"),
         ({"noise": "laplace", "secret": ["a", "b"], "scale": 1.0}, "sample of numbers"),
-        ({"noise": "laplace", "secret": "yulesimon(1.5)", "scale": 1.0}, "values that matter"),
+        ({"noise": "laplace", "secret": "yulesimon(0.5)", "scale": 1.0}, "of its mass"),
         ({"noise": "laplace", "secret": "rademacher()", "scale": 1.0, "clip": (1,)}, "pair"),
         ({"noise": stats.norm(), "secret": "rademacher()", "scale": 1.0}, "its own parameters"),
         ({"noise": "staircase", "secret": "rademacher()", "scale": 1e-6}, "scale"),

@@ -90,3 +90,41 @@ def noise_of_scipy(rng: np.random.Generator) -> None:
     at_least("pml", float(pml.min(initial=0.0)), 0)
     at_most("supremum", m.pml_supremum.upper, cap)
     assert (pml - m.error(y) <= m.pml_supremum.upper + 1e-7).all()
+
+
+def _skellam(rng: np.random.Generator) -> tuple[Any, Any]:
+    a, b = (float(v) for v in rng.uniform(0.5, 6, size=2))
+    scale = mp.exp(-mp.mpf(a) - mp.mpf(b))
+    ratio, root = mp.mpf(a) / mp.mpf(b), 2 * mp.sqrt(mp.mpf(a) * mp.mpf(b))
+    return stats.skellam(a, b), lambda k: scale * ratio ** (mp.mpf(k) / 2) * mp.besseli(abs(k), root)
+
+
+def _two_sided(rng: np.random.Generator) -> tuple[Any, Any]:
+    a = float(rng.uniform(0.3, 2))
+    return stats.dlaplace(a), lambda k: mp.tanh(mp.mpf(a) / 2) * mp.exp(-mp.mpf(a) * abs(k))
+
+
+def _zipf(rng: np.random.Generator) -> tuple[Any, Any]:
+    a = float(rng.uniform(3, 8))
+    return stats.zipf(a), lambda k: mp.mpf(k) ** -mp.mpf(a) / mp.zeta(mp.mpf(a)) if k >= 1 else mp.mpf(0)
+
+
+def _listed(rng: np.random.Generator) -> tuple[Any, Any]:
+    places, p = np.cumsum(rng.integers(1, 8, size=5)) / 4, rng.dirichlet(np.ones(5))
+    known = dict(zip(places.tolist(), p.tolist(), strict=True))
+    return stats.rv_discrete(values=(places, p))(), lambda k: mp.mpf(known.get(k, 0.0))
+
+
+@case("NoiseMechanism")
+def discrete_secrets_of_scipy(rng: np.random.Generator) -> None:
+    """Values on any steps, and countable ones as far out as an outcome is near them: the leakage within its error."""
+    make = pick(rng, [_skellam, _two_sided, _zipf, _listed])
+    secret, mass = make(rng)
+    m = dv.NoiseMechanism("laplace", secret, scale=float(rng.uniform(0.5, 2)))
+    scale, y = mp.mpf(m.noise.scale), float(rng.normal() * 10.0 ** rng.uniform(-1, 2))
+    places = [k / 4 for k in range(160)] if make is _listed else range(-700, 701)
+    weights = {k: mass(k) for k in places}
+    weights = {k: w for k, w in weights.items() if w > 0}
+    f = {k: mp.exp(-abs(mp.mpf(y) - mp.mpf(k)) / scale) for k in weights}
+    truth = mp.log(max(f.values()) / mp.fsum(weights[k] * f[k] for k in f))
+    assert abs(m.pml(y) - truth) <= m.error(y) + 1e-13, (secret.dist.name, y, mp.nstr(truth, 20))

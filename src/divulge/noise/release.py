@@ -8,7 +8,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.model.prior import Prior
 from divulge.noise.answers import outcomes
-from divulge.noise.answers.ranges import leakage, values
+from divulge.noise.answers.ranges import values
 from divulge.noise.families.noise import Noise
 from divulge.noise.families.table import as_noise
 from divulge.noise.laws.choice import AnyLaw, law_of
@@ -17,6 +17,9 @@ from divulge.noise.laws.law import Side
 from divulge.noise.secrets.parse import as_secret, clipped
 from divulge.noise.secrets.secret import Secret
 from divulge.units import Unit, nats_per
+
+_TOO_FAR = 0.01
+"""A leakage that values left out may change by more than this share, or so many nats, is none that is known."""
 
 
 class NoisyRelease:
@@ -117,7 +120,13 @@ class NoisyRelease:
         return outcomes.shaped(values(self.law, side, self.points(y)).off / nats_per(unit), y)
 
     def _each(self, side: Side, y: Any, unit: Unit) -> Any:
-        return outcomes.shaped(leakage(self.law, side, self.points(y)) / nats_per(unit), y)
+        found, law = values(self.law, side, self.points(y)), self.law
+        far = not (found.off <= _TOO_FAR * np.maximum(found.leakage, 1.0)).all()
+        if isinstance(law, FiniteLaw) and any(law.beyond) and far:
+            hint = "clip the records, or give them as a sample, to ask about any outcome."
+            condition = f"be near enough to the values that are kept, {law.values[0]:g} to {law.values[-1]:g}"
+            raise DivulgeError.of("y", condition, "an outcome", "nearer to values beyond", hint)
+        return outcomes.shaped(found.leakage / nats_per(unit), y)
 
     def points(self, y: Any) -> np.ndarray:
         """Return the outcomes less the noise's `loc`, flat and checked: finite, on the lattice of lattice noise.

@@ -58,6 +58,17 @@ def frozen(name: str, inside: str, argument: str) -> Any:
     return found
 
 
+def as_frozen(distribution: Any) -> Any:
+    """Return a scipy.stats distribution that needs no parameters, such as a histogram, frozen; others as they are."""
+    if not (hasattr(distribution, "freeze") and hasattr(distribution, "numargs")):
+        return distribution
+    try:
+        return distribution.freeze()
+    except TypeError:
+        hint = f"such as scipy.stats.{distribution.name}(...), with its parameters."
+        raise DivulgeError.of("distribution", "have its parameters", "it", distribution.name, hint) from None
+
+
 _INTEGRALS = ("levy_stable", "studentized_range")
 """Families of scipy.stats whose density is an integral at every place: thousands of places take minutes."""
 

@@ -71,7 +71,8 @@ def adversary(mechanism: Subject, y: float, side: Side, within: float) -> Bet:
     if isinstance(law, FiniteLaw):
         given = law.log_given(point)[0]
         i = int(given.argmax() if side == "pml" else given.argmin())
-        p = float(np.exp(law.log_prior)[i] if law.secret.probabilities is None else law.secret.probabilities[i])
+        assert law.secret.probabilities is not None
+        p = float(law.secret.probabilities[i])
         leak = float(leakage(law, side, point)[0])
         after = p * math.exp(leak if side == "pml" else -leak)
         value = float(law.values[i])

@@ -286,10 +286,9 @@ def below(mechanism: Subject, y: np.ndarray, *, above: bool) -> np.ndarray:
     noise, law = mechanism.noise, mechanism.law
     side = noise.sf if above else noise.cdf
     if isinstance(law, (FiniteLaw, MeanLaw)):
-        weights, places = np.exp(law.everyone.log_weights), law.everyone.places
-        rows = max(1, 1_000_000 // len(places))
-        parts = [side(y[i : i + rows, None] - places) @ weights for i in range(0, len(y), rows)]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        found = law.everyone.mass_beside(y, above=above)
+        ends = zip(law.beyond, (law.low, law.high), strict=True) if isinstance(law, FiniteLaw) else ()
+        return found + sum(mass * side(y - end) for mass, end in ends if mass)
     if isinstance(law, NormalLaw):
         from scipy.stats import norm
 

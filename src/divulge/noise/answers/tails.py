@@ -75,8 +75,8 @@ def _mass_error(mechanism: Bounded) -> float:
     """Return how far off the mass of any set of few cells may be."""
     law = mechanism.law
     if isinstance(law, FiniteLaw):
-        sure = pieces(law)
-        return 0.0 if sure is None else float(sure[2].sum()) + abs(1 - math.fsum(sure[1].tolist()))
+        sure, beyond = pieces(law), sum(law.beyond)
+        return beyond if sure is None else beyond + float(sure[2].sum()) + abs(1 - math.fsum(sure[1].tolist()))
     return law.mass_error() if isinstance(law, MeanLaw) else 1e-11
 
 

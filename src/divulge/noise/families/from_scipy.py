@@ -12,7 +12,7 @@ from divulge.noise.families.continuous import gaussian, laplace, logistic, stude
 from divulge.noise.families.noise import Noise, Ratio
 from divulge.noise.quadrature import finite_or_zero
 from divulge.noise.secrets.secret import logs_its_density
-from divulge.noise.text import require_formula
+from divulge.noise.text import as_frozen, require_formula
 
 SAME: dict[str, Callable[..., Noise]] = {
     "norm": gaussian,
@@ -44,6 +44,7 @@ def from_scipy(distribution: Any) -> Noise:
     DivulgeError
         If `distribution` is not a frozen continuous scipy.stats distribution.
     """
+    distribution = as_frozen(distribution)
     if not (hasattr(distribution, "logpdf") and hasattr(distribution, "dist")):
         condition = "be a family name or a frozen continuous scipy.stats distribution"
         raise DivulgeError.of("noise", condition, "it", type(distribution).__name__)

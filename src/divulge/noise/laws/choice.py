@@ -37,7 +37,7 @@ def law_of(noise: Noise, secret: Secret, records: int, others: Secret | None = N
     if others is not None and records > 1:
         return _among_others(noise, secret, records, others)
     if secret.values is not None and secret.probabilities is not None:
-        return _finite_law(noise, secret, secret.values, secret.probabilities, records)
+        return _finite_law(noise, secret, secret.values, records)
     if noise.step is not None:
         hint = "round it: a sample, values(...), or a discrete scipy.stats name."
         condition = f"have finitely many values on a lattice for {noise.kind} noise"
@@ -49,24 +49,37 @@ def law_of(noise: Noise, secret: Secret, records: int, others: Secret | None = N
     return mean_law(noise, secret, records)
 
 
-def _finite_law(noise: Noise, secret: Secret, values: np.ndarray, probabilities: np.ndarray, records: int) -> FiniteLaw:
-    log_prior = np.log(probabilities)
+def _finite_law(noise: Noise, secret: Secret, values: np.ndarray, records: int) -> FiniteLaw:
+    log_prior, left_out = secret.log_probabilities, records * sum(secret.beyond)
+    if not left_out <= _MOST_BEYOND:
+        hint = "clip the records, as in clip=(0, 1000), or give them as a sample."
+        condition = f"have all but {_MOST_BEYOND:g} of its mass on {len(values):,} values"
+        raise DivulgeError.of("secret", condition, "the mass beyond", f"{left_out:.2g}", hint)
     if records == 1:
         others, everyone, off = Mixture(noise, np.zeros(1), np.zeros(1)), Mixture(noise, values, log_prior), (0.0, 0.0)
     else:
-        *both, off = sums(values, probabilities, records, on_lattice=False)
+        assert secret.probabilities is not None
+        if not secret.probabilities.min() > 0:
+            hint = "clip the records, or give them as a sample."
+            condition = "have values with probabilities above 1e-308 for the mean of several records"
+            raise DivulgeError.of("secret", condition, "one of them", "rarer", hint)
+        *both, off = sums(values, secret.probabilities, records, on_lattice=False)
         others, everyone = (Mixture(noise, places / records, log_p) for places, log_p in both)
-    law = FiniteLaw(noise, values, log_prior, values / records, others, everyone, secret, off[0], off[1] / records)
+    beyond = records * secret.beyond[0], records * secret.beyond[1]
+    off = off[0], off[1] / records
+    law = FiniteLaw(noise, values, log_prior, values / records, others, everyone, secret, *off, beyond)
     return _on_lattice(law)
 
 
 def _among_others(noise: Noise, secret: Secret, records: int, others: Secret) -> FiniteLaw:
     """Return the law for one record among others of another distribution, all with finitely many values."""
     base = law_of(noise, others, records)
-    if not (isinstance(base, FiniteLaw) and secret.values is not None and secret.probabilities is not None):
+    few = isinstance(base, FiniteLaw) and secret.values is not None
+    if not (isinstance(base, FiniteLaw) and few) or any(base.beyond) or any(secret.beyond):
         condition = "have finitely many values where the other records differ from it"
         raise DivulgeError.of("secret", condition, "it", secret.description)
-    shares, log_prior = secret.values / records, np.log(secret.probabilities)
+    assert secret.values is not None
+    shares, log_prior = secret.values / records, secret.log_probabilities
     if len(shares) * len(base.others.places) > _MOST_PLACES:
         raise DivulgeError.of("records", "leave few enough distinct sums to enumerate", "their number", "too large")
     places = np.add.outer(base.others.places, shares).ravel()
@@ -79,6 +92,9 @@ def _among_others(noise: Noise, secret: Secret, records: int, others: Secret) ->
     law = FiniteLaw(noise, secret.values, log_prior, shares, base.others, everyone, secret, base.weights_off, off)
     return _on_lattice(law)
 
+
+_MOST_BEYOND = 1e-6
+"""Mass of values of a countable secret that may be left out: it stands in the error of every answer."""
 
 _MOST_PLACES = 1_000_000
 """Places of one record and the sum of the others."""

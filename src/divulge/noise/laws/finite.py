@@ -39,6 +39,7 @@ class FiniteLaw(Law):
     secret: Secret  # unbounded when far values were left out
     weights_off: float = 0.0  # bounds the relative error of the weights of sums of records
     places_off: float = 0.0  # bounds the error of the places of sums of records
+    beyond: tuple[float, float] = (0.0, 0.0)  # bounds the mass of outcomes of values left out on either side
 
     @property
     def bounded(self) -> bool:
@@ -185,6 +186,35 @@ class FiniteLaw(Law):
             ulps = ULPS * (4 * (size + z) + self.noise.parameters.get("df", 0.0) * 8 + blocks * (1 + np.abs(below)))
             off = ulps + self.weights_off + np.where(np.isfinite(slope), slope, 0.0) * self.places_off
         return np.where(np.isfinite(off), off, 0.0)
+
+    def error(self, y: np.ndarray, side: Side) -> np.ndarray:
+        """Return what values that were left out may change: f(y) by their mass, the best f(y | x) by one of them."""
+        if not any(self.beyond) or side == "pmc":  # which is infinite
+            return np.zeros(len(y))
+        center, best, outcome = self.center(y), self.log_best(y)[0], self.log_outcome(y)
+        mode = self.noise.mode
+        peak = np.full(len(y), math.inf)
+        if mode is not None:
+            peak = self.noise.log_density(np.array([mode])) - self.noise.reference(y, center)
+        missing, lack = np.full(len(y), -math.inf), np.zeros(len(y))
+        for beyond, last, sign in zip(self.beyond, (0, -1), (-1.0, 1.0), strict=True):
+            if not beyond:
+                continue
+            # where the noise is short of its mode under the last x, no x beyond is likelier; else it is at the mode
+            over = peak + self._log_below(sign, sign * (y - self.shares[last]) - sign * (mode or 0.0))
+            end = self.others.log_sum(self.where_it_matters(y), float(self.shares[last]), center)
+            most = np.logaddexp(end, over)
+            missing = np.logaddexp(missing, math.log(beyond) + (most if len(self.others.places) == 1 else peak))
+            lack = np.maximum(lack, most - best)
+        return np.logaddexp(0.0, missing - outcome) + lack
+
+    def _log_below(self, sign: float, away: np.ndarray) -> np.ndarray:
+        """Return log P(sign * (what the other records add) <= away)."""
+        places, weights = sign * self.others.places, np.exp(self.others.log_weights)
+        order = np.argsort(places)
+        below = np.concatenate([[0.0], np.cumsum(weights[order])])
+        with np.errstate(divide="ignore"):
+            return np.log(below[np.searchsorted(places[order], away, side="right")])
 
     @property
     def one_peak(self) -> bool:

@@ -25,6 +25,10 @@ def as_side(value: object) -> Side:
     raise DivulgeError.of("side", 'be "pml" or "pmc"', "it", repr(value)[:60])
 
 
+_LARGE = 30.0
+"""From here on 1 is nothing beside e^d to all digits."""
+
+
 def leakage_of(log_ratio: np.ndarray, log_prior: np.ndarray, rounding: np.ndarray, side: Side) -> Range:
     """Return (the leakage, a bound on its error) from log f(y | x_i) up to a constant; the secrets along the last axis.
 
@@ -37,12 +41,15 @@ def leakage_of(log_ratio: np.ndarray, log_prior: np.ndarray, rounding: np.ndarra
         best = (-sign * (-sign * t).max(axis=-1))[..., None]
         edge = (rounding - sign * t).max(axis=-1) + sign * best[..., 0]
         d = np.where(t == best, 0.0, t - best)
-        excess = np.sum(p * np.expm1(d), axis=-1)
-        size = np.sum(p * (1 + np.abs(log_prior)) * np.abs(np.expm1(d)), axis=-1)
+        far = np.exp(log_prior + d)  # a prior below the smallest double may be all there is after an outcome
+        excess = np.sum(np.where(d > _LARGE, far, p * np.expm1(np.minimum(d, _LARGE))), axis=-1)
+        size = np.sum(np.where(p > 0, p * (1 + np.abs(log_prior)) * np.abs(np.expm1(d)), 0.0), axis=-1)
         top = d.max(axis=-1, keepdims=True)
-        total = np.log(np.sum(p * np.exp(d - top), axis=-1)) + top[..., 0]
+        parts = log_prior + (d - top)
+        most = parts.max(axis=-1, keepdims=True)
+        total = np.log(np.sum(np.exp(parts - most), axis=-1)) + (most + top)[..., 0]
         leak = np.maximum(np.where(np.abs(excess) < 0.5, sign * np.log1p(excess), sign * total), 0.0)
-        weight = p * np.exp(d - total[..., None])
+        weight = np.exp(log_prior + (d - total[..., None]))
         off = np.sum(np.where(weight > 0, weight * (rounding + ULPS * np.abs(d)), 0.0), axis=-1) + edge
         terms = ULPS * (2 + math.log2(t.shape[-1]))
         off = off + terms * np.where(np.abs(excess) < 0.5, size / (1 + excess), 1 + np.abs(total)) + ULPS * leak

@@ -22,6 +22,9 @@ _STEP_COST = 15.0
 _MOST_PIECES = 1_000_000
 """Pieces between jumps of noise in steps for which sums are kept."""
 
+_MANY, _RAREST = 2_000, 1e-300
+"""Masses beside an outcome are summed over nearby places only, from so many on; the mass of noise that is not near."""
+
 _NEGLIGIBLE = 42.0
 """Blocks of places that hold less than e^-42 of a sum, all together, are left out: nothing in double precision."""
 
@@ -135,6 +138,28 @@ class Mixture:
         lost = logs == -math.inf  # in a gap between places so wide that doubles underflow
         logs[lost] = self._blocks_that_matter(y[lost], shift[lost], center[lost]) if lost.any() else 0.0
         return logs
+
+    def mass_beside(self, y: np.ndarray, *, above: bool) -> np.ndarray:
+        """Return the mass at or below each y, or above it without subtracting from 1.
+
+        Of many places only those are looked at for which the noise is not on one side of y, but for 1e-300 of it.
+        """
+        side, weights, n = self.noise.sf if above else self.noise.cdf, np.exp(self.log_weights), len(self.places)
+        first, last = np.zeros(len(y), dtype=int), np.full(len(y), n)
+        if n > _MANY and self.noise.frozen is not None:
+            left, right = self.noise.spread(_RAREST)
+            first, last = np.searchsorted(self.places, y - right), np.searchsorted(self.places, y - left)
+        whole = np.concatenate([[0.0], np.cumsum(weights)])[first]
+        if above:
+            whole = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])[last]
+        width = int((last - first).max(initial=0))
+        rows = max(1, 1_000_000 // max(width, 1))
+        for start in range(0, len(y) if width else 0, rows):
+            part = slice(start, start + rows)
+            at = first[part, None] + np.arange(width)
+            inside, at = at < last[part, None], np.minimum(at, n - 1)
+            whole[part] += np.sum(np.where(inside, weights[at] * side(y[part, None] - self.places[at]), 0.0), axis=1)
+        return whole
 
     def _all_terms(self, y: np.ndarray, shift: np.ndarray, center: np.ndarray) -> np.ndarray:
         given = self.noise.relative(y[:, None], shift[:, None] + self.places, center[:, None])

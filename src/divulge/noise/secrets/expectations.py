@@ -124,7 +124,7 @@ def log_tilted(secret: Secret, t: float) -> tuple[float, float]:
     if secret.values is not None and secret.probabilities is not None:
         from scipy.special import logsumexp
 
-        total: Any = logsumexp(t * (secret.values - end) + np.log(secret.probabilities))
+        total: Any = logsumexp(t * (secret.values - end) + secret.log_probabilities)
         return float(total), 0.0
     closed = LOG_TILTED.get(secret.continuous.dist.name)
     if closed is not None and not secret.atoms:

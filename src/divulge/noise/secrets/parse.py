@@ -9,39 +9,20 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.prior import Prior
-from divulge.noise.secrets.secret import Secret, finite, sample
-from divulge.noise.text import frozen, number, numbers, require_formula, split
-
-_NEGLIGIBLE = 1e-300
-"""Mass beyond which the values of a countable secret are left out (they still count as unbounded)."""
-
-_MOST_VALUES = 1_000_000
+from divulge.noise.secrets.countable import clipped_ends, countable
+from divulge.noise.secrets.secret import Secret, finite, of_logs, sample
+from divulge.noise.text import as_frozen, frozen, number, numbers, require_formula, split
 
 
 def from_scipy(distribution: Any, description: str) -> Secret:
-    """Return a frozen scipy.stats distribution as a secret; a countable one keeps all but 1e-300 of its mass."""
+    """Return a frozen scipy.stats distribution as a secret; see `countable` for discrete ones."""
     low, high = (float(v) for v in distribution.support())
     if hasattr(distribution, "logpdf") and not hasattr(distribution.dist, "pmf"):
         if not low < high:
             raise DivulgeError.of("secret", "have a support of positive length", "it", f"[{low}, {high}]")
         require_formula(distribution, "secret")
         return Secret(description, low, high, continuous=distribution)
-    first = low if math.isfinite(low) else -_last(lambda k: distribution.logcdf(-k), -float(distribution.ppf(0.5)))
-    last = high if math.isfinite(high) else _last(distribution.logsf, float(distribution.ppf(0.5)))
-    if not last - first <= _MOST_VALUES:
-        raise DivulgeError.of("secret", f"have at most {_MOST_VALUES} values that matter", "it", description)
-    x = np.arange(first, last + 1)
-    p = distribution.pmf(x)
-    x, p = x[p > 0], p[p > 0]
-    return Secret(description, low, high, x, p / p.sum())
-
-
-def _last(log_beyond: Any, middle: float) -> float:
-    """Return a whole number above `middle` with a negligible mass beyond it."""
-    reach = 1.0
-    while float(log_beyond(middle + reach)) > math.log(_NEGLIGIBLE) and reach < 10 * _MOST_VALUES:
-        reach *= 2
-    return math.floor(middle + reach)
+    return countable(distribution, description)
 
 
 def _values(arguments: str) -> Secret:
@@ -94,6 +75,7 @@ def as_secret(secret: Any) -> Secret:
         except (TypeError, ValueError):
             raise DivulgeError.of("secret", "have numbers as labels", "a label", "not a number") from None
         return finite(numbers, secret.floats)
+    secret = as_frozen(secret)
     if hasattr(secret, "support") and hasattr(secret, "dist"):
         arguments = ", ".join([*(f"{a:g}" for a in secret.args), *(f"{k}={v:g}" for k, v in secret.kwds.items())])
         return from_scipy(secret, f"{secret.dist.name}({arguments})")
@@ -124,7 +106,11 @@ def clipped(secret: Secret, low: float, high: float) -> Secret:
     low, high = float(low), float(high)
     text = f"{secret.description} clipped to [{low:g}, {high:g}]"
     if secret.values is not None and secret.probabilities is not None:
-        return finite(np.clip(secret.values, low, high), secret.probabilities, text)
+        inside = np.concatenate([[secret.low], secret.values, [secret.high]])
+        with np.errstate(divide="ignore"):
+            ends = np.log(clipped_ends(secret, low, high))
+        logs = np.concatenate([ends[:1], secret.log_probabilities, ends[1:]])
+        return of_logs(np.clip(inside, low, high), logs, text)
     below, above = float(secret.continuous.cdf(low)), float(secret.continuous.sf(high))
     if below + above >= 1:  # no record lies inside
         return finite([low, high], [below, above], text)
@@ -152,10 +138,27 @@ def given(secret: Secret, evidence: Any) -> Secret:
     likelihood = np.array([float(find(float(v))) for v in secret.values.tolist()])
     if not ((likelihood >= 0) & (likelihood <= 1)).all():
         raise DivulgeError.of("evidence", "give probabilities P(z | value), from 0 to 1", "one of them", "outside")
-    weights = secret.probabilities * likelihood
-    if not weights.sum() > 0:
+    with np.errstate(divide="ignore"):
+        weights = np.log(likelihood)
+    ends = (secret.low, secret.high) if callable(evidence) and not secret.bounded else None
+    return _weighted(secret, weights, f"{secret.description}, given evidence", ends)
+
+
+def _weighted(secret: Secret, weights: np.ndarray, text: str, ends: tuple[float, float] | None) -> Secret:
+    """Return the secret of finitely many values with their probabilities times e^weights; `ends` as of `of_logs`."""
+    logs = secret.log_probabilities + weights
+    total = float(np.logaddexp.reduce(logs))
+    if total == -math.inf:
         raise DivulgeError.of("evidence", "be possible for some value of the secret", "its probability", "0")
-    return finite(secret.values, weights / weights.sum(), f"{secret.description}, given evidence")
+    kept = (math.isinf(end) for end in ends) if ends else (False, False)
+    share = math.exp(min(-total, 700.0))  # of what was left out all may remain
+    low, high = (min(1.0, mass * share) if left else 0.0 for mass, left in zip(secret.beyond, kept, strict=True))
+    assert secret.values is not None
+    if not ends:
+        return of_logs(secret.values, logs, text)
+    x = secret.values[logs > -math.inf]
+    ends = tuple(end if math.isinf(end) else at for end, at in zip(ends, (float(x[0]), float(x[-1])), strict=True))
+    return of_logs(secret.values, logs, text, (ends[0], ends[1]), (low, high))
 
 
 def _looked_up(evidence: Any) -> Callable[[float], float]:
@@ -174,11 +177,8 @@ def _within(secret: Secret, low: float, high: float) -> Secret:
         raise DivulgeError.of("evidence", "be an interval (low, high) with low < high", "it", f"({low}, {high})")
     text = f"{secret.description} in [{low:g}, {high:g}]"
     if secret.values is not None and secret.probabilities is not None:
-        inside = (secret.values >= low) & (secret.values <= high)
-        weights = np.where(inside, secret.probabilities, 0.0)
-        if not weights.sum() > 0:
-            raise DivulgeError.of("evidence", "be possible for some value of the secret", "its probability", "0")
-        return finite(secret.values, weights / weights.sum(), text)
+        weights = np.where((secret.values >= low) & (secret.values <= high), 0.0, -math.inf)
+        return _weighted(secret, weights, text, (max(low, secret.low), min(high, secret.high)))
     low, high = max(low, secret.low), min(high, secret.high)
     stats = require("scipy.stats", "science")
     base = secret.continuous

@@ -28,6 +28,8 @@ class Secret:
     probabilities: np.ndarray | None = None
     continuous: Any = None  # frozen scipy.stats distribution whose density holds inside (low, high)
     atoms: tuple[tuple[float, float], ...] = ()  # (value, mass) that clipping moved to the ends of a continuous one
+    logs: np.ndarray | None = None  # of the probabilities, where some are below the smallest double
+    beyond: tuple[float, float] = (0.0, 0.0)  # bounds the mass of values left out below the first and above the last
 
     def __post_init__(self) -> None:
         if self.bounded and not max(abs(self.low), abs(self.high)) <= _LARGEST:
@@ -39,6 +41,12 @@ class Secret:
     def bounded(self) -> bool:
         """Whether the support is bounded on both sides."""
         return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def log_probabilities(self) -> np.ndarray:
+        """Return the logs of the probabilities of finitely many values."""
+        assert self.probabilities is not None
+        return np.log(self.probabilities) if self.logs is None else self.logs
 
     @property
     def log_concave(self) -> bool:
@@ -106,6 +114,26 @@ def finite(values: Any, probabilities: Any, description: str | None = None) -> S
     atoms, p = atoms[p > 0], p[p > 0]
     text = description or "values(" + ", ".join(f"{a:g}:{b:g}" for a, b in zip(atoms, p, strict=True)) + ")"
     return Secret(text, float(atoms[0]), float(atoms[-1]), atoms, p)
+
+
+def of_logs(
+    values: np.ndarray,
+    logs: np.ndarray,
+    description: str,
+    ends: tuple[float, float] | None = None,
+    beyond: tuple[float, float] = (0.0, 0.0),
+) -> Secret:
+    """Return the secret with these values, some equal maybe, and weights; what lies `beyond` counts as one of them.
+
+    `ends` are those of the support where they are not the first and the last value.
+    """
+    x, where = np.unique(values[logs > -math.inf], return_inverse=True)
+    weights = np.full(len(x), -math.inf)
+    np.logaddexp.at(weights, where, logs[logs > -math.inf])
+    weights = weights - np.logaddexp.reduce(weights)
+    low, high = (float(x[0]), float(x[-1])) if ends is None else ends
+    p = np.exp(weights)
+    return Secret(description, low, high, x, p, logs=None if p.min() > 0 else weights, beyond=beyond)
 
 
 def counted(counts: Mapping[Any, int], description: str) -> Secret:
