@@ -140,8 +140,8 @@ def given(secret: Secret, evidence: Any) -> Secret:
         raise DivulgeError.of("evidence", "give probabilities P(z | value), from 0 to 1", "one of them", "outside")
     with np.errstate(divide="ignore"):
         weights = np.log(likelihood)
-    ends = (secret.low, secret.high) if callable(evidence) and not secret.bounded else None
-    return _weighted(secret, weights, f"{secret.description}, given evidence", ends)
+    reach = (secret.low, secret.high) if callable(evidence) and not secret.bounded else None
+    return _weighted(secret, weights, f"{secret.description}, given evidence", reach)
 
 
 def _weighted(secret: Secret, weights: np.ndarray, text: str, ends: tuple[float, float] | None) -> Secret:
@@ -150,15 +150,14 @@ def _weighted(secret: Secret, weights: np.ndarray, text: str, ends: tuple[float,
     total = float(np.logaddexp.reduce(logs))
     if total == -math.inf:
         raise DivulgeError.of("evidence", "be possible for some value of the secret", "its probability", "0")
-    kept = (math.isinf(end) for end in ends) if ends else (False, False)
-    share = math.exp(min(-total, 700.0))  # of what was left out all may remain
-    low, high = (min(1.0, mass * share) if left else 0.0 for mass, left in zip(secret.beyond, kept, strict=True))
     assert secret.values is not None
-    if not ends:
+    if ends is None:
         return of_logs(secret.values, logs, text)
+    share = math.exp(min(-total, 700.0))  # of what was left out all may remain
     x = secret.values[logs > -math.inf]
-    ends = tuple(end if math.isinf(end) else at for end, at in zip(ends, (float(x[0]), float(x[-1])), strict=True))
-    return of_logs(secret.values, logs, text, (ends[0], ends[1]), (low, high))
+    low, below = (ends[0], min(1.0, share * secret.beyond[0])) if math.isinf(ends[0]) else (float(x[0]), 0.0)
+    high, above = (ends[1], min(1.0, share * secret.beyond[1])) if math.isinf(ends[1]) else (float(x[-1]), 0.0)
+    return of_logs(secret.values, logs, text, (low, high), (below, above))
 
 
 def _looked_up(evidence: Any) -> Callable[[float], float]:
