@@ -3,6 +3,7 @@
 from search import (
     adversaries,
     answers,
+    designs,
     dp,
     families,
     guarantees,
@@ -20,6 +21,7 @@ __all__ = [
     "COVERED",
     "adversaries",
     "answers",
+    "designs",
     "dp",
     "families",
     "guarantees",

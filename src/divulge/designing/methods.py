@@ -10,7 +10,7 @@ from divulge.designing import clock
 from divulge.designing.effort import Effort, First
 from divulge.designing.linear.score_program import Scoring, Solution, solved
 from divulge.designing.master.aggregation import aggregated, without_tail
-from divulge.designing.master.column_generation import Mixture, generate
+from divulge.designing.master.column_generation import Mixture, generate, uninformed
 from divulge.designing.polytope.vertices import Vertices
 from divulge.designing.pricing.branch_and_bound import BranchAndBound
 from divulge.designing.pricing.counting import Counting
@@ -131,6 +131,8 @@ def first_of(problem: Problem) -> First:
 
 def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> tuple[str, Mixture]:
     """Return (name, mixture) of the first method that applies, or of the one that is asked for."""
+    if problem.limits.trivial and (method is None or method in MIXTURES):
+        return CLOSED, uninformed(problem, 0.0)
     name, found = _first(MIXTURES, problem, effort, method)
     if effort.late() and not found.settled(problem, COARSEST):
         quick = effort.first.mixture if effort.first else without_search(_apart(problem))

@@ -14,6 +14,11 @@ import numpy as np
 from divulge.designing.polytope.limits import Classes, Limits
 from divulge.designing.polytope.utilities import SubConvex
 
+_SUMS = 2.0**-44
+"""How far the mass of a set may be off, as a share of it: that of all secrets but one is a sum, and 1 - p_min is not."""
+_NEAR = 1e-13
+"""A bound that is so near to what the mean of 1 implies does not count beside it."""
+
 
 @dataclass(frozen=True)
 class Box:
@@ -152,9 +157,12 @@ def shape_of(limits: Limits, p_min: float) -> Shape:
             boxes += (Box(high / ratio, high),)
     if limits.capacity < math.inf and low < 1 and (low > 0 or ratio == math.inf):
         top = min(high, low * ratio) if low > 0 else high
-        pairs += (FloorPair(low, 0.0 if top == math.inf else (1 - low) / (top - low), 1.0),)
-        boxes = tuple(box for box in boxes if box.low > low or box.t > p_min * (1 + 1e-13))
-    ranges = ((pair, max(pair.least, p_min), min(pair.most, 1 - p_min)) for pair in pairs)
+        least = 0.0 if top == math.inf else (1 - low) / (top - low)
+        if least <= p_min * (1 + _NEAR):  # the bound rules no set out: its box has nothing that the pair has not
+            least, boxes = 0.0, tuple(box for box in boxes if box.low > low)
+        pairs += (FloorPair(low, least, 1.0),)
+    lightest, heaviest = p_min * (1 - _SUMS), min((1 - p_min) * (1 + _SUMS), 1.0)
+    ranges = ((pair, max(pair.least, lightest), min(pair.most, heaviest)) for pair in pairs)
     return Shape(boxes, tuple(replace(pair, least=a, most=b) for pair, a, b in ranges if a <= b))
 
 

@@ -111,7 +111,7 @@ class Windows:
         out: list[float] = []
         for low, high in self.ranges:
             inner = mass[(mass > low) & (mass < high)]
-            ends = neighbors(np.unique(np.concatenate([np.linspace(low, high, _RELAXED), inner])))
+            ends = neighbors(np.sort(np.concatenate([np.linspace(low, high, _RELAXED), inner])))
             out.append(float(self._bounds(dual, ends, np.interp(ends, mass, worth)).max(initial=-math.inf)))
         return out
 

@@ -105,9 +105,11 @@ class Levels:
         self.least = problem.least
         wide = np.linspace(pair.least, pair.most, _CELLS)
         self.ends = np.unique(np.concatenate([wide, np.geomspace(pair.least, pair.most, _CELLS)]))
+        if len(self.ends) == 1:  # one mass alone is allowed: a cell with nothing inside
+            self.ends = np.repeat(self.ends, 2)
         given = pair_prices(problem, pair, dual, self.ends)
         level = (self.least - given.base) / given.rise
-        slopes = np.diff(level) / np.diff(self.ends)
+        slopes = np.diff(level) / np.maximum(np.diff(self.ends), 1e-300)
         steps = np.unique(np.linspace(0, len(slopes) - 1, _PRICES).astype(np.intp))
         at = np.searchsorted(self.ends, np.clip(self.values.mass, pair.least, pair.most)) - 1
         self.prices = np.unique(

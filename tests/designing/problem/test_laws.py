@@ -1,0 +1,59 @@
+"""Guarantees that a design keeps already change nothing; nor do the method, or halves of a secret."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import divulge as dv
+
+LOOSE: tuple[Any, ...] = (dv.guarantees.MaximalLeakage(1), dv.guarantees.BayesCapacity(2))
+
+
+@pytest.mark.parametrize("more", LOOSE, ids=str)
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 7])
+def test_a_capacity_that_does_not_bind_leaves_the_best_under_a_floor(size: int, more: dv.Guarantee) -> None:
+    """Resampling, C = (1 - l) I + l 1 P^T, is the best under a floor l of the lift, for every convex utility."""
+    floor = math.exp(-0.01)
+    resampled = (1 - floor) * np.eye(size) + floor / size
+    for guarantee in (dv.PMC(0.01), dv.ALIP(0.01, 3)):
+        found = dv.design([f"1/{size}"] * size, guarantee, more, utility="total-variation")
+        best = (1 - floor) * (1 - 1 / size)
+        assert np.abs(resampled * size - 1).mean() / 2 == pytest.approx(best)
+        assert best * (1 - 1e-9) <= found.utility <= found.bound
+        assert best <= found.bound <= best * (1 + 1e-9)
+    dv.design([f"1/{size}"] * size, dv.PMC(0.01), more, utility="total-variation", at_least=best * (1 - 1e-9))
+
+
+def test_a_capacity_that_does_not_bind_leaves_the_best_of_a_real_prior() -> None:
+    counts = (830, 786, 636, 969, 100, 748)
+    asked = (dv.PMC(0.001), dv.guarantees.Lift(1.2252333634447456))
+    alone = dv.design(dv.Prior.from_counts(counts), *asked, utility="le-cam")
+    both = dv.design(dv.Prior.from_counts(counts), *asked, dv.guarantees.BayesCapacity(2), utility="le-cam")
+    assert both.utility == pytest.approx(alone.utility, rel=1e-8)
+    assert both.bound >= alone.utility
+
+
+@pytest.mark.parametrize("p", [0.5, 0.9089181965956644, 0.999])
+@pytest.mark.parametrize("method", ["enumeration", "column-generation"])
+def test_sets_at_the_end_of_a_range_of_masses_are_priced(p: float, method: str) -> None:
+    """Of two secrets only the lightest and the heaviest set are there, and 1 - p may round to either side."""
+    best = dv.design([p, 1 - p], dv.LDP(0.1))
+    found = dv.design([p, 1 - p], dv.LDP(0.1), method=method)
+    assert found.utility == pytest.approx(best.utility, rel=1e-9)
+    assert best.utility <= found.bound <= best.utility * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("method", [None, "enumeration", "column-generation", "closed-form"])
+@pytest.mark.parametrize("asked", ["ldp=0", "pml=0", "pmc=0", "bayes-capacity=1", "alip=0:1"])
+def test_nothing_to_say_is_said_by_every_method(asked: str, method: str | None) -> None:
+    found = dv.design([0.2, 0.3, 0.5], asked, method=method)
+    assert (found.utility, found.bound, len(found.outcomes)) == (0.0, 0.0, 1)
+
+
+@pytest.mark.parametrize("more", ["pmc=2", "lip=1", "ldp=2", "maximal-leakage=0.9", "lift=2"])
+def test_halves_of_a_secret_say_no_less(more: str) -> None:
+    whole = dv.design(["1/2", "1/4", "1/4"], "pml=0.4", more)
+    halves = dv.design(["1/4", "1/4", "1/4", "1/8", "1/8"], "pml=0.4", more)
+    assert halves.bound >= whole.utility
