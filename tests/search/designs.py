@@ -1,7 +1,7 @@
 """Designs by laws that need no oracle: what another request proves of a request, for every option of `design`.
 
-A channel that keeps the guarantees is a lower bound of every certified bound, wherever the channel comes from: guarantees
-that it keeps already change nothing, nor do looser ones, the order of the secrets, or halves of a secret told apart.
+A channel that keeps the guarantees is below every certified bound, wherever it comes from: guarantees that it keeps
+already change nothing, nor do looser ones, the order of the secrets, or halves of a secret told apart.
 """
 
 import math

@@ -15,7 +15,7 @@ from divulge.designing.polytope.limits import Classes, Limits
 from divulge.designing.polytope.utilities import SubConvex
 
 _SUMS = 2.0**-44
-"""How far the mass of a set may be off, as a share of it: that of all secrets but one is a sum, and 1 - p_min is not."""
+"""How far the mass of a set may be off, as a share of it: of all secrets but one it is a sum, not 1 - p_min."""
 _NEAR = 1e-13
 """A bound that is so near to what the mean of 1 implies does not count beside it."""
 
