@@ -16,7 +16,7 @@ Eased = tuple[Guarantee | None, Guarantee | None]
 Works = Callable[[Guarantees], bool | None]
 
 _TRIES = 160
-"""Designs that are tried to find the least levels that would do."""
+"""Designs that are tried to find the least levels of a conflict that would do; a level takes about 25."""
 
 _MOST = 24.0
 _DIGITS = 6
@@ -25,7 +25,7 @@ _LEAST = "is the least that would do"
 
 @dataclass(frozen=True)
 class Conflict:
-    """Guarantees of which any fewer would leave what was asked; `remedies` would do, each in place of one of them.
+    """Guarantees of which any fewer would leave what was asked; `remedies` would do beside the others named.
 
     They are the least that would do when `short` is empty; else those of `short`, of lower levels, would not do.
     """
@@ -87,7 +87,21 @@ def _eased(guarantee: Guarantee, others: Guarantees, works: Works, left: list[in
     if found or len(alone) == 1:
         return found
     together = _least(guarantee.bounded(), guarantee, others, works, left)
-    return () if together is None else (together,)
+    if together is None or together[0] is None:
+        return () if together is None else (together,)
+    return ((_lowered(together[0], guarantee, others, works, left), together[1]),)
+
+
+def _lowered(eased: Guarantee, asked: Guarantee, others: Guarantees, works: Works, left: list[int]) -> Guarantee:
+    """Return what works with one level for all parameters, each of them in turn as low as the others let it be."""
+    for name in asked.bounded():
+        trial = replace(eased, **{name: getattr(asked, name)})
+        left[0] -= 1
+        if works((trial, *others)) is True:
+            eased = trial
+        else:
+            eased = (_least((name,), trial, others, works, left) or (None, None))[0] or eased
+    return eased
 
 
 def _least(
@@ -125,14 +139,13 @@ def conflicts(asked: Guarantees, works: Works) -> tuple[Conflict, ...]:
     """
     if works(()) is False:
         return ()
-    tries = [_TRIES]
     found: list[Conflict] = []
     left: list[Guarantee] = []
     for guarantee in asked:
         if works((guarantee,)) is not False:
             left.append(guarantee)
             continue
-        eased = _eased(guarantee, (), works, tries)
+        eased = _eased(guarantee, (), works, [_TRIES])
         found.append(Conflict.of((guarantee,), eased))
         left += [g for g, _ in eased[:1] if g is not None]
     if works(tuple(left)) is not False and found:
@@ -141,7 +154,8 @@ def conflicts(asked: Guarantees, works: Works) -> tuple[Conflict, ...]:
     for guarantee in left:
         fewer = [g for g in core if g is not guarantee]
         core = fewer if works(tuple(fewer)) is False else core
-    eased = tuple(e for g in core for e in _eased(g, tuple(h for h in left if h is not g), works, tries))
+    tries = [_TRIES]
+    eased = tuple(e for g in core for e in _eased(g, tuple(h for h in core if h is not g), works, tries))
     return (*found, Conflict.of(tuple(core), eased))
 
 
