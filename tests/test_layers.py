@@ -14,7 +14,7 @@ import divulge as dv
 SOURCE = Path(dv.__file__).parent
 
 LAYERS = (
-    ("errors", "units", "extras", "late", "exact", "programs", "ties", "panels", "kernels"),
+    ("errors", "units", "extras", "late", "exact", "programs", "ties", "panels", "kernels", "stopping", "children"),
     ("datasets",),
     ("model",),
     ("files",),

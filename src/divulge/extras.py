@@ -1,6 +1,7 @@
 """Optional libraries: imported where they are used, with one message when they are missing."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,10 +19,20 @@ def require(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        library = module.partition(".")[0]
-        raise MissingExtraError(
-            f"`{library}` must be installed for this; it is missing. Hint: pip install 'divulge[{extra}]'."
-        ) from error
+        raise _missing(module, extra) from error
+
+
+def require_elsewhere(module: str, extra: str) -> None:
+    """Raise MissingExtraError when there is no `module` for another process to import; here it is not run."""
+    if find_spec(module) is None:
+        raise _missing(module, extra)
+
+
+def _missing(module: str, extra: str) -> MissingExtraError:
+    library = module.partition(".")[0]
+    return MissingExtraError(
+        f"`{library}` must be installed for this; it is missing. Hint: pip install 'divulge[{extra}]'."
+    )
 
 
 def opendp(extra: str) -> SimpleNamespace:

@@ -4,6 +4,7 @@ A record offers what lies above it under its own name: a guarantee what it impli
 asks here for the function when it is called. `tests/test_layers.py` looks up every path that is asked for.
 """
 
+import os
 from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
@@ -30,7 +31,8 @@ def attach(package: str, path: str, shown: str | None = None) -> Any:
         except AttributeError:
             if name in names:
                 raise
-            hint = "" if name.startswith("_") else _meant(shown or package, name, names)
+            own = name.startswith("_") or os.path.exists(os.path.join(os.path.dirname(path), f"{name}.py"))
+            hint = "" if own else _meant(shown or package, name, names)  # looks through all rooms, and loads them
             raise AttributeError(f"module {shown or package!r} has no attribute {name!r}.{hint}") from None
 
     return get, listed, names

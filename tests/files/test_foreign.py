@@ -11,6 +11,7 @@ import pyreadstat
 import pytest
 
 import divulge as dv
+from divulge import children
 from divulge.files.settings import Limits, using
 from divulge.files.tables import foreign
 
@@ -171,5 +172,11 @@ def test_a_reader_that_ends_takes_nothing_along(tmp_path: Path, monkeypatch: pyt
     """As after a fault of a library in C: no message of it, and another signal than any of ours."""
     faulty = tmp_path / "pyreadstat.py"
     faulty.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    command = children.command
+
+    def faulty_command(module: str) -> list[str]:
+        *line, code = command(module)
+        return [*line, f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {code}"]
+
+    monkeypatch.setattr(children, "command", faulty_command)
     assert str(opened("sav", made("sav"), tmp_path)).startswith("t.sav: cannot be read: it is damaged, or takes more")

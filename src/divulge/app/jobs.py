@@ -1,15 +1,30 @@
 """Long work beside the pages: one process a job, with progress, a result or a message, and an end when asked."""
 
+import contextlib
 import multiprocessing
+import os
+import shutil
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
+from divulge import children, stopping
 from divulge.errors import DivulgeError
 
+MOST = max(2, min(os.cpu_count() or 1, 8))
+"""So many jobs work at a time, each with memory of its own; others wait for their turn."""
+
+PATIENCE = 3.0
+"""Seconds that a job has to clean up when it is stopped, before it is killed."""
+
+_TURNS = threading.BoundedSemaphore(MOST)
+
+_STOPPED = "Stopped. Nothing was published; a release that had begun counts as spent."
+_STOPPED_LATE = "Stopped, but it was published already, and is in the ledger."
 _LOST = "The work ended before it was done; nothing was published. The file may be damaged, or memory ran out."
 
 
@@ -40,7 +55,8 @@ def get_ready() -> None:
     if CONTEXT.get_start_method() == "forkserver":
         from multiprocessing.forkserver import ensure_running
 
-        ensure_running()
+        with children.isolated():
+            ensure_running()
 
 
 @dataclass
@@ -54,17 +70,13 @@ class Job:
     result: Any = None
     error: str | None = None
     over: threading.Event = field(default_factory=threading.Event)
-    _process: Any = None
+    _stop: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
     def start(cls, function: Callable[..., Any], arguments: dict[str, Any]) -> "Job":
         """Return the job, running."""
         job = cls(function, arguments)
-        near, far = CONTEXT.Pipe(duplex=False)
-        job._process = CONTEXT.Process(target=_work, args=(far, function, arguments), daemon=True)
-        job._process.start()
-        far.close()
-        threading.Thread(target=job._listen, args=(near,), daemon=True).start()
+        threading.Thread(target=job._run, daemon=True).start()
         return job
 
     @property
@@ -79,33 +91,71 @@ class Job:
     def cancel(self) -> None:
         """End the work, wherever it is."""
         if not self.over.is_set():
-            self.error = "Stopped. Nothing was published; a release that had begun counts as spent."
-            self._process.terminate()
+            self.error = _STOPPED
+            self._stop.set()
 
-    def _listen(self, near: Connection) -> None:
+    def _run(self) -> None:
+        """Wait for a turn, work in a process with a private folder, and take everything away that it leaves."""
+        while not _TURNS.acquire(timeout=0.1):
+            if self._stop.is_set():
+                self.over.set()
+                return
+        folder = tempfile.mkdtemp(prefix="job-")
         try:
-            while not self.over.is_set():
+            near, far = CONTEXT.Pipe(duplex=False)
+            process = CONTEXT.Process(target=_work, args=(far, folder, self.function, self.arguments), daemon=True)
+            with _isolated():
+                process.start()
+            far.close()
+            threading.Thread(target=self._end, args=(process,), daemon=True).start()
+            self._listen(near, process)
+        except Exception:  # no more processes, or no room for one
+            self.error = self.error or _LOST
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            _TURNS.release()
+            self._stop.set()
+            self.over.set()
+
+    def _end(self, process: Any) -> None:
+        """Stop the process when asked to, and kill it when it does not heed that."""
+        self._stop.wait()
+        for how, seconds in ((process.terminate, PATIENCE), (process.kill, PATIENCE)):
+            if self.over.is_set():
+                return
+            how()
+            self.over.wait(seconds)
+
+    def _listen(self, near: Connection, process: Any) -> None:
+        try:
+            while True:
                 kind, value = near.recv()
                 if kind == "progress":
                     self.done, self.whole = value
-                elif kind == "result":
-                    self.result = value
-                    self.over.set()
-                else:
-                    self.error = value
-                    self.over.set()
+                    continue
+                self.result, self.error = (value, None) if kind == "result" else (self.result, value)
+                break
         except (EOFError, OSError):
             self.error = self.error or _LOST
         finally:
             near.close()
-            self._process.join(5)
-            if self._process.is_alive():
-                self._process.kill()
-            self.over.set()
+            process.join(PATIENCE)
+            if process.is_alive():
+                process.kill()
+                process.join()
 
 
-def _work(far: Connection, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
+def _isolated() -> contextlib.AbstractContextManager[None]:
+    """Return what a process is started in: the server that starts it is isolated already, where there is one."""
+    get_ready()
+    return contextlib.nullcontext() if CONTEXT.get_start_method() == "forkserver" else children.isolated()
+
+
+def _work(far: Connection, folder: str, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
     """Run in the process: send progress, then the result or a message that shows no value of the data."""
+    children.end_with(os.getppid())
+    stopping.catch()
+    tempfile.tempdir = folder
 
     def progress(done: int, whole: int | None) -> None:
         far.send(("progress", (done, whole)))
@@ -114,6 +164,8 @@ def _work(far: Connection, function: Callable[..., Any], arguments: dict[str, An
         far.send(("result", function(progress=progress, **arguments)))
     except DivulgeError as error:
         far.send(("error", str(error)))
+    except KeyboardInterrupt:
+        far.send(("error", _STOPPED_LATE if stopping.PUBLISHED in stopping.ALREADY else _STOPPED))
     except MemoryError:
         far.send(("error", "There is not enough memory for this file."))
     except Exception as error:

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from divulge import children
 from divulge.app.guard import LOCAL, PAGE_POLICY, Guard, Refused
 from divulge.app.jobs import Job, get_ready
 from divulge.app.sessions import Session, Sessions
@@ -310,8 +311,8 @@ def serve(
                 webbrowser.open(opened.as_uri())
 
     os.environ.setdefault("PYTHONUNBUFFERED", "1")
-    with tempfile.TemporaryDirectory(prefix="divulge-app-") as folder:
-        opened = door(Path(folder), address)
+    with children.private_folder("door") as folder:
+        opened = door(folder, address)
         threading.Thread(target=announce, daemon=True).start()
         server.run(sockets=[listening])
 

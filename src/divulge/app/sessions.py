@@ -2,14 +2,15 @@
 
 import secrets
 import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from divulge import children
 from divulge.app.jobs import Job
 
 MOST = 64
@@ -68,7 +69,8 @@ class Sessions:
     """All visits, in one private folder that goes when the app ends."""
 
     def __init__(self) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="divulge-app-"))
+        self._kept = ExitStack()
+        self.root = self._kept.enter_context(children.private_folder("app"))
         self._open: dict[str, Session] = {}
         self._lock = threading.Lock()
 
@@ -101,7 +103,7 @@ class Sessions:
         """Forget all."""
         for key in list(self._open):
             self.drop(key)
-        shutil.rmtree(self.root, ignore_errors=True)
+        self._kept.close()
 
     def _tidy(self) -> None:
         now = time.monotonic()

@@ -14,8 +14,8 @@ import typer
 from typer import completion
 from typer.core import TyperGroup
 
-from divulge import __version__
-from divulge.cli import ALREADY, stopping
+from divulge import __version__, children, stopping
+from divulge.cli.supervisor import hold_numbers
 from divulge.errors import DivulgeError, did_you_mean, printable
 
 COMMANDS: dict[str, str] = {
@@ -165,12 +165,14 @@ class LazyGroup(TyperGroup):
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a command and end with its exit code; whatever goes wrong becomes one message and WRONG."""
-        ALREADY.clear()
+        stopping.ALREADY.clear()
         if any(name.endswith("DIVULGE_COMPLETE") for name in os.environ):
             completion.completion_init()  # pyright: ignore[reportPrivateImportUsage]
         try:
             found = super().main(*args, **options | {"standalone_mode": False})
             code = found if isinstance(found, int) else DONE
+            if code != INTERRUPTED:
+                stopping.look()  # an exception that Python lost stops here at the latest
         except BaseException as error:
             code = _told(error)
         sys.exit(code)
@@ -184,19 +186,27 @@ def _told(error: BaseException) -> int:
         error.show()  # pyright: ignore[reportAttributeAccessIssue]
         return WRONG
     if isinstance(error, (KeyboardInterrupt, typer.Abort)) or stopping.ASKED:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+        print(" ".join(["interrupted", *(f"({done})" for done in stopping.ALREADY)]), file=sys.stderr)
+        return DONE if _published() else INTERRUPTED
     said = _message(error)
     if os.environ.get("DIVULGE_TRACEBACK") and "unforeseen" in said:
         traceback.print_exception(error)
     print(f"error: {said}", file=sys.stderr)
-    return WRONG
+    return DONE if _published() else WRONG
+
+
+def _published() -> bool:
+    """Say whether files are published: then a call is done, and what fails later is said and changes no exit code.
+
+    To a script WRONG and INTERRUPTED mean that it may try again.
+    """
+    return stopping.PUBLISHED in stopping.ALREADY
 
 
 def _message(error: BaseException) -> str:
     """Return the message of an error as one line; what is unforeseen could quote a cell, and says its kind alone."""
     if isinstance(error, DivulgeError):
-        found = " ".join([str(error), *ALREADY])
+        found = " ".join([str(error), *stopping.ALREADY])
     elif hasattr(error, "format_message"):  # what typer says about the command line
         path = getattr(getattr(error, "ctx", None), "command_path", "divulge")
         found = f"{_about_the_line(error, path)} Hint: {path} --help."
@@ -211,6 +221,8 @@ def _message(error: BaseException) -> str:
             else f"{os.path.basename(os.fsdecode(error.filename)) or os.fsdecode(error.filename)}: "
         )
         found = f"{where}{error.strerror}."
+    elif children.addresses() is not None:  # libraries fail in many ways
+        found = "this does not fit into memory. Hint: ulimit -v allows more addresses; libraries alone need 1 GB."
     else:
         found = (
             f"something unforeseen went wrong ({type(error).__name__}), which is a defect of Divulge. "
@@ -279,12 +291,7 @@ def main() -> None:
 
 
 def _hold_standard_streams() -> None:
-    """Take the numbers of standard streams that are closed: a file of ours that got one would be written into."""
-    for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, mode)  # which no output can be written to, and every message
+    hold_numbers()
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
@@ -300,4 +307,4 @@ def _finish() -> None:
         print(end="", flush=True)
     except DivulgeError as error:
         print(f"error: {_message(error)}", file=sys.stderr)
-        raise SystemExit(WRONG) from None
+        raise SystemExit(DONE if _published() else WRONG) from None

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from divulge import stopping
 from divulge.errors import DivulgeError, InputFileError, MissingExtraError, did_you_mean, printable
 from divulge.files.settings import Limits, current
 
@@ -192,6 +193,7 @@ def replacing(path: PathLike, *, private: bool = False, force: bool = True) -> G
             raise DivulgeError(f"is a {kind}, and is not replaced. Hint: name a file.")
         refuse_taken(target, force)
         temporary = target.with_name(f".{secrets.token_hex(8)}.partial")
+        stopping.tell_of(temporary)
         try:
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
                 yield stream

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from divulge import __version__
+from divulge import __version__, stopping
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.shown import printable_json
@@ -294,9 +294,10 @@ def carried_out(
             outputs.paper(name): stack.enter_context(written(outputs.paper(name), name, content))
             for name, content in contents.items()
         }
-        entry.publishing()
-        publish_together({**staged, outputs.table: temporary}, request.force)
-        entry.published(done)
+        with stopping.held():
+            entry.publishing()
+            publish_together({**staged, outputs.table: temporary}, request.force)
+            entry.published(done)
     return done
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from divulge import __version__
+from divulge import __version__, stopping
 from divulge.errors import DivulgeError
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import open_table
@@ -304,9 +304,10 @@ class _Run:
                 for name, content in self.papers(done, chosen).items()
             }
             on_disk.result()
-            self.entry.publishing()
-            publish_together({**staged, sink: temporary}, self.force)
-            self.entry.published(done)
+            with stopping.held():
+                self.entry.publishing()
+                publish_together({**staged, sink: temporary}, self.force)
+                self.entry.published(done)
         where = {name: self.outputs.paper(name) for name in PAPERS if self.outputs.paper(name) in staged}
         done = replace(done, papers={"table": sink, **where})
         return done if self.engine.reread is None else replace(done, table=self.engine.reread(sink))

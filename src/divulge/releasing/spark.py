@@ -34,6 +34,7 @@ NAME = "Spark DataFrame"
 
 def open_frame(frame: Any) -> Source:
     """Return the Source of a PySpark DataFrame; its batches come to this machine one partition at a time."""
+    isolate(frame.sparkSession)
     with working(NAME):
         schema = frame.limit(0).toArrow().schema
 
@@ -42,6 +43,13 @@ def open_frame(frame: Any) -> Source:
             yield batch.rename_columns(list(columns))
 
     return Source(NAME, schema, None, stream)
+
+
+def isolate(session: Any) -> None:
+    """Let the workers that run functions of ours look for no module in the folder that they are started in."""
+    context = getattr(session, "_sc", None)  # of a session that is a client of another machine there is none
+    if context is not None:
+        context.environment["PYTHONSAFEPATH"] = "1"
 
 
 @contextmanager

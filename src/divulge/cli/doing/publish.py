@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli import ALREADY, PUBLISHED
+from divulge import stopping
 from divulge.cli.common import JsonOption, emit, note, print_table, say
 from divulge.cli.doing.ledger import default_ledger
 from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
@@ -94,7 +94,8 @@ def carry_out(request: Any, as_json: bool) -> None:
     from divulge.releasing.request import run
 
     done = run(request, warn=note)
-    ALREADY.append(PUBLISHED)
+    if request.sink is None:
+        stopping.ALREADY[:] = [stopping.DRAWN]
     written: dict[str, Any] = {}
     if request.sink is not None:
         out = Path(request.sink)

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli import ALREADY, PUBLISHED
 from divulge.cli.common import JsonOption, emit, note, say
 from divulge.cli.doing.ledger import default_ledger
 from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
@@ -70,7 +69,6 @@ def carry_out(request: Any, as_json: bool) -> None:
 
     with _progress() as progress:
         done = run(request, progress=progress, warn=note)
-    ALREADY.append(PUBLISHED)
     _tell(done, request.unit, as_json, request.language)
 
 

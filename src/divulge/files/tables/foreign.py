@@ -1,7 +1,7 @@
 """Workbooks, and files of Stata, SPSS and SAS: read by libraries in C and Rust, in a process of its own.
 
 A damaged file can make such a library crash, or ask for all memory. The process that reads it has limits, hands the
-table over as Arrow, and takes nothing else along when it ends.
+table over as Arrow in a private folder, and takes nothing else along when it ends.
 """
 
 import contextlib
@@ -9,17 +9,16 @@ import json
 import mmap
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
+from divulge import children
 from divulge.errors import DivulgeError, InputFileError
-from divulge.extras import require
+from divulge.extras import require, require_elsewhere
 from divulge.files.settings import Limits, Settings
 from divulge.files.tables.sas import rows_of
 from divulge.files.tables.source import Content, Source, batch_rows
@@ -32,23 +31,20 @@ _MEMORY = 2 << 30
 _SECONDS = 900
 """Seconds of processor time that a reader may take."""
 
-_ALONE = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
-"""A reader has one thread: on a machine with many cores the stacks of the others alone would fill its addresses."""
-
 _REFUSED = 3
 """Exit code of a reader that says why."""
 
 
 def sheet(content: Content, settings: Settings) -> Source:
     """Return the table of one sheet of a workbook: the first line that holds anything has the names of the columns."""
-    require("python_calamine", "tables")
+    require_elsewhere("python_calamine", "tables")
     _unpacked(content, settings)
     return _apart("sheet", content, settings)
 
 
 def statistics(content: Content, settings: Settings) -> Source:
     """Return the table of a file of Stata, SPSS or SAS; values with labels are read as their labels."""
-    require("pyreadstat", "tables")
+    require_elsewhere("pyreadstat", "tables")
     return _apart("statistics", content, settings)
 
 
@@ -70,24 +66,16 @@ def _unpacked(content: Content, settings: Settings) -> None:
 def _apart(kind: str, content: Content, settings: Settings) -> Source:
     """Return the table that a process of its own reads, and tell what it says."""
     pa = require("pyarrow", "tables")
-    asked = {"kind": kind, "path": str(content.path), "suffix": content.suffix, "sheet": settings.sheet,
-             "encoding": settings.encoding, "limits": asdict(settings.limits)}  # fmt: skip
-    command = [sys.executable, "-c", "from divulge.files.tables.foreign import main; main()", json.dumps(asked)]
-    path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
-    with content.open(), tempfile.TemporaryFile() as out:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": path.rstrip(os.pathsep)} | _ALONE,
-        )
-        size = out.seek(0, os.SEEK_END)
-        found = mmap.mmap(out.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-    said = done.stderr.decode(errors="replace")
-    if done.returncode == _REFUSED:
+    asked = {"kind": kind, "path": os.path.abspath(str(content.path)), "suffix": content.suffix,
+             "sheet": settings.sheet, "encoding": settings.encoding, "limits": asdict(settings.limits)}  # fmt: skip
+    with content.open(), children.private_folder("read") as folder:
+        code, said = children.run(__name__, json.dumps(asked), folder / "table.arrow")
+        with (folder / "table.arrow").open("rb") as out:
+            size = out.seek(0, os.SEEK_END)
+            found = mmap.mmap(out.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+    if code == _REFUSED:
         raise InputFileError(f"{content.name}: {said.strip()}")
-    if done.returncode:
+    if code:
         raise InputFileError(
             f"{content.name}: cannot be read: it is damaged, or takes more than {_MEMORY >> 30} GiB of memory "
             "(in a workbook, one cell far from all others is enough)."
@@ -108,12 +96,7 @@ def _apart(kind: str, content: Content, settings: Settings) -> Source:
 def main() -> None:
     """Read what the first argument asks for, as that process: Arrow to standard output, remarks to the other."""
     asked = json.loads(sys.argv[1])
-    with contextlib.suppress(ImportError):
-        import resource
-
-        for kind, most in ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_CPU, _SECONDS), (resource.RLIMIT_CORE, 0)):
-            hard = resource.getrlimit(kind)[1]
-            resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    children.limit({"RLIMIT_AS": _MEMORY, "RLIMIT_CPU": _SECONDS, "RLIMIT_CORE": 0})
     try:
         import pyarrow as pa
 

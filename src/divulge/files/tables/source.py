@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from divulge import stopping
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
 from divulge.files.opening import columns_exist, regular
@@ -96,6 +97,7 @@ class Source(Shown):
         self.require_columns([*names, *coded])
         with reading(self.name):
             for batch in self.stream(names, [name for name in coded if name in names]):
+                stopping.look()
                 validate(batch)
                 require_moments(batch)
                 yield batch

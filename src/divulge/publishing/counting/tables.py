@@ -1,11 +1,14 @@
 """Tables that answer SQL: DuckDB here and Spark get columns by place, with the same text in SQL as in Python."""
 
+import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from divulge import children, stopping
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
 from divulge.files.tables.buffers import of_numbers, of_texts
@@ -65,7 +68,7 @@ def table_of(given: Any, engine: EngineName = "local") -> Table:
 
 
 def _on_duckdb(source: Source) -> Table:
-    duckdb, pa = require("duckdb", "statistics"), require("pyarrow", "tables")
+    pa = require("pyarrow", "tables")
 
     def ask(sql: str, columns: Sequence[str]) -> Any:
         needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
@@ -76,20 +79,59 @@ def _on_duckdb(source: Source) -> Table:
             pa.record_batch([_as(batch.column(name), kind) for name, kind in zip(needed, kinds, strict=True)], schema)
             for batch in source.batches(needed, coded)
         )
-        with duckdb.connect() as connection:
-            connection.execute("SET preserve_insertion_order = false")
-            try:
-                connection.register("given", pa.RecordBatchReader.from_batches(schema, batches))
-                return connection.sql(sql.replace(TABLE, "given")).to_arrow_table()
-            except duckdb.Error as error:
-                if isinstance(error.__cause__, DivulgeError):
-                    raise error.__cause__ from None
-                raise InputFileError(
-                    f"{printable(source.name)}: cannot be read to its end ({type(error).__name__}). Hint: it may be "
-                    "damaged or cut short, or a column may be of a type that cannot be counted."
-                ) from None
+        with counting(source.name) as connection:
+            connection.register("given", pa.RecordBatchReader.from_batches(schema, batches))
+            return connection.sql(sql.replace(TABLE, "given")).to_arrow_table()
 
     return Table(source, ask, lambda column: _by_place(source, column), "varchar")
+
+
+_SETTINGS = {"preserve_insertion_order": False, "autoinstall_known_extensions": False,
+             "autoload_known_extensions": False}  # fmt: skip
+"""Of every connection to DuckDB: it loads nothing, from nowhere."""
+
+_SHARE = 2
+"""Where a process has limited addresses, DuckDB gets one part in so many: the others are libraries and batches."""
+
+_LEAST = 64 << 20
+"""Bytes of memory below which DuckDB counts nothing."""
+
+
+@contextmanager
+def counting(name: str) -> Generator[Any]:
+    """Give a connection to DuckDB that spills rows into a private folder of this run, or nowhere."""
+    duckdb = require("duckdb", "statistics")
+    with ExitStack() as stack:
+        try:
+            folder = str(stack.enter_context(children.private_folder("count")))
+        except OSError:
+            folder = ""  # no place that is private: nothing is spilled
+        settings = _SETTINGS | {"temp_directory": folder, **_few()}
+        try:
+            connection = stack.enter_context(duckdb.connect(config=settings))
+            yield connection
+        except duckdb.OutOfMemoryException:
+            raise MemoryError from None
+        except duckdb.Error as error:
+            stopping.look()
+            if isinstance(error.__cause__, DivulgeError):
+                raise error.__cause__ from None
+            raise InputFileError(
+                f"{printable(name)}: cannot be read to its end ({type(error).__name__}). Hint: it may be "
+                "damaged or cut short, or a column may be of a type that cannot be counted."
+            ) from None
+
+
+def _few() -> dict[str, Any]:
+    """Return settings for little memory: within the addresses that this process may have, and one thread."""
+    most = children.addresses()
+    if most is None:
+        return {"threads": min(os.cpu_count() or 1, _MOST_THREADS)}
+    return {"threads": 1, "memory_limit": f"{max(most // _SHARE, _LEAST) >> 20}MiB"}
+
+
+_MOST_THREADS = 32
+"""Threads that count at most: each takes some memory of its own, and more were never measured to be faster."""
 
 
 def _by_place(source: Source, column: str) -> str:

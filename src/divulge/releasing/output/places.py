@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from divulge import stopping
 from divulge.errors import DivulgeError
 from divulge.files.opening import PathLike, keep_apart, name_of
 from divulge.releasing.output import sinks
@@ -85,8 +86,17 @@ def publish_together(staged: Mapping[Path, Path], force: bool) -> None:
     The last one is the table. The table that it replaces is taken away first, and so are papers that have no successor:
     whatever ends the process, no table ever stands beside papers that speak of another.
     """
+    with stopping.held():
+        stopping.tell("publishing")
+        _publish_together(staged, force)
+        stopping.ALREADY[:] = [stopping.PUBLISHED]
+        stopping.tell("published")
+
+
+def _publish_together(staged: Mapping[Path, Path], force: bool) -> None:
     *_, table = staged
-    before, done = dict[Path, Path](), list[Path]()
+    before = dict[Path, Path]()
+    ours = {final: _identity(temporary) for final, temporary in staged.items()}
     papers = [table.with_name(f"{table.stem}.{name}") for name in PAPERS]
     try:
         for final in [table, *staged, *(path for path in papers if path not in staged)] if force else []:
@@ -99,10 +109,10 @@ def publish_together(staged: Mapping[Path, Path], force: bool) -> None:
                     final.rename(before[final])
         for final, temporary in staged.items():
             sinks.publish(temporary, final, force)
-            done.append(final)
     except BaseException:
-        for final in done:
-            sinks.remove(final)
+        for final, identity in ours.items():
+            if _identity(final) == identity:  # also where it got its name, and what came after failed
+                sinks.remove(final)
         for final, old in before.items():
             if os.path.lexists(old):
                 os.replace(old, final)
@@ -110,6 +120,15 @@ def publish_together(staged: Mapping[Path, Path], force: bool) -> None:
     finally:
         for old in before.values():
             sinks.remove(old)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what a file is, whatever it is called; None where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _link(source: PathLike, target: PathLike) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from divulge import stopping
 from divulge.errors import DivulgeError, number_of, printable
 from divulge.extras import require
 from divulge.files.formats import WRITTEN
@@ -349,9 +350,10 @@ def place(path: str | os.PathLike[str], argument: str = "sink") -> Path:
 def staged(final: Path) -> Generator[Path]:
     """Give a temporary name beside `final`, and remove what is still there at the end.
 
-    The name is hidden and ends in `.partial`. Only a killed process leaves it behind.
+    The name is hidden and ends in `.partial`. Only where nobody watches a process that is killed it stays behind.
     """
     temporary = final.with_name(f".{secrets.token_hex(8)}{final.suffix}.partial")
+    stopping.tell_of(temporary)
     try:
         yield temporary
     except OSError as error:

@@ -1,0 +1,205 @@
+"""Processes of our own, all started here: isolated, in a private folder, and ended with whoever started them.
+
+Python looks for modules in the working folder first when it is started with `-c` or `-m`, and a table that somebody
+sent may lie there beside a `json.py`. No child looks there.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Mapping
+from pathlib import Path
+
+from divulge import stopping
+
+PREFIX = "divulge-run-"
+"""What the names of all private folders begin with."""
+
+KEPT = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TZDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+"""What a child knows of the environment, and all that begins with LC_: where libraries are, language and time."""
+
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+"""On a machine with many cores the stacks of all threads alone would fill the addresses that a child may take."""
+
+_SET_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG of prctl(2), Linux: the signal that a process gets when the thread that started it ends."""
+
+
+def search_path() -> list[str]:
+    """Return where modules are looked for, without the working folder and without what is relative to it.
+
+    Examples
+    --------
+    >>> "" in search_path()
+    False
+    """
+    try:
+        here = os.path.realpath(os.getcwd())
+    except OSError:  # it is gone
+        here = ""
+    return [path for path in sys.path if os.path.isabs(path) and os.path.realpath(path) != here]
+
+
+def isolate() -> None:
+    """Look for no module in the working folder from here on."""
+    sys.path[:] = search_path()
+
+
+def command(module: str) -> list[str]:
+    """Return the line that starts an isolated Python and calls `main()` of a module of this package."""
+    path = [*search_path(), str(Path(__file__).parents[1])]
+    kept = ["-B"] if sys.dont_write_bytecode else []
+    begin = (
+        f"import sys; sys.path += {path!r}; from divulge import children; children.end_with({os.getpid()}); "
+        f"from {module} import main; main()"
+    )
+    return [sys.executable, "-I", *kept, "-c", begin]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return the environment of a child whose temporary files belong into a folder."""
+    kept = {name: value for name, value in os.environ.items() if name in KEPT or name.startswith("LC_")}
+    return kept | ONE_THREAD | {name: str(folder) for name in ("TMPDIR", "TEMP", "TMP")}
+
+
+@contextlib.contextmanager
+def isolated() -> Generator[None]:
+    """Let processes that a library starts from here, such as the server of multiprocessing, be isolated as well."""
+    before = dict(os.environ)
+    for name in [name for name in before if name.startswith("PYTHON")]:
+        del os.environ[name]
+    os.environ |= {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(search_path()), "PYTHONUNBUFFERED": "1"}
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def end_with(parent: int) -> None:
+    """Let the system end this process when the one that started it ends, however that happens (Linux)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, int(signal.SIGKILL))
+        if os.getppid() != parent:  # it has ended meanwhile
+            os._exit(1)
+
+
+def run(module: str, argument: str, output: Path) -> tuple[int, str]:
+    """Return exit code and messages of `main()` of a module, in a process that writes its output to a file.
+
+    Whatever ends this call ends the process too, with all that it started. Its temporary files go where the output is.
+    """
+    with (
+        output.open("xb") as out,
+        subprocess.Popen(
+            [*command(module), argument],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            env=environment(output.parent),
+            cwd=output.parent,
+            start_new_session=True,
+        ) as child,
+    ):
+        try:
+            said = child.communicate()[1]
+        finally:
+            end(child.pid)
+    return child.returncode, said.decode(errors="replace")
+
+
+def end(leader: int) -> None:
+    """End a process that was started as the leader of its group, and all that it started."""
+    with contextlib.suppress(OSError):  # it has ended by itself
+        if hasattr(os, "killpg"):
+            os.killpg(leader, signal.SIGKILL)
+        else:
+            os.kill(leader, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def private_folder(purpose: str) -> Generator[Path]:
+    """Give a folder that only its owner can enter, and remove it at the end; also those that a killed run left.
+
+    A folder is locked while its run lives, which the system undoes however the run ends.
+    """
+    path, lock = _locked(purpose)
+    stopping.tell_of(path)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(purpose: str) -> tuple[Path, int | None]:
+    """Return a new folder and the descriptor that holds its lock."""
+    remove_abandoned()
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{purpose}-"))
+        lock = _lock(path, wait=True)
+        if lock is None or path.exists():  # else another run took it for abandoned before it was locked
+            return path, lock
+        os.close(lock)
+
+
+def remove_abandoned() -> None:
+    """Remove the private folders of this user whose run has ended."""
+    mine = os.getuid() if hasattr(os, "getuid") else None
+    try:
+        with os.scandir(tempfile.gettempdir()) as entries:
+            found = [entry.path for entry in entries if entry.name.startswith(PREFIX)]
+    except OSError:
+        return
+    for path in found:
+        try:
+            status = os.lstat(path)
+            lock = _lock(Path(path)) if status.st_uid == mine and os.path.isdir(path) else None
+        except OSError:  # it is gone, or another run is in it
+            continue
+        if lock is not None:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(lock)
+
+
+def _lock(path: Path, *, wait: bool = False) -> int | None:
+    """Return a descriptor that holds the lock of a folder; OSError when another run has it, None without locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def limit(limits: Mapping[str, int]) -> None:
+    """Let this process take no more of each resource, by the names of `resource` ("RLIMIT_AS"), where there are any."""
+    with contextlib.suppress(ImportError):
+        import resource
+
+        for name, most in limits.items():
+            kind = getattr(resource, name)
+            hard = resource.getrlimit(kind)[1]
+            resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def addresses() -> int | None:
+    """Return the bytes of addresses that this process may take, None where there is no limit."""
+    with contextlib.suppress(ImportError):
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        return None if most == resource.RLIM_INFINITY else most
+    return None
