@@ -139,7 +139,7 @@ def readers(folder: Path) -> list[int]:
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for temporary files of its own; the socket of the server of jobs needs a short path, and has it before."""
+    """A folder for temporary files of its own; the server of jobs has its socket before: its path must be short."""
     get_ready()
     folder = tmp_path / "temporary"
     folder.mkdir()
