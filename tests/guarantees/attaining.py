@@ -136,6 +136,19 @@ ATTAINED: dict[str, Callable[[], Case]] = {
         dv.guarantees.AverageGLeakage, EXTREMAL
     ),
     "the mean cost bounds maximal cost leakage": lambda: _measured(dv.guarantees.MeanPMC, RESAMPLED),
+    "the mean cost bounds the mean leakage": lambda: _measured(dv.guarantees.MeanPMC, RESAMPLED, KNOWN),
+    "the Bayes capacity bounds the maximal cost leakage": lambda: _measured(
+        dv.guarantees.BayesCapacity, randomized_response(4, F(1, 3)), {"n": 4}
+    ),
+    "the maximal cost leakage bounds the Bayes capacity": lambda: _measured(
+        dv.guarantees.MaximalCostLeakage, RESPONSE, {"n": 4}
+    ),
+    "the Bayes capacity bounds total variation": lambda: _measured(
+        dv.guarantees.BayesCapacity, rare_against_rest(F(1, 10), F(7), high=True)
+    ),
+    "the maximal cost leakage bounds total variation": lambda: _measured(
+        dv.guarantees.MaximalCostLeakage, rare_against_rest(F(1, 10), F(7), high=True)
+    ),
     "the mean leakage bounds mutual information": lambda: _measured(dv.guarantees.MeanPML, identity(SKEW)),
     "ALIP bounds mutual information": lambda: _measured(dv.ALIP, shifts(5, 2, F(3))),
     "one try is one gain": lambda: _measured(dv.guarantees.AverageGLeakage, RESPONSE),

@@ -10,7 +10,7 @@ import flint
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from support import RUNNING_CHANNEL, RUNNING_PRIOR, few, joints, twins
+from support import RUNNING_CHANNEL, RUNNING_PRIOR, few, joints, random_joint, twins
 
 import divulge as dv
 from divulge import exact
@@ -344,3 +344,27 @@ def test_named_mechanisms_of_floats_keep_what_they_are_named_for(epsilon: float)
     for n in (2, 5):
         level = 0.9 * math.log(n / (n - 1))
         assert dv.PML(level).holds_for(dv.Joint(dv.Prior.uniform(n), dv.mechanisms.extremal([1 / n] * n, level)))
+
+
+def test_what_merging_can_raise_says_so_and_what_it_cannot_is_never_raised() -> None:
+    prior = [F(1, 1000), F(999, 1000)]
+    told = dv.Joint(prior, [[1, 0, 0], [0, F(365, 999), F(634, 999)]])
+    merged = dv.Joint(prior, told.channel.then([[1, 0], [1, 0], [0, 1]]))
+    before, after = (dv.guarantees.MeanPML.of(joint) for joint in (told, merged))
+    assert before.epsilon < 0.008
+    assert 0.3685 < after.epsilon < 0.3686
+    assert not before.holds_for(merged)
+    assert after.epsilon <= dv.guarantees.MaximalLeakage.of(merged).epsilon
+    narrow = dv.Channel([[0.36, 0.056, 0.584], [0.0048, 0.99508, 0.00012]])
+    wide = narrow.then([[1, 0], [1, 0], [0, 1]])
+    assert dv.guarantees.MCDP.of(wide).tau > 1.15 * dv.guarantees.MCDP.of(narrow).tau
+    kinds = dv.guarantees
+    for kind in (kinds.MeanPML, kinds.TailPML, kinds.TailPMC, kinds.MCDP):
+        assert "merging outcomes afterwards can" in kind.sentence
+    rng = np.random.default_rng(2)
+    for _ in range(few(60)):
+        joint = random_joint(rng, 3, 4)
+        post = rng.dirichlet([0.3] * 3, 4)
+        after = dv.Joint(joint.prior, joint.channel.then(post))
+        for kind in (kinds.MeanPMC, kinds.MaximalLeakage, kinds.MinEntropyLeakage, kinds.MutualInformation):
+            assert kind.of(after).epsilon <= kind.of(joint).epsilon * (1 + 1e-12) + 1e-12

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from guarantees.attaining import ATTAINED, LIMITS, Case, extremal, resampling
+from guarantees.attaining import ATTAINED, LIMITS, Case, extremal, rare_against_rest, resampling
 from support import few, random_channel, random_joint, random_prior
 
 import divulge as dv
@@ -65,6 +65,47 @@ def test_no_random_mechanism_violates_it(row: Theorem) -> None:
             implied = alone(row, given, context, index)
             verdict = implied.holds_for(joint)
             assert verdict.holds or verdict.slack >= -1e-11 * max(1.0, float(implied.values()[implied.bounded()[0]]))
+
+
+def rare(rng: np.random.Generator) -> list[dv.Joint]:
+    """Mechanisms about a secret whose least probability goes to 0, exact: to see what needs no p_min."""
+    made: list[dv.Joint] = []
+    for power in (1, 9, 40):
+        p, kept = F(1, 10**power), F(int(rng.integers(1, 100)), 100)
+        for shares in ([p, 1 - p], [p, p, 1 - 2 * p], [p, F(1, 2), F(1, 2) - p]):
+            inner = resampling(shares, kept).channel.matrix
+            made += [resampling(shares, kept), extremal(shares, 1 + p * F(int(rng.integers(1, 100)), 100))]
+            made.append(dv.Joint(shares, [[(1 - kept) * v for v in row] + [kept] for row in inner]))
+        made += [rare_against_rest(p, F(10**power + 7), high=high) for high in (True, False)]
+    return [*made, resampling([F(1, 12)] * 12, F(1, 3))]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [r for r in INFORMATION_DENSITY if not {"p_min", "prior", "uniform"}.intersection(r.needs)],
+    ids=lambda r: r.name,
+)
+def test_what_needs_no_p_min_survives_a_secret_however_rare(row: Theorem) -> None:
+    rng = np.random.default_rng(3)
+    for joint in rare(rng):
+        given, index = premises(row, joint, rng)
+        context = Context.of(n=len(joint.prior)) if "n" in row.needs else Context.of(general=True)
+        implied = alone(row, given, context, index)
+        verdict = implied.holds_for(joint)
+        assert verdict.holds or verdict.slack >= -1e-11 * max(1.0, float(implied.values()[implied.bounded()[0]]))
+
+
+def test_bounded_cost_says_nothing_of_leakage_where_there_is_no_rarest_secret() -> None:
+    """Theorems 5 and 6 of the source: the truth with probability 1/2, else a draw from the prior."""
+    promise, levels = dv.PMC(0.6931472), []
+    for n in (3, 30):
+        joint = resampling([F(1, n)] * n, F(1, 2))
+        assert promise.holds_for(joint)
+        levels.append([kind.of(joint).epsilon for kind in (dv.PML, dv.LIP, dv.LDP)])
+    assert np.diff(levels, axis=0).min() > 1.9  # log 10, in the end
+    assert not any(promise.implies(kind, general=True) for kind in (dv.PML, dv.LIP, dv.LDP, dv.ALIP))
+    bound = promise.implies(dv.guarantees.TV, general=True)
+    assert 0.499 < dv.guarantees.TV.of(resampling([F(1, 3)] * 3, F(1, 2))).distance <= bound.distance < 0.5001
 
 
 @ROWS

@@ -227,7 +227,7 @@ DEFINITIONS = {
     "neyman": lambda u: (u - 1) ** 2 / u if u > 0 else mp.inf,
     "total-variation": lambda u: abs(u - 1) / 2,
     "hellinger": lambda u: (mp.sqrt(u) - 1) ** 2,
-    "le-cam": lambda u: (u - 1) ** 2 / (u + 1),
+    "le-cam": lambda u: (u - 1) ** 2 / (2 * (u + 1)),
 }  # fmt: skip
 
 

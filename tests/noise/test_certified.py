@@ -1,6 +1,7 @@
 """Brackets on numbers that no closed form gives, against sums over everything and high-precision quadrature."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise, product
 
 import mpmath as mp
@@ -14,6 +15,7 @@ from support import few
 import divulge as dv
 from divulge.noise.answers.guesses import alpha_loss, power_cost
 from divulge.noise.answers.ranges import between, leakage, values
+from divulge.noise.answers.theorems import verdicts
 from divulge.noise.laws.mixture import Mixture
 
 KINDS = ["laplace", "gaussian", "logistic", "student-t"]
@@ -255,15 +257,22 @@ def test_the_theorems_hold_and_say_so(kind: str, secret: str, facts: tuple[bool,
     assert "Theorem 6" in sixth.words
 
 
-def test_a_claim_that_fails_would_be_told() -> None:
-    from dataclasses import replace
+def test_bounded_cost_of_a_density_promises_nothing_more() -> None:
+    """The source claims it for every alphabet; what is said instead has no counterexample."""
+    m = dv.NoiseMechanism("gaussian", "bernoulli(0.3)", scale=1.0)
+    bounded, unbounded = m.pml_supremum, m.pmc_supremum
+    assert [v.holds for v in verdicts(bounded, unbounded, math.inf, exact=True, finite=False)] == [True, True]
+    assert [v.holds for v in verdicts(bounded, unbounded, math.inf, exact=True, finite=True)] == [False, False]
+    assert verdicts(bounded, bounded, bounded.lower / 2, exact=True, finite=False)[1].holds is False  # below PML
 
+
+def test_a_claim_that_fails_would_be_told() -> None:
     m = dv.NoiseMechanism("laplace", "rademacher()", scale=1.0)
     m.__dict__["pml_supremum"] = replace(m.pml_supremum, value=math.inf, lower=math.inf, upper=math.inf)
     assert m.theorems()[0].holds is False
     assert "contradicted" in m.theorems()[0].words
-    foreign = dv.NoiseMechanism(stats.gumbel_r(), "rademacher()")
-    assert foreign.theorems()[1].holds is None
+    whole = m.pmc_supremum
+    assert verdicts(whole, whole, math.inf, exact=False, finite=True)[1].holds is None
 
 
 def test_clipped_records_have_a_density_and_atoms_after_an_outcome() -> None:

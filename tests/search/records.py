@@ -127,7 +127,7 @@ def parts_of_frequencies(rng: np.random.Generator) -> None:
     same("condition", found.condition, 1 / (keep - other), 1e-9)
     assert (found.biased, found.simultaneous, found.interval) == (False, True, "exact")
     assert found.group is None
-    for frequency, low, high in zip(found.frequency, found.lower, found.upper, strict=True):
+    for frequency, low, high in () if found.empty else zip(found.frequency, found.lower, found.upper, strict=True):
         between("an interval", max(low, 0.0), min(max(low, 0.0), high), min(high, 1.0))
         if 0.02 < frequency < 0.98 and found.frequency.min() > 0:
             between("the estimate lies in it", low, frequency, high)

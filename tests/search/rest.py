@@ -144,7 +144,12 @@ def frequencies(rng: np.random.Generator) -> None:
     for value, frequency, low, high in zip(found.values, found.frequency, found.lower, found.upper, strict=True):
         share = counts[int(str(value)[1:])] / rows
         same("estimate", frequency, (share - other) / (keep - other), 1e-6, 1e-9)
-        assert low <= high
+        assert found.empty or low <= high
+    least = counts.min() / rows  # the rows were drawn without the mechanism, which gives each outcome `other` at least
+    assert not (found.empty and least >= other), "frequencies explain these rows"
+    if least < other - 6 * math.sqrt(other / rows):
+        assert found.empty, "no frequencies explain these rows"
+        assert any("do not come from this mechanism" in one for one in found.warnings)
 
 
 @case("guessability", "Guessability")

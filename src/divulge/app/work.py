@@ -6,6 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import divulge as dv
 from divulge.extras import require
 from divulge.files.opening import replacing
@@ -120,9 +122,12 @@ def simulate(progress: Progress, path: str, choice: Mapping[str, Any]) -> dict[s
         level = looked["levels"][0]
         receipt = dv.release(dv.open_table(path), progress=progress, keep=(), ledger=None, **asked)
         found = dv.estimate_frequencies(receipt.table, receipt)
+    lower, upper = (
+        (np.zeros_like(found.lower), np.ones_like(found.upper)) if found.empty else (found.lower, found.upper)
+    )
     guesses = {
         str(value): (float(share), float(low), float(high))
-        for value, share, low, high in zip(found.values, found.frequency, found.lower, found.upper, strict=True)
+        for value, share, low, high in zip(found.values, found.frequency, lower, upper, strict=True)
     }
     values = [value | dict(zip(("simulated", "low", "high"), guesses[value["value"]], strict=True))
               for value in level["values"]]  # fmt: skip
@@ -130,7 +135,7 @@ def simulate(progress: Progress, path: str, choice: Mapping[str, Any]) -> dict[s
     worst = dv.worst_gain((dv.Prior.uniform(mechanism.secrets), mechanism))
     return {
         "column": choice["column"], "stays": level["stays"], "values": values, "worst": _sentence(worst.words),
-        "notes": looked["notes"],
+        "notes": [*looked["notes"], *(found.warnings if found.empty else ())],
     }  # fmt: skip
 
 

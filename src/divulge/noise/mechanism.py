@@ -124,7 +124,9 @@ class NoiseMechanism(NoisyRelease):
         return Local(loss, self.records == 1 or math.isinf(loss) or attained)
 
     def theorems(self) -> tuple[Verdict, Verdict]:
-        """Return what Theorems 5 and 6 of Information Density Bounds for Privacy say of this mechanism.
+        """Return what is true of Theorems 5 and 6 of Information Density Bounds for Privacy, for this mechanism.
+
+        The paper states them for every alphabet; they hold where the secret has finitely many values.
 
         Examples
         --------
@@ -133,7 +135,9 @@ class NoiseMechanism(NoisyRelease):
         False True inf True
         False True inf True
         """
-        return verdicts(self.pmc_supremum, self.pml_supremum, self.ldp.epsilon, self.ldp.exact)
+        finite = self.secret.values is not None and math.isfinite(self.secret.high - self.secret.low)
+        ldp = self.ldp
+        return verdicts(self.pmc_supremum, self.pml_supremum, ldp.epsilon, exact=ldp.exact, finite=finite)
 
     def mean_pml(self, unit: Unit = "nats") -> outcomes.Estimate:
         """Return E pml(Y), in nats, with an estimate of the quadrature error; in [I(X; Y), sup pml].

@@ -72,8 +72,9 @@ def command(
 
 def _say(told: dict[str, Any]) -> None:
     kind = f"{percent(told['confidence'])} intervals, {'all at once' if told['simultaneous'] else 'each alone'}"
+    kind = f"{percent(told['confidence'])} confidence set empty, no intervals" if told["empty"] else kind
     title = f"{number_of(told['rows'], 'row')}; {'biased, no intervals' if told['biased'] else kind}"
-    header = ["value", "frequency"] + ([] if told["biased"] else ["at least", "at most"])
+    header = ["value", "frequency"] + ([] if told["biased"] or told["empty"] else ["at least", "at most"])
     print_table(title, header, map(_row, told["values"]))
 
 

@@ -286,7 +286,8 @@ def _reason(given: tuple[Guarantee, ...], context: Context, target: type[Guarant
 
 _GENERAL = (
     "a secret on a general alphabet has no p_min, so a bound on the leakage says nothing about the cost, and a bound "
-    "on the cost gives some bound on the leakage and on the ratio of rows, but no number: nothing known"
+    "on the cost bounds the total variation of rows and each event by its own probability, but neither the leakage nor "
+    "the ratio of rows (the truth with probability 1/2, else a draw from the prior): nothing known"
 )
 
 

@@ -51,6 +51,12 @@ def cost_leakage_of_adp(epsilon: Any, delta: Any, n: Any) -> Any:
     return cost_leakage_of_ldp(epsilon, n) - left.log() if left > 0 and epsilon.is_finite() else INFINITY()
 
 
+def cost_leakage_of_capacity(ratio: Any, n: Any) -> Any:
+    """Return -log(N - (N - 1) ratio), +inf where that is nothing positive."""
+    left = n - (n - 1) * ratio
+    return -left.log() if left > 0 else INFINITY()
+
+
 def cost_leakage_of_ldp(epsilon: Any, n: Any) -> Any:
     """Return log[(1 + (N - 1) e^epsilon) / N] = log1p[(N - 1)/N expm1(epsilon)]."""
     return n * 0 if n == 1 else ((n - 1) / n * epsilon.expm1()).log1p()

@@ -143,6 +143,9 @@ class MinEntropyLeakage(Guarantee):
 class MeanPML(Guarantee):
     """Expected pointwise maximal leakage at most epsilon (nats): E_q[max_x i(x; Y)] <= epsilon.
 
+    It does not survive post-processing: merging outcomes can multiply it by any factor. `MaximalLeakage` does, and is
+    never below it.
+
     Examples
     --------
     >>> flip = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
@@ -153,7 +156,10 @@ class MeanPML(Guarantee):
     epsilon: Any
     kind = "mean-pml"
     title = "mean pointwise maximal leakage"
-    sentence = "The pointwise maximal leakage is at most {epsilon} nats on average over outcomes."
+    sentence = (
+        "The pointwise maximal leakage is at most {epsilon} nats on average over outcomes; merging outcomes afterwards "
+        "can raise that mean without limit, up to the maximal leakage, which merging never raises."
+    )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         peaks = at.upper_peaks(subject)

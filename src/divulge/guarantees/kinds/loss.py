@@ -340,7 +340,10 @@ class MCDP(LossGuarantee):
     tau: Any
     kind = "mcdp"
     title = "mean-concentrated differential privacy"
-    sentence = "The privacy loss has mean at most {mean} nats and tails around it no heavier than a Gaussian of {tau}."
+    sentence = (
+        "The privacy loss has mean at most {mean} nats and tails around it no heavier than a Gaussian of {tau}; "
+        "merging outcomes afterwards can make the tails heavier, which zero-concentrated privacy survives."
+    )
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         def measured(losses: Any) -> Worst:

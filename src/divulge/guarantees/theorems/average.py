@@ -5,10 +5,14 @@ from divulge.guarantees.calculus.theorem import Theorem
 from divulge.guarantees.formulas.density import (
     bayes_capacity_of_ldp,
     chord,
+    cost_leakage_of_capacity,
     cost_leakage_of_ldp,
+    least,
     mean_growth,
+    pml_of_pmc,
     two_level_information,
 )
+from divulge.guarantees.kinds import loss as d
 from divulge.guarantees.theorems.sources import EVERYWHERE, EXPLAINING, IDB, PML_PAPER
 
 QIF = "Alvim et al., The Science of Quantitative Information Flow"
@@ -146,6 +150,54 @@ AVERAGE: tuple[Theorem, ...] = (
         needs=("full support",),
         remark="the resampling mechanism",
         source=f"{IDB}, Section III-C; Jensen",
+    ),
+    Theorem(
+        "the mean cost bounds the mean leakage",
+        (k.MeanPMC,),
+        k.MeanPML,
+        "log[(1 - e^-ε (1 - p)) / p]",
+        lambda c, a: pml_of_pmc(a.epsilon, c.p),
+        needs=("p_min",),
+        remark="the resampling mechanism",
+        source=f"{IDB}, Theorem 4.2 at each outcome; its bound is concave in ε",
+    ),
+    Theorem(
+        "the Bayes capacity bounds the maximal cost leakage",
+        (k.BayesCapacity,),
+        k.MaximalCostLeakage,
+        "-log(N - (N - 1) ratio) if ratio < N / (N - 1), else +inf",
+        lambda c, a: cost_leakage_of_capacity(a.ratio, c.n),
+        needs=("n",),
+        remark="randomized response that names the secret less often than any other value",
+        source="summing sum_x C_xy <= (N - 1) max_x C_xy + min_x C_xy over y",
+    ),
+    Theorem(
+        "the maximal cost leakage bounds the Bayes capacity",
+        (k.MaximalCostLeakage,),
+        k.BayesCapacity,
+        "N - (N - 1) e^-ε",
+        lambda c, a: c.n - (c.n - 1) * (-a.epsilon).exp(),
+        needs=("n",),
+        remark="the resampling mechanism, and randomized response",
+        source="summing max_x C_xy + (N - 1) min_x C_xy <= sum_x C_xy over y",
+    ),
+    Theorem(
+        "the Bayes capacity bounds total variation",
+        (k.BayesCapacity,),
+        d.TV,
+        "ratio - 1, at most 1",
+        lambda c, a: least(1, a.ratio - 1),
+        remark="two secrets: equal",
+        source="sum_y max_x C_xy >= sum_y max(C_1y, C_2y) = 1 + TV",
+    ),
+    Theorem(
+        "the maximal cost leakage bounds total variation",
+        (k.MaximalCostLeakage,),
+        d.TV,
+        "1 - e^-ε",
+        lambda c, a: -(-a.epsilon).expm1(),
+        remark="the resampling mechanism, and two secrets: equal; on every alphabet, so that PMC bounds TV there",
+        source="sum_y min_x C_xy <= sum_y min(C_1y, C_2y) = 1 - TV",
     ),
     Theorem(
         "the mean leakage bounds mutual information",

@@ -134,7 +134,7 @@ DIVERGENCES: Mapping[str, Convex] = MappingProxyType(
         "neyman": Convex(lambda t, u: t * (t / u), lambda u: exact.ball((u - 1) ** 2 / u if u > 0 else math.inf)),
         "total-variation": Convex(lambda t, u: np.abs(t) / 2, lambda u: abs(u - 1) / 2, rational=True),
         "hellinger": Convex(lambda t, u: (t / (np.sqrt(u) + 1)) ** 2, lambda u: (exact.arb(u).sqrt() - 1) ** 2),
-        "le-cam": Convex(lambda t, u: t * (t / (1 + u)), lambda u: (u - 1) ** 2 / (u + 1), rational=True),
+        "le-cam": Convex(lambda t, u: t * (t / (1 + u)) / 2, lambda u: (u - 1) ** 2 / (2 * (u + 1)), rational=True),
     }
 )
-"""Name -> f(u). "hellinger" is (sqrt(u) - 1)^2, "le-cam" (u - 1)^2 / (u + 1), "neyman" (u - 1)^2 / u."""
+"""Name -> f(u). "hellinger" is (sqrt(u) - 1)^2, "le-cam" (u - 1)^2 / (2 (u + 1)), "neyman" (u - 1)^2 / u."""

@@ -94,6 +94,9 @@ class Pointwise(Tabled, Record):
     def mean(self) -> float:
         """Return the expected value under q.
 
+        That of pml can rise without limit when outcomes are merged, as its tails can; `maximal_leakage` is never below
+        it and never rises. That of pmc never rises.
+
         Examples
         --------
         >>> import divulge as dv

@@ -17,13 +17,20 @@ from divulge.model.shown import Table, Tabled, lowered, percent, raised
 from divulge.releasing.drawing.coding import finder
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import EngineName, contingency
-from divulge.releasing.estimating.intervals import ASYMPTOTIC, INTERVALS, within_simplex
+from divulge.releasing.estimating.intervals import ASYMPTOTIC, INTERVALS, unlikely, within_one, within_simplex
 from divulge.releasing.records.receipt import Receipt
 
 POORLY_CONDITIONED = 100.0
 """From this condition number on, the answer carries a warning."""
 
 _EXACT_UP_TO = 64
+
+_NOTHING_EXPLAINS = "no frequencies of the values lead to these rows by this mechanism"
+
+_FOREIGN = (
+    "an outcome comes up more often, or more rarely, than the mechanism lets it under any value: these rows do not "
+    "come from this mechanism"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +44,7 @@ class Frequencies(Tabled, Record):
         The estimate. Unbiased, and so maybe below 0 or above 1, unless `biased`.
     lower, upper : float64 arrays of shape (N,)
         Intervals that hold all at once with the stated confidence, for the values as well as for a population the rows
-        are a random sample of. NaN for a biased method.
+        are a random sample of. NaN for a biased method, and where no frequencies are within all of them (`empty`).
     rows : int
     confidence : float
     simultaneous : bool
@@ -46,7 +53,7 @@ class Frequencies(Tabled, Record):
         Condition number of the mechanism: by how much it can magnify chance.
     group : label of the group, or None
     doubts : tuple of str
-        What speaks against the receipt being the one of this table.
+        What speaks against these rows coming from this mechanism, or this receipt.
     interval : str
         How the intervals were made.
 
@@ -78,9 +85,16 @@ class Frequencies(Tabled, Record):
         return METHODS[self.method].biased
 
     @property
+    def empty(self) -> bool:
+        """Whether the confidence set is empty: no frequencies explain the rows at this confidence."""
+        return not self.biased and bool(np.isnan(self.lower).any())
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before relying on the numbers."""
         found = list(self.doubts)
+        if self.empty:
+            found.append(f"the {percent(self.confidence)} confidence set is empty: {_NOTHING_EXPLAINS}")
         if self.condition >= POORLY_CONDITIONED:
             found.append(f"the mechanism is poorly conditioned ({self.condition:.3g}): intervals are wide for the rows")
         if self.biased:
@@ -108,7 +122,7 @@ class Frequencies(Tabled, Record):
         columns = (self.values, *(part.tolist() for part in (self.frequency, self.lower, self.upper)))
         names = ("value", "frequency", "lower", "upper")
         rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-        if self.biased:
+        if self.biased or self.empty:
             rows = [{"value": row["value"], "frequency": row["frequency"]} for row in rows]
         return {
             "rows": self.rows,
@@ -117,6 +131,7 @@ class Frequencies(Tabled, Record):
             "method": self.method,
             "interval": None if self.biased else self.interval,
             "biased": self.biased,
+            "empty": self.empty,
             "values": rows,
             "condition": self.condition,
             "warnings": list(self.warnings),
@@ -141,6 +156,7 @@ class Frequencies(Tabled, Record):
 
     def _shown(self) -> tuple[str, Table]:
         kind = "biased, without intervals" if self.biased else f"{percent(self.confidence)} intervals"
+        kind = f"{kind}: none holds, as the confidence set is empty" if self.empty else kind
         columns = np.column_stack([self.frequency, lowered(self.lower), raised(self.upper)])
         head = f"frequencies from {number_of(self.rows, 'row')} ({self.method}, {kind})"
         return head, (self.values, ["frequency", "lower", "upper"], columns)
@@ -233,10 +249,11 @@ def estimate_frequencies(
             low = high = np.full(len(estimate), math.nan)
         else:
             low, high = INTERVALS[interval](counts, matrix, inverse, (1 - confidence) / families)
-            low, high = within_simplex(low, high) if simultaneous else (np.clip(low, 0, 1), np.clip(high, 0, 1))
+            low, high = (within_simplex if simultaneous else within_one)(low, high)
+        said = (*doubts, *([_FOREIGN] if unlikely(counts, matrix) else []))
         found[group] = Frequencies(
             tuple(channel.secrets), estimate, low, high, int(counts.sum()), confidence, simultaneous, method,
-            condition, group, doubts, interval,
+            condition, group, said, interval,
         )  # fmt: skip
     return found if by else found[None]
 

@@ -20,6 +20,9 @@ _PER_OCTAVE = 1
 _MOST_STAKED = 0.9
 """The largest share of wealth that is staked on one row: who stakes all may lose all."""
 
+_FALSE_ALARM = 1e-3
+"""How often rows that do come from the mechanism may be said not to: far below what one minus a confidence is."""
+
 _LEAST_LOG = -600.0
 """The log of a mean that is not told from 0."""
 
@@ -184,15 +187,29 @@ def normal(counts: np.ndarray, matrix: np.ndarray, inverse: np.ndarray, risk: fl
 
 
 def within_simplex(low: np.ndarray, high: np.ndarray) -> Interval:
-    """Return the intervals cut by what frequencies are: at least 0, and 1 in all. They hold when all of these do.
+    """Return the intervals cut by what frequencies are: at least 0, and 1 in all; NaN when none are within them all.
 
-    Intervals that contradict each other, as happens with the risk that was accepted, are cut to [0, 1] alone.
+    They hold when all of these do. None are left with the risk that was accepted, or where the rows come from another
+    mechanism.
     """
-    low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    low, high = within_one(low, high)
     slack = 1e-15 * len(low)
     least = np.maximum(low, 1 - (high.sum() - high) - slack)
     most = np.minimum(high, 1 - (low.sum() - low) + slack)
-    return (least, most) if (least <= most).all() else (low, high)
+    return (least, most) if (least <= most).all() else (np.full_like(low, math.nan),) * 2
+
+
+def within_one(low: np.ndarray, high: np.ndarray) -> Interval:
+    """Return each interval cut to [0, 1]; NaN where nothing of it lies there."""
+    outside = (low > 1) | (high < 0)
+    return np.where(outside, math.nan, np.clip(low, 0.0, 1.0)), np.where(outside, math.nan, np.clip(high, 0.0, 1.0))
+
+
+def unlikely(counts: np.ndarray, matrix: np.ndarray) -> bool:
+    """Return whether an outcome came up more often, or less, than it does under any value: see `_FALSE_ALARM`."""
+    n = np.full(len(counts), counts.sum())
+    low, high = clopper_pearson(counts, n, _FALSE_ALARM / len(counts))
+    return bool(((low > matrix.max(axis=0)) | (high < matrix.min(axis=0))).any())
 
 
 INTERVALS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, float], Interval]] = {
