@@ -196,7 +196,9 @@ def within_simplex(low: np.ndarray, high: np.ndarray) -> Interval:
     slack = 1e-15 * len(low)
     least = np.maximum(low, 1 - (high.sum() - high) - slack)
     most = np.minimum(high, 1 - (low.sum() - low) + slack)
-    return (least, most) if (least <= most).all() else (np.full_like(low, math.nan),) * 2
+    if (least <= most).all():
+        return least, most
+    return np.full_like(low, math.nan), np.full_like(low, math.nan)
 
 
 def within_one(low: np.ndarray, high: np.ndarray) -> Interval:
