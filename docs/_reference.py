@@ -13,6 +13,7 @@ TITLES = {
     "dp": "Privacy loss and composition: dv.dp",
     "noise": "Noise on numbers: dv.noise",
     "mechanisms": "Named mechanisms: dv.mechanisms",
+    "tables": "Whole tables: dv.tables",
     "results": "What functions return: dv.results",
     "datasets": "Data: dv.datasets",
 }

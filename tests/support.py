@@ -109,7 +109,7 @@ def joints(
     return random_joint(rng, draw(st.integers(1, max_n)), draw(st.integers(1, max_m)), exact=kind, zeros=share)
 
 
-MODULES = ("measures", "adversaries", "guarantees", "dp", "noise", "results")
+MODULES = ("measures", "adversaries", "guarantees", "dp", "noise", "tables", "results")
 """Public modules, beside the names at the top."""
 
 

@@ -25,6 +25,7 @@ LAYERS = (
     ("guarantees",),
     ("designing",),
     ("releasing",),
+    ("tables",),
     ("publishing",),
     ("auditing",),
     ("reporting",),

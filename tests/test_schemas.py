@@ -25,6 +25,11 @@ REGISTRY: Any = Registry().with_resources(
 )
 
 PRINTED = {
+    "assess": [
+        "t.csv --known age,sex",
+        "t.csv --known age,sex --secret race --claim k=1 --claim pml=0.1 --columns --others 2 --population 9000",
+        "t.csv --known sex --secret race,age",
+    ],
     "measure": [
         "c.csv",
         "c.csv --prior p.json --unit bits",

@@ -7,6 +7,7 @@ from . import guarantees as guarantees
 from . import measures as measures
 from . import noise as noise
 from . import results as results
+from . import tables as tables
 from .adversaries.adversary import Cost as Cost
 from .adversaries.adversary import Gain as Gain
 from .adversaries.leakages import leakage as leakage
@@ -16,7 +17,6 @@ from .adversaries.worst import worst_function as worst_function
 from .adversaries.worst import worst_gain as worst_gain
 from .auditing.audit import audit as audit
 from .auditing.blackbox import guessability as guessability
-from .auditing.exposure import exposure as exposure
 from .auditing.repeated import repeated_runs as repeated_runs
 from .designing.design import design as design
 from .designing.linear.scores import Score as Score
@@ -82,3 +82,4 @@ from .releasing.request import Request as Request
 from .releasing.request import run as run
 from .reporting.reports.making import report as report
 from .reporting.statements.statement import statement as statement
+from .tables.assess import assess as assess

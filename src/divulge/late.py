@@ -14,7 +14,7 @@ import lazy_loader
 
 T = TypeVar("T")
 
-ROOMS = ("measures", "adversaries", "guarantees", "dp", "noise", "results", "mechanisms", "datasets")
+ROOMS = ("measures", "adversaries", "guarantees", "dp", "noise", "results", "mechanisms", "datasets", "tables")
 """What `divulge` has public names in, beside its own."""
 
 

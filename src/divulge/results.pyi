@@ -6,9 +6,6 @@ from .adversaries.orders.refinements import Refinement as Refinement
 from .adversaries.worst import PriorSequence as PriorSequence
 from .auditing.audit import Audit as Audit
 from .auditing.blackbox import Guessability as Guessability
-from .auditing.exposure import Exposure as Exposure
-from .auditing.exposure import Shift as Shift
-from .auditing.exposure import Told as Told
 from .designing.naming.sets import ValueSet as ValueSet
 from .designing.result import Design as Design
 from .designing.tradeoff.frontier import Frontier as Frontier
@@ -45,3 +42,7 @@ from .releasing.records.receipt import Receipt as Receipt
 from .reporting.reports.report import Belief as Belief
 from .reporting.reports.report import Report as Report
 from .reporting.statements.statement import Statement as Statement
+from .tables.assessment import Assessment as Assessment
+from .tables.columns import ColumnRisk as ColumnRisk
+from .tables.columns import Disclosure as Disclosure
+from .tables.groups import Groups as Groups

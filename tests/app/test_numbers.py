@@ -121,30 +121,30 @@ def test_columns_of_the_file(client: TestClient, file: Path, people: list[tuple[
 
 def test_every_cell_of_every_map(client: TestClient, file: Path, people: list[tuple[str, str, str]]) -> None:
     visit = begun(client, file)
-    found = dv.exposure(file, "answer", ["sex", "town"])
-    at = {told.columns: told for told in found.told}
+    found = dv.assess(file, ["sex", "town"], "answer")
+    at = {risk.columns: risk for risk in found.columns}
     assert set(at) == {("sex",), ("town",), ("sex", "town")}
     answers = Counter(row[0] for row in people)
     few = 0
-    for columns, told in at.items():
+    for columns, risk in at.items():
         of = " and ".join(columns)
         page = visit.client.get(f"{visit.base}/map", params={"of": of}).text
         assert f"all {len(people)} rows" in words(page)
         assert "confidence 95 in 100" in words(page)
         (choice,) = re.findall(rf'<option selected value="{of}">(.*?)</option>', page)
         assert (
-            is_below(choice.partition("× ")[2].partition(";")[0], told.rise)
-            if told.rise > 1.005
+            is_below(choice.partition("× ")[2].partition(";")[0], risk.rise)
+            if risk.rise > 1.005
             else "nothing sure" in choice
         )
-        assert ("tell their answer" in choice or "tells its answer" in choice) == (told.certain > 0)
+        assert ("tell their answer" in choice or "tells its answer" in choice) == (risk.certain > 0)
         groups = Counter(tuple(row[COLUMNS.index(name)] for name in columns) for row in people)
         both = Counter((row[0], *(row[COLUMNS.index(name)] for name in columns)) for row in people)
         rows = cells(page)
         assert [row[0] for row in rows] == sorted(answers, key=lambda answer: answers[answer])
         before, after = drawn(page)
         assert before["y"] == after["y"] == [row[0] for row in rows]
-        for i, (row, shift) in enumerate(zip(rows, told.shifts, strict=True)):
+        for i, (row, shift) in enumerate(zip(rows, risk.disclosures, strict=True)):
             group = tuple("" if name == "missing" else name for name in row[2].split(", "))
             assert is_share(row[1], answers[row[0]] / len(people))
             share = both[row[0], *group] / groups[group]

@@ -103,18 +103,18 @@ def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, fo
     picture(page, f"{shown}-data")
     how = {"delimiter": ";", "decimal": ",", "encoding": "latin-1"} if file and file.suffix == ".csv" else {}
     table = dv.open_table(file or dv.datasets.census_path(), **how)
-    told = dv.exposure(table, secret).told[0]
+    risk = dv.assess(table, secret=secret).columns[0]
     rows = [row.locator("th, td").all_inner_texts() for row in page.locator("#told tbody tr").all()]
-    for row, shift in zip(rows, told.shifts, strict=True):
-        group = ", ".join("missing" if value is None else str(value) for value in shift.group)
+    for row, shift in zip(rows, risk.disclosures, strict=True):
+        group = ", ".join("missing" if value is None else str(value) for value in shift.group.values())
         few = " few" if shift.few else ""
         assert row == [
-            str(shift.secret), in_hundred(shift.before), group, in_hundred(shift.after),
+            str(shift.value), in_hundred(float(shift.before)), group, in_hundred(float(shift.after)),
             f"{at_least(100 * shift.low)} and {at_most(100 * shift.high)}", f"{shift.rows:,}{few}",
         ]  # fmt: skip
     shares, raised = page.locator("#told .figure").evaluate("figure => figure.data.map(trace => trace.x)")
-    assert shares == pytest.approx([100 * shift.before for shift in told.shifts])
-    assert raised == pytest.approx([100 * shift.after for shift in told.shifts])
+    assert shares == pytest.approx([100 * float(shift.before) for shift in risk.disclosures])
+    assert raised == pytest.approx([100 * float(shift.after) for shift in risk.disclosures])
 
     page.get_by_role("link", name="Next: what must not happen").click()
     page.locator("#after").fill("20")

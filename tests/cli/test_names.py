@@ -41,6 +41,8 @@ LINES: dict[str, tuple[tuple[str, ...], ...]] = {
     "audit": (("--data", T, "--secret", "x", "--released", "y", "--claim", "ldp=1"),
               ("--data", T, "--secret", "x", "--released", "y", "--mechanism", C),
               ("--data", T, "--secret", "x", "--released", "y", "--receipt", P)),
+    "assess": ((T, "--known", "y", "--secret", "x", "--claim", "k=2"), (T, "--known", "x,y"), (T, "--known", "z"),
+               (T, "--secret", "x", "--hierarchy", f"x={NONE}"), (T, "--secret", "x", "--population", NONE)),
     "ledger": (("show", "--ledger", T), ("show", "--ledger", f"{FOLDER}/none.sqlite")),
     "app": (("--no-browser", "--host", "256.0.0.1", "--port", "0", "--ledger", f"{FOLDER}/book.sqlite"),),
     "report": ((C, "--prior", P), ("--receipt", RECEIPT, "--prior", P, "-o", f"{FOLDER}/r.html"),

@@ -18,7 +18,7 @@ INDEX = {"delta": F(1, 8), "outside": F(1, 8), "alpha": 2, "order": 2, "omega": 
 
 def at(kind: type[dv.Guarantee], value: Any) -> dv.Guarantee:
     """Return a guarantee of a kind whose bounds are all this value, or a quarter where they are at most 1."""
-    small = {"distance": F(1, 4), "delta": F(1, 8), "ratio": 1 + value}
+    small = {"k": 2 + value, "l": 2 + value, "distance": F(1, 4), "delta": F(1, 8), "ratio": 1 + value}
     named = {name: INDEX.get(name, small.get(name, value)) for name in kind.parameters()}
     if "epsilon" in kind.index:
         named["epsilon"] = F(1, 2)

@@ -146,7 +146,7 @@ def test_missing_values_are_a_category_or_an_error(tmp_path: Path) -> None:
 
 def test_one_column_is_named_by_itself() -> None:
     people = pa.table({"ill": ["yes", "no"] * 20, "age": [1, 2, 3, 4] * 10})
-    assert [told.columns for told in dv.exposure(people, "ill", "age").told] == [("age",)]
+    assert [risk.columns for risk in dv.assess(people, "age", "ill").columns] == [("age",)]
 
 
 def test_rows_of_people_are_no_labels_and_are_not_shown() -> None:

@@ -13,6 +13,7 @@ from search import (
     noise,
     records,
     rest,
+    tables,
 )
 from search.registry import CASES, COVERED
 
@@ -31,4 +32,5 @@ __all__ = [
     "noise",
     "records",
     "rest",
+    "tables",
 ]

@@ -66,6 +66,7 @@ FORMS = {
 
 GIVEN: dict[str, str] = {
     "AdpRelease": "epsilon",
+    "Assessment": "hierarchy outside pairs secret size",
     "Attack": "adversary case function measure outcome",
     "Audit": "claim",
     "Bet": "side",
@@ -79,6 +80,8 @@ GIVEN: dict[str, str] = {
     "ExponentialMechanism": "epsilon",
     "FixedSizeSampled": "mechanism population sample",
     "GaussianMechanism": "sensitivity sigma",
+    "Groups": "secret",
+    "Hierarchy": "arguments",
     "LaplaceMechanism": "scale sensitivity",
     "LowerBounded": "least_probability",
     "Mean": "bounds by step",

@@ -137,41 +137,37 @@ def parts_of_frequencies(rng: np.random.Generator) -> None:
     assert all("asymptotic" not in text for text in found.warnings)
 
 
-@case("Guessability", "Exposure", "Shift", "Told")
+@case("Guessability", "Disclosure", "ColumnRisk")
 def parts_of_guesses(rng: np.random.Generator) -> None:
     secrets = rng.integers(0, 3, size=240)
     found = dv.guessability(secrets, secrets + rng.normal(scale=0.3, size=240))
     same("leakage", found.leakage, max(0.0, math.log(found.accuracy / found.before)), 1e-12, 1e-15)
     public = np.where(rng.random(240) < 0.7, secrets, rng.integers(0, 3, size=240))
-    shown = dv.exposure(
-        pa.table(
-            {"s": secrets.astype(str).tolist(), "a": public.astype(str).tolist(), "id": list(map(str, range(240)))}
-        ),
-        "s",
-    )
-    assert shown.secret == "s"
-    assert set(shown.left_out) <= {"id"}
-    for told in shown.told:
-        if told.columns != ("a",):
-            continue
-        assert told.groups == len(set(public.tolist()))
-        same("rise", told.rise, max([1.0, *(shift.low / shift.before for shift in told.shifts)]), 1e-12)
-        for shift in told.shifts:
-            members = public.astype(str) == str(shift.group[0])
-            hits = int((secrets.astype(str)[members] == str(shift.secret)).sum())
+    columns = {"s": secrets.astype(str).tolist(), "a": public.astype(str).tolist()}
+    shown = dv.assess(pa.table(columns | {"tags": [["x"]] * 240}), secret="s")
+    assert set(shown.left_out) == {"tags"}
+    for risk in shown.columns:
+        assert (risk.columns, risk.groups) == (("a",), len(set(public.tolist())))
+        same("rise", risk.rise, max([1.0, *(float(shift.low / shift.before) for shift in risk.disclosures)]), 1e-12)
+        for shift in risk.disclosures:
+            same("its own rise", shift.rise, shift.low / float(shift.before), 1e-12)
+            same("lift", shift.lift, shift.after / shift.before)
+            assert shift.few == (shift.rows < 30)
+            members = public.astype(str) == str(shift.group["a"])
+            hits = int((secrets.astype(str)[members] == str(shift.value)).sum())
             assert (shift.rows, shift.hits) == (int(members.sum()), hits)
-            same("before", shift.before, (secrets.astype(str) == str(shift.secret)).mean(), 1e-12)
+            same("before", shift.before, (secrets.astype(str) == str(shift.value)).mean(), 1e-12)
             same("after", shift.after, hits / members.sum(), 1e-12)
             between("low and high", shift.low, shift.after, shift.high)
             same("rise", shift.rise, shift.low / shift.before, 1e-12)
             # a bound of confidence 1 - r on a share is no nearer than where n KL(share || bound) = log 1/r - log(n + 1)
             for end in (shift.low, shift.high):
                 if 0 < end < 1:
-                    spent = shift.rows * float(rel_entr(shift.after, end) + rel_entr(1 - shift.after, 1 - end))
+                    share = float(shift.after)
+                    spent = shift.rows * float(rel_entr(share, end) + rel_entr(1 - share, 1 - end))
                     at_least(
                         "no bound is near", spent + math.log(shift.rows + 1), math.log(1 / (1 - shown.confidence)) - 1
                     )
-            assert shift.few == (shift.rows < 10) or shift.rows >= 2
 
 
 @case("Receipt", "Ledger", "Published", "Preview")

@@ -161,21 +161,6 @@ def guesses(rng: np.random.Generator) -> None:
     same("before", found.before, max(np.bincount(secrets)) / 300, 0.5)
 
 
-@case("exposure", "Exposure", "Shift", "Told")
-def exposures(rng: np.random.Generator) -> None:
-    rows = 200
-    secret = rng.integers(0, 2, size=rows)
-    public = np.where(rng.random(rows) < 0.8, secret, rng.integers(2, 60, size=rows))
-    found = dv.exposure(pa.table({"s": secret.astype(str).tolist(), "a": public.astype(str).tolist()}), "s")
-    (told,) = found.told
-    groups = [secret[public == a] for a in set(public.tolist())]
-    same("rows alone", told.alone, sum(len(group) == 1 for group in groups))
-    same("rows with one answer", told.certain, sum(len(group) for group in groups if len(set(group.tolist())) == 1))
-    same("rows", found.rows, rows)
-    for value, share in found.shares.items():
-        same("share", share, (secret.astype(str) == str(value)).mean())
-
-
 @case("release", "Receipt")
 def released(rng: np.random.Generator) -> None:
     """The receipt's promises are those of the mechanism, and draws are in its proportions (1 in 10^9 by chance)."""

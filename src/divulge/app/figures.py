@@ -39,25 +39,25 @@ def _layout(**more: Any) -> dict[str, Any]:
     } | more
 
 
-def shifts(exposure: Any, place: int) -> dict[str, Any]:
+def disclosures(rows: Sequence[Any]) -> dict[str, Any]:
     """For each value of the secret: its share among all, and with error bars in the group that raises it most."""
-    rows = exposure.told[place].shifts
-    names = _names(shift.secret for shift in rows)
-    words = [" and ".join("missing" if value is None else str(value) for value in shift.group) for shift in rows]
-    groups = [f"{_name(text, 60)} ({number_of(shift.rows, 'row')})" for text, shift in zip(words, rows, strict=True)]
+    names = _names(row.value for row in rows)
+    words = [" and ".join("missing" if value is None else str(value) for value in row.group.values()) for row in rows]
+    groups = [f"{_name(text, 60)} ({number_of(row.rows, 'row')})" for text, row in zip(words, rows, strict=True)]
     after = {
         "type": "scatter", "mode": "markers", "name": "in the group that raises it most", "y": names,
-        "x": [100 * shift.after for shift in rows], "text": groups,
+        "x": [100 * float(row.after) for row in rows], "text": groups,
         "hovertemplate": "%{y}: %{x:.3g} in 100 of %{text}<extra></extra>",
         "marker": {"color": INK["after"], "symbol": "diamond", "size": 11},
         "error_x": {
             "type": "data", "symmetric": False, "color": INK["after"],
-            "array": [100 * (shift.high - shift.after) for shift in rows],
-            "arrayminus": [100 * (shift.after - shift.low) for shift in rows],
+            "array": [100 * (row.high - float(row.after)) for row in rows],
+            "arrayminus": [100 * (float(row.after) - row.low) for row in rows],
         },
     }  # fmt: skip
     before = {
-        "type": "scatter", "mode": "markers", "name": "among all", "y": names, "x": [100 * s.before for s in rows],
+        "type": "scatter", "mode": "markers", "name": "among all", "y": names,
+        "x": [100 * float(row.before) for row in rows],
         "hovertemplate": "%{y}: %{x:.3g} in 100 of all<extra></extra>",
         "marker": {"color": INK["before"], "symbol": "circle-open", "size": 11, "line": {"width": 2}},
     }  # fmt: skip

@@ -29,7 +29,7 @@ _LOST = "The work ended before it was done; nothing was published. The file may 
 
 
 LOADED = (
-    "divulge.app.work", "divulge.auditing.audit", "divulge.auditing.exposure", "divulge.releasing.preview",
+    "divulge.app.work", "divulge.auditing.audit", "divulge.tables.assess", "divulge.releasing.preview",
     "divulge.publishing.publish", "divulge.releasing.release", "divulge.reporting.release",
     "divulge.reporting.statements.statement",
     "pyarrow.compute", "pyarrow.csv", "pyarrow.ipc", "pyarrow.parquet",

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from divulge.publishing.published import Published, read_receipt
 from divulge.publishing.request import Publish
 from divulge.releasing.planning.assumed import around
 from divulge.releasing.planning.choosing import left
+from divulge.tables.assess import readable
 
 Progress = Callable[[int, int | None], None]
 
@@ -85,8 +87,13 @@ def _kind(kind: Any) -> str:
 
 def expose(progress: Progress, path: str, secret: str, columns: Sequence[str]) -> Any:
     """Return what the public columns say about the secret; of many columns each alone."""
-    pairs = len(columns) <= MOST_PAIRED
-    return dv.exposure(dv.open_table(path), secret, columns, pairs=pairs, progress=progress)
+    source = dv.open_table(path)
+    known, left_out = readable(source, columns)
+    progress(0, source.rows)
+    found = dv.assess(source, known, secret, pairs=len(columns) <= MOST_PAIRED)
+    found = replace(found, left_out=left_out)
+    _ = found.columns  # while the page says that it is under way
+    return found
 
 
 def preview(progress: Progress, path: str, options: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "run": "Carry out a request that was saved: a release, or statistics.",
     "estimate": "How frequent the original values of a released column were, with intervals.",
     "audit": "What observed pairs of secret and outcome show, and whether a claim survives them.",
+    "assess": "What a table tells those who know some columns: k, l, t, beta, leakage, by group and column.",
     "ledger": "What was released, and what it adds up to.",
     "app": "The whole way in a browser; nothing leaves this machine.",
     "report": "What a release reveals, for people: one page, or text.",
@@ -66,6 +67,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "run": ("divulge run request.json -o released.csv",),
     "estimate": ("divulge estimate released.csv --receipt released.receipt.json",),
     "audit": ("divulge audit --data pairs.csv --secret race --released said \\\n    --claim ldp=1",),
+    "assess": (
+        "divulge assess survey.csv --known age,sex --secret religion",
+        "divulge assess survey.csv --known age,sex --secret religion \\\n    --claim k=5 --claim t=0.3",
+    ),
     "report": (
         "divulge report mechanism.csv --prior uniform -o report.html",
         "divulge report --receipt released.receipt.json -o released.html",

@@ -44,6 +44,15 @@ from .kinds.loss import BoundedCDP as BoundedCDP
 from .kinds.loss import CappedCDP as CappedCDP
 from .kinds.loss import RelaxedDP as RelaxedDP
 from .kinds.loss import TruncatedCDP as TruncatedCDP
+from .kinds.tables import BetaLikeness as BetaLikeness
+from .kinds.tables import DeltaDisclosure as DeltaDisclosure
+from .kinds.tables import DistinctL as DistinctL
+from .kinds.tables import EnhancedBeta as EnhancedBeta
+from .kinds.tables import EntropyL as EntropyL
+from .kinds.tables import KAnonymity as KAnonymity
+from .kinds.tables import OrderedT as OrderedT
+from .kinds.tables import RecursiveL as RecursiveL
+from .kinds.tables import TCloseness as TCloseness
 from .pictures import plot_alip_plane as plot_alip_plane
 from .pictures import plot_implications as plot_implications
 from .posterior import PosteriorBounds as PosteriorBounds

@@ -10,6 +10,7 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.curve import CURVE
 from divulge.guarantees.kinds.divergences import DIVERGENCE
 from divulge.guarantees.kinds.loss import DIFFERENTIAL_PRIVACY
+from divulge.guarantees.kinds.tables import TABLES
 
 INFORMATION_DENSITY: tuple[type[Guarantee], ...] = (
     kinds.PML,
@@ -34,7 +35,7 @@ INFORMATION_DENSITY: tuple[type[Guarantee], ...] = (
 )
 
 KINDS: dict[str, type[Guarantee]] = {
-    kind.kind: kind for kind in (*INFORMATION_DENSITY, *DIFFERENTIAL_PRIVACY, *CURVE, *DIVERGENCE)
+    kind.kind: kind for kind in (*INFORMATION_DENSITY, *TABLES, *DIFFERENTIAL_PRIVACY, *CURVE, *DIVERGENCE)
 }
 """Name on the command line -> kind of guarantee. Adding a kind is adding it here."""
 

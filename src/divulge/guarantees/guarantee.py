@@ -17,7 +17,7 @@ from divulge.late import late
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, is_pair
 from divulge.model.joint import Joint
-from divulge.model.shown import Shown, at_most, promised
+from divulge.model.shown import Shown, at_most, promised, reached
 from divulge.ties import first_smallest
 from divulge.units import Unit, nats_per
 
@@ -48,6 +48,9 @@ class Guarantee(ABC):
     about: ClassVar[str] = "joint"
     index: ClassVar[tuple[str, ...]] = ()
     forms: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    strict: ClassVar[bool] = False
+    """Whether what is bounded stays below its parameter, and may not be equal."""
+
     dual: ClassVar[str] = ""
     """The bounded parameter that may be chosen in place of the index, of a kind that is a curve: epsilon of delta."""
 
@@ -102,7 +105,7 @@ class Guarantee(ABC):
     def meaning(self) -> str:
         """What the guarantee promises, in one sentence with its numbers."""
         values = self.values()
-        shown = {name: value if isinstance(value, str) else promised(value) for name, value in values.items()}
+        shown = {name: value if isinstance(value, str) else promise_text(name, value) for name, value in values.items()}
         grown = {f"exp_{name}": at_most(_exp(value)) for name, value in values.items() if PARAMETERS[name].logarithmic}
         return self.sentence.format(**shown, **grown)
 
@@ -141,6 +144,8 @@ class Guarantee(ABC):
         >>> LDP.subject([["3/4", "1/4"], ["1/4", "3/4"]]).shape
         (2, 2)
         """
+        if hasattr(released, "subject_of"):
+            return released.subject_of(cls)
         if cls.about == "joint":
             return as_joint(released)
         return as_channel(as_joint(released) if is_pair(released) else released)
@@ -173,11 +178,17 @@ class Guarantee(ABC):
         subject = self.subject(released)
         levels = zip(self.bounded(), self.levels_in(unit, subject), strict=True)
         found = {name: level.to(unit) if PARAMETERS[name].logarithmic else level for name, level in levels}
-        kept = all(level.at_most(getattr(self, name)) for name, level in found.items())
-        slack = {name: _slack(getattr(self, name), level.value) for name, level in found.items()}
+        kept = all(self._keeps(name, level) for name, level in found.items())
+        slack = {name: _slack(name, getattr(self, name), level.value) for name, level in found.items()}
         hardest = list(slack)[first_smallest(list(slack.values()))]
         values = {name: level.value for name, level in found.items()}
         return Verdict(kept, self, values, slack[hardest], found[hardest], unit, subject, hardest)
+
+    def _keeps(self, name: str, level: Level) -> bool:
+        bound = getattr(self, name)
+        if PARAMETERS[name].at_least:
+            return level.at_least(bound)
+        return level.below(bound) if self.strict else level.at_most(bound)
 
     @classmethod
     def of(cls, released: Any, **index: Any) -> Self:
@@ -193,9 +204,16 @@ class Guarantee(ABC):
         >>> BayesCapacity.of([["3/4", "1/4"], ["1/4", "3/4"]])
         BayesCapacity('1.5')
         """
-        loosest = cls(**{name: PARAMETERS[name].high for name in cls.bounded()}, **index)
-        levels = loosest.levels(cls.subject(released))
-        return cls(**{n: PARAMETERS[n].clamped(v.bound()) for n, v in zip(cls.bounded(), levels, strict=True)}, **index)
+        loosest = cls(**{name: PARAMETERS[name].weakest for name in cls.bounded()}, **index)
+        levels = zip(cls.bounded(), loosest.levels(cls.subject(released)), strict=True)
+        return cls(**{name: PARAMETERS[name].clamped(cls._safe(name, level)) for name, level in levels}, **index)
+
+    @classmethod
+    def _safe(cls, name: str, level: Level) -> Any:
+        """Return the strongest parameter that a level keeps."""
+        if PARAMETERS[name].at_least:
+            return level.floor()
+        return level.above() if cls.strict else level.bound()
 
     def implies(self, kind: "type[Guarantee] | str", *others: "Guarantee", **context: Any) -> "Guarantee | Unknown":
         """Return the tightest guarantee of `kind` that follows, with its derivation; or Unknown with the reason.
@@ -236,7 +254,8 @@ class Guarantee(ABC):
         found = self.implies(type(other), **index, **context)
         if not isinstance(found, Guarantee):
             return False
-        return all(getattr(found, name) <= getattr(other, name) for name in other.bounded())
+        pairs = [(name, getattr(found, name), getattr(other, name)) for name in other.bounded()]
+        return all(own >= asked if PARAMETERS[name].at_least else own <= asked for name, own, asked in pairs)
 
     def read_in(self, unit: Unit, to_keep: bool = False) -> "Guarantee":
         """Return the guarantee in nats whose parameters, in `unit`, are these.
@@ -272,7 +291,11 @@ class Guarantee(ABC):
         logarithms = {name: _times(value, unit, -1) for name, value in self._logarithmic(self.parameters())}
         values = {**self.values(), **logarithms}
         up = self.bounded() if self.derivation else ()
-        floats = {n: v if isinstance(v, str) else _float_above(v) if n in up else float(v) for n, v in values.items()}
+        safe = {
+            n: -_float_above(-v) if PARAMETERS[n].at_least else _float_above(v) for n, v in values.items() if n in up
+        }
+        floats = {n: v if isinstance(v, str) else safe.get(n, v) for n, v in values.items()}
+        floats = {n: v if isinstance(v, str) else float(v) for n, v in floats.items()}
         return {"kind": self.kind, **floats}
 
     def __str__(self) -> str:
@@ -436,7 +459,7 @@ class Verdict:
         return f'<p><strong style="color: {color}">{html.escape(printable(head))}</strong>{lines}</p>'
 
     def __repr__(self) -> str:
-        measured = ", ".join(f"{name} {promised(value)}" for name, value in self.levels.items())
+        measured = ", ".join(f"{name} {promise_text(name, value)}" for name, value in self.levels.items())
         measured += "" if self.unit == "nats" else f" in {self.unit}"
         how = "decided exactly" if self.level.certain else "compared as computed"
         close = not self.holds and abs(self.slack) <= self.margin < math.inf
@@ -469,7 +492,15 @@ def _exp(value: Any) -> float:
     return math.exp(value) if value < 700 else math.inf
 
 
-def _slack(allowed: Any, measured: Any) -> float:
+def promise_text(name: str, value: Any) -> str:
+    """Return a parameter as text, rounded to the side that promises less."""
+    return reached(value) if PARAMETERS[name].at_least else promised(value)
+
+
+def _slack(name: str, allowed: Any, measured: Any) -> float:
+    """Return allowed less measured; of what is at least its parameter measured less allowed."""
+    if PARAMETERS[name].at_least:
+        allowed, measured = measured, allowed
     if allowed == math.inf:
         return math.inf
     if measured == math.inf:

@@ -15,12 +15,21 @@ from divulge.model.entries import parse as parse_number
 
 @dataclass(frozen=True)
 class Parameter:
-    """The range of a parameter, ends included, and whether it is a logarithm (and so has a unit); or its names."""
+    """The range of a parameter, ends included, and whether it is a logarithm (and so has a unit); or its names.
+
+    What is promised is at most the parameter, or with `at_least` at least: more of that is stronger.
+    """
 
     low: float
     high: float
     logarithmic: bool = False
     names: tuple[str, ...] = ()
+    at_least: bool = False
+
+    @property
+    def weakest(self) -> float:
+        """The value that promises nothing."""
+        return self.low if self.at_least else self.high
 
     def clamped(self, value: Any) -> Any:
         """Return `value`, brought back into the range where rounding took it out."""
@@ -48,6 +57,10 @@ PARAMETERS: dict[str, Parameter] = {
     "f": Parameter(0, 0, names=tuple(DIVERGENCES)),
     "degree": Parameter(0, math.inf),
     "divergence": Parameter(0, math.inf),
+    "k": Parameter(1, math.inf, at_least=True),
+    "l": Parameter(1, math.inf, at_least=True),
+    "c": Parameter(0, math.inf),
+    "beta": Parameter(0, math.inf),
 }
 """Name of a parameter -> its range. Every kind uses these names."""
 

@@ -115,9 +115,9 @@ def exposed(pages: Any, request: Any) -> Any:
     job = session.job("map", work.expose, path=known["data"]["path"], secret=known["secret"], columns=known["public"])
 
     def pictured(found: Any) -> dict[str, Any]:
-        places = {" and ".join(told.columns): i for i, told in enumerate(found.told)}
+        places = {" and ".join(risk.columns): i for i, risk in enumerate(found.columns)}
         place = places.get(request.query_params.get("of", ""), 0)
-        figure = figures.shifts(found, place) if found.told else None
+        figure = figures.disclosures(found.columns[place].disclosures) if found.columns else None
         return {"found": found, "place": place, "alone": len(known["public"]) > work.MOST_PAIRED, "figure": figure}
 
     return pages.part(session, "map", job, "_map.html", pictured)

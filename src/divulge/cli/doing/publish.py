@@ -1,6 +1,5 @@
 """`divulge publish`: counts, sums, means and quantiles of a table out of the door, with noise."""
 
-import csv
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from divulge.cli.common import JsonOption, emit, note, print_table, say
 from divulge.cli.doing.ledger import default_ledger
 from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
 from divulge.cli.fields import with_fields
+from divulge.cli.names import names_between_commas
 from divulge.errors import DivulgeError, number_of
 from divulge.model.shown import promised, reached
 
@@ -68,8 +68,8 @@ def command(
 
     if against is None:
         typed["ledger"] = None if no_ledger else default_ledger(typed.get("ledger"))
-    groups = _names(by)
-    asked: list[Any] = [dv.Count(*_names(names)) for names in count or []]
+    groups = names_between_commas(by, "--by")
+    asked: list[Any] = [dv.Count(*names_between_commas(names, "--count")) for names in count or []]
     for kind, texts in (("sum", sums), ("mean", mean), ("variance", variance), ("quantiles", quantiles)):
         asked += [parse_numeric(kind, text, groups) for text in texts or []]
     for text in proportion or []:
@@ -194,15 +194,6 @@ def _column_and_value(text: str, table: str) -> tuple[str, str]:
         known = set(column_names(table))
         end = next((end for end in ends if text[:end] in known), end)
     return text[:end], text[end + 1 :]
-
-
-def _names(text: str) -> tuple[str, ...]:
-    """Return names between commas; one that has a comma itself stands in quotation marks, as in CSV."""
-    try:
-        names = next(csv.reader([text], skipinitialspace=True), ())
-    except csv.Error:
-        raise DivulgeError.of("--count", "be names of columns between commas", "it", "something else") from None
-    return tuple(name.strip() for name in names if name.strip())
 
 
 def _split(text: str) -> Any:

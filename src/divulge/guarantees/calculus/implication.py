@@ -12,7 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.inverse import least_delta
 from divulge.guarantees.calculus.rationally import Rationally
-from divulge.guarantees.calculus.search import Index, Key, Known, closure, tightest
+from divulge.guarantees.calculus.search import Index, Key, Known, closure, falling, tightest
 from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.guarantee import Guarantee, Unknown
@@ -216,13 +216,13 @@ def _index_of(kind: type[Guarantee], index: Mapping[str, Any], unit: Unit) -> In
         form = ":".join(name.upper() if name in kind.index else "?" for name in written)
         hint = f"give {missing[0]}=..., or {kind.kind}={form} on the command line."
         raise DivulgeError.of(missing[0], f"be given, to say which {kind.kind} is asked for", "it", "absent", hint)
-    probe = kind(**{name: PARAMETERS[name].high for name in kind.bounded()}, **index)
+    probe = kind(**{name: PARAMETERS[name].weakest for name in kind.bounded()}, **index)
     probe = probe.read_in(unit)
     return tuple((name, getattr(probe, name)) for name in kind.index)
 
 
 def _guarantee(known: Known, rationally: Rationally) -> Guarantee:
-    """Return the guarantee with its parameters rounded up, but for those that are rational numbers."""
+    """Return the guarantee with its parameters rounded to the safe side, but for those that are rational numbers."""
     if known.original is not None:
         return known.original
     found = zip(known.values, rationally.values(known), known.kind.bounded(), strict=True)
@@ -237,11 +237,13 @@ def _in_range(index: Index) -> dict[str, Any]:
 
 
 def _rounded(ball: Any, exactly: Any, name: str) -> Any:
-    """Return the exact value, or the ball rounded up and back into the range that its radius left."""
+    """Return the exact value, or the ball rounded to the safe side and back into the range that its radius left."""
+    ball = falling(name, ball)
     if isinstance(exactly, Fraction) and ball.overlaps(exact.arb(exactly)):
         double = exact.as_float(exactly)
         return double if double in (exactly, math.inf) else exactly
-    return PARAMETERS[name].clamped(exact.round_up(ball))
+    rounded = exact.round_down if PARAMETERS[name].at_least else exact.round_up
+    return PARAMETERS[name].clamped(rounded(ball))
 
 
 def _with_derivation(known: Known, context: Context) -> Guarantee:

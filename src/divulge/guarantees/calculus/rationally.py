@@ -154,6 +154,11 @@ class Number:
             raise Irrational
         return Number(root)
 
+    @_or_irrational
+    def ceil(self) -> "Number":
+        """Return the least whole number that is not below it."""
+        return Number(Fraction(math.ceil(self.finite())))
+
     def tanh(self) -> "Number":
         """Return its hyperbolic tangent, which is 0 at 0."""
         return self if self._is(0) else IRRATIONAL

@@ -20,6 +20,7 @@ from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.divergences import FDivergence
 from divulge.guarantees.kinds.loss import ADP, PDP, RDP, ZCDP, AbsChi, LossGuarantee
+from divulge.guarantees.parameters import PARAMETERS
 
 Index = tuple[tuple[str, Any], ...]
 Key = tuple[type[Guarantee], Index]
@@ -221,8 +222,13 @@ def _natural(kind: type[Guarantee], premises: Sequence[Known]) -> Iterator[Any]:
 
 def _premise(guarantee: Guarantee) -> Known:
     index = tuple((name, getattr(guarantee, name)) for name in guarantee.index)
-    values = tuple(exact.ball(getattr(guarantee, name)) for name in guarantee.bounded())
+    values = tuple(falling(name, exact.ball(getattr(guarantee, name))) for name in guarantee.bounded())
     return Known(type(guarantee), index, values, original=guarantee)
+
+
+def falling(name: str, ball: Any) -> Any:
+    """Return a parameter so that less of it is stronger, and back: of one that is kept from above its inverse."""
+    return 1 / ball if PARAMETERS[name].at_least else ball
 
 
 def _setting(context: Context) -> SimpleNamespace:
@@ -267,11 +273,12 @@ def _bound(row: Theorem, index: Index, parents: Sequence[Known], setting: Simple
     here = SimpleNamespace(**vars(setting), **_in_balls(index)) if index else setting
     found = row.bound(here, *(SimpleNamespace(**_in_balls(p.index), **_bounded(p)) for p in parents))
     values = found if isinstance(found, tuple) else (found,)
+    values = tuple(falling(name, v) for name, v in zip(row.implies.bounded(), values, strict=True))
     return tuple(exact.ball(math.inf) if v.is_nan() or not v.is_finite() else v for v in values)
 
 
 def _bounded(known: Known) -> dict[str, Any]:
-    return dict(zip(known.kind.bounded(), known.values, strict=True))
+    return {name: falling(name, value) for name, value in zip(known.kind.bounded(), known.values, strict=True)}
 
 
 def _in_balls(index: Index) -> dict[str, Any]:

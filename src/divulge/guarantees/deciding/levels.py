@@ -157,6 +157,21 @@ class Level:
             return self.decides is not None and self.decides(partial(exact.ball, bound))
         return exact.at_most(self.ball, bound)
 
+    def at_least(self, bound: Any) -> bool:
+        """Say whether the number is at least `bound`; only what has an exact value or a ball is asked."""
+        if self.value == math.inf or isinstance(self.value, RationalNumber):
+            return self.value >= (bound if bound == math.inf else Fraction(bound))
+        if bound == math.inf or self.ball is None:
+            return False
+        if self.margin and abs(self.value - float(bound)) > self.margin:
+            return self.value > bound
+        ball = self.ball
+        return exact.at_most(lambda: -ball(), -Fraction(bound))
+
+    def below(self, bound: Any) -> bool:
+        """Say whether the number is less than `bound`; an infinite bound promises nothing, and everything keeps it."""
+        return bound == math.inf or (self.at_most(bound) and not self.at_least(bound))
+
     def to(self, unit: Unit) -> "Level":
         """Return the level of a logarithm, so far in nats, in `unit`."""
         nats = nats_per(unit)
@@ -181,6 +196,20 @@ class Level:
             if self.margin and self.work > WORK:
                 return max(0.0, exact.round_up(exact.arb(Fraction(self.value) + Fraction(self.margin))))
             return max(0.0, exact.round_up(self.ball() + exact.arb(self.cover())))
+
+    def floor(self) -> Any:
+        """Return a parameter that the number is certainly at least, rounded down."""
+        if self.ball is None or self.value == math.inf or isinstance(self.value, RationalNumber):
+            return self.value
+        import flint
+
+        with flint.ctx.workprec(256):
+            return max(0.0, exact.round_down(self.ball() - exact.arb(self.cover())))
+
+    def above(self) -> Any:
+        """Return a parameter that the number is certainly below: the least double, but for floats of much work."""
+        bound = self.bound()
+        return bound if bound == math.inf else math.nextafter(float(bound), math.inf)
 
 
 def rounding(*shape: int) -> float:

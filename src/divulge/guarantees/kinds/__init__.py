@@ -57,3 +57,30 @@ from divulge.guarantees.kinds.density import (
 from divulge.guarantees.kinds.density import (
     TailPML as TailPML,
 )
+from divulge.guarantees.kinds.tables import (
+    BetaLikeness as BetaLikeness,
+)
+from divulge.guarantees.kinds.tables import (
+    DeltaDisclosure as DeltaDisclosure,
+)
+from divulge.guarantees.kinds.tables import (
+    DistinctL as DistinctL,
+)
+from divulge.guarantees.kinds.tables import (
+    EnhancedBeta as EnhancedBeta,
+)
+from divulge.guarantees.kinds.tables import (
+    EntropyL as EntropyL,
+)
+from divulge.guarantees.kinds.tables import (
+    KAnonymity as KAnonymity,
+)
+from divulge.guarantees.kinds.tables import (
+    OrderedT as OrderedT,
+)
+from divulge.guarantees.kinds.tables import (
+    RecursiveL as RecursiveL,
+)
+from divulge.guarantees.kinds.tables import (
+    TCloseness as TCloseness,
+)

@@ -16,6 +16,7 @@ from divulge.guarantees.theorems.curve import CURVE
 from divulge.guarantees.theorems.divergences import DIVERGENCES
 from divulge.guarantees.theorems.pointwise import POINTWISE
 from divulge.guarantees.theorems.pure import PURE
+from divulge.guarantees.theorems.tables import TABLES
 from divulge.guarantees.theorems.tail import TAIL
 
 INFORMATION_DENSITY: tuple[Theorem, ...] = (*POINTWISE, *AVERAGE, *TAIL)
@@ -28,6 +29,7 @@ FAMILIES: dict[str, tuple[Theorem, ...]] = {
     "At every outcome": POINTWISE,
     "On average over outcomes": AVERAGE,
     "Tails, and what holds for every mechanism": TAIL,
+    "Published tables": TABLES,
     "Pure differential privacy": PURE,
     "Approximate differential privacy and distances": APPROXIMATE,
     "Renyi, concentrated and Gaussian differential privacy": CONCENTRATED,

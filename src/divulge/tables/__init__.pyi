@@ -1,0 +1,1 @@
+from .hierarchies import Hierarchy as Hierarchy

@@ -1,0 +1,204 @@
+"""Rows that share the values of the known columns: how many there are in each group, and with which secret."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from divulge.model.record import Record
+from divulge.model.shown import Shown
+from divulge.releasing.estimating.contingency import Contingency
+from divulge.tables.order import ranks
+
+MISSING = "missing"
+"""What a missing value is called among the values of a column: a category of its own."""
+
+MOST_KEY = 1 << 62
+"""Combinations of values are numbered below this, in 64 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups(Record, Shown):
+    """The groups of a table, and the rows of each secret value in them; what occurs, and no more.
+
+    Attributes
+    ----------
+    known : names of the columns that somebody may know
+    secret : names of the sensitive columns; empty where none was named
+    labels : tuple of tuples
+        The values of each known column, in their order; None is missing.
+    values : tuple
+        The values of the secret, in their order: of several columns tuples.
+    codes : int array of shape (groups, known columns)
+        Positions of the labels of each group, the groups in the order of their positions.
+    cell_group, cell_value, cell_rows : int arrays of shape (cells,)
+        Group, secret value and number of rows of each pair that occurs, by group and then by value.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import divulge as dv
+    >>> table = pa.table({"age": ["old", "old", "young"], "ill": ["yes", "no", "no"]})
+    >>> groups = dv.assess(table, known=["age"], secret="ill").by_group
+    >>> groups.labels, groups.sizes.tolist(), groups.totals.tolist()
+    ((('old', 'young'),), [2, 1], [2, 1])
+    """
+
+    known: tuple[str, ...]
+    secret: tuple[str, ...]
+    labels: tuple[tuple[Hashable, ...], ...]
+    values: tuple[Hashable, ...]
+    codes: np.ndarray
+    cell_group: np.ndarray
+    cell_value: np.ndarray
+    cell_rows: np.ndarray
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """The first cell of each group, shape (groups,)."""
+        return np.flatnonzero(np.diff(self.cell_group, prepend=-1))
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """The number of rows of each group, shape (groups,)."""
+        return np.add.reduceat(self.cell_rows, self.starts)
+
+    @cached_property
+    def distinct(self) -> np.ndarray:
+        """The number of secret values in each group, shape (groups,)."""
+        return np.diff(self.starts, append=len(self.cell_group))
+
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """The number of rows with each secret value, shape (values,)."""
+        return sums(self.cell_value, self.cell_rows, len(self.values))
+
+    @cached_property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self.cell_rows.sum())
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def group(self, place: int) -> dict[str, Hashable]:
+        """Return the values of the known columns of the group at a place.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> dv.assess(pa.table({"age": [30, 40], "ill": [0, 1]}), known="age", secret="ill").by_group.group(1)
+        {'age': 40}
+        """
+        found = zip(self.known, self.labels, self.codes[place].tolist(), strict=True)
+        return {name: labels[code] for name, labels, code in found}
+
+    def dense(self, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Return the rows of each secret value in the groups from `start` to `stop`, shape (groups, values).
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> dv.assess(pa.table({"age": [30, 40], "ill": [0, 1]}), known="age", secret="ill").by_group.dense().tolist()
+        [[1, 0], [0, 1]]
+        """
+        stop = len(self) if stop is None else min(stop, len(self))
+        ends = np.append(self.starts, len(self.cell_group))
+        cells = slice(int(ends[start]), int(ends[stop]))
+        out = np.zeros((stop - start, len(self.values)), dtype=np.int64)
+        out[self.cell_group[cells] - start, self.cell_value[cells]] = self.cell_rows[cells]
+        return out
+
+    def by(self, columns: Sequence[str]) -> "Groups":
+        """Return the groups of fewer of the known columns.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"age": [30, 40], "town": ["x", "x"], "ill": [0, 1]})
+        >>> dv.assess(table, known=["age", "town"], secret="ill").by_group.by(["town"]).sizes.tolist()
+        [2]
+        """
+        places = [self.known.index(name) for name in columns]
+        labels = tuple(self.labels[place] for place in places)
+        codes = self.codes[:, places][self.cell_group]
+        return grouped(tuple(columns), self.secret, labels, self.values, codes, self.cell_value, self.cell_rows)
+
+
+def sums(places: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    """Return the sums of whole weights by place, exactly: in halves of 26 bits, which doubles add up without loss."""
+    low, high = np.bincount(places, weights & 0x3FFFFFF, size), np.bincount(places, weights >> 26, size)
+    return low.astype(np.int64) + (high.astype(np.int64) << 26)
+
+
+def packed(codes: Sequence[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
+    """Return one whole number for each combination of codes, in their order; dense ranks where 64 bits are too few."""
+    key, span = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64), 1
+    for code, size in zip(codes, sizes, strict=True):
+        if span * size > MOST_KEY:
+            found, key = np.unique(key, return_inverse=True)
+            span = len(found)
+        key = key * size + code
+        span *= size
+    return key
+
+
+def merged(key: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (a place of each key that occurs, in the order of keys; the place of each entry among them; sums)."""
+    order = np.argsort(key, kind="stable")
+    new = np.flatnonzero(np.diff(key[order], prepend=key[order[:1]] - 1)) if len(key) else order
+    where = np.empty(len(key), dtype=np.int64)
+    where[order] = np.repeat(np.arange(len(new)), np.diff(new, append=len(key)))
+    return order[new], where, np.add.reduceat(weights[order], new) if len(key) else weights
+
+
+def grouped(
+    known: tuple[str, ...],
+    secret: tuple[str, ...],
+    labels: tuple[tuple[Hashable, ...], ...],
+    values: tuple[Hashable, ...],
+    codes: np.ndarray,
+    value: np.ndarray,
+    rows: np.ndarray,
+) -> Groups:
+    """Return the groups of cells: codes of shape (cells, known), the secret value and the rows of each."""
+    key = packed(list(codes.T), list(map(len, labels))) if known else np.zeros(len(value), dtype=np.int64)
+    first, group, _ = merged(key, rows)
+    cell, _, counts = merged(packed([group, value], [len(first), len(values)]), rows)
+    return Groups(known, secret, labels, values, codes[first], group[cell], value[cell], counts)
+
+
+def groups_of(found: Contingency, known: Sequence[str], secret: Sequence[str]) -> Groups:
+    """Return the groups of a table that was counted: its known columns, then its sensitive ones."""
+    rank = [ranks(labels) for labels in found.labels]
+    cells = [rank[i][found.cells[:, i]] for i in range(len(found.columns))]
+    ordered = [_in_order(labels, rank[i]) for i, labels in enumerate(found.labels)]
+    many = len(known)
+    sizes = [len(labels) for labels in ordered[many:]]
+    first, value, _ = merged(
+        packed(cells[many:], sizes) if sizes else np.zeros(len(found.counts), np.int64), found.counts
+    )
+    values = _values([ordered[many + i] for i in range(len(secret))], [cell[first] for cell in cells[many:]])
+    codes = np.column_stack(cells[:many]) if many else np.empty((len(value), 0), dtype=np.int64)
+    return grouped(tuple(known), tuple(secret), tuple(ordered[:many]), values, codes, value, found.counts)
+
+
+def _in_order(labels: Sequence[Hashable], rank: np.ndarray) -> tuple[Hashable, ...]:
+    out: list[Any] = [None] * len(labels)
+    for label, place in zip(labels, rank.tolist(), strict=True):
+        out[place] = label
+    return tuple(out)
+
+
+def _values(labels: Sequence[tuple[Hashable, ...]], cells: Sequence[np.ndarray]) -> tuple[Hashable, ...]:
+    """Return the secret values that occur, a missing one by its name; of several columns tuples; of none one value."""
+    if not labels:
+        return ("any",)
+    named = [tuple(MISSING if label is None else label for label in of) for of in labels]
+    parts = [[of[i] for i in cell.tolist()] for of, cell in zip(named, cells, strict=True)]
+    return tuple(parts[0]) if len(parts) == 1 else cast("tuple[Hashable, ...]", tuple(zip(*parts, strict=True)))

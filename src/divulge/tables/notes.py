@@ -1,0 +1,57 @@
+"""What may be claimed of a table, in sentences: against whom its numbers hold, and against whom they do not."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from divulge.errors import number_of
+from divulge.model.shown import percent
+from divulge.tables.columns import FEW
+
+HOLD = (
+    "These numbers hold against somebody who knows the columns {known} of one person, knows that the person is in the "
+    "table, and holds all rows of the group for alike."
+)
+FURTHER = (
+    "They do not hold against somebody who knows others of the group, who has another release of the same people, or "
+    "who knows the rule by which the values were chosen."
+)
+NOT_DP = "A table of groups is a function of the data alone: it is not differentially private."
+EXACT = (
+    "About these rows the numbers are exact; about people like them the bounds have {confidence} confidence, all at "
+    "once."
+)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them.
+
+    Examples
+    --------
+    >>> listed(["age", "sex", "zip"]), listed([])
+    ("'age', 'sex' and 'zip'", 'none')
+    """
+    quoted = [repr(name) for name in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else "".join(quoted) or "none"
+
+
+def caveats(found: Any) -> tuple[str, ...]:
+    """Return the sentences that stand with every assessment."""
+    notes = [
+        HOLD.format(known=listed(found.known)),
+        FURTHER,
+        NOT_DP,
+        EXACT.format(confidence=percent(found.confidence)),
+    ]
+    small = int((found.by_group.sizes < FEW).sum())
+    if small:
+        notes.append(
+            f"{number_of(small, 'group')} of {found.groups:,} {'has' if small == 1 else 'have'} fewer than {FEW} rows: "
+            "their shares say little about other people."
+        )
+    missing = [name for name, labels in zip(found.known, found.by_group.labels, strict=True) if None in labels]
+    if missing:
+        notes.append(
+            f"A missing value of {listed(missing)} counts as a value of its own: somebody who knows the true one "
+            "cannot tell such a row from others, and knows less than is said here."
+        )
+    return tuple(notes)

@@ -1,0 +1,212 @@
+"""Tables: every model, claim and bound of groups against counting row by row."""
+
+import math
+from collections import Counter
+from fractions import Fraction as F
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pyarrow as pa
+
+import divulge as dv
+from search.registry import at_least, at_most, case, mpf, same
+
+g = dv.guarantees
+KINDS = ("KAnonymity", "DistinctL", "EntropyL", "RecursiveL", "TCloseness", "OrderedT", "BetaLikeness", "EnhancedBeta",
+         "DeltaDisclosure")  # fmt: skip
+
+
+def drawn(rng: np.random.Generator) -> dict[str, list[Any]]:
+    rows = int(rng.integers(1, 60))
+    known = {name: rng.integers(0, int(rng.integers(1, 5)), rows) for name in "ab"}
+    secret = np.where(rng.random(rows) < 0.5, known["a"], rng.integers(0, int(rng.integers(1, 5)), rows))
+    return {name: column.tolist() for name, column in {**known, "s": secret}.items()}
+
+
+def by_group(table: dict[str, list[Any]], names: Any = "ab") -> dict[tuple[Any, ...], list[Any]]:
+    found: dict[tuple[Any, ...], list[Any]] = {}
+    for i, value in enumerate(table["s"]):
+        found.setdefault(tuple(table[name][i] for name in names), []).append(value)
+    return found
+
+
+def laws(table: dict[str, list[Any]]) -> tuple[list[F], list[list[F]]]:
+    """Return p, and q of each group, over the values in their order."""
+    values = sorted(set(table["s"]))
+    p = [F(table["s"].count(s), len(table["s"])) for s in values]
+    return p, [[F(rows.count(s), len(rows)) for s in values] for rows in by_group(table).values()]
+
+
+def truth(p: list[F], laws: list[list[F]]) -> dict[str, Any]:
+    """Return the models by their definitions."""
+    lifts = [q / share for law in laws for q, share in zip(law, p, strict=True)]
+    surprised = any(mpf(q / s) > 1 - mp.log(mpf(s)) + mp.mpf(10) ** -40
+                    for law in laws for q, s in zip(law, p, strict=True))  # fmt: skip
+    moved = [[sum(law[: i + 1], F(0)) - sum(p[: i + 1], F(0)) for i in range(len(p))] for law in laws]
+    entropies = [-mp.fsum(mpf(q) * mp.log(mpf(q)) for q in law if q) for law in laws]
+    low, high = min(lifts), max(lifts)
+    return {
+        "lift": high, "least_lift": low, "beta": high - 1, "enhanced_beta": None if surprised else high - 1,
+        "pml": mp.log(mpf(high)), "pmc": -mp.log(mpf(low)) if low else mp.inf,
+        "lip": max(mp.log(mpf(high)), -mp.log(mpf(low)) if low else mp.inf),
+        "t": max(sum(abs(q - s) for q, s in zip(law, p, strict=True)) / 2 for law in laws),
+        "ordered_t": max(sum(map(abs, row), F(0)) / max(len(p) - 1, 1) for row in moved),
+        "certainty": max(max(law) for law in laws), "distinct_l": min(sum(q > 0 for q in law) for law in laws),
+        "entropy_l": mp.exp(min(entropies)),
+    }  # fmt: skip
+
+
+@case("assess", "Assessment", "Groups")
+def assessed(rng: np.random.Generator) -> None:
+    table = drawn(rng)
+    found = dv.assess(pa.table(table), ["a", "b"], "s", population=200)
+    groups = by_group(table)
+    p, q = laws(table)
+    for name, value in truth(p, q).items():
+        got = getattr(found, name)
+        if value is None or isinstance(value, (int, F)):
+            assert got == value, name
+        else:
+            same(name, got, value, 1e-15)
+    rows = len(table["s"])
+    assert found.groups == len(groups) == len(found.by_group.sizes)
+    assert found.k == min(map(len, groups.values())) == int(found.by_group.sizes.min())
+    assert found.uniques == F(sum(len(one) == 1 for one in groups.values()), rows)
+    assert found.marketer == F(len(groups), rows)
+    assert found.journalist is None
+    weights = [(F(len(one), rows), law) for one, law in zip(groups.values(), q, strict=True)]
+    same("information", found.information,
+         mp.fsum(mpf(w * v) * mp.log(mpf(v / s)) for w, law in weights for v, s in zip(law, p, strict=True) if v),
+         1e-11, 1e-14)  # fmt: skip
+    for l in range(1, 4):
+        falling = [sorted(Counter(one).values(), reverse=True) for one in groups.values()]
+        ratios = [F(r[0], sum(r[l - 1 :])) if sum(r[l - 1 :]) else math.inf for r in falling]
+        assert found.recursive_c(l) == max(ratios)
+    others = int(rng.integers(0, 4))
+    beside = max(F(n, len(one) - min(others, len(one) - n)) for one in groups.values() for n in Counter(one).values())
+    assert found.certainty_beside(others) == beside
+    worst = groups[tuple(found.worst.group.values())]
+    assert (found.worst.after, found.worst.lift) == (F(worst.count(found.worst.value), len(worst)), found.lift)
+    counted = found.by_group
+    assert counted.rows == rows == int(counted.sizes.sum()) == int(counted.totals.sum()) == int(counted.dense().sum())
+    assert counted.cell_rows.tolist() == [
+        int(counted.dense()[i, j]) for i, j in zip(counted.cell_group, counted.cell_value, strict=True)
+    ]  # fmt: skip
+    assert counted.distinct.tolist() == (counted.dense() > 0).sum(axis=1).tolist()
+    for place in range(len(counted)):
+        assert len(groups[tuple(counted.group(place).values())]) == int(counted.sizes[place])
+        assert tuple(map(int, counted.codes[place])) == tuple(
+            of.index(v) for of, v in zip(counted.labels, counted.group(place).values(), strict=True)
+        )  # fmt: skip
+    assert set(counted.values) == set(table["s"])
+    assert len(counted.by(["a"])) == len(set(table["a"])) == len(by_group(table, "a"))
+    assert found.joint.outer.tolist() == [F(int(n), rows) for n in counted.sizes]
+    assert found.measures()["lift"] == found.lift
+    assert found.holds(f"k={found.k}")
+    assert not found.verdicts(f"k={found.k + 1}")[0].holds
+    assert found.left_out == {}
+    assert found.alone == ()
+    uniques = found.population_uniques()
+    assert 0 <= uniques["pitman"] <= 200
+    assert uniques["zayatz"] >= 0
+    assert counted.starts[0] == 0
+
+
+@case("ColumnRisk", "Disclosure")
+def columns(rng: np.random.Generator) -> None:
+    table = drawn(rng)
+    found = dv.assess(pa.table(table), ["a", "b"], "s")
+    whole = by_group(table)
+    for risk in found.columns:
+        groups, rest = by_group(table, risk.columns), by_group(table, [n for n in "ab" if n not in risk.columns])
+        assert (risk.groups, risk.k) == (len(groups), min(map(len, groups.values())))
+        assert risk.uniques == sum(len(one) == 1 for one in groups.values())
+        assert risk.certain == sum(len(one) for one in groups.values() if len(set(one)) == 1)
+        assert risk.added_uniques == sum(len(r) == 1 for r in whole.values()) - sum(len(r) == 1 for r in rest.values())
+        shares = {s: F(table["s"].count(s), len(table["s"])) for s in table["s"]}
+        assert risk.lift == max(F(one.count(s), len(one)) / shares[s] for one in groups.values() for s in set(one))
+        information = mp.fsum(
+            mpf(F(one.count(s), len(table["s"]))) * mp.log(mpf(F(one.count(s), len(one)) / shares[s]))
+            for one in groups.values() for s in set(one)
+        )  # fmt: skip
+        same("information", risk.information, information, 1e-11, 1e-14)
+        at_most("added", risk.added_information, found.information * (1 + 1e-9) + 1e-12)
+        assert risk.all_known is found.by_group
+        assert risk.rise >= 1
+        for one in risk.disclosures:
+            at_most("low", one.low, one.after)
+            at_least("high", one.high, one.after)
+            assert (one.before, one.few) == (shares[one.value], one.rows < 30)
+            assert F(one.hits, one.rows) == one.after
+
+
+@case(*KINDS)
+def levels(rng: np.random.Generator) -> None:
+    """What a table has of each kind, decided at equality, from fractions and from doubles."""
+    table = drawn(rng)
+    found = dv.assess(pa.table(table), ["a", "b"], "s")
+    p, q = laws(table)
+    values = truth(p, q)
+    floats = dv.Joint(found.joint.prior.floats, found.joint.channel.floats)
+    for kind, name in ((g.TCloseness, "t"), (g.OrderedT, "ordered_t"), (g.BetaLikeness, "beta")):
+        (value,) = kind.of(found).values().values()
+        assert value == values[name]
+        at_least(kind.kind, *kind.of(floats).values().values(), values[name] - F(1, 10**15))
+        same(kind.kind, *kind.of(floats).values().values(), values[name], 1e-10, 1e-12)
+    assert g.DistinctL.of(found).l == g.DistinctL.of(floats).l == values["distinct_l"]
+    for subject in (found, floats):
+        at_most("entropy l", g.EntropyL.of(subject).l, values["entropy_l"] * (1 + mp.mpf("1e-13")))
+        same("entropy l", g.EntropyL.of(subject).l, values["entropy_l"], 1e-10)
+    assert g.EnhancedBeta.of(found).beta == (math.inf if values["enhanced_beta"] is None else values["enhanced_beta"])
+    l = int(rng.integers(1, 4))
+    c = found.recursive_c(l)
+    assert g.RecursiveL.of(found, l=l).c == c if c == math.inf else g.RecursiveL.of(found, l=l).c > c
+    if c < math.inf:
+        assert not g.RecursiveL(c, l).holds_for(found).holds
+    delta = g.DeltaDisclosure.of(found).epsilon
+    at_least("delta", delta, values["lip"])
+    assert g.DeltaDisclosure(delta).holds_for(found).holds
+    assert g.KAnonymity.of(found).k == found.k
+
+
+def transport(q: list[F], p: list[F], cost: np.ndarray) -> float:
+    """Return the earth mover's distance by a linear program."""
+    from scipy.optimize import linprog
+
+    m = len(p)
+    rows = np.zeros((2 * m, m * m))
+    for i in range(m):
+        rows[i, i * m : (i + 1) * m] = 1
+        rows[m + i, i::m] = 1
+    found = linprog(cost.ravel(), A_eq=rows, b_eq=[float(v) for v in (*q, *p)], method="highs")
+    return float(found.fun)
+
+
+@case("Hierarchy", "Assessment")
+def hierarchies(rng: np.random.Generator) -> None:
+    """Paths are those of their definition, and the hierarchical distance is that of moving shares over the tree."""
+    H = dv.tables.Hierarchy
+    value, width, times = int(rng.integers(-100, 100)), int(rng.integers(1, 9)), int(rng.integers(2, 5))
+    ladder = H.ladder(width, width * times)
+    for label, wide in zip(ladder.path(value)[1:], (width, width * times), strict=False):
+        low, high = (int(part) for part in label.strip("[)").split(","))
+        assert low <= value < high
+        assert (high - low, low % wide) == (wide, 0)
+    assert H.prefix(3, 1).path("01067") == ("01067", "010*", "0*", "*")
+    assert H.dates("month", "year").path("2026-05-17") == ("2026-05-17", "2026-05", "2026", "*")
+    assert H.flat().path(3) == ("3", "*")
+    assert (ladder.height, H.flat().height) == (3, 1)
+    m = int(rng.integers(2, 6))
+    up = rng.integers(0, 2, m).tolist()
+    tree = H.table([[s, f"n{up[s]}", "*"] for s in range(m)])
+    assert len(set(tree.coded(list(range(m)), "s").maps[1].tolist())) == len(set(up))
+    rows = int(rng.integers(2, 30))
+    secret = np.concatenate([np.arange(m), rng.integers(0, m, rows)])
+    table = {"a": rng.integers(0, 3, m + rows).tolist(), "b": [0] * (m + rows), "s": secret.tolist()}
+    found = dv.assess(pa.table(table), ["a", "b"], "s", hierarchies={"s": tree})
+    p, q = laws(table)
+    cost = np.array([[0 if i == j else 1 if up[i] == up[j] else 2 for j in range(m)] for i in range(m)]) / 2
+    same("hierarchical t", found.hierarchical_t, max(transport(law, p, cost) for law in q), 1e-7, 1e-9)
+    for kind in (dv.PML, g.TCloseness):
+        assert kind.of(found.subject_of(kind)) == kind.of(found.joint)

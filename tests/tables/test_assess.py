@@ -1,0 +1,212 @@
+"""What a table tells: every model against counting row by row, claims against their definitions."""
+
+import math
+from collections import Counter
+from fractions import Fraction as F
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+from support import few
+from tables.drawn import groups, models, people, recursive_c
+
+import divulge as dv
+
+
+@pytest.mark.parametrize("seed", range(few(60)))
+def test_every_model_is_that_of_counting_row_by_row(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = people(rng, int(rng.integers(1, 40)), int(rng.integers(1, 4)), int(rng.integers(1, 5)))
+    known = [name for name in table if name != "s"]
+    order = rng.permutation(len(table["s"]))
+    shuffled = pa.table({name: [column[i] for i in order] for name, column in table.items()})
+    found = dv.assess(shuffled, known, "s")
+    for name, value in models(table, known).items():
+        measured = getattr(found, name)
+        assert measured == (pytest.approx(value, rel=1e-12) if name == "entropy_l" else value), name
+    for l in range(1, 5):
+        assert found.recursive_c(l) == recursive_c(table, known, l)
+    assert found.pml == pytest.approx(math.log(found.lift))
+    assert found.pmc == (pytest.approx(-math.log(found.least_lift)) if found.least_lift else math.inf)
+    assert found.lip == max(found.pml, found.pmc)
+    assert found.information == pytest.approx(dv.mutual_information(found.joint), abs=1e-12)
+    assert dv.pml(found.joint).max() == pytest.approx(found.pml, abs=1e-12)
+    worst = groups(table, known)[tuple(found.worst.group.values())]
+    assert found.worst.after == F(worst.count(found.worst.value), len(worst))
+    assert found.worst.lift == found.lift
+
+
+CLAIMS = ["k", "pml", "pmc", "lip", "lift", "t", "ordered-t", "distinct-l", "entropy-l", "recursive-l", "beta",
+          "enhanced-beta", "delta-disclosure", "mean-pml", "mutual-information"]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(few(24)))
+def test_claims_are_decided_at_equality_on_the_groups_that_decide_as_on_all(seed: int) -> None:
+    """The joint of the groups at the extremes, others merged, has what the whole joint has, kind by kind."""
+    rng = np.random.default_rng(seed)
+    table = people(rng, int(rng.integers(4, 60)), 2, 3)
+    found = dv.assess(pa.table(table), ["a", "b"], "s")
+    for name in CLAIMS:
+        kind = dv.guarantees.parse(f"{name}=2:2" if name == "recursive-l" else f"{name}=1").__class__
+        index = {"l": int(rng.integers(1, 4))} if kind.index else {}
+        if name != "k":
+            assert kind.of(found, **index) == kind.of(found.joint, **index), name
+        else:
+            assert kind.of(found).k == found.k
+    assert found.holds(f"k={found.k}")
+    assert not found.holds(f"k={found.k + 1}")
+    assert found.holds(f"t={found.t}")
+    assert not found.holds(f"t={found.t * F(999, 1000)}") or not found.t
+    assert found.holds(f"distinct-l={found.distinct_l}")
+    c = found.recursive_c(2)
+    if c < math.inf:  # strictly below
+        assert not found.holds(f"recursive-l={c}:2")
+        assert found.holds(f"recursive-l={c + F(1, 10**6)}:2")
+
+
+def test_k_of_a_joint_of_rows_is_that_of_their_groups() -> None:
+    rows = dv.Joint(dv.Prior.uniform(5), [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1]])
+    assert dv.guarantees.KAnonymity(2).holds_for(rows).holds
+    assert not dv.guarantees.KAnonymity("2.5").holds_for(rows).holds
+
+
+def test_what_somebody_learns_who_knows_others_of_the_group() -> None:
+    table = {"a": [0] * 5, "s": ["x", "x", "y", "y", "z"]}
+    found = dv.assess(pa.table(table), "a", "s")
+    for others in range(7):
+        left = [F(n, 5 - min(others, 5 - n)) for n in (2, 2, 1)]
+        assert found.certainty_beside(others) == max(left)
+
+
+def test_several_secrets_are_looked_at_alone_and_jointly() -> None:
+    rng = np.random.default_rng(3)
+    table = people(rng, 60) | {"r": rng.integers(0, 2, 60).tolist()}
+    found = dv.assess(pa.table(table), ["a", "b"], ["s", "r"])
+    both = table | {"s": list(zip(table["s"], table["r"], strict=True))}
+    assert found.lift == models(both, ["a", "b"])["lift"]
+    assert [one.lift for one in found.alone] == [
+        models(table, ["a", "b"])["lift"], models(table | {"s": table["r"]}, ["a", "b"])["lift"]
+    ]  # fmt: skip
+    assert len(found.verdicts("t=1")) == 3
+    assert len(found.verdicts("k=1")) == 1
+
+
+def test_missing_values_are_values_of_their_own_and_no_row_vanishes() -> None:
+    table = pa.table({"a": [1, None, None, 2], "s": ["x", None, "x", "y"]})
+    found = dv.assess(table, "a", "s")
+    assert (found.rows, found.groups, found.k, found.distinct_l) == (4, 3, 1, 1)
+    assert "missing" in found.by_group.values
+    assert any("'a'" in note and "missing value" in note for note in found.notes)
+    with pytest.raises(dv.DivulgeError, match="have no value 'missing'"):
+        dv.assess(pa.table({"a": [1, 2], "s": ["missing", None]}), "a", "s")
+
+
+def test_the_journalist_has_a_table_of_the_population() -> None:
+    sample = pa.table({"a": [1, 1, 2], "s": ["x", "y", "x"]})
+    found = dv.assess(sample, "a", "s", population=pa.table({"a": [1] * 7 + [2] * 3 + [3]}))
+    assert found.journalist == F(1, 3)
+    with pytest.raises(dv.DivulgeError, match="rows of the table in every group"):
+        dv.assess(sample, "a", "s", population=pa.table({"a": [1] * 7}))
+
+
+def test_estimates_of_population_uniques_are_near_the_truth() -> None:
+    rng = np.random.default_rng(5)
+    weights = rng.pareto(1.2, 4000) + 0.05
+    whole = rng.choice(4000, 20_000, p=weights / weights.sum())
+    truth = sum(n == 1 for n in Counter(whole.tolist()).values())
+    sample = rng.choice(whole, 5000, replace=False)
+    found = dv.assess(pa.table({"a": sample, "s": sample % 2}), "a", "s", population=20_000).population_uniques()
+    assert set(found) == {"zayatz", "pitman"}
+    for estimate in found.values():
+        assert 0.3 * truth < estimate < 3 * truth
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_are_those_of_counting_by_hand(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = people(rng, 200, 3)
+    table["a"] = [None if value == 2 else value for value in table["a"]]
+    found = dv.assess(pa.table(table), ["a", "b", "c"], "s")
+    assert {risk.columns for risk in found.columns} == {("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c")}
+    whole = groups(table, ["a", "b", "c"])
+    for risk in found.columns:
+        mine, others = groups(table, risk.columns), groups(table, [n for n in "abc" if n not in risk.columns])
+        assert (risk.groups, risk.k) == (len(mine), min(map(len, mine.values())))
+        assert risk.uniques == sum(len(rows) == 1 for rows in mine.values())
+        assert risk.certain == sum(len(rows) for rows in mine.values() if len(set(rows)) == 1)
+        assert risk.lift == max(share_of(rows, s) / share_of(table["s"], s) for rows in mine.values() for s in range(3)
+                                if s in table["s"])  # fmt: skip
+        assert risk.added_uniques == sum(len(r) == 1 for r in whole.values()) - sum(
+            len(r) == 1 for r in others.values()
+        )
+        assert risk.added_information >= 0
+        many = len(mine) * len(set(table["s"]))
+        for one in risk.disclosures:
+            rows = mine[tuple(one.group.values())]
+            k, n = rows.count(one.value), len(rows)
+            assert (one.hits, one.rows, one.after) == (k, n, F(k, n))
+            lows = [stats.beta.ppf(0.025 / many, r.count(one.value), len(r) - r.count(one.value) + 1)
+                    for r in mine.values() if r.count(one.value)]  # fmt: skip
+            assert one.low == pytest.approx(max(lows))
+            assert one.high == pytest.approx(stats.beta.isf(0.025 / many, k + 1, n - k) if k < n else 1)
+
+
+def share_of(rows: list[Any], value: Any) -> F:
+    return F(rows.count(value), len(rows))
+
+
+def test_chance_is_rarely_taken_for_knowledge() -> None:
+    """Columns that have nothing to do with the secret surely raise something in at most 5 of 100 tables or so."""
+    rng = np.random.default_rng(7)
+    wrong = 0
+    for _ in range(100):
+        columns = {"faith": rng.choice(["a", "b"], size=200, p=[0.9, 0.1]), "town": rng.integers(0, 40, size=200)}
+        (risk,) = dv.assess(pa.table(columns), "town", "faith").columns
+        wrong += any(one.low > {"a": 0.9, "b": 0.1}[str(one.value)] for one in risk.disclosures)
+    assert wrong <= 10
+
+
+def test_no_column_is_left_out_in_silence_and_keys_have_any_number_of_values() -> None:
+    rows = 3000
+    columns = {"ill": ["no", "yes"] * (rows // 2), "name": [f"n{i}" for i in range(rows)], "tags": [["x"]] * rows}
+    found = dv.assess(pa.table(columns), secret="ill")
+    assert found.known == ("name",)
+    assert found.uniques == 1
+    assert set(found.left_out) == {"tags"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"known": ["a", "s"], "secret": "s"}, "none of the sensitive columns"),
+        ({"known": ["a", "a"], "secret": "s"}, "no column twice"),
+        ({"known": ["a"], "secret": "q"}, "has no column 'q'"),
+        ({"known": ["a"], "secret": "s", "confidence": math.nan}, "be in"),
+        ({"known": ["a"], "secret": "s", "population": 1}, "at least the 2 rows"),
+        ({"known": ["a"], "secret": "s", "hierarchies": {"a": {1: ["*"]}}}, "of sensitive columns"),
+        ({"known": 3, "secret": "s"}, "name, or names"),
+    ],
+)
+def test_what_cannot_be_assessed_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(dv.DivulgeError, match=message):
+        dv.assess(pa.table({"a": [1, 2], "s": [1, 2]}), **options)
+    with pytest.raises(dv.DivulgeError, match="have rows"):
+        dv.assess(pa.table({"a": pa.array([], pa.int64()), "s": pa.array([], pa.int64())}), "a", "s")
+
+
+def test_the_students_of_pycanon() -> None:
+    """Values by scripts that share no code with this, on a table of the tests of pyCANON."""
+    found = dv.assess(Path(__file__).with_name("students.csv"), ["Teacher", "Gender", "Ethnic", "Freeredu"], "Score")
+    assert (found.k, found.beta, found.ordered_t, found.t) == (5, F(149, 5), F(2771, 8932), F(13, 14))
+    assert found.lip == math.inf
+    assert found.enhanced_beta is None
+
+
+def test_adult_as_it_is() -> None:
+    found = dv.assess(dv.datasets.adult())
+    assert (found.groups, float(found.marketer), float(found.uniques)) == (
+        19_502, 0.6465751607983555, 0.5142895033485844,
+    )  # fmt: skip
