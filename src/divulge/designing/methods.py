@@ -18,7 +18,7 @@ from divulge.designing.pricing.enumeration import Enumeration
 from divulge.designing.pricing.grid import Cascade, ScaledWeights
 from divulge.designing.pricing.problem import Oracle, Problem
 from divulge.designing.pricing.subset_sums import listed_sets, singletons
-from divulge.designing.start.circular_arcs import without_search
+from divulge.designing.start.circular_arcs import in_a_hurry
 from divulge.designing.start.closed_forms import closed, closed_score
 from divulge.designing.start.random_sets import SampledSets, of_random_sets
 from divulge.designing.start.randomized_rounding import from_relaxed_dual, randomly_rounded
@@ -61,7 +61,7 @@ def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     if effort.first is not None and effort.left < _SEARCHES * effort.first.seconds:
         return effort.first.mixture
     if effort.wanted is not None or effort.late():
-        quick = without_search(apart)
+        quick = in_a_hurry(apart)
         effort.tell(quick.utility(apart), quick.bound, 0)
         if effort.late():
             return quick
@@ -126,7 +126,7 @@ METHODS = tuple(dict.fromkeys((*MIXTURES, *SOLUTIONS)))
 def first_of(problem: Problem) -> First:
     """Return a channel that is made without a search, and the seconds that it took."""
     started = clock.now()
-    return First(without_search(_apart(problem)), clock.now() - started)
+    return First(in_a_hurry(_apart(problem)), clock.now() - started)
 
 
 def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> tuple[str, Mixture]:
@@ -135,7 +135,7 @@ def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> t
         return CLOSED, uninformed(problem, 0.0)
     name, found = _first(MIXTURES, problem, effort, method)
     if effort.late() and not found.settled(problem, COARSEST):
-        quick = effort.first.mixture if effort.first else without_search(_apart(problem))
+        quick = effort.first.mixture if effort.first else in_a_hurry(_apart(problem))
         found = max(found, replace(quick, bound=found.bound), key=lambda one: one.utility(problem))
     return name, found
 

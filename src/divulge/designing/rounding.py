@@ -9,6 +9,7 @@ addition of columns, so the sum passes too.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from divulge.errors import DivulgeError
 
 _WHOLE = 1e-12
 """How near to 0 and 1 the entries of a channel are that tells a function of the secret."""
+_HALF = 27
+"""Bits of the lower half of an entry; the upper half has at most two more."""
 _RARE = 64
 """Secrets this many times less likely than others should not make up for rounding alone."""
 
@@ -49,13 +52,24 @@ class Checker:
         )  # fmt: skip
         return cls(np.array([c // divisor for c in whole], dtype=object), tight)
 
+    @cached_property
+    def limbs(self) -> list[np.ndarray]:
+        """The prior as digits of so few bits that sums of products with half an entry fit into 63 bits."""
+        width = 62 - _HALF - 2 - len(self.prior).bit_length()
+        left, out = self.prior.copy(), list[np.ndarray]()
+        while left.any():
+            out.append((left & ((1 << width) - 1)).astype(np.int64))
+            left = left >> width
+        return out
+
     def mass(self, columns: np.ndarray) -> np.ndarray:
-        """Return sum_x c_x W_xy of each column, exact (Python integers)."""
-        total = int(self.prior.sum())
-        if total < 2**31:
-            c = self.prior.astype(np.int64)
-            return (c @ (columns >> 26)).astype(object) * 2**26 + (c @ (columns & (2**26 - 1))).astype(object)
-        return self.prior @ columns.astype(object)
+        """Return sum_x c_x W_xy of each column of entries below 2^56, exact (Python integers)."""
+        width = 62 - _HALF - 2 - len(self.prior).bit_length()
+        low, high = columns & ((1 << _HALF) - 1), columns >> _HALF
+        out = np.zeros(columns.shape[1], dtype=object)
+        for place, limb in enumerate(self.limbs):
+            out += ((limb @ low).astype(object) + ((limb @ high).astype(object) << _HALF)) << (width * place)
+        return out
 
     def keeps(self, columns: np.ndarray) -> np.ndarray:
         """Say for each column whether it keeps low, high and ratio, exactly; shape (M,)."""
@@ -150,18 +164,19 @@ def _raised(columns: np.ndarray, checker: Checker, apart: bool) -> np.ndarray:
     unless zeros are to stay.
     """
     high, n = checker.limits.high, int(checker.prior.sum())
-    out = columns.copy()
-    for y, mass in enumerate(checker.mass(columns).tolist()):
-        top = int(columns[:, y].max())
-        below = columns[:, y] < top
-        between = below & (columns[:, y] > 0)
-        if between.any():
-            if not apart and _RARE * checker.prior[between].sum() < checker.prior[below].sum():
-                between[int(np.argmax(np.where(below, checker.prior, 0)))] = True
-            lacking = math.ceil(Fraction(top * n) / high) - mass
-            raise_by = min(max(0, -(-lacking // int(checker.prior[between].sum()))), top)
-            out[between, y] = np.minimum(out[between, y] + raise_by, top)
-    return out
+    tops = columns.max(axis=0)
+    below = columns < tops
+    between = below & (columns > 0)
+    if not apart:
+        likeliest = np.where(below, checker.prior.astype(np.float64)[:, None], 0.0).argmax(axis=0)
+        rare = _RARE * checker.mass(between.astype(np.int64)) < checker.mass(below.astype(np.int64))
+        some = np.flatnonzero(rare.astype(bool) & between.any(axis=0))
+        between[likeliest[some], some] = True
+    share, mass = checker.mass(between.astype(np.int64)).tolist(), checker.mass(columns).tolist()
+    lacking = [math.ceil(Fraction(top * n) / high) - have for top, have in zip(tops.tolist(), mass, strict=True)]
+    rise = [min(max(0, -(-lack // own)), top) if own else 0
+            for lack, own, top in zip(lacking, share, tops.tolist(), strict=True)]  # fmt: skip
+    return np.where(between, np.minimum(columns + np.array(rise), tops), columns)
 
 
 def _absorbed(columns: np.ndarray, rest: np.ndarray, apart: bool) -> np.ndarray:

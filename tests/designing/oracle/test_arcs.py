@@ -1,18 +1,21 @@
 """The channel that comes at once: arcs average to 1 inside the limits, and short times give it with an honest bound."""
 
+from operator import mul
+
 import numpy as np
 import pytest
-from designing.problems import KINDS, NAMES, holds, limits_as_arguments, random_prior
+from designing.problems import KINDS, NAMES, holds, limits_as_arguments, problem_of, random_prior
 from designing.vertices import level_points, priced_optimum
 from support import few
 
 import divulge as dv
-from divulge.designing.polytope.limits import classes_of, limits_of
+from divulge.designing.polytope.limits import Limits, classes_of, limits_of
 from divulge.designing.polytope.secant_bounds import capped
 from divulge.designing.polytope.utilities import SUBCONVEX
 from divulge.designing.pricing.problem import Problem
 from divulge.designing.pricing.subset_sums import singletons
-from divulge.designing.start.circular_arcs import without_search
+from divulge.designing.rounding import Checker
+from divulge.designing.start.circular_arcs import in_a_hurry, without_search
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -69,3 +72,29 @@ def test_no_time_at_all_gives_a_sensible_channel(guarantees: list[str]) -> None:
     assert about.utility > 0
     assert about.utility <= about.bound
     assert holds(about)
+
+
+@pytest.mark.parametrize("kind", ["pml", "ldp", "alip"])
+def test_in_a_hurry_many_secrets_have_few_outcomes_that_average_to_one(kind: str) -> None:
+    p = np.random.default_rng(3).dirichlet(np.full(1500, 0.5))
+    guarantees, limits = KINDS[kind](0.5, 0.7, 1.0)
+    problem = problem_of(p, guarantees)
+    found = in_a_hurry(problem)
+    lifts = found.vertices.lifts(problem.classes)
+    assert len(lifts) <= 401
+    assert found.weights @ lifts == pytest.approx(np.ones(1500), abs=1e-9)
+    low, high, ratio = limits_as_arguments(limits)
+    assert lifts.min() >= low - 1e-9
+    assert lifts.max() <= high + 1e-9
+    assert (lifts.max(axis=1) / ratio <= lifts.min(axis=1) * (1 + 1e-9)).all()
+    assert 0.98 * found.bound <= found.utility(problem) <= found.bound
+
+
+def test_masses_of_large_columns_are_exact_for_priors_of_many_digits() -> None:
+    rng = np.random.default_rng(1)
+    for p in (rng.dirichlet(np.ones(7)), np.array([1e-200, 0.25, 0.75 - 1e-200]), np.full(3, 1 / 3)):
+        checker = Checker.of(p / p.sum(), Limits())
+        columns = rng.integers(0, 2**56, size=(len(p), 5))
+        whole = [[int(c) for c in row] for row in columns.T]
+        counts = [int(c) for c in checker.prior]
+        assert checker.mass(columns).tolist() == [sum(map(mul, row, counts)) for row in whole]
