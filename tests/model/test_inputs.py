@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+import xarray
 
 import divulge as dv
 
@@ -310,3 +311,42 @@ def test_two_rows_in_a_tuple_are_a_matrix() -> None:
     assert dv.mutual_information(((0.25, 0.25), (0.25, 0.25))) == 0.0
     assert dv.LDP(1).holds_for(((0.75, 0.25), (0.25, 0.75))).measured == pytest.approx(math.log(3))
     assert dv.ADP(1, 0.1).holds_for(((0.75, 0.25), (0.25, 0.75)))
+
+
+@pytest.mark.parametrize("kind", ["dok", "lil", "coo", "csr"])
+@pytest.mark.parametrize("form", ["matrix", "array"])
+def test_every_sparse_form_is_a_matrix_of_numbers(kind: str, form: str) -> None:
+    sparse = getattr(sp, f"{kind}_{form}")
+    assert dv.Channel(sparse(np.array([[0.5, 0.5], [0.25, 0.75]]))).floats.toarray().tolist()[1] == [0.25, 0.75]
+    assert dv.Joint.from_counts(sparse(np.array([[1, 2], [3, 4]]))) == dv.Joint.from_counts([[1, 2], [3, 4]])
+
+
+def test_labels_of_a_labelled_array_are_kept() -> None:
+    array = xarray.DataArray(
+        [[0.5, 0.5], [0.25, 0.75]], coords={"secret": ["a", "b"], "outcome": [10, 20]}, dims=("secret", "outcome")
+    )
+    channel = dv.Channel(array)
+    assert (channel.secrets, channel.outcomes) == (("a", "b"), (10, 20))
+    assert dv.Joint.from_matrix(array / 2).secrets == ("a", "b")
+    assert dv.Prior(array[1].rename("p")).secrets == (10, 20)
+    assert dv.Channel(array.drop_vars("secret")).secrets == range(2)
+
+
+@pytest.mark.parametrize("library", [pl.DataFrame, pa.table])
+def test_a_first_column_of_numbers_is_none_of_labels(library: Any) -> None:
+    """Such a table has no index: a first column of text is one, one of numbers like the others is none."""
+    numbers = dv.Channel(library({"u": [0.5, 0.25], "v": [0.5, 0.75]}))
+    assert (numbers.secrets, numbers.outcomes) == (range(2), ("u", "v"))
+    assert dv.Joint.from_counts(library({"u": [1, 3], "v": [2, 4]})).channel.shape == (2, 2)
+    assert dv.Channel(library({"s": ["a", "b"], "u": [0.5, 0.25], "v": [0.5, 0.75]})).secrets == ("a", "b")
+    assert dv.Channel(library({"s": [3, 7], "u": [0.5, 0.25], "v": [0.5, 0.75]})).secrets == (3, 7)
+
+
+def test_a_buffer_is_an_array_and_a_decimal_a_number() -> None:
+    assert dv.Channel(memoryview(np.eye(2))) == dv.Channel(np.eye(2))
+    with pytest.raises(dv.DivulgeError, match="2 axes"):
+        dv.Channel(memoryview(b"ab"))
+    assert dv.PML(Decimal("0.1")) == dv.PML("0.1")
+    assert dv.PML(Decimal("inf")) == dv.PML(math.inf)
+    with pytest.raises(dv.DivulgeError, match="be a number"):
+        dv.PML(Decimal("nan"))

@@ -3,14 +3,14 @@
 import html
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from numbers import Rational
 from typing import Any, ClassVar, Self
 
 from divulge import exact
-from divulge.errors import printable
+from divulge.errors import DivulgeError, printable
 from divulge.guarantees.deciding.levels import LOGARITHMS, Level, Witness
 from divulge.guarantees.parameters import PARAMETERS, checked, number_text
 from divulge.late import late
@@ -204,6 +204,7 @@ class Guarantee(ABC):
         >>> BayesCapacity.of([["3/4", "1/4"], ["1/4", "3/4"]])
         BayesCapacity('1.5')
         """
+        checked_index(cls, index)
         loosest = cls(**{name: PARAMETERS[name].weakest for name in cls.bounded()}, **index)
         levels = zip(cls.bounded(), loosest.levels(cls.subject(released)), strict=True)
         return cls(**{name: PARAMETERS[name].clamped(cls._safe(name, level)) for name, level in levels}, **index)
@@ -319,6 +320,20 @@ class Guarantee(ABC):
     def __repr__(self) -> str:
         shown = [repr(v) if isinstance(v, (float, str)) else _plain(v) for v in self.values().values()]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def checked_index(kind: type[Guarantee], index: Mapping[str, Any]) -> None:
+    """Refuse parameters that are not chosen for a kind, and one that is and is absent."""
+    for name in index:
+        if name not in kind.index:
+            chosen = ", ".join(kind.index) or "none"
+            raise DivulgeError.of(name, f"be a parameter that is chosen for {kind.kind}", "it", f"not one ({chosen})")
+    for name in kind.index:
+        if name not in index:
+            written = max((*kind.forms, kind.parameters()), key=len)
+            form = ":".join(one.upper() if one in kind.index else "?" for one in written)
+            hint = f"give {name}=..., or {kind.kind}={form} on the command line."
+            raise DivulgeError.of(name, f"be given, to say which {kind.kind} is asked for", "it", "absent", hint)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import math
 import sys
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any
@@ -82,11 +83,13 @@ def checked(value: Any, name: str) -> Any:
 
 
 def to_number(value: Any, name: str) -> Any:
-    """Return a number given as float, int, Fraction or text such as "1/3" as a float or Fraction; +inf is allowed."""
+    """Return a number, Decimal or text such as "1/3" as a Fraction where it is rational, else a float; +inf too."""
     if isinstance(value, str):
         if value.strip() in ("inf", "+inf"):
             return math.inf
         return parse_number(value, lambda: f"`{name}` must be a number; it is")
+    if isinstance(value, Decimal) and not value.is_nan():
+        return Fraction(value) if value.is_finite() else float(value)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise DivulgeError.of(name, "be a number", "it", f"a {type(value).__name__}")
     return Fraction(value) if isinstance(value, Rational) else float(value)

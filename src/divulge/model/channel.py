@@ -11,10 +11,20 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.model import labels as _labels
-from divulge.model.entries import CLEAN, TOLERANCE, entries, floats_of, frozen, kept_whole, normalized, why_not_shares
+from divulge.model.entries import (
+    CLEAN,
+    TOLERANCE,
+    entries,
+    floats_of,
+    frozen,
+    kept_whole,
+    normalized,
+    short_floats,
+    why_not_shares,
+)
 from divulge.model.labels import Labels
 from divulge.model.shown import Table, Tabled, size_text
-from divulge.model.tables import is_table, labelled_frame, labelled_matrix, polars_frame
+from divulge.model.tables import axis_labels, is_labelled_array, is_table, labelled_frame, labelled_matrix, polars_frame
 from divulge.panels import weighted_sum
 
 _HINT = "rows are secrets, columns are outcomes; for counts use Joint.from_counts."
@@ -79,7 +89,7 @@ class Channel(Tabled):
         if is_sparse(array):
             array = _normalized_sparse(array, rows)
         elif kept is None:
-            array = normalized(array, "channel", _row_sums(rows), _HINT)
+            array = normalized(array, "channel", _row_sums(rows), short_floats(matrix) or _HINT)
         object.__setattr__(self, "matrix", array if is_sparse(array) else frozen(array))
         object.__setattr__(self, "secrets", rows)
         object.__setattr__(self, "outcomes", columns)
@@ -309,9 +319,12 @@ def _unpacked(matrix: Any, secrets: Any, outcomes: Any) -> tuple[Any, Any, Any]:
     if is_table(matrix):
         values, rows, columns = labelled_matrix(matrix, "channel")
         return values, _given(secrets, rows), _given(outcomes, columns)
+    if is_labelled_array(matrix) and matrix.ndim == 2:
+        rows, columns = axis_labels(matrix)
+        return matrix.values, _given(secrets, rows), _given(outcomes, columns)
     if isinstance(matrix, (str, os.PathLike)):
         raise DivulgeError.of("channel", "be a matrix of numbers", "it", "text", "read_channel reads it from a file.")
-    if isinstance(matrix, Mapping):
+    if isinstance(matrix, Mapping) and not is_sparse(matrix):
         rows = list(matrix)
         if not all(isinstance(row, Mapping) for row in matrix.values()):
             raise DivulgeError.of("channel", "map each secret to a mapping {outcome: probability}", "it", "otherwise")

@@ -15,10 +15,11 @@ from divulge.model.tables import is_table
 
 
 def as_prior(value: Any) -> Prior:
-    """Return a Prior from a Prior, Joint, mapping, or array_like."""
-    if isinstance(value, Prior):
-        return value
-    return value.prior if isinstance(value, Joint) else Prior(value)
+    """Return a Prior from a Prior, mapping, or array_like; a Joint is refused, as it has two variables."""
+    if isinstance(value, Joint):
+        hint = "joint.prior is that of its secret, and Prior(joint.outer, joint.outcomes) that of its outcome."
+        raise DivulgeError.of("prior", "be about one variable", "it", "a Joint, of a secret and an outcome", hint)
+    return value if isinstance(value, Prior) else Prior(value)
 
 
 def as_channel(value: Any) -> Channel:

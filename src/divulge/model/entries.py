@@ -71,7 +71,8 @@ def _fresh(values: np.ndarray, argument: str, place: Place) -> np.ndarray:
 def _array(values: Any, argument: str, ndim: int) -> np.ndarray:
     if hasattr(values, "mask") and isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise DivulgeError.of(argument, "have no masked entry", "it", "masked somewhere")
-    values = np.asarray(values if hasattr(values, "__array__") else _from_nested(values, argument, ndim))
+    known = hasattr(values, "__array__") or isinstance(values, memoryview)
+    values = np.asarray(values if known else _from_nested(values, argument, ndim))
     if values.ndim != ndim:
         hint = "wrap a single row in another list." if ndim == 2 and values.ndim == 1 else ""
         raise DivulgeError.of(argument, f"have {ndim} axes", "it", f"an array with {values.ndim}", hint)
@@ -237,6 +238,20 @@ def why_not_shares(rows: Iterable[float], columns: Iterable[Any]) -> str:
     if sums and all(abs(float(total) - 1) <= TOLERANCE for total in sums):
         return "the columns sum to 1: give the transpose, as rows are secrets and columns are outcomes."
     return ""
+
+
+def short_floats(values: Any) -> str:
+    """Return the hint that an array of short floats needs, whose sums are off by their rounding; else nothing.
+
+    Examples
+    --------
+    >>> short_floats(np.ones(2, np.float32)), short_floats(np.ones(2))
+    ('its dtype is float32, whose sums are off by more: give p.astype(float), each row divided by its sum.', '')
+    """
+    dtype = getattr(values, "dtype", None)
+    if getattr(dtype, "kind", "") != "f" or dtype.itemsize >= np.dtype(np.float64).itemsize:
+        return ""
+    return f"its dtype is {dtype}, whose sums are off by more: give p.astype(float), each row divided by its sum."
 
 
 def kept_whole(values: Any) -> tuple[np.ndarray, np.ndarray] | None:

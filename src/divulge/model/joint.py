@@ -10,11 +10,11 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.late import Kept
 from divulge.model.channel import Channel, is_sparse
-from divulge.model.entries import TOLERANCE, entries, floats_of, frozen
+from divulge.model.entries import TOLERANCE, entries, floats_of, frozen, short_floats
 from divulge.model.labels import Labels, alignment, is_default, position, same_letters
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled, size_text
-from divulge.model.tables import is_table, labelled_frame, labelled_matrix, polars_frame
+from divulge.model.tables import axis_labels, is_labelled_array, is_table, labelled_frame, labelled_matrix, polars_frame
 from divulge.panels import weighted_sum
 
 
@@ -79,7 +79,7 @@ class Joint(Tabled):
         >>> Joint.from_counts([[1, 1], [0, 2]]).prior.probabilities.tolist()
         [Fraction(1, 2), Fraction(1, 2)]
         """
-        if isinstance(table, Mapping):
+        if isinstance(table, Mapping) and not is_sparse(table):
             keys = list(table)
             if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
                 raise DivulgeError.of("table", "have pairs (secret, outcome) as keys", "a key", "something else")
@@ -95,16 +95,18 @@ class Joint(Tabled):
     def _from_weights(
         cls, weights: Any, secrets: Any, outcomes: Any, argument: str, *, must_sum_to_one: bool
     ) -> "Joint":
-        if is_table(weights):
-            weights, rows, columns = labelled_matrix(weights, argument)
+        if is_table(weights) or (is_labelled_array(weights) and weights.ndim == 2):
+            read = labelled_matrix(weights, argument) if is_table(weights) else (weights.values, *axis_labels(weights))
+            weights, rows, columns = read
             secrets, outcomes = rows if secrets is None else secrets, columns if outcomes is None else outcomes
+        weights = weights.toarray() if is_sparse(weights) else weights
         w = entries(weights, argument, 2, lambda index: f"the entry in row {index[0]}, column {index[1]}")
         if 0 in w.shape:
             raise DivulgeError.of(argument, "have at least one row and one column", "its shape", str(w.shape))
         total = sum(w.ravel().tolist()) if w.dtype == object else float(w.sum())
         if must_sum_to_one and not abs(total - 1) <= TOLERANCE:
             sums = np.abs(floats_of(w.sum(axis=1)) - 1)
-            hint = "for counts use Joint.from_counts."
+            hint = short_floats(weights) or "for counts use Joint.from_counts."
             if (sums <= TOLERANCE).all():
                 hint = "each row sums to 1, as in a channel: give a prior with it, as a pair (prior, channel)."
             raise DivulgeError(

@@ -10,10 +10,18 @@ import numpy as np
 
 from divulge.errors import DivulgeError, number_of
 from divulge.model import labels as _labels
-from divulge.model.entries import entries, floats_of, frozen, normalized
+from divulge.model.entries import entries, floats_of, frozen, normalized, short_floats
 from divulge.model.labels import Labels
 from divulge.model.shown import Table, Tabled
-from divulge.model.tables import column_values, index_labels, is_labelled_column, is_table, labelled_vector
+from divulge.model.tables import (
+    axis_labels,
+    column_values,
+    index_labels,
+    is_labelled_array,
+    is_labelled_column,
+    is_table,
+    labelled_vector,
+)
 
 
 class Prior(Tabled):
@@ -44,6 +52,8 @@ class Prior(Tabled):
             probabilities = probabilities.probabilities
         elif is_labelled_column(probabilities):
             secrets = index_labels(probabilities.index) if secrets is None else secrets
+        elif is_labelled_array(probabilities) and probabilities.ndim == 1:
+            secrets = axis_labels(probabilities)[0] if secrets is None else secrets
         elif is_table(probabilities):
             probabilities, named = labelled_vector(probabilities, "prior")
             secrets = named if secrets is None else secrets
@@ -64,7 +74,7 @@ class Prior(Tabled):
             array,
             "prior",
             lambda i: "have entries that sum to" if i < 0 else "their sum is",
-            "for counts use Prior.from_counts.",
+            short_floats(probabilities) or "for counts use Prior.from_counts.",
         )
         object.__setattr__(self, "probabilities", frozen(array))
         object.__setattr__(self, "secrets", letters)

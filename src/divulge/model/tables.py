@@ -22,6 +22,16 @@ def is_labelled_column(values: Any) -> bool:
     return type(values).__module__.startswith("pandas") and hasattr(values, "index") and not hasattr(values, "columns")
 
 
+def is_labelled_array(values: Any) -> bool:
+    """Say whether `values` is an xarray DataArray (without importing xarray)."""
+    return type(values).__module__.startswith("xarray") and hasattr(values, "coords") and hasattr(values, "dims")
+
+
+def axis_labels(array: Any) -> list[list[Hashable] | None]:
+    """Return the labels of each axis of an xarray DataArray; None for an axis without coordinates."""
+    return [array.coords[dim].values.tolist() if dim in array.coords else None for dim in array.dims]
+
+
 def index_labels(index: Any) -> list[Hashable] | None:
     """Return the labels in a pandas index; None for the index of a frame that nobody named."""
     return None if type(index).__name__ == "RangeIndex" else index.tolist()
@@ -33,13 +43,17 @@ def labelled_matrix(
     """Return (matrix, row labels, column labels) of a table; None for labels that nobody gave.
 
     The index of a pandas frame holds the row labels; where nobody gave it one, and in every other table, a first column
-    of text does, as in a CSV file.
+    of text does, as in a CSV file, and in the others one of whole numbers beside columns that are not. A first column
+    of numbers like the others is one of the matrix.
     """
     import narwhals as nw
 
     if type(table).__module__.startswith("pandas") and not _first_is_labels(table):
         return table.to_numpy(), index_labels(table.index), index_labels(table.columns)
     frame = nw.from_native(table, eager_only=True)
+    index = [name for name in _index_columns(table) if name in frame.columns]
+    if frame.columns and not index and _all_numbers(frame):
+        return [list(row) for row in frame.iter_rows()], None, list(frame.columns)
     if len(frame.columns) < 2:
         raise DivulgeError.of(
             argument,
@@ -47,7 +61,6 @@ def labelled_matrix(
             "it",
             f"{number_of(len(frame.columns), 'column')} wide",
         )
-    index = [name for name in _index_columns(table) if name in frame.columns]
     first, *others = [*index, *(name for name in frame.columns if name not in index)]
     columns = [frame[name].to_list() for name in others]
     return [list(row) for row in zip(*columns, strict=True)], frame[first].to_list(), list(others)
@@ -60,6 +73,12 @@ def _first_is_labels(table: Any) -> bool:
     cells = table.iloc[:, 0].tolist()
     words = all(isinstance(cell, str) and not re.match(r"\s*[-+.\d]", cell) for cell in cells)
     return words and len(set(cells)) == len(cells)
+
+
+def _all_numbers(frame: Any) -> bool:
+    """Say whether the first column of a narwhals frame holds numbers of the matrix, as the others do, and no labels."""
+    first, *others = frame.schema.values()
+    return first.is_numeric() and (not first.is_integer() or all(other.is_integer() for other in others))
 
 
 def _index_columns(table: Any) -> list[str]:

@@ -15,7 +15,7 @@ from divulge.guarantees.calculus.rationally import Rationally
 from divulge.guarantees.calculus.search import Index, Key, Known, closure, falling, tightest
 from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.catalog import kind_named
-from divulge.guarantees.guarantee import Guarantee, Unknown
+from divulge.guarantees.guarantee import Guarantee, Unknown, checked_index
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.guarantees.theorems import THEOREMS
 from divulge.model.shown import Shown
@@ -207,15 +207,7 @@ def _rests_on(known: Known) -> bool:
 
 
 def _index_of(kind: type[Guarantee], index: Mapping[str, Any], unit: Unit) -> Index:
-    for name in index:
-        if name not in kind.index:
-            raise DivulgeError.of(name, f"be a parameter that is chosen for {kind.kind}", "it", "not one of them")
-    missing = [name for name in kind.index if name not in index]
-    if missing:
-        written = max((*kind.forms, kind.parameters()), key=len)
-        form = ":".join(name.upper() if name in kind.index else "?" for name in written)
-        hint = f"give {missing[0]}=..., or {kind.kind}={form} on the command line."
-        raise DivulgeError.of(missing[0], f"be given, to say which {kind.kind} is asked for", "it", "absent", hint)
+    checked_index(kind, index)
     probe = kind(**{name: PARAMETERS[name].weakest for name in kind.bounded()}, **index)
     probe = probe.read_in(unit)
     return tuple((name, getattr(probe, name)) for name in kind.index)
