@@ -128,3 +128,42 @@ def discrete_secrets_of_scipy(rng: np.random.Generator) -> None:
     f = {k: mp.exp(-abs(mp.mpf(y) - mp.mpf(k)) / scale) for k in weights}
     truth = mp.log(max(f.values()) / mp.fsum(weights[k] * f[k] for k in f))
     assert abs(m.pml(y) - truth) <= m.error(y) + 1e-13, (secret.dist.name, y, mp.nstr(truth, 20))
+
+
+UNBOUNDED = ("dgamma", "dweibull", "gamma", "weibull_min", "powerlaw", "chi2", "nakagami")
+"""scipy names whose density has no bound for shapes below 1 (1/2 for nakagami, 2 for chi2)."""
+
+
+@case("NoiseMechanism", "Supremum")
+def noise_without_a_bound(rng: np.random.Generator) -> None:
+    """A bet on the records near an outcome gains P(|Z - pole| < w) / P(X near), beyond any leakage that is finite."""
+    name = pick(rng, list(UNBOUNDED))
+    shape = float(rng.uniform(0.1, 0.9)) * {"nakagami": 0.5, "chi2": 2.0}.get(name, 1.0)
+    noise: Any = getattr(stats, name)(shape, scale=float(10 ** rng.uniform(-1, 1)))
+    m = dv.NoiseMechanism(noise, "uniform(0, 1)")
+    y = rng.uniform(0.01, 0.99, size=3)
+    assert np.isposinf(m.pml(y)).all(), (name, shape)
+    assert not np.isnan(m.pmc(y)).any(), (name, shape)
+    assert m.pml_supremum.value == m.mean_pml().value == math.inf, (name, shape)
+    few = dv.NoiseMechanism(noise, dv.Prior([0.2, 0.8], [0.0, 1.0]))
+    assert few.pmc_supremum.value == math.inf, (name, shape)
+    at_least("pml of the rarest", few.pml_supremum.upper, math.log(5), 1e-12)
+
+
+@case("NoiseMechanism")
+def spikes_of_a_density(rng: np.random.Generator) -> None:
+    """A histogram with a bin of any width: how often more leaks than a threshold, by the masses of all pieces."""
+    edges = np.cumsum(np.concatenate([[0.0], 10.0 ** rng.uniform(-6, 0, size=int(rng.integers(2, 6)))]))
+    histogram = stats.rv_histogram((rng.dirichlet(np.ones(len(edges) - 1)), edges), density=False)()
+    x, p = np.array([0.0, float(rng.uniform(0.1, 2))]), np.array([0.4, 0.6])
+    m = dv.NoiseMechanism(histogram, dv.Prior(p, x.tolist()))
+    ends = np.unique(np.add.outer(edges, x))
+    middles, lengths = (ends[1:] + ends[:-1]) / 2, np.diff(ends)
+    f = np.array([histogram.pdf(middles - v) for v in x])
+    mass = p @ f * lengths
+    with np.errstate(divide="ignore", invalid="ignore"):
+        leak = np.log(f.max(axis=0) / (p @ f))
+    level = float(rng.uniform(0, 1))
+    if np.nanmin(np.abs(leak - level)) > 1e-6:
+        found = m.tail(level)
+        assert abs(found.value - mass[leak > level].sum()) <= found.error + 1e-9, (found, level)

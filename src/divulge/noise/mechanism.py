@@ -147,6 +147,8 @@ class NoiseMechanism(NoisyRelease):
         >>> NoiseMechanism("discrete-laplace", "bernoulli(0.5)", scale=1.0).mean_pml().value.__round__(6)
         0.379885
         """
+        if self.law.has_poles:
+            return outcomes.Estimate(math.inf, 0.0)
         return outcomes.mean(self, lambda y: leakage(self.law, "pml", y)).to(unit)
 
     def mutual_information(self, unit: Unit = "nats") -> outcomes.Estimate:
@@ -321,9 +323,20 @@ class NoiseMechanism(NoisyRelease):
     def sub_gaussian_tail(self, epsilon: float) -> float:
         """Return an upper bound on P(pmc(Y) > epsilon) for Gaussian noise on one bounded record.
 
-        With |X - E X| <= B and a = |y - E X| B / s^2, pmc(y) <= a^2/2 + a + B^2/(2 s^2), and Y is sub-Gaussian with
-        variance proxy s^2 + B^2; so the tail is at most 2 exp(-t^2 / 2(s^2 + B^2)) at the t where that bound reaches
-        epsilon. `tail(epsilon, "pmc")` is the exact value beside it.
+        With |X - E X| <= B and a = |y - E X| B / s^2 the log of E e^(a (X - E X) / B) is at most a^2/2, and at most a:
+        pmc(y) <= min(a^2/2, a) + a + B^2/(2 s^2). Y is sub-Gaussian with variance proxy s^2 + B^2; the tail is at
+        most 2 exp(-t^2 / 2(s^2 + B^2)) at the t where the lesser bound reaches epsilon. For epsilon up to B^2/(2 s^2)
+        that says nothing: it is 1. `tail(epsilon, "pmc")` is the exact value beside it.
+
+        Returns
+        -------
+        float
+            In [0, 1]; an upper bound.
+
+        References
+        ----------
+        "Pointwise Maximal Leakage on General Alphabets", arXiv:2304.07722; "Information Density Bounds for Privacy",
+        arXiv:2407.01167, whose two bounds on k these are.
 
         Examples
         --------

@@ -25,6 +25,9 @@ def envelope_bracket(mechanism: Bounded, threshold: float) -> Estimate:
     """Return the envelope between the raw tail and the bound from above."""
     if threshold == 0:
         return Estimate(1.0, 0.0, True)
+    if mechanism.law.has_poles:  # the mean has no bound
+        below = tail(mechanism, threshold, "pml").lower
+        return Estimate((below + 1) / 2, (1 - below) / 2)
     top = math.exp(min(threshold, 700.0))
     v, excess = _best(mechanism, lambda v, excess: excess / (top - np.exp(v)), threshold)
     below = tail(mechanism, threshold, "pml")
@@ -35,6 +38,8 @@ def envelope_bracket(mechanism: Bounded, threshold: float) -> Estimate:
 
 def threshold_bracket(mechanism: Bounded, delta: float) -> Estimate:
     """Return a threshold that surely keeps delta, and how much more than the raw quantile it is."""
+    if mechanism.law.has_poles:
+        return Estimate(math.inf, math.inf)
     v, excess = _best(mechanism, lambda v, excess: np.exp(v) + excess / delta, math.inf)
     value = math.log(math.exp(v) + excess / delta)
     found = quantile(mechanism, 1 - delta, "pml")

@@ -103,8 +103,11 @@ def points(mechanism: Subject) -> np.ndarray:
         parts.append(law.locations)
         parts.append((law.locations[1:] + law.locations[:-1]) / 2)  # where the best secret changes
         parts.append(_beside(law.locations, scale))
-        kinks = [z for z in (*noise.support, noise.mode or 0.0) if math.isfinite(z) and z]
-        parts.append(np.add.outer(law.locations, kinks).ravel())
+        kinks = [z for z in (*noise.support, noise.mode or 0.0, *noise.rough, *noise.poles) if math.isfinite(z) and z]
+        if len(kinks) * len(law.locations) <= _MOST_MARKS:
+            parts.append(np.add.outer(law.locations, kinks).ravel())
+    if isinstance(law, ContinuousLaw) and law.bounded:
+        parts.append(np.add.outer([law.low, law.high], [*noise.rough, *noise.poles]).ravel())
     if _repeats(law):
         parts.append(edges(law))
     if not noise.everywhere:
@@ -207,7 +210,7 @@ def mean(mechanism: Subject, f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
     if not isinstance(law, FiniteLaw):  # about the mean of the error of the leakage of single outcomes
         inner = float(np.trapezoid(np.exp(law.log_density(y)) * np.minimum(law.error(y, "pml"), 1e3), y))
     value, error = quadrature.adaptive(integrand, np.arcsinh((y - middle) / scale), max(1e-11, inner), allowance(law))
-    missed = abs(1.0 - float(value[0])) + float(error[0])
+    missed = abs(1.0 - float(value[0])) + float(error[0]) + law.noise.unseen
     if isinstance(law, FiniteLaw) and missed > 1e-6:
         largest = max(largest, -float(law.log_prior.min()))
     return Estimate(float(value[1]), float(error[1]) + missed * largest + 2 * inner + 1e-14 * max(1.0, largest))

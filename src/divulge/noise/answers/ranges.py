@@ -52,6 +52,11 @@ def values(law: Law, side: Side, y: np.ndarray) -> Values:
     direct = law.direct(y, side)
     with np.errstate(invalid="ignore"):
         leak, off = (np.maximum(above - lowest, 0.0), error) if direct is None else direct
+    if law.noise.poles:
+        mass = law.log_mass_at_poles(y)
+        ruled_out = (mass < 0) & np.isfinite(mass)  # of a single outcome, as others near it tend to
+        limit = -mass if side == "pml" else np.where(ruled_out, math.inf, leak)
+        leak, off = np.where(np.isnan(mass), leak, limit), np.where(np.isnan(mass), off, 0.0)
     return Values(y, above, below, error, center, leak, off)
 
 

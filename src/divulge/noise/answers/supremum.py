@@ -177,6 +177,33 @@ def _singled_out(law: Law, side: Side) -> bool:
     return any(math.isfinite(end) and data not in mass for end, data in ends_of)
 
 
+def _has_poles(law: Law, side: Side) -> bool:
+    """Whether the leakage has no bound, or that of the rarest value, as the noise has none at some place."""
+    return law.bounded and bool(law.noise.poles) and (law.has_poles or isinstance(law, FiniteLaw))
+
+
+def _at_a_pole(law: Law, side: Side) -> Supremum:
+    """Noise without a bound at z: of outcomes near x + z all but x is ruled out in the limit, and a density has no x.
+
+    Of several records that is so where all of them are at one end of the data.
+    """
+    z, reason = law.noise.poles[0], "the density of the noise has no bound: outcomes near it tell the secret"
+    if law.has_poles and side == "pml":
+        return _infinite((law.low + law.high) / 2 + z, reason)
+    if not isinstance(law, FiniteLaw):
+        return _searched(law, side)
+    if side == "pmc":
+        return _infinite(law.low + z, reason)
+    p = law.log_prior if len(law.others.places) == 1 else law.log_prior[[0, -1]]
+    at, most = int(p.argmin()), -float(law.log_prior.min())
+    x = law.locations_of_values if len(law.others.places) == 1 else np.array([law.low, law.high])
+    return Supremum(-float(p[at]), -float(p[at]), most, float(x[at]) + z, "closed form", reason)
+
+
+def _ruled_out_inside(law: Law, side: Side) -> Supremum:
+    return _infinite((law.low + law.high) / 2 + law.noise.zeros[0], "some outcome rules a secret out")
+
+
 def _best_of(candidates: list[Candidate], method: str) -> Supremum:
     """Return the largest of all candidates, and of those that tie one at an end, or the nearest to 0."""
     lower, upper = (max(v + sign * off for v, off, _ in candidates) for sign in (-1, 1))
@@ -395,6 +422,8 @@ WAYS: tuple[tuple[Callable[[Law, Side], bool], Callable[..., Supremum]], ...] = 
     (lambda law, side: law.low == law.high, _constant),
     (lambda law, side: not law.bounded, _unbounded_secret),
     (_singled_out, _rules_out),
+    (lambda law, side: side == "pmc" and bool(law.noise.zeros), _ruled_out_inside),
+    (_has_poles, _at_a_pole),
     (lambda law, side: side == "pmc" and math.inf in (law.noise.slopes or ()), _unbounded_ratio),
     (lambda law, side: any(math.isinf(limit) for limit, _, _ in ends(law, side)), _unbounded_end),
     (_settled_at_the_ends, _at_the_ends),

@@ -76,8 +76,9 @@ def _mass_error(mechanism: Bounded) -> float:
     law = mechanism.law
     if isinstance(law, FiniteLaw):
         sure, beyond = pieces(law), sum(law.beyond)
+        beyond = beyond + law.noise.unseen
         return beyond if sure is None else beyond + float(sure[2].sum()) + abs(1 - math.fsum(sure[1].tolist()))
-    return law.mass_error() if isinstance(law, MeanLaw) else 1e-11
+    return law.mass_error() if isinstance(law, MeanLaw) else 1e-11 + law.noise.unseen
 
 
 def _nodes(mechanism: Bounded) -> np.ndarray:
@@ -251,8 +252,9 @@ def sub_gaussian(mechanism: Subject, epsilon: float) -> float:
         raise DivulgeError.of("mechanism", "add Gaussian noise to one bounded record", "it", repr(mechanism))
     s, center = mechanism.noise.parameters["scale"], mean(mechanism.secret)
     b = max(mechanism.secret.high - center, center - mechanism.secret.low)
-    inside = 1 + 2 * epsilon - (b / s) ** 2
-    if not inside > 1:
+    left = epsilon - (b / s) ** 2 / 2
+    if not left > 0:
         return 1.0
-    t = (math.sqrt(inside) - 1) * s * s / b
+    a = max(math.sqrt(1 + 2 * left) - 1, left / 2)  # where a^2/2 + a, or 2 a, is what is left
+    t = a * s * s / b
     return min(1.0, 2 * math.exp(-t * t / (2 * (s * s + b * b))))

@@ -10,6 +10,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.noise.families.continuous import gaussian, laplace, logistic, student_t
 from divulge.noise.families.noise import Noise, Ratio
+from divulge.noise.families.shape import cells, climbed, last_slope, places, turns, without_bound
 from divulge.noise.quadrature import finite_or_zero
 from divulge.noise.secrets.secret import logs_its_density
 from divulge.noise.text import as_frozen, require_formula
@@ -23,14 +24,8 @@ SAME: dict[str, Callable[..., Noise]] = {
 }
 """scipy name -> the family it is, but for `loc`, by its other parameters."""
 
-_POINTS = 2000
-"""So many places on either side of its median a density is looked at."""
-
 _FADES = -690.0
 """Below it a log density that scipy takes of a density has lost digits, or is -inf."""
-
-_DOUBLINGS = 60
-"""Times that a distance is doubled in search of the slope that a log density ends with."""
 
 
 def from_scipy(distribution: Any) -> Noise:
@@ -131,26 +126,28 @@ _quiet = np.errstate(all="ignore")
 
 
 def _shape(distribution: Any, logpdf: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return what a log density shows of itself, as fields of `Noise`; `mode` is None where it has several."""
-    z = _places(distribution, logpdf)
+    """Return what a density shows of itself, as fields of `Noise`; `mode` is None where it has several peaks."""
+    known = cells(distribution, logpdf)
+    z, gaps = places(logpdf, known)
     steep, coarse = (np.diff(logpdf(at)) / np.diff(at) for at in (z, z[::2]))
     g, middle = logpdf(z), (z[1:] + z[:-1]) / 2
     rounding = 1e-15 * (1 + np.abs(g)) / np.minimum(np.diff(z, prepend=-math.inf), np.diff(z, append=math.inf))
     allowed = 1e-9 * np.abs(steep) + rounding[1:] + rounding[:-1]
-    top = int(g.argmax())
     low, high = (float(end) for end in distribution.support())
+    scale = float(distribution.ppf(0.75) - distribution.ppf(0.25))
     loc = _parameters(distribution).get("loc", 0.0)
-    pole = low < loc < high and np.isposinf(logpdf(loc))  # of a double gamma of shape 1/2, say
-    one_peak = not pole and bool((steep[:top] >= -allowed[:top]).all() and (steep[top:] <= allowed[top:]).all())
-    mode = _climbed(logpdf, z, top) if one_peak else None
-    if one_peak and top in (0, len(z) - 1):  # largest at an end of the support
-        end = low if top == 0 else high
-        mode = end if math.isfinite(end) else mode
+    tops, bottoms = turns(z, g, steep, allowed)
+    ends = [end for end in (low, high) if math.isfinite(end)]
+    inside = [*known.marks.tolist(), *([loc] if low < loc < high else [])]
+    peaks = [_end_or_climbed(logpdf, z, int(top), (low, high), inside) for top in tops]
+    valleys = [climbed(logpdf, z, int(bottom), -1.0, inside) for bottom in bottoms]
+    poles = sorted({at for at in (*ends, *peaks) if without_bound(logpdf, at, scale, 1.0)})
+    zeros = sorted({at for at in (*gaps[:1].tolist(), *valleys) if without_bound(logpdf, at, scale, -1.0)})
+    mode = peaks[0] if len(peaks) == 1 and not zeros and not (poles and low < poles[0] < high) else None
     slopes = None
     if mode is not None:
-        scale = float(distribution.ppf(0.75) - distribution.ppf(0.25))
         found = [
-            math.inf if math.isfinite(end) else _last_slope(logpdf, mode, sign * scale)
+            math.inf if math.isfinite(end) else last_slope(logpdf, mode, sign * scale)
             for end, sign in ((low, -1.0), (high, 1.0))
         ]
         slopes = None if None in found else (float(found[0] or 0.0), float(found[1] or 0.0))
@@ -163,39 +160,15 @@ def _shape(distribution: Any, logpdf: Callable[[Any], Any]) -> dict[str, Any]:
         steepest = math.inf
     steepest = max(slopes) if concave and slopes else 1.02 * steepest
     facts = {"mode": mode, "log_concave": concave, "steepest": steepest, "fading": fading, "slopes": slopes}
-    return facts | {"support": (low, high)}
+    turning = {"peaks": tuple(peaks), "valleys": tuple(valleys), "poles": tuple(poles), "zeros": tuple(zeros)}
+    seen = {"rough": tuple(known.marks.tolist()), "unseen": known.unseen}
+    return facts | turning | seen | {"support": (low, high)}
 
 
-def _places(distribution: Any, logpdf: Callable[[Any], Any]) -> np.ndarray:
-    """Return places between the quantiles at 1e-15 on either side."""
-    levels = np.geomspace(1e-15, 0.5, _POINTS)
-    z = np.unique(np.concatenate([distribution.ppf(levels), distribution.isf(levels)]))
-    z = z[np.isfinite(z) & np.isfinite(logpdf(z))]
-    width = float(distribution.ppf(0.75) - distribution.ppf(0.25))
-    return z[np.diff(z, prepend=-math.inf) > 1e-12 * np.maximum(np.abs(z), width)]
-
-
-def _climbed(logpdf: Callable[[Any], Any], z: np.ndarray, top: int) -> float:
-    """Return the mode, near the place with the largest log density."""
-    from scipy.optimize import minimize_scalar
-
-    low, high = float(z[max(top - 1, 0)]), float(z[min(top + 1, len(z) - 1)])
-    best = float(logpdf(z[top]))
-    lack: Any = minimize_scalar(lambda v: min(best - float(logpdf(v)), 1e3), bounds=(low, high), method="bounded")
-    return float(lack.x) if lack.fun < 0 else float(z[top])
-
-
-def _last_slope(logpdf: Callable[[Any], Any], mode: float, step: float) -> float | None:
-    """Return how fast the log density falls in the end, from its slopes over doubled distances; None: not settled."""
-    z = mode + step * 2.0 ** np.arange(-4, _DOUBLINGS)
-    g = logpdf(z)
-    seen = int(np.argmin(np.append(np.isfinite(g), False)))
-    if seen < 4:
-        return None
-    slope = -np.diff(g[:seen]) / np.abs(np.diff(z[:seen]))
-    before, last = float(slope[-2]), float(slope[-1])
-    if last > 1.05 * before:
-        return math.inf
-    if last < 0.95 * before:
-        return 0.0
-    return last if abs(last - before) <= 1e-6 * last else None
+def _end_or_climbed(
+    logpdf: Callable[[Any], Any], z: np.ndarray, top: int, ends: tuple[float, float], named: list[float]
+) -> float:
+    """Return where a peak is: an end of the support that the density rises to, or near the place that is highest."""
+    if top in (0, len(z) - 1) and math.isfinite(end := ends[top > 0]):
+        return end
+    return climbed(logpdf, z, top, 1.0, named)

@@ -42,6 +42,12 @@ class Noise:
     terms: Ratio | None = None  # (y, x, c) -> the sizes, added up, of what `log_ratio` adds up; see `rounding`
     blurred: float | None = None  # the log density below which its own digits are lost; None where none are
     support: tuple[float, float] = (-math.inf, math.inf)  # outside it the density is 0
+    peaks: tuple[float, ...] = (0.0,)  # where f is largest nearby, among them every place where it is largest
+    valleys: tuple[float, ...] = ()  # where f is least nearby, inside its support
+    poles: tuple[float, ...] = ()  # where f has no bound
+    zeros: tuple[float, ...] = ()  # where f is 0 inside its support
+    rough: tuple[float, ...] = ()  # where f has a kink, a jump or a spike, as far as that was seen
+    unseen: float = 0.0  # mass of the noise that its density was not seen to have
     loc: float = 0.0  # added to the noise that everything here is about: outcomes are taken relative to it
 
     @property
@@ -136,7 +142,8 @@ class Noise:
     def _quantiles(self) -> np.ndarray:
         levels = np.array([0.0, 1e-12, 1e-8, 1e-5, 1e-3, 0.03, 0.2])
         with np.errstate(all="ignore"):
-            z = np.concatenate([self.frozen.ppf([*levels, 0.5]), self.frozen.isf(levels), [self.mode or 0.0]])
+            quantiles = self.frozen.ppf([*levels, 0.5]), self.frozen.isf(levels)
+            z = np.concatenate([*quantiles, [self.mode or 0.0], self.poles, self.rough])
         return np.unique([*z[np.isfinite(z)], *self.spread(1e-17)])
 
     def marks(self, reach: float) -> np.ndarray:

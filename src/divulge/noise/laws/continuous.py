@@ -77,7 +77,9 @@ class ContinuousLaw(Law):
 
     def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         mode = self.noise.mode
-        x = self._searched(y, np.argmax) if mode is None else np.clip(y - mode, self.low, self.high)
+        if mode is None:  # the best is at a peak of the noise, or at an end of the data
+            return self._picked(y, self.noise.peaks, 1.0)
+        x = np.clip(y - mode, self.low, self.high)
         return self.noise.relative(y, x, self.center(y)), x
 
     def log_worst(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -85,10 +87,9 @@ class ContinuousLaw(Law):
             far = np.where(math.isfinite(self.low), math.inf, -math.inf) * np.ones(len(y))
             return np.full(len(y), -math.inf), far
         if self.noise.mode is None:
-            x = self._searched(y, np.argmin)
-        else:
-            at_low, at_high = self.log_worsts(y).T
-            x = np.where(at_low < at_high, self.low, self.high)
+            return self._picked(y, self.noise.valleys, -1.0)
+        at_low, at_high = self.log_worsts(y).T
+        x = np.where(at_low < at_high, self.low, self.high)
         return self.noise.relative(y, x, self.center(y)), x
 
     @property
@@ -104,9 +105,26 @@ class ContinuousLaw(Law):
     def ends(self) -> list[End]:
         return tilted_ends(self.noise, self.secret, 1)
 
-    def _searched(self, y: np.ndarray, pick: Any) -> np.ndarray:
-        grid = np.linspace(*window(self.secret), 4097)
-        return np.array([grid[int(pick(self.noise.log_density(v - grid)))] for v in y])
+    def _picked(self, y: np.ndarray, turns: tuple[float, ...], sign: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return (the largest log f(y | x), or least with sign -1, the secret): where the noise turns, or at an end."""
+        ends = [np.full(len(y), end) for end in (self.low, self.high) if math.isfinite(end)]
+        x = np.stack([*ends, *(np.clip(y - z, self.low, self.high) for z in turns)])
+        given = self.noise.relative(y, x, self.center(y))
+        given = np.where(np.isnan(given), -math.inf, sign * given)
+        at, row = given.argmax(axis=0), np.arange(len(y))
+        return sign * given[at, row], x[at, row]
+
+    @property
+    def has_poles(self) -> bool:
+        return bool(self.noise.poles) and self.low < self.high
+
+    def log_mass_at_poles(self, y: np.ndarray) -> np.ndarray:
+        found = np.full(len(y), math.nan)
+        for z in self.noise.poles:
+            found = np.where((y - z > self.low) & (y - z < self.high), -math.inf, found)
+            for value, mass in self.secret.atoms:
+                found = np.where(y == value + z, math.log(mass), found)
+        return found
 
     def log_outcome(self, y: np.ndarray) -> np.ndarray:
         return self._last(y, self._integrated)[0]
@@ -163,6 +181,7 @@ class ContinuousLaw(Law):
     def _quadrature(self, y: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (log f(y), its error); outcomes for which rare secrets count take more work."""
         secret, noise, best = self.secret, self.noise, self.log_best(y)[0]
+        best = np.where(np.isfinite(best), best, -math.log(noise.scale))  # beside a pole of the noise
         log_f, error = np.full((2, len(y)), -math.inf)
 
         def given(rows: np.ndarray) -> LogGiven:

@@ -139,6 +139,11 @@ class FiniteLaw(Law):
             out.append(End(sign * math.inf, best, outcome, worst, leaks=(leaks[0], leaks[1])))
         return out
 
+    def log_mass_at_poles(self, y: np.ndarray) -> np.ndarray:
+        given = np.where(np.isposinf(self.log_given(y)), self.log_prior, -math.inf)
+        found = logsumexp(given)
+        return np.where(np.isfinite(found), found, math.nan)
+
     def direct(self, y: np.ndarray, side: Side) -> Range | None:
         if len(self.others.places) > 1 or len(self.values) > _FEW or not self.bounded:
             return None

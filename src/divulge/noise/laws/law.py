@@ -160,6 +160,15 @@ class Law(ABC):
         """Return (pml(y) or pmc(y), a bound on its rounding error) without a difference of logs; None: no such way."""
         return None
 
+    @property
+    def has_poles(self) -> bool:
+        """Whether outcomes that occur leak without bound, as the noise has none and the secret has a density."""
+        return False
+
+    def log_mass_at_poles(self, y: np.ndarray) -> np.ndarray:
+        """Return the log of the mass of secrets for which f(y | x) is infinite; NaN where there is none."""
+        return np.full(len(y), math.nan)
+
     def mass_between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return a bound on the mass of locations inside (left, right), for every secret and for all."""
         return np.full(len(left), math.inf)
