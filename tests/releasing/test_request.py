@@ -35,7 +35,7 @@ OTHERS: dict[str, Any] = {
     "receipt": "r.json", "ledger": "l.sqlite", "budget": "ldp=3", "null_as": "no answer", "epsilon": 0.1,
     "mechanism": "randomized-response", "ratio": "7/3", "purpose": "record", "outcomes": "sets", "prior": "lower=1/8",
     "time_limit": 7.5, "released_as": ("said",), "keep": ("age", "town"), "column": ("faith", "sex"),
-    "guarantee": ("ldp=1/3", "pml=0.25"), "person": "who", "at_most": 3, "neighbors": "added", "level": 0.5,
+    "guarantee": ("ldp=1/3", "pml=0.25"), "person": "who", "rows_per_person": 3, "neighbors": "added", "level": 0.5,
     "record_prior": "lower=0.01", "others": "independent", "noise": "gaussian", "split": "equal",
     "values": "values.json", "statistics": (dv.Count("a,b", "c"), dv.Mean("age", (0, "0.3"), "x", step="0.1"),
                                             dv.Quantiles("age", (-5, 90), "x", probabilities=("1/3", 0.5)),
@@ -55,7 +55,7 @@ def cases() -> list[tuple[str, str]]:
 def request_with(action: str, name: str) -> Request:
     """Return a request with one more option, and what that one needs."""
     needed = {"epsilon": {"mechanism": "randomized-response"}, "ratio": {"mechanism": "randomized-response"},
-              "at_most": {"person": "who"}}.get(name, {})  # fmt: skip
+              "one_answer": {"person": "who"}}.get(name, {})  # fmt: skip
     return RECORDS[action](**{"source": "t.csv", **LEAST[action], **needed, name: other(RECORDS[action], name)})
 
 

@@ -14,6 +14,7 @@ from divulge.publishing.noising.noise import noisy
 from divulge.publishing.publication import ready, task
 from divulge.publishing.request import Publish
 from divulge.releasing.estimating.counting import EngineName
+from divulge.releasing.request import Request
 from divulge.units import Unit
 
 MOST_RUNS = 10_000_000
@@ -71,7 +72,9 @@ def repeated_runs(
     (20, ['first', 'second'])
     """
     options["record_prior"] = options.pop("prior", options.get("record_prior"))
-    request = Publish(statistics=statistics, guarantee=guarantee, engine=engine, unit=unit, **options)
+    request: Any = Request.of(
+        "publish", statistics=statistics, guarantee=guarantee, engine=engine, unit=unit, **options
+    )
     return _runs(request, table, neighbor, times)
 
 

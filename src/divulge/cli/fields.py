@@ -39,7 +39,8 @@ def _parameter(made: type[Request], name: str) -> inspect.Parameter:
     if name == "source":
         kind: Any = Annotated[str, typer.Argument(metavar=option.metavar, help=TABLE_HELP)]
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind)
-    shown = typer.Option(*option.named(name), metavar=option.metavar, help=option.help)
+    old = tuple(f"--{was.replace('_', '-')}" for was, now in made.renamed.items() if now == name)
+    shown = typer.Option(*option.named(name), *old, metavar=option.metavar, help=option.help)
     needed = usual is MISSING
     usual = None if usual in (MISSING, ()) else usual
     typed = option.of if needed or usual is not None else option.of | None

@@ -77,14 +77,12 @@ class Task:
 def task(asked: Publish) -> Task:
     """Return what a request asks, or refuse what cannot be asked."""
     kept = tuple(one.read_in(asked.unit, to_keep=True) for one in asked.guarantee)
-    person: Any = asked.person
+    person = None if asked.per_row else asked.person
     level: Any = asked.level
     if not kept:
         raise DivulgeError.of("guarantee", 'be given, such as "dp=1"', "it", "absent")
     if len({one.kind for one in kept}) != len(kept):
         raise DivulgeError.of("guarantee", "name each kind once", "one of them", "there twice")
-    if person is not None and not (isinstance(person, str) and person):
-        raise DivulgeError.of("person", "be the name of a column", "it", repr(person)[:60])
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise DivulgeError.of("level", "be a number between 0 and 1", "it", repr(level)[:60])
     if asked.others not in ("known", "independent"):
@@ -92,8 +90,9 @@ def task(asked: Publish) -> Task:
     if asked.values is not None and asked.values_from_data:
         raise DivulgeError("give values or values_from_data (--values, --values-from-data); there are both.")
     listed = {} if asked.values is None else read_values(asked.values)
+    unit = Unit(person, asked.rows_per_person or 1, cast(Neighbors, asked.neighbors))
     made = Task(
-        asked.statistics, kept, Unit(person, asked.at_most, cast(Neighbors, asked.neighbors)), None, listed,
+        asked.statistics, kept, unit, None, listed,
         asked.values_from_data, asked.null_as, asked.noise, asked.split, float(level), asked.others,
         asked.non_negative, asked.whole, asked.consistent,
     )  # fmt: skip

@@ -13,7 +13,9 @@ from divulge.publishing.notes import Note
 from divulge.publishing.publication import Papers, carried_out, described, ready, task, unrecorded
 from divulge.publishing.published import Published, promise
 from divulge.publishing.request import Publish
+from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.output.places import Places
+from divulge.releasing.persons import require_one_row_each
 from divulge.releasing.request import Request, asking, run
 
 BESIDE = ("receipt.json", "keeper.json", "statement.html", "statement.txt")
@@ -43,9 +45,14 @@ def publish(
     guarantee : Guarantee or text such as "dp=1", or several
         dp, adp, zcdp or rdp; pml, pmc or lip about one record, with `record_prior`.
     person : name of a column, optional
-        All rows of a person are protected together; without it every row is somebody else's.
-    at_most : int
-        Rows of a person that count; which ones depends on a hash of the person's own rows alone.
+        All rows of a person are protected together. Without it every row is somebody else's: a table in which people
+        seem to have several rows is refused, unless `per_row` says so.
+    rows_per_person : int
+        Rows of a person that count, 1 when not given; which ones depends on a hash of the person's own rows alone.
+    one_answer : bool
+        All rows of a person say the same, so that one of them counts.
+    per_row : bool
+        Each row is another person; or the promise is about a row, whatever a person's other rows tell.
     neighbors : "replaced" or "added"
         Tables that must look alike differ in one unit that is replaced, or one that is there or not.
     record_prior : "lower=P", prior file, Prior, or {record: probability}, optional
@@ -129,6 +136,8 @@ def carry_out(request: Publish, source: Any, *, progress: Any, warn: Callable[[s
     if outputs.table is not None and not outputs.table.suffix:
         raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", "without one")
     made = ready(asked, source, request.engine)
+    if request.person is None and not request.per_row and not by_spark(source, request.engine):
+        require_one_row_each(made.table.source, ())
     promised = described(made, None if outputs.table is None else outputs.table.name)
     budget = request.budget
     allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)

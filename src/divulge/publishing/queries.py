@@ -35,10 +35,10 @@ class Unit:
         given: Any = self.at_most
         whole = isinstance(given, int) and not isinstance(given, bool)
         if not whole or not 1 <= self.at_most <= 1_000_000:
-            raise DivulgeError.of("at_most", "be a whole number of rows of a person, at least 1", "it",
+            raise DivulgeError.of("rows_per_person", "be a whole number of rows of a person, at least 1", "it",
                                   repr(self.at_most)[:60])  # fmt: skip
         if self.person is None and self.at_most != 1:
-            raise DivulgeError.of("at_most", "come with the column that names the person", "person", "absent")
+            raise DivulgeError.of("rows_per_person", "come with the column that names the person", "person", "absent")
 
     @property
     def noun(self) -> str:

@@ -27,6 +27,7 @@ class Publish(Request):
 
     action = "publish"
     door = "divulge.publishing.publish:carry_out"
+    renamed = {"at_most": "rows_per_person"}  # noqa: RUF012
 
     statistics: Annotated[Any, Option("Counts, sums, means, variances, quantiles, proportions.")]
     guarantee: Annotated[
@@ -37,8 +38,6 @@ class Publish(Request):
         False
     )
     null_as: Annotated[Any, Option("The value that a missing value counts as.", metavar="LABEL")] = None
-    person: Annotated[str | None, Option("The column that tells whose row it is.", metavar="C")] = None
-    at_most: Annotated[int, Option("Rows of a person that count.", int, "K")] = 1
     neighbors: Annotated[str, Option("What may change unseen, one person.", metavar="replaced|added")] = "replaced"
     record_prior: Annotated[Any, Option("What is known before of a secret of one record.", metavar="lower=P|FILE")] = (
         None

@@ -7,6 +7,7 @@ from typing import Any
 
 from divulge.files.tables.source import Source
 from divulge.releasing.estimating.contingency import Tally
+from divulge.releasing.persons import People
 from divulge.releasing.planning.plan import Plan
 
 Progress = Callable[[int, int | None], None]
@@ -24,3 +25,5 @@ class Engine:
     """What the prior is counted from."""
     reread: Callable[[Path], Any] | None = None
     """Return the published table, for an engine that needs a sink; such a one does not tally."""
+    people: People | None = None
+    """Who gets one draw for all of their rows; None where each row has one of its own."""

@@ -11,6 +11,7 @@ import numpy as np
 from divulge.errors import DivulgeError, number_of
 from divulge.extras import drawable
 from divulge.files.settings import using
+from divulge.files.tables.source import Source
 from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
 from divulge.model.entries import scalar
@@ -19,9 +20,10 @@ from divulge.model.shown import Shown, printable, shortened
 from divulge.releasing.column import Release
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
 from divulge.releasing.estimating.estimate import rank, right_inverse
-from divulge.releasing.estimating.intervals import INTERVALS
+from divulge.releasing.estimating.intervals import INTERVALS, clustered
+from divulge.releasing.persons import chosen_for, on_spark, protection
 from divulge.releasing.planning.assumed import positive
-from divulge.releasing.planning.choosing import Chosen, choose, counted, left
+from divulge.releasing.planning.choosing import Chosen, counted, left
 from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.records.receipt import Mechanism
@@ -256,7 +258,8 @@ def preview(source: Any, *, by: str | None = None, levels: Sequence[float] = LEV
     Parameters
     ----------
     source, column, guarantee, mechanism, epsilon, ratio, purpose, outcomes, prior, prior_from_data, rule_out, null_as,
-    raise_small, time_limit, engine, unit, delimiter, decimal, encoding, sheet, line_breaks, limits
+    raise_small, time_limit, person, one_answer, rows_per_person, per_row, engine, unit, delimiter, decimal, encoding,
+    sheet, line_breaks, limits
         As for `release`.
     by : str, optional
         A public column: the same for each of its values, with intervals that hold for all groups together.
@@ -305,6 +308,12 @@ def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[fl
     columns, mechanism = choice.columns, choice.mechanism
     unstated = choice.epsilon is None and choice.ratio is None
     table = source if by_spark(source, engine) else open_table(source)
+    if isinstance(table, Source):
+        whose = protection(request, table, columns)
+        table, counted_in = whose.source, whose.units
+    else:
+        whose, counted_in = on_spark(request, table), table
+    squares = whose.protects.get("squares")
     counts = counted(contingency(table, columns, engine=engine), null_as)
     groups = {} if by is None else _by(table, columns, by, null_as, engine)
     given = mechanism is not None and not isinstance(mechanism, str)
@@ -315,7 +324,7 @@ def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[fl
     for scale in scales:
         asked = _scaled(choice, scale)
         try:
-            chosen = choose(table, _stand_in(asked), count=True)
+            chosen = chosen_for(whose, _stand_in(asked), counted_in, True)
         except DivulgeError:
             if scale == 1:
                 raise
@@ -323,7 +332,7 @@ def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[fl
         if scale == 1:
             private = chosen.private
             notes = chosen.notes if _stand_in(asked) is asked else (*chosen.notes, _NOISY)
-        found.append(_level(_called(asked), chosen, counts, groups))
+        found.append(_level(_called(asked), chosen, counts, groups, squares))
     return Preview(columns, sum(counts.values()), tuple(found), (*private, *notes), by)
 
 
@@ -391,21 +400,25 @@ def _called(choice: Release) -> str:
 
 
 def _level(
-    asked: str, chosen: Chosen, counts: Mapping[Hashable, int], groups: Mapping[Hashable, Mapping[Hashable, int]]
+    asked: str,
+    chosen: Chosen,
+    counts: Mapping[Hashable, int],
+    groups: Mapping[Hashable, Mapping[Hashable, int]],
+    squares: int | None,
 ) -> Level:
     if len(chosen.mechanisms) != 1:
         raise DivulgeError.of("column", "be one secret for a preview", "the columns", "released independently",
                               "preview each column by itself.")  # fmt: skip
     only = chosen.mechanisms[0]
     families = len(only.channel.secrets)
-    values = _values(only, counts, families)
+    values = _values(only, counts, families, squares)
     rows = sum(counts.values())
-    by = {name: _values(only, group, families * max(len(groups), 1)) for name, group in groups.items()}
+    by = {name: _values(only, group, families * max(len(groups), 1), squares) for name, group in groups.items()}
     stays = sum(v.count * v.stays for v in values) / rows
-    return Level(asked, only.guarantees["ldp"], stays, values, by)
+    return Level(asked, only.for_a_person["ldp"], stays, values, by)
 
 
-def _values(only: Mechanism, counts: Mapping[Hashable, int], families: int) -> tuple[Value, ...]:
+def _values(only: Mechanism, counts: Mapping[Hashable, int], families: int, squares: int | None) -> tuple[Value, ...]:
     channel = only.channel
     matrix = channel.weights / 2.0**channel.bits
     known = {key_of(x): n for x, n in counts.items()}
@@ -415,7 +428,7 @@ def _values(only: Mechanism, counts: Mapping[Hashable, int], families: int) -> t
         raise DivulgeError.of("source", "hold only secrets of the mechanism", "the number of rows with another value",
                               f"{int(sum(counts.values()) - rows):,}")  # fmt: skip
     shares = held / rows
-    radius = half_widths(matrix, shares, rows, (1 - CONFIDENCE) / families)
+    radius = half_widths(matrix, shares, rows, (1 - CONFIDENCE) / families, squares)
     place = {key_of(y): j for j, y in enumerate(channel.outcomes)}
     return tuple(
         Value(x, int(n), p, r, float(matrix[i, place[key_of(x)]]) if key_of(x) in place else 0.0)
@@ -425,7 +438,9 @@ def _values(only: Mechanism, counts: Mapping[Hashable, int], families: int) -> t
     )
 
 
-def half_widths(matrix: np.ndarray, shares: np.ndarray, rows: float, risk: float) -> np.ndarray:
+def half_widths(
+    matrix: np.ndarray, shares: np.ndarray, rows: float, risk: float, squares: int | None = None
+) -> np.ndarray:
     """Return, for each secret, how far the interval that `estimate_frequencies` gives reaches on its longer side.
 
     It is the default interval at the outcomes' expected numbers of rows, and misses with probability `risk` at most.
@@ -437,7 +452,10 @@ def half_widths(matrix: np.ndarray, shares: np.ndarray, rows: float, risk: float
     """
     if rank(matrix) < len(matrix) or not rows > 0:
         return np.full(len(matrix), math.inf)
-    return _reach(matrix, right_inverse(Channel(matrix)), shares, rows, risk)
+    inverse = right_inverse(Channel(matrix))
+    if squares is not None:
+        return np.minimum(clustered(matrix, inverse, int(rows), squares, risk), 1.0)
+    return _reach(matrix, inverse, shares, rows, risk)
 
 
 def half_width(

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from divulge import __version__, stopping
 from divulge.errors import DivulgeError
 from divulge.files.tables.source import Source
@@ -17,13 +19,15 @@ from divulge.guarantees.catalog import as_guarantee
 from divulge.late import late
 from divulge.model.labels import text_of
 from divulge.releasing.column import Release
+from divulge.releasing.drawing.sampling import draw
 from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.contingency import Tally, counts_of
 from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.output import sinks
 from divulge.releasing.output.bar import bar, in_notebook
 from divulge.releasing.output.places import PAPERS, Places, publish_together, written
-from divulge.releasing.planning.choosing import Chosen, choose, with_counts
+from divulge.releasing.persons import People, Protection, chosen_for, on_spark, protection, refuse_two_answers
+from divulge.releasing.planning.choosing import Chosen, with_counts
 from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.plan import Faults, Part, Plan
 from divulge.releasing.records.ledger import Ledger
@@ -80,6 +84,17 @@ def release(
         Take the column's own shares, which the mechanism then tells, and the statement says so.
     rule_out : bool
         Allow a design whose outcomes rule values out.
+    person : str, optional
+        The column that says whose row it is; it goes out only when `keep` names it. Where nothing is said of people, a
+        table in which they seem to have several rows is refused.
+    one_answer : bool
+        All rows of a person have the same answer: it is drawn once and stands in all of them, and the promise is the
+        person's.
+    rows_per_person : int, optional
+        Answers of a person change: so many rows count, others are left out by chance, and each draw keeps a share of
+        the promise, so that all of them keep it. Without `person` no row is left out: nobody has more, it is said.
+    per_row : bool
+        Each row is another person; or the promise is about a row, whatever a person's other rows tell.
     null_as : label, optional
         The label of the mechanism that stands for a missing value, going in and coming out; without it a missing value
         is refused.
@@ -179,7 +194,15 @@ def _carried_out(
     outputs = Places.of(
         sink, request.receipt, PAPERS, read={"source": table.path}, ledger=request.ledger, force=request.force
     )  # fmt: skip
-    chosen = choose(engine.counted, request, count=engine.reread is not None)
+    if engine.reread is not None:
+        whose, count = on_spark(request, table), True
+    else:
+        whose = protection(request, table, columns)
+        engine, count = _local(whose.source, whose), whose.people is not None
+        table = whose.source
+    if kept is None and request.person is not None:
+        kept = tuple(name for name in table.schema.names if name != request.person)
+    chosen = chosen_for(whose, request, engine.counted, count)
     plan = Plan(
         tuple(Part.of(part, request.null_as) for part in chosen.mechanisms), table.schema,
         None if kept is None else tuple(kept), table.codable, _names(request),
@@ -194,14 +217,14 @@ def _carried_out(
             sinks.refuse_changed(outputs.table, column, texts, table.schema.field(column).type, alone)
     total = together([m.spent for m in chosen.mechanisms], None)
     if len(chosen.mechanisms) == 1:
-        total = dict(chosen.mechanisms[0].guarantees)
+        total = chosen.mechanisms[0].for_a_person
     total["ldp"] = max(total["ldp"], together([m.spent for m in chosen.mechanisms], None)["ldp"])
     made = Receipt(
         mechanisms=chosen.mechanisms, guarantees=total, rows=0, source=table.name,
         output=None if outputs.table is None else outputs.table.name, null_as=request.null_as, untouched=plan.untouched,
         warnings=(*_warnings(plan), *chosen.notes), created=now(), version=__version__,
         released_as=tuple(plan.renamed[name] for m in chosen.mechanisms for name in m.columns),
-        purpose=request.purpose, asked=tuple(_plain(one) for one in request.kept),
+        purpose=request.purpose, asked=tuple(_plain(one) for one in request.kept), protects=whose.protects,
     )  # fmt: skip
     budget = request.budget
     allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
@@ -221,20 +244,48 @@ def _engine(source: Any, name: str) -> Engine:
         from divulge.releasing.spark import engine
 
         return engine(source)
-    table = open_table(source)
+    return _local(open_table(source))
+
+
+def _local(table: Source, whose: Protection | None = None) -> Engine:
+    people = None if whose is None else whose.people
 
     def run(plan: Plan, temporary: Path, progress: Progress | None, tally: Tally | None) -> int:
         writer = sinks.writer_for(temporary.with_suffix(""))(temporary, plan.schema)
-        return _streamed(plan, table, writer, progress, tally)
+        return _streamed(plan, table, writer, progress, tally, people)
 
-    return Engine(table, run, table)
+    return Engine(table, run, table if whose is None else whose.units, people=people)
+
+
+def _drawn_once(plan: Plan, table: Source, people: People) -> list[np.ndarray]:
+    """Return one draw a person for each part of the plan; people with several answers are refused."""
+    rows, faults = 0, Faults()
+    answers = [np.empty(len(people.of_row), dtype=np.int32) for _ in plan.parts]
+    for batch in table.batches(list(plan.protected), list(plan.protected)):
+        end = rows + batch.num_rows
+        for answer, coded in zip(answers, plan.secrets(plan.encoded(batch), faults), strict=True):
+            answer[rows:end] = coded.rows.take(coded.where)
+        rows = end
+    faults.refuse()
+    for answer in answers:
+        refuse_two_answers(people, answer)
+    return [draw(part.table, answer[people.first]) for part, answer in zip(plan.parts, answers, strict=True)]
 
 
 def _streamed(
-    plan: Plan, table: Source, writer: sinks.Writer, progress: Progress | None, tally: Tally | None = None
+    plan: Plan,
+    table: Source,
+    writer: sinks.Writer,
+    progress: Progress | None,
+    tally: Tally | None = None,
+    people: People | None = None,
 ) -> int:
-    """Write every row, each batch while the next is drawn; when one has no secret, go on to count them, and refuse."""
+    """Write every row, each batch while the next is drawn; when one has no secret, go on to count them, and refuse.
+
+    With people, each gets one draw, which stands in all of their rows.
+    """
     rows, faults = 0, Faults()
+    once = None if people is None else _drawn_once(plan, table, people)
     reading = dict.fromkeys([*plan.columns, *plan.protected])
     with ExitStack() as stack:
         stack.callback(writer.close)
@@ -243,9 +294,13 @@ def _streamed(
         for batch in table.batches(list(reading), [*plan.coded, *plan.protected]):
             columns = plan.encoded(batch)
             coded = plan.secrets(columns, faults)
-            rows += batch.num_rows
+            start, rows = rows, rows + batch.num_rows
             if not faults and batch.num_rows:
-                released = plan.released(batch, coded, threads=None)
+                if once is None or people is None:
+                    outcomes = plan.draws(coded, threads=None)
+                else:
+                    outcomes = [one[people.of_row[start:rows]] for one in once]
+                released = plan.released(batch, outcomes)
                 if under_way is not None:
                     under_way.result()
                 under_way = written_by.submit(writer.write, released)
@@ -279,7 +334,7 @@ class _Run:
         sink = self.outputs.table
         if sink is None:
             writer = sinks.MemoryWriter(self.plan.schema)
-            rows = _streamed(self.plan, self.engine.source, writer, self.progress)
+            rows = _streamed(self.plan, self.engine.source, writer, self.progress, people=self.engine.people)
             done = replace(self.made, rows=rows, table=self.engine.source.restore(writer.table()))
             self.entry.publishing()
             if self.outputs.receipt is not None:

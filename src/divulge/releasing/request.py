@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache, wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, cast, get_args, get_origin, get_type_hints
 
 from divulge import __version__
 from divulge.errors import DivulgeError, InputFileError, did_you_mean
@@ -32,6 +32,9 @@ ACTIONS = {
 }
 """What can be asked for -> the record of its options."""
 
+MOST_ROWS = 1_000_000
+"""So many rows of a person count at most."""
+
 Place = str | os.PathLike[str] | None
 
 
@@ -49,6 +52,22 @@ class Reading(Record):
         Option("The most that is read: rows=1e9,cells=2e7,bytes=1GiB.", metavar="LIMITS", flags=("--limit",)),
     ] = None
     engine: Annotated[EngineName, Option("Work on this machine in a stream, or with Spark.", EngineName)] = "local"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Protecting(Record):
+    """Whom the promise protects: a row, or the person whose rows stand in the table."""
+
+    person: Annotated[
+        str | None, Option("The column that says whose row it is; it goes out only with --keep.", metavar="C")
+    ] = None
+    one_answer: Annotated[bool, Option("All rows of a person have one answer, which is drawn once.", bool)] = False
+    rows_per_person: Annotated[
+        int | None, Option("So many rows of a person count, and share the promise.", int, "N")
+    ] = None
+    per_row: Annotated[
+        bool, Option("Each row is another person; or the promise is about a row, whatever others tell.", bool)
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +101,7 @@ class Recording(Record):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Request(Recording, Writing, Reading):
+class Request(Recording, Writing, Reading, Protecting):
     """What is asked of a table: the action and all of its options, and none of the data.
 
     Page, command and program make the same record, and `run` carries it out. It is written to the keeper's record, and
@@ -105,6 +124,8 @@ class Request(Recording, Writing, Reading):
     action: ClassVar[str]
     door: ClassVar[str]
     """The function that carries it out, as module:name."""
+    renamed: ClassVar[dict[str, str]] = {}
+    """Options under the names that they had before."""
 
     source: Annotated[Place, Option("The table.", metavar="TABLE")] = None
     sink: Annotated[
@@ -123,6 +144,7 @@ class Request(Recording, Writing, Reading):
         if action not in ACTIONS:
             raise DivulgeError.unknown("action", action, ACTIONS)
         made: type[Request] = late(ACTIONS[action])  # pyright: ignore[reportAssignmentType]
+        options = {made.renamed.get(name, name): value for name, value in options.items()}
         for name in options:
             if name not in made.options():
                 raise TypeError(f"{action}() got an unexpected keyword argument {name!r}."
@@ -148,6 +170,25 @@ class Request(Recording, Writing, Reading):
     def __post_init__(self) -> None:
         super().__post_init__()
         nats_per(self.unit)
+        self._check_whose()
+
+    def _check_whose(self) -> None:
+        """Refuse answers to whose a row is that are none, or that contradict each other."""
+        person, most = cast(Any, self.person), cast(Any, self.rows_per_person)
+        if person is not None and not (isinstance(person, str) and person):
+            raise DivulgeError.of("person", "be the name of a column", "it", repr(person)[:60])
+        whole = isinstance(most, int) and not isinstance(most, bool)
+        if most is not None and not (whole and 1 <= most <= MOST_ROWS):
+            raise DivulgeError.of(
+                "rows_per_person", f"be a whole number from 1 to {MOST_ROWS:,}", "it", repr(most)[:60]
+            )
+        if self.one_answer and person is None:
+            raise DivulgeError.of("one_answer", "come with the column that says who (person=, --person)", "it", "alone")
+        if self.one_answer and most is not None:
+            raise DivulgeError.of("rows_per_person", "be left out with one_answer: one draw stands in all rows", "it",
+                                  "given as well")  # fmt: skip
+        if self.per_row and (self.one_answer or most is not None):
+            raise DivulgeError.of("per_row", "stand without one_answer and rows_per_person", "it", "given with one")
 
     @property
     def given(self) -> dict[str, Any]:

@@ -216,7 +216,7 @@ def _write(frame: Any, plan: Plan, temporary: Path) -> None:
             coded = plan.secrets(plan.encoded(batch), faults)
             faults.refuse()
             if batch.num_rows:
-                yield plain_batch(plan.released(batch, coded), schema).rename_columns(numbered.names)
+                yield plain_batch(plan.released(batch, plan.draws(coded)), schema).rename_columns(numbered.names)
 
     numbered = require("pyarrow", "tables").schema(
         [field.with_name(name) for field, name in zip(schema, by_place(schema.names).values(), strict=True)]

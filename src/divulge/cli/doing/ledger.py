@@ -77,7 +77,7 @@ def show(
     if as_json:
         releases = [
             {"source": e.source, "columns": list(e.columns), "state": e.state, "created": e.created, "rows": e.rows,
-             "output": e.output, "guarantees": [_in(m.guarantees, unit) for m in e.mechanisms]}
+             "output": e.output, "guarantees": [_in(m.for_a_person, unit) for m in e.mechanisms]}
             for e in entries
         ]  # fmt: skip
         emit({"unit": unit, "releases": releases, "spent": totals})
@@ -87,7 +87,7 @@ def show(
         ["created", "state", "source", "columns", "output", "rows", f"ldp [{unit}]"],
         [
             [e.created, e.state, _shown(e.source), _shown(e.columns), _shown(e.output or ""), f"{e.rows:,}",
-             upper(sum(m.guarantees["ldp"] for m in e.mechanisms) / nats_per(unit))]
+             upper(sum(m.for_a_person["ldp"] for m in e.mechanisms) / nats_per(unit))]
             for e in entries
         ],
         left=range(5),

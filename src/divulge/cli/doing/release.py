@@ -84,7 +84,8 @@ def _tell(done: Any, unit: Any, as_json: bool, language: str) -> None:
             "guarantees": levels, "unit": unit, "prior_source": done.mechanisms[0].prior_source,
             "purpose": done.purpose, "output": str(done.papers["table"]), "receipt": str(done.papers["receipt.json"]),
             "files": {name: str(path) for name, path in done.papers.items()},
-            "together": _in(done.together, scale), "untouched": list(done.untouched), "warnings": list(done.warnings),
+            "together": _in(done.together, scale), "untouched": list(done.untouched),
+            "protects": dict(done.protects), "warnings": list(done.warnings),
         })  # fmt: skip
         return
     say(f"{number_of(done.rows, 'row')} of {', '.join(map(repr, done.columns))} released as "

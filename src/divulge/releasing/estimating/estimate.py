@@ -17,7 +17,14 @@ from divulge.model.shown import Table, Tabled, lowered, percent, raised
 from divulge.releasing.drawing.coding import finder
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import EngineName, contingency
-from divulge.releasing.estimating.intervals import ASYMPTOTIC, INTERVALS, unlikely, within_one, within_simplex
+from divulge.releasing.estimating.intervals import (
+    ASYMPTOTIC,
+    INTERVALS,
+    clustered,
+    unlikely,
+    within_one,
+    within_simplex,
+)
 from divulge.releasing.records.receipt import Receipt
 
 POORLY_CONDITIONED = 100.0
@@ -197,7 +204,8 @@ def estimate_frequencies(
         "exact" intervals hold with the stated confidence for any number of rows, values and any skew: by Clopper and
         Pearson where the estimate is a share of rows (as for randomized response), else by betting. Empirical
         Bernstein intervals do too, and are wider. Normal ones are asymptotic: they miss more often than stated where
-        rows are few or values rare, and carry a warning.
+        rows are few or values rare, and carry a warning. Where a person's rows show one draw, which the receipt says,
+        all intervals are Hoeffding's for independent people, whose numbers of rows it bounds.
     engine : "local" or "spark"
         Where the rows are counted; everything after that is the same.
 
@@ -241,6 +249,7 @@ def estimate_frequencies(
     counted = contingency(released, (*columns, *([by] if by else [])), engine=engine)
     groups = _counts(counted, channel, len(columns), null_as)
     doubts = () if receipt is None else _doubts(receipt, released, counted.rows)
+    squares = None if receipt is None else receipt.protects.get("squares")
     families = len(channel.secrets) * len(groups) if simultaneous else 1
     found: dict[Hashable, Frequencies] = {}
     for group, counts in groups.items():
@@ -248,12 +257,18 @@ def estimate_frequencies(
         if METHODS[method].biased:
             low = high = np.full(len(estimate), math.nan)
         else:
-            low, high = INTERVALS[interval](counts, matrix, inverse, (1 - confidence) / families)
+            risk = (1 - confidence) / families
+            if squares is None:
+                low, high = INTERVALS[interval](counts, matrix, inverse, risk)
+            else:
+                off = clustered(matrix, inverse, int(counts.sum()), squares, risk)
+                low, high = estimate - off, estimate + off
             low, high = (within_simplex if simultaneous else within_one)(low, high)
-        said = (*doubts, *([_FOREIGN] if unlikely(counts, matrix) else []))
+        strange = squares is None and unlikely(counts, matrix)
+        said = (*doubts, *([_FOREIGN] if strange else []))
         found[group] = Frequencies(
             tuple(channel.secrets), estimate, low, high, int(counts.sum()), confidence, simultaneous, method,
-            condition, group, said, interval,
+            condition, group, said, interval if squares is None else "exact",
         )  # fmt: skip
     return found if by else found[None]
 

@@ -186,6 +186,25 @@ def normal(counts: np.ndarray, matrix: np.ndarray, inverse: np.ndarray, risk: fl
     return _around(counts, inverse, z * np.sqrt(variance / counts.sum()))
 
 
+def clustered(matrix: np.ndarray, inverse: np.ndarray, rows: int, squares: int, risk: float) -> np.ndarray:
+    """Return how far estimates are off where rows share draws: k rows of a person show one, and k^2 adds up to squares.
+
+    The estimate is a sum over independent draws, each of which moves it by at most k/n times the range R of a column
+    of the inverse: R sqrt(log(2 / risk) squares / 2) / n, for any answers.
+
+    References
+    ----------
+    Hoeffding, "Probability inequalities for sums of bounded random variables", Theorem 2, 1963.
+
+    Examples
+    --------
+    >>> clustered(np.eye(2), np.eye(2), 100, 100, 0.05).round(3).tolist()  # 100 people of one row
+    [0.136, 0.136]
+    """
+    spread = np.ptp(inverse, axis=0)
+    return spread * math.sqrt(math.log(2 / risk) * squares / 2) / rows
+
+
 def within_simplex(low: np.ndarray, high: np.ndarray) -> Interval:
     """Return the intervals cut by what frequencies are: at least 0, and 1 in all; NaN when none are within them all.
 

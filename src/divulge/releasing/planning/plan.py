@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from divulge.errors import DivulgeError, number_of
 from divulge.extras import require
 from divulge.releasing.drawing.alias import AliasTable
@@ -157,13 +159,16 @@ class Plan:
             faults.add(part.columns, coded)
         return found
 
-    def released(self, batch: Any, coded: Sequence[Coded], threads: int | None = 1) -> Any:
-        """Return the batch with every protected column replaced by fresh draws; without `threads`, on all cores."""
+    def draws(self, coded: Sequence[Coded], threads: int | None = 1) -> list[np.ndarray]:
+        """Return a fresh outcome for each row of each part; without `threads`, on all cores."""
+        return [draw(part.table, one.where, one.rows, threads=threads)
+                for part, one in zip(self.parts, coded, strict=True)]  # fmt: skip
+
+    def released(self, batch: Any, outcomes: Sequence[np.ndarray]) -> Any:
+        """Return the batch with every protected column replaced by the outcomes of its part."""
         pa = require("pyarrow", "tables")
         columns = {name: batch.column(name) for name in self.untouched}
-        for part, secrets in zip(self.parts, coded, strict=True):
+        for part, drawn in zip(self.parts, outcomes, strict=True):
             fields = [self.schema.field(self.renamed.get(name, name)) for name in part.columns]
-            drawn = draw(part.table, secrets.where, secrets.rows, threads=threads)
-            arrays = part.outcomes.arrays(drawn, fields)
-            columns |= dict(zip(part.columns, arrays, strict=True))
+            columns |= dict(zip(part.columns, part.outcomes.arrays(drawn, fields), strict=True))
         return pa.record_batch([columns[name] for name in self.columns], schema=self.schema)

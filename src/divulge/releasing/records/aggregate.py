@@ -40,6 +40,11 @@ class Aggregate:
     prior: ClassVar[None] = None
 
     @property
+    def for_a_person(self) -> dict[str, float]:
+        """The same: all rows of whom is protected are one record."""
+        return dict(self.guarantees)
+
+    @property
     def spent(self) -> Spent:
         """What counts for a total."""
         return Spent(

@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from divulge.model.record import Record
 from divulge.model.shown import html_table, promised
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.planning.assumed import SOURCES, Assumed
-from divulge.releasing.records.promised import Spent
+from divulge.releasing.records.promised import Spent, added, up
 
 FORMAT = "divulge receipt 2"
 READ = ("divulge receipt 1", FORMAT)
@@ -36,7 +37,7 @@ MECHANISM: Form = {
     "columns": Some(str), "guarantees": {"ldp": level, "*": level}, "rounded": bool, "bits": whole,
     "weights": Some(Some(whole)), "secrets": Some(label), "outcomes": Some(label),
     "prior_source": str, "prior": (None, {"secrets": Some(label), "probabilities": Some(str)}),
-    "prior_set?": {"least?": share, "radius?": level, "epsilon?": level},
+    "prior_set?": {"least?": share, "radius?": level, "epsilon?": level}, "times?": lambda n: whole(n) and n > 0,
 }  # fmt: skip
 """What a mechanism on record is made of; labels, weights and probabilities are checked where they come together."""
 
@@ -45,6 +46,8 @@ RECEIPT: Form = {
     "rows": whole, "null_as": (None, label), "untouched": [str], "warnings": [str], "released_as?": [str],
     "purpose?": ("statistics", "record", "information"), "asked?": [{"kind": str, "*": (str, level)}],
     "together?": (None, {"releases": whole, "guarantees": {"*": (level, {"*": level})}}),
+    "protects?": {"person": (None, str), "rows_per_person": (None, whole), "one_answer?": bool, "people?": whole,
+                  "squares?": whole},
     "guarantees": {"ldp": level, "*": level}, "mechanisms": Some(MECHANISM),
 }  # fmt: skip
 """What a receipt is made of."""
@@ -63,12 +66,15 @@ class Mechanism(Record):
         What the attacker is taken to know, for the guarantees that need a prior.
     guarantees : dict
         {"ldp": epsilon, "pml": epsilon, ...} in nats, of exactly these integers; rounded up.
+    times : int
+        So many draws, of answers that may differ, are about one person.
     """
 
     columns: tuple[str, ...]
     channel: IntegerChannel
     assumed: Assumed
     guarantees: Mapping[str, float]
+    times: int = 1
 
     @property
     def prior(self) -> Prior | None:
@@ -82,8 +88,26 @@ class Mechanism(Record):
 
     @property
     def spent(self) -> Spent:
-        """What the release of these columns adds to others."""
-        return Spent(self.columns, self.channel, self.prior, self.assumed.epsilon)
+        """What the release of these columns adds to others; of several draws about a person, ldp adds up."""
+        if self.times == 1:
+            return Spent(self.columns, self.channel, self.prior, self.assumed.epsilon)
+        loss = self.guarantees["ldp"]
+        rho = up(added([Fraction(loss) ** 2 / 2 * self.times])) if math.isfinite(loss) else math.inf
+        return Spent(
+            self.columns, None, None, up(added([self.assumed.epsilon] * self.times)), self.for_a_person["ldp"], rho
+        )
+
+    @property
+    def for_a_person(self) -> dict[str, float]:
+        """What all draws about a person guarantee together, without an estimate of the prior.
+
+        ldp adds up; pml and pmc, whose sums bound nothing, are at most the ldp of all.
+        """
+        if self.times == 1:
+            return dict(self.guarantees)
+        ldp = self.guarantees["ldp"]
+        whole_ = up(added([Fraction(ldp) * self.times])) if math.isfinite(ldp) else math.inf
+        return dict.fromkeys(self.guarantees, whole_)
 
     def to_dict(self, *, keeper: bool = False) -> dict[str, Any]:
         """Return what JSON can hold of it; a prior that was counted from the column itself is for the keeper only."""
@@ -98,6 +122,7 @@ class Mechanism(Record):
             "prior": prior,
             "prior_source": self.assumed.source,
             "prior_set": self.assumed.to_dict(),
+            **({"times": self.times} if self.times != 1 else {}),
             "rounded": self.channel.rounded,
             "secrets": [_written(x) for x in self.channel.secrets],
             "outcomes": [_written(y) for y in self.channel.outcomes],
@@ -123,7 +148,7 @@ class Mechanism(Record):
         source = found["prior_source"] if found["prior_source"] in SOURCES else "counted"
         assumed = Assumed(source, prior, **found.get("prior_set", {}))
         guarantees = {kind: float(value) for kind, value in found["guarantees"].items()}
-        return cls(tuple(found["columns"]), channel, assumed, guarantees)
+        return cls(tuple(found["columns"]), channel, assumed, guarantees, found.get("times", 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,6 +183,10 @@ class Receipt(Record):
     together : dict or None
         {"releases": how many, "guarantees": {"ldp": epsilon, ...}}: what this release and all before it, on record
         about the same columns, guarantee together.
+    protects : dict
+        {"person": the column that says who, or None, "rows_per_person": rows of a person that share the promise, or
+        None}; where a person has one answer, which was drawn once, also {"one_answer": True, "people": how many there
+        are, "squares": at least the sum of the squares of their numbers of rows}.
     table : the released table, when no sink was given; not part of the written receipt
     papers : dict
         {"table", "codebook", "statement", "receipt", "keeper", ...: path} of the files that were written; not part of
@@ -188,6 +217,7 @@ class Receipt(Record):
     purpose: str = "statistics"
     asked: tuple[Mapping[str, Any], ...] = ()
     together: Mapping[str, Any] | None = None
+    protects: Mapping[str, Any] = field(default_factory=lambda: {"person": None, "rows_per_person": None})
     table: Any = field(default=None, repr=False, compare=False)
     papers: Mapping[str, Path] = field(default_factory=dict[str, Path], repr=False, compare=False)
 
@@ -264,6 +294,7 @@ class Receipt(Record):
             "purpose": self.purpose,
             "asked": [_finite(one) for one in self.asked],
             "together": None if self.together is None else _finite(self.together),
+            "protects": dict(self.protects),
             "warnings": list(self.warnings),
             "guarantees": _finite(self.guarantees),
             "mechanisms": [mechanism.to_dict(keeper=keeper) for mechanism in self.mechanisms],
@@ -424,6 +455,7 @@ class Receipt(Record):
             purpose=found.get("purpose", "statistics"),
             asked=tuple({k: math.inf if v == "inf" else v for k, v in one.items()} for one in found.get("asked", ())),
             together=_total(found.get("together")),
+            protects=found.get("protects", {"person": None, "rows_per_person": None}),
             **{name: found[name] for name in ("source", "output", "created", "version", "digest")},
         )
 

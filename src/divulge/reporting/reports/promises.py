@@ -195,7 +195,7 @@ def release(report: Report) -> Section:
         ("made", f"{receipt.created} by Divulge {receipt.version}"),
     )
     blocks: list[Block] = [Rows("What the receipt says.", ("", ""), facts, (0, 1)), Items(receipt.warnings)]
-    parts = [(label(m.columns), m.guarantees) for m in receipt.mechanisms]
+    parts = [(label(m.columns), m.for_a_person) for m in receipt.mechanisms]
     if len(parts) > 1:
         parts.append(("all of this release together", receipt.guarantees))
     if report.spent is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from divulge.model.channel import Channel
 from divulge.model.labels import key_of
 from divulge.releasing.estimating.estimate import rank, right_inverse
+from divulge.releasing.estimating.intervals import clustered
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.preview import half_width
 from divulge.releasing.records.receipt import Mechanism
@@ -23,6 +24,8 @@ class Facts:
 
     mechanism: Mechanism
     rows: int
+    squares: int | None = None
+    """Where a person's rows show one draw: at least the sum of the squares of their numbers."""
 
     @cached_property
     def matrix(self) -> np.ndarray:
@@ -65,7 +68,7 @@ class Facts:
     @property
     def factor(self) -> float:
         """The largest factor by which odds change for anybody: e^ldp, and e^epsilon of what was said before a draw."""
-        return exp(self.mechanism.guarantees["ldp"] + self.mechanism.assumed.epsilon)
+        return exp(self.mechanism.for_a_person["ldp"] + self.mechanism.assumed.epsilon * self.mechanism.times)
 
     @property
     def helpful(self) -> bool:
@@ -74,10 +77,13 @@ class Facts:
 
     @cached_property
     def rises(self) -> np.ndarray:
-        """By how much the odds of each secret rise at most, shape (N, M): C_xy / min_x' C_x'y, times e^epsilon."""
+        """By how much the odds of each secret rise at most, shape (N, M): C_xy / min_x' C_x'y, times e^epsilon.
+
+        Of a person with several draws that all show the same, it is that for each of them.
+        """
         low = self.matrix.min(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = self.matrix / low * exp(self.mechanism.assumed.epsilon)
+            found = (self.matrix / low * exp(self.mechanism.assumed.epsilon)) ** self.mechanism.times
         return np.where(self.matrix > 0, found, 0.0)
 
     @property
@@ -108,6 +114,9 @@ class Facts:
         if rank(self.matrix) < n or not self.rows or n < 2:
             return math.inf, math.inf
         inverse = right_inverse(Channel(self.matrix))
+        if self.squares is not None:
+            off_by = float(clustered(self.matrix, inverse, self.rows, self.squares, 0.05 / n).max()) * self.rows
+            return off_by, off_by
         spread = (self.matrix.mean(axis=0) @ inverse**2).tolist()
         x = spread.index(max(spread))
 

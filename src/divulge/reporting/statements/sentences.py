@@ -51,6 +51,23 @@ SENTENCES: dict[str, str] = {
     "several_void":
         "The columns were changed independently of each other, and there is no useful bound on what all of them tell "
         "together.",
+    "whose_row":
+        "It is about one row, as if each were another person. About a person with 2 rows the odds may change by {two} "
+        "times, and with 6 rows by {six} times.",
+    "whose_row_some":
+        "It is about one row, as if each were another person. About a person with 2 rows the odds may change by {two} "
+        "times, and with 6 rows there is no useful bound.",
+    "whose_row_void":
+        "It is about one row, as if each were another person. About a person with 2 rows or more there is no useful "
+        "bound.",
+    "whose_once": "It is about a person, however many rows are theirs: all of these show one and the same draw.",
+    "whose_rows":
+        "It is about a person with all their rows. Nobody has more than {most} in the table, which share the promise.",
+    "whose_single": "It is about a person: nobody has more than one row in the table.",
+    "figures":
+        "In figures: what was taken for a chance of 1 in 100 becomes at most {one} in 100, 10 become at most {ten}, "
+        "and 50 at most {fifty}.",
+    "exceptions": "It does not cover what relatives’ answers, other columns, or other releases tell about a person.",
     "before_use": "Before you use it",
     "order": "The rows stand in their old order. Whoever knows whose row is where knows what is said about whom.",
     "unaltered":
@@ -124,6 +141,9 @@ SENTENCES: dict[str, str] = {
         "The bound does hold for everybody, but it is of no use: the odds may change by 1,000 times and more.",
     "knows_void":
         "No. For somebody who already knows a lot there is no bound: some said answers rule true answers out.",
+    "knows_list":
+        "But the list of answers was taken from the table, and the promise does not cover it: whoever knows the true "
+        "answers of all other people can see from the list that somebody gave one that nobody else gave.",
     "q_count": "Can a small group be counted?",
     "count_yes":
         "Only from many rows. From these {rows} rows, how many people have a rare true answer can be estimated to "
@@ -199,6 +219,7 @@ SENTENCES: dict[str, str] = {
     "not_rows":
         "Nothing is promised about people with several rows, or whose relatives’ answers tell theirs: each row "
         "adds.",
+    "not_relatives": "Nothing is promised about people whose relatives’ answers tell theirs: each adds.",
     "not_groups":
         "That nothing can be learned about groups: this is what the table is for. It may then be believed of each"
         " member.",
@@ -208,6 +229,9 @@ SENTENCES: dict[str, str] = {
     "technical":
         "Each value was replaced by a draw of its own from a fixed matrix of chances (the channel, in the "
         "codebook), with exact arithmetic and cryptographic randomness.",
+    "technical_once":
+        "Each person’s value was replaced by one draw from a fixed matrix of chances (the channel, in the codebook), "
+        "which stands in all of their rows, with exact arithmetic and cryptographic randomness.",
     "technical_numbers": "Guaranteed, in natural logarithms and rounded up: {numbers}.",
     "technical_assumed": "The numbers pml and pmc hold for somebody who before took it that {assumed}.",
     **PROMISES,

@@ -19,6 +19,9 @@ MOST_ROWS = 12
 COMMON = (1, 10, 100, 500)
 """Of 1,000 people, how many have an answer: from very rare to half."""
 
+LISTED = {"uniform", "lower", "noisy", "counted"}
+"""Sources of a prior whose answers were listed from the table."""
+
 STRONG = 20.0
 """From this factor on nobody who is worried is told that nothing can be read from the table."""
 
@@ -34,7 +37,7 @@ def together_text(voice: Voice, found: Any) -> Text:
 
 def told(receipt: Receipt, mechanism: Mechanism, voice: Voice, first: bool) -> list[Part]:
     """Return what is to be told of one mechanism: the promise first, then the questions of a reader."""
-    facts = Facts(mechanism, receipt.rows)
+    facts = Facts(mechanism, receipt.rows, receipt.protects.get("squares"))
     made = (_untrue, _promise, _before_use, _occurs, _means, _rise, _knows, _count, _second, _public, _risk, _worried,
             _not, _technical)  # fmt: skip
     return [part for tell in made if first or tell not in _ONCE for part in tell(facts, receipt, voice)]
@@ -106,7 +109,31 @@ def _promise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
         factor = exp(receipt.guarantees["ldp"])
         name = "several" if factor < USELESS else "several_void"
         found.append(Para(voice.say(name, times=times(voice, factor)), "lead"))
+    if _bounded(facts) != "silent" and not facts.truthful:
+        found += [Para(text) for text in _whose(facts, receipt, voice)]
     return found
+
+
+def _whose(facts: Facts, receipt: Receipt, voice: Voice) -> list[Text]:
+    """Return whom the promise is about, what it comes to in figures, and what it does not cover: beside the promise."""
+    factor, most = exp(receipt.guarantees["ldp"]), receipt.protects.get("rows_per_person")
+    if receipt.protects.get("one_answer"):
+        said = voice.say("whose_once")
+    elif most is not None:
+        said = voice.say("whose_single") if most == 1 else voice.say("whose_rows", most=voice.number(most, 0))
+    else:
+        two, six = factor**2 if factor < USELESS else math.inf, factor**6 if factor < USELESS else math.inf
+        name = "whose_row" if six < USELESS else "whose_row_some" if two < USELESS else "whose_row_void"
+        said = voice.say(name, two=times(voice, two), six=times(voice, six))
+    figures: list[Text] = []
+    if factor < USELESS:
+        after = {name: 100 * factor * p / (factor * p + 1 - p) for name, p in _CHANCES.items()}
+        figures.append(voice.say("figures", **{name: voice.rounded(v, ROUND_CEILING, 3) for name, v in after.items()}))
+    return [*figures, said, voice.say("exceptions")]
+
+
+_CHANCES = {"one": 0.01, "ten": 0.1, "fifty": 0.5}
+"""Chances before, at which the odds are shown in figures."""
 
 
 def before_use(receipt: Receipt, voice: Voice) -> list[Text]:
@@ -117,7 +144,7 @@ def before_use(receipt: Receipt, voice: Voice) -> list[Text]:
     sources = {mechanism.assumed.source for mechanism in receipt.mechanisms}
     if "counted" in sources:
         found.append(voice.say("from_data"))
-    if sources & {"uniform", "lower", "noisy", "counted"}:
+    if sources & LISTED:
         found.append(voice.say("list_from_data"))
     return found
 
@@ -273,7 +300,10 @@ def _rise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
 
 def _knows(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     name = f"knows_{_bounded(facts) or 'yes'}"
-    return [Head(voice.say("q_knows")), Para(voice.say(name, times=times(voice, facts.factor)))]
+    found: list[Part] = [Head(voice.say("q_knows")), Para(voice.say(name, times=times(voice, facts.factor)))]
+    if facts.mechanism.assumed.source in LISTED:
+        found.append(Para(voice.say("knows_list")))
+    return found
 
 
 def _count(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
@@ -350,7 +380,8 @@ def _worried(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
 
 
 def _not(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
-    names = ["not_rows", "not_groups", *(["not_other"] if receipt.untouched else [])]
+    person = receipt.protects.get("one_answer") or receipt.protects.get("rows_per_person")
+    names = ["not_relatives" if person else "not_rows", "not_groups", *(["not_other"] if receipt.untouched else [])]
     return [Head(voice.say("q_not")), *(Para(voice.say(name), "item") for name in names)]
 
 
@@ -363,14 +394,14 @@ def _level(voice: Voice, value: float) -> str:
 
 def _technical(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     bounds = {
-        kind: value for kind, value in sorted(facts.mechanism.guarantees.items())
+        kind: value for kind, value in sorted(facts.mechanism.for_a_person.items())
         if exp(value) < USELESS and (kind == "ldp" or facts.mechanism.assumed.public)
     }  # fmt: skip
     numbers = ", ".join(f"{kind} {_level(voice, v)}" for kind, v in bounds.items())
     found: list[Part] = [Head(voice.say("q_technical"), folded=True)]
     if receipt.asked:
         found.append(Para(voice.say("technical_typed", typed=", ".join(map(typed, receipt.asked)))))
-    found.append(Para(voice.say("technical")))
+    found.append(Para(voice.say("technical_once" if receipt.protects.get("one_answer") else "technical")))
     if bounds:
         found.append(Para(voice.say("technical_numbers", numbers=numbers)))
     if bounds.keys() & {"pml", "pmc"}:
