@@ -7,7 +7,6 @@ from typing import Any
 
 from divulge.files.tables.source import Source
 from divulge.releasing.estimating.contingency import Tally
-from divulge.releasing.persons import People
 from divulge.releasing.planning.plan import Plan
 
 Progress = Callable[[int, int | None], None]
@@ -25,5 +24,5 @@ class Engine:
     """What the prior is counted from."""
     reread: Callable[[Path], Any] | None = None
     """Return the published table, for an engine that needs a sink; such a one does not tally."""
-    people: People | None = None
-    """Who gets one draw for all of their rows; None where each row has one of its own."""
+    people: Any = None
+    """People of `releasing.persons` with one draw for all of their rows; None where each row has its own."""

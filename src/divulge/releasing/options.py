@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.robust import L1Ball, LowerBounded
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
+
+EngineName = Literal["local", "spark"]
+"""Where the work is done: on this machine in a stream, or by Spark."""
 
 
 @dataclass(frozen=True)

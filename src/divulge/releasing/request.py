@@ -20,8 +20,7 @@ from divulge.files.tables.source import Source
 from divulge.late import late
 from divulge.model.record import Record
 from divulge.model.shown import printable_json
-from divulge.releasing.estimating.counting import EngineName
-from divulge.releasing.options import Option, read, written
+from divulge.releasing.options import EngineName, Option, read, written
 from divulge.units import Unit, nats_per
 
 FORMAT = "divulge request 1"

@@ -1,14 +1,12 @@
 """Which engine counts: this machine in a stream, or Spark."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.files.tables.table import open_table
 from divulge.releasing.estimating.contingency import Contingency, counted
-
-EngineName = Literal["local", "spark"]
-"""Where the work is done: on this machine in a stream, or by Spark."""
+from divulge.releasing.options import EngineName
 
 
 def by_spark(table: Any, engine: str) -> bool:
