@@ -123,7 +123,7 @@ EXCUSED: dict[str, dict[str, str]] = {
     "a sentence, or what a document says of itself": {
         "Audit": "power",
         "Published": "aggregate describes keeper told",
-        "Receipt": "describes names_of papers released_as together warnings",
+        "Receipt": "describes names_of papers protects released_as together warnings",
     },
     "asks a kind of guarantee for what it measures": {"Design": "measured"},
     "refuses, or answers nothing": {"Contingency": "keep_missing_apart"},
