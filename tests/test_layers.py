@@ -19,6 +19,7 @@ LAYERS = (
     ("model",),
     ("files",),
     ("measures",),
+    ("networks",),
     ("noise",),
     ("dp",),
     ("adversaries",),
@@ -131,7 +132,7 @@ def test_the_map_shows_every_room_and_nothing_that_is_not_there() -> None:
         assert (SOURCE / path).exists(), f"the map shows {path}, which does not exist"
 
 
-@pytest.mark.parametrize("module", ["measures", "adversaries", "dp", "guarantees", "noise"])
+@pytest.mark.parametrize("module", ["measures", "adversaries", "dp", "guarantees", "networks", "noise"])
 def test_the_map_shows_the_home_of_every_public_formula(module: str) -> None:
     text = (SOURCE / "README.md").read_text().partition("## Where a formula lives")[2]
     homes = set(re.findall(r"`([a-z_]+/[a-z_/]+(?:\.py)?)`", text))

@@ -5,6 +5,7 @@ from . import datasets as datasets
 from . import dp as dp
 from . import guarantees as guarantees
 from . import measures as measures
+from . import networks as networks
 from . import noise as noise
 from . import results as results
 from . import tables as tables
@@ -64,6 +65,8 @@ from .model.channel import Channel as Channel
 from .model.integer import IntegerChannel as IntegerChannel
 from .model.joint import Joint as Joint
 from .model.prior import Prior as Prior
+from .networks.chain import Chain as Chain
+from .networks.network import Network as Network
 from .noise.mechanism import NoiseMechanism as NoiseMechanism
 from .publishing.publish import publish as publish
 from .publishing.statistics import Count as Count

@@ -14,7 +14,9 @@ import lazy_loader
 
 T = TypeVar("T")
 
-ROOMS = ("measures", "adversaries", "guarantees", "dp", "noise", "results", "mechanisms", "datasets", "tables")
+ROOMS = (
+    "measures", "adversaries", "guarantees", "dp", "noise", "networks", "results", "mechanisms", "datasets", "tables",
+)  # fmt: skip
 """What `divulge` has public names in, beside its own."""
 
 

@@ -6,6 +6,7 @@ from .adversaries.orders.refinements import Refinement as Refinement
 from .adversaries.worst import PriorSequence as PriorSequence
 from .auditing.audit import Audit as Audit
 from .auditing.blackbox import Guessability as Guessability
+from .auditing.chains import EstimatedChain as EstimatedChain
 from .designing.naming.sets import ValueSet as ValueSet
 from .designing.result import Design as Design
 from .designing.tradeoff.frontier import Frontier as Frontier

@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
     "attack": "The worst adversaries of a mechanism, spelled out.",
     "compare": "Which of two mechanisms is safer against whom.",
     "noise": "What noise on a number gives away: Laplace, Gaussian, staircase, Student-t, logistic, discrete.",
+    "chain": "What releases along a Markov chain say of a state, from all outputs.",
+    "network": "What goes out of some variables of a Bayesian network says about others.",
     "account": "What a list of releases adds up to.",
     "release": "Release a column of a table through a mechanism, with a receipt.",
     "publish": "Publish counts, sums, means and quantiles of a table, with noise and intervals.",
@@ -56,6 +58,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "attack": ("divulge attack mechanism.csv --prior uniform",),
     "compare": ("divulge compare old.csv new.csv --prior uniform",),
     "noise": ('divulge noise laplace --scale 1 --secret "bernoulli(0.3)"',),
+    "chain": (
+        "divulge chain --transition moves.csv --release told.csv --steps 5",
+        "divulge chain --transition moves.csv --release told.csv --steps 5 \\\n    --secret ever=ill",
+    ),
+    "network": ("divulge network lungs.bif --release xray --secret lung",),
     "account": ("divulge account releases.json --delta 1e-6",),
     "release": (
         "divulge release survey.csv --column religion --guarantee ldp=1 --preview",

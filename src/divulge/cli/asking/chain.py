@@ -1,0 +1,103 @@
+"""`divulge chain`: what a chain of releases says about a state, the trajectory or an event."""
+
+from typing import Annotated, Any
+
+import typer
+
+from divulge.cli.common import JsonOption, UnitOption, emit, lower, say
+from divulge.cli.correlated import as_outcome, by_label, worst_record, worst_text
+from divulge.errors import DivulgeError
+from divulge.files import read_channel, read_prior
+from divulge.files.formats import CHANNEL
+from divulge.units import Unit
+
+
+def command(
+    transition: Annotated[
+        str, typer.Option("--transition", metavar="FILE", help=f"P(next state | state), square. {CHANNEL}.")
+    ],
+    release: Annotated[
+        str, typer.Option("--release", metavar="FILE", help=f"What goes out of a state at each step. {CHANNEL}.")
+    ],
+    steps: Annotated[int, typer.Option("--steps", help="The number of steps.")],
+    initial: Annotated[
+        str, typer.Option("--initial", metavar="PRIOR", help="The first state: a file, or the word uniform.")
+    ] = "uniform",
+    secret: Annotated[
+        str | None,
+        typer.Option(
+            "--secret",
+            metavar="SECRET",
+            help="A step from 0, steps as 0,2, all, ever=STATE, never=STATE or differ=0,2.",
+        ),
+    ] = None,
+    outputs: Annotated[
+        str | None, typer.Option("--outputs", metavar="Y,Y,...", help="What came out, in place of the worst outputs.")
+    ] = None,
+    calibrate: Annotated[
+        float | None, typer.Option("--calibrate", metavar="EPSILON", help="The level of each release that keeps this.")
+    ] = None,
+    unit: UnitOption = "nats",
+    as_json: JsonOption = False,
+) -> None:
+    """What releases along a Markov chain say about a state, from all outputs: a table by step, or one secret.
+
+    Without --secret: each state's own release, all outputs so far, and all there are, with the bounds of Cao et al.
+    """
+    from divulge.networks import Chain
+
+    released = read_channel(release)
+    chain = Chain(read_prior(initial, released), read_channel(transition), released, steps=steps)
+    if calibrate is not None:
+        level = chain.calibrate(calibrate)
+        answer: Any = {"epsilon": calibrate, "local": level}
+        text = (
+            f"LDP of at most {lower(level, 9)} nats a release keeps {calibrate:g} nats for every state, at all times"
+        )
+    elif secret is None and outputs is None:
+        table = chain.over_time()
+        answer, text = {"unit": "nats", "steps": table.to_dict()}, repr(table)
+    elif outputs is None:
+        worst = {side: chain.worst(parsed(chain, str(secret)), side) for side in ("pml", "pmc")}
+        answer, text = worst_record(worst, str(secret), unit), worst_text(worst, unit)
+    else:
+        answer, text = _seen(chain, "0" if secret is None else secret, outputs.split(","), unit)
+    emit(answer) if as_json else say(text)
+
+
+def _seen(chain: Any, secret: str, outputs: list[str], unit: Unit) -> tuple[Any, str]:
+    """Return what these outputs say about a secret, as a record and as text."""
+    alphabets = [None if channel is None else channel.outcomes for channel in chain.models[0].channels]
+    labels = [None if known is None else as_outcome(one, known) for one, known in zip(outputs, alphabets, strict=False)]
+    if len(outputs) > len(alphabets):
+        raise DivulgeError.of("--outputs", f"have at most {len(alphabets)} outcomes", "their number", str(len(outputs)))
+    what = parsed(chain, secret)
+    pml, pmc = chain.pml(what, labels, unit), chain.pmc(what, labels, unit)
+    answer: dict[str, Any] = {"secret": secret, "outputs": labels, "unit": unit, "pml": pml, "pmc": pmc}
+    text = f"after {', '.join(map(str, labels))}: pml {pml:.6g} {unit}, pmc {pmc:.6g} {unit} about {secret}"
+    if secret != "all":
+        posterior, prior = chain.posterior(what, labels), chain.prior(what)
+        answer |= {"before": by_label(prior), "after": by_label(posterior)}
+        text += f"\n{posterior!r}"
+    return answer, text
+
+
+def parsed(chain: Any, text: str) -> Any:
+    """Return a secret of a chain from its text."""
+    from divulge.networks import differ, ever, never
+
+    kind, _, rest = text.partition("=")
+    if text == "all":
+        return "all"
+    if kind in ("ever", "never") and rest:
+        return (ever if kind == "ever" else never)(as_outcome(rest, chain.states))
+    numbers = (rest if kind == "differ" else text).split(",")
+    if not all(one.strip().isdigit() for one in numbers) or (kind == "differ" and len(numbers) != 2):
+        raise DivulgeError.of(
+            "--secret",
+            "be a step, steps such as 0,2, all, ever=STATE, never=STATE or differ=0,2",
+            "it",
+            repr(text)[:60],
+        )
+    places = tuple(int(one) for one in numbers)
+    return differ(*places) if kind == "differ" else places[0] if len(places) == 1 else places

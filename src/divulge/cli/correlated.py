@@ -1,0 +1,69 @@
+"""What `divulge chain` and `divulge network` share: labels from text, and the worst outputs for people and programs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from divulge.cli.common import lower, upper
+from divulge.model.labels import Labels, position, text_of
+from divulge.model.prior import Prior
+from divulge.model.shown import number
+from divulge.units import Unit, nats_per
+
+
+def as_outcome(text: str, known: Labels) -> Any:
+    """Return the label that a text stands for.
+
+    Examples
+    --------
+    >>> as_outcome("1", (0, 1))
+    1
+    """
+    named = {text_of(label): label for label in known}
+    return named[text.strip()] if text.strip() in named else known[position(known, text.strip(), "the label")]
+
+
+def by_label(prior: Prior) -> dict[str, float]:
+    """Return a distribution as label -> probability.
+
+    Examples
+    --------
+    >>> by_label(Prior(["1/4", "3/4"], ["ill", "well"]))
+    {'ill': 0.25, 'well': 0.75}
+    """
+    return {str(text_of(label)): float(p) for label, p in zip(prior.secrets, prior.probabilities, strict=True)}
+
+
+def worst_record(worst: Mapping[str, Any], secret: str, unit: Unit) -> dict[str, Any]:
+    """Return the worst outputs of both sides as one JSON object; exact ratios are strings beside floats."""
+    per = nats_per(unit)
+    return {"secret": secret, "unit": unit} | {
+        side: {
+            "lower": one.leakage.lower / per,
+            "upper": one.leakage.upper / per,
+            "ratio": str(one.lower) if one.exact else None,
+            "outputs": one.outputs if isinstance(one.outputs, Mapping) else list(one.outputs),
+            "value": str(one.value),
+            "exact": one.exact,
+        }
+        for side, one in worst.items()
+    }
+
+
+def worst_text(worst: Mapping[str, Any], unit: Unit) -> str:
+    """Return the worst outputs of both sides in words."""
+    per, lines = nats_per(unit), list[str]()
+    for side, one in worst.items():
+        level = one.leakage
+        size = upper(level.upper / per, 6)
+        if level.lower != level.upper:
+            size = f"{lower(level.lower / per, 6)} to {size}"
+        what = "belief rises" if side == "pml" else "belief falls"
+        shown = (
+            ", ".join(f"{k}={v}" for k, v in one.outputs.items())
+            if isinstance(one.outputs, Mapping)
+            else ", ".join(map(str, one.outputs))
+        )
+        lines.append(
+            f"{side} {size} {unit}: {what} {number(one.lower)} times for {one.secret} = {one.value}, after {shown}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,204 @@
+"""Cones of likelihoods: which directions matter for the worst outputs.
+
+What has been put out so far enters everything later as a vector of likelihoods that counts up to a factor, and every
+leakage is a ratio of two linear functions of it: it is greatest at an extreme ray of the cone of all vectors. A `Cone`
+keeps rays and the outputs that lead to each. What is left out lies in the cone of those that stay, decided in whole
+numbers where the model is exact; else, or beyond `MOST` rays, within `slack` of it: a ratio at what was left out is at
+most e^slack times the ratio at what stays, as nonnegative maps never enlarge Hilbert's distance (Birkhoff 1957).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+MOST = 400
+"""Rays that are kept; five states and ten steps needed 77. Beyond, rays that nearly agree are taken for one."""
+
+_FLAT = 1e-10
+"""Directions shorter than this are not looked at for a hull; a point off the hull by as much fails its check."""
+
+_DIMENSIONS = 6
+"""The hull of some hundred points in more dimensions takes longer than all else."""
+
+_ULP = 2.0**-52
+"""A sum of n products of nonnegative doubles is off by at most n + 1 times this, relative to itself."""
+
+_NEAR = 1e-12
+"""In doubles, what lies within this Hilbert distance of the cone counts as inside; the distance is added to `slack`."""
+
+
+@dataclass(frozen=True)
+class Cone:
+    """Rays of a cone, one a row, each with the outputs that lead to it, and what was left out.
+
+    Attributes
+    ----------
+    rays : list of rows
+        Whole numbers without common divisor where the model is exact, else doubles that sum to 1.
+    outputs : list of tuples
+    slack : float
+        How much larger the logarithm of a ratio may be at what was left out, in nats; 0 when nothing was.
+    """
+
+    rays: list[tuple[Any, ...]]
+    outputs: list[tuple[Any, ...]]
+    slack: float = 0.0
+
+
+def grown(cone: Cone, maps: Sequence[tuple[Any, Any]], most: int = MOST) -> Cone:
+    """Return the cone of all `ray @ matrix` for pairs (output, matrix) of nonnegative maps; an output stands last."""
+    found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for output, matrix in maps:
+        columns = list(zip(*matrix, strict=True))
+        for ray, before in zip(cone.rays, cone.outputs, strict=True):
+            image = primitive([sum(a * b for a, b in zip(ray, column, strict=True) if a and b) for column in columns])
+            if image is not None and image not in found:
+                found[image] = (*before, output)
+    rounding = 0.0 if not found or not isinstance(next(iter(found))[0], float) else 2 * _ULP * (len(cone.rays[0]) + 2)
+    kept = hull(Cone(list(found), list(found.values()), cone.slack + rounding))
+    return kept if len(kept.rays) <= most else thinned(kept, most)
+
+
+def primitive(ray: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return a ray as whole numbers without common divisor, or as doubles that sum to 1; None for 0."""
+    if any(isinstance(v, float) for v in ray):
+        total = float(sum(ray))
+        return tuple(float(v) / total for v in ray) if total > 0 else None
+    common = gcd(*ray)
+    return tuple(v // common for v in ray) if common else None
+
+
+def whole(matrix: Any) -> list[list[Any]]:
+    """Return a matrix of fractions multiplied by its common denominator; one of doubles as it is."""
+    rows = [list(row) for row in matrix]
+    if any(isinstance(v, float) for row in rows for v in row):
+        return [[float(v) for v in row] for row in rows]
+    scale = math.lcm(*(Fraction(v).denominator for row in rows for v in row))
+    return [[int(v * scale) for v in row] for row in rows]
+
+
+def hull(cone: Cone) -> Cone:
+    """Return the cone of the extreme rays, with the slack of what lies near the hull and not inside."""
+    if len(cone.rays) <= 2:
+        return cone
+    points = shares(cone.rays)
+    corners, inside = _corners(points)
+    keep, slack = set(corners), 0.0
+    for i, basis in inside:
+        near = _distance(cone.rays[i], [cone.rays[k] for k in basis])
+        if near > _NEAR:
+            keep.add(i)
+        else:
+            slack = max(slack, near)
+    order = sorted(keep)
+    return Cone([cone.rays[i] for i in order], [cone.outputs[i] for i in order], cone.slack + slack)
+
+
+def shares(rays: Sequence[Sequence[Any]]) -> np.ndarray:
+    """Return rays as doubles that sum to 1, one a row."""
+    if rays and isinstance(rays[0][0], float):
+        return np.array(rays)
+    return np.array([[float(Fraction(v, total)) for v in ray] for ray in rays for total in [sum(ray)]])
+
+
+def _corners(points: np.ndarray) -> tuple[list[int], list[tuple[int, list[int]]]]:
+    """Return corners of the hull of points, and of each other point those between which it lies.
+
+    The points are seen from within their flat; in the plane of one line the corners are its ends. Inside a hull a point
+    lies between the corner 0 and the facet that the ray from there through it leaves by.
+    """
+    everything = list(range(len(points)))
+    centered = points - points.mean(axis=0)
+    _, lengths, axes = np.linalg.svd(centered, full_matrices=False)
+    flat = int((lengths > _FLAT * max(1.0, lengths[0])).sum())
+    if flat == 0:
+        return [0], [(i, [0]) for i in everything[1:]]
+    seen = centered @ axes[:flat].T
+    if flat == 1:
+        ends = [int(seen[:, 0].argmin()), int(seen[:, 0].argmax())]
+        return ends, [(i, ends) for i in everything if i not in ends]
+    if flat > _DIMENSIONS or len(points) <= flat + 1:
+        return everything, []
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        body = ConvexHull(seen)
+    except QhullError:  # too flat for it: nothing is left out
+        return everything, []
+    corners = body.vertices.tolist()
+    others = np.setdiff1d(everything, corners)
+    start = seen[corners[0]]
+    normals, offsets = body.equations[:, :-1], body.equations[:, -1]
+    height = -(normals @ start + offsets)  # of the first corner above each facet
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = height / ((seen[others] - start) @ normals.T)
+    times[~(times > 0) | (height <= 1e-13)] = np.inf
+    facets = body.simplices[times.argmin(axis=1)]
+    return corners, [(int(i), [corners[0], *facet.tolist()]) for i, facet in zip(others, facets, strict=True)]
+
+
+def _distance(ray: tuple[Any, ...], basis: list[tuple[Any, ...]]) -> float:
+    """Return how far a ray is from the cone of a basis by Hilbert's distance, at most; 0 only where it is inside."""
+    if isinstance(ray[0], float):
+        weights = np.linalg.lstsq(np.array(basis).T, np.array(ray), rcond=None)[0].clip(0.0)
+        return hilbert(np.array(ray), weights @ np.array(basis))
+    return 0.0 if _inside(ray, basis) else math.inf
+
+
+def _inside(ray: tuple[int, ...], basis: list[tuple[int, ...]]) -> bool:
+    """Say, in whole numbers, whether a ray is a nonnegative combination of a basis, where that has one solution."""
+    import flint
+
+    rows = flint.fmpz_mat(len(basis), len(ray), [v for row in basis for v in row])
+    point = flint.fmpz_mat(1, len(ray), list(ray))
+    square = len(basis) == len(ray)
+    system = rows.transpose() if square else rows * rows.transpose()
+    try:
+        weights = system.solve((point if square else point * rows.transpose()).transpose())
+    except ZeroDivisionError:
+        return False
+    if not all(v >= 0 for v in weights.entries()):
+        return False
+    return square or flint.fmpq_mat(rows.transpose()) * weights == flint.fmpq_mat(point.transpose())
+
+
+def hilbert(first: np.ndarray, second: np.ndarray) -> float:
+    """Return log of the largest ratio of components over the least: 0 for the same direction; infinite across zeros."""
+    if ((first > 0) != (second > 0)).any():
+        return math.inf
+    here = first > 0
+    ratios = first[here] / second[here]
+    return float(np.log(ratios.max() / ratios.min()) + 4 * _ULP)
+
+
+def thinned(cone: Cone, most: int) -> Cone:
+    """Return at most about `most` rays, the farthest first, with the slack of the others (Gonzalez 1985)."""
+    points = shares(cone.rays)
+    with np.errstate(divide="ignore"):
+        logs = np.log(points)
+    chosen, nearest = [0], np.full(len(points), np.inf)
+    while True:
+        nearest = np.minimum(nearest, _hilbert_to(logs, logs[chosen[-1]]))
+        if len(chosen) >= most and np.isfinite(nearest.max()):
+            break
+        if nearest.max() <= 0:
+            break
+        chosen.append(int(nearest.argmax()))
+    order = sorted(chosen)
+    slack = float(nearest.max()) * (1 + 1e-12)
+    return Cone([cone.rays[i] for i in order], [cone.outputs[i] for i in order], cone.slack + slack)
+
+
+def _hilbert_to(logs: np.ndarray, one: np.ndarray) -> np.ndarray:
+    """Return the Hilbert distance of each row of logarithms to one of them."""
+    here = np.isfinite(one)
+    same = (np.isfinite(logs) == here).all(axis=1)
+    out = np.full(len(logs), np.inf)
+    gaps = logs[same][:, here] - one[here]
+    out[same] = gaps.max(axis=1) - gaps.min(axis=1) if here.any() else 0.0
+    return out

@@ -1,0 +1,327 @@
+"""A chain as arrays: the laws of its steps, what goes out at each, and a secret's memory beside the state."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError, number_of
+from divulge.model.channel import Channel
+from divulge.model.labels import Labels, is_default, position
+from divulge.model.prior import Prior
+from divulge.networks.cones import whole
+from divulge.networks.secrets import Secret
+
+EXACT_STEPS = 2000
+"""Beyond so many steps a chain of fractions is computed in doubles: its fractions have a digit or more a step."""
+
+MEMORIES = 20_000
+"""What a secret may have to remember at most: its values times the states, a vector of which is carried a step."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The laws of a chain X_0 .. X_{T-1}: the first state, each move, and the channel of each step (None: nothing).
+
+    The arrays are all exact or all doubles: `start` is P(x_0), `moves[t]` is P(x_{t+1} | x_t), `tables[t]` the matrix
+    of `channels[t]`.
+    """
+
+    states: Labels
+    start: np.ndarray
+    moves: Sequence[np.ndarray]
+    channels: Sequence[Channel | None]
+    tables: Sequence[np.ndarray | None]
+
+    @classmethod
+    def of(cls, initial: Prior, moves: Sequence[np.ndarray], channels: Sequence[Channel | None]) -> "Steps":
+        """Return the chain in fractions where all probabilities are, and the steps not too many; else in doubles."""
+        tables: list[Any] = [None if channel is None else channel.matrix for channel in channels]
+        every = {id(one): one for one in (initial.probabilities, *moves, *tables) if one is not None}
+        if len(channels) > EXACT_STEPS or not all(one.dtype == object for one in every.values()):
+            every = {key: exact.as_floats(one) for key, one in every.items()}
+        return cls(
+            initial.secrets,
+            every[id(initial.probabilities)],
+            [every[id(one)] for one in moves],
+            channels,
+            [None if one is None else every[id(one)] for one in tables],
+        )
+
+    def __len__(self) -> int:
+        return len(self.channels)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all is computed in fractions."""
+        return self.start.dtype == object
+
+    @cached_property
+    def ones(self) -> np.ndarray:
+        """A 1 for each state."""
+        return np.array([Fraction(1)] * len(self.states), dtype=object) if self.exact else np.ones(len(self.states))
+
+    @cached_property
+    def marginals(self) -> list[np.ndarray]:
+        """P(x_t) for each step t."""
+        out = [self.start]
+        for move in self.moves:
+            out.append(out[-1] @ move)
+        return out
+
+    def likelihoods(self, step: int, outcome: int | None) -> np.ndarray:
+        """P(outcome | x_step), by its position; ones for None."""
+        table = self.tables[step]
+        return self.ones if outcome is None or table is None else table[:, outcome]
+
+    def outcomes(self, step: int) -> list[int | None]:
+        """Positions of the outcomes that occur at a step; [None] where nothing goes out."""
+        table = self.tables[step]
+        if table is None:
+            return [None]
+        here = np.array([v > 0 for v in self.marginals[step]])
+        return [y for y, column in enumerate(table.T) if any(v > 0 for v in column[here])]
+
+    def positions(self, outputs: Iterable[Hashable]) -> list[int | None]:
+        """Return outputs as positions; fewer than there are steps are the first ones."""
+        if isinstance(outputs, (str, bytes)) or not hasattr(outputs, "__iter__"):
+            raise DivulgeError.of("outputs", "be a list of outcomes, one a step", "it", f"a {type(outputs).__name__}")
+        listed = list(outputs)
+        if len(listed) > len(self):
+            raise DivulgeError.of("outputs", f"have one outcome a step, {len(self)}", "its length", str(len(listed)))
+        out: list[int | None] = []
+        for t, (channel, outcome) in enumerate(zip(self.channels, listed, strict=False)):
+            if channel is None and outcome is not None:
+                raise DivulgeError.of("outputs", "be None where nothing goes out", f"that of step {t}", "an outcome")
+            out.append(None if channel is None else position(channel.outcomes, outcome, f"outputs[{t}]"))
+        return out
+
+    def labels(self, positions: Iterable[int | None]) -> tuple[Hashable, ...]:
+        """Return positions of outcomes as their labels."""
+        pairs = zip(self.channels, positions, strict=False)
+        return tuple(None if channel is None or y is None else channel.outcomes[y] for channel, y in pairs)
+
+    def place(self, step: Any) -> int:
+        """Return a step of the chain, counted from 0, or refuse."""
+        if isinstance(step, bool) or not isinstance(step, (int, np.integer)) or not 0 <= step < len(self):
+            raise DivulgeError.of(
+                "secret", f"name a step from 0 to {len(self) - 1}", "it", repr(step)[:60],
+                'steps, a tuple of steps, "all", or one of dv.networks.ever, never, differ, count_at_least, function.',
+            )  # fmt: skip
+        return int(step)
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """The memories that a secret can have after each step, by position, with the states they stand beside."""
+
+    steps: Steps
+    secret: Secret
+
+    @cached_property
+    def memories(self) -> list[dict[Any, int]]:
+        """Memory -> position, after each step."""
+        return [{memory: i for i, memory in enumerate(here)} for here in self.reachable]
+
+    @cached_property
+    def reachable(self) -> list[dict[Any, set[int]]]:
+        """Memory -> the states that it can stand beside, after each step."""
+        reachable = [(self.secret.start, x) for x, p in enumerate(self.steps.start) if p > 0]
+        out: list[dict[Any, set[int]]] = []
+        for t in range(len(self.steps)):
+            here: dict[Any, set[int]] = {}
+            for memory, x in reachable:
+                here.setdefault(self.secret.moved(memory, t, self.steps.states[x]), set()).add(x)
+            if len(here) * len(self.steps.states) > MEMORIES:
+                raise DivulgeError(
+                    f"the secret has too many values to list: over {MEMORIES:,} beside the states at step {t}. "
+                    'Hint: name fewer steps; "all" asks for the trajectory as a whole.'
+                )
+            out.append(here)
+            if t + 1 < len(self.steps):
+                move = self.steps.moves[t]
+                onward = [np.flatnonzero(row > 0).tolist() for row in move]
+                reachable = list(
+                    dict.fromkeys((memory, z) for memory, xs in here.items() for x in sorted(xs) for z in onward[x])
+                )
+        return out
+
+    def first(self, outcome: Any) -> np.ndarray:
+        """Return P(memory, x_0, outcome), shape (memories, states)."""
+        out = self._zeros(0)
+        weights = self.steps.start * self.steps.likelihoods(0, outcome)
+        for x, state in enumerate(self.steps.states):
+            if self.steps.start[x] > 0:
+                out[self.memories[0][self.secret.moved(self.secret.start, 0, state)], x] += weights[x]
+        return out
+
+    def next(self, step: int, alpha: np.ndarray, outcome: Any) -> np.ndarray:
+        """Return P(memory, x_step, outputs) from that of the step before."""
+        out, moved = self._zeros(step), alpha @ self.steps.moves[step - 1]
+        weights = moved * self.steps.likelihoods(step, outcome)
+        for memory, before in self.memories[step - 1].items():
+            for x, state in enumerate(self.steps.states):
+                if moved[before, x] > 0:
+                    out[self.memories[step][self.secret.moved(memory, step, state)], x] += weights[before, x]
+        return out
+
+    def _zeros(self, step: int) -> np.ndarray:
+        shape = len(self.memories[step]), len(self.steps.states)
+        return np.full(shape, Fraction(0), dtype=object) if self.steps.exact else np.zeros(shape)
+
+    def matrix(self, step: int, outcome: Any) -> list[list[Any]]:
+        """Return the map from (memory, state) of the step before to that of this one, its outcome included."""
+        shape = len(self.memories[step - 1]), len(self.steps.states)
+        one = self.steps.ones[0]
+        rows: list[Any] = []
+        for memory, before in self.memories[step - 1].items():
+            for x in range(shape[1]):
+                unit = np.full(shape, 0 * one, dtype=self.steps.start.dtype)
+                if x in self.reachable[step - 1][memory]:  # what cannot be has no memory to go on with
+                    unit[before, x] = one
+                rows.append(self.next(step, unit, outcome).ravel().tolist())
+        return whole(rows)
+
+    @cached_property
+    def values(self) -> list[Hashable]:
+        """The value of the secret for each memory after the last step."""
+        return [self.secret.value(memory) for memory in self.memories[-1]]
+
+    def by_value(self, last: np.ndarray) -> dict[Hashable, Any]:
+        """Return the weight of each value of the secret from P(memory, x, outputs) after the last step."""
+        out: dict[Hashable, Any] = {}
+        for value, weight in zip(self.values, last.sum(axis=1).tolist(), strict=True):
+            out[value] = out.get(value, 0) + weight
+        return out
+
+    def run(self, outputs: Sequence[int | None], scale: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:
+        """Return P(memory, x, outputs) after the last step, scaled after each by `scale`."""
+        given = [*outputs, *[None] * (len(self.steps) - len(outputs))]
+        alpha = scale(self.first(given[0]), 0)
+        for t in range(1, len(self.steps)):
+            alpha = scale(self.next(t, alpha, given[t]), t)
+        return alpha
+
+
+def checked_chain(initial: Any, transition: Any, release: Any, steps: int | None) -> list[Steps]:
+    """Return the chains that these arguments describe: one, or one for each candidate transition."""
+    from divulge.model.convert import as_prior
+
+    prior = as_prior(initial)
+    length = _length(transition, release, steps)
+    if is_default(prior.secrets):
+        prior = Prior(prior.probabilities, _names(transition, release, len(prior.secrets)))
+    channels = _channels(release, length, prior)
+    if isinstance(transition, Candidates):
+        return [Steps.of(prior, [_move(one, prior)] * (length - 1), channels) for one in transition.matrices]
+    listed = _is_list(transition)
+    moves = [_move(one, prior) for one in transition] if listed else [_move(transition, prior)] * (length - 1)
+    if len(moves) != length - 1:
+        raise DivulgeError.of(
+            "transition", f"have one matrix a move, {length - 1}", "their number", str(len(moves)),
+            "several matrices that an adversary may believe in go in as dv.networks.Candidates.",
+        )  # fmt: skip
+    return [Steps.of(prior, moves, channels)]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Several transition matrices, of which an adversary may believe in any: leakages are the worst over all.
+
+    Examples
+    --------
+    >>> len(Candidates([[["1/2", "1/2"], ["1/2", "1/2"]], [["9/10", "1/10"], ["1/10", "9/10"]]]).matrices)
+    2
+    """
+
+    matrices: Sequence[Any]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.matrices, (str, bytes)) or not hasattr(self.matrices, "__len__") or not len(self.matrices):
+            raise DivulgeError.of("matrices", "be a list of matrices", "it", "none")
+
+
+def _is_list(transition: Any) -> bool:
+    """Say whether `transition` is a list of matrices, one a move."""
+    if isinstance(transition, Channel):
+        return False
+    if getattr(transition, "ndim", 0) == 3:
+        return True
+    return isinstance(transition, (list, tuple)) and all(
+        isinstance(one, Channel) or np.ndim(np.asarray(one, dtype=object)) == 2 for one in transition
+    )
+
+
+def _length(transition: Any, release: Any, steps: int | None) -> int:
+    if steps is None:
+        if isinstance(release, (list, tuple)) and _is_releases(release):
+            steps = len(release)
+        elif not isinstance(transition, Candidates) and _is_list(transition):
+            steps = len(transition) + 1
+        else:
+            raise DivulgeError.of("steps", "be given for one transition and one release", "it", "missing")
+    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or not steps >= 1:
+        raise DivulgeError.of("steps", "be a whole number of at least 1", "it", repr(steps)[:40])
+    return int(steps)
+
+
+def _is_releases(release: Any) -> bool:
+    return all(
+        one is None or isinstance(one, Channel) or np.ndim(np.asarray(one, dtype=object)) == 2 for one in release
+    )
+
+
+def _move(matrix: Any, prior: Prior) -> np.ndarray:
+    channel = matrix if isinstance(matrix, Channel) else Channel(matrix)
+    if channel.shape[0] != channel.shape[1]:
+        raise DivulgeError.of("transition", "be square, states to states", "its shape", str(channel.shape))
+    channel = _matching(channel, prior, "transition")
+    outcomes = channel.outcomes
+    if outcomes != prior.secrets and not isinstance(outcomes, range):
+        order = [position(outcomes, state, "transition") for state in prior.secrets]
+        return np.asarray(channel.matrix)[:, order]
+    return np.asarray(channel.matrix)
+
+
+def _matching(channel: Channel, prior: Prior, argument: str) -> Channel:
+    """Return a channel whose rows stand in the order of the states."""
+    from divulge.model.joint import Joint
+
+    if channel.sparse:
+        channel = Channel(channel.matrix.toarray(), channel.secrets, channel.outcomes)
+    if channel.shape[0] != len(prior.secrets):
+        states = number_of(len(prior.secrets), "state")
+        raise DivulgeError.of(argument, f"have one row for each of {states}", "their number", str(channel.shape[0]))
+    joint = Joint(prior, channel)
+    if joint.secrets == prior.secrets:
+        return joint.channel
+    order = [position(joint.channel.secrets, state, argument) for state in prior.secrets]
+    return Channel(joint.channel.matrix[order], prior.secrets, joint.channel.outcomes)
+
+
+def _channels(release: Any, length: int, prior: Prior) -> list[Channel | None]:
+    if isinstance(release, (list, tuple)) and _is_releases(release):
+        if len(release) != length:
+            raise DivulgeError.of(
+                "release", f"have one channel, or None, for each of {length} steps", "their number", str(len(release))
+            )
+        cache = {id(one): _release(one, prior) for one in release if one is not None}
+        return [None if one is None else cache[id(one)] for one in release]
+    return [_release(release, prior)] * length
+
+
+def _release(one: Any, prior: Prior) -> Channel:
+    return _matching(one if isinstance(one, Channel) else Channel(one), prior, "release")
+
+
+def _names(transition: Any, release: Any, size: int) -> Labels | None:
+    """Return the names of the states from the first matrix that has some."""
+    listed: list[Any] = []
+    for one in (transition.matrices if isinstance(transition, Candidates) else transition, release):
+        listed += list(one) if isinstance(one, (list, tuple)) else [one]
+    named = [one.secrets for one in listed if isinstance(one, Channel) and not is_default(one.secrets)]
+    return next((names for names in named if len(names) == size), None)

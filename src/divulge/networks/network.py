@@ -1,0 +1,494 @@
+"""Correlated secrets: a Bayesian network, some variables of which go out through channels."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError, did_you_mean, number_of
+from divulge.late import late
+from divulge.model.channel import Channel
+from divulge.model.joint import Joint
+from divulge.model.labels import Labels, position
+from divulge.model.prior import Prior
+from divulge.model.shown import Shown
+from divulge.networks.elimination import Factor, summed
+from divulge.networks.posteriors import ratio
+from divulge.networks.secrets import Secret
+from divulge.networks.worst import Side, Worst
+from divulge.units import Unit, nats_per
+
+LISTED = 200_000
+"""Outputs times values that are written out as an ordinary joint."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a network: its states, its parents, P(state | states of the parents) with the own state last."""
+
+    states: Labels
+    parents: tuple[str, ...]
+    table: np.ndarray
+
+
+@dataclass(frozen=True)
+class Output:
+    """What goes out of a variable: P(outcome | state)."""
+
+    variable: str
+    channel: Channel
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Network(Shown):
+    """A Bayesian network: variables that depend on each other, some of which are put out.
+
+    Parameters
+    ----------
+    variables : mapping {name: probabilities} or {name: (parents, table)}
+        Without parents: P(state), as a Prior, a mapping or a list. With them: a Channel or array_like with one row for
+        each combination of states of the parents, the last parent fastest, and one column a state. States are named by
+        the Prior or Channel, else 0, 1, ...
+
+    Raises
+    ------
+    DivulgeError
+        For rows that do not sum to 1, unknown parents, cycles, and tables of another size.
+
+    Examples
+    --------
+    >>> couple = Network({"Ann": ["9/10", "1/10"], "Bob": (["Ann"], [["17/18", "1/18"], ["1/2", "1/2"]])})
+    >>> told = Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> couple.release("Bob", told).worst("Ann")  # what the partner's answer says
+    greatest lift of Ann: 5/3 for value 1 (exact), at outputs {'Bob': 1}
+    """
+
+    variables: Mapping[str, Variable]
+    outputs: Mapping[str, Output]
+
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        object.__setattr__(self, "variables", _checked(variables))
+        object.__setattr__(self, "outputs", {})
+
+    @classmethod
+    def from_bif(cls, path: Any, tolerance: float = 1e-9) -> "Network":
+        """Return the network in a BIF file, as repositories of Bayesian networks keep them; decimals count exactly.
+
+        Rows that miss 1 by no more than `tolerance` are renormalized; files that round to four digits need 1e-3.
+
+        Raises
+        ------
+        InputFileError
+            When the file is no BIF, with the line.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> _ = Path("coin.bif").write_text(
+        ...     "network coin {} variable x { type discrete [ 2 ] { h, t }; } probability ( x ) { table 0.5, 0.5; }"
+        ... )
+        >>> Network.from_bif("coin.bif").variables["x"].states
+        ('h', 't')
+        """
+        return cls(late("divulge.networks.bif:read_bif")(path, tolerance))
+
+    @classmethod
+    def from_pgmpy(cls, model: Any) -> "Network":
+        """Return the network of a discrete Bayesian network of pgmpy, by its `get_cpds`.
+
+        Raises
+        ------
+        DivulgeError
+            When `model` has no tables.
+
+        Examples
+        --------
+        >>> Network.from_pgmpy(3)
+        Traceback (most recent call last):
+        divulge.errors.DivulgeError: `model` must be a Bayesian network of pgmpy; it is a int.
+        """
+        if not hasattr(model, "get_cpds"):
+            raise DivulgeError.of("model", "be a Bayesian network of pgmpy", "it", f"a {type(model).__name__}")
+        variables: dict[str, Any] = {}
+        for table in model.get_cpds():
+            name, *parents = table.variables
+            states = [table.state_names[v] for v in (name, *parents)]
+            values = np.moveaxis(np.asarray(table.values, dtype=float), 0, -1).reshape(-1, len(states[0]))
+            variables[name] = (parents, Channel(values, outcomes=states[0])) if parents else Prior(values[0], states[0])
+        return cls(variables)
+
+    def __repr__(self) -> str:
+        listed = ", ".join(self.outputs) or "nothing"
+        kind = "exact Network" if self.exact else "Network"
+        return f"{kind} of {number_of(len(self.variables), 'variable')}; put out: {listed}"
+
+    @property
+    def exact(self) -> bool:
+        """Whether all its probabilities are fractions; questions that take long are answered in doubles."""
+        tables = [v.table for v in self.variables.values()]
+        return all(t.dtype == object for t in (*tables, *(o.channel.matrix for o in self.outputs.values())))
+
+    def release(self, variable: str, channel: Any = None, name: str | None = None) -> "Network":
+        """Return the network in which a variable goes out through a channel; without one its state itself does.
+
+        `name` is what the output is called, by default as the variable.
+
+        Examples
+        --------
+        >>> coin = Network({"x": ["1/2", "1/2"]})
+        >>> coin.release("x").worst("x").lower
+        Fraction(2, 1)
+        """
+        node = self._variable(variable, "variable")
+        if channel is None:
+            one = np.full((len(node.states),) * 2, Fraction(0), dtype=object)
+            np.fill_diagonal(one, Fraction(1))
+            channel = Channel(one, node.states, node.states)
+        joint = Joint(Prior.uniform(node.states), channel if isinstance(channel, Channel) else Channel(channel))
+        order = [position(joint.channel.secrets, state, "channel") for state in joint.prior.secrets]
+        aligned = Channel(np.asarray(joint.channel.matrix)[order], joint.prior.secrets, joint.channel.outcomes)
+        called = variable if name is None else name
+        if called in self.outputs:
+            raise DivulgeError.of("name", "be another one for each output", "it", f"{called!r}, which is taken")
+        out = object.__new__(Network)
+        object.__setattr__(out, "variables", self.variables)
+        object.__setattr__(out, "outputs", {**self.outputs, called: Output(variable, aligned)})
+        return out
+
+    def posterior(self, secret: Any, outputs: Mapping[str, Hashable] | None = None) -> Prior:
+        """Return the distribution of a secret after the outputs given; of several variables over tuples.
+
+        Parameters
+        ----------
+        secret : str, tuple of str, "all", or Secret
+            A variable, several, all, or one of `dv.networks.ever`, `never`, `differ`, `count_at_least`, `function`.
+        outputs : mapping {name of an output: outcome}
+            Those that are left out are not seen.
+
+        Raises
+        ------
+        DivulgeError
+            For outputs that cannot occur, unknown names, and networks too entangled to be summed.
+
+        Examples
+        --------
+        >>> couple = Network({"Ann": ["9/10", "1/10"], "Bob": (["Ann"], [["17/18", "1/18"], ["1/2", "1/2"]])})
+        >>> couple.release("Bob").posterior("Ann", {"Bob": 1})[1]
+        Fraction(1, 2)
+        """
+        question = self._question(secret)
+        weights = self._weights(question, self._given(outputs or {}), [])
+        return Prior([w / sum(weights.values()) for w in weights.values()], list(weights))
+
+    def prior(self, secret: Any) -> Prior:
+        """Return the distribution of a secret before anything is seen.
+
+        Examples
+        --------
+        >>> Network({"x": ["1/4", "3/4"]}).prior("x")[0]
+        Fraction(1, 4)
+        """
+        return self.posterior(secret)
+
+    def lift(self, secret: Any, outputs: Mapping[str, Hashable]) -> Any:
+        """Return max_u P(u | outputs) / P(u), a ratio of at least 1; of an event that for its being true.
+
+        Examples
+        --------
+        >>> couple = Network({"Ann": ["9/10", "1/10"], "Bob": (["Ann"], [["17/18", "1/18"], ["1/2", "1/2"]])})
+        >>> couple.release("Bob").lift("Ann", {"Bob": 1})
+        Fraction(5, 1)
+        """
+        return max(self._lifts(secret, outputs))
+
+    def pml(self, secret: Any, outputs: Mapping[str, Hashable], unit: Unit = "nats") -> float:
+        """Return the pointwise maximal leakage of the outputs about a secret, log of `lift`, in nats.
+
+        Examples
+        --------
+        >>> round(Network({"x": ["1/2", "1/2"]}).release("x").pml("x", {"x": 0}), 6)
+        0.693147
+        """
+        return _log(self.lift(secret, outputs), unit)
+
+    def pmc(self, secret: Any, outputs: Mapping[str, Hashable], unit: Unit = "nats") -> float:
+        """Return the pointwise maximal cost, log max_u P(u) / P(u | outputs), in nats; infinite where one is ruled out.
+
+        Examples
+        --------
+        >>> Network({"x": ["1/2", "1/2"]}).release("x").pmc("x", {"x": 0})
+        inf
+        """
+        return _log(ratio(1, min(self._lifts(secret, outputs))), unit)
+
+    def _lifts(self, secret: Any, outputs: Mapping[str, Hashable]) -> list[Any]:
+        question = self._question(secret)
+        before, after = (self._weights(question, given, []) for given in ({}, self._given(outputs)))
+        total, whole = sum(after.values()), sum(before.values())
+        asked = [True] if question.event else [value for value, p in before.items() if p > 0]
+        if question.event and not before.get(True, 0) > 0:
+            raise DivulgeError.of("secret", "be possible", "it", "an event that cannot occur")
+        return [(after[value] / total) / (before[value] / whole) for value in asked]
+
+    def worst(self, secret: Any, side: Side = "pml") -> Worst:
+        """Return the greatest leakage about a secret that any outputs can have, and such outputs.
+
+        All outputs are listed where that takes at most 200,000 entries; else branch and bound looks for the worst, and
+        what it has not ruled out after a thousand questions stays in the bracket.
+
+        Examples
+        --------
+        >>> couple = Network({"Ann": ["9/10", "1/10"], "Bob": (["Ann"], [["17/18", "1/18"], ["1/2", "1/2"]])})
+        >>> told = Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> couple.release("Ann", told).release("Bob", told).worst("Ann").lower
+        Fraction(15, 4)
+        """
+        return late("divulge.networks.search:worst_outputs")(self, secret, side)
+
+    def joint(self, secret: Any) -> Joint:
+        """Return a secret and all outputs as an ordinary joint, whose outcomes are tuples: all measures apply to it.
+
+        Raises
+        ------
+        DivulgeError
+            When there are more than 200,000 pairs of a value and outputs.
+
+        Examples
+        --------
+        >>> Network({"x": ["1/2", "1/2"]}).release("x", [["3/4", "1/4"], ["1/4", "3/4"]]).joint("x").channel.outcomes
+        ((0,), (1,))
+        """
+        question = self._question(secret)
+        sizes = [o.channel.shape[1] for o in self.outputs.values()]
+        if prod(sizes) * question.size > LISTED:
+            raise DivulgeError(
+                f"the outputs must be few enough to list, {LISTED:,} pairs of a value and outputs; there are "
+                f"{prod(sizes) * question.size:,}. Hint: `worst`, `pml` and `posterior` need no list."
+            )
+        weights = self._weights(question, {}, list(self.outputs))
+        matrix = np.array([np.asarray(w).ravel() for w in weights.values()])
+        labels = [o.channel.outcomes for o in self.outputs.values()]
+        outcomes = [tuple(labels[i][k] for i, k in enumerate(place)) for place in np.ndindex(*sizes)]
+        return Joint.from_matrix(matrix, list(weights), outcomes)
+
+    def _variable(self, name: Any, argument: str) -> Variable:
+        if name not in self.variables:
+            raise DivulgeError.of(
+                argument, "name a variable of the network", "it", repr(name)[:60],
+                did_you_mean(name, self.variables).strip(),
+            )  # fmt: skip
+        return self.variables[name]
+
+    def _given(self, outputs: Mapping[str, Hashable]) -> dict[str, int]:
+        if not isinstance(outputs, Mapping):
+            raise DivulgeError.of("outputs", "map names to outcomes", "it", f"a {type(outputs).__name__}")
+        for name in outputs:
+            if name not in self.outputs:
+                hint = did_you_mean(name, self.outputs).strip() or "release(name, channel) puts one out."
+                raise DivulgeError.of("outputs", "name what is put out", "one", repr(name)[:60], hint)
+        return {
+            name: position(self.outputs[name].channel.outcomes, outcome, f"outputs[{name!r}]")
+            for name, outcome in outputs.items()
+        }
+
+    def _question(self, secret: Any) -> "Question":
+        if isinstance(secret, Secret):
+            return remembered(self, secret)
+        if isinstance(secret, str) and secret == "all" and secret not in self.variables:
+            secret = tuple(self.variables)
+        names = secret if isinstance(secret, tuple) else (secret,)
+        nodes = [self._variable(name, "secret") for name in names]
+        if len(set(names)) != len(names) or not names:
+            raise DivulgeError.of("secret", "name variables, each once", "it", repr(secret)[:60])
+        shape = [len(node.states) for node in nodes]
+        if prod(shape) > LISTED:
+            raise DivulgeError(
+                f"the secret has too many values to list: {prod(shape):,}, and at most {LISTED:,} are allowed. "
+                "Hint: name fewer variables."
+            )
+        single = not isinstance(secret, tuple)
+        values: list[Hashable] = [
+            nodes[0].states[place[0]] if single else tuple(n.states[k] for n, k in zip(nodes, place, strict=True))
+            for place in np.ndindex(*shape)
+        ]
+        called = str(secret) if single else "(" + ", ".join(map(str, names)) + ")"
+        return Question(called, tuple(names), values, [])
+
+    @cached_property
+    def sizes(self) -> dict[Hashable, int]:
+        """The number of states of each variable."""
+        return {name: len(node.states) for name, node in self.variables.items()}
+
+    def _weights(self, question: "Question", given: Mapping[str, int], shown: Sequence[str]) -> dict[Hashable, Any]:
+        """Return P(value, given outputs), for each of the outputs `shown` as axes of an array."""
+        factors = [Factor((*v.parents, name), v.table) for name, v in self._ancestors(question, given, shown).items()]
+        factors += question.factors
+        sizes = self.sizes | question.sizes
+        for name, y in given.items():
+            output = self.outputs[name]
+            factors.append(Factor((output.variable,), np.asarray(output.channel.matrix)[:, y]))
+        axes: list[Hashable] = []
+        for name in shown:
+            output = self.outputs[name]
+            axes.append(("output", name))
+            sizes[axes[-1]] = output.channel.shape[1]
+            factors.append(Factor((output.variable, axes[-1]), np.asarray(output.channel.matrix)))
+        if not all(f.table.dtype == object for f in factors):
+            factors = [Factor(f.variables, exact.as_floats(f.table)) for f in factors]
+        table = summed(factors, sizes, [*question.variables, *axes])
+        flat = table.reshape(len(question.values), *table.shape[len(question.variables) :])
+        out: dict[Hashable, Any] = {}
+        for value, weight in zip(question.values, flat, strict=True):
+            out[value] = out[value] + weight if value in out else weight
+        if not shown and not sum(out.values()) > 0:
+            raise DivulgeError.of("outputs", "be possible", "they", "outcomes that cannot occur together")
+        return out
+
+    def _ancestors(self, question: "Question", given: Iterable[str], shown: Iterable[str]) -> Mapping[str, Variable]:
+        """Return the variables that a question and its outputs depend on; all others sum to 1."""
+        todo = [v for v in (*question.variables, *question.reads) if v in self.variables]
+        todo += [self.outputs[name].variable for name in (*given, *shown)]
+        seen: set[str] = set()
+        while todo:
+            name = todo.pop()
+            if name not in seen:
+                seen.add(name)
+                todo += self.variables[name].parents
+        return {name: v for name, v in self.variables.items() if name in seen}
+
+    def by_variable(self, side: Side = "pml") -> dict[str, Worst]:
+        """Return the worst outputs for each variable, by name.
+
+        Examples
+        --------
+        >>> coins = Network({"x": ["1/2", "1/2"], "y": ["1/2", "1/2"]}).release("x")
+        >>> {name: str(worst.lower) for name, worst in coins.by_variable().items()}
+        {'x': '2', 'y': '1'}
+        """
+        return {name: self.worst(name, side) for name in self.variables}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the network, each variable shaded by its greatest leakage (pml, nats), outputs ringed; return the axes.
+
+        Examples
+        --------
+        >>> coins = Network({"x": ["1/2", "1/2"], "y": (["x"], [["1", "0"], ["1/4", "3/4"]])}).release("y")
+        >>> coins.plot().get_title()
+        'greatest leakage about each variable [nats]'
+        """
+        return late("divulge.networks.picture:drawn")(self, ax)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A secret as variables of a network: the axes that stay, a value for each of their combinations, more factors."""
+
+    name: str
+    variables: tuple[Hashable, ...]
+    values: Sequence[Hashable]
+    factors: Sequence[Factor]
+    sizes: Mapping[Hashable, int] = ()  # type: ignore[assignment]
+    reads: tuple[str, ...] = ()
+    event: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", dict(self.sizes))
+
+    @property
+    def size(self) -> int:
+        """How many values it has."""
+        return len(set(self.values))
+
+
+def remembered(network: Network, secret: Secret) -> Question:
+    """Return a secret with a memory as a chain of variables, each a function of the last and of one of the network.
+
+    Variables that leave the memory as it is, whatever their state, are not read.
+    """
+    memories: list[Any] = [secret.start]
+    factors: list[Factor] = []
+    sizes: dict[Hashable, int] = {}
+    last: Hashable = None
+    reads: list[str] = []
+    for name, node in network.variables.items():
+        images = [[secret.moved(memory, name, state) for state in node.states] for memory in memories]
+        if all(image == memory for memory, row in zip(memories, images, strict=True) for image in row):
+            continue
+        after = list(dict.fromkeys(image for row in images for image in row))
+        if len(after) * len(memories) * len(node.states) > LISTED:
+            raise DivulgeError("the secret has too many values to list. Hint: name fewer variables.")
+        one = Fraction(1) if node.table.dtype == object else 1.0
+        table = np.full((len(memories), len(node.states), len(after)), 0 * one, dtype=node.table.dtype)
+        for i, row in enumerate(images):
+            for k, image in enumerate(row):
+                table[i, k, after.index(image)] = one
+        variable: Hashable = ("memory", len(factors))
+        first = last is None
+        factors.append(Factor((name, variable) if first else (last, name, variable), table[0] if first else table))
+        sizes[variable], memories, last = len(after), after, variable
+        reads.append(name)
+    if last is None:
+        raise DivulgeError.of("secret", "depend on a variable of the network", "it", repr(secret.name)[:60])
+    values = [secret.value(memory) for memory in memories]
+    return Question(secret.name, (last,), values, factors, sizes, tuple(reads), secret.event)
+
+
+def _checked(variables: Any) -> dict[str, Variable]:
+    if isinstance(variables, Network):
+        return dict(variables.variables)
+    if not isinstance(variables, Mapping) or not variables:
+        raise DivulgeError.of("variables", "map names to tables", "it", f"a {type(variables).__name__}")
+    parts = {name: _parts(given) for name, given in variables.items()}
+    for name, (parents, _) in parts.items():
+        for parent in parents:
+            if parent not in parts:
+                hint = did_you_mean(parent, parts).strip()
+                raise DivulgeError.of(
+                    f"variables[{name!r}]", "have parents that are variables", "one", repr(parent), hint
+                )
+    try:
+        order = list(TopologicalSorter({name: parents for name, (parents, _) in parts.items()}).static_order())
+    except CycleError as error:
+        circle = " -> ".join(map(str, error.args[1]))
+        raise DivulgeError.of("variables", "have no cycle", "one", circle) from None
+    out: dict[str, Variable] = {}
+    for name in order:
+        out[name] = _node(name, *parts[name], out)
+    return {name: out[name] for name in parts}
+
+
+def _parts(given: Any) -> tuple[tuple[str, ...], Any]:
+    if isinstance(given, tuple) and len(given) == 2 and not isinstance(given[0], (int, float, Fraction)):
+        parents, table = given
+        return ((parents,) if isinstance(parents, str) else tuple(parents)), table
+    return (), given
+
+
+def _node(name: str, parents: tuple[str, ...], table: Any, known: Mapping[str, Variable]) -> Variable:
+    if not parents:
+        prior = table if isinstance(table, Prior) else Prior(table)
+        return Variable(prior.secrets, (), prior.probabilities)
+    try:
+        channel = table if isinstance(table, Channel) else Channel(table)
+    except DivulgeError as error:
+        raise DivulgeError(f"variables[{name!r}]: {error}") from None
+    shape = [len(known[parent].states) for parent in parents]
+    if channel.shape[0] != prod(shape):
+        raise DivulgeError.of(
+            f"variables[{name!r}]", f"have one row for each combination of states of its parents, {prod(shape)}",
+            "their number", str(channel.shape[0]), "the last parent changes fastest.",
+        )  # fmt: skip
+    return Variable(channel.outcomes, parents, np.asarray(channel.matrix).reshape(*shape, channel.shape[1]))
+
+
+def _log(value: Any, unit: Unit) -> float:
+    per = nats_per(unit)
+    if isinstance(value, float):
+        return float(np.log(value)) / per if 0 < value < np.inf else value if value else -np.inf
+    return exact.log(value, unit)

@@ -1,0 +1,38 @@
+"""A network drawn: arrows from parents to children, each variable shaded by what all outputs say of it at most."""
+
+import math
+from typing import Any
+
+from divulge.extras import drawable, require
+from divulge.networks.network import Network
+
+
+def drawn(network: Network, ax: Any = None) -> Any:
+    """Draw a network by layers, parents above; return the axes."""
+    networkx = require("networkx", "networks")
+    ax = drawable(ax, (7.0, 5.0))
+    graph = networkx.DiGraph()
+    for name, node in network.variables.items():
+        graph.add_node(name)
+        graph.add_edges_from((parent, name) for parent in node.parents)
+    for layer, names in enumerate(networkx.topological_generations(graph)):
+        for name in names:
+            graph.nodes[name]["layer"] = -layer
+    places = networkx.multipartite_layout(graph, subset_key="layer", align="horizontal")
+    levels = {name: worst.leakage.upper for name, worst in network.by_variable().items()}
+    finite = [level for level in levels.values() if math.isfinite(level)]
+    top = max(finite, default=0.0) or 1.0
+    put_out = {output.variable for output in network.outputs.values()}
+    networkx.draw_networkx_edges(graph, places, ax=ax, node_size=1600, edge_color="0.5")
+    networkx.draw_networkx_nodes(
+        graph, places, ax=ax, nodelist=list(levels), node_size=1500, cmap="Reds", vmin=0.0,
+        vmax=1.6 * top, node_color=[min(level, top) for level in levels.values()],
+        edgecolors=["black" if name in put_out else "0.7" for name in levels],
+        linewidths=[2.5 if name in put_out else 1.0 for name in levels],
+    )  # fmt: skip
+    labels = {name: f"{name}\n{level:.3g}" for name, level in levels.items()}
+    networkx.draw_networkx_labels(graph, places, labels, ax=ax, font_size=9)
+    ax.set_title("greatest leakage about each variable [nats]")
+    ax.set_xlabel("thick rings: put out")
+    ax.margins(0.2)
+    return ax

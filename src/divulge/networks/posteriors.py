@@ -1,0 +1,161 @@
+"""What fixed outputs say: forward and backward over a chain (Rabiner 1989), and the likeliest trajectory (Viterbi).
+
+In doubles nothing cancels, as all terms are nonnegative: T steps of n states are off by at most about T (n + 3) units
+in the last place, relative to the number itself.
+"""
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.networks.model import Remembered, Steps
+
+_SMALL = 8
+"""Up to so many states products of matrices are cheaper than a loop over the steps."""
+
+
+def posterior_of(steps: Steps, t: int, outputs: Sequence[int | None]) -> np.ndarray:
+    """Return P(x_t | outputs), shape (n,)."""
+    return smoothed(steps, outputs)[t]
+
+
+def smoothed(steps: Steps, outputs: Sequence[int | None]) -> np.ndarray:
+    """Return P(x_t | outputs) for every step, shape (T, n)."""
+    given = [*outputs, *[None] * (len(steps) - len(outputs))]
+    likelihoods = [steps.likelihoods(t, y) for t, y in enumerate(given)]
+    if not steps.exact and len(steps.states) <= _SMALL:
+        weights = _by_blocks(steps, np.array(likelihoods))
+    else:
+        weights = _by_steps(steps, likelihoods)
+    totals = weights.sum(axis=1)
+    if not all(total > 0 for total in totals):
+        refuse_impossible(steps, outputs)
+    return weights / totals[:, None]
+
+
+def _by_steps(steps: Steps, likelihoods: Sequence[np.ndarray]) -> np.ndarray:
+    """Return P(x_t, outputs) up to a factor for each t."""
+    forward = [_scaled(steps.start * likelihoods[0])]
+    for t, move in enumerate(steps.moves):
+        forward.append(_scaled((forward[-1] @ move) * likelihoods[t + 1]))
+    backward = [steps.ones]
+    for t in range(len(steps) - 2, -1, -1):
+        backward.append(_scaled(steps.moves[t] @ (likelihoods[t + 1] * backward[-1])))
+    return np.array([a * b for a, b in zip(forward, reversed(backward), strict=True)], dtype=steps.start.dtype)
+
+
+def _scaled(vector: np.ndarray) -> np.ndarray:
+    """Return doubles divided by their sum; fractions, which never overflow, as they are."""
+    if vector.dtype == object:
+        return vector
+    total = vector.sum()
+    return vector / total if total > 0 else vector
+
+
+def _by_blocks(steps: Steps, likelihoods: np.ndarray) -> np.ndarray:
+    """Return what `_by_steps` does: a block of steps is a product of matrices, and all blocks go side by side."""
+    first = steps.start * likelihoods[0]
+    if len(steps) == 1:
+        return first[None]
+    moves = np.array(steps.moves) * likelihoods[1:, None, :]
+    forward = _products(first, moves)
+    backward = _products(steps.ones, moves[::-1].transpose(0, 2, 1))[::-1]
+    return forward * backward
+
+
+def _products(start: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+    """Return start, start M_1, start M_1 M_2, ..., each scaled to sum 1, shape (T, n)."""
+    moves, n = len(matrices), len(start)
+    width = max(1, int(np.sqrt(moves)))
+    blocks = -(-moves // width)
+    padded = np.concatenate([matrices, np.broadcast_to(np.eye(n), (blocks * width - moves, n, n))])
+    padded = padded.reshape(blocks, width, n, n)
+    inside = np.empty_like(padded)
+    product = np.broadcast_to(np.eye(n), (blocks, n, n))
+    for s in range(width):
+        product = product @ padded[:, s]
+        product = product / np.maximum(product.max(axis=(1, 2), keepdims=True), np.finfo(float).tiny)
+        inside[:, s] = product
+    carried = np.empty((blocks, n))
+    for b in range(blocks):
+        carried[b] = start
+        start = _scaled(start @ inside[b, -1])
+    out = np.einsum("bi,bsij->bsj", carried, inside).reshape(-1, n)[:moves]
+    totals = out.sum(axis=1, keepdims=True)
+    scaled = np.divide(out, totals, out=np.zeros_like(out), where=totals > 0)
+    return np.concatenate([_scaled(carried[0])[None], scaled])
+
+
+def refuse_impossible(steps: Steps, outputs: Sequence[int | None]) -> None:
+    """Raise for outputs of probability 0, with the first step at which they cannot go on."""
+    alpha = steps.start
+    for t, y in enumerate(outputs):
+        alpha = _scaled((alpha if t == 0 else alpha @ steps.moves[t - 1]) * steps.likelihoods(t, y))
+        if not alpha.sum() > 0:
+            raise DivulgeError.of(
+                "outputs", "be possible", f"that of step {t}", "one that cannot occur after the others"
+            )
+
+
+def probability_of(steps: Steps, outputs: Sequence[int | None]) -> Any:
+    """Return P(outputs), a Fraction for exact chains; it may underflow in doubles."""
+    alpha = steps.start * steps.likelihoods(0, outputs[0] if outputs else None)
+    for t in range(1, len(outputs)):
+        alpha = (alpha @ steps.moves[t - 1]) * steps.likelihoods(t, outputs[t])
+    return alpha.sum()
+
+
+def beliefs_of(known: Remembered, outputs: Sequence[int | None]) -> dict[Hashable, tuple[Any, Any]]:
+    """Return for each value of a secret its probability before and after the outputs."""
+
+    def scale(alpha: np.ndarray, _: int) -> np.ndarray:
+        return _scaled(alpha)
+
+    before = known.by_value(known.run([], scale))
+    after = known.by_value(known.run(outputs, scale))
+    total = sum(after.values())
+    if not total > 0:
+        refuse_impossible(known.steps, outputs)
+    whole = sum(before.values())
+    return {value: (share / whole, after[value] / total) for value, share in before.items()}
+
+
+def trajectory_lift(steps: Steps, outputs: Sequence[int | None], *, least: bool = False) -> Any:
+    """Return max (or min) over trajectories x that occur of P(outputs | x) / P(outputs), by Viterbi's recursion.
+
+    In doubles both are carried relative to P(outputs so far).
+    """
+    pick = min if least else max
+    given = [*outputs, *[None] * (len(steps) - len(outputs))]
+    alpha, best = steps.start, [steps.ones[0] if p > 0 else None for p in steps.start]
+    for t, y in enumerate(given):
+        likelihood = steps.likelihoods(t, y)
+        if t > 0:
+            alpha = alpha @ steps.moves[t - 1]
+            best = [_best(best, steps.moves[t - 1][:, x], pick) for x in range(len(best))]
+        alpha = alpha * likelihood
+        best = [None if value is None else value * likelihood[x] for x, value in enumerate(best)]
+        if not steps.exact:
+            total = alpha.sum()
+            if not total > 0:
+                break
+            alpha, best = alpha / total, [None if value is None else value / total for value in best]
+    total = alpha.sum()
+    if not total > 0:
+        refuse_impossible(steps, outputs)
+    return pick(value for value in best if value is not None) / total
+
+
+def _best(before: list[Any], column: np.ndarray, pick: Any) -> Any:
+    reached = [value for value, p in zip(before, column, strict=True) if value is not None and p > 0]
+    return pick(reached) if reached else None
+
+
+def ratio(above: Any, below: Any) -> Any:
+    """Return above / below, infinite over 0; a Fraction of whole numbers or fractions."""
+    if below == 0:
+        return float("inf")
+    return above / below if isinstance(above, float) or isinstance(below, float) else Fraction(above) / Fraction(below)

@@ -1,0 +1,172 @@
+"""The worst outputs of a network: all of them listed, or branch and bound (Land, Doig 1960) with a bracket."""
+
+import heapq
+import math
+from collections.abc import Hashable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.networks.network import LISTED, Network, Question
+from divulge.networks.posteriors import ratio
+from divulge.networks.worst import Side, Worst
+
+QUESTIONS = 1000
+"""Sums over the network before a bracket is returned: some seconds for tables of a few thousand entries."""
+
+_ROUNDING = 1e-9
+"""Room for doubles: sums of positive terms over tables of at most 2^24 entries are off by far less than this."""
+
+
+def worst_outputs(network: Network, secret: Any, side: Side) -> Worst:
+    """Return the worst outputs for a secret."""
+    if side not in ("pml", "pmc", "ldp"):
+        raise DivulgeError.unknown("side", side, ("pml", "pmc", "ldp"))
+    question = network._question(secret)
+    before = network._weights(question, {}, [])
+    values = [value for value, p in before.items() if p > 0]
+    prior = np.array([before[value] for value in values])
+    if question.event and True not in values:
+        raise DivulgeError.of("secret", "be possible", f"{question.name!r}", "an event that cannot occur")
+    asked = [values.index(True)] if question.event and side != "ldp" else list(range(len(values)))
+    search = _Search(network, question, values, prior, asked, side)
+    if prod(o.channel.shape[1] for o in network.outputs.values()) * len(values) <= LISTED:
+        return search.listed()
+    return search.branched()
+
+
+class _Search:
+    """The question, and the outputs in the order in which they are fixed: those that say most first."""
+
+    def __init__(
+        self,
+        network: Network,
+        question: Question,
+        values: list[Hashable],
+        prior: np.ndarray,
+        asked: list[int],
+        side: Side,
+    ) -> None:
+        self.network, self.question, self.values, self.prior = network, question, values, prior
+        self.asked, self.side = asked, side
+        self.strength = {name: _spread(o.channel.matrix) for name, o in network.outputs.items()}
+        self.order = sorted(network.outputs, key=lambda name: -self.strength[name])
+
+    def listed(self) -> Worst:
+        """Return the worst of all outputs from one table of them."""
+        names = list(self.network.outputs)
+        weights = self.network._weights(self.question, {}, names)
+        table = np.array([np.asarray(weights[value]).ravel() for value in self.values])
+        floats = table.astype(float)
+        totals = floats.sum(axis=0)
+        sizes = np.full(len(totals), -1.0)
+        occurring = np.flatnonzero(totals > 0)
+        sizes[occurring] = [float(self._size(column)[0]) for column in floats[:, occurring].T]
+        top = sizes.max()
+        near = np.flatnonzero(sizes >= (top if top == math.inf else top * (1 - _ROUNDING)))
+        best = max(((*self._size(table[:, k]), -k) for k in near), key=lambda one: (one[0], one[2]))
+        shape = [self.network.outputs[name].channel.shape[1] for name in names]
+        place = np.unravel_index(-best[2], shape) if shape else ()
+        outputs = {name: self.network.outputs[name].channel.outcomes[k] for name, k in zip(names, place, strict=True)}
+        return self._answer(best[0], best[0], outputs, best[1])
+
+    def _size(self, weights: np.ndarray) -> tuple[Any, int]:
+        """Return the ratio of P(u, y) over u against the prior, and the position of the value."""
+        total = weights.sum()
+        lifts = [ratio(w, p) for w, p in zip(weights.tolist(), self.prior.tolist(), strict=True)]
+        asked = [(lifts[i], i) for i in self.asked]
+        high, low = max(asked, key=lambda one: one[0]), min(asked, key=lambda one: one[0])
+        whole = self.prior.sum()
+        if self.side == "pml":
+            return ratio(high[0] * whole, total), high[1]
+        if self.side == "pmc":
+            return ratio(total, low[0] * whole), low[1]
+        return ratio(high[0], low[0]), high[1]
+
+    def branched(self) -> Worst:
+        """Return a bracket: outputs are fixed one by one, the most promising first, until nothing can be worse."""
+        best: Any = None
+        waiting: list[tuple[float, int, tuple[int, ...]]] = [(-self._bound(self.prior.astype(float), ()), 0, ())]
+        ceiling, asked = math.inf, 0
+        while waiting:
+            bound, _, fixed = heapq.heappop(waiting)
+            if best is not None and -bound <= best[0] * (1 + _ROUNDING):
+                ceiling = best[0]
+                break
+            if asked >= QUESTIONS:
+                ceiling = -bound
+                break
+            name = self.order[len(fixed)]
+            given = dict(zip(self.order, fixed, strict=False))
+            asked += 1
+            weights = self.network._weights(self.question, given, [name])
+            table = np.array([np.asarray(weights[value], dtype=float).ravel() for value in self.values])
+            for y in np.flatnonzero(table.sum(axis=0) > 0).tolist():
+                here = (*fixed, y)
+                if len(here) == len(self.order):
+                    size, at = self._size(table[:, y])
+                    if best is None or size > best[0]:
+                        best = float(size), at, here
+                else:
+                    heapq.heappush(waiting, (-self._bound(table[:, y], here), -len(here), here))
+        else:
+            ceiling = best[0] if best else 1.0
+        if best is None:
+            best = self._dive(waiting)
+        outputs = {
+            name: self.network.outputs[name].channel.outcomes[y] for name, y in zip(self.order, best[2], strict=True)
+        }
+        ordered = {name: outputs[name] for name in self.network.outputs}
+        return self._answer(best[0], max(ceiling, best[0]), ordered, best[1], exact=False)
+
+    def _bound(self, weights: np.ndarray, fixed: tuple[int, ...]) -> float:
+        """Return what no outputs that begin so exceed: each channel moves the odds of a value by at most its ratio."""
+        more = prod(self.strength[name] for name in self.order[len(fixed) :])
+        share, prior = weights / weights.sum(), self.prior.astype(float) / float(self.prior.sum())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = share / (1 - share)
+            if self.side == "ldp":
+                lifts = share / prior
+                return float(lifts.max() / lifts.min() * more)
+            if self.side == "pml":
+                moved = np.where(share > 0, np.where(share < 1, 1 / (1 + 1 / (odds * more)), 1.0), 0.0)
+                return float((moved / prior)[self.asked].max()) * (1 + _ROUNDING)
+            moved = np.where(share > 0, np.where(share < 1, 1 / (1 + more / odds), 1.0), 0.0)
+            return float((prior / moved)[self.asked].max()) * (1 + _ROUNDING)
+
+    def _dive(self, waiting: list[tuple[float, int, tuple[int, ...]]]) -> tuple[float, int, tuple[int, ...]]:
+        """Return complete outputs after the most promising beginning, each time by the outcome with most promise."""
+        fixed = min(waiting)[2] if waiting else ()
+        while True:
+            given, name = dict(zip(self.order, fixed, strict=False)), self.order[len(fixed)]
+            weights = self.network._weights(self.question, given, [name])
+            table = np.array([np.asarray(weights[value], dtype=float).ravel() for value in self.values])
+            seen = np.flatnonzero(table.sum(axis=0) > 0).tolist()
+            last = len(fixed) + 1 == len(self.order)
+            sizes = [float(self._size(table[:, y])[0]) if last else self._bound(table[:, y], (*fixed, y)) for y in seen]
+            y = seen[int(np.argmax(sizes))]
+            fixed = (*fixed, y)
+            if last:
+                size, at = self._size(table[:, y])
+                return float(size), at, fixed
+
+    def _answer(self, low: Any, high: Any, outputs: dict[str, Hashable], at: int, *, exact: bool = True) -> Worst:
+        if (exact and not isinstance(low, float)) or (low == math.inf and exact):
+            return Worst(self.question.name, self.side, low, high, outputs, self.values[at], not isinstance(low, float))
+        if low != math.inf:
+            low = (
+                max(1.0, low * (1 - _ROUNDING))
+                if self.side != "pml" or not self.question.event
+                else low * (1 - _ROUNDING)
+            )
+        return Worst(self.question.name, self.side, low, high * (1 + _ROUNDING), outputs, self.values[at], False)
+
+
+def _spread(matrix: np.ndarray) -> float:
+    """Return max over outcomes of the greatest ratio of two entries of its column."""
+    table = np.asarray(matrix, dtype=float)
+    table = table[:, (table > 0).any(axis=0)]
+    with np.errstate(divide="ignore"):
+        return float((table.max(axis=0) / table.min(axis=0)).max())

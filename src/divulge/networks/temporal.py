@@ -1,0 +1,203 @@
+"""Leakage over time by Cao, Yoshikawa, Xiao and Xiong, and the local strength that keeps a promise forever.
+
+"Quantifying differential privacy under temporal correlations", arXiv:1610.07543. Their recursion bounds the leakage of
+all mechanisms that are epsilon-LDP at each step; of one mechanism in hand `Chain.worst` gives the exact one.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError
+from divulge.model.channel import Channel
+from divulge.model.entries import scalar
+
+_ROUNDS = 10_000
+"""Marginals of a chain that mixes settle long before; one that has not by then is taken as one that never does."""
+
+_SETTLED = 1e-15
+"""Marginals that move by less than this have settled, up to the last place."""
+
+
+def increment(moves: np.ndarray, level: float) -> float:
+    """Return L(a) = max over rows (q, d) and sets I of log[(q_I (e^a - 1) + 1) / (d_I (e^a - 1) + 1)], in nats.
+
+    `moves` has one row a state, of probabilities of the neighboring step. I starts as {q > d} and loses what does not
+    pay until it is stable (Algorithm 1 there). L(a) is in [0, a].
+
+    Examples
+    --------
+    >>> round(math.exp(increment(np.array([[0.9, 0.1], [0.1, 0.9]]), math.log(3))), 9)  # 2.8 / 1.2
+    2.333333333
+    """
+    return _increment(moves, level)[0]
+
+
+def _increment(moves: np.ndarray, level: float) -> tuple[float, float, float]:
+    """Return (L(a), q_I, d_I) of the pair of rows that is worst."""
+    best = 0.0, 0.0, 0.0
+    for i in range(len(moves)):
+        for k in range(len(moves)):
+            if i == k:
+                continue
+            found = _of_rows(moves[i], moves[k], level)
+            best = max(best, found)
+    return best
+
+
+def _of_rows(q: np.ndarray, d: np.ndarray, level: float) -> tuple[float, float, float]:
+    inside = q > d
+    while inside.any():
+        q_in, d_in = min(1.0, float(q[inside].sum())), min(1.0, float(d[inside].sum()))
+        value = _log_ratio(q_in, d_in, level)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pays = inside & (np.log(q) - np.log(d) > value)
+        if (pays == inside).all() or not pays.any():
+            return value, q_in, d_in
+        inside = pays
+    return 0.0, 0.0, 0.0
+
+
+def _log_ratio(q: float, d: float, level: float) -> float:
+    """Return log[(q (e^a - 1) + 1) / (d (e^a - 1) + 1)], also where e^a overflows and where a is tiny."""
+    if level == math.inf:
+        return math.inf if d == 0 else math.log(q / d)
+    if level > 500:
+        above = math.log(q) + level + math.log1p((1 - q) / q * math.exp(-level))
+        below = math.log1p(-d) if d == 0 else math.log(d) + level + math.log1p((1 - d) / d * math.exp(-level))
+        return above - below
+    more = math.expm1(level)
+    return math.log1p((q - d) * more / (1 + d * more))
+
+
+def _limit_of_pair(q: float, d: float, epsilon: float) -> float:
+    """Return the least a with a = epsilon + log[(q (e^a - 1) + 1) / (d (e^a - 1) + 1)], in nats (Theorem 5 there)."""
+    if d == 0:
+        gain = -math.expm1(math.log(q) + epsilon) if q > 0 else 1.0  # 1 - q e^eps
+        if q == 0:
+            return epsilon
+        return math.inf if gain <= 0 or q == 1 else epsilon + math.log1p(-q) - math.log(gain)
+    # d e^2a + (1 - d - q e^eps) e^a - (1 - q) e^eps = 0 has one positive root e^a
+    scale = math.exp(min(epsilon, 700.0))
+    middle = d + q * scale - 1
+    root = math.sqrt(4 * d * scale * (1 - q) + middle * middle)
+    return math.log((root + middle) / (2 * d) if middle > 0 else 2 * scale * (1 - q) / (root - middle))
+
+
+def limit_of(moves: Sequence[np.ndarray], epsilon: float) -> float:
+    """Return the supremum over time of a_t = epsilon + max_k L_k(a_{t-1}), in nats; infinite where there is none.
+
+    The least fixed point, from below: that of the pair of rows that is worst at the level reached, until none is worse.
+    """
+    level = epsilon
+    while True:
+        found = max(_increment(one, level) for one in moves)
+        if epsilon + found[0] <= level * (1 + 1e-15) + 5e-324:
+            return level
+        higher = _limit_of_pair(found[1], found[2], epsilon)
+        if higher == math.inf:
+            return math.inf
+        if not higher > level:
+            return level
+        level = higher
+
+
+def temporal_limit(transition: Any, epsilon: float) -> float:
+    """Return the least bound, over all steps, of what epsilon-LDP releases along a chain say of a state, in nats.
+
+    The supremum of a_t = epsilon + L(a_{t-1}): for a transition P(x_t | x_{t-1}) of what later outputs say (forward
+    leakage), for the backward one of what earlier ones do.
+
+    Parameters
+    ----------
+    transition : Channel or array_like of shape (n, n)
+    epsilon : float
+        The level of each release, in nats, at least 0.
+
+    Returns
+    -------
+    float
+        At least epsilon; infinite where the leakage grows without bound, as for a state that never changes.
+
+    Raises
+    ------
+    DivulgeError
+        For a transition that is no square channel, or an epsilon below 0.
+
+    References
+    ----------
+    Cao, Yoshikawa, Xiao, Xiong, Theorem 5, arXiv:1610.07543.
+
+    Examples
+    --------
+    >>> round(temporal_limit([[0.9, 0.1], [0.1, 0.9]], math.log(3)), 9)
+    2.89950...
+    >>> temporal_limit([[1, 0], [0, 1]], 0.1)
+    inf
+    """
+    channel = transition if isinstance(transition, Channel) else Channel(transition)
+    if channel.shape[0] != channel.shape[1]:
+        raise DivulgeError.of("transition", "be square, states to states", "its shape", str(channel.shape))
+    return limit_of([exact.as_floats(np.asarray(channel.matrix))], level_of(epsilon))
+
+
+def level_of(epsilon: Any) -> float:
+    """Return a level in nats, at least 0 and finite."""
+    level = scalar(epsilon, "epsilon")
+    if not 0 <= level < math.inf:
+        raise DivulgeError.of("epsilon", "be at least 0 and finite", "it", str(level))
+    return level
+
+
+def backward(marginal: np.ndarray, move: np.ndarray) -> np.ndarray:
+    """Return P(x_{t-1} | x_t), one row a state x_t that occurs, from P(x_{t-1}) and P(x_t | x_{t-1})."""
+    joint = marginal[:, None] * move
+    totals = joint.sum(axis=0)
+    seen = totals > 0
+    return (joint[:, seen] / totals[seen]).T
+
+
+def leakages(levels: Sequence[float], moves: Sequence[np.ndarray]) -> list[float]:
+    """Return a_0 = e_0, a_t = e_t + L_t(a_{t-1}), for the level e_t of each step."""
+    out = [levels[0]]
+    for level, move in zip(levels[1:], moves, strict=True):
+        out.append(level + increment(move, out[-1]))
+    return out
+
+
+def settled(start: np.ndarray, move: np.ndarray) -> list[np.ndarray]:
+    """Return the marginals of a chain until they no longer change, or refuse one that never settles."""
+    out = [start]
+    for _ in range(_ROUNDS):
+        after = out[-1] @ move
+        if np.abs(after - out[-1]).max() <= _SETTLED:
+            return out
+        out.append(after)
+    raise DivulgeError(
+        "the states must settle in the long run for a promise about every step; they do not. "
+        "Hint: start with the stationary distribution, or ask over a finite number of steps."
+    )
+
+
+def calibrated(start: np.ndarray, move: np.ndarray, epsilon: float) -> float:
+    """Return the largest local level, rounded down, whose leakage of every state is at most epsilon at every horizon.
+
+    Backward and forward leakage minus the level itself, each at its supremum; it grows with the level.
+    """
+    pasts = [backward(one, move) for one in settled(start, move)]
+    occurring = move[np.any([one > 0 for one in settled(start, move)], axis=0)]
+
+    def leakage(level: float) -> float:
+        return limit_of(pasts, level) + limit_of([occurring], level) - level
+
+    low, high = 0.0, epsilon
+    if leakage(high) <= epsilon:
+        return high
+    while True:
+        middle = (low + high) / 2
+        if not low < middle < high:
+            return low
+        low, high = (middle, high) if leakage(middle) * (1 + 1e-14) <= epsilon else (low, middle)

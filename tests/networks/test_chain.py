@@ -1,0 +1,297 @@
+"""Chains against values worked out by hand, against sums over all trajectories, and against each other."""
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction as F
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from support import few, fresh_seed
+
+import divulge as dv
+from divulge.networks import cones, count_at_least, differ, ever, function, never, temporal_limit
+from divulge.networks.temporal import increment
+
+STAY = [["9/10", "1/10"], ["1/10", "9/10"]]
+TRUTH = [["3/4", "1/4"], ["1/4", "3/4"]]
+PLACES = [["1/2", "1/2", "0"], ["1/4", "1/2", "1/4"], ["0", "1/2", "1/2"]]
+NEARLY = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
+
+
+def two(steps: int) -> dv.Chain:
+    return dv.Chain(["1/2", "1/2"], STAY, TRUTH, steps=steps)
+
+
+@pytest.mark.parametrize(
+    ("secret", "lift", "least"),
+    [
+        (0, "24/13", "2/13"),
+        (1, "49/26", "3/26"),
+        (2, "24/13", "2/13"),
+        ("all", "675/152", "25/312"),
+        (ever(1), "2875/1768", "2575/12376"),
+        (never(1), "225/104", "25/312"),
+        (differ(0, 2), "125/84", "25/52"),
+    ],
+    ids=["first", "middle", "last", "trajectory", "ever", "never", "differ"],
+)
+def test_three_steps_by_hand(secret: Any, lift: str, least: str) -> None:
+    worst, cost = two(3).worst(secret), two(3).worst(secret, "pmc")
+    assert (worst.lower, worst.upper, worst.exact) == (F(lift), F(lift), True)
+    assert (cost.lower, cost.exact) == (1 / F(least), True)
+
+
+def test_five_steps_by_hand() -> None:
+    chain = two(5)
+    assert [chain.worst(t).lower for t in range(5)] == list(map(F, ("741/392", "109/56", "96/49", "109/56", "741/392")))
+    assert chain.worst(2, "ldp").lower == 48
+    assert chain.probability([0, 0, 1, 0, 0]) == F(171, 5000)
+    lifts = ("271/152", "273/152", "32/19", "273/152", "271/152")
+    assert [chain.lift(t, [0, 0, 1, 0, 0]) for t in range(5)] == list(map(F, lifts))
+    assert two(3).prior(ever(1))[True] == F(119, 200)
+
+
+def test_leakage_over_time_by_hand() -> None:
+    rows = two(6).over_time()
+    assert [math.exp(row.bpl) for row in rows] == pytest.approx([3, 7, 12, 109 / 7, 741 / 43, 839 / 47], rel=1e-13)
+    assert [row.online.upper for row in rows] == pytest.approx([row.bpl for row in rows], rel=1e-13)
+    places = dv.Chain(["1/4", "1/2", "1/4"], PLACES, NEARLY, steps=5).over_time()
+    exact = [2, 3, F(34, 9), F(47, 11), F(514, 113)]
+    assert [math.exp(row.online.upper) for row in places] == pytest.approx([float(v) for v in exact], rel=1e-13)
+    assert [math.exp(row.bpl) for row in places] == pytest.approx([2, 3, 4, 5, 6], rel=1e-13)
+    assert all(row.online.upper <= row.bpl * (1 + 1e-12) and row.exact.upper <= row.tpl * (1 + 1e-12) for row in places)
+
+
+def test_the_limit_over_time() -> None:
+    assert temporal_limit(STAY, math.log(3)) == pytest.approx(2.8995049998, abs=1e-10)
+    assert temporal_limit([[1, 0], [0, 1]], 0.1) == math.inf
+    assert temporal_limit([[0.5, 0.5], [0.5, 0.5]], 0.1) == 0.1
+    one_way = [["1/2", "1/2"], ["0", "1"]]  # d = 0, q = 1/2: finite below log 2
+    assert temporal_limit(one_way, 0.5) == pytest.approx(math.log((0.5 * math.exp(0.5)) / (1 - 0.5 * math.exp(0.5))))
+    assert temporal_limit(one_way, 0.7) == math.inf
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_the_limit_is_where_the_recursion_ends(size: int) -> None:
+    rng = np.random.default_rng(size)
+    for _ in range(few(30)):
+        moves, epsilon = rng.dirichlet([0.7] * size, size=size), rng.uniform(0.01, 2)
+        level = epsilon
+        limit = temporal_limit(moves, epsilon)
+        for _ in range(200):
+            level = epsilon + increment(moves, level)
+        assert level <= limit * (1 + 1e-12)
+        if limit < math.inf:  # and it is a fixed point, which the recursion cannot pass
+            assert epsilon + increment(moves, limit) == pytest.approx(limit, rel=1e-9)
+
+
+def test_the_increment_is_the_worst_over_all_sets_of_states() -> None:
+    """By listing the sets, and as what a mechanism of this level reaches on a chain of two steps."""
+    rng = np.random.default_rng(fresh_seed())
+    for _ in range(few(30)):
+        moves, level = rng.dirichlet([0.5] * 4, size=4), rng.uniform(0.01, 4)
+        more = math.expm1(level)
+        listed = max(
+            math.log((moves[i, list(inside)].sum() * more + 1) / (moves[k, list(inside)].sum() * more + 1))
+            for i, k in product(range(4), repeat=2)
+            for inside in ([x for x in range(4) if mask >> x & 1] for mask in range(16))
+        )
+        assert increment(moves, level) == pytest.approx(listed, rel=1e-9, abs=1e-15)
+
+
+def test_calibration_is_the_tanh_law_for_two_states() -> None:
+    chain = dv.Chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], TRUTH, steps=2)
+    assert chain.calibrate(1.0) == pytest.approx(0.115734, abs=5e-7)
+    for theta, epsilon in ((0.1, 1.0), (0.3, 0.2), (0.01, 5.0)):
+        chain = dv.Chain([0.5, 0.5], [[1 - theta, theta], [theta, 1 - theta]], TRUTH, steps=2)
+        local = chain.calibrate(epsilon)
+        grow = math.exp(epsilon)
+        u = max(np.roots([1 - theta, theta * (grow - 1), -(1 - theta) * grow]).real)
+        assert local == pytest.approx(epsilon - 2 * math.log(u), rel=1e-9)
+        flip = 1 / (1 + math.exp(local))
+        long = dv.Chain([0.5, 0.5], [[1 - theta, theta], [theta, 1 - theta]], [[1 - flip, flip], [flip, 1 - flip]], 60)
+        assert long.worst(30, "ldp").upper <= grow * (1 + 1e-9)
+
+
+Law = Callable[[tuple[int, ...]], Any]
+
+
+def random_chain(rng: np.random.Generator) -> tuple[dv.Chain, list[tuple[tuple[int, ...], F]], list[list[F]], int]:
+    """Return a chain in fractions, its trajectories with their probabilities, the channel and its outcomes."""
+    n, steps, m = int(rng.choice([2, 2, 3, 4])), int(rng.choice([2, 3])), int(rng.choice([2, 3]))
+    zeros = int(rng.random() < 0.6)
+
+    def row(size: int) -> list[F]:
+        weights = rng.integers(zeros, 7, size)
+        weights[0] += not weights.sum()
+        return [F(int(w), int(weights.sum())) for w in weights]
+
+    start, moves = row(n), [[row(n) for _ in range(n)] for _ in range(steps - 1)]
+    told = [row(m) for _ in range(n)]
+    paths = [
+        (x, math.prod([start[x[0]], *(moves[t][x[t]][x[t + 1]] for t in range(steps - 1))]))
+        for x in product(range(n), repeat=steps)
+    ]
+    return dv.Chain(start, moves, [told] * steps), [(x, p) for x, p in paths if p > 0], told, m
+
+
+def lifts(paths: list[tuple[tuple[int, ...], F]], told: list[list[F]], m: int, law: Law, event: bool) -> Iterator[Any]:
+    """Yield (outputs, lifts of the values that are asked for) by summing over all trajectories."""
+    prior: dict[Any, F] = {}
+    for x, p in paths:
+        prior[law(x)] = prior.get(law(x), F(0)) + p
+    for y in product(range(m), repeat=len(paths[0][0])):
+        weights = dict.fromkeys(prior, F(0))
+        for x, p in paths:
+            weights[law(x)] += p * math.prod(told[s][o] for s, o in zip(x, y, strict=True))
+        total = sum(weights.values())
+        if total and not (event and True not in prior):
+            yield y, [weights[u] / total / prior[u] for u in prior if not event or u is True]
+
+
+def test_worst_outputs_are_the_worst_of_all() -> None:
+    rng = np.random.default_rng(fresh_seed())
+    for _ in range(few(120)):
+        chain, paths, told, m = random_chain(rng)
+        last = chain.steps - 1
+        secrets: list[tuple[Any, Law, bool]] = [
+            (int(rng.integers(chain.steps)), lambda x: x, False),
+            ((0, last), lambda x: (x[0], x[-1]), False),
+            ("all", lambda x: x, False),
+            (ever(1), lambda x: 1 in x, True),
+            (count_at_least(0, 2), lambda x: x.count(0) >= 2, True),
+            (differ(0, last), lambda x: x[0] != x[-1], True),
+            (function([0, last], lambda a, b: a + b), lambda x: x[0] + x[-1], False),
+        ]
+        step = secrets[0][0]
+        secrets[0] = step, lambda x, step=step: x[step], False
+        for secret, law, event in secrets:
+            seen = list(lifts(paths, told, m, law, event))
+            if not seen:
+                continue
+            highest = max(max(values) for _, values in seen)
+            lowest = min(min(values) for _, values in seen)
+            worst, cost = chain.worst(secret), chain.worst(secret, "pmc")
+            assert worst.exact
+            assert (worst.lower, worst.upper) == (highest, highest)
+            assert cost.lower == (1 / lowest if lowest else math.inf)
+            assert chain.lift(secret, worst.outputs) == highest
+            outputs, values = seen[int(rng.integers(len(seen)))]
+            assert chain.lift(secret, outputs) == max(values)
+            assert chain.pmc(secret, outputs) == pytest.approx(
+                -math.log(min(values)) if min(values) else math.inf, abs=1e-12
+            )
+
+
+def test_doubles_enclose_the_exact_answer() -> None:
+    rng = np.random.default_rng(fresh_seed())
+    for _ in range(few(30)):
+        exact, *_ = random_chain(rng)
+        model = exact.models[0]
+        floats = [np.asarray(move, dtype=float) for move in model.moves]
+        told = [np.asarray(table, dtype=float) for table in model.tables if table is not None]
+        chain = dv.Chain(np.asarray(model.start, dtype=float), floats, told)
+        for secret in (0, (0, chain.steps - 1), "all"):
+            for side in ("pml", "pmc"):
+                right, bracket = exact.worst(secret, side), chain.worst(secret, side)
+                assert not bracket.exact or right.lower == math.inf
+                assert float(bracket.lower) <= float(right.lower) * (1 + 1e-15)
+                assert float(bracket.upper) >= float(right.lower) * (1 - 1e-15)
+                assert right.lower == math.inf or bracket.upper <= bracket.lower * (1 + 1e-8)
+
+
+def test_too_many_rays_leave_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    moves, told = ([[F(int(v), 24) for v in rng.multinomial(20, [0.25] * 4) + 1] for _ in range(4)] for _ in range(2))
+    chain = dv.Chain(["1/4"] * 4, moves, told, steps=6)
+    exact = chain.worst(3)
+    monkeypatch.setattr(cones, "MOST", 4)
+    monkeypatch.setattr(cones.grown, "__defaults__", (4,))
+    bracket = chain.worst(3)
+    assert exact.exact
+    assert not bracket.exact
+    assert bracket.lower <= exact.lower <= bracket.upper
+    assert bracket.upper < 3 * float(exact.lower)
+
+
+def test_candidates_are_as_bad_as_the_worst_of_them() -> None:
+    one = [["1/2", "1/2"], ["1/2", "1/2"]]
+    both = dv.Chain(["1/2", "1/2"], dv.networks.Candidates([STAY, one]), TRUTH, steps=3)
+    assert both.worst(1).lower == two(3).worst(1).lower
+    assert both.lift(1, [0, 0, 0]) == two(3).lift(1, [0, 0, 0])
+    with pytest.raises(dv.DivulgeError, match="one model"):
+        both.posterior(0, [0, 0, 0])
+
+
+def test_nothing_goes_out_where_the_release_is_none() -> None:
+    chain = dv.Chain(["1/2", "1/2"], [STAY] * 2, [TRUTH, None, TRUTH])
+    assert chain.worst(1).outputs[1] is None
+    assert chain.worst(1).lower < two(3).worst(1).lower
+    assert chain.lift(1, [0, None, 0]) == chain.worst(1).lower
+
+
+def test_the_joint_is_what_every_measure_applies_to() -> None:
+    for secret in (0, (0, 2), "all", ever(1)):
+        joint = two(3).joint(secret)
+        event = isinstance(secret, dv.networks.Secret)
+        lift = joint.lift[joint.secrets.index(True)].max() if event else dv.lift(joint)
+        assert lift == two(3).worst(secret).lower
+
+
+def test_long_chains_in_doubles_agree_with_fractions() -> None:
+    rng = np.random.default_rng(5)
+    outputs = rng.integers(0, 2, 400).tolist()
+    exact = two(400).posteriors(outputs)
+    model = dv.Chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.75, 0.25], [0.25, 0.75]], steps=400)
+    assert np.abs(model.posteriors(outputs) - exact.astype(float)).max() < 1e-13
+    nine = np.full((9, 9), 1 / 9)  # beyond the size that goes by blocks
+    wide = dv.Chain([1 / 9] * 9, nine, np.eye(9) * 0.5 + 1 / 18, steps=30)
+    assert wide.posteriors([1] * 30)[7][1] == pytest.approx(0.5 + 1 / 18, abs=1e-14)
+    many = dv.Chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.75, 0.25], [0.25, 0.75]], steps=100_000)
+    seen = rng.integers(0, 2, 100_000).tolist()
+    shares = many.posteriors(seen)
+    assert shares.shape == (100_000, 2)
+    assert np.abs(shares.sum(axis=1) - 1).max() < 1e-12
+
+
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "a row that misses 1": (lambda: dv.Chain([0.5, 0.5], [[0.9, 0.2], [0.1, 0.9]], TRUTH, 2), "sum to 1"),
+    "no steps": (lambda: dv.Chain([0.5, 0.5], STAY, TRUTH), "`steps` must be given"),
+    "steps of half": (lambda: dv.Chain([0.5, 0.5], STAY, TRUTH, 2.5), "whole number"),  # type: ignore[arg-type]
+    "not square": (lambda: dv.Chain([0.5, 0.5], [[0.5, 0.25, 0.25]] * 2, TRUTH, 2), "square"),
+    "one move too few": (lambda: dv.Chain([0.5, 0.5], [STAY], TRUTH, 4), "one matrix a move"),
+    "states that differ": (lambda: dv.Chain([0.5, 0.5], np.eye(3), TRUTH, 2), "one row for each of 2 states"),
+    "an unknown step": (lambda: two(3).worst(3), "a step from 0 to 2"),
+    "an unknown side": (lambda: two(3).worst(0, "up"), "one of pml, pmc, ldp"),  # type: ignore[arg-type]
+    "an unknown outcome": (lambda: two(3).pml(0, [0, 2, 0]), r"outputs\[1\]"),
+    "too many outputs": (lambda: two(3).pml(0, [0] * 4), "one outcome a step"),
+    "what cannot occur": (
+        lambda: dv.Chain(["1", "0"], [[1, 0], [0, 1]], [[1, 0], [0, 1]], 3).pml(0, [0, 1, 0]),
+        "that of step 1",
+    ),
+    "an event that cannot occur": (
+        lambda: dv.Chain(["1", "0"], [[1, 0], [0, 1]], TRUTH, 2).worst(ever(1)),
+        "cannot occur",
+    ),
+    "too many values": (lambda: two(40).posterior("all", [0] * 40), "too many values to list"),
+    "too many outputs to list": (lambda: two(40).joint(0), "few enough to list"),
+    "states that never settle": (
+        lambda: dv.Chain([1.0, 0.0], [[0, 1], [1, 0]], TRUTH, 2).calibrate(1.0),
+        "settle in the long run",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_said(case: str) -> None:
+    call, message = BAD[case]
+    with pytest.raises(dv.DivulgeError, match=message):
+        call()
+
+
+def test_outputs_of_a_long_chain_that_cannot_occur_name_the_step() -> None:
+    frozen = dv.Chain([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]], steps=5000)
+    with pytest.raises(dv.DivulgeError, match="that of step 4000"):
+        frozen.posteriors([0] * 4000 + [1] + [0] * 999)

@@ -1,0 +1,70 @@
+"""Noise for a count over a chain, against laws that are listed; a chain counted from rows."""
+
+import math
+from fractions import Fraction as F
+from itertools import pairwise, product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support import few, fresh_seed
+
+import divulge as dv
+from divulge.networks import markov_quilt, quilt_influence, wasserstein
+
+STAY = [["9/10", "1/10"], ["1/10", "9/10"]]
+AS_IT_IS = [[1, 0], [0, 1]]
+
+
+def test_the_influence_of_a_quilt_by_hand() -> None:
+    chain = dv.Chain(["1/2", "1/2"], STAY, AS_IT_IS, steps=11)
+    assert math.exp(quilt_influence(chain, 5, 5, 5)) == pytest.approx(17214201 / 4414201, rel=1e-12)
+    assert quilt_influence(chain, 5, None, None) == 0
+    with pytest.raises(dv.DivulgeError, match="from 1 to 5"):
+        quilt_influence(chain, 5, 6, None)
+
+
+def test_both_scales_keep_their_promise_on_all_laws_of_the_count() -> None:
+    """Whoever knows the chain and sees the count with this noise: the ratio for two states is at most e^epsilon."""
+    rng = np.random.default_rng(fresh_seed())
+    for _ in range(few(40)):
+        n, steps = int(rng.integers(2, 4)), int(rng.integers(1, 5))
+        weights = rng.integers(1, 7, (n + 1, n))
+        rows = [[F(int(v), int(row.sum())) for v in row] for row in weights]
+        chain = dv.Chain(rows[0], rows[1:], np.eye(n), steps=steps)
+        epsilon = float(rng.uniform(0.2, 2))
+        for noise in (wasserstein(chain, 1, epsilon), markov_quilt(chain, epsilon)):
+            for t, (a, b) in product(range(steps), product(range(n), repeat=2)):
+                laws = []
+                for state in (a, b):
+                    law = np.zeros(steps + 1)
+                    for x in product(range(n), repeat=steps):
+                        if x[t] == state:
+                            p = math.prod([rows[0][x[0]], *(rows[1 + s][z] for s, z in pairwise(x))])
+                            law[x.count(1)] += float(p)
+                    laws.append(law / law.sum())
+                at = np.linspace(-3, steps + 3, 61)
+                densities = [np.exp(-np.abs(at[:, None] - np.arange(steps + 1)) / noise.scale) @ law for law in laws]
+                assert np.log(densities[0] / densities[1]).max() <= epsilon * (1 + 1e-9)
+
+
+def test_a_chain_counted_from_rows() -> None:
+    rng = np.random.default_rng(1)
+    rows = []
+    for who in range(300):
+        state = int(rng.integers(2))
+        for day in range(5):
+            rows.append({"who": who, "day": day, "place": "home" if state else "work"})
+            state = state if rng.random() < 0.8 else 1 - state
+    rng.shuffle(rows)
+    found = dv.Chain.estimated(pa.Table.from_pylist(rows), "who", "day", "place")
+    assert (found.people, found.steps, int(found.counts.sum())) == (300, 5, 1200)
+    assert (found.lower <= np.array([[0.8, 0.2], [0.2, 0.8]])).all()
+    assert (found.upper >= np.array([[0.8, 0.2], [0.2, 0.8]])).all()
+    assert "a release of its own" in repr(found)
+    with pytest.raises(dv.DivulgeError, match="one row a person and time"):
+        dv.Chain.estimated(pa.table({"i": [1, 1], "t": [1, 1], "s": ["a", "b"]}), "i", "t", "s")
+    with pytest.raises(dv.DivulgeError, match="two rows or more"):
+        dv.Chain.estimated(pa.table({"i": [1, 2], "t": [1, 1], "s": ["a", "b"]}), "i", "t", "s")
+    with pytest.raises(dv.DivulgeError, match="no missing value"):
+        dv.Chain.estimated(pa.table({"i": [1, 1], "t": [1, 2], "s": ["a", None]}), "i", "t", "s")
