@@ -225,6 +225,18 @@ def growth() -> Any:
     return dv.dp.leakage_growth(["1/10", "3/10", "6/10"], [[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]], range(1, 201, 5)).plot()
 
 
+def over_time() -> Any:
+    """What seven answers say of each day: its own, those so far, all of them."""
+    chain = dv.Chain(["1/2", "1/2"], [["9/10", "1/10"], ["1/10", "9/10"]], [["3/4", "1/4"], ["1/4", "3/4"]], steps=7)
+    return chain.over_time().plot()
+
+
+def family() -> Any:
+    """A child's genotype, told truly four times as often as each other: what it says of each of the family."""
+    told = [["2/3", "1/6", "1/6"], ["1/6", "2/3", "1/6"], ["1/6", "1/6", "2/3"]]
+    return dv.networks.family().release("child", told).plot()
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     function.__name__: function
     for function in (
@@ -248,6 +260,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
         noise,
         losses,
         growth,
+        over_time,
+        family,
     )
 }
 

@@ -12,6 +12,7 @@ TITLES = {
     "guarantees": "Guarantees: dv.guarantees",
     "dp": "Privacy loss and composition: dv.dp",
     "noise": "Noise on numbers: dv.noise",
+    "networks": "What correlates: dv.networks",
     "mechanisms": "Named mechanisms: dv.mechanisms",
     "tables": "Whole tables: dv.tables",
     "results": "What functions return: dv.results",

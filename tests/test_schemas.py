@@ -47,6 +47,17 @@ PRINTED = {
         "pml=0.1 pmc=0.2 --n 4 --uniform --unit bits",
         "gdp=1 --to adp=?:1e-6,rdp=2:?",
     ],
+    "chain": [
+        "--transition m.csv --release c.csv --steps 3",
+        "--transition m.csv --release c.csv --steps 3 --secret ever=ill --unit bits",
+        "--transition m.csv --release z.csv --steps 3 --outputs yes,no",
+        "--transition m.csv --release c.csv --steps 3 --calibrate 1",
+    ],
+    "network": [
+        "coin.bif --release y=c.csv",
+        "coin.bif --release y --release x=c.csv --secret x",
+        "coin.bif --release y --secret x --outputs y=ill",
+    ],
     "compare": ["c.csv z.csv", "c.csv z.csv --prior p.json", "c.csv c.csv"],
     "attack": [
         "c.csv --prior p.json",
@@ -143,6 +154,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     pyarrow.csv.write_csv(dv.datasets.census(columns).slice(0, 2000), "t.csv")
     (place / "c.csv").write_text("secret,yes,no\nill,3/4,1/4\nwell,1/4,3/4\n")
     (place / "z.csv").write_text("secret,yes,no\nill,1,0\nwell,1/4,3/4\n")
+    (place / "m.csv").write_text("state,ill,well\nill,9/10,1/10\nwell,1/10,9/10\n")
+    (place / "coin.bif").write_text(
+        "network coin {} variable x { type discrete [ 2 ] { ill, well }; }"
+        " variable y { type discrete [ 2 ] { ill, well }; }"
+        " probability ( x ) { table 0.5, 0.5; } probability ( y | x ) { (ill) 0.9, 0.1; (well) 0.2, 0.8; }"
+    )
     (place / "d.csv").write_text("mood,ill,well\nsad,1/2,1/2\nfine,1/10,9/10\n")
     (place / "g.csv").write_text("action,ill,well\nstay,1,0\ngo,0,1/2\n")
     (place / "c.json").write_text(

@@ -353,6 +353,25 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term("quasi-identifiers; marketer risk; journalist risk", "", ("assess",), "Sweeney 2002", "tables"),
         Term("generalization hierarchy", "", ("tables.Hierarchy",), "Sweeney 2002", "tables"),
     ),
+    "Correlated records": (
+        Term("Markov chain; temporal correlations", "X_0, X_1, \\ldots", ("Chain",), "Cao et al.", "correlated"),
+        Term("Bayesian network", "", ("Network",), "Pearl", "correlated"),
+        Term(
+            "backward and forward privacy leakage",
+            "",
+            ("networks.temporal_limit",),
+            "Cao et al.",
+            "correlated",
+        ),
+        Term("Pufferfish; Wasserstein mechanism", "W_\\infty", ("networks.wasserstein",), "Song et al.", "correlated"),
+        Term(
+            "Markov quilt mechanism; max-influence",
+            "",
+            ("networks.markov_quilt", "networks.quilt_influence"),
+            "Song et al.",
+            "correlated",
+        ),
+    ),
     "Properties, examples, proofs": (
         Term("closed under pre-processing; post-processing; context-aware; context-free", "", (), DENSITY, _DENSITY),
         Term("lift-asymmetry; guessing framework; cost-function framework", "", (), GROSSE, _QUANTIFYING),

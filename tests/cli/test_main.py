@@ -116,6 +116,13 @@ def test_the_examples_of_the_help_run_and_stand_in_it_as_they_are(
     )
     for name in ("mechanism", "old", "new"):
         Path(f"{name}.csv").write_text("x,p,q\na,3/4,1/4\nb,1/4,3/4\n")
+    Path("moves.csv").write_text("state,ill,well\nill,0.9,0.1\nwell,0.1,0.9\n")
+    Path("told.csv").write_text("state,yes,no\nill,3/4,1/4\nwell,1/4,3/4\n")
+    Path("lungs.bif").write_text(
+        "network lungs {} variable lung { type discrete [ 2 ] { ill, well }; }"
+        " variable xray { type discrete [ 2 ] { dark, clear }; } probability ( lung ) { table 0.1, 0.9; }"
+        " probability ( xray | lung ) { (ill) 0.9, 0.1; (well) 0.2, 0.8; }"
+    )
     Path("releases.json").write_text('[{"mechanism": "laplace", "scale": 10, "count": 10}]')
     assert set(EXAMPLES) == set(COMMANDS) - {"ledger"}
     for command, examples in EXAMPLES.items():

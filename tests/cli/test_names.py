@@ -13,6 +13,7 @@ from divulge.cli.main import COMMANDS, app
 
 FOLDER = "Folder\x1b[2J\u202e"
 C, T, P, L, O = (f"{FOLDER}/{name}" for name in ("c\x1b.csv", "t\x1b.csv", "p.csv", "l.json", "o.csv"))
+B = f"{FOLDER}/b\x1b.bif"
 RECEIPT, PUBLISHED, NONE = f"{FOLDER}/o.receipt.json", f"{FOLDER}/s.receipt.json", f"{FOLDER}/none.csv"
 
 LINES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -28,6 +29,10 @@ LINES: dict[str, tuple[tuple[str, ...], ...]] = {
                ("--prior", P, "--guarantee", "ldp=1", "-o", f"{FOLDER}/none/m.csv")),
     "attack": ((C, "--prior", P), (C, "--prior", f"{T}:x"), (NONE,)),
     "compare": ((C, C), (C, C, "--json"), (C, NONE), (C, P)),
+    "chain": (("--transition", C, "--release", C, "--steps", "2"),
+              ("--transition", NONE, "--release", C, "--steps", "2"),
+              ("--transition", C, "--release", P, "--steps", "2")),
+    "network": ((B, "--release", f"y={C}"), (NONE, "--release", "y"), (P, "--release", "y")),
     "noise": (("gaussian", "--scale", "2", "--secret", f"{T}:n"), ("gaussian", "--scale", "2", "--secret", f"{T}:x")),
     "account": ((L,), (NONE,)),
     "release": ((T, "--column", "x", "-o", f"{FOLDER}/r.csv", "--mechanism", C, "--only-column"),
@@ -61,6 +66,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     inside.mkdir()
     coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"])
     dv.write_channel(coin, place / C)
+    (place / B).write_text(
+        "network coin {} variable x { type discrete [ 2 ] { a, b }; } variable y { type discrete [ 2 ] { a, b }; }"
+        " probability ( x ) { table 0.5, 0.5; } probability ( y | x ) { (a) 0.9, 0.1; (b) 0.2, 0.8; }"
+    )
     (place / T).write_text("x,y,n\n" + "a,b,1\nb,a,2\na,a,3\n" * 20)
     (place / P).write_text("a,1/2\nb,1/2\n")
     (place / L).write_text(json.dumps([{"mechanism": "channel", "file": "c\x1b.csv"}]))

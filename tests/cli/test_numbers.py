@@ -35,6 +35,13 @@ LINES: dict[str, str] = {
     "attack, tries": "attack m.csv --prior p.csv --tries 2",
     "attack, any prior": "attack m.csv --gain g.csv --worst-prior",
     "compare": "compare m.csv n.csv --prior p.csv",
+    "chain": "chain --transition k.csv --release m.csv --steps 3",
+    "chain, worst": "chain --transition k.csv --release m.csv --steps 3 --secret 0,2",
+    "chain, seen": "chain --transition k.csv --release m.csv --steps 3 --outputs a,b,c",
+    "chain, calibrated": "chain --transition k.csv --release m.csv --steps 3 --calibrate {1}",
+    "network": "network b.bif --release y",
+    "network, worst": "network b.bif --release y --secret x",
+    "network, seen": "network b.bif --release y --secret x --outputs y=a",
     "noise": "noise laplace --secret values(0:0.3,1:0.7) --scale 1",
     "noise, gaussian": "noise gaussian --secret values(0:0.3,1:0.7) --scale 1",
     "account": "account a.json --delta 1e-5",
@@ -62,9 +69,9 @@ NEEDED = {"report, receipt": "release", "ledger": "release", "report, known prio
 """What must have been done before."""
 
 LOGARITHMS = frozenset(
-    """alip capacity claimed dp epsilon ldp lip log_leakage loss margin maximal_cost_leakage maximal_leakage
-    maximal_realizable_cost mean_pmc mean_pml mean_pml_error measured min_entropy_leakage mutual_information
-    mutual_information_error pmc pml rho slack xi zcdp""".split()
+    """alip bpl capacity claimed dp epsilon exact fpl ldp lip local log_leakage loss margin maximal_cost_leakage
+    maximal_leakage maximal_realizable_cost mean_pmc mean_pml mean_pml_error measured min_entropy_leakage
+    mutual_information mutual_information_error online pmc pml rho slack tpl xi zcdp""".split()
 )
 """Keys under which every number is a logarithm, however deep, but for what `PLAIN` names."""
 PLAIN = frozenset(("alpha", "delta", "ratio"))
@@ -89,6 +96,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "m.csv": ",a,b,c\na,0.6,0.2,0.2\nb,0.2,0.6,0.2\nc,0.25,0.15,0.6\n",
         "n.csv": ",u,v\na,0.7,0.3\nb,0.4,0.6\nc,0.5,0.5\n",
         "y.csv": ",u,v\na,0.9,0.1\nb,0.2,0.8\nc,0.5,0.5\n",
+        "k.csv": ",a,b,c\na,0.6,0.2,0.2\nb,0.2,0.6,0.2\nc,0.25,0.15,0.6\n",
+        "b.bif": "network coin {} variable x { type discrete [ 2 ] { a, b }; }"
+        " variable y { type discrete [ 2 ] { a, b }; }"
+        " probability ( x ) { table 0.5, 0.5; } probability ( y | x ) { (a) 0.9, 0.1; (b) 0.2, 0.8; }",
         "p.csv": "secret,probability\na,0.5\nb,0.3\nc,0.2\n",
         "g.csv": "guess,a,b,c\na,1,0,0\nb,0,2,1\n",
         "v.json": '{"x": ["a", "b", "c"]}',

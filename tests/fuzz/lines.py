@@ -28,6 +28,9 @@ GOOD: dict[str, tuple[tuple[str, ...], ...]] = {
     "attack": (("c.csv", "--prior", "uniform"), ("c.csv", "--prior", "p.csv", "--gain", "g.csv"),
                ("c.csv", "--tries", "1", "--worst-prior")),
     "compare": (("c.csv", "c.csv"), ("c.csv", "c.csv", "--prior", "p.csv")),
+    "chain": (("--transition", "c.csv", "--release", "c.csv", "--steps", "3"),
+              ("--transition", "c.csv", "--release", "c.csv", "--steps", "2", "--secret", "ever=a")),
+    "network": (("b.bif", "--release", "y"), ("b.bif", "--release", "x=c.csv", "--secret", "y")),
     "noise": (("laplace", "--scale", "1", "--secret", "bernoulli(0.3)"),
               ("gaussian", "--scale", "2", "--secret", "t.csv:n")),
     "account": (("l.json",), ("l.csv",), ("l.json", "--delta", "1e-6")),
@@ -87,6 +90,11 @@ def good_files() -> dict[str, bytes]:
         (folder / "t.csv").write_text("x,y,n,diary\n" + lines)
         (folder / "t2.csv").write_text("x,y,n,diary\n" + lines.replace(",19,", ",90,"))
         dv.write_channel(COIN, folder / "c.csv")
+        (folder / "b.bif").write_text(
+            "network coin {} variable x { type discrete [ 3 ] { a, b, c }; }"
+            " variable y { type discrete [ 2 ] { a, b }; }"
+            " probability ( x ) { table 0.5, 0.25, 0.25; } probability ( y | x ) { (a) 0.9, 0.1; default 0.2, 0.8; }"
+        )
         (folder / "p.csv").write_text("a,1/3\nb,1/3\nc,1/3\n")
         (folder / "l.json").write_text(
             json.dumps([{"mechanism": "gaussian", "sigma": 10, "sensitivity": 1, "count": 9}])

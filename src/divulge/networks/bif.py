@@ -162,7 +162,9 @@ def _probability(reader: _Reader, tolerance: Fraction) -> tuple[str, Any]:
     reader.take("}")
     keys = list(product(*above))
     if set(rows) != set(keys):
-        raise reader.wrong(f"has {number_of(len(rows), 'row')} for {name!r}, and {len(keys)} combinations of states of its parents")
+        raise reader.wrong(
+            f"has {number_of(len(rows), 'row')} for {name!r}, and {len(keys)} combinations of states of its parents"
+        )
     matrix = np.array([rows[key] for key in keys], dtype=object)
     if not parents:
         return name, Prior(matrix[0], states)

@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, lower, say
+from divulge.cli.common import JsonOption, UnitOption, emit, lower, say, upper
 from divulge.cli.correlated import as_outcome, by_label, worst_record, worst_text
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 from divulge.files.formats import CHANNEL
-from divulge.units import Unit
+from divulge.units import Unit, nats_per
 
 
 def command(
@@ -46,23 +46,28 @@ def command(
     """
     from divulge.networks import Chain
 
-    released = read_channel(release)
+    released, per = read_channel(release), nats_per(unit)
     chain = Chain(read_prior(initial, released), read_channel(transition), released, steps=steps)
     if calibrate is not None:
-        level = chain.calibrate(calibrate)
-        answer: Any = {"epsilon": calibrate, "local": level}
-        text = (
-            f"LDP of at most {lower(level, 9)} nats a release keeps {calibrate:g} nats for every state, at all times"
-        )
+        level = chain.calibrate(calibrate * per) / per
+        answer: Any = {"epsilon": calibrate, "lower": level}
+        text = f"LDP of at most {lower(level, 9)} {unit} a release keeps {calibrate:g} {unit} for every state forever"
     elif secret is None and outputs is None:
         table = chain.over_time()
-        answer, text = {"unit": "nats", "steps": table.to_dict()}, repr(table)
+        answer, text = {"unit": unit, "steps": [_scaled(row, per) for row in table.to_dict()]}, repr(table)
     elif outputs is None:
         worst = {side: chain.worst(parsed(chain, str(secret)), side) for side in ("pml", "pmc")}
         answer, text = worst_record(worst, str(secret), unit), worst_text(worst, unit)
     else:
         answer, text = _seen(chain, "0" if secret is None else secret, outputs.split(","), unit)
     emit(answer) if as_json else say(text)
+
+
+def _scaled(row: Any, per: float) -> Any:
+    """Return a row with its leakages divided by what a unit is in nats."""
+    if isinstance(row, dict):
+        return {key: value if key == "step" else _scaled(value, per) for key, value in row.items()}
+    return row / per
 
 
 def _seen(chain: Any, secret: str, outputs: list[str], unit: Unit) -> tuple[Any, str]:
@@ -74,7 +79,7 @@ def _seen(chain: Any, secret: str, outputs: list[str], unit: Unit) -> tuple[Any,
     what = parsed(chain, secret)
     pml, pmc = chain.pml(what, labels, unit), chain.pmc(what, labels, unit)
     answer: dict[str, Any] = {"secret": secret, "outputs": labels, "unit": unit, "pml": pml, "pmc": pmc}
-    text = f"after {', '.join(map(str, labels))}: pml {pml:.6g} {unit}, pmc {pmc:.6g} {unit} about {secret}"
+    text = f"after {', '.join(map(str, labels))}: pml {upper(pml, 6)} {unit}, pmc {upper(pmc, 6)} {unit} about {secret}"
     if secret != "all":
         posterior, prior = chain.posterior(what, labels), chain.prior(what)
         answer |= {"before": by_label(prior), "after": by_label(posterior)}

@@ -4,11 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, say
+from divulge.cli.common import JsonOption, UnitOption, emit, say, upper
 from divulge.cli.correlated import as_outcome, by_label, worst_record, worst_text
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.files import read_channel
 from divulge.files.formats import CHANNEL
+from divulge.units import nats_per
 
 
 def command(
@@ -40,10 +41,10 @@ def command(
         name, _, path = one.partition("=")
         network = network.release(name, read_channel(path) if path else None)
     if secret is None:
-        worsts = {name: worst.leakage.upper for name, worst in network.by_variable().items()}
-        answer: Any = {"unit": "nats", "pml": worsts}
-        text = "greatest pml about each variable [nats], at most\n" + "\n".join(
-            f"  {name}: {level:.6g}" for name, level in worsts.items()
+        worsts = {name: worst.leakage.upper / nats_per(unit) for name, worst in network.by_variable().items()}
+        answer: Any = {"unit": unit, "pml": worsts}
+        text = f"greatest pml about each variable [{unit}], at most\n" + "\n".join(
+            f"  {name}: {upper(level, 6)}" for name, level in worsts.items()
         )
     elif outputs is None:
         worst = {side: network.worst(_secret(secret), side) for side in ("pml", "pmc")}
@@ -72,4 +73,4 @@ def _seen(network: Any, secret: str, outputs: list[str], unit: Any) -> tuple[Any
         "secret": secret, "outputs": labels, "unit": unit, "pml": pml, "pmc": pmc,
         "before": by_label(prior), "after": by_label(posterior),
     }  # fmt: skip
-    return answer, f"pml {pml:.6g} {unit}, pmc {pmc:.6g} {unit} about {secret}\n{posterior!r}"
+    return answer, f"pml {upper(pml, 6)} {unit}, pmc {upper(pmc, 6)} {unit} about {secret}\n{posterior!r}"
