@@ -65,8 +65,8 @@ from .model.channel import Channel as Channel
 from .model.integer import IntegerChannel as IntegerChannel
 from .model.joint import Joint as Joint
 from .model.prior import Prior as Prior
+from .networks.bayesian.network import Network as Network
 from .networks.chain import Chain as Chain
-from .networks.network import Network as Network
 from .noise.mechanism import NoiseMechanism as NoiseMechanism
 from .publishing.publish import publish as publish
 from .publishing.statistics import Count as Count

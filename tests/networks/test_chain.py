@@ -1,13 +1,14 @@
 """Chains against values worked out by hand, against sums over all trajectories, and against each other."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction as F
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from networks.worlds import Law, lifts, random_chain
 from support import few, fresh_seed
 
 import divulge as dv
@@ -113,42 +114,6 @@ def test_calibration_is_the_tanh_law_for_two_states() -> None:
         flip = 1 / (1 + math.exp(local))
         long = dv.Chain([0.5, 0.5], [[1 - theta, theta], [theta, 1 - theta]], [[1 - flip, flip], [flip, 1 - flip]], 60)
         assert long.worst(30, "ldp").upper <= grow * (1 + 1e-9)
-
-
-Law = Callable[[tuple[int, ...]], Any]
-
-
-def random_chain(rng: np.random.Generator) -> tuple[dv.Chain, list[tuple[tuple[int, ...], F]], list[list[F]], int]:
-    """Return a chain in fractions, its trajectories with their probabilities, the channel and its outcomes."""
-    n, steps, m = int(rng.choice([2, 2, 3, 4])), int(rng.choice([2, 3])), int(rng.choice([2, 3]))
-    zeros = int(rng.random() < 0.6)
-
-    def row(size: int) -> list[F]:
-        weights = rng.integers(zeros, 7, size)
-        weights[0] += not weights.sum()
-        return [F(int(w), int(weights.sum())) for w in weights]
-
-    start, moves = row(n), [[row(n) for _ in range(n)] for _ in range(steps - 1)]
-    told = [row(m) for _ in range(n)]
-    paths = [
-        (x, math.prod([start[x[0]], *(moves[t][x[t]][x[t + 1]] for t in range(steps - 1))]))
-        for x in product(range(n), repeat=steps)
-    ]
-    return dv.Chain(start, moves, [told] * steps), [(x, p) for x, p in paths if p > 0], told, m
-
-
-def lifts(paths: list[tuple[tuple[int, ...], F]], told: list[list[F]], m: int, law: Law, event: bool) -> Iterator[Any]:
-    """Yield (outputs, lifts of the values that are asked for) by summing over all trajectories."""
-    prior: dict[Any, F] = {}
-    for x, p in paths:
-        prior[law(x)] = prior.get(law(x), F(0)) + p
-    for y in product(range(m), repeat=len(paths[0][0])):
-        weights = dict.fromkeys(prior, F(0))
-        for x, p in paths:
-            weights[law(x)] += p * math.prod(told[s][o] for s, o in zip(x, y, strict=True))
-        total = sum(weights.values())
-        if total and not (event and True not in prior):
-            yield y, [weights[u] / total / prior[u] for u in prior if not event or u is True]
 
 
 def test_worst_outputs_are_the_worst_of_all() -> None:

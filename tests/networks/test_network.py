@@ -10,10 +10,12 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pytest
+from networks.worlds import random_network
 from support import few, fresh_seed
 
 import divulge as dv
-from divulge.networks import count_at_least, couple, ever, family, search
+from divulge.networks import count_at_least, couple, ever, family
+from divulge.networks.bayesian import search
 
 TOLD = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
 FOUR = dv.Channel([[F(4, 6) if i == k else F(1, 6) for k in range(3)] for i in range(3)])
@@ -34,36 +36,6 @@ def test_a_family_by_hand() -> None:
     assert told.worst("child").lower == F(400, 103)
     assert family().release("child").worst("mother").lower == 10
     assert family().release("child").worst("mother", "pmc").lower == math.inf
-
-
-def random_network(rng: np.random.Generator) -> tuple[dv.Network, list[str], list[tuple[dict[str, int], F]], Any]:
-    """Return a network in fractions with outputs, its names, its worlds with their probabilities, and the channels."""
-    zeros = int(rng.random() < 0.7)
-
-    def row(size: int) -> list[F]:
-        weights = rng.integers(zeros, 7, size)
-        weights[0] += not weights.sum()
-        return [F(int(w), int(weights.sum())) for w in weights]
-
-    names = [f"v{i}" for i in range(int(rng.integers(2, 5)))]
-    sizes = {v: int(rng.integers(2, 4)) for v in names}
-    parents = {v: [u for u in names[:i] if rng.random() < 0.5] for i, v in enumerate(names)}
-    tables = {v: [row(sizes[v]) for _ in range(math.prod(sizes[u] for u in parents[v]))] for v in names}
-    network = dv.Network({v: (parents[v], tables[v]) if parents[v] else tables[v][0] for v in reversed(names)})
-    channels = {v: [row(2) for _ in range(sizes[v])] for v in names if rng.random() < 0.6 or v == names[-1]}
-    for v, channel in channels.items():
-        network = network.release(v, channel)
-    worlds: list[tuple[dict[str, int], F]] = []
-    for states in product(*(range(sizes[v]) for v in names)):
-        world, p = dict(zip(names, states, strict=True)), F(1)
-        for v in names:
-            place = 0
-            for u in parents[v]:
-                place = place * sizes[u] + world[u]
-            p *= tables[v][place][world[v]]
-        if p:
-            worlds.append((world, p))
-    return network, names, worlds, channels
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "branch and bound"])

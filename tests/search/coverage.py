@@ -120,6 +120,7 @@ EXCUSED: dict[str, dict[str, str]] = {
         "Variance": "lattice",
     },
     "the way from a name to an object": {"Cost": "named", "Gain": "named", "Ledger": "of", "Receipt": "of"},
+    "reads a file or another library's model; tests/networks holds it": {"Network": "from_bif from_pgmpy"},
     "a sentence, or what a document says of itself": {
         "Audit": "power",
         "Published": "aggregate describes keeper told",

@@ -1,10 +1,10 @@
+from .bayesian.examples import couple as couple
+from .bayesian.examples import family as family
+from .bayesian.network import Network as Network
+from .bayesian.network import Output as Output
+from .bayesian.network import Variable as Variable
 from .chain import Chain as Chain
-from .examples import couple as couple
-from .examples import family as family
 from .model import Candidates as Candidates
-from .network import Network as Network
-from .network import Output as Output
-from .network import Variable as Variable
 from .over_time import OverTime as OverTime
 from .over_time import Step as Step
 from .pufferfish import Pufferfish as Pufferfish

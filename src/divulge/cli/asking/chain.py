@@ -50,7 +50,7 @@ def command(
     chain = Chain(read_prior(initial, released), read_channel(transition), released, steps=steps)
     if calibrate is not None:
         level = chain.calibrate(calibrate * per) / per
-        answer: Any = {"epsilon": calibrate, "lower": level}
+        answer: Any = {"epsilon": calibrate, "local": {"lower": level}}
         text = f"LDP of at most {lower(level, 9)} {unit} a release keeps {calibrate:g} {unit} for every state forever"
     elif secret is None and outputs is None:
         table = chain.over_time()

@@ -18,7 +18,7 @@ from divulge.model.joint import Joint
 from divulge.model.labels import Labels, position
 from divulge.model.prior import Prior
 from divulge.model.shown import Shown
-from divulge.networks.elimination import Factor, summed
+from divulge.networks.bayesian.elimination import Factor, summed
 from divulge.networks.posteriors import ratio
 from divulge.networks.secrets import Secret
 from divulge.networks.worst import Side, Worst
@@ -96,7 +96,7 @@ class Network(Shown):
         >>> Network.from_bif("coin.bif").variables["x"].states
         ('h', 't')
         """
-        return cls(late("divulge.networks.bif:read_bif")(path, tolerance))
+        return cls(late("divulge.networks.bayesian.bif:read_bif")(path, tolerance))
 
     @classmethod
     def from_pgmpy(cls, model: Any) -> "Network":
@@ -249,7 +249,7 @@ class Network(Shown):
         >>> couple.release("Ann", told).release("Bob", told).worst("Ann").lower
         Fraction(15, 4)
         """
-        return late("divulge.networks.search:worst_outputs")(self, secret, side)
+        return late("divulge.networks.bayesian.search:worst_outputs")(self, secret, side)
 
     def joint(self, secret: Any) -> Joint:
         """Return a secret and all outputs as an ordinary joint, whose outcomes are tuples: all measures apply to it.
@@ -382,7 +382,7 @@ class Network(Shown):
         >>> coins.plot().get_title()
         'greatest leakage about each variable [nats]'
         """
-        return late("divulge.networks.picture:drawn")(self, ax)
+        return late("divulge.networks.bayesian.picture:drawn")(self, ax)
 
 
 @dataclass(frozen=True)

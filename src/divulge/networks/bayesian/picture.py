@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from divulge.extras import drawable, require
-from divulge.networks.network import Network
+from divulge.networks.bayesian.network import Network
 
 
 def drawn(network: Network, ax: Any = None) -> Any:

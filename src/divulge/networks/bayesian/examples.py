@@ -5,7 +5,7 @@ from fractions import Fraction
 from divulge.model.channel import Channel
 from divulge.model.entries import parse
 from divulge.model.prior import Prior
-from divulge.networks.network import Network
+from divulge.networks.bayesian.network import Network
 
 
 def couple(both: str = "1/20", only_one: str = "1/20") -> Network:

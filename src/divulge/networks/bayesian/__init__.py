@@ -1,0 +1,1 @@
+"""Bayesian networks: tables, files, sums over them, the worst outputs, pictures."""
