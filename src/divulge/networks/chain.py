@@ -96,12 +96,13 @@ class Chain(Shown):
 
     @cached_property
     def _one(self) -> Steps:
-        if len(self.models) > 1:
+        first, *others = self.models
+        if others:
             raise DivulgeError(
                 "`transition` must be one model for this; it holds several candidates. "
                 "Hint: pml, pmc, lift and worst take the worst over all of them."
             )
-        return self.models[0]
+        return first
 
     def prior(self, secret: Any) -> Prior:
         """Return the distribution of a secret before anything is put out.

@@ -154,7 +154,7 @@ def _inside(ray: tuple[int, ...], basis: list[tuple[int, ...]]) -> bool:
     """Say, in whole numbers, whether a ray is a nonnegative combination of a basis, where that has one solution."""
     import flint
 
-    rows = flint.fmpz_mat(len(basis), len(ray), [v for row in basis for v in row])
+    rows: Any = flint.fmpz_mat(len(basis), len(ray), [v for row in basis for v in row])
     point = flint.fmpz_mat(1, len(ray), list(ray))
     square = len(basis) == len(ray)
     system = rows.transpose() if square else rows * rows.transpose()

@@ -256,7 +256,7 @@ def _is_list(transition: Any) -> bool:
     )
 
 
-def _length(transition: Any, release: Any, steps: int | None) -> int:
+def _length(transition: Any, release: Any, steps: Any) -> int:
     if steps is None:
         if isinstance(release, (list, tuple)) and _is_releases(release):
             steps = len(release)

@@ -227,7 +227,8 @@ def quilt_influence(chain: Chain, step: int, before: int | None, after: int | No
     """
     model = chain.models[0]
     t = model.place(step)
-    for name, away, most in (("before", before, t), ("after", after, len(model) - 1 - t)):
+    sides: Any = (("before", before, t), ("after", after, len(model) - 1 - t))
+    for name, away, most in sides:
         if away is not None and not (isinstance(away, int) and 1 <= away <= most):
             raise DivulgeError.of(name, f"be None or from 1 to {most}", "it", repr(away)[:40])
     return max(_Reach(one).influence(t, before, after) for one in chain.models)

@@ -98,7 +98,7 @@ def differ(first: Hashable, second: Hashable) -> Secret:
     return Secret(f"{first} and {second} differ", (), moved, lambda both: both[0] != both[1], event=True)
 
 
-def count_at_least(state: Hashable, count: int) -> Secret:
+def count_at_least(state: Hashable, count: Any) -> Secret:
     """Return the event that `state` occurs at `count` steps or more.
 
     Examples

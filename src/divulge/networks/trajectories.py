@@ -13,7 +13,7 @@ import numpy as np
 from divulge.networks.cones import MOST
 from divulge.networks.model import Steps
 from divulge.networks.posteriors import ratio
-from divulge.networks.worst import Side, Worst, _answer
+from divulge.networks.worst import Side, Worst, answer
 
 Label = tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...]]
 """P(x_t, outputs) / P(outputs | trajectory), the outputs, the trajectory."""
@@ -42,7 +42,7 @@ def worst_trajectory(steps: Steps, side: Side) -> Worst:
     total, outputs, path = (max if least else min)(ends, key=lambda one: one[0])
     size = total if least else ratio(1 if steps.exact else 1.0, total)
     value = tuple(steps.states[x] for x in path)
-    return _answer(steps, side, "the trajectory", size, slack, steps.labels(outputs), value)
+    return answer(steps, side, "the trajectory", size, slack, steps.labels(outputs), value)
 
 
 def _onward(steps: Steps, t: int, labels: dict[int, list[Label]]) -> list[tuple[int, list[Label]]]:
@@ -79,7 +79,7 @@ def _ruled_out(steps: Steps, side: Side, t: int, x: int, before: list[Label], y:
         )
         listed.append(y)
     value = tuple(steps.states[z] for z in states)
-    return _answer(steps, side, "the trajectory", math.inf, 0.0, steps.labels(listed), value)
+    return answer(steps, side, "the trajectory", math.inf, 0.0, steps.labels(listed), value)
 
 
 def _kept(grown: dict[int, list[Label]], least: bool) -> tuple[dict[int, list[Label]], float]:

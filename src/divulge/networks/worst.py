@@ -5,7 +5,7 @@ other way round: it is greatest at extreme rays of two cones (`cones.py`), which
 """
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -34,8 +34,8 @@ class Worst(Shown):
     lower, upper : Fraction or float
         The greatest lift max P(u | y) / P(u) for side "pml", the greatest inverse lift for "pmc", the greatest ratio
         P(y | u) / P(y | v) for "ldp"; at least 1, infinite where a value is ruled out. Equal where `exact`.
-    outputs : tuple
-        Outcomes that reach `lower`, None where nothing goes out.
+    outputs : tuple, or mapping from name to outcome
+        Outcomes that reach `lower`; of a chain a tuple with None where nothing goes out, of a network by name.
     value : hashable
         The value of the secret whose belief moves so.
     exact : bool
@@ -53,7 +53,7 @@ class Worst(Shown):
     side: Side
     lower: Any
     upper: Any
-    outputs: tuple[Hashable, ...]
+    outputs: tuple[Hashable, ...] | Mapping[str, Hashable]
     value: Hashable
     exact: bool
 
@@ -126,7 +126,7 @@ def between(steps: Steps, t: int, before: Cone, after: Cone, side: Side, name: s
             best = size, at, i, j
     size, at, i, j = best
     outputs = steps.labels([*before.outputs[i], *reversed(after.outputs[j])])
-    return _answer(steps, side, name, size, before.slack + after.slack, outputs, steps.states[here[at]])
+    return answer(steps, side, name, size, before.slack + after.slack, outputs, steps.states[here[at]])
 
 
 def _unit(rays: Sequence[Sequence[Any]]) -> np.ndarray:
@@ -168,7 +168,7 @@ def _ratio(joint: Sequence[Any], prior: Sequence[Any], side: Side, about: list[i
     return ratio(top, bottom), lifts.index(top)
 
 
-def _answer(
+def answer(
     steps: Steps, side: Side, name: str, size: Any, slack: float, outputs: tuple[Hashable, ...], value: Hashable
 ) -> Worst:
     """Return the answer, in doubles rounded outward by what a chain of this length can be off by."""
@@ -214,4 +214,4 @@ def worst_of_function(known: Remembered, side: Side) -> Worst:
         if best is None or size > best[0]:
             best = size, at, i
     size, at, i = best
-    return _answer(steps, side, name, size, cone.slack, steps.labels(cone.outputs[i]), values[at])
+    return answer(steps, side, name, size, cone.slack, steps.labels(cone.outputs[i]), values[at])

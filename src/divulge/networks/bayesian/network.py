@@ -182,8 +182,8 @@ class Network(Shown):
         >>> couple.release("Bob").posterior("Ann", {"Bob": 1})[1]
         Fraction(1, 2)
         """
-        question = self._question(secret)
-        weights = self._weights(question, self._given(outputs or {}), [])
+        question = self.question(secret)
+        weights = self.weights(question, self._given(outputs or {}), [])
         return Prior([w / sum(weights.values()) for w in weights.values()], list(weights))
 
     def prior(self, secret: Any) -> Prior:
@@ -228,8 +228,8 @@ class Network(Shown):
         return _log(ratio(1, min(self._lifts(secret, outputs))), unit)
 
     def _lifts(self, secret: Any, outputs: Mapping[str, Hashable]) -> list[Any]:
-        question = self._question(secret)
-        before, after = (self._weights(question, given, []) for given in ({}, self._given(outputs)))
+        question = self.question(secret)
+        before, after = (self.weights(question, given, []) for given in ({}, self._given(outputs)))
         total, whole = sum(after.values()), sum(before.values())
         asked = [True] if question.event else [value for value, p in before.items() if p > 0]
         if question.event and not before.get(True, 0) > 0:
@@ -264,14 +264,14 @@ class Network(Shown):
         >>> Network({"x": ["1/2", "1/2"]}).release("x", [["3/4", "1/4"], ["1/4", "3/4"]]).joint("x").channel.outcomes
         ((0,), (1,))
         """
-        question = self._question(secret)
+        question = self.question(secret)
         sizes = [o.channel.shape[1] for o in self.outputs.values()]
         if prod(sizes) * question.size > LISTED:
             raise DivulgeError(
                 f"the outputs must be few enough to list, {LISTED:,} pairs of a value and outputs; there are "
                 f"{prod(sizes) * question.size:,}. Hint: `worst`, `pml` and `posterior` need no list."
             )
-        weights = self._weights(question, {}, list(self.outputs))
+        weights = self.weights(question, {}, list(self.outputs))
         matrix = np.array([np.asarray(w).ravel() for w in weights.values()])
         labels = [o.channel.outcomes for o in self.outputs.values()]
         outcomes = [tuple(labels[i][k] for i, k in enumerate(place)) for place in np.ndindex(*sizes)]
@@ -297,7 +297,14 @@ class Network(Shown):
             for name, outcome in outputs.items()
         }
 
-    def _question(self, secret: Any) -> "Question":
+    def question(self, secret: Any) -> "Question":
+        """Return a secret as variables of the network.
+
+        Examples
+        --------
+        >>> Network({"x": ["1/4", "3/4"]}).question("x").values
+        [0, 1]
+        """
         if isinstance(secret, Secret):
             return remembered(self, secret)
         if isinstance(secret, str) and secret == "all" and secret not in self.variables:
@@ -325,8 +332,15 @@ class Network(Shown):
         """The number of states of each variable."""
         return {name: len(node.states) for name, node in self.variables.items()}
 
-    def _weights(self, question: "Question", given: Mapping[str, int], shown: Sequence[str]) -> dict[Hashable, Any]:
-        """Return P(value, given outputs), for each of the outputs `shown` as axes of an array."""
+    def weights(self, question: "Question", given: Mapping[str, int], shown: Sequence[str]) -> dict[Hashable, Any]:
+        """Return P(value, given outputs), for each of the outputs `shown` as axes of an array.
+
+        Examples
+        --------
+        >>> coin = Network({"x": ["1/4", "3/4"]})
+        >>> coin.weights(coin.question("x"), {}, [])[0]
+        Fraction(1, 4)
+        """
         factors = [Factor((*v.parents, name), v.table) for name, v in self._ancestors(question, given, shown).items()]
         factors += question.factors
         sizes = self.sizes | question.sizes
@@ -352,7 +366,7 @@ class Network(Shown):
 
     def _ancestors(self, question: "Question", given: Iterable[str], shown: Iterable[str]) -> Mapping[str, Variable]:
         """Return the variables that a question and its outputs depend on; all others sum to 1."""
-        todo = [v for v in (*question.variables, *question.reads) if v in self.variables]
+        todo: list[Any] = [v for v in (*question.variables, *question.reads) if v in self.variables]
         todo += [self.outputs[name].variable for name in (*given, *shown)]
         seen: set[str] = set()
         while todo:

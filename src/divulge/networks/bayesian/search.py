@@ -24,8 +24,8 @@ def worst_outputs(network: Network, secret: Any, side: Side) -> Worst:
     """Return the worst outputs for a secret."""
     if side not in ("pml", "pmc", "ldp"):
         raise DivulgeError.unknown("side", side, ("pml", "pmc", "ldp"))
-    question = network._question(secret)
-    before = network._weights(question, {}, [])
+    question = network.question(secret)
+    before = network.weights(question, {}, [])
     values = [value for value, p in before.items() if p > 0]
     prior = np.array([before[value] for value in values])
     if question.event and True not in values:
@@ -50,14 +50,15 @@ class _Search:
         side: Side,
     ) -> None:
         self.network, self.question, self.values, self.prior = network, question, values, prior
-        self.asked, self.side = asked, side
+        self.side: Side = side
+        self.asked = asked
         self.strength = {name: _spread(o.channel.matrix) for name, o in network.outputs.items()}
         self.order = sorted(network.outputs, key=lambda name: -self.strength[name])
 
     def listed(self) -> Worst:
         """Return the worst of all outputs from one table of them."""
         names = list(self.network.outputs)
-        weights = self.network._weights(self.question, {}, names)
+        weights = self.network.weights(self.question, {}, names)
         table = np.array([np.asarray(weights[value]).ravel() for value in self.values])
         floats = table.astype(float)
         totals = floats.sum(axis=0)
@@ -65,7 +66,7 @@ class _Search:
         occurring = np.flatnonzero(totals > 0)
         sizes[occurring] = [float(self._size(column)[0]) for column in floats[:, occurring].T]
         top = sizes.max()
-        near = np.flatnonzero(sizes >= (top if top == math.inf else top * (1 - _ROUNDING)))
+        near = np.flatnonzero(sizes >= (top if top == math.inf else top * (1 - _ROUNDING))).tolist()
         best = max(((*self._size(table[:, k]), -k) for k in near), key=lambda one: (one[0], one[2]))
         shape = [self.network.outputs[name].channel.shape[1] for name in names]
         place = np.unravel_index(-best[2], shape) if shape else ()
@@ -101,7 +102,7 @@ class _Search:
             name = self.order[len(fixed)]
             given = dict(zip(self.order, fixed, strict=False))
             asked += 1
-            weights = self.network._weights(self.question, given, [name])
+            weights = self.network.weights(self.question, given, [name])
             table = np.array([np.asarray(weights[value], dtype=float).ravel() for value in self.values])
             for y in np.flatnonzero(table.sum(axis=0) > 0).tolist():
                 here = (*fixed, y)
@@ -141,7 +142,7 @@ class _Search:
         fixed = min(waiting)[2] if waiting else ()
         while True:
             given, name = dict(zip(self.order, fixed, strict=False)), self.order[len(fixed)]
-            weights = self.network._weights(self.question, given, [name])
+            weights = self.network.weights(self.question, given, [name])
             table = np.array([np.asarray(weights[value], dtype=float).ravel() for value in self.values])
             seen = np.flatnonzero(table.sum(axis=0) > 0).tolist()
             last = len(fixed) + 1 == len(self.order)
