@@ -115,6 +115,7 @@ EXCUSED: dict[str, dict[str, str]] = {
         "Cost": "rule",
         "Gain": "rule",
         "Mean": "lattice",
+        "Network": "question weights",
         "Quantiles": "lattice",
         "Sum": "lattice",
         "Variance": "lattice",

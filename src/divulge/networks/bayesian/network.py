@@ -285,7 +285,7 @@ class Network(Shown):
             )  # fmt: skip
         return self.variables[name]
 
-    def _given(self, outputs: Mapping[str, Hashable]) -> dict[str, int]:
+    def _given(self, outputs: Any) -> dict[str, int]:
         if not isinstance(outputs, Mapping):
             raise DivulgeError.of("outputs", "map names to outcomes", "it", f"a {type(outputs).__name__}")
         for name in outputs:
@@ -343,7 +343,7 @@ class Network(Shown):
         """
         factors = [Factor((*v.parents, name), v.table) for name, v in self._ancestors(question, given, shown).items()]
         factors += question.factors
-        sizes = self.sizes | question.sizes
+        sizes: dict[Hashable, int] = {**self.sizes, **question.sizes}
         for name, y in given.items():
             output = self.outputs[name]
             factors.append(Factor((output.variable,), np.asarray(output.channel.matrix)[:, y]))

@@ -69,7 +69,7 @@ class _Search:
         near = np.flatnonzero(sizes >= (top if top == math.inf else top * (1 - _ROUNDING))).tolist()
         best = max(((*self._size(table[:, k]), -k) for k in near), key=lambda one: (one[0], one[2]))
         shape = [self.network.outputs[name].channel.shape[1] for name in names]
-        place = np.unravel_index(-best[2], shape) if shape else ()
+        place: Any = np.unravel_index(-best[2], shape) if shape else ()
         outputs = {name: self.network.outputs[name].channel.outcomes[k] for name, k in zip(names, place, strict=True)}
         return self._answer(best[0], best[0], outputs, best[1])
 
