@@ -1,5 +1,6 @@
 """What a chain of releases says of each state, step by step: its own release, all so far, and all there are."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -140,7 +141,19 @@ def over_time(steps: Steps) -> OverTime:
         name = f"step {t}"
         online = between(steps, t, past, nothing, "ldp", name).leakage
         total, top, bottom = (between(steps, t, past, futures[t], side, name).leakage for side in ("ldp", "pml", "pmc"))
-        rows.append(Step(t, levels[t], online, total, top, bottom, bpl[t], fpl[t], bpl[t] + fpl[t] - levels[t]))
+        rows.append(
+            Step(
+                t,
+                levels[t],
+                online,
+                total,
+                top,
+                bottom,
+                bpl[t],
+                fpl[t],
+                math.inf if math.isinf(levels[t]) else bpl[t] + fpl[t] - levels[t],
+            )
+        )
     return OverTime(tuple(rows))
 
 

@@ -71,8 +71,8 @@ class Worst(Shown):
         if self.exact and self.lower < math.inf:
             level = exact.log(Fraction(self.lower))
             return Bracket(level, level)
-        ends = [math.log(v) if v < math.inf else math.inf for v in (self.lower, self.upper)]
-        return Bracket(math.nextafter(ends[0], -math.inf), math.nextafter(ends[1], math.inf))
+        low, high = (math.log(v) if v < math.inf else math.inf for v in (self.lower, self.upper))
+        return Bracket(math.nextafter(low, -math.inf) if low < math.inf else low, math.nextafter(high, math.inf))
 
 
 def forward_cones(steps: Steps) -> Iterator[Cone]:
