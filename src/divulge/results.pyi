@@ -35,6 +35,7 @@ from .measures.profiles import Profile as Profile
 from .measures.robust import Robust as Robust
 from .noise.answers.adversaries import Bet as Bet
 from .noise.answers.supremum import Supremum as Supremum
+from .noise.answers.variable import NoisyLeakage as NoisyLeakage
 from .publishing.published import Published as Published
 from .releasing.estimating.contingency import Contingency as Contingency
 from .releasing.estimating.estimate import Frequencies as Frequencies

@@ -167,3 +167,35 @@ def spikes_of_a_density(rng: np.random.Generator) -> None:
     if np.nanmin(np.abs(leak - level)) > 1e-6:
         found = m.tail(level)
         assert abs(found.value - mass[leak > level].sum()) <= found.error + 1e-9, (found, level)
+
+
+@case("NoiseMechanism", "NoisyLeakage", "Verdict")
+def promises_about_noise(rng: np.random.Generator) -> None:
+    """No channel of bins leaks more than the strongest promise of a kind that noise keeps, and it keeps that."""
+    size = int(rng.integers(2, 5))
+    values = np.unique(np.round(rng.normal(size=size) * 3, 3))
+    if len(values) < 2:
+        return
+    kind = pick(rng, [*DENSITIES, "staircase"])
+    p = rng.dirichlet(np.ones(len(values)))
+    m = dv.NoiseMechanism(kind, dv.Prior(p, values.tolist()), scale=float(10 ** rng.uniform(-0.5, 1)))
+    joint = m.binned(np.sort(rng.normal(size=8) * 4))
+    for promise in (dv.PML, dv.PMC, dv.LIP, dv.LDP):
+        best = promise.of(m)
+        assert best.holds_for(m), (kind, best)
+        at_most(promise.kind, float(promise.of(joint).epsilon), float(best.epsilon) * (1 + 1e-9) + 1e-11)
+    for kind_of, measure in ((dv.PML, dv.pml), (dv.PMC, dv.pmc)):
+        variable, level = measure(m), float(rng.uniform(0, 0.5))
+        seen, outer = measure(joint), variable.at(values)
+        assert variable.mechanism is m.subject_of(kind_of)
+        at_least(f"{variable.side} at its largest", variable.max(), max(seen.max(), outer.max()) * (1 - 1e-9), 1e-12)
+        if math.isfinite(variable.argmax()):
+            at_most("the outcome", float(variable.at(variable.argmax())), variable.max() * (1 + 1e-9) + 1e-12)
+        floor = dv.mutual_information(joint) if variable.side == "pml" else 0.0
+        at_least("mean", variable.mean(), floor * (1 - 1e-9), 1e-9)
+        at_most("mean", variable.mean(), variable.max() * (1 + 1e-6) + 1e-6)
+        share = variable.tail(level)
+        if share < 1 - 1e-3:
+            at_most("quantile", variable.quantile(1 - share - 1e-6), level + 1e-4)
+        sharp = kind_of(max(0.0, 0.9 * outer.max() - 1e-9)).holds_for(m)
+        assert not (sharp.undecided and outer.max() > 1e-6)  # it breaks this for sure, by a value that was reached

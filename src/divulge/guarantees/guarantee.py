@@ -155,7 +155,7 @@ class Guarantee(ABC):
 
         Parameters
         ----------
-        released : Joint (or what converts to it), or a Channel for kinds that need no prior
+        released : Joint (or what converts to it), a Channel for kinds that need no prior, or a NoiseMechanism
         unit : "nats" or "bits"
             What the logarithmic parameters of this guarantee and the measured values are in.
 
@@ -166,7 +166,8 @@ class Guarantee(ABC):
             float parameter counts at its exact value. Float entries stand for the fractions they are in proportion
             to, each distribution over its exact sum. Suprema over orders, tests and priors are decided so too. Of
             named mechanisms and promises what has a closed form is; what is computed in doubles must lie below the
-            bound by more than it may be off, and what cannot be decided does not hold.
+            bound by more than it may be off, and what cannot be decided does not hold. Of noise on a number suprema,
+            tails and means are known in brackets: where one has the bound inside, the verdict is `undecided`.
 
         Examples
         --------
@@ -176,13 +177,15 @@ class Guarantee(ABC):
         (False, 1.098612288..., 0)
         """
         subject = self.subject(released)
-        levels = zip(self.bounded(), self.levels_in(unit, subject), strict=True)
+        levels = zip(self.bounded(), _levels(self, unit, subject), strict=True)
         found = {name: level.to(unit) if PARAMETERS[name].logarithmic else level for name, level in levels}
         kept = all(self._keeps(name, level) for name, level in found.items())
         slack = {name: _slack(name, getattr(self, name), level.value) for name, level in found.items()}
         hardest = list(slack)[first_smallest(list(slack.values()))]
         values = {name: level.value for name, level in found.items()}
-        return Verdict(kept, self, values, slack[hardest], found[hardest], unit, subject, hardest)
+        broken = [name for name, level in found.items() if not self._keeps(name, level)]
+        undecided = bool(broken) and all(found[name].open(getattr(self, name)) for name in broken)
+        return Verdict(kept, self, values, slack[hardest], found[hardest], unit, subject, hardest, undecided)
 
     def _keeps(self, name: str, level: Level) -> bool:
         bound = getattr(self, name)
@@ -206,7 +209,7 @@ class Guarantee(ABC):
         """
         checked_index(cls, index)
         loosest = cls(**{name: PARAMETERS[name].weakest for name in cls.bounded()}, **index)
-        levels = zip(cls.bounded(), loosest.levels(cls.subject(released)), strict=True)
+        levels = zip(cls.bounded(), _levels(loosest, "nats", cls.subject(released)), strict=True)
         return cls(**{name: PARAMETERS[name].clamped(cls._safe(name, level)) for name, level in levels}, **index)
 
     @classmethod
@@ -295,8 +298,7 @@ class Guarantee(ABC):
         safe = {
             n: -_float_above(-v) if PARAMETERS[n].at_least else _float_above(v) for n, v in values.items() if n in up
         }
-        floats = {n: v if isinstance(v, str) else safe.get(n, v) for n, v in values.items()}
-        floats = {n: v if isinstance(v, str) else float(v) for n, v in floats.items()}
+        floats = {n: v if isinstance(v, str) else float(v) for n, v in (values | safe).items()}
         return {"kind": self.kind, **floats}
 
     def __str__(self) -> str:
@@ -379,6 +381,8 @@ class Verdict:
         What was measured.
     tested : str
         The parameter with the least room.
+    undecided : bool
+        Whether it does not hold only because a bracket of the measurement has the bound inside.
 
     Examples
     --------
@@ -398,6 +402,7 @@ class Verdict:
     unit: Unit = "nats"
     subject: Any = field(default=None, compare=False)
     tested: str = ""
+    undecided: bool = False
 
     def __reduce__(self) -> Any:
         """Travel between processes as the question, which is decided there again: levels hold functions."""
@@ -462,6 +467,7 @@ class Verdict:
             "margin": self.margin / scales.get(self.tested, 1.0),
             "witness": self.witness.to_dict() | ({"exact": exactly} if exactly else {}),
             **({"exact": exact_levels} if exact_levels else {}),
+            **({"undecided": True} if self.undecided else {}),
         }
 
     def __bool__(self) -> bool:
@@ -476,11 +482,23 @@ class Verdict:
     def __repr__(self) -> str:
         measured = ", ".join(f"{name} {promise_text(name, value)}" for name, value in self.levels.items())
         measured += "" if self.unit == "nats" else f" in {self.unit}"
-        how = "decided exactly" if self.level.certain else "compared as computed"
+        bracketed = self.level.least is not None
+        how = "bracketed" if bracketed else "decided exactly" if self.level.certain else "compared as computed"
+        verdict = "holds" if self.holds else "is undecided" if self.undecided else "does not hold"
         close = not self.holds and abs(self.slack) <= self.margin < math.inf
         missed = ", more than claimed by less than the entries are rounded" if close else ""
-        head = f"{self.guarantee} {'holds' if self.holds else 'does not hold'}: measured {measured}{missed} ({how})"
+        if self.undecided:
+            least = 0.0 if self.level.least is None else self.level.least
+            measured, missed = f"{self.tested} at least {reached(least)}, at most {promised(self.level.bound())}", ""
+        head = f"{self.guarantee} {verdict}: measured {measured}{missed} ({how})"
         return f"{head}\n{self.witness.adversary}" if self.witness.adversary else head
+
+
+def _levels(guarantee: Guarantee, unit: Unit, subject: Any) -> tuple[Level, ...]:
+    """Return the levels, in nats, with the index in `unit`; of noise on a number by its suprema, tails and means."""
+    if hasattr(subject, "pml_supremum"):
+        return late("divulge.guarantees.deciding.noisy:levels")(guarantee, subject, unit)
+    return guarantee.levels_in(unit, subject)
 
 
 def _plain(value: Any) -> str:

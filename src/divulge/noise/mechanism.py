@@ -15,9 +15,9 @@ from divulge.model.shown import html_table, raised
 from divulge.noise.answers import outcomes, tails
 from divulge.noise.answers.adversaries import Bet, adversary
 from divulge.noise.answers.envelope import envelope, threshold_at
-from divulge.noise.answers.ranges import leakage
 from divulge.noise.answers.supremum import Supremum, supremum
 from divulge.noise.answers.theorems import Verdict, verdicts
+from divulge.noise.answers.variable import NoisyLeakage, mean_leakage
 from divulge.noise.laws.law import Side, as_side
 from divulge.noise.plain import plain
 from divulge.noise.release import NoisyRelease
@@ -95,6 +95,29 @@ class NoiseMechanism(NoisyRelease):
         """
         return supremum(self.law, "pmc").moved(self.noise.loc)
 
+    def subject_of(self, kind: Any) -> "NoiseMechanism":
+        """Return what guarantees are asked about, itself: `PMC(0.75).holds_for(mechanism)` and `PMC.of(mechanism)`.
+
+        Examples
+        --------
+        >>> from divulge import LDP
+        >>> m = NoiseMechanism("laplace", "uniform(-1, 1)", scale=2.0)
+        >>> LDP(1).holds_for(m).holds, LDP.of(m)
+        (True, LDP('1'))
+        """
+        return self
+
+    def leakage(self, side: Side = "pml", unit: Unit = "nats") -> NoisyLeakage:
+        """Return the leakage as a random variable, as `dv.pml(mechanism)` and `dv.pmc(mechanism)` do.
+
+        Examples
+        --------
+        >>> round(NoiseMechanism("laplace", "rademacher()", scale=2.0).leakage("pmc").max(), 6)
+        0.620115
+        """
+        nats_per(unit)
+        return NoisyLeakage(self, as_side(side), unit)
+
     def supremum(self, side: Side) -> Supremum:
         """Return `pml_supremum` or `pmc_supremum`.
 
@@ -147,9 +170,7 @@ class NoiseMechanism(NoisyRelease):
         >>> NoiseMechanism("discrete-laplace", "bernoulli(0.5)", scale=1.0).mean_pml().value.__round__(6)
         0.379885
         """
-        if self.law.has_poles:
-            return outcomes.Estimate(math.inf, 0.0)
-        return outcomes.mean(self, lambda y: leakage(self.law, "pml", y)).to(unit)
+        return mean_leakage(self, "pml").to(unit)
 
     def mutual_information(self, unit: Unit = "nats") -> outcomes.Estimate:
         """Return I(X; Y), about one record, with an estimate of the quadrature error.

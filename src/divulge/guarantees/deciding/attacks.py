@@ -72,5 +72,7 @@ ATTACKS: dict[tuple[type[Guarantee], str], Callable[[Any, Witness], Attack]] = {
 
 def attack_of(verdict: Verdict) -> Attack | None:
     """Return the adversary who attains what a verdict measured, at its witness; None for means and tails."""
+    if not isinstance(verdict.subject, (Joint, Channel)):  # of noise `NoiseMechanism.adversary` says it
+        return None
     found = ATTACKS.get((type(verdict.guarantee), verdict.tested))
     return None if found is None else found(verdict.subject, verdict.witness)

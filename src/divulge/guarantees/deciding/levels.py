@@ -104,6 +104,10 @@ WORK = 1 << 18
 """Up to this many entries a number of a float mechanism is bounded by its rational one, beyond by an error bound."""
 
 
+ROUNDED = 4 * 2.0**-53
+"""Relative error of an end of a bracket that is divided by the nats of a unit."""
+
+
 @dataclass(frozen=True)
 class Level:
     """One measured number on the scale of a guarantee's parameter.
@@ -123,6 +127,8 @@ class Level:
         How many entries the ball reads.
     decides : function of a ball of the bound, or None
         Says, in place of `ball`, whether the number is at most a bound within `margin`; False where that stays open.
+    least : float, or None
+        What the number is at least, of one that is known in a bracket alone.
     """
 
     value: Any
@@ -132,6 +138,7 @@ class Level:
     cover: Callable[[], Fraction] = field(default=Fraction, compare=False)
     work: int = 0
     decides: Callable[[Ball], bool] | None = field(default=None, compare=False)
+    least: float | None = None
 
     @property
     def certain(self) -> bool:
@@ -157,6 +164,10 @@ class Level:
             return self.decides is not None and self.decides(partial(exact.ball, bound))
         return exact.at_most(self.ball, bound)
 
+    def open(self, bound: Any) -> bool:
+        """Say whether the bracket of the number has the bound inside: neither kept nor broken for sure."""
+        return self.least is not None and not self.at_most(bound) and self.least <= bound
+
     def at_least(self, bound: Any) -> bool:
         """Say whether the number is at least `bound`; only what has an exact value or a ball is asked."""
         if self.value == math.inf or isinstance(self.value, RationalNumber):
@@ -179,7 +190,9 @@ class Level:
             return self
         if self.ball is None:
             decides = None if self.decides is None else partial(_decided_in, self.decides, unit)
-            return replace(self, value=self.value / nats, margin=self.margin / nats, decides=decides)
+            least = None if self.least is None else self.least / nats * (1 - ROUNDED)
+            margin = self.margin / nats + (0.0 if least is None else ROUNDED * self.value / nats)
+            return replace(self, value=self.value / nats, margin=margin, decides=decides, least=least)
         ball = partial(_in_unit, self.ball, unit)
         value = self.value / nats if self.margin else exact.correctly_rounded(ball)
         return replace(self, value=value, margin=self.margin / nats, ball=ball)

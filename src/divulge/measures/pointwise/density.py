@@ -91,13 +91,14 @@ def pml(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
 
     Parameters
     ----------
-    joint : Joint, (prior, channel), or array_like of shape (N, M)
+    joint : Joint, (prior, channel), array_like of shape (N, M), or NoiseMechanism
     given : label, optional
         Side information Z = z, when the outcomes are pairs (y, z): the leakage of y to one who knows z already.
 
     Returns
     -------
     Pointwise
+        Of noise on a number a `NoisyLeakage`, which has `max`, `mean`, `tail` and `quantile` too.
         Values in [0, log 1/p_min], one per outcome with q_y > 0. Exact up to one rounding for exact joints.
 
     Raises
@@ -116,6 +117,8 @@ def pml(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
     >>> round(pml(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max(), 9)  # log 3/2
     0.405465108
     """
+    if hasattr(joint, "pml_supremum"):
+        return joint.leakage("pml", unit)
     joint = as_joint(joint) if given is None else sharply_conditioned(joint, given)
     return pml_of(joint, *_seen(joint), unit)
 
@@ -128,13 +131,14 @@ def pmc(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
 
     Parameters
     ----------
-    joint : Joint, (prior, channel), or array_like of shape (N, M)
+    joint : Joint, (prior, channel), array_like of shape (N, M), or NoiseMechanism
     given : label, optional
         Side information Z = z, when the outcomes are pairs (y, z): the leakage of y to one who knows z already.
 
     Returns
     -------
     Pointwise
+        Of noise on a number a `NoisyLeakage`, which has `max`, `mean`, `tail` and `quantile` too.
         Values in [0, +inf], one per outcome with q_y > 0.
 
     Raises
@@ -154,6 +158,8 @@ def pmc(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
     >>> round(pmc(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max(), 9)  # log 2
     0.693147181
     """
+    if hasattr(joint, "pml_supremum"):
+        return joint.leakage("pmc", unit)
     joint = as_joint(joint) if given is None else sharply_conditioned(joint, given)
     return pmc_of(joint, *_seen(joint), unit)
 
@@ -263,7 +269,7 @@ def alip(joint: Any, unit: Unit = "nats") -> DensityBounds:
     >>> alip(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))  # log 2 and log 3/2
     DensityBounds(lower=0.693147180..., upper=0.405465108...)
     """
-    joint = as_joint(joint)
+    joint = joint if hasattr(joint, "pml_supremum") else as_joint(joint)
     return DensityBounds(lower=pmc(joint, unit).max(), upper=pml(joint, unit).max())
 
 
@@ -300,6 +306,8 @@ def ldp(channel: Any, unit: Unit = "nats", *, prior: Any = None) -> float:
     >>> round(ldp([["3/4", "1/4"], ["1/4", "3/4"], ["1", "0"]], prior=["1/2", "1/2", "0"]), 9)
     1.098612289
     """
+    if prior is None and hasattr(channel, "pml_supremum"):  # noise on a number
+        return channel.ldp.epsilon / nats_per(unit)
     if prior is None:
         return ldp_of(column_ends(as_channel(channel).matrix), unit)
     joint = Joint(as_prior(prior), as_channel(channel))
