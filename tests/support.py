@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,6 +34,17 @@ def some(cases: Sequence[T]) -> list[T]:
     """Return a sixth of listed cases, 2 at least, spread over them and always the same; all in `make search`."""
     order = np.random.default_rng(0).permutation(len(cases))[: few(len(cases), least=2)]
     return [cases[i] for i in sorted(order.tolist())]
+
+
+def key_pair(folder: Path) -> tuple[Path, Path]:
+    """Write a new private key and its public key (Ed25519, PEM), and return where."""
+    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key, private, public = Ed25519PrivateKey.generate(), folder / "key.pem", folder / "public.pem"
+    private.write_bytes(key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()))
+    public.write_bytes(key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo))
+    return private, public
 
 
 ONE = 1 << 52

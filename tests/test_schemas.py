@@ -10,6 +10,7 @@ import pyarrow.csv
 import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
+from support import key_pair
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -111,16 +112,17 @@ PRINTED = {
         "--data t.csv --secret race --released sex",
         "--receipt n.receipt.json",
     ],
+    "verify": ["out.receipt.json --key public.pem", "signed.receipt.json --key public.pem"],
     "statement": ["out.receipt.json", "n.receipt.json --language de"],
 }
 """Command -> arguments of runs that print with --json; files are made by `folder`."""
 
 WRITTEN = {
-    "receipt": ["out.receipt.json"],
-    "codebook": ["out.codebook.json"],
-    "keeper": ["out.keeper.json"],
-    "statistics-receipt": ["n.receipt.json"],
-    "statistics-keeper": ["n.keeper.json"],
+    "receipt": ["out.receipt.json", "signed.receipt.json"],
+    "codebook": ["out.codebook.json", "signed.codebook.json"],
+    "keeper": ["out.keeper.json", "signed.keeper.json"],
+    "statistics-receipt": ["n.receipt.json", "sums.receipt.json"],
+    "statistics-keeper": ["n.keeper.json", "sums.keeper.json"],
     "request": ["asked.json", "asked-statistics.json"],
     "input-channel": ["c.json", "designed.json"],
     "input-prior": ["p.json"],
@@ -181,6 +183,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "publish t.csv --count sex --guarantee dp=1 --values v.json --ledger l.sqlite -o n.csv "
         "--save-request asked-statistics.json"
     )
+    key_pair(place)
+    run("release t.csv --column sex --guarantee ldp=1 -o signed.csv --no-ledger --sign key.pem")
+    run("publish t.csv --mean age:0:90 --guarantee dp=1 --no-ledger --sign key.pem -o sums.csv")
     run("design --prior p.json --guarantee pml=0.5 -o designed.json --no-compare")
     said = pyarrow.csv.read_csv("out.csv")["sex_perturbed"]
     pyarrow.csv.write_csv(pyarrow.table({"sex": dv.datasets.census("sex").slice(0, 2000), "said": said}), "pairs.csv")

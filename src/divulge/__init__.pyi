@@ -80,6 +80,7 @@ from .releasing.estimating.estimate import estimate_frequencies as estimate_freq
 from .releasing.preview import preview as preview
 from .releasing.records.ledger import Ledger as Ledger
 from .releasing.records.receipt import Receipt as Receipt
+from .releasing.records.signature import verify as verify
 from .releasing.release import release as release
 from .releasing.request import Request as Request
 from .releasing.request import run as run

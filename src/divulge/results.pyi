@@ -41,6 +41,7 @@ from .releasing.estimating.contingency import Contingency as Contingency
 from .releasing.estimating.estimate import Frequencies as Frequencies
 from .releasing.preview import Preview as Preview
 from .releasing.records.receipt import Receipt as Receipt
+from .releasing.records.signature import Signature as Signature
 from .reporting.reports.report import Belief as Belief
 from .reporting.reports.report import Report as Report
 from .reporting.statements.statement import Statement as Statement

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import key_pair
 from typer.testing import CliRunner
 
+import divulge as dv
 from divulge.cli.main import COMMANDS, EXAMPLES, app
 
 run = CliRunner().invoke
@@ -124,6 +126,8 @@ def test_the_examples_of_the_help_run_and_stand_in_it_as_they_are(
         " probability ( xray | lung ) { (ill) 0.9, 0.1; (well) 0.2, 0.8; }"
     )
     Path("releases.json").write_text('[{"mechanism": "laplace", "scale": 10, "count": 10}]')
+    key_pair(tmp_path)
+    dv.Request.of("release", "survey.csv", column="religion", guarantee="ldp=1").save("request.json", force=True)
     assert set(EXAMPLES) == set(COMMANDS) - {"ledger"}
     for command, examples in EXAMPLES.items():
         shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "80", "TERM": "dumb"}).stdout

@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "ledger": "What was released, and what it adds up to.",
     "app": "The whole way in a browser; nothing leaves this machine.",
     "report": "What a release reveals, for people: one page, or text.",
+    "verify": "Whether a paper is as it was signed: exit 0 or 1.",
     "statement": "What a release promises and what a person risks, for the public, in English or German.",
 }
 """Command -> its line in the help. Its module defines a function `command` with annotations, or an `app`."""
@@ -82,15 +83,16 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "divulge report mechanism.csv --prior uniform -o report.html",
         "divulge report --receipt released.receipt.json -o released.html",
     ),
+    "verify": ("divulge verify released.receipt.json --key public.pem",),
     "statement": ("divulge statement released.receipt.json --language de -o aussage.html",),
     "app": ("divulge app --demo",),
 }
 """Command -> what may be typed, shown as it stands below the help."""
 
-DOES = frozenset(("release", "publish", "run", "estimate", "ledger", "app", "report", "statement"))
+DOES = frozenset(("release", "publish", "run", "estimate", "ledger", "app", "report", "statement", "verify"))
 """Commands of `divulge.cli.doing`; the others answer a question, and are in `divulge.cli.asking`."""
 
-READS = frozenset(COMMANDS) - {"ledger", "run"}
+READS = frozenset(COMMANDS) - {"ledger", "run", "verify"}
 """Commands that read files of others: they get the options that say how."""
 
 WRITES = ("release", "publish")

@@ -36,7 +36,7 @@ from divulge.publishing.statistics import (
     Variance,
 )
 from divulge.releasing.output import sinks
-from divulge.releasing.output.places import Places, publish_together, written
+from divulge.releasing.output.places import Places, publish_together
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.receipt import now
 
@@ -212,7 +212,7 @@ def described(made: Ready, output: str | None) -> Published:
             "cells": None if made.threshold else query.cells, "family": one.family, "scale": one.scale,
             "loss": "inf" if made.threshold else _share(query, one, asked.unit),
             **({"threshold": made.threshold.least} if made.threshold else {}),
-            **({"step": float(query.step), "low": query.low, "high": query.high} if query.span > 1 else {}),
+            **_bounds(query),
             **({"at": str(query.only)} if query.only is not None else {}),
             **({"half_width": half_width(one, miss)} if query.kind != "ranks" and one.scale else {}),
         }
@@ -246,6 +246,13 @@ def _up(value: Fraction | float) -> float:
     """Return a double that is at least a number."""
     found = float(value)
     return found if math.isinf(found) or Fraction(found) >= value else math.nextafter(found, math.inf)
+
+
+def _bounds(query: Any) -> dict[str, Any]:
+    """Return the bounds of what one row adds, where that is no count, and of what size a step is."""
+    if query.kind not in ("values", "squares"):
+        return {}
+    return {"step": float(query.step), "low": query.low, "high": query.high}
 
 
 def _share(query: Any, noise: Any, unit: Unit) -> Any:
@@ -290,7 +297,7 @@ def carried_out(
         done = replace(done, digest=sinks.digest(temporary))
         contents = {"receipt.json": done.to_json(), "keeper.json": _kept(done, request), **papers(done)}
         staged = {
-            outputs.paper(name): stack.enter_context(written(outputs.paper(name), name, content))
+            outputs.paper(name): stack.enter_context(outputs.written(name, content))
             for name, content in contents.items()
         }
         with stopping.held():

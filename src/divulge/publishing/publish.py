@@ -87,6 +87,9 @@ def publish(
         What the guarantees and the budget are in.
     language : "en" or "de"
         Of the statement.
+    sign : path, optional
+        A private key (Ed25519, PEM or OpenSSH, no passphrase), with which receipt, codebook and keeper's record are
+        signed; `divulge.verify` checks them.
     escape_formulas : bool
         Write cells of a CSV output that a spreadsheet takes for a formula, such as "=1+1", behind an apostrophe.
     delimiter, decimal, encoding, sheet, line_breaks, limits : optional
@@ -132,7 +135,8 @@ def carry_out(request: Publish, source: Any, *, progress: Any, warn: Callable[[s
     if sink is None and request.receipt is not None:
         raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
     read = {"source": path, "values": _path(request.values), "record_prior": _path(request.record_prior)}
-    outputs = Places.of(sink, request.receipt, BESIDE, read=read, ledger=ledger, force=request.force)
+    outputs = Places.of(sink, request.receipt, BESIDE, read=read, ledger=ledger, force=request.force,
+                        sign=request.sign)  # fmt: skip
     if outputs.table is not None and not outputs.table.suffix:
         raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", "without one")
     made = ready(asked, source, request.engine)

@@ -17,10 +17,13 @@ from divulge.files.forms import Form, Some, fits, level, share, whole
 from divulge.files.opening import name_of
 from divulge.model.record import Record
 from divulge.model.shown import Shown, printable_json, promised, reached
+from divulge.publishing.consistency import refuse_contradictions
 from divulge.publishing.notes import Note
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.records.aggregate import Aggregate
+from divulge.releasing.records.levels import readable
 from divulge.releasing.records.receipt import Receipt
+from divulge.releasing.records.signature import PART
 from divulge.units import Unit, nats_per
 
 FORMAT = "divulge statistics receipt 1"
@@ -225,20 +228,23 @@ class Published(Record, Shown):
         """
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise InputFileError(f"{name}: must be a receipt of statistics ({FORMAT}); it is something else.")
+        found = {part: value for part, value in found.items() if part != PART}
         if found.pop("checksum", None) != _checksum(found):
             raise InputFileError(f"{name}: must be as it was written; its checksum does not fit: it has been edited.")
         if not fits(found, RECEIPT):
             raise InputFileError(f"{name}: must be a complete receipt; a part is missing or malformed.")
         try:
-            return cls(
+            made = cls(
                 table=table, guarantees={k: _back(v) for k, v in found["guarantees"].items()},
                 queries=tuple(found["queries"]), prior=found["record_prior"], loss=float(found["loss"]),
                 columns=tuple(found["columns"]), notes=tuple(map(Note.of, found["notes"])),
                 **{k: found[k] for k in ("level", "protected", "others", "source", "output", "rows", "created",
                                          "version", "digest")},
             )  # fmt: skip
-        except Exception:  # what numbers or sentences that do not fit together may raise is open-ended
-            raise InputFileError(f"{name}: must be a complete receipt; a part is missing or malformed.") from None
+            refuse_contradictions(made)
+        except Exception as error:  # what numbers or sentences that do not fit together may raise is open-ended
+            raise readable(name, error) from None
+        return made
 
     def describes(self, path: str | os.PathLike[str]) -> bool:
         """Say whether the file at `path` is the table that was published, to the byte.

@@ -13,6 +13,7 @@ import numpy as np
 
 from divulge import __version__, stopping
 from divulge.errors import DivulgeError
+from divulge.files.opening import replacing
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import open_table
 from divulge.guarantees.catalog import as_guarantee
@@ -25,13 +26,13 @@ from divulge.releasing.estimating.contingency import Tally, counts_of
 from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.output import sinks
 from divulge.releasing.output.bar import bar, in_notebook
-from divulge.releasing.output.places import PAPERS, Places, publish_together, written
+from divulge.releasing.output.places import PAPERS, RECEIPT, Places, publish_together
 from divulge.releasing.persons import People, Protection, chosen_for, on_spark, protection, refuse_two_answers
 from divulge.releasing.planning.choosing import Chosen, with_counts
 from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.plan import Faults, Part, Plan
 from divulge.releasing.records.ledger import Ledger
-from divulge.releasing.records.promised import together
+from divulge.releasing.records.levels import total
 from divulge.releasing.records.receipt import Receipt, now
 from divulge.releasing.request import Request, asking, run
 
@@ -124,6 +125,9 @@ def release(
         What epsilon, the guarantees and the budget are in; the receipt is in nats.
     language : "en" or "de"
         Of the statement and the codebook.
+    sign : path, optional
+        A private key (Ed25519, PEM or OpenSSH, no passphrase), with which receipt, codebook and keeper's record are
+        signed; `divulge.verify` checks them.
     escape_formulas : bool
         Write cells of a CSV output that a spreadsheet takes for a formula, such as "=1+1", behind an apostrophe.
     delimiter, decimal, encoding, sheet, line_breaks, limits : optional
@@ -192,7 +196,8 @@ def _carried_out(
     if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
         raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
     outputs = Places.of(
-        sink, request.receipt, PAPERS, read={"source": table.path}, ledger=request.ledger, force=request.force
+        sink, request.receipt, PAPERS, read={"source": table.path}, ledger=request.ledger, force=request.force,
+        sign=request.sign,
     )  # fmt: skip
     if engine.reread is not None:
         whose, count = on_spark(request, table), True
@@ -215,12 +220,8 @@ def _carried_out(
             alone = len(plan.renamed) == 1 and not plan.untouched
             sinks.refuse_renamed(outputs.table, plan.renamed.get(column, column))
             sinks.refuse_changed(outputs.table, column, texts, table.schema.field(column).type, alone)
-    total = together([m.spent for m in chosen.mechanisms], None)
-    if len(chosen.mechanisms) == 1:
-        total = chosen.mechanisms[0].for_a_person
-    total["ldp"] = max(total["ldp"], together([m.spent for m in chosen.mechanisms], None)["ldp"])
     made = Receipt(
-        mechanisms=chosen.mechanisms, guarantees=total, rows=0, source=table.name,
+        mechanisms=chosen.mechanisms, guarantees=total(chosen.mechanisms), rows=0, source=table.name,
         output=None if outputs.table is None else outputs.table.name, null_as=request.null_as, untouched=plan.untouched,
         warnings=(*_warnings(plan), *chosen.notes), created=now(), version=__version__,
         released_as=tuple(plan.renamed[name] for m in chosen.mechanisms for name in m.columns),
@@ -338,7 +339,8 @@ class _Run:
             done = replace(self.made, rows=rows, table=self.engine.source.restore(writer.table()))
             self.entry.publishing()
             if self.outputs.receipt is not None:
-                done.save(self.outputs.receipt)
+                with replacing(self.outputs.receipt) as stream:
+                    stream.write(self.outputs.signed(RECEIPT, done.to_json()))
             self.entry.published(done)
             return done
         with ExitStack() as stack:
@@ -355,7 +357,7 @@ class _Run:
             on_disk = stack.enter_context(ThreadPoolExecutor(1)).submit(sinks.flush, temporary)  # while papers are made
             done = replace(self.made, rows=rows, digest=sinks.digest(temporary))
             staged = {
-                self.outputs.paper(name): stack.enter_context(written(self.outputs.paper(name), name, content))
+                self.outputs.paper(name): stack.enter_context(self.outputs.written(name, content))
                 for name, content in self.papers(done, chosen).items()
             }
             on_disk.result()

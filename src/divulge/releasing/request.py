@@ -75,6 +75,9 @@ class Writing(Record):
 
     force: Annotated[bool, Option("Replace files that exist.", bool)] = False
     receipt: Annotated[Place, Option("Where the receipt goes, if not beside the output.", Path, "FILE")] = None
+    sign: Annotated[
+        Place, Option("Sign receipt, codebook and keeper's record with this key (PEM, Ed25519).", Path, "KEY")
+    ] = None
     escape_formulas: Annotated[bool, Option("Write CSV cells that begin with = + - @ behind an apostrophe.", bool)] = (
         False
     )

@@ -58,6 +58,13 @@ class Threshold:
         each_at_most = min(-math.expm1(math.log1p(-float(delta)) / k), -math.expm1(-1 / scale)) / _MARGIN
         least = k + 1
         least += max(0, math.ceil(-scale * math.log(each_at_most * (1 + math.exp(-1 / scale)))) - 1)
+        return cls.of(scale, least, unit)
+
+    @classmethod
+    def of(cls, scale: float, least: int, unit: Unit) -> "Threshold":
+        """Return noise of a scale with a threshold, and the (epsilon, delta) that they keep."""
+        k = unit.at_most
+        changed = (2 if unit.neighbors == "replaced" else 1) * k
         told = -math.expm1(k * math.log1p(-math.exp(-(least - k) / scale) / (1 + math.exp(-1 / scale)))) * _MARGIN
         return cls(scale, least, _up(Fraction(changed) / Fraction(scale)), told)
 

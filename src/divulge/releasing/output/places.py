@@ -4,7 +4,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from divulge.errors import DivulgeError
 from divulge.files.opening import PathLike, keep_apart, name_of
 from divulge.releasing.output import sinks
 from divulge.releasing.records.ledger import files_of
+from divulge.releasing.records.signature import private_key, signed
 
 RECEIPT = "receipt.json"
 
@@ -37,17 +38,22 @@ class Places:
     table: Path | None
     receipt: Path | None
     papers: Sequence[str]
+    key: Any = None
+    """The private key that papers in JSON are signed with."""
 
     @classmethod
     def of(
-        cls, sink: Any, receipt: Any, papers: Sequence[str], *, read: Mapping[str, Any], ledger: Any, force: bool
-    ) -> "Places":
+        cls, sink: Any, receipt: Any, papers: Sequence[str], *, read: Mapping[str, Any], ledger: Any, force: bool,
+        sign: Any = None,
+    ) -> "Places":  # fmt: skip
         """Return the places; refuse what is taken, what is read, and two that are one."""
         final = None if sink is None else sinks.place(sink)
-        found = cls(final, None if receipt is None else sinks.place(receipt, "receipt"), papers)
+        key = None if sign is None else private_key(sign)
+        found = cls(final, None if receipt is None else sinks.place(receipt, "receipt"), papers, key)
         named = {f"the {name}": found.paper(name) for name in papers if final is not None and name != RECEIPT}
         asked = {"receipt": found.paper(RECEIPT) if final is not None else found.receipt}
-        keep_apart({"sink": final, **asked, **named, "ledger": [str(path) for path in files_of(ledger)]}, read)
+        keep_apart({"sink": final, **asked, **named, "ledger": [str(path) for path in files_of(ledger)]},
+                   {**read, "sign": sign})  # fmt: skip
         for path in found.all():
             if not path.parent.is_dir():
                 folder = name_of(path.parent)
@@ -68,6 +74,14 @@ class Places:
             return self.receipt
         assert self.table is not None
         return self.table.with_name(f"{self.table.stem}.{name}")
+
+    def signed(self, name: str, content: bytes) -> bytes:
+        """Return what a paper holds: in JSON with a signature, where there is a key."""
+        return signed(content, self.key) if self.key is not None and name.endswith(".json") else content
+
+    def written(self, name: str, content: bytes) -> AbstractContextManager[Path]:
+        """Give a temporary file with the content of a paper."""
+        return written(self.paper(name), name, self.signed(name, content))
 
 
 @contextmanager

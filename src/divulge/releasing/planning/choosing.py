@@ -30,7 +30,8 @@ from divulge.releasing.planning.assumed import Assumed, measured, told
 from divulge.releasing.planning.naming import alike, of_one_row, require_true, set_labels, str_of, untrue
 from divulge.releasing.planning.plan import Faults
 from divulge.releasing.planning.purposes import NAMED, PURPOSES, Purpose
-from divulge.releasing.records.promised import promises, together
+from divulge.releasing.records.levels import levels
+from divulge.releasing.records.promised import together
 from divulge.releasing.records.receipt import Mechanism
 from divulge.ties import first_largest
 
@@ -113,11 +114,7 @@ def _center(assumed: Assumed, channel: IntegerChannel) -> Prior:
 def certified(columns: tuple[str, ...], channel: IntegerChannel, assumed: Assumed) -> Mechanism:
     """Return the mechanism with the guarantees of exactly its integers."""
     aligned = assumed.aligned(channel.secrets, "the mechanism")
-    found = promises(channel.weights, aligned.alone)
-    if aligned.priors is not None:
-        for kind in ("pml", "pmc"):
-            found[kind] = min(measured(kind, aligned, channel.exact), found["ldp"])
-    return Mechanism(columns, channel, aligned, found)
+    return Mechanism(columns, channel, aligned, levels(channel, aligned))
 
 
 def _finished(chosen: Sequence[Mechanism], choice: Release, counts: Mapping[Hashable, int] | None) -> Chosen:

@@ -28,7 +28,9 @@ from divulge.model.record import Record
 from divulge.model.shown import html_table, promised
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.planning.assumed import SOURCES, Assumed
+from divulge.releasing.records.levels import readable, refuse_contradictions
 from divulge.releasing.records.promised import Spent, added, up
+from divulge.releasing.records.signature import PART
 
 FORMAT = "divulge receipt 2"
 READ = ("divulge receipt 1", FORMAT)
@@ -416,6 +418,7 @@ class Receipt(Record):
             found = found["receipt"]
         if not isinstance(found, dict) or found.get("format") not in READ:
             raise InputFileError(f"{name}: must be a receipt of a release ({FORMAT}); it is something else.")
+        found = {part: value for part, value in found.items() if part != PART}
         stated = found.pop("checksum", None)
         with naming(name):
             whole = stated == _checksum(_canonical(found))
@@ -423,8 +426,8 @@ class Receipt(Record):
             raise InputFileError(f"{name}: must be as it was written; its checksum does not fit: it has been edited.")
         try:
             return cls.from_dict(found)
-        except Exception:  # what labels or levels that do not fit together may raise is open-ended
-            raise InputFileError(f"{name}: must be a complete receipt; a part is missing or malformed.") from None
+        except Exception as error:  # what labels or levels that do not fit together may raise is open-ended
+            raise readable(name, error) from None
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> "Receipt":
@@ -444,7 +447,7 @@ class Receipt(Record):
             raise DivulgeError.of("receipt", "have all its parts, each of its kind", "a part", "missing or malformed")
         for asked in found.get("asked", ()):
             as_typed(asked)
-        return cls(
+        made = cls(
             mechanisms=tuple(Mechanism.from_dict(part) for part in found["mechanisms"]),
             guarantees={kind: float(value) for kind, value in found["guarantees"].items()},
             rows=found["rows"],
@@ -458,6 +461,8 @@ class Receipt(Record):
             protects=found.get("protects", {"person": None, "rows_per_person": None}),
             **{name: found[name] for name in ("source", "output", "created", "version", "digest")},
         )
+        refuse_contradictions(made)
+        return made
 
     def __repr__(self) -> str:
         levels = ", ".join(f"{kind} {promised(value)}" for kind, value in self.guarantees.items())

@@ -1,0 +1,182 @@
+"""What follows from other numbers of a receipt of statistics, computed again when it is read: loss, levels, notes.
+
+How much one unit changes the cells follows from kind, bounds and groups of each query, the loss from that and the
+scale, and what is promised from all losses together.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.publishing.counting.unknown import MOST_VALUES, Threshold
+from divulge.publishing.noising.calibration import adp_epsilon
+from divulge.publishing.noising.estimates import draws_of
+from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration, largest_loss, told
+from divulge.publishing.noising.noise import each, half_width
+from divulge.publishing.queries import Query, Unit
+from divulge.releasing.records.levels import ROUNDING, contradiction, near
+
+_STATED = 1e-3
+"""Where noise keeps what was asked for within this share, the level that was asked for is what is stated."""
+
+_CHOICES = 3
+"""Choices by rank that a quantile with its interval takes; without an interval it is one."""
+
+
+_DECIDED = {"note_rows", "note_person", "note_added", "note_replaced", "note_threshold", "note_independent"}
+"""Notes that stand where the numbers say so, and nowhere else."""
+
+
+def refuse_contradictions(found: Any) -> None:
+    """Refuse published statistics in which something does not follow from the rest."""
+    given = found.protected
+    unit = Unit(given["person"], given["at_most"], given["neighbors"])
+    if given["noun"] != unit.noun:
+        raise contradiction("the unit that is protected", given["noun"], unit.noun)
+    noises = [Noise(_family(one["family"]), float(one["scale"])) for one in found.queries]
+    queries = [_query(one, noise, unit) for one, noise in zip(found.queries, noises, strict=True)]
+    shown = [one for one in found.queries if "threshold" in one]
+    if shown:
+        _refuse_threshold(found, shown[0], unit)
+    else:
+        for one, query, noise in zip(found.queries, queries, noises, strict=True):
+            _refuse_loss(one, query, noise, unit)
+        _refuse_levels(found, queries, noises, unit)
+    _refuse_widths(found, queries, noises)
+    _refuse_notes(found, unit)
+    missing = {name for one in found.queries for name in (*one["by"], one["column"]) if name} - set(found.columns)
+    if missing:
+        raise contradiction("the list of columns that were read", "without one", "with it")
+
+
+def _family(name: str) -> Any:
+    if name not in ("laplace", "gaussian"):
+        raise contradiction("a family of noise", name, "laplace or gaussian")
+    return name
+
+
+def _query(one: Mapping[str, Any], noise: Noise, unit: Unit) -> Query:
+    """Return the query as far as its receipt tells it: enough for what one unit changes."""
+    kind, cells = one["kind"], one["cells"] or 2
+    if kind == "rows":
+        alone = "at" in one and cells == 1
+        return Query("rows", tuple(one["by"]), (cells,), low=0 if alone else 1)
+    if kind in ("values", "squares"):
+        low, high = int(one.get("low", 0)), int(one.get("high", 1))
+        return Query(kind, tuple(one["by"]), (cells,), one["column"], low, high)
+    if kind != "ranks":
+        raise contradiction("a kind of query", kind, "rows, values, squares or ranks")
+    p = Fraction(one["at"])
+    sharp = (max(p.numerator, p.denominator - p.numerator), p.denominator)
+    query = Query("ranks", tuple(one["by"]), (cells,), one["column"], sharpness=sharp, only=p)
+    several = replace(query, draws=_CHOICES)
+    return several if near(float(one["loss"]), _loss(several, noise, unit)) else query
+
+
+def _loss(query: Query, noise: Noise, unit: Unit) -> float:
+    """Return the most that the outcome of a query changes its log-likelihood with one unit."""
+    l1, _ = query.changes(unit)
+    if not l1:
+        return 0.0
+    return math.inf if not noise.scale or (noise.family == "gaussian" and query.kind != "ranks") else l1 / noise.scale
+
+
+def _refuse_loss(one: Mapping[str, Any], query: Query, noise: Noise, unit: Unit) -> None:
+    if query.kind in ("values", "squares") and "low" not in one:  # older receipts leave out bounds that are one apart
+        return
+    if not near(float(one["loss"]), _loss(query, noise, unit)):
+        raise contradiction("the loss of a query", float(one["loss"]), _loss(query, noise, unit))
+
+
+def _refuse_levels(found: Any, queries: list[Query], noises: list[Noise], unit: Unit) -> None:
+    """Refuse what is promised and does not follow from the noise."""
+    asked = [pair for pair in zip(queries, noises, strict=True) if pair[0].changes(unit)[0] and pair[1].scale]
+    bare = any(query.changes(unit)[0] and not noise.scale for query, noise in zip(queries, noises, strict=True))
+    of, by = [query for query, _ in asked], [noise for _, noise in asked]
+    pure = math.inf if bare else float(largest_loss(of, by, unit))
+    rho = math.inf if bare else float(concentration(of, by, unit))
+    loss = math.inf if bare else float(largest_loss(of, by, unit, unit.secrets))
+    older = any(one["kind"] in ("values", "squares") and "low" not in one for one in found.queries)
+    if not older and not near(found.loss, loss):
+        raise contradiction("the loss of all queries", found.loss, loss)
+    for kind, stated in found.guarantees.items() if not older else ():
+        values = stated if isinstance(stated, Mapping) else {"epsilon": stated}
+        wanted = float(values["epsilon"])
+        if kind == "dp":
+            least = pure
+        elif kind == "zcdp":
+            least = rho
+        elif kind == "rdp":
+            least = min(rho * float(values["alpha"]), pure)
+        elif kind == "adp":
+            delta = float(values["delta"])
+            least = math.inf if bare else adp_epsilon(tuple(of), tuple(by), unit, delta)
+        elif kind in ("pml", "pmc", "lip"):
+            _refuse_told(found, kind, wanted, loss, of, by)
+            continue
+        else:
+            raise contradiction("a kind of guarantee", kind, "none that follows from the noise")
+        if not least * (1 - ROUNDING) <= wanted <= least * (1 + 2 * _STATED) + ROUNDING:
+            raise contradiction(kind, wanted, least)
+    if not older and not bare and asked and not found.guarantees:
+        raise contradiction("the list of guarantees", "empty", "not")
+
+
+def _refuse_told(found: Any, kind: str, stated: float, loss: float, of: list[Query], by: list[Noise]) -> None:
+    """Refuse what is told of one record; where a prior of whole records was known, here is only the worst case."""
+    if found.prior is None:
+        raise contradiction(kind, stated, "nothing without a prior of a record")
+    most = told(loss, RecordPrior(Fraction(found.prior["least"])))[kind]
+    rows = all(query.kind == "rows" and query.only is None for query in of)
+    records = rows and all(noise.family == "laplace" for noise in by)
+    least = 0.0 if records and found.prior["columns"] else most
+    if not least * (1 - ROUNDING) <= stated <= most * (1 + 2 * _STATED) + ROUNDING:
+        raise contradiction(kind, stated, most)
+
+
+def _refuse_threshold(found: Any, one: Mapping[str, Any], unit: Unit) -> None:
+    """Refuse a promise of counts that show themselves which scale and threshold do not keep."""
+    stated = found.guarantees.get("adp", {"epsilon": 0.0, "delta": 0.0})
+    if (
+        list(found.guarantees) != ["adp"]
+        or len(found.queries) != 1
+        or one["loss"] != "inf"
+        or one["family"] != "laplace"
+    ):
+        raise contradiction("what is promised of counts that show themselves", ", ".join(found.guarantees), "adp")
+    kept = Threshold.of(float(one["scale"]), int(one["threshold"]), unit)
+    for name in ("epsilon", "delta"):
+        if not near(stated[name], getattr(kept, name)):
+            raise contradiction(name, stated[name], getattr(kept, name))
+
+
+def _refuse_widths(found: Any, queries: list[Query], noises: list[Noise]) -> None:
+    """Refuse half-widths that are not the least ones at the level, all together."""
+    shown = any("threshold" in one for one in found.queries)
+    miss = each(found.level, MOST_VALUES if shown else draws_of(queries, noises))
+    for one, query, noise in zip(found.queries, queries, noises, strict=True):
+        if query.kind != "ranks" and noise.scale:
+            least, most = (half_width(noise, miss * (1 + sign * ROUNDING)) for sign in (1, -1))
+            if "half_width" not in one or not least <= float(one["half_width"]) <= most:
+                raise contradiction("the half-width of an interval", one.get("half_width", "missing"), most)
+
+
+def _refuse_notes(found: Any, unit: Unit) -> None:
+    """Refuse notes that say something else than the numbers beside them."""
+    said = {note.name: note.values for note in found.notes}
+    person = {"note_person": {"columns": [unit.person], "rows": unit.at_most}} if unit.person else {"note_rows": {}}
+    wanted = person | {"note_added" if unit.neighbors == "added" else "note_replaced": {}}
+    for one in found.queries:
+        wanted |= {"note_threshold": {"least": one["threshold"]}} if "threshold" in one else {}
+    if found.others == "independent":
+        wanted["note_independent"] = {}
+    clamped = sorted({one["column"] for one in found.queries if one["kind"] != "rows"})
+    wanted |= {"note_clamped": {"columns": clamped}} if clamped else {}
+    if (_DECIDED - set(wanted)) & set(said):
+        raise DivulgeError("must say in its notes what its numbers say; one of them says something else.")
+    for name, values in wanted.items():
+        if name not in said or dict(said[name]) != values:
+            raise DivulgeError("must say in its notes what its numbers say; one is missing, or says something else.")
