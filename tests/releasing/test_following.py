@@ -271,10 +271,11 @@ def test_signatures_are_those_of_the_standard(tmp_path: Path) -> None:
 def test_verify_tells_by_its_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     key_pair(tmp_path)
-    Path("t.csv").write_text("x\na\nb\nc\n" * 9)
+    Path("t.csv").write_text("x\n" + "a\nb\nc\n" * 9)
     dv.write_channel(COIN, "c.csv")
     line = "release t.csv --column x --mechanism c.csv -o out.csv --no-ledger --only-column --sign"
-    assert CliRunner().invoke(app, [*line.split(), "key.pem"]).exit_code == 0
+    found = CliRunner().invoke(app, [*line.split(), "key.pem"])
+    assert found.exit_code == 0, found.output
     found = CliRunner().invoke(app, "verify out.receipt.json --key public.pem".split())
     assert (found.exit_code, "is as it was signed" in found.stdout) == (0, True)
     paper = Path("out.receipt.json")

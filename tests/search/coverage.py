@@ -23,6 +23,7 @@ NO_NUMBER = {
     "plot_pointwise": "draws",
     "report": "tells what other functions measure",
     "statement": "tells what a release did",
+    "verify": "says whether a signature fits; tests/releasing/test_following.py holds it by another route",
     "run": "carries out a request, through the doors that are held",
     "repeated_runs": "draws runs that an audit judges",
 }
@@ -35,6 +36,7 @@ NO_CLASS = {
     "Request": "what is asked; tests/releasing/test_request.py holds every option",
     "Report": "tells what other functions measure",
     "Belief": "a row of a report",
+    "Signature": "what `verify` says",
     "Source": "a table that is read",
     "Statement": "text",
     "Step": "a theorem that was used",

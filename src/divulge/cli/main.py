@@ -72,7 +72,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "publish": (
         "divulge publish survey.csv --count sex --mean age:0:90 \\\n    --guarantee dp=1 --values-from-data -o out.csv",
     ),
-    "run": ("divulge run request.json -o released.csv",),
+    "run": ("divulge run request.json -o again.csv",),
     "estimate": ("divulge estimate released.csv --receipt released.receipt.json",),
     "audit": ("divulge audit --data pairs.csv --secret race --released said \\\n    --claim ldp=1",),
     "assess": (
