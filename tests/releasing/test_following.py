@@ -31,6 +31,7 @@ RELEASES: dict[str, dict[str, Any]] = {
     "noisy shares": {"column": "x", "guarantee": "ldp=1", "prior": "noisy=0.1"},
     "counted": {"column": "x", "guarantee": "pml=0.5", "prior_from_data": True, "only_column": True},
     "two columns": {"column": ["x", "y"], "guarantee": "ldp=1"},
+    "several rows": {"column": "x", "guarantee": "ldp=1", "rows_per_person": 2},
     "another guarantee": {"column": "x", "mechanism": COIN, "guarantee": "maximal-leakage=1"},
 }
 
@@ -60,7 +61,8 @@ if THOROUGH:
 
 
 def released(name: str, folder: Path) -> Path:
-    dv.release(SURVEY, folder / "out.csv", **RELEASES[name])
+    asked = RELEASES[name]
+    dv.release(SURVEY, folder / "out.csv", **asked, per_row="rows_per_person" not in asked)
     return folder / "out.receipt.json"
 
 
@@ -186,7 +188,7 @@ def _fresh(folder: Path, number: int) -> Path:
 ])  # fmt: skip
 def test_every_command_refuses_it(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    dv.release(SURVEY, "out.csv", column="x", mechanism=COIN)
+    dv.release(SURVEY, "out.csv", column="x", mechanism=COIN, per_row=True)
     document = json.loads(Path("out.receipt.json").read_text())
     document["mechanisms"][0]["guarantees"]["ldp"] = document["guarantees"]["ldp"] = 0.01
     written(document, Path("edited.json"))
@@ -230,7 +232,7 @@ PAPERS = ("receipt", "codebook", "keeper")
 
 def test_papers_are_signed_and_edits_found(tmp_path: Path) -> None:
     private, public = key_pair(tmp_path)
-    dv.release(SURVEY, tmp_path / "out.csv", column="x", mechanism=COIN, sign=private)
+    dv.release(SURVEY, tmp_path / "out.csv", column="x", mechanism=COIN, per_row=True, sign=private)
     dv.publish(SURVEY, dv.Count("x"), tmp_path / "sums.csv", guarantee="dp=1", values=VALUES, sign=private)
     other = key_pair(_fresh(tmp_path, 1))[1]
     papers = [*(f"out.{name}.json" for name in PAPERS), "sums.receipt.json", "sums.keeper.json"]
@@ -261,7 +263,7 @@ def test_signatures_are_those_of_the_standard(tmp_path: Path) -> None:
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     private, public = key_pair(tmp_path)
-    dv.release(SURVEY, tmp_path / "out.csv", column="x", mechanism=COIN, sign=private)
+    dv.release(SURVEY, tmp_path / "out.csv", column="x", mechanism=COIN, per_row=True, sign=private)
     document = json.loads((tmp_path / "out.receipt.json").read_text())
     value = base64.b64decode(document.pop("signature")["value"])
     content = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()

@@ -45,8 +45,11 @@ def total(mechanisms: Sequence[Any]) -> dict[str, float]:
 
 def refuse_contradictions(receipt: Any) -> None:
     """Refuse a receipt in which something does not follow from the rest of it."""
+    rows = receipt.protects.get("rows_per_person") or 1
     for one in receipt.mechanisms:
         _refuse_levels(one)
+        if one.times != rows:
+            raise contradiction("the number of rows of a person that share the promise", rows, one.times)
     _agree("the guarantees", receipt.guarantees, total(receipt.mechanisms))
     _refuse_names(receipt)
     for asked in receipt.asked:
