@@ -125,6 +125,8 @@ def test_the_examples_of_the_help_run_and_stand_in_it_as_they_are(
         " variable xray { type discrete [ 2 ] { dark, clear }; } probability ( lung ) { table 0.1, 0.9; }"
         " probability ( xray | lung ) { (ill) 0.9, 0.1; (well) 0.2, 0.8; }"
     )
+    asked = dv.Request.of("release", "survey.csv", column="religion", guarantee="ldp=1")
+    asked.save("request.json")
     Path("releases.json").write_text('[{"mechanism": "laplace", "scale": 10, "count": 10}]')
     key_pair(tmp_path)
     dv.Request.of("release", "survey.csv", column="religion", guarantee="ldp=1").save("request.json", force=True)

@@ -14,6 +14,7 @@ from divulge.cli.main import COMMANDS, app
 FOLDER = "Folder\x1b[2J\u202e"
 C, T, P, L, O = (f"{FOLDER}/{name}" for name in ("c\x1b.csv", "t\x1b.csv", "p.csv", "l.json", "o.csv"))
 B = f"{FOLDER}/b\x1b.bif"
+ASKED = f"{FOLDER}/asked.json"
 RECEIPT, PUBLISHED, NONE = f"{FOLDER}/o.receipt.json", f"{FOLDER}/s.receipt.json", f"{FOLDER}/none.csv"
 
 LINES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -42,6 +43,7 @@ LINES: dict[str, tuple[tuple[str, ...], ...]] = {
     "publish": ((T, "--guarantee", "dp=1", "--count", "x", "--values-from-data", "-o", f"{FOLDER}/n.csv"),
                 (T, "--guarantee", "dp=1", "--mean", "n:0:9", "-o", f"{FOLDER}/n.csv"),
                 (T, "--guarantee", "dp=1", "--count", "x", "--values", NONE, "-o", f"{FOLDER}/n.csv")),
+    "run": ((ASKED, "-o", f"{FOLDER}/q.csv"), (NONE,), (P,)),
     "estimate": ((O,), (T, "--mechanism", C, "--column", "x"), (P,)),
     "audit": (("--data", T, "--secret", "x", "--released", "y", "--claim", "ldp=1"),
               ("--data", T, "--secret", "x", "--released", "y", "--mechanism", C),
@@ -73,6 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / T).write_text("x,y,n\n" + "a,b,1\nb,a,2\na,a,3\n" * 20)
     (place / P).write_text("a,1/2\nb,1/2\n")
     (place / L).write_text(json.dumps([{"mechanism": "channel", "file": "c\x1b.csv"}]))
+    dv.Request.of("release", T, column="x", mechanism=C, only_column=True).save(place / ASKED)
     table = pa.table({"x": ["a", "b"] * 20})
     dv.release(table, place / O, column="x", mechanism=coin, ledger=inside / "book.sqlite", source_name="t")
     dv.publish(table, dv.Count("x"), inside / "s.csv", guarantee="dp=1", values={"x": ["a", "b"]})

@@ -45,6 +45,9 @@ GOOD: dict[str, tuple[tuple[str, ...], ...]] = {
                  "out.csv"),
                 ("t.csv", "--guarantee", "dp=1", "--sum", "n:0:90", "--against", "t2.csv", "--runs", "50",
                  "-o", "out.csv")),
+    "run": (("q.json", "-o", "out.csv"),),
+    "assess": (("t.csv", "--known", "y", "--secret", "x"), ("t.csv", "--known", "x,y"),
+               ("t.csv", "--known", "y", "--secret", "x", "--claim", "k=2")),
     "estimate": (("o.csv", "--receipt", "o.receipt.json"), ("t.csv", "--mechanism", "c.csv", "--column", "x")),
     "audit": (("--data", "t.csv", "--secret", "x", "--released", "y", "--claim", "ldp=1"),
               ("--data", "t.csv", "--secret", "x", "--released", "y", "--mechanism", "c.csv")),
@@ -95,6 +98,7 @@ def good_files() -> dict[str, bytes]:
             " variable y { type discrete [ 2 ] { a, b }; }"
             " probability ( x ) { table 0.5, 0.25, 0.25; } probability ( y | x ) { (a) 0.9, 0.1; default 0.2, 0.8; }"
         )
+        dv.Request.of("release", "t.csv", column="x", mechanism="c.csv", only_column=True).save(folder / "q.json")
         (folder / "p.csv").write_text("a,1/3\nb,1/3\nc,1/3\n")
         (folder / "l.json").write_text(
             json.dumps([{"mechanism": "gaussian", "sigma": 10, "sensitivity": 1, "count": 9}])

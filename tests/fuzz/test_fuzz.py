@@ -122,7 +122,8 @@ def test_what_a_command_leaves_the_next_one_takes(seed: int) -> None:
 def test_every_command_and_every_option_is_tried() -> None:
     """A new command has a good line here, which works; its options are then found by themselves."""
     assert set(GOOD) == set(COMMANDS)
-    assert all("--ledger" in options_of(name) or "--limit" in options_of(name) for name in COMMANDS)
+    bounded = set(COMMANDS) - {"run"}  # the request says what is read, and how much of it
+    assert all("--ledger" in options_of(name) or "--limit" in options_of(name) for name in bounded)
 
 
 @pytest.mark.parametrize("line", [(name, *line) for name, lines in GOOD.items() for line in lines], ids=" ".join)
