@@ -86,7 +86,7 @@ def test_the_command_adds_up_with_the_page(tmp_path: Path, monkeypatch: pytest.M
         for way in ("how", "table"):
             visit = begun(client, path, secret="answer")
             visit.post(way, {"way": "statistics", "prior": "uniform"})
-            shell = html.unescape(re.findall(r"<pre[^>]*>(.*?)</pre>", visit.get("release").text, re.DOTALL)[0])
+            shell = html.unescape(re.findall(r"<pre[^>]*>(.*?)</pre>", visit.part("asked/found"), re.DOTALL)[0])
             visit.papers(tmp_path, format="csv")
             done = CliRunner().invoke(app, [*shlex.split(shell)[1:], "--ledger", str(book)])
             assert done.exit_code == 0, done.output
@@ -162,7 +162,7 @@ def test_command_script_and_notebook_publish_by_the_same_mechanism(
     if format_ == "csv":
         with (tmp_path / "values.json").open("rb") as stream:
             assert visit.post("table/values", files={"file": ("values.json", stream)}).status_code == 200
-    page = visit.get("release").text
+    page = visit.part("asked/found")
     shell = html.unescape(re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)[0])
     came = tmp_path / "came"
     came.mkdir()

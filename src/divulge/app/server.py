@@ -175,7 +175,7 @@ def application(
     require("python_multipart", "app")
     applications, routing = require("starlette.applications", "app"), require("starlette.routing", "app")
     staticfiles, responses = require("starlette.staticfiles", "app"), require("starlette.responses", "app")
-    from divulge.app.steps import aim, check, data, how, preview, release, table
+    from divulge.app.steps import aim, asked, check, data, how, preview, release, table
 
     pages = Pages(demo, ledger)
     get_ready()
@@ -230,7 +230,7 @@ def application(
             pages.sessions.close()
 
     steps: list[tuple[str, str, Callable[[Pages, Any], Any]]] = [
-        route for step in (data, aim, how, table, preview, release, check) for route in step.ROUTES
+        route for step in (data, aim, how, table, preview, asked, release, check) for route in step.ROUTES
     ]
 
     def bound(function: Callable[[Pages, Any], Any]) -> Callable[[Any], Any]:

@@ -15,8 +15,12 @@ from divulge.files.opening import replacing
 from divulge.publishing.publication import ready, task, without_noise
 from divulge.publishing.published import Published, read_receipt
 from divulge.publishing.request import Publish
+from divulge.releasing.column import Release
+from divulge.releasing.output.places import PAPERS
 from divulge.releasing.planning.assumed import around
 from divulge.releasing.planning.choosing import left
+from divulge.releasing.release import expected
+from divulge.releasing.request import Request, run
 from divulge.tables.assess import readable
 
 Progress = Callable[[int, int | None], None]
@@ -150,18 +154,19 @@ def _sentence(words: str) -> str:
     return f"The attacker with most to gain who holds all values for equally likely {words}."
 
 
-def release(
-    progress: Progress, path: str, out: str, name: str, ledger: str | None, choice: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Release the column: all files beside `out`."""
+def release(progress: Progress, path: str, folder: str, asked: Request) -> dict[str, Any]:
+    """Carry out what was asked, of the table at `path`: all files in the folder, and what is to be known of them."""
+    notes: list[str] = []
+    out = Path(folder) / str(asked.sink)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        receipt = dv.release(dv.open_table(path), out, source_name=name, ledger=ledger, progress=progress, **choice)
-    return {
-        "papers": {kind: str(file) for kind, file in receipt.papers.items()},
-        "together": _together(receipt.together),
-        "notes": [str(one.message) for one in told if issubclass(one.category, UserWarning)],
-    }
+        done = run(replace(asked, sink=out), dv.open_table(path), progress=progress, warn=notes.append)
+    notes += [str(one.message) for one in told if issubclass(one.category, UserWarning)]
+    files = {"table": out} | {kind: out.with_name(f"{out.stem}.{kind}") for kind in PAPERS}
+    papers = {kind: str(file) for kind, file in files.items() if file.is_file()}
+    published = isinstance(done, Published)
+    together = dv.statement(done, asked.language).together if published else _together(done.together)
+    return {"papers": papers, "together": together, "notes": list(dict.fromkeys(notes))}
 
 
 def _together(spent: Mapping[str, Any] | None) -> str:
@@ -170,6 +175,60 @@ def _together(spent: Mapping[str, Any] | None) -> str:
         return ""
     words = dv.guarantees.posterior_bounds(dv.LDP(spent["guarantees"]["ldp"]), "1/100").words
     return f"With what was released of this column before, {spent['releases']} releases in all: {words}."
+
+
+MOST_ALIKE = 30
+"""Rows that are alike in more columns than this are one."""
+
+FEW = 10
+"""A group of fewer rows points at people, and its shares are not those of a group."""
+
+
+def outlook(progress: Progress, path: str, asked: Request, before: float, value: str) -> dict[str, Any]:
+    """Return what a release comes to before it is drawn: alone, with all on record, and beside what goes out unaltered.
+
+    All are the most that somebody may hold a person for `value` with: from `before`, or from how frequent it is among
+    people alike in the columns that go out.
+    """
+    if not isinstance(asked, Release):
+        return {"own": 0.0, "notes": []}
+    source = dv.open_table(path)
+    made = expected(asked, source)
+    kind, _, spent = str(asked.prior).partition("=")
+    beside = float(Fraction(spent)) if kind == "noisy" else 0.0
+    loss = made.guarantees["ldp"] + beside
+    total = loss if made.together is None else max(loss, made.together["guarantees"]["ldp"] + beside)
+    keep = asked.keep or ()
+    found: dict[str, Any] = {
+        "own": _after(before, loss), "all": _after(before, total), "before": before, "value": value,
+        "releases": 1 if made.together is None else made.together["releases"], "keep": list(keep), "beside": None,
+        "raising": [], "alone": 0, "few": FEW, "notes": [],
+    }  # fmt: skip
+    if len(keep) > MOST_ALIKE:
+        found["alone"] = made.rows or source.rows
+    elif keep:
+        label = asked.null_as
+        share, found["alone"] = _largest(source, asked.columns[0], keep, value, label)
+        found["beside"] = (share, _after(share, total))
+        each = [(name, _largest(source, asked.columns[0], [name], value, label)[0]) for name in keep]
+        found["raising"] = sorted(each, key=lambda one: -one[1])[:3]
+    return found
+
+
+def _after(before: float, loss: float) -> float:
+    """Return the most that a chance becomes when odds change by e^loss."""
+    return float(dv.guarantees.posterior_bounds(dv.LDP(loss), before).upper) if 0 < before < 1 else before
+
+
+def _largest(source: Any, column: str, known: Sequence[str], value: str, null_as: Any) -> tuple[float, int]:
+    """Return the largest share of a value among rows alike in known columns, and how many rows are alike to few."""
+    groups: dict[Any, list[int]] = {}
+    for key, count in dv.contingency(source, [column, *known]).to_dict().items():
+        held = groups.setdefault(key[1:], [0, 0])
+        held[0] += count * (str(null_as if key[0] is None else key[0]) == value)
+        held[1] += count
+    shares = [held / rows for held, rows in groups.values() if rows >= FEW]
+    return max(shares, default=0.0), sum(rows for _, rows in groups.values() if rows < FEW)
 
 
 MOST_GROUPS = 1000
@@ -191,41 +250,22 @@ def statistic(one: Mapping[str, Any]) -> Any:
     return NUMERIC[one["kind"]](one["column"], bounds=bounds, by=by, step=step)
 
 
-def publish(
-    progress: Progress,
-    path: str,
-    out: str | None,
-    name: str,
-    ledger: str | None,
-    asked: Sequence[Mapping[str, Any]],
-    options: Mapping[str, Any],
-    language: str = "en",
+def simulate_statistics(
+    progress: Progress, path: str, asked: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Publish these statistics; or simulate them beside the true ones, where there is no place to write to."""
+    """Return the statistics of one simulated publication beside the true ones; nothing is kept."""
     wanted = [statistic(one) for one in asked]
-    given = dict(options)
-    where: dict[str, Any] = {"ledger": ledger, "source_name": name, "language": language} if out else {}
-    found = dv.publish(dv.open_table(path), wanted, out, **given, **where)
+    found = dv.publish(dv.open_table(path), wanted, **options)
     result: dict[str, Any] = found.to_dict() | {"notes": [], "together": "", "papers": {}}
-    if out is None:
-        progress(1, 2)
-        untreated = {key: value for key, value in given.items() if key not in _TREATED}
-        untreated["guarantee"] = f"dp={_EXACT}"
-        unblurred = task(Publish(statistics=wanted, **untreated))
-        exact = without_noise(ready(unblurred, dv.open_table(path), "local"))
-        for one, true in zip(result["statistics"], exact.statistics(), strict=True):
-            one["true"] = true["value"]
-        return result
-    stem = Path(out).with_suffix("")
-    files = {"table": Path(out)} | {kind: Path(f"{stem}.{kind}") for kind in _PAPERS}
-    together = dv.statement(found, language).together
-    return result | {
-        "together": together,
-        "papers": {kind: str(file) for kind, file in files.items() if file.is_file()},
-    }
+    progress(1, 2)
+    untreated = {key: value for key, value in options.items() if key not in _TREATED}
+    untreated["guarantee"] = f"dp={_EXACT}"
+    unblurred = task(Publish(statistics=wanted, **untreated))
+    exact = without_noise(ready(unblurred, dv.open_table(path), "local"))
+    for one, true in zip(result["statistics"], exact.statistics(), strict=True):
+        one["true"] = true["value"]
+    return result
 
-
-_PAPERS = ("statement.html", "statement.txt", "receipt.json", "keeper.json")
 
 _EXACT = 10**8
 """At this epsilon the value with the true rank is chosen but for odds that nobody will meet."""

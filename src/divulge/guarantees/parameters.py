@@ -104,8 +104,8 @@ def number_text(value: Any) -> str:
     ('0.125', '1/3', '0.1')
     """
     if isinstance(value, Rational) and value.denominator != 1:
-        decimal = f"{float(value):.12g}"
-        return decimal if Fraction(decimal) == value else str(value)
+        decimals = (f"{float(value):.12g}", repr(float(value)))
+        return next((one for one in decimals if Fraction(one) == value), str(value))
     if isinstance(value, Rational) and abs(Fraction(value)) >= 10**21:
         short = f"{exact.as_float(value):.12g}"
         return short if Fraction(short) == value else str(value)

@@ -22,8 +22,7 @@ from divulge.releasing.estimating.counting import EngineName, by_spark, continge
 from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.estimating.intervals import INTERVALS, clustered
 from divulge.releasing.persons import chosen_for, on_spark, protection
-from divulge.releasing.planning.assumed import positive
-from divulge.releasing.planning.choosing import Chosen, counted, left
+from divulge.releasing.planning.choosing import Chosen, counted, stand_in
 from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.records.receipt import Mechanism
@@ -324,28 +323,20 @@ def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[fl
     for scale in scales:
         asked = _scaled(choice, scale)
         try:
-            chosen = chosen_for(whose, _stand_in(asked), counted_in, True)
+            chosen = chosen_for(whose, stand_in(asked), counted_in, True)
         except DivulgeError:
             if scale == 1:
                 raise
             continue
         if scale == 1:
             private = chosen.private
-            notes = chosen.notes if _stand_in(asked) is asked else (*chosen.notes, _NOISY)
+            notes = chosen.notes if stand_in(asked) is asked else (*chosen.notes, _NOISY)
         found.append(_level(_called(asked), chosen, counts, groups, squares))
     return Preview(columns, sum(counts.values()), tuple(found), (*private, *notes), by)
 
 
 _NOISY = "A preview spends nothing: where the release will estimate the shares with noise, all values are taken to be "\
     "equally likely here, and the epsilon of the estimate is taken off the guarantees."  # fmt: skip
-
-
-def _stand_in(choice: Release) -> Release:
-    """Return the choice without an estimate of the prior, which would be drawn, under what it leaves of guarantees."""
-    if not (isinstance(choice.prior, str) and choice.prior.startswith("noisy=")):
-        return choice
-    spent = float(positive(choice.prior.partition("=")[2], "noisy"))
-    return replace(choice, prior=None, guarantee=left(choice.kept, spent), unit="nats")
 
 
 def _by(table: Any, columns: tuple[str, ...], by: str, null_as: Hashable, engine: EngineName) -> Any:

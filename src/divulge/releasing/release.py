@@ -28,7 +28,7 @@ from divulge.releasing.output import sinks
 from divulge.releasing.output.bar import bar, in_notebook
 from divulge.releasing.output.places import PAPERS, RECEIPT, Places, publish_together
 from divulge.releasing.persons import People, Protection, chosen_for, on_spark, protection, refuse_two_answers
-from divulge.releasing.planning.choosing import Chosen, with_counts
+from divulge.releasing.planning.choosing import Chosen, stand_in, with_counts
 from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.plan import Faults, Part, Plan
 from divulge.releasing.records.ledger import Ledger
@@ -185,9 +185,56 @@ def _names(request: Release) -> dict[str, str]:
     return dict(zip(columns, asked, strict=True))
 
 
+@dataclass(frozen=True)
+class _Prepared:
+    """A release before anything is recorded or drawn: how, of what, and what its receipt will say."""
+
+    engine: Engine
+    plan: Plan
+    outputs: Places
+    chosen: Chosen
+    made: Receipt
+
+    def entry(self, request: Release) -> Any:
+        """Return the context of its entry in the ledger."""
+        budget = request.budget
+        allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
+        return _recorded(request.ledger, allowed, self.engine.source, request.source_name, self.made)
+
+
+class _Looked(Exception):
+    """Takes an entry back that was only to be looked at."""
+
+
+def expected(request: Release, source: Any) -> Receipt:
+    """Return the receipt as it would be, with what it adds up to by the ledger; nothing is drawn or stays on record.
+
+    An estimate of the prior, which would be drawn, is left out, with what it would spend.
+    """
+    wanted = stand_in(resolved(replace(request, sink=None, receipt=None), source))
+    found = _prepared(source, wanted)
+    made = found.made
+    try:
+        with found.entry(wanted) as entry:
+            made = replace(made, together=entry.together)
+            raise _Looked
+    except _Looked:
+        return made
+
+
 def _carried_out(
     source: Any, request: Release, papers: Papers, progress: Progress | None, warn: Callable[[str], object]
 ) -> Receipt:
+    found = _prepared(source, request)
+    with found.entry(request) as entry:
+        made = replace(found.made, together=entry.together)
+        for warning in (*made.warnings, *found.chosen.private):
+            warn(warning)
+        engine, plan, outputs = found.engine, found.plan, found.outputs
+        return _Run(engine, plan, made, outputs, request.force, progress, entry, found.chosen, papers, warn).publish()
+
+
+def _prepared(source: Any, request: Release) -> _Prepared:
     engine = _engine(source, request.engine)
     table, columns, sink = engine.source, request.columns, request.sink
     kept = () if request.only_column else request.keep
@@ -227,13 +274,7 @@ def _carried_out(
         released_as=tuple(plan.renamed[name] for m in chosen.mechanisms for name in m.columns),
         purpose=request.purpose, asked=tuple(_plain(one) for one in request.kept), protects=whose.protects,
     )  # fmt: skip
-    budget = request.budget
-    allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
-    with _recorded(request.ledger, allowed, table, request.source_name, made) as entry:
-        made = replace(made, together=entry.together)
-        for warning in (*made.warnings, *chosen.private):
-            warn(warning)
-        return _Run(engine, plan, made, outputs, request.force, progress, entry, chosen, papers, warn).publish()
+    return _Prepared(engine, plan, outputs, chosen, made)
 
 
 def _plain(guarantee: Any) -> dict[str, Any]:

@@ -350,16 +350,16 @@ class Request(Recording, Writing, Reading, Protecting):
         <BLANKLINE>
         receipt = dv.release(
             't.csv',
-            'out.csv',
+            sink='out.csv',
             column='faith',
             guarantee='ldp=1',
         )
         print(receipt)
         <BLANKLINE>
         """
-        arguments = [repr(str(self.source)), *([] if self.sink is None else [repr(str(self.sink))])]
-        arguments += [f"{name}={self._call_of(name, value)}" for name, value in self.given.items()
-                      if name not in ("source", "sink")]  # fmt: skip
+        arguments = [] if self.source is None else [repr(str(self.source))]
+        rest = {name: value for name, value in self.given.items() if name != "source"}
+        arguments += [f"{name}={self._call_of(name, value)}" for name, value in rest.items()]
         body = "".join(f"    {one},\n" for one in arguments)
         return f"import divulge as dv\n\nreceipt = dv.{self.action}(\n{body})\nprint(receipt)\n"
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from divulge.app.guard import Refused
+from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
 from divulge.guarantees import ALIP, LDP, PML, guarantee_for_posterior, posterior_bounds
 from divulge.guarantees.guarantee import Guarantee
@@ -19,6 +20,8 @@ ATTACKERS = {
 """Attacker -> (what they know, what that means)."""
 LABELS = ("missing", "no answer", *(f"missing {i}" for i in range(2, 99)))
 """What missing values of the sensitive column are called: the first of these that is no value."""
+SEVERAL = 6
+"""What a promise about a row is for a person with so many rows stands beside it."""
 DEFAULT = {"attacker": "everything", "before": 1.0, "after": 5.0}
 
 
@@ -29,7 +32,7 @@ def read(given: Mapping[str, Any], session: Session) -> dict[str, Any]:
     attacker = given.get("attacker", DEFAULT["attacker"])
     value = given.get("value", values[-1])
     try:
-        before, after = float(given.get("before", DEFAULT["before"])), float(given.get("after", DEFAULT["after"]))
+        before, after = (float(_count(given, name)) for name in ("before", "after"))
     except (TypeError, ValueError):
         raise Refused(400, "Give numbers of people in 100.") from None
     if attacker not in ATTACKERS or value not in values or not (0 < before <= 98 and 0 < after <= 99.9):
@@ -37,6 +40,10 @@ def read(given: Mapping[str, Any], session: Session) -> dict[str, Any]:
     if attacker == "nothing":
         before = 100 / max(2, column["values"])
     return {"attacker": attacker, "value": value, "before": before, "after": max(after, before * 1.01)}
+
+
+def _count(given: Mapping[str, Any], name: str) -> str:
+    return number_in(given.get(name, DEFAULT[name]), "Give numbers of people in 100.")
 
 
 def secret(session: Session) -> dict[str, Any]:
@@ -80,6 +87,10 @@ def meaning(session: Session, aim: Mapping[str, Any]) -> dict[str, Any]:
     counts = dict(secret(session)["listed"])
     share = counts[aim["value"]] / session.choices["data"]["rows"]
     held = (share, posterior_bounds(promise, share)) if aim["attacker"] == "frequencies" and 0 < share < 1 else None
+    several = None
+    if session.choices.get("whose", {}).get("per_row"):
+        loss = float(whatever_is_believed(aim).values()["epsilon"])
+        several = posterior_bounds(LDP(SEVERAL * loss), aim["before"] / 100)
     chances = sorted({0.001, 0.01, 0.1, 0.5, aim["before"] / 100})
     return {
         "aim": aim,
@@ -87,6 +98,7 @@ def meaning(session: Session, aim: Mapping[str, Any]) -> dict[str, Any]:
         "bounds": posterior_bounds(promise, aim["before"] / 100),
         "others": [(chance, posterior_bounds(promise, chance)) for chance in chances],
         "held": held,
+        "several": (SEVERAL, several),
         "null_as": secret(session)["null_as"],
         "attacker": ATTACKERS[aim["attacker"]],
     }

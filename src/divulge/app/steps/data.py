@@ -9,7 +9,10 @@ from divulge.app import figures, work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.sessions import Session
 from divulge.files.formats import TABLES, endings
+from divulge.files.tables.table import open_table
 from divulge.model.shown import printable
+from divulge.releasing.persons import repeated
+from divulge.releasing.request import MOST_ROWS
 
 ENDINGS = " ".join(endings(TABLES))
 OPTIONS = ("delimiter", "decimal", "encoding", "sheet")
@@ -96,14 +99,41 @@ async def take_secret(pages: Any, request: Any) -> Any:
         secret = str(form.get("secret", ""))
         if secret not in known or not known[secret]["values"]:
             raise Refused(400, "Choose the column that is sensitive.")
+        whose = _whose(form, known, secret)
         public = [name for name in form.getlist("public") if name in known and name != secret]
-    changed = session.choices.get("secret") != secret
+    session.choices.pop("noticed", None)
+    if whose is None:
+        noticed = repeated(open_table(session.choices["data"]["path"]), [secret])
+        if noticed is not None:  # the page asks
+            session.choices["noticed"] = noticed
+            session.choices.pop("secret", None)
+            return pages.to(session, "data#whose")
+    known_ = session.choices
+    changed = known_.get("secret") != secret or known_.get("whose", {}) != (whose or {})
+    session.choices["whose"] = whose or {}
     session.choices |= {"secret": secret, "public": public}
     if changed:
         for name in ("draft", "aim", "how", "table", "going", "papers"):
             session.choices.pop(name, None)
         session.forget(*(name for name in session.jobs if name != "data"))
     return pages.to(session, "data#map")
+
+
+def _whose(form: Any, known: dict[str, Any], secret: str) -> dict[str, Any] | None:
+    """Return whom the promise protects as options of a request, None where nothing is said."""
+    said, person = str(form.get("whose", "")), str(form.get("person", ""))
+    if said == "row":
+        return {"per_row": True}
+    if said not in ("one", "some"):
+        return None
+    if person not in known or person == secret:
+        raise Refused(400, "Choose the column that says who: another one than the sensitive column.")
+    if said == "one":
+        return {"person": person, "one_answer": True}
+    rows = str(form.get("rows", "")).strip()
+    if not rows.isdecimal() or not 1 <= int(rows[:7]) <= MOST_ROWS:
+        raise Refused(400, "Say how many rows of a person count: a whole number, 1 or more.")
+    return {"person": person, "rows_per_person": int(rows)}
 
 
 def exposed(pages: Any, request: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 
 from divulge.app import figures, work
 from divulge.app.guard import Refused
+from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
 from divulge.app.steps import aim
 
@@ -58,7 +59,8 @@ def options(session: Session, way: str, wanted: Mapping[str, Any], prior: str | 
     else:
         given["prior"] = prior
     label = aim.secret(session)["null_as"]
-    return {"column": session.choices["secret"], **given, **({} if label is None else {"null_as": label})}
+    more = session.choices.get("whose", {}) | ({} if label is None else {"null_as": label})
+    return {"column": session.choices["secret"], **given, **more}
 
 
 def str_exactly(promise: Any) -> str:
@@ -181,10 +183,7 @@ async def take(pages: Any, request: Any) -> Any:
 
 
 def _number(text: Any, most: float = 20) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
+    value = float(number_in(text, f"Give a number above 0, at most {most:g}."))
     if not 0 < value <= most:
         raise Refused(400, f"Give a number above 0, at most {most:g}.")
     return value

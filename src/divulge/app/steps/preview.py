@@ -27,7 +27,7 @@ def found(pages: Any, request: Any) -> Any:
     session = ready(pages, request)
     known = session.choices
     if known["how"]["way"] == "table":
-        job = session.job("preview", work.publish, **table.published(session, None, None))
+        job = session.job("preview", work.simulate_statistics, **table.simulated(session))
         return pages.part(session, "preview", job, "_table_preview.html", told)
     wanted = how.options(session, known["how"]["way"], known["aim"])
     job = session.job("preview", work.simulate, path=known["data"]["path"], choice=wanted)

@@ -1,16 +1,16 @@
 """Step 5: what will be published and what it adds up to; one click writes the files."""
 
 import hashlib
+import json
 import secrets
 from pathlib import Path
 from typing import Any
 
 from divulge.app import work
 from divulge.app.guard import MOST_FIELDS, Refused
-from divulge.app.steps import how, programs, table
+from divulge.app.steps import asked, programs, table
 from divulge.app.steps.preview import ready
 
-FORMATS = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
 PUBLIC = {
     "table": "the table",
     "codebook.json": "the codebook: what each answer means and how to use it",
@@ -26,67 +26,56 @@ def show(pages: Any, request: Any) -> Any:
     """The page: a summary and a button, or the files."""
     session = ready(pages, request)
     known = session.choices
-    context: dict[str, Any] = {"formats": FORMATS, "public": PUBLIC, "table": known["how"]["way"] == "table"}
+    context: dict[str, Any] = {"formats": asked.FORMATS, "public": PUBLIC, "table": known["how"]["way"] == "table"}
     others = [c["name"] for c in known["data"]["columns"] if c["name"] != known["secret"]]
-    context |= {
-        "shown": _shown(session),
-        "others": others,
-        "command": programs.command(session),
-        "script": programs.script(session),
-    }
+    context |= {"shown": _shown(session), "others": others, "kept": known.get("form", asked.Form()).keep}
     if context["table"]:
-        asked = table.current(session)
-        context |= {"names": [table.named(one, asked["by"]) for one in asked["statistics"]], "asked": asked,
+        wanted = table.current(session)
+        context |= {"names": [table.named(one, wanted["by"]) for one in wanted["statistics"]], "asked": wanted,
                     "epsilon": table.epsilon(session)}  # fmt: skip
     return pages.page("release.html", session, "release", **context)
 
 
 async def take(pages: Any, request: Any) -> Any:
-    """Begin the release; a second click does not begin a second one."""
+    """Begin the release; a second click does not begin a second one, and one for something else is told apart."""
     session = ready(pages, request)
     known = session.choices
     async with request.form(max_fields=MOST_FIELDS) as form:
-        ending = str(form.get("format", "csv"))
-        if ending not in FORMATS:
-            raise Refused(400, "Choose one of the formats.")
-        keep = [
-            c["name"]
-            for c in known["data"]["columns"]
-            if c["name"] in form.getlist("keep") and c["name"] != known["secret"]
-        ]
-        language = "de" if form.get("language") == "de" else "en"
+        wanted = asked.Form.of(form, session)
         shown = form.get("shown", _shown(session))
     if "going" not in known and shown != _shown(session):
         raise Refused(
             409, "Something else was chosen since, in another tab perhaps. Nothing was published: look again."
         )
     with session.lock:
+        if "going" in known and (known["going"]["form"] != wanted or known["going"]["shown"] != shown):
+            raise Refused(
+                409, "Something was published from this page before. Nothing more was published now: "
+                "“Prepare another release” on the page of the release leads back to the choices.",
+            )  # fmt: skip
         if "going" not in known:
-            known["going"] = _work(pages, session, ending, keep, language)
+            known["going"] = _work(pages, session, wanted)
             known.pop("papers", None)
     return pages.to(session, "release")
 
 
 def _shown(session: Any) -> str:
-    """Return a mark of all that would be published, which the page that shows it sends back."""
-    return hashlib.sha256(programs.script(session).encode() + session.choices["data"]["path"].encode()).hexdigest()
+    """Return a mark of all that would be published but for the ticks, which the page that shows it sends back."""
+    made = asked.request(session, asked.Form(), None)
+    text = json.dumps(made.to_dict(strict=False)) + session.choices["data"]["path"]
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _work(pages: Any, session: Any, ending: str, keep: list[str], language: str) -> dict[str, Any]:
+def _work(pages: Any, session: Any, form: asked.Form) -> dict[str, Any]:
     """Return the work that was asked for by the click, whatever is chosen afterwards: what to call and with what."""
     known = session.choices
     out = session.folder / secrets.token_hex(4)  # every release has a folder of its own
     out.mkdir(mode=0o700)
-    programs_ = {"script": programs.script(session), "notebook": programs.notebook(session)}
-    if known["how"]["way"] == "table":
-        target = str(out / f"statistics.{ending}")
-        arguments = table.published(session, target, pages.ledger, language)
-        return {"function": work.publish, "arguments": arguments, "programs": programs_}
-    choice = how.options(session, known["how"]["way"], known["aim"]) | {"keep": keep, "language": language}
-    name = known["secret"] if known["secret"].isalnum() and len(known["secret"].encode()) <= 60 else "column"
-    arguments = {"path": known["data"]["path"], "out": str(out / f"{name}_perturbed.{ending}"),
-                 "name": known["data"]["name"], "ledger": pages.ledger, "choice": choice}  # fmt: skip
-    return {"function": work.release, "arguments": arguments, "programs": programs_}
+    made = asked.request(session, form, pages.ledger)
+    printed = asked.printed(made)
+    arguments = {"path": known["data"]["path"], "folder": str(out), "asked": made}
+    return {"arguments": arguments, "form": form, "shown": _shown(session), "printed": printed,
+            "what": asked.named(session, made)}  # fmt: skip
 
 
 def found(pages: Any, request: Any) -> Any:
@@ -96,14 +85,14 @@ def found(pages: Any, request: Any) -> Any:
     if "going" not in known:
         raise Refused(409, "Nothing is being published.")
     going = known["going"]
-    job = session.job("release", going["function"], **going["arguments"])
+    job = session.job("release", work.release, **going["arguments"])
 
     def published(found: dict[str, Any]) -> dict[str, Any]:
         if "papers" not in known:
             known["papers"] = found["papers"] | programs.written(
-                Path(going["arguments"]["out"]).parent, going["programs"]
+                Path(going["arguments"]["folder"]), going["printed"]["script"]
             )
-        return {"found": found, "public": PUBLIC}
+        return {"found": found | {"what": going["what"]}, "public": PUBLIC, **going["printed"]}
 
     response = pages.part(session, "release", job, "_files.html", published)
     if job.over.is_set() and job.error is not None:  # the button is there again
@@ -116,7 +105,7 @@ async def take_again(pages: Any, request: Any) -> Any:
     """Go back to the summary; what was published stays published and stays in the ledger."""
     session = ready(pages, request)
     session.choices.pop("going", None)
-    session.forget("release", "preview")
+    session.forget("release", "preview", "asked")
     return pages.to(session, "preview")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from divulge.app import figures, work
 from divulge.app.guard import MOST_FIELDS, Refused
+from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
 from divulge.app.steps import aim
 from divulge.app.steps.data import kept
@@ -36,11 +37,17 @@ def current(session: Session) -> dict[str, Any]:
         "table",
         {
             "statistics": [{"kind": "count", "by": [session.choices["secret"]]}],
-            "by": [], "person": "", "at_most": 1, "neighbors": "replaced",
+            "by": [], **_whose(session), "neighbors": "replaced",
             "null_as": aim.secret(session)["null_as"] or "", "delta": 0.0,
             "epsilon": None, "treated": [], "values": None,
         },
     )  # fmt: skip
+
+
+def _whose(session: Session) -> dict[str, Any]:
+    """Return who is protected, as the first page has it."""
+    whose = session.choices.get("whose", {})
+    return {"person": whose.get("person", ""), "at_most": whose.get("rows_per_person", 1)}
 
 
 def epsilon(session: Session, after: float | None = None) -> float:
@@ -68,7 +75,10 @@ def arguments(session: Session, after: float | None = None) -> dict[str, Any]:
         "neighbors": asked["neighbors"],
     }
     options |= {"values_from_data": True} if asked["values"] is None else {"values": asked["values"]}
-    options |= {"person": asked["person"], "at_most": asked["at_most"]} if asked["person"] else {}
+    if asked["person"]:
+        options |= {"person": asked["person"], "rows_per_person": asked["at_most"]}
+    elif session.choices.get("whose", {}).get("per_row"):
+        options["per_row"] = True
     options |= {"null_as": asked["null_as"]} if asked["null_as"] else {}
     options |= dict.fromkeys(asked["treated"], True)
     statistics = [
@@ -77,11 +87,9 @@ def arguments(session: Session, after: float | None = None) -> dict[str, Any]:
     return {"asked": statistics, "options": options}
 
 
-def published(session: Session, out: str | None, ledger: str | None, language: str = "en") -> dict[str, Any]:
-    """Return the arguments of the job that publishes, or that simulates where nothing is written."""
-    data = session.choices["data"]
-    return {"path": data["path"], "out": out, "name": data["name"], "ledger": ledger, "language": language,
-            **arguments(session)}  # fmt: skip
+def simulated(session: Session) -> dict[str, Any]:
+    """Return the arguments of the job that simulates the statistics."""
+    return {"path": session.choices["data"]["path"], **arguments(session)}
 
 
 def named(one: Mapping[str, Any], by: Any) -> str:
@@ -152,28 +160,16 @@ def _read(form: Any, known: Mapping[str, Any]) -> dict[str, Any]:
         return {"kind": kind, "column": column, "value": value}
     found: dict[str, Any] = {"kind": kind, "column": column}
     for field, why in (("low", "the lower bound"), ("high", "the upper bound")):
-        found[field] = _decimal(form.get(field), f"Say between which bounds the numbers lie: {why} is missing.")
+        found[field] = number_in(form.get(field), f"Say between which bounds the numbers lie: {why} is missing.")
     if not float(found["low"]) < float(found["high"]):
         raise Refused(400, "Say between which bounds the numbers lie: the smaller first.")
     if str(form.get("step", "")).strip():
-        found["step"] = _decimal(form.get("step"), "A step is a number, such as 0.01.")
+        found["step"] = number_in(form.get("step"), "A step is a number, such as 0.01.")
     if kind == "quantiles":
         parts = [part for part in str(form.get("at", "")).replace(";", " ").split() if part]
-        found["at"] = [_decimal(part, "Say at which shares, such as 0.25 0.5 0.75.") for part in parts or ["0.5"]]
+        found["at"] = [number_in(part, "Say at which shares, such as 0.25 0.5 0.75.") for part in parts or ["0.5"]]
     work.statistic(found | {"by": []})  # refuses what cannot be asked
     return found
-
-
-def _decimal(given: Any, why: str) -> str:
-    """Return a number as it is written, with a decimal point."""
-    text = str(given or "").strip().replace(",", ".")
-    try:
-        finite = abs(float(text)) < 1e15
-    except ValueError:
-        finite = False
-    if not finite:
-        raise Refused(400, why)
-    return text
 
 
 async def take_removal(pages: Any, request: Any) -> Any:
@@ -226,7 +222,7 @@ async def take(pages: Any, request: Any) -> Any:
 
 
 def _within(given: Any, low: float, high: float, why: str) -> float:
-    value = float(_decimal(given, why))
+    value = float(number_in(given, why))
     if not low <= value <= high:
         raise Refused(400, why)
     return value

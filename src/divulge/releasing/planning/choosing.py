@@ -26,7 +26,7 @@ from divulge.releasing.column import Release
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.estimating.estimate import rank
-from divulge.releasing.planning.assumed import Assumed, measured, told
+from divulge.releasing.planning.assumed import Assumed, measured, positive, told
 from divulge.releasing.planning.naming import alike, of_one_row, require_true, set_labels, str_of, untrue
 from divulge.releasing.planning.plan import Faults
 from divulge.releasing.planning.purposes import NAMED, PURPOSES, Purpose
@@ -335,6 +335,14 @@ def bounded(choice: Release, kept: tuple[Guarantee, ...]) -> tuple[tuple[Guarant
         f"{said}: pmc={level:.4g} was added, the same bound on loss. Hint: add ldp=E or pmc=E yourself; rule_out=True "
         "(--rule-out) goes without."
     ]
+
+
+def stand_in(choice: Release) -> Release:
+    """Return the choice without an estimate of the prior, which would be drawn, under what it leaves of guarantees."""
+    if not (isinstance(choice.prior, str) and choice.prior.startswith("noisy=")):
+        return choice
+    spent = float(positive(choice.prior.partition("=")[2], "noisy"))
+    return replace(choice, prior=None, guarantee=left(choice.kept, spent), unit="nats")
 
 
 def _apart(source: Any, choice: Release) -> Chosen:

@@ -1,0 +1,98 @@
+"""The request that the pages make: what the button carries out, and what is printed as a command and a program."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from divulge import datasets
+from divulge.app import work
+from divulge.app.guard import MOST_FIELDS, Refused
+from divulge.app.sessions import Session
+from divulge.app.steps import how, table
+from divulge.app.steps.preview import ready
+from divulge.releasing.request import Request
+
+FORMATS = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is chosen on the last page: the format, the columns that go out as they are, the language."""
+
+    ending: str = "csv"
+    keep: tuple[str, ...] = ()
+    language: str = "en"
+
+    @classmethod
+    def of(cls, form: Any, session: Session) -> "Form":
+        """Return what a form says."""
+        known, ending = session.choices, str(form.get("format", "csv"))
+        if ending not in FORMATS:
+            raise Refused(400, "Choose one of the formats.")
+        ticked = set(form.getlist("keep"))
+        keep = [c["name"] for c in known["data"]["columns"] if c["name"] in ticked and c["name"] != known["secret"]]
+        return cls(ending, tuple(keep), "de" if form.get("language") == "de" else "en")
+
+
+def request(session: Session, form: Form, ledger: str | None) -> Request:
+    """Return what the pages ask, of the visitor's own file: every option, so that a command does the same."""
+    known = session.choices
+    data, reading = known["data"], known["reading"]
+    source = str(datasets.census_path()) if data["name"] == "census.parquet" else data["name"]
+    common: dict[str, Any] = {
+        **reading["options"], "language": form.language, "ledger": ledger,
+        **({} if ledger is None else {"source_name": data["name"]}),
+    }  # fmt: skip
+    if known["how"]["way"] == "table":
+        asked = table.arguments(session)
+        statistics = [work.statistic(one) for one in asked["asked"]]
+        return Request.of(
+            "publish", source, f"statistics.{form.ending}", statistics=statistics, **asked["options"], **common
+        )
+    name = known["secret"] if known["secret"].isalnum() and len(known["secret"].encode()) <= 60 else "column"
+    choice = how.options(session, known["how"]["way"], known["aim"])
+    return Request.of("release", source, f"{name}_perturbed.{form.ending}", keep=list(form.keep), **choice, **common)
+
+
+def printed(asked: Request) -> dict[str, str]:
+    """Return the request as a command and as a program."""
+    values = getattr(asked, "values", None)
+    if isinstance(values, str):  # which the visitor knows by its name
+        asked = replace(asked, values=Path(values).name)
+    return {"command": asked.command(), "script": asked.program()}
+
+
+def named(session: Session, asked: Request) -> str:
+    """Return what goes out, in words."""
+    known = session.choices
+    if asked.action == "publish":
+        return "statistics of " + known["data"]["name"]
+    beside = f", beside {', '.join(asked.keep)}" if asked.keep else ", and no other column"  # pyright: ignore[reportAttributeAccessIssue]
+    return f"“{known['secret']}” of {known['data']['name']}, perturbed{beside}"
+
+
+async def take_form(pages: Any, request_: Any) -> Any:
+    """Take what is ticked, and show what it comes to."""
+    session = ready(pages, request_)
+    async with request_.form(max_fields=MOST_FIELDS) as form:
+        session.choices["form"] = Form.of(form, session)
+    return found(pages, request_)
+
+
+def found(pages: Any, request_: Any) -> Any:
+    """What the release comes to, before anything is drawn."""
+    session = ready(pages, request_)
+    known = session.choices
+    form = known.get("form", Form())
+    asked = request(session, form, pages.ledger)
+    papers = printed(asked)
+    wanted: Mapping[str, Any] = known["aim"]
+    job = session.job(
+        "asked", work.outlook, path=known["data"]["path"], asked=asked, before=wanted["before"] / 100,
+        value=wanted["value"],
+    )  # fmt: skip
+    return pages.part(session, "asked", job, "_asked.html", lambda told: {"found": told, **papers})
+
+
+ROUTES = [("POST", "asked", take_form), ("GET", "asked/found", found)]

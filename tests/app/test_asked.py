@@ -1,0 +1,160 @@
+"""What the pages ask is one request: button, command and program do the same, and the pages say what is true."""
+
+import html
+import json
+import math
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pytest
+from app.visits import Visit, running
+from typer.testing import CliRunner
+
+import divulge as dv
+from divulge.app.guard import Refused
+from divulge.app.numbers import number_in
+from divulge.cli.main import app
+
+PEOPLE, ROWS = 120, 5
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(7)
+    faith = rng.choice(["a", "b"], PEOPLE, p=[0.8, 0.2])
+    table = pa.table({
+        "patient": np.repeat(np.arange(PEOPLE), ROWS), "faith": np.repeat(faith, ROWS),
+        "town": np.repeat(np.where(faith == "b", "x", rng.choice(["x", "y"], PEOPLE)), ROWS),
+    })  # fmt: skip
+    csv.write_csv(table, tmp_path / "visits.csv")
+    return tmp_path / "visits.csv"
+
+
+def text(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def number(page: str, words: str) -> float:
+    return float(re.findall(rf"{words}.*? at most ([\d.]+) in 100", page)[0])
+
+
+def test_a_table_of_visits_is_asked_about_and_its_promise_is_the_persons(visits: Path, tmp_path: Path) -> None:
+    with running(ledger=str(tmp_path / "l.sqlite")) as client:
+        visit = Visit(client)
+        visit.upload(visits)
+        visit.post("secret", {"secret": "faith"})
+        assert "Column “patient”" in text(visit.part("columns")).replace("The column", "Column")
+        assert visit.get("aim").status_code == 409
+        visit.post("secret", {"secret": "faith", "whose": "row"})
+        visit.post("aim", {"attacker": "everything", "before": "1", "after": "5"})
+        six = math.exp(6 * math.log(0.05 * 0.99 / (0.95 * 0.01)))
+        assert number(text(visit.get("aim").text), "Of a person with 6 rows") == pytest.approx(
+            100 * six * 0.01 / (six * 0.01 + 0.99), abs=0.11
+        )
+        visit.post("secret", {"secret": "faith", "whose": "one", "person": "patient"})
+        visit.post("aim", {"attacker": "everything", "before": "1", "after": "5"})
+        visit.post("how", {"way": "statistics", "prior": "uniform"})
+        papers = visit.papers(tmp_path, format="csv", keep=["patient", "town"])
+        out = csv.read_csv(papers["table"])
+        said = np.array(out["faith_perturbed"].to_pylist()).reshape(PEOPLE, ROWS)
+        assert (said == said[:, :1]).all()
+        receipt = dv.Receipt.read(papers["receipt.json"])
+        assert receipt.protects["person"] == "patient"
+        done = text(visit.part("release/found"))
+        assert all(warning in done for warning in receipt.warnings)
+
+
+def test_what_went_before_and_what_goes_out_beside_is_shown_before_the_click(visits: Path, tmp_path: Path) -> None:
+    table = csv.read_csv(visits)
+    with running(ledger=str(tmp_path / "l.sqlite")) as client:
+        visit = Visit(client)
+        visit.upload(visits)
+        visit.post("secret", {"secret": "faith", "whose": "one", "person": "patient"})
+        visit.post("aim", {"attacker": "everything", "before": "1", "after": "5", "value": "b"})
+        visit.post("how", {"way": "statistics", "prior": "uniform"})
+        for count in (1, 2, 3):
+            visit.post("asked", {"format": "csv", "keep": ["town"]})
+            before = text(visit.part("asked/found"))
+            papers = visit.papers(tmp_path, format="csv", keep=["town"])
+            receipt = dv.Receipt.read(papers["receipt.json"])
+            visit.post("again")
+            alone, total = receipt.guarantees["ldp"], receipt.together["guarantees"]["ldp"]  # pyright: ignore[reportOptionalSubscript]
+
+            def after(chance: float, loss: float) -> float:
+                return 100 * math.exp(loss) * chance / (math.exp(loss) * chance + 1 - chance)
+
+            assert number(before, "By this column alone") == pytest.approx(after(0.01, alone), abs=0.11)
+            if count > 1:
+                assert f"With all {count} releases" in before
+                assert number(before, "releases of it on record:") == pytest.approx(after(0.01, total), abs=0.11)
+            among = table.filter(pa.compute.equal(table["town"], "x"))["faith"].to_pylist()
+            share = among.count("b") / len(among)
+            assert f"up to {math.ceil(share * 1000) / 10:g}"[:8] in before
+            assert number(before, "alike in town") == pytest.approx(after(share, max(alone, total)), abs=0.11)
+
+
+def test_button_command_and_program_are_one_request(
+    visits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(ledger=str(tmp_path / "l.sqlite")) as client:
+        visit = Visit(client)
+        visit.upload(visits)
+        visit.post("secret", {"secret": "faith", "whose": "some", "person": "patient", "rows": "2"})
+        visit.post("aim", {"attacker": "everything", "before": "1", "after": "20"})
+        visit.post("how", {"way": "record", "prior": "uniform"})
+        folder = tmp_path / "button"
+        folder.mkdir()
+        papers = visit.papers(folder, format="csv", keep=["town"])
+        done = html.unescape(visit.part("release/found"))
+    kept = json.loads(papers["keeper.json"].read_text())["request"]
+    shell = re.findall(r"<pre[^>]*>(divulge .*?)</pre>", done, re.DOTALL)[0]
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, shlex.split(shell)[1:]).exit_code == 0
+    command = Path("faith_perturbed.csv").read_text().splitlines()
+    typed = json.loads(Path("faith_perturbed.keeper.json").read_text())["request"]
+    for file in tmp_path.glob("faith_perturbed*"):
+        file.unlink()
+    runpy.run_path(str(papers["script"]), run_name="__main__")
+    program = Path("faith_perturbed.csv").read_text().splitlines()
+    button = papers["table"].read_text().splitlines()
+    assert button[0] == command[0] == program[0]
+    assert len(button) == len(command) == len(program) == 2 * PEOPLE + 1
+    ran = json.loads(Path("faith_perturbed.keeper.json").read_text())["request"]
+    assert typed == ran
+    assert {name: value for name, value in kept.items() if name not in ("source", "sink")} == {
+        name: value for name, value in typed.items() if name not in ("source", "sink")
+    }
+    assert len(dv.Ledger(tmp_path / "l.sqlite").entries()) == 3
+
+
+def test_done_is_said_of_what_was_done(visits: Path, tmp_path: Path) -> None:
+    with running() as client:
+        visit = Visit(client)
+        visit.upload(visits)
+        visit.post("secret", {"secret": "faith", "whose": "one", "person": "patient"})
+        visit.post("aim", {"attacker": "everything", "before": "1", "after": "20"})
+        visit.post("how", {"way": "record", "prior": "uniform"})
+        visit.papers(tmp_path, format="csv")
+        other = visit.post("release", {"format": "csv", "keep": ["town"]})  # the page from before, taken back to
+        assert other.status_code == 409
+        assert "Nothing more was published now" in text(other.text)
+        assert "and no other column" in text(visit.part("release/found"))
+
+
+@pytest.mark.parametrize(("typed", "found"), [
+    ("0,01", "0.01"), ("1.234,5", "1234.5"), ("1,234.5", "1234.5"), ("1 000 000", "1000000"), ("1.000.000", "1000000"),
+    ("12.5", "12.5"), ("-3", "-3"), ("1'000'000", "1000000"),
+])  # fmt: skip
+def test_numbers_are_read_as_people_write_them(typed: str, found: str) -> None:
+    assert number_in(typed, "no") == found
+
+
+@pytest.mark.parametrize("typed", ["10.000", "10,000", "1.234", "x", "", "nan", "1e400"])
+def test_numbers_of_two_meanings_are_asked_about(typed: str) -> None:
+    with pytest.raises(Refused):
+        number_in(typed, "no number")
