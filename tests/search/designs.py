@@ -138,3 +138,41 @@ def laws_of_methods_and_options(rng: np.random.Generator) -> None:
     kept = [looser(g, pick(rng, [1.0, 1.5])) for g in kept_by(closed)]
     again = dv.design(prior, *asked, pick(rng, kept), utility=utility, forbidden=one)
     at_least("forbidden, a guarantee that is kept", again.bound * (1 + 1e-12) + 1e-15, closed.utility)
+
+
+@case("design", "Design")
+def laws_of_protecting(rng: np.random.Generator) -> None:
+    """What protects X protects S; S that is X is no other design; no channel that keeps it beats a bound."""
+    n, m = int(rng.integers(2, 5)), int(rng.integers(2, 4))
+    counts = rng.integers(1, 30, size=(m, n))
+    joint = [[Fraction(int(c), int(counts.sum())) for c in row] for row in counts]
+    prior = [sum(column) for column in zip(*joint, strict=True)]
+    given = [[joint[s][x] / prior[x] for s in range(m)] for x in range(n)]
+    kind = pick(rng, [dv.PML, dv.PMC, dv.LIP, dv.LDP, dv.guarantees.MaximalLeakage])
+    asked, utility = kind(level(rng, prior)), pick(rng, [*CONVEX, *LINEAR])
+    found = dv.design(prior, asked, utility=utility, protect=given)
+    held("itself", found, found)
+    (both,) = found.protected
+    for s in range(m):
+        mass = sum(joint[s])
+        for y in range(len(found.outcomes)):
+            said = sum(j * c for j, c in zip(joint[s], found.channel.matrix[:, y], strict=True)) / mass
+            assert both.channel.matrix[s, y] == said, "P(y | s)"
+    alone = dv.design(prior, asked, utility=utility)
+    held("protecting the data", found, alone, same=False)
+    same = dv.design(prior, asked, utility=utility, protect=np.eye(n, dtype=int).tolist())
+    held("the data themselves", same, alone)
+    held("the data themselves", alone, same)
+    if utility in CONVEX:
+        again = dv.design(prior, asked, utility=utility, protect=(given, given))
+        held("twice", again, found)
+    whole = np.array([[float(v) for v in row] for row in joint])
+    p, back = whole.sum(axis=0), whole / whole.sum(axis=1)[:, None]
+    for _ in range(5):
+        channel = rng.dirichlet(np.full(3, 0.3), size=n)
+        q, kept = p @ channel, dv.Channel(back @ channel)
+        if utility == "mutual-information" and asked.holds_for(
+            dv.Joint(whole.sum(axis=1), kept) if asked.about == "joint" else kept
+        ):
+            value = float((p[:, None] * channel * np.log(channel / q)).sum())
+            at_least("the bound", found.bound * (1 + 1e-9) + 1e-12, value)

@@ -26,6 +26,8 @@ from divulge.designing.polytope.limits import Classes, Limits, classes_of, limit
 from divulge.designing.polytope.symmetry import outcomes_of
 from divulge.designing.polytope.utilities import SUBCONVEX, Function, SubConvex, custom
 from divulge.designing.pricing.problem import Problem
+from divulge.designing.protecting.law import as_protected
+from divulge.designing.protecting.request import Protecting
 from divulge.designing.result import Design
 from divulge.designing.supports.correlated import About, Informed
 from divulge.designing.supports.faces import best_within
@@ -35,6 +37,7 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.robust import L1Ball, PriorSet
+from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.labels import Labels, alphabet
 from divulge.model.prior import Prior
@@ -63,6 +66,7 @@ def design(
     utility: Any = "mutual-information",
     outcomes: Iterable[Hashable] | OwnNames | str | None = None,
     forbidden: Iterable[tuple[Hashable, Hashable]] = (),
+    protect: Any = None,
     method: str | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -98,6 +102,9 @@ def design(
     forbidden : pairs (secret, outcome), optional
         What must never be released: these entries of the channel are exactly 0. `outcomes` are those of the secrets
         when not given; the bound holds for any number of outcomes of each kind.
+    protect : Channel P(s | x), Joint of S and X, or a tuple of several, optional
+        What the guarantees are about, where it is not the data x themselves that the mechanism sees: S - X - Y. The
+        prior and the utility are those of x.
     method : str, optional
         A method by name instead of the first that applies.
     time_limit : float, optional
@@ -125,7 +132,8 @@ def design(
     References
     ----------
     Grosse, Saeidian, Oechtering, "Extremal Mechanisms for Pointwise Maximal Leakage", arXiv:2310.07381 (closed forms);
-    Kairouz, Oh, Viswanath, "Extremal Mechanisms for Local Differential Privacy", arXiv:1407.1338 (columns at corners).
+    Kairouz, Oh, Viswanath, "Extremal Mechanisms for Local Differential Privacy", arXiv:1407.1338 (columns at corners);
+    Rassouli, Gunduz, "On Perfect Privacy", arXiv:1712.08500 (nothing told of what is protected).
 
     Examples
     --------
@@ -135,6 +143,9 @@ def design(
     ('closed-form', 0.105489)
     >>> bool(dv.PML("1/4").holds_for(best.joint))
     True
+    >>> told = dv.design(["1/4"] * 4, "pml=0", protect=[[1, 0], [1, 0], [0, 1], [0, 1]])  # 0 and 1, or 2 and 3?
+    >>> round(told.utility, 6), dv.pml(told.protected[0]).max()  # one bit of two
+    (0.693147, 0.0)
     """
     started = clock.now()
     promised = tuple(as_guarantee(g) for g in guarantees)
@@ -159,7 +170,14 @@ def design(
         raise DivulgeError.of("method", "be left out where outcomes bear the names of values", "it", repr(method))
     if pairs and names is None and score is None:
         names = tuple(prior.secrets)
-    request = _Request(prior, goal, names, method, bits, pairs, naming)
+    given: tuple[Channel, ...] = ()
+    if protect is not None:
+        _check_protected(
+            prior=isinstance(prior, PriorSet), forbidden=pairs, method=method is not None,
+            outcomes=isinstance(naming, OwnNames), utility=isinstance(goal, Estimation),
+        )  # fmt: skip
+        given = as_protected(protect, prior.secrets)
+    request = _Request(prior, goal, names, method, bits, pairs, naming, given)
     wanted = _wanted(at_least, at_most, goal.least)
     try:
         found = request.under(promised, effort)
@@ -205,6 +223,16 @@ def _check_robust(goal: SubConvex, naming: OwnNames | str | None, pairs: Any, me
         raise DivulgeError.of(
             "method", f'be "{INFORMED}" for mutual information over a set of priors', "it", repr(method)
         )
+
+
+def _check_protected(**options: Any) -> None:
+    """Refuse what no design that protects another variable knows."""
+    for name, given in options.items():
+        if given:
+            raise DivulgeError.of(
+                name, "be a prior" if name == "prior" else "be left out where another variable is protected", "it",
+                "a set" if name == "prior" else "given",
+            )  # fmt: skip
 
 
 def _pairs(forbidden: Any) -> Iterable[tuple[Hashable, Hashable]]:
@@ -279,6 +307,7 @@ class _Request:
     bits: int
     forbidden: tuple[tuple[Hashable, Hashable], ...]
     naming: OwnNames | str | None = None
+    protect: tuple[Channel, ...] = ()
 
     def under(self, promised: tuple[Guarantee, ...], effort: Effort) -> Design:
         """Return the design under guarantees; raise Infeasible where there is none."""
@@ -286,7 +315,12 @@ class _Request:
         if isinstance(self.naming, OwnNames):
             return Asked(self.prior, promised, self.goal, self.naming, self.bits).design(effort)
         assert not isinstance(self.goal, Estimation)
-        if isinstance(self.prior, PriorSet):
+        if self.protect:
+            assert isinstance(self.prior, Prior)
+            if isinstance(self.goal, SubConvex):
+                _check_finite(self.goal, Limits())
+            found = Protecting(self.prior, self.protect, promised, self.goal, self.outcomes, self.bits).design(effort)
+        elif isinstance(self.prior, PriorSet):
             found = self._robust(self.prior, promised, self.goal, effort)
         elif isinstance(self.goal, SubConvex):
             found = self._convex(self.prior, promised, self.goal, effort)

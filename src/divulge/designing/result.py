@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from divulge.designing.linear.scores import Score, dense
 from divulge.designing.naming.estimation import Estimation
 from divulge.designing.naming.names import OwnNames
 from divulge.designing.polytope.utilities import SubConvex
+from divulge.designing.protecting.law import joint_of
 from divulge.guarantees.guarantee import Guarantee
 from divulge.late import late
 from divulge.measures.robust import PriorSet
@@ -83,6 +84,8 @@ class Design(Tabled, Record):
     """What the labels of the outcomes promise: `OwnNames`, "sets", or nothing."""
     unnamed_bound: float | None = field(default=None, compare=False)
     """The bound for outcomes of any names, where names were asked for."""
+    protect: tuple[Channel, ...] = ()
+    """P(s | x) of each variable that the guarantees are about, where it is not the data themselves."""
 
     def __post_init__(self) -> None:
         """Withdraw a bound that the utility is beyond by more than its own evaluation is off: it proves nothing."""
@@ -159,6 +162,17 @@ class Design(Tabled, Record):
         return Joint(self.prior, self.channel)
 
     @cached_property
+    def protected(self) -> tuple[Joint, ...]:
+        """The joint of each protected variable and the outcome, in fractions; of the data where none is named.
+
+        Doubles stand for the fractions of few digits that they are nearest to, if there are any.
+        """
+        return self._protected(self.channel)
+
+    def _protected(self, channel: Channel) -> tuple[Joint, ...]:
+        return tuple(joint_of(self.prior, given, channel) for given in self.protect) or (Joint(self.prior, channel),)
+
+    @cached_property
     def achieved(self) -> tuple[Guarantee, ...]:
         """For each guarantee asked, the strongest of its kind that the channel has, measured and rounded up."""
         return tuple(self.measured(g, self.channel) for g in self.guarantees)
@@ -175,7 +189,9 @@ class Design(Tabled, Record):
         """
         if self.priors is not None:
             return measured(guarantee, self.priors, channel)
-        return type(guarantee).of(Joint(self.prior, channel) if guarantee.about == "joint" else channel)
+        each = self._protected(channel) if self.protect else (Joint(self.prior, channel),)
+        levels = [type(guarantee).of(joint if guarantee.about == "joint" else joint.channel) for joint in each]
+        return replace(levels[0], **{name: max(getattr(g, name) for g in levels) for name in guarantee.bounded()})
 
     def utility_of(self, channel: Any) -> float | None:
         """Return the utility of another channel on the same secrets, as the utility of this design is measured.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from divulge.designing.result import Design
     from divulge.designing.tradeoff.frontier import Frontier
     from divulge.guarantees.guarantee import Guarantee
+    from divulge.model.channel import Channel
     from divulge.model.prior import Prior
 
 _WIDE = 12
@@ -74,6 +75,14 @@ def command(
             metavar="CHANNEL",
             help="Keep what the release tells of another variable instead: a channel file with P(w | secret), or "
             "TABLE:COLUMN, another column of the table of the prior. Of a score, the releases are scored against w.",
+        ),
+    ] = None,
+    protect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CHANNEL",
+            help="What the guarantees are about instead of the column that goes out: a channel file with P(s | x), or "
+            "TABLE:COLUMN, another column of the table of the prior. May be repeated: all are protected.",
         ),
     ] = None,
     outcomes: Annotated[
@@ -147,6 +156,8 @@ def command(
         for name in names:
             place = _place(output, name, len(names))
             keep_apart({"--output": place}, {"--prior": name, "--about": about})
+            for one in protect or ():
+                keep_apart({"--output": place}, {"--protect": one})
             writable(place)
             refuse_taken(place, force)
     if plot is not None:
@@ -160,11 +171,13 @@ def command(
                 "method": method,
                 "time_limit": time_limit,
                 "progress": progress,
+                "protect": tuple(_told("--protect", one, name) for one in protect) if protect else None,
                 **_alphabet(prior, outcomes, forbid or []),
             }
             if frontier is None:
                 found, lower = asked.best(prior, at_least, at_most, options)
-                shown = _Shown(found, asked, lower, found.compare() if named else None, title)
+                table = found.compare() if named and not protect else None
+                shown = _Shown(found, asked, lower, table, title, tuple(protect or ()))
             else:
                 shown = _Curve(asked.curve(prior, frontier, compare is not False, options), asked, title)
         if isinstance(shown, _Curve) and plot is not None:
@@ -263,16 +276,20 @@ def _goal(utility: str, about: str | None, prior: str) -> Any:
     from divulge.designing.linear.scores import SCORES
     from divulge.designing.supports.correlated import About
 
-    (table, column), (ours, secret) = divided(about), divided(prior)
-    if table and not Path(about).exists():
-        if table != ours:
-            raise DivulgeError.of(
-                "--about", "be another column of the table of --prior", "its table", f"not that of {source_name(prior)}"
-            )
-        channel = read_joint(table, secret, column).channel
-    else:
-        channel = read_channel(about)
+    channel = _told("--about", about, prior)
     return replace(SCORES[utility](), about=channel) if utility in SCORES else About(channel, utility)
+
+
+def _told(option: str, spec: str, prior: str) -> "Channel":
+    """Return what the secret tells of another variable: a channel file, or another column of the table of the prior."""
+    (table, column), (ours, secret) = divided(spec), divided(prior)
+    if not table or Path(spec).exists():
+        return read_channel(spec)
+    if table != ours:
+        raise DivulgeError.of(
+            option, "be another column of the table of --prior", "its table", f"not that of {source_name(prior)}"
+        )
+    return read_joint(table, secret, column).channel
 
 
 def _alphabet(prior: "Prior", outcomes: str | None, forbid: Sequence[str]) -> dict[str, Any]:
@@ -361,6 +378,7 @@ class _Shown:
     lower: float | None
     table: "Alternatives | None"
     title: str
+    protects: tuple[str, ...] = ()
 
     def report(self) -> dict[str, Any]:
         """Return the JSON object of the contract; entries are exact text."""
@@ -378,6 +396,7 @@ class _Shown:
             "achieved": [g.to_dict(unit) for g in found.achieved],
             "method": found.method,
             "unit": unit,
+            **({"protects": [source_name(one) for one in self.protects]} if self.protects else {}),
             **({} if self.lower is None else {"lower": self.lower}),
             **({} if self.table is None else {"named": self._named(self.table)}),
         }
@@ -405,7 +424,8 @@ class _Shown:
         reached, bound = told(found, per)
         say(f"{objective}: {reached}, {found.side} {bound} possible")
         say(f"gap: {found.relative_gap:.1e} of the bound, by {found.method}")
-        say(f"kept exactly: {self.asked.words(found)}")
+        about = f", about {' and '.join(map(source_name, self.protects))}" if self.protects else ""
+        say(f"kept exactly: {self.asked.words(found)}{about}")
         if self.lower is not None:
             say(f"no mechanism has as much at {found.guarantees[0].kind}={lower(self.lower, 9)}")
         if self.table is not None:

@@ -21,7 +21,12 @@ def alternatives(design: Design) -> Alternatives:
 
 
 def best_of(design: Design, family: str) -> Alternative | None:
-    """Return the best member of a family that keeps the guarantees of the design; None where none has a utility."""
+    """Return the best member of a family that keeps the guarantees of the design; None where none has a utility.
+
+    Families are tuned to what they say of the data: none is known for another variable that is protected.
+    """
+    if design.protect:
+        return None
     sign = -1.0 if design.minimized else 1.0
     return best_member(family, design.prior, design.guarantees, design.utility_of, sign, design.priors)
 
