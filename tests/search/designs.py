@@ -153,6 +153,7 @@ def laws_of_protecting(rng: np.random.Generator) -> None:
     found = dv.design(prior, asked, utility=utility, protect=given)
     held("itself", found, found)
     (both,) = found.protected
+    assert [[Fraction(v) for v in row] for row in found.protect[0].matrix.tolist()] == given
     for s in range(m):
         mass = sum(joint[s])
         for y in range(len(found.outcomes)):

@@ -59,6 +59,7 @@ def parts_of_designs(rng: np.random.Generator) -> None:
         least = dv.least_epsilon(dv.Prior(prior), dv.LDP, at_least=float(reached), utility="hamming")
         at_most("lower", least.lower, least.epsilon)
         at_least("it reaches the utility", least.design.utility, reached * (1 - Fraction(1, 10**9)))
+        assert least.undecided == least.epsilon - least.lower >= 0
         if n == 2:  # P_0 a + P_1 b with a, b in ratio e^epsilon to what they leave
             short = dv.design(dv.Prior(prior), dv.LDP(least.lower * (1 - 1e-6)), utility="hamming")
             at_most("below it none does", short.bound, float(reached) * (1 + 1e-6))

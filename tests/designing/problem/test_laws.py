@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -57,3 +58,16 @@ def test_halves_of_a_secret_say_no_less(more: str) -> None:
     whole = dv.design(["1/2", "1/4", "1/4"], "pml=0.4", more)
     halves = dv.design(["1/4", "1/4", "1/4", "1/8", "1/8"], "pml=0.4", more)
     assert halves.bound >= whole.utility
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("kind", ["pml", "pmc"])
+def test_bounds_of_closed_forms_are_close_at_tiny_levels(kind: str, epsilon: float) -> None:
+    """Three equal secrets in 50 digits: two lifts at one bound, the third makes up for them."""
+    with mp.workdps(50):
+        bound = mp.exp(mp.mpf(epsilon if kind == "pml" else -epsilon))
+        lifts = [bound, bound, 3 - 2 * bound]
+        for name, f in {"chi-squared": lambda v: (v - 1) ** 2, "mutual-information": lambda v: v * mp.log(v)}.items():
+            best = mp.fsum(map(f, lifts)) / 3
+            found = dv.design(["1/3"] * 3, f"{kind}={epsilon!r}", utility=name)
+            assert best <= found.bound <= best * (1 + mp.mpf("1e-13") / mp.mpf(epsilon) + mp.mpf("1e-10"))

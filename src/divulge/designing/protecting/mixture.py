@@ -26,7 +26,7 @@ _UNIT = 2.0**-52
 _STARTS, _CLIMBS, _FRESH = 24, 12, 60
 """Local searches a round, their steps at most, and columns that join the master."""
 _ROUNDS = 200
-_NODES = (200, 2_000, 10_000)
+_NODES = (200, 2_000)
 """Nodes of branch and bound a round, more when the local search finds nothing."""
 _ENOUGH = 1e-7
 

@@ -23,7 +23,8 @@ _TIGHT = 1e-11
 
 def _optimal(problem: Problem, weights: np.ndarray, vertices: Vertices) -> Mixture:
     value = math.fsum((weights * vertices.utility(problem.classes, problem.utility)).tolist())
-    rounding = problem.secrets * (1e-14 * abs(value) + 2.0**-52)
+    doubt = float(weights @ vertices.doubt(problem.classes, problem.utility, problem.unit))
+    rounding = problem.secrets * 1e-14 * abs(value) + 4 * doubt
     return Mixture(weights, vertices, value + rounding, problem.classes)
 
 

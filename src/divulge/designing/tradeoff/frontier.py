@@ -23,6 +23,8 @@ from divulge.model.record import Record
 from divulge.model.shown import Shown, Table, Tabled, lowered, promised, raised, reached
 
 _ROUNDS = 80
+_WIDE = 1e-6
+"""The share of a level from which on what lies between the two is worth a word."""
 _LARGEST = {True: 24.0, False: math.exp(24)}
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#555555", "#A50026", "#1A1AA6")
 _MARKS = "os^vDPX*<>"
@@ -52,8 +54,18 @@ class LeastEpsilon(Record, Shown):
     lower: float
     design: Design
 
+    @property
+    def undecided(self) -> float:
+        """How far the two levels are apart: bounds reach the utility between them, and no design that was found does.
+
+        More than a tolerance where utility hardly grows with the level, so that rounding decides.
+        """
+        return self.epsilon - self.lower
+
     def __repr__(self) -> str:
-        return f"reached at {promised(self.epsilon, 9)}, not at {reached(self.lower, 9)}\n{self.design!r}"
+        levels = f"reached at {promised(self.epsilon, 9)}, not at {reached(self.lower, 9)}"
+        wide = self.undecided > _WIDE * self.epsilon
+        return f"{levels}{'; between them nothing is decided' if wide else ''}\n{self.design!r}"
 
 
 def _level(kind: type[Guarantee]) -> str:
