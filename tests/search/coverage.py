@@ -75,7 +75,7 @@ GIVEN: dict[str, str] = {
     "Comparison": "a b",
     "Composition": "releases",
     "Count": "by",
-    "Design": "forbidden goal guarantees naming objective prior priors scored",
+    "Design": "forbidden goal naming objective prior priors scored",
     "DiscreteGaussianMechanism": "sensitivity",
     "DiscreteLaplaceMechanism": "scale sensitivity",
     "DistributionPair": "p q",
