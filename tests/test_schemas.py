@@ -26,6 +26,10 @@ REGISTRY: Any = Registry().with_resources(
 )
 
 PRINTED = {
+    "generalize": [
+        "t.csv --known age,sex --guarantee k=5 -o coarse.csv",
+        "t.csv --known age,sex --secret race --guarantee k=5 --guarantee t=0.5 --suppress 0.1 --loss class-size",
+    ],
     "assess": [
         "t.csv --known age,sex",
         "t.csv --known age,sex --secret race --claim k=1 --claim pml=0.1 --columns --others 2 --population 9000",

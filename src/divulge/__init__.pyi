@@ -87,3 +87,4 @@ from .releasing.request import run as run
 from .reporting.reports.making import report as report
 from .reporting.statements.statement import statement as statement
 from .tables.assess import assess as assess
+from .tables.generalize import generalize as generalize

@@ -48,4 +48,7 @@ from .reporting.statements.statement import Statement as Statement
 from .tables.assessment import Assessment as Assessment
 from .tables.columns import ColumnRisk as ColumnRisk
 from .tables.columns import Disclosure as Disclosure
+from .tables.generalize import Generalization as Generalization
 from .tables.groups import Groups as Groups
+from .tables.lattice import Certificate as Certificate
+from .tables.lattice import Infeasible as Infeasible

@@ -210,3 +210,60 @@ def hierarchies(rng: np.random.Generator) -> None:
     same("hierarchical t", found.hierarchical_t, max(transport(law, p, cost) for law in q), 1e-7, 1e-9)
     for kind in (dv.PML, g.TCloseness):
         assert kind.of(found.subject_of(kind)) == kind.of(found.joint)
+
+
+def bits_lost(values: list[Any], coarse: list[Any]) -> mp.mpf:
+    """Return the non-uniform entropy of one column."""
+    fine, wide = Counter(values), Counter(coarse)
+    return -mp.fsum(mp.log(mp.mpf(fine[v]) / wide[c], 2) for v, c in zip(values, coarse, strict=True))
+
+
+@case("generalize", "Generalization", "Certificate", "Infeasible")
+def generalized(rng: np.random.Generator) -> None:
+    """The loss is the least of all nodes that keep k and t, and the certificate names only nodes that do not."""
+    H = dv.tables.Hierarchy
+    table = drawn(rng)
+    ladders = {"a": H.ladder(2), "b": H.table([[v, f"n{v // 2}", "*"] for v in range(5)])}
+    k, t = int(rng.integers(1, 6)), F(int(rng.integers(1, 8)), 8)
+    feasible: dict[tuple[int, int], mp.mpf] = {}
+    nodes = [(i, j) for i in range(3) for j in range(3)]
+    coarse = {}
+    for node in nodes:
+        wide = {n: [ladders[n].path(v)[level] for v in table[n]] for n, level in zip("ab", node, strict=True)}
+        coarse[node] = table | wide
+        groups = by_group(coarse[node])
+        p, q = laws(coarse[node])
+        if min(map(len, groups.values())) >= k and truth(p, q)["t"] <= t:
+            feasible[node] = mp.fsum(bits_lost(table[n], wide[n]) for n in "ab")
+    asked: dict[str, Any] = {"guarantees": [f"k={k}", f"t={t}"], "hierarchies": ladders}
+    if not feasible:
+        try:
+            dv.generalize(pa.table(table), ["a", "b"], "s", **asked)
+        except dv.DivulgeError:
+            return
+        raise AssertionError("nothing is feasible")
+    found = dv.generalize(pa.table(table), ["a", "b"], "s", **asked)
+    same("loss", found.loss, min(feasible.values()), 1e-11, 1e-12)
+    best = tuple(found.levels.values())
+    assert best in feasible
+    assert found.certificate.optimum == found.levels
+    same("certified", found.certificate.loss, found.loss)
+    assert found.certificate.nodes == len(nodes)
+    assert 1 <= found.certificate.visited <= len(nodes)
+    assert found.certificate.costly == ()
+    for why in found.certificate.infeasible:
+        assert why.below
+        assert tuple(why.levels.values()) not in feasible
+        groups = by_group(coarse[tuple(why.levels.values())])
+        if why.guarantee.startswith("k="):
+            assert why.measured == len(groups[tuple(why.group.values())]) < k
+            assert why.value is None
+        else:
+            assert t < why.measured <= 1
+    covered = [n for n in nodes if any(all(x <= y for x, y in zip(n, w.levels.values(), strict=True))
+                                       for w in found.certificate.infeasible)]  # fmt: skip
+    assert not set(covered) & set(feasible)
+    assert found.assessment.k >= k
+    assert found.assessment.holds(asked["guarantees"])
+    assert found.suppressed == 0
+    assert found.rows.num_rows == found.table.num_rows == len(table["s"])

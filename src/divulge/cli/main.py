@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "estimate": "How frequent the original values of a released column were, with intervals.",
     "audit": "What observed pairs of secret and outcome show, and whether a claim survives them.",
     "assess": "What a table tells those who know some columns: k, l, t, beta, leakage, by group and column.",
+    "generalize": "Coarsen a table as little as guarantees allow: the optimum, with proof.",
     "ledger": "What was released, and what it adds up to.",
     "app": "The whole way in a browser; nothing leaves this machine.",
     "report": "What a release reveals, for people: one page, or text.",
@@ -75,6 +76,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "run": ("divulge run request.json -o again.csv",),
     "estimate": ("divulge estimate released.csv --receipt released.receipt.json",),
     "audit": ("divulge audit --data pairs.csv --secret race --released said \\\n    --claim ldp=1",),
+    "generalize": (
+        "divulge generalize survey.csv --known age,sex --guarantee k=5 \\\n    --secret religion -o coarse.csv",
+    ),
     "assess": (
         "divulge assess survey.csv --known age,sex --secret religion",
         "divulge assess survey.csv --known age,sex --secret religion \\\n    --claim k=5 --claim t=0.3",
@@ -89,13 +93,15 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 """Command -> what may be typed, shown as it stands below the help."""
 
-DOES = frozenset(("release", "publish", "run", "estimate", "ledger", "app", "report", "statement", "verify"))
+DOES = frozenset(
+    ("release", "publish", "generalize", "run", "estimate", "ledger", "app", "report", "statement", "verify")
+)
 """Commands of `divulge.cli.doing`; the others answer a question, and are in `divulge.cli.asking`."""
 
 READS = frozenset(COMMANDS) - {"ledger", "run", "verify"}
 """Commands that read files of others: they get the options that say how."""
 
-WRITES = ("release", "publish")
+WRITES = ("release", "publish", "generalize")
 """Commands that write a table."""
 
 SHELLS = ("bash", "zsh", "fish")

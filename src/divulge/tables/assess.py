@@ -73,17 +73,12 @@ def assess(
     """
     if not 0 < confidence < 1:
         raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence)[:40])
-    secrets = () if secret is None else _names(secret, "secret")
+    secrets = () if secret is None else columns_of(secret, "secret")
     columns, left_out = _known(table, known, secrets, engine)
     found = contingency(table, [*columns, *secrets], engine=engine)
     if not found.rows:
         raise DivulgeError.of("table", "have rows", "it", "empty")
-    for name, labels in zip(found.columns, found.labels, strict=True):
-        if None in labels and any(text_of(label) == MISSING for label in labels if label is not None):
-            raise DivulgeError.of(
-                "table", f"have no value {MISSING!r} in a column with missing values", f"column {name!r}", "both",
-                "a missing value counts under this name: give the value another one.",
-            )  # fmt: skip
+    counted_apart(found)
     outside, size = _population(population, found, columns, engine)
     ladders = {name: as_hierarchy(one, name) for name, one in (hierarchies or {}).items()}
     for name in ladders:
@@ -99,7 +94,17 @@ def assess(
     return about(secrets, alone)
 
 
-def _names(given: Any, argument: str) -> tuple[str, ...]:
+def counted_apart(found: Contingency) -> None:
+    """Refuse a value that is called as missing ones are, in a column that has both."""
+    for name, labels in zip(found.columns, found.labels, strict=True):
+        if None in labels and any(text_of(label) == MISSING for label in labels if label is not None):
+            raise DivulgeError.of(
+                "table", f"have no value {MISSING!r} in a column with missing values", f"column {name!r}", "both",
+                "a missing value counts under this name: give the value another one.",
+            )  # fmt: skip
+
+
+def columns_of(given: Any, argument: str) -> tuple[str, ...]:
     names: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Sequence) else ()
     if not all(isinstance(name, str) for name in names) or not (names or given in ([], ())):
         raise DivulgeError.of(argument, "be the name, or names, of columns", "it", "something else")
@@ -134,7 +139,7 @@ def _known(
         source = open_table(table)
         source.require_values(secrets)
         known, left_out = readable(source, [name for name in source.schema.names if name not in secrets])
-    columns = _names(known, "known")
+    columns = columns_of(known, "known")
     both = [name for name in columns if name in secrets]
     if both:
         raise DivulgeError.of(

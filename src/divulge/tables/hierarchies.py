@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError, InputFileError, number_of, printable
+from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.files.opening import regular
 from divulge.model.labels import text_of
 from divulge.model.record import Record
@@ -227,7 +227,7 @@ class Hierarchy(Shown):
         if unknown:
             raise DivulgeError.of(
                 "hierarchies", f"have a place for every value of column {column!r}",
-                f"{number_of(unknown, 'value')} of {len(labels)}", _UNKNOWN[self.kind],
+                "one", f"{_UNKNOWN[self.kind]}; so are {unknown:,} of {len(labels):,}",
             )  # fmt: skip
         _require_nested(paths, f"hierarchy of {column!r}")
         named: list[tuple[str, ...]] = []

@@ -16,6 +16,10 @@ FURTHER = (
     "who knows the rule by which the values were chosen."
 )
 NOT_DP = "A table of groups is a function of the data alone: it is not differentially private."
+CHOSEN = (
+    "The levels were chosen by looking at the table, and somebody who knows the rule may learn from the choice; for a "
+    "small table that can be much."
+)
 EXACT = (
     "About these rows the numbers are exact; about people like them the bounds have {confidence} confidence, all at "
     "once."

@@ -1,0 +1,358 @@
+"""The lattice of levels: the best node that keeps all guarantees, with a certificate that no other is better.
+
+What merging groups cannot raise holds at every node above one where it holds, and fails at every node below one where
+it fails (Kohlmayer et al. 2012). Chains from a promising node down are halved, as Flash does; the tables of groups are
+rolled up from the smallest one below that is known.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.guarantees.guarantee import Guarantee
+from divulge.model.shown import Shown
+from divulge.tables.conditions import CONDITIONS
+from divulge.tables.groups import Groups, grouped, merged, packed
+from divulge.tables.hierarchies import Coded
+from divulge.tables.losses import Loss
+
+MOST_NODES = 2_000_000
+"""Nodes of a lattice that is searched: a few bytes each, several times over."""
+
+MOST_KEPT = 1 << 21
+"""Cells of tables that are kept for rolling up: some 200 megabytes with ten columns."""
+
+DIGITS = 12
+"""Losses that agree in so many digits are one, so that the same node is found on every processor."""
+
+Node = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Infeasible(Shown):
+    """A node at which a guarantee fails, and why.
+
+    Attributes
+    ----------
+    levels : {column: level}
+    guarantee : the guarantee that fails, as text
+    group : {column: value}
+        The group that breaks it most.
+    value : the value of the secret, None where all take part
+    measured : int, Fraction or float
+        What it has of the bounded number: rows, lift, distance. With rows left out, how many would have to be.
+    below : bool
+        Whether all nodes below fail with it: always when no row may be left out.
+    """
+
+    levels: dict[str, int]
+    guarantee: str
+    group: dict[str, Any]
+    value: Any
+    measured: Any
+    below: bool = True
+
+
+@dataclass(frozen=True)
+class Certificate(Shown):
+    """Why no node is better: each is below one that fails, or loses as much as the optimum.
+
+    Attributes
+    ----------
+    optimum : {column: level}
+    loss : float
+    infeasible : tuple of Infeasible
+        Nodes that fail; what is below one of them, and is not coarser anywhere, fails too.
+    costly : tuple of ({column: level}, loss)
+        Nodes that lose at least as much as the optimum, without rows left out; what is above one loses as much. Empty
+        where the loss of a node is a sum over its columns, which tells it of all nodes.
+    nodes, visited : int
+        Nodes of the lattice, and those whose groups were counted.
+    """
+
+    optimum: dict[str, int]
+    loss: float
+    infeasible: tuple[Infeasible, ...]
+    costly: tuple[tuple[dict[str, int], float], ...]
+    nodes: int
+    visited: int
+
+
+@dataclass
+class Lattice:
+    """A table in codes, its hierarchies, and what is asked of it.
+
+    Attributes
+    ----------
+    names : the known columns
+    columns : their hierarchies in codes
+    base : the groups of the table as it is
+    projections : for each way to look at the secret the code of each joint value: jointly first, then each alone
+    values : the values of each projection
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[Coded, ...]
+    base: Groups
+    projections: tuple[np.ndarray, ...]
+    values: tuple[tuple[Any, ...], ...]
+    guarantees: tuple[Guarantee, ...]
+    suppress: int = 0
+    _kept: dict[Node, Groups] = field(default_factory=dict)
+    visited: int = 0
+
+    def __post_init__(self) -> None:
+        self._kept[(0,) * len(self.names)] = self.base
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """The last level of each column."""
+        return tuple(column.height for column in self.columns)
+
+    def groups(self, node: Node) -> Groups:
+        """Return the groups at a node, rolled up from the smallest table below that is kept."""
+        if node in self._kept:
+            return self._kept[node]
+        below = [one for one in self._kept if all(a <= b for a, b in zip(one, node, strict=True))]
+        start = min(below, key=lambda one: (len(self._kept[one].cell_rows), one))
+        found = self._rolled(self._kept[start], start, node)
+        self.visited += 1
+        if sum(len(one.cell_rows) for one in self._kept.values()) + len(found.cell_rows) > MOST_KEPT:
+            largest = max(list(self._kept)[1:], key=lambda one: len(self._kept[one].cell_rows), default=None)
+            if largest is not None:
+                del self._kept[largest]
+        self._kept[node] = found
+        return found
+
+    def _rolled(self, groups: Groups, start: Node, node: Node) -> Groups:
+        steps = zip(self.columns, start, node, groups.codes.T, strict=True)
+        codes = np.column_stack([
+            code if low == high else column.step(low, high)[code] for column, low, high, code in steps
+        ])  # fmt: skip
+        labels = tuple(column.labels[level] for column, level in zip(self.columns, node, strict=True))
+        first, where, _ = merged(packed(list(codes.T), list(map(len, labels))), groups.sizes)
+        group = where[groups.cell_group]
+        cell, _, rows = merged(packed([group, groups.cell_value], [len(first), len(groups.values)]), groups.cell_rows)
+        return Groups(
+            groups.known, groups.secret, labels, groups.values, codes[first], group[cell], groups.cell_value[cell], rows
+        )
+
+    def views(self, groups: Groups) -> list[Groups]:
+        """Return the groups with each secret: all jointly, then each alone."""
+        found = [groups]
+        for projection, values in zip(self.projections[1:], self.values[1:], strict=True):
+            codes = groups.codes[groups.cell_group]
+            own = projection[groups.cell_value]
+            found.append(grouped(groups.known, groups.secret, groups.labels, values, codes, own, groups.cell_rows))
+        return found
+
+    def broken(self, groups: Groups, guarantee: Guarantee) -> np.ndarray:
+        """Return which groups break a guarantee, with any of the secrets."""
+        views = self.views(groups) if guarantee.kind != "k" else [groups]
+        out = np.zeros(len(groups), dtype=bool)
+        for view in views:
+            out |= CONDITIONS[guarantee.kind].broken(view, guarantee)
+        return out
+
+    def left_out(self, groups: Groups) -> np.ndarray:
+        """Return which groups break any guarantee."""
+        return np.logical_or.reduce([self.broken(groups, one) for one in self.guarantees])
+
+    def reason(self, node: Node) -> Infeasible | None:
+        """Return why a node fails; None where it keeps all guarantees with few enough rows left out."""
+        groups = self.groups(node)
+        each = [self.broken(groups, one) for one in self.guarantees]
+        out = np.logical_or.reduce(each)
+        rows = int(groups.sizes[out].sum())
+        if not rows:
+            return None
+        if rows <= self.suppress:
+            return self._pool(groups, out, node)
+        for guarantee, broken in zip(self.guarantees, each, strict=True):
+            own = int(groups.sizes[broken].sum())
+            sure = not self.suppress or (CONDITIONS[guarantee.kind].counts_rows and own > self.suppress)
+            if own and sure:
+                return self._why(groups, guarantee, node, own)
+        first = next(one for one, broken in zip(self.guarantees, each, strict=True) if broken.any())
+        return self._why(groups, first, node, rows, below=False)
+
+    def _why(self, groups: Groups, guarantee: Guarantee, node: Node, rows: int, below: bool = True) -> Infeasible:
+        for view in self.views(groups) if guarantee.kind != "k" else [groups]:
+            if CONDITIONS[guarantee.kind].broken(view, guarantee).any():
+                found = CONDITIONS[guarantee.kind].extreme(view, guarantee)
+                if found is not None:
+                    value = view.values[found.secret] if found.secret >= 0 else None
+                    measured = rows if self.suppress else found.value
+                    return Infeasible(self.named(node), str(guarantee), view.group(found.group), value, measured, below)
+        return Infeasible(self.named(node), str(guarantee), {}, None, rows, below)
+
+    def _pool(self, groups: Groups, out: np.ndarray, node: Node) -> Infeasible | None:
+        """Return why the rows that are left out, a group like any other, break a guarantee."""
+        pooled = self.pooled(groups, out)
+        for guarantee in self.guarantees:
+            if self.broken(pooled, guarantee).any():
+                return Infeasible(self.named(node), str(guarantee), {}, None, int(groups.sizes[out].sum()), False)
+        return None
+
+    def pooled(self, groups: Groups, out: np.ndarray) -> Groups:
+        """Return the groups with those that are left out as one, the last."""
+        if not out.any():
+            return groups
+        place = np.where(out, int((~out).sum()), np.cumsum(~out) - 1)
+        codes = np.vstack([groups.codes[~out], np.full((1, groups.codes.shape[1]), -1)])
+        group = place[groups.cell_group]
+        cell, _, rows = merged(packed([group, groups.cell_value], [len(codes), len(groups.values)]), groups.cell_rows)
+        labels = groups.labels
+        return Groups(groups.known, groups.secret, labels, groups.values, codes, group[cell],
+                      groups.cell_value[cell], rows)  # fmt: skip
+
+    def named(self, node: Node) -> dict[str, int]:
+        """Return a node as {column: level}."""
+        return dict(zip(self.names, node, strict=True))
+
+
+def _rounded(loss: float) -> float:
+    return float(f"{loss:.{DIGITS - 1}e}")
+
+
+class Search:
+    """What is known of the nodes: a lower bound of the loss of each, and which need not be looked at any more."""
+
+    def __init__(self, lattice: Lattice, loss: Loss) -> None:
+        self.lattice, self.loss = lattice, loss
+        shape = tuple(height + 1 for height in lattice.heights)
+        if math.prod(shape) > MOST_NODES:
+            raise DivulgeError.of(
+                "hierarchies", f"have at most {MOST_NODES:,} combinations of levels", "they", f"{math.prod(shape):,}",
+                "give fewer levels, or search='local'.",
+            )  # fmt: skip
+        self.levels = np.indices(shape, dtype=np.int8).reshape(len(shape), -1).T
+        whole = loss.whole(lattice)
+        self.lower = np.array([_rounded(v) for v in (np.zeros(len(self.levels)) if whole is None else whole).tolist()])
+        self.sums = whole is not None
+        self.open = np.ones(len(self.levels), dtype=bool)
+        self.seen: list[Node] = []
+        self.infeasible: dict[Node, Infeasible] = {}
+        self.costly: dict[Node, float] = {}
+        self.best: Node | None = None
+        self.least = math.inf
+
+    def node(self, place: int) -> Node:
+        """Return the levels at a place."""
+        return tuple(self.levels[place].tolist())
+
+    def place(self, node: Node) -> int:
+        """Return the place of a node."""
+        return int(np.ravel_multi_index(node, tuple(height + 1 for height in self.lattice.heights)))
+
+    def below(self, node: Node) -> np.ndarray:
+        """Return which nodes are nowhere coarser."""
+        return np.all(self.levels <= np.array(node, dtype=np.int8), axis=1)
+
+    def above(self, node: Node) -> np.ndarray:
+        """Return which nodes are nowhere finer."""
+        return np.all(self.levels >= np.array(node, dtype=np.int8), axis=1)
+
+    def look(self, node: Node) -> bool:
+        """Count the groups of a node, and keep what it says of others; return whether it is feasible."""
+        place = self.place(node)
+        self.seen.append(node)
+        groups = self.lattice.groups(node)
+        if not self.sums:
+            base = _rounded(self.loss.of(self.lattice, groups, None))
+            over = self.above(node)
+            self.lower[over] = np.maximum(self.lower[over], base)
+        why = self.lattice.reason(node)
+        self.open[place] = False
+        if why is not None:
+            self.infeasible[node] = why
+            if why.below:
+                self.open &= ~self.below(node)
+            return False
+        out = self.lattice.left_out(groups)
+        loss = _rounded(self.lower[place] if self.sums else self.loss.of(self.lattice, groups, out))
+        if loss < self.least or (loss == self.least and self.best is not None and node < self.best):
+            self.best, self.least = node, loss
+        return True
+
+    def run(self) -> None:
+        """Look at nodes until each is closed: below one that fails, or with a loss that is no less than the best."""
+        top = self.lattice.heights
+        feasible = self.look(top)
+        monotone = not self.lattice.suppress
+        if not feasible and monotone:
+            why = self.infeasible[top]
+            raise DivulgeError.of(
+                "guarantees", "hold at least where all rows are one group", why.guarantee,
+                f"not kept there: it has {why.measured}", "a weaker guarantee, or fewer at once, can be kept.",
+            )  # fmt: skip
+        sums = self.levels.sum(axis=1, dtype=np.int64)
+        while True:
+            self.open &= self.lower < self.least
+            (left,) = np.nonzero(self.open)
+            if not len(left):
+                break
+            chain = self.chain(self.node(int(left[np.argmax(sums[left])])))
+            low, high = 0, len(chain)  # chain[:low] are infeasible, chain[high:] feasible
+            while low < high:
+                middle = (low + high) // 2
+                if self.look(chain[middle]):
+                    high = middle
+                else:
+                    low = middle + 1
+        if self.best is None:
+            raise DivulgeError.of(
+                "guarantees", "hold at some level with the rows that may be left out", "none", "kept",
+                "a weaker guarantee, or more suppression, can be kept.",
+            )  # fmt: skip
+        if not self.sums:
+            bounds = {one: float(self.lower[self.place(one)]) for one in self.seen}
+            self.costly = {one: bound for one, bound in bounds.items() if bound >= self.least}
+
+    def chain(self, node: Node) -> list[Node]:
+        """Return open nodes from a low one up to this one, each one step above the one before."""
+        found = [node]
+        while True:
+            down = [(*found[-1][:i], level - 1, *found[-1][i + 1 :]) for i, level in enumerate(found[-1]) if level]
+            places = [place for place in map(self.place, down) if self.open[place]]
+            if not places:
+                return found[::-1]
+            found.append(self.node(min(places, key=lambda place: (self.lower[place], place))))
+
+
+def searched(lattice: Lattice, loss: Loss) -> Certificate:
+    """Return the optimum of a lattice, with its certificate."""
+    search = Search(lattice, loss)
+    search.run()
+    assert search.best is not None
+    groups = lattice.groups(search.best)
+    exactly = loss.of(lattice, groups, lattice.left_out(groups), search.best)
+    return Certificate(
+        lattice.named(search.best),
+        exactly,
+        _maximal(search.infeasible),
+        tuple((lattice.named(node), value) for node, value in _minimal(search.costly)),
+        len(search.levels),
+        lattice.visited,
+    )
+
+
+def _maximal(found: dict[Node, Infeasible]) -> tuple[Infeasible, ...]:
+    """Return the nodes that no other covers, and those that speak for themselves alone."""
+    covers = np.array([node for node, why in found.items() if why.below], dtype=np.int8)
+    kept: list[Infeasible] = []
+    for node, why in found.items():
+        above = (covers >= np.array(node, dtype=np.int8)).all(axis=1) if len(covers) else np.zeros(0, dtype=bool)
+        if above.sum() == (1 if why.below else 0):
+            kept.append(why)
+    return tuple(kept)
+
+
+def _minimal(found: dict[Node, float]) -> list[tuple[Node, float]]:
+    """Return the nodes that lie above no other."""
+    nodes = np.array(list(found), dtype=np.int8)
+    return [(node, value) for node, value in found.items()
+            if (nodes <= np.array(node, dtype=np.int8)).all(axis=1).sum() == 1]  # fmt: skip

@@ -1,0 +1,118 @@
+"""What coarsening loses: functions of a node that no step up makes smaller, so that they can be searched by bounds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError, did_you_mean
+from divulge.tables import models
+from divulge.tables.groups import Groups, sums
+
+if TYPE_CHECKING:
+    from divulge.tables.lattice import Lattice
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss by its name.
+
+    Attributes
+    ----------
+    name, title : str
+    column : function of (lattice, column, level), or None
+        Of a loss that is a sum over columns what one column adds.
+    groups : function of (lattice, groups), or None
+        Of another loss its value from the groups; those left out are one of them.
+    """
+
+    name: str
+    title: str
+    column: "Callable[[Lattice, int, int], float] | None" = None
+    groups: "Callable[[Lattice, Groups], float] | None" = None
+
+    def whole(self, lattice: "Lattice") -> np.ndarray | None:
+        """Return the loss of every node, of a loss that is a sum over columns; else None."""
+        if self.column is None:
+            return None
+        found = np.zeros(1)
+        for i, height in enumerate(lattice.heights):
+            own = np.array([self.column(lattice, i, level) for level in range(height + 1)])
+            found = (found[:, None] + own).ravel()
+        return found
+
+    def of(self, lattice: "Lattice", groups: Groups, out: np.ndarray | None, node: Any = None) -> float:
+        """Return the loss of groups; of a sum over columns that of the node."""
+        if self.column is not None:
+            return float(sum(self.column(lattice, i, level) for i, level in enumerate(node)))
+        assert self.groups is not None
+        return float(self.groups(lattice, groups if out is None else lattice.pooled(groups, out)))
+
+
+def _counts(lattice: "Lattice", column: int, level: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of each value of a column, and of what it is at a level."""
+    coded, base = lattice.columns[column], lattice.base
+    rows = sums(base.codes[:, column], base.sizes, len(coded.labels[0]))
+    return rows, sums(coded.maps[level], rows, len(coded.labels[level]))[coded.maps[level]]
+
+
+def _entropy(lattice: "Lattice", column: int, level: int) -> float:
+    rows, coarse = _counts(lattice, column, level)
+    seen = rows > 0
+    return float(np.sum(rows[seen] * np.log2(coarse[seen] / rows[seen])))
+
+
+def _granularity(lattice: "Lattice", column: int, level: int) -> float:
+    coded = lattice.columns[column]
+    rows, _ = _counts(lattice, column, level)
+    leaves = np.bincount(coded.maps[level])[coded.maps[level]]
+    many = max(len(coded.maps[0]) - 1, 1)
+    return float(np.sum(rows * (leaves - 1) / many)) / (int(rows.sum()) * len(lattice.columns))
+
+
+def _discernibility(lattice: "Lattice", groups: Groups) -> float:
+    return float(sum(size * size for size in groups.sizes.tolist()))
+
+
+def _entropy_of(sizes: np.ndarray) -> float:
+    shares = sizes / sizes.sum()
+    return float(-np.sum(shares * np.log(shares)))
+
+
+def _information(lattice: "Lattice", groups: Groups) -> float:
+    return max(0.0, _entropy_of(lattice.base.sizes) - _entropy_of(groups.sizes))
+
+
+def _secret_information(lattice: "Lattice", groups: Groups) -> float:
+    return max(0.0, models.information(lattice.base) - models.information(groups))
+
+
+LOSSES: dict[str, Loss] = {
+    one.name: one
+    for one in (
+        Loss("entropy", "non-uniform entropy: sum of -log2(count(v) / count(coarse v)), bits", column=_entropy),
+        Loss("granularity", "mean of (leaves of coarse v - 1) / (leaves - 1), from 0 to 1", column=_granularity),
+        Loss("discernibility", "sum of squares of the sizes of groups", groups=_discernibility),
+        Loss("class-size", "rows over groups", groups=lambda lattice, groups: groups.rows / len(groups)),
+        Loss("mutual-information", "H(group of the table as it is) - H(group), nats", groups=_information),
+        Loss("information", "what the groups no longer tell of the secret, nats", groups=_secret_information),
+    )
+}
+"""Name -> loss."""
+
+
+def loss_named(name: Any) -> Loss:
+    """Return the loss with this name.
+
+    Examples
+    --------
+    >>> loss_named("entropy").name
+    'entropy'
+    """
+    if isinstance(name, Loss):
+        return name
+    if name not in LOSSES:
+        meant = did_you_mean(name, LOSSES).strip() if isinstance(name, str) else ""
+        raise DivulgeError.of("loss", f"be one of {', '.join(LOSSES)}", "it", repr(name)[:40], meant)
+    return LOSSES[name]
