@@ -50,5 +50,5 @@ from .tables.columns import ColumnRisk as ColumnRisk
 from .tables.columns import Disclosure as Disclosure
 from .tables.generalize import Generalization as Generalization
 from .tables.groups import Groups as Groups
-from .tables.lattice import Certificate as Certificate
-from .tables.lattice import Infeasible as Infeasible
+from .tables.levels.lattice import Infeasible as Infeasible
+from .tables.levels.search import Certificate as Certificate

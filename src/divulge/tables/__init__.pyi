@@ -1,1 +1,1 @@
-from .hierarchies import Hierarchy as Hierarchy
+from .levels.hierarchies import Hierarchy as Hierarchy

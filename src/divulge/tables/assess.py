@@ -12,7 +12,7 @@ from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
 from divulge.tables.assessment import Assessment
 from divulge.tables.groups import MISSING, groups_of
-from divulge.tables.hierarchies import Hierarchy, as_hierarchy
+from divulge.tables.levels.hierarchies import Hierarchy, as_hierarchy
 
 
 def assess(

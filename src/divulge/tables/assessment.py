@@ -21,7 +21,7 @@ from divulge.tables.groups import Groups
 from divulge.tables.notes import caveats
 
 if TYPE_CHECKING:
-    from divulge.tables.hierarchies import Hierarchy
+    from divulge.tables.levels.hierarchies import Hierarchy
 
 MOST_ENTRIES = 1 << 22
 """Entries of the joint of secret and group, each a Fraction: half a gigabyte; larger ones are not written out."""

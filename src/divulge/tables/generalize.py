@@ -19,11 +19,12 @@ from divulge.model.shown import Table, Tabled
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
 from divulge.tables.assess import assess, columns_of, counted_apart
 from divulge.tables.assessment import Assessment
-from divulge.tables.conditions import guarantees_of
 from divulge.tables.groups import MISSING, Groups, groups_of
-from divulge.tables.hierarchies import TOP, Hierarchy, as_hierarchy, suggested
-from divulge.tables.lattice import Certificate, Lattice, searched
-from divulge.tables.losses import loss_named
+from divulge.tables.levels.conditions import guarantees_of
+from divulge.tables.levels.hierarchies import TOP, Hierarchy, as_hierarchy, suggested
+from divulge.tables.levels.lattice import Lattice
+from divulge.tables.levels.losses import loss_named
+from divulge.tables.levels.search import Certificate, searched
 from divulge.tables.notes import CHOSEN
 from divulge.tables.order import ranks
 

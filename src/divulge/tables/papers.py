@@ -11,7 +11,7 @@ from divulge.model.shown import at_most, printable_json, printable_lines
 from divulge.releasing.output import sinks
 from divulge.releasing.output.places import Places, publish_together, written
 from divulge.tables.generalize import Generalization
-from divulge.tables.hierarchies import TOP
+from divulge.tables.levels.hierarchies import TOP
 from divulge.tables.notes import listed
 
 PAPERS = ("codebook.json", "statement.txt", "receipt.json", "keeper.json")

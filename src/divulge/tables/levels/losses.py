@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.tables import models
 from divulge.tables.groups import Groups, sums
-
-if TYPE_CHECKING:
-    from divulge.tables.lattice import Lattice
+from divulge.tables.levels.lattice import Lattice
 
 
 @dataclass(frozen=True)
@@ -29,10 +27,10 @@ class Loss:
 
     name: str
     title: str
-    column: "Callable[[Lattice, int, int], float] | None" = None
-    groups: "Callable[[Lattice, Groups], float] | None" = None
+    column: Callable[[Lattice, int, int], float] | None = None
+    groups: Callable[[Lattice, Groups], float] | None = None
 
-    def whole(self, lattice: "Lattice") -> np.ndarray | None:
+    def whole(self, lattice: Lattice) -> np.ndarray | None:
         """Return the loss of every node, of a loss that is a sum over columns; else None."""
         if self.column is None:
             return None
@@ -42,7 +40,7 @@ class Loss:
             found = (found[:, None] + own).ravel()
         return found
 
-    def of(self, lattice: "Lattice", groups: Groups, out: np.ndarray | None, node: Any = None) -> float:
+    def of(self, lattice: Lattice, groups: Groups, out: np.ndarray | None, node: Any = None) -> float:
         """Return the loss of groups; of a sum over columns that of the node."""
         if self.column is not None:
             return float(sum(self.column(lattice, i, level) for i, level in enumerate(node)))
@@ -50,20 +48,20 @@ class Loss:
         return float(self.groups(lattice, groups if out is None else lattice.pooled(groups, out)))
 
 
-def _counts(lattice: "Lattice", column: int, level: int) -> tuple[np.ndarray, np.ndarray]:
+def _counts(lattice: Lattice, column: int, level: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of each value of a column, and of what it is at a level."""
     coded, base = lattice.columns[column], lattice.base
     rows = sums(base.codes[:, column], base.sizes, len(coded.labels[0]))
     return rows, sums(coded.maps[level], rows, len(coded.labels[level]))[coded.maps[level]]
 
 
-def _entropy(lattice: "Lattice", column: int, level: int) -> float:
+def _entropy(lattice: Lattice, column: int, level: int) -> float:
     rows, coarse = _counts(lattice, column, level)
     seen = rows > 0
     return float(np.sum(rows[seen] * np.log2(coarse[seen] / rows[seen])))
 
 
-def _granularity(lattice: "Lattice", column: int, level: int) -> float:
+def _granularity(lattice: Lattice, column: int, level: int) -> float:
     coded = lattice.columns[column]
     rows, _ = _counts(lattice, column, level)
     leaves = np.bincount(coded.maps[level])[coded.maps[level]]
@@ -71,7 +69,7 @@ def _granularity(lattice: "Lattice", column: int, level: int) -> float:
     return float(np.sum(rows * (leaves - 1) / many)) / (int(rows.sum()) * len(lattice.columns))
 
 
-def _discernibility(lattice: "Lattice", groups: Groups) -> float:
+def _discernibility(lattice: Lattice, groups: Groups) -> float:
     return float(sum(size * size for size in groups.sizes.tolist()))
 
 
@@ -80,11 +78,11 @@ def _entropy_of(sizes: np.ndarray) -> float:
     return float(-np.sum(shares * np.log(shares)))
 
 
-def _information(lattice: "Lattice", groups: Groups) -> float:
+def _information(lattice: Lattice, groups: Groups) -> float:
     return max(0.0, _entropy_of(lattice.base.sizes) - _entropy_of(groups.sizes))
 
 
-def _secret_information(lattice: "Lattice", groups: Groups) -> float:
+def _secret_information(lattice: Lattice, groups: Groups) -> float:
     return max(0.0, models.information(lattice.base) - models.information(groups))
 
 
