@@ -35,6 +35,14 @@ class Infeasible(Shown):
         What it has of the bounded number: rows, lift, distance. With rows left out, how many would have to be.
     below : bool
         Whether all nodes below fail with it: always when no row may be left out.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from divulge import generalize
+    >>> proof = generalize(pa.table({"age": [1, 2, 2]}), known="age", guarantees="k=2").certificate
+    >>> proof.infeasible[0].levels, proof.infeasible[0].group, proof.infeasible[0].measured
+    ({'age': 0}, {'age': '1'}, 1)
     """
 
     levels: dict[str, int]

@@ -36,6 +36,14 @@ class Certificate(Shown):
         where the loss of a node is a sum over its columns, which tells it of all nodes.
     nodes, visited : int
         Nodes of the lattice, and those whose groups were counted.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from divulge import generalize
+    >>> proof = generalize(pa.table({"age": [1, 2, 2]}), known="age", guarantees="k=2").certificate
+    >>> proof.optimum, proof.nodes, len(proof.infeasible)
+    ({'age': 1}, 2, 1)
     """
 
     optimum: dict[str, int]
