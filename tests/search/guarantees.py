@@ -6,6 +6,7 @@ from typing import Any
 
 import mpmath as mp
 import numpy as np
+from guarantees.attaining import extremal, of_one_order, rare_against_rest, resampling
 
 import divulge as dv
 from search.measures import costs, gains, posterior
@@ -173,3 +174,31 @@ def regions(rng: np.random.Generator) -> None:
     assert region.zeros == most, (region, most)
     assert len(rising) == n
     assert dv.guarantees.decisive_bound(dv.ALIP(0.1, 0.1), prior=prior) in ("pml", "pmc", "both", "either")
+
+
+@case("Renyi is approximate DP")
+def renyi_conversion(rng: np.random.Generator) -> None:
+    """What one Renyi order says at a delta is what two outcomes need, found by a scan, and no more than 1e-4 above."""
+    alpha, epsilon = 1 + float(np.exp(rng.uniform(-2, 3))), float(np.exp(rng.uniform(-5, 1)))
+    delta = float(10 ** rng.uniform(-8, -0.5))
+    given = dv.RDP(alpha, epsilon)
+    found = dv.guarantees.implied(given, dv.ADP, delta=delta)
+    pair = of_one_order(alpha, epsilon, delta)
+    if given.holds_for(pair) or dv.RDP(alpha, epsilon * (1 + 1e-9)).holds_for(pair):
+        need = dv.ADP.of(pair, delta=delta).epsilon
+        at_least("renyi conversion", mpf(found.epsilon) * (1 + mp.mpf(10) ** -7) + mp.mpf(10) ** -9, need)
+
+
+@case("theorems that need no p_min")
+def rare_secrets(rng: np.random.Generator) -> None:
+    """Nothing that is said of a general alphabet is broken by a secret however rare."""
+    p, kept = Fraction(1, 10 ** int(rng.integers(1, 60))), Fraction(int(rng.integers(1, 100)), 100)
+    shares = pick(rng, [[p, 1 - p], [p, p, 1 - 2 * p], [p, Fraction(1, 2), Fraction(1, 2) - p]])
+    first = resampling(shares, kept)
+    joint = pick(rng, [first, extremal(shares, 1 + p * kept), rare_against_rest(p, 1 / p, high=bool(rng.integers(2)))])
+    given = pick(rng, JOINT)
+    start = given.of(joint)
+    for kind in (*JOINT, *CHANNEL, dv.guarantees.MutualInformation, dv.guarantees.AverageGLeakage):
+        found = dv.guarantees.implied(start, kind, general=True)
+        if found and value_of(found) < math.inf:
+            assert found.holds_for(joint) or found.holds_for(joint).slack > -1e-9, (start, found, joint)

@@ -158,7 +158,7 @@ AVERAGE: tuple[Theorem, ...] = (
         "log[(1 - e^-ε (1 - p)) / p]",
         lambda c, a: pml_of_pmc(a.epsilon, c.p),
         needs=("p_min",),
-        remark="the resampling mechanism",
+        remark="the resampling mechanism under a uniform prior",
         source=f"{IDB}, Theorem 4.2 at each outcome; its bound is concave in ε",
     ),
     Theorem(

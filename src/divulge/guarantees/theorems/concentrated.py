@@ -7,6 +7,7 @@ from divulge.guarantees.kinds import loss as d
 from divulge.guarantees.theorems.sources import BUN_STEINKE, DONG, GAUSS
 
 BDRS = "Bun, Dwork, Rothblum, Steinke, Composable and Versatile Privacy via Truncated CDP"
+LOSSLESS = "Asoodeh et al., Three Variants of Differential Privacy: Lossless Conversion and Applications"
 CKS = "Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, Proposition 12"
 CONVEX = "van Erven, Harremoës, Rényi Divergence and Kullback-Leibler Divergence, Corollary 2"
 MONOTONE = "van Erven, Harremoës, Rényi Divergence and Kullback-Leibler Divergence, Theorem 3"
@@ -42,11 +43,11 @@ CONCENTRATED: tuple[Theorem, ...] = (
         "Renyi is approximate DP",
         (d.RDP,),
         d.ADP,
-        "ε + log((α - 1)/α) - (log δ + log α)/(α - 1), at least 0",
+        "the largest log[(p - δ)/q] over p and q with p^α q^(1-α) + (1 - p)^α (1 - q)^(1-α) = e^((α-1)ε), at least 0",
         lambda c, a: f.approximate_of_renyi(a.alpha, a.epsilon, c.delta),
-        tight="no",
-        remark="tighter than ε + log(1/δ)/(α - 1); exact at α = inf",
-        source=CKS,
+        tight="limit",
+        remark="two outcomes; never above ε + log((α - 1)/α) - (log δ + log α)/(α - 1), and near it for small δ",
+        source=f"{LOSSLESS}; {CKS}",
     ),
     Theorem(
         "zCDP is a line above the Renyi curve",
@@ -89,7 +90,7 @@ CONCENTRATED: tuple[Theorem, ...] = (
         "zCDP is approximate DP, at the best order",
         (d.ZCDP,),
         d.ADP,
-        "min over α > 1 of ξ + ρα + log((α - 1)/α) - (log δ + log α)/(α - 1)",
+        "min over α > 1 of the Renyi conversion of ξ + ρα",
         lambda c, a: f.approximate_of_line(a.xi, a.rho, c.delta),
         tight="no",
         remark="for the Gaussian mechanism a few percent above the exact value",
