@@ -4,7 +4,7 @@ import html
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
 from numbers import Rational
 from typing import Any, ClassVar, Self
@@ -207,7 +207,8 @@ class Guarantee(ABC):
         >>> BayesCapacity.of([["3/4", "1/4"], ["1/4", "3/4"]])
         BayesCapacity('1.5')
         """
-        checked_index(cls, index)
+        usual = {f.name: f.default for f in fields(cls) if f.name in cls.index and f.default is not MISSING}
+        checked_index(cls, {**usual, **index})
         loosest = cls(**{name: PARAMETERS[name].weakest for name in cls.bounded()}, **index)
         levels = zip(cls.bounded(), _levels(loosest, "nats", cls.subject(released)), strict=True)
         return cls(**{name: PARAMETERS[name].clamped(cls._safe(name, level)) for name, level in levels}, **index)

@@ -139,7 +139,7 @@ def approximate_of_renyi(alpha: Any, epsilon: Any, delta: Any) -> Any:
 
 def _touching(h: float, moment: float, log_delta: float) -> float:
     """Return about the best t^h of `approximate_of_renyi` at alpha = 1 + h, for a moment M given as its logarithm."""
-    if moment > _MOST_MOMENT:
+    if not h > 0 or moment > _MOST_MOMENT:  # an order that no double tells from 1, or one far out
         return 0.0
     best = math.exp(-_lowest(lambda u: _order_cost(h, moment, log_delta, math.exp(-u)), _NEXT_TO_ONE, 30.0, _STEPS))
     return best if _order_cost(h, moment, log_delta, best) < _order_cost(h, moment, log_delta, 0.0) else 0.0
