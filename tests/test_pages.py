@@ -38,7 +38,8 @@ def test_every_row_and_kind_is_on_the_page_of_guarantees() -> None:
     assert not any(f"<!-- {name} -->" in text for name in made.PARTS)
     assert all(f"`{name}=" in text for name in KINDS)
     assert all(row.name in text for row in THEOREMS)
-    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    written = [line for line in SOURCES["guarantees.md"].splitlines() if line.startswith("| ")]
+    rows = [line for line in text.splitlines() if line.startswith("| ") and line not in written]
     assert len(rows) == len(KINDS) + 1 + len(THEOREMS) + len(FAMILIES)
     other = SimpleNamespace(file=SimpleNamespace(src_path="index.md"))
     assert made.on_page_markdown("<!-- kinds -->", other) == "<!-- kinds -->"
