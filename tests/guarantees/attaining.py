@@ -90,12 +90,18 @@ EXTREMAL = extremal(SKEW, F(21, 20))
 RESAMPLED = resampling(SKEW, F(1, 3))
 RESPONSE = randomized_response(4, F(3))
 PLAIN = randomized_response(3, F(5), dv.Prior(SKEW))
+BINARY = randomized_response(2, F(3), dv.Prior([F(1, 10), F(9, 10)]))
+AMONG_TWO = dv.Joint(["1/2", "9/20", "1/20"], [[F(5, 6), F(1, 6)], [F(1, 6), F(5, 6)], [F(1, 2), F(1, 2)]])
 WHOLE = identity([F(1, 4)] * 4)
 KNOWN = {"p_min": "1/10"}
 
 
 def _measured(kind: type[dv.Guarantee], joint: dv.Joint, context: dict[str, Any] | None = None) -> Case:
     return [kind.of(joint)], joint, context or {}, {}
+
+
+def _given_prior(kind: type[dv.Guarantee], joint: dv.Joint) -> Case:
+    return _measured(kind, joint, {"prior": joint.prior})
 
 
 def _both() -> Case:
@@ -177,6 +183,12 @@ ATTAINED: dict[str, Callable[[], Case]] = {
     ),
     "the mean leakage bounds mutual information": lambda: _measured(dv.guarantees.MeanPML, identity(SKEW)),
     "ALIP bounds mutual information": lambda: _measured(dv.ALIP, shifts(5, 2, F(3))),
+    "ALIP bounds mutual information, given the prior": lambda: _given_prior(dv.ALIP, shifts(5, 2, F(3))),
+    "LDP bounds mutual information, given the prior": lambda: _given_prior(dv.LDP, BINARY),
+    "ALIP bounds every gain on average, given the prior": lambda: _given_prior(dv.ALIP, RESPONSE),
+    "ALIP bounds one try, given the prior": lambda: _given_prior(dv.ALIP, RESPONSE),
+    "LDP bounds one try, given the prior": lambda: _given_prior(dv.LDP, AMONG_TWO),
+    "one try is right at most always": lambda: ([], identity(SKEW), {"prior": dv.Prior(SKEW)}, {}),
     "one try is one gain": lambda: _measured(dv.guarantees.AverageGLeakage, RESPONSE),
     "under the uniform prior one try is the worst gain": lambda: _measured(
         dv.guarantees.MinEntropyLeakage, RESPONSE, {"n": 4, "uniform": True}

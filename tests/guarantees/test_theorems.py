@@ -245,6 +245,17 @@ BROKEN: dict[tuple[str, str], tuple[dv.Joint, dict[str, Any], dict[str, Any]]] =
         {"n": 2},
         {},
     ),
+    **{
+        (name, "prior"): (dv.Joint(dv.Prior.uniform(2), [[F(3, 4), F(1, 4)], [F(1, 4), F(3, 4)]]), {"prior": TINY}, {})
+        for name in (
+            "ALIP bounds mutual information, given the prior",
+            "LDP bounds mutual information, given the prior",
+            "ALIP bounds every gain on average, given the prior",
+            "ALIP bounds one try, given the prior",
+            "LDP bounds one try, given the prior",
+            "one try is right at most always",
+        )
+    },
     ("no information beyond the entropy", "prior"): (
         dv.Joint(dv.Prior.uniform(2), [["1", "0"], ["0", "1"]]),
         {"prior": TINY},
