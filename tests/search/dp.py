@@ -297,6 +297,47 @@ def standins(rng: np.random.Generator) -> None:
     walked(name, int(rng.integers(2**31)), 1, rng.permutation(list(CHECKS))[:5].tolist())
 
 
+@case("PoissonSampled", "FixedSizeSampled", "DiscreteGaussianMechanism")
+def noise_without_end(rng: np.random.Generator) -> None:
+    """Samples of discrete Gaussian noise at orders whose moments lie beyond what doubles list."""
+    sigma, shift = float(rng.uniform(0.3, 4)), int(rng.integers(1, 4))
+    taken = int(rng.integers(1, 100))
+    alpha = float(np.exp(rng.uniform(0.1, 6)))
+    a, rate, v = mp.mpf(alpha), mp.mpf(taken / 100), 2 * mp.mpf(sigma) ** 2
+    reach = int(14 * sigma) + 4
+    total = mp.fsum(mp.exp(-(mp.mpf(k) ** 2) / v) for k in range(-reach, reach + 1))
+    under = {
+        k: mp.exp(-(mp.mpf(k - shift) ** 2) / v) / total for k in range(-int(alpha * shift) - reach, shift + reach)
+    }
+    pairs = [((1 - rate) * q + rate * mp.exp(-(mp.mpf(k) ** 2) / v) / total, q) for k, q in under.items()]
+    mechanism = dv.dp.DiscreteGaussianMechanism(sigma, shift)
+    removed, added = dv.dp.PoissonSampled(mechanism, taken / 100).losses()
+    moments = [mp.fsum(p**a * q ** (1 - a) for p, q in one) for one in (pairs, [pair[::-1] for pair in pairs])]
+    for loss, moment in zip((removed, added), moments, strict=True):
+        same("sampled lattice", loss.renyi(alpha), mp.log(moment) / (a - 1), 1e-8, 1e-14)
+    (replaced,) = dv.dp.FixedSizeSampled(mechanism, taken, 100).losses()
+    up = mp.fsum(p**a * q ** (1 - a) for p, q in pairs if p > q)
+    down = mp.fsum(q**a * p ** (1 - a) for p, q in pairs if p > q)
+    rest = 1 - mp.fsum(p + q for p, q in pairs if p > q)
+    same("replaced lattice", replaced.renyi(alpha), mp.log(up + down + rest) / (a - 1), 1e-8, 1e-14)
+    power = mp.fsum(q * abs(p / q - 1) ** a for p, q in pairs) ** (1 / a)
+    same("power of the ratio", removed.abs_chi(alpha), power, 1e-8, 1e-14)
+
+
+@case("compose", "AdpRelease")
+def orders_of_lists(rng: np.random.Generator) -> None:
+    """No answer depends on the order of a list; releases that differ in anything are not counted as one."""
+    tiny = float(10.0 ** rng.uniform(-20, -12))
+    epsilon, count = float(rng.uniform(0.01, 1)), int(rng.integers(1, 1000))
+    releases = [(dv.dp.AdpRelease(epsilon, tiny), count), (dv.dp.AdpRelease(epsilon), count)]
+    releases += [(dv.dp.RandomizedResponse(float(rng.uniform(0.1, 1))), 3)]
+    first, second = (dv.compose(*(releases[i] for i in rng.permutation(3))) for _ in range(2))
+    level = float(rng.uniform(0, 5))
+    if (first.delta(level), first.epsilon(1e-6)) != (second.delta(level), second.epsilon(1e-6)):
+        raise AssertionError("the order of a list counts")
+    at_least("infinite loss", first.delta(1e6).upper * (1 + 1e-9), -mp.expm1(count * mp.log1p(-mp.mpf(tiny))))
+
+
 @case("compose", "Composition")
 def compositions(rng: np.random.Generator) -> None:
     """Every outcome of a few discrete releases is listed; Gaussians add up in closed form."""

@@ -13,8 +13,9 @@ import numpy as np
 
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.atoms import AtomicLoss
-from divulge.dp.loss.closed import DiscreteGaussianLoss, ExponentialLoss, GaussianLoss, LaplaceLoss
-from divulge.dp.loss.densities import DensityLoss
+from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
+from divulge.dp.loss.densities import DensityLoss, written
+from divulge.dp.loss.lattice import GaussianLattice, lattice_loss
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.errors import DivulgeError
 
@@ -22,9 +23,6 @@ _PAIR = ("D", "D'")
 
 SMALLEST, LARGEST = 1e-150, 1e150
 """Losses between these have squares that are doubles."""
-
-_DEEPEST = 39.0
-"""Gaussian weights beyond this many standard deviations are below the smallest double."""
 
 _MOST_ATOMS = 1_000_000
 """A discrete mechanism has an atom for every integer between two data sets; so many are kept."""
@@ -176,15 +174,8 @@ class DiscreteGaussianMechanism(Mechanism):
             raise DivulgeError.of("sigma", f"be at most {_MOST_SIGMA:g}", "it", f"{self.sigma:g}", hint)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
-        s, variance = int(self.sensitivity), self.sigma**2
-        reach = math.ceil(_DEEPEST * self.sigma) + 1
-        k = np.arange(reach + s, -reach - 1, -1, dtype=np.float64)
-        weight = np.exp(-(k**2) / (2 * variance))
-        total = math.fsum(weight.tolist())
-        losses = s * (s - 2 * k) / (2 * variance)
-        p, rate = weight / total, s**2 / (2 * variance)
-        given: dict[str, Any] = {"pair": _PAIR, "rate": rate, "known": Known.SENSITIVITY}
-        return (DiscreteGaussianLoss(losses, p, p[::-1], **given, sigma=self.sigma, shift=s),)
+        law = GaussianLattice(float(self.sigma), int(self.sensitivity))
+        return (lattice_loss(law, pair=_PAIR, known=Known.SENSITIVITY),)
 
 
 @dataclass(frozen=True)
@@ -262,19 +253,11 @@ class DistributionPair(Mechanism):
                 raise DivulgeError.of(name, "be a continuous distribution with logpdf and ppf", "it", repr(law), hint)
 
     def __repr__(self) -> str:
-        return f"DistributionPair({_named(self.p)}, {_named(self.q)})"
+        return f"DistributionPair({written(self.p)}, {written(self.q)})"
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         loss = DensityLoss(self.p, self.q)
         return loss, loss.reverse()
-
-
-def _named(law: Any) -> str:
-    """Return a frozen scipy distribution as it is written, anything else by its class."""
-    if not hasattr(law, "dist"):
-        return type(law).__name__
-    arguments = [f"{value:g}" for value in law.args] + [f"{key}={value:g}" for key, value in law.kwds.items()]
-    return f"{law.dist.name}({', '.join(arguments)})"
 
 
 MECHANISMS: dict[str, Any] = {

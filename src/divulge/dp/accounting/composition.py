@@ -186,7 +186,7 @@ class Composition(Shown):
                 candidates = [index for index in candidates if coarse[index].upper >= floor]
         found = [bounds(index, self.tolerance) for index in candidates]
         upper = [f.upper for f in found]
-        return Bracket(max(f.lower for f in found), max(upper)), candidates[first_largest(upper)]
+        return Bracket(max(f.lower for f in found), max(upper)), candidates[first_largest(upper, absolute=0.0)]
 
     def _delta(self, index: int, epsilon: float, tolerance: float) -> Bracket:
         parts = self.directions[index].parts

@@ -10,6 +10,7 @@ from typing import Any
 from divulge import exact
 from divulge.dp.accounting.engines import Part, alike, merged
 from divulge.dp.accounting.promises import AdpRelease, Promises, ZcdpRelease
+from divulge.dp.accounting.sampling import PoissonSampled
 from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import PrivacyLoss
@@ -35,13 +36,15 @@ class Direction:
 def directions_of(releases: tuple[tuple[Any, int], ...]) -> tuple[Direction, ...]:
     """Return the ordered pairs of neighbors; of those with the same losses only one.
 
-    A mechanism of the central model has one order or two; which of them the neighbors of all mechanisms are in is one
-    choice. The secrets of all channels are one secret.
+    A mechanism of the central model has one order or two, and a sample of one with two has four (`_loss_at`); which of
+    them the neighbors of all mechanisms are in is one choice. The secrets of all channels are one secret.
     """
     losses = [privacy_losses(subject) for subject, _ in releases]
     local = [not (isinstance(subject, PrivacyLoss) or hasattr(subject, "losses")) for subject, _ in releases]
     tables = [{loss.pair: loss for loss in found} for found, is_local in zip(losses, local, strict=True) if is_local]
     pairs: list[Any] = list(tables[0]) if tables else [None]
+    if len({tuple(table) for table in tables}) > 1:
+        pairs = sorted(pairs, key=repr)  # whichever channel comes first
     for table in tables:
         if set(table) != set(pairs):
             hint = "for different secrets, give the product of the channels."
@@ -50,12 +53,23 @@ def directions_of(releases: tuple[tuple[Any, int], ...]) -> tuple[Direction, ...
     found: dict[Any, Direction] = {}
     for pair, turn in itertools.product(pairs, range(orders)):
         parts = tuple(
-            ({loss.pair: loss for loss in each}[pair] if is_local else each[min(turn, len(each) - 1)], count)
-            for each, is_local, (_, count) in zip(losses, local, releases, strict=True)
+            ({loss.pair: loss for loss in each}[pair] if is_local else _loss_at(turn, each, subject), count)
+            for each, is_local, (subject, count) in zip(losses, local, releases, strict=True)
         )
-        direction = Direction(pair if pair is not None else parts[0][0].pair, tuple(merged(parts)))
+        name = pair if pair is not None else min((loss.pair for loss, _ in parts), key=repr)
+        direction = Direction(name, tuple(merged(parts)))
         found.setdefault(frozenset((alike(loss), count) for loss, count in direction.parts), direction)
     return tuple(found.values())
+
+
+def _loss_at(turn: int, losses: Sequence[PrivacyLoss], subject: Any) -> PrivacyLoss:
+    """Return the loss on the neighbors (D, D') at even turns, (D', D) at odd ones.
+
+    The record of a sample is in D at the first two turns, in D' at the others: one removed there is added here.
+    """
+    if len(losses) == 2 and isinstance(subject, PoissonSampled):
+        turn += turn // 2
+    return losses[turn % len(losses)]
 
 
 def raised(lower: float, found: Bracket) -> Bracket:

@@ -18,8 +18,9 @@ from divulge.dp.knowledge import weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
-from divulge.dp.loss.densities import DensityLoss
+from divulge.dp.loss.densities import DensityLoss, written
 from divulge.dp.loss.grid import ROUND
+from divulge.dp.loss.lattice import LatticeLoss
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.promised import PromisedLoss
 
@@ -53,6 +54,9 @@ _COUNTS = 1e-12
 
 _RAREST = 695.0
 """-log of the chance of a sum so far out that doubles hardly tell it from 0: no tilt goes there."""
+
+_MISSED = 1e-305
+"""More than the mass of a loss without end beyond the atoms that doubles hold."""
 
 _DEEPEST = 740.0
 _PLANNING_CELLS = 4096
@@ -171,8 +175,8 @@ def _listed(parts: Sequence[tuple[AtomicLoss, int]]) -> ListedSum:
     losses, logs = np.zeros(1), np.zeros(1)
     relative, largest, finite = 0.0, 0.0, 0.0
     for loss, count in parts:
-        seen = np.flatnonzero(exact.as_floats(loss.p) > 0)
-        p, values = np.log(exact.as_floats(loss.p)[seen]), loss.losses[seen]
+        seen = np.flatnonzero(loss.logs[0] > -math.inf)
+        p, values = loss.logs[0][seen], loss.losses[seen]
         if count == 1:
             logs, losses = np.add.outer(logs, p).ravel(), np.add.outer(losses, values).ravel()
         else:
@@ -183,7 +187,8 @@ def _listed(parts: Sequence[tuple[AtomicLoss, int]]) -> ListedSum:
         largest += count * float(np.abs(loss.losses).max())
         finite += count * math.log1p(-min(loss.infinite, 1.0 - ROUND))
     rising = np.argsort(losses, kind="stable")
-    return ListedSum(losses[rising], logs[rising], relative, 4 * ROUND * largest, -math.expm1(finite))
+    missed = _MISSED * sum(count for loss, count in parts if isinstance(loss, LatticeLoss))
+    return ListedSum(losses[rising], logs[rising], relative, 4 * ROUND * largest, -math.expm1(finite), missed)
 
 
 class TiltedEngine(ABC):
@@ -324,27 +329,42 @@ def _squared(parts: Sequence[Part]) -> Fraction:
 
 
 def merged(parts: Sequence[Part]) -> list[Part]:
-    """Return the same sum with equal losses counted together and all Gaussian losses as one."""
+    """Return the same sum with equal losses counted together and all Gaussian losses as one, in an order of its own."""
     gaussian = _squared(parts)
     found: dict[Any, Part] = {}
     for loss, count in parts:
         if not isinstance(loss, GaussianLoss):
             key = alike(loss)
             found[key] = (loss, count + (found[key][1] if key in found else 0))
-    out = list(found.values())
+    out = sorted(found.values(), key=lambda part: (*_rank(alike(part[0])), part[1]))
     known = weakest(loss.known for loss, _ in parts if isinstance(loss, GaussianLoss))
     return [*out, (GaussianLoss(math.sqrt(gaussian), known=known), 1)] if gaussian else out
 
 
 def alike(loss: PrivacyLoss) -> Any:
-    """Return a key that equal losses share, whatever pair they belong to."""
-    if isinstance(loss, AtomicLoss):
-        arrays = (loss.losses, exact.as_floats(loss.p), exact.as_floats(loss.q))
-        return (loss.known, getattr(loss, "curve", None), *(array.tobytes() for array in arrays))
+    """Return a key that equal losses share, whatever pair they belong to: all that is known of them, unrounded."""
     if not is_dataclass(loss):
         return id(loss)
-    values = [getattr(loss, entry.name) for entry in fields(loss) if entry.name != "pair"]
-    return (type(loss), *(alike(value) if isinstance(value, PrivacyLoss) else value for value in values))
+    return (type(loss), *(_unrounded(getattr(loss, entry.name)) for entry in fields(loss) if entry.name not in _NAMES))
+
+
+_NAMES = ("pair", "rows")
+"""Fields of a loss that say where it comes from, not what it is."""
+
+
+def _unrounded(value: Any) -> Any:
+    """Return what equal values of a field share and unequal ones do not."""
+    if isinstance(value, np.ndarray):
+        return tuple(value.tolist()) if value.dtype == object else value.tobytes()
+    return alike(value) if isinstance(value, PrivacyLoss) else value
+
+
+def _rank(key: Any) -> tuple[bytes, ...]:
+    """Return a place of a key among others that does not depend on where it stood."""
+    return tuple(
+        value if isinstance(value, bytes) else getattr(value, "__name__", written(value)).encode()
+        for value in (key if isinstance(key, tuple) else (type(key),))
+    )
 
 
 def _is_sharp(loss: PrivacyLoss, step: float) -> bool:

@@ -12,7 +12,8 @@ import numpy as np
 from divulge import exact
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.atoms import AtomicLoss
-from divulge.dp.loss.pair import PrivacyLoss
+from divulge.dp.loss.lattice import LatticeLoss, log_sum
+from divulge.dp.loss.pair import SMALLEST, PrivacyLoss
 from divulge.dp.loss.promised import PromisedLoss, RenyiCurve, promised
 from divulge.dp.mechanisms import LARGEST, Mechanism
 from divulge.errors import DivulgeError
@@ -147,7 +148,9 @@ class Promises:
             h = math.exp(log_h)
             return self._moments(h) - h * (epsilon + math.log1p(1 / h)) - math.log1p(h)
 
-        return min(1.0, self._missed + math.exp(min(0.0, self._least(bound))) * (1 + 1e-12))
+        pure = epsilon >= math.fsum(n * loss.renyi(math.inf) for loss, n in self.parts) * (1 + 1e-12)
+        least = 0.0 if pure else SMALLEST
+        return min(1.0, self._missed + max(math.exp(min(0.0, self._least(bound))) * (1 + 1e-12), least))
 
     def epsilon(self, delta: float) -> float:
         """Return the least epsilon >= 0 that the Renyi divergences prove at delta."""
@@ -185,11 +188,6 @@ class Promises:
 
 def _log_moment(loss: PrivacyLoss, h: float) -> float:
     """Return log E_P[e^(h L); L < inf], or what a promise says of it."""
-    if not isinstance(loss, AtomicLoss) or isinstance(loss, PromisedLoss):
+    if not isinstance(loss, AtomicLoss) or isinstance(loss, (PromisedLoss, LatticeLoss)):
         return h * loss.renyi(1.0 + h)
-    from scipy.special import logsumexp
-
-    p = exact.as_floats(loss.p)
-    some = p > 0  # logarithms of weights are added, since weights below 1e-308 overflow as SciPy's divisors
-    found: Any = logsumexp(h * loss.losses[some] + np.log(p[some])) if some.any() else -math.inf
-    return float(found)
+    return log_sum(h * loss.losses + loss.logs[0])

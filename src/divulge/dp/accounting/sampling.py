@@ -15,6 +15,8 @@ from divulge.errors import DivulgeError
 class PoissonSampled(Mechanism):
     """A mechanism on a Poisson sample: every record takes part with probability `rate`; one is added or removed.
 
+    Where the two orders of a pair differ (`DistributionPair`) the record may be in either data set: both are taken.
+
     Examples
     --------
     >>> from divulge.dp import GaussianMechanism
@@ -40,7 +42,8 @@ class PoissonSampled(Mechanism):
         if isinstance(self.mechanism, PoissonSampled):  # a sample of a sample is one
             return PoissonSampled(self.mechanism.mechanism, self.mechanism.rate * self.rate).losses()
         base = self.mechanism.losses()
-        return sampled(base[0], self.rate), sampled(base[-1].reverse(), self.rate).reverse()
+        removed = [sampled(loss, self.rate) for loss in base]  # the record is in the first data set of either order
+        return tuple(loss for one in removed for loss in (one, one.reverse()))
 
 
 @dataclass(frozen=True)

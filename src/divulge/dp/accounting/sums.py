@@ -48,6 +48,7 @@ class ListedSum:
     relative: float
     shift: float
     infinite: float
+    missed: float = 0.0  # bounds the mass of values that no double holds
 
     def log_delta(self, epsilon: float, side: int) -> float:
         epsilon -= side * (self.shift + abs(epsilon) * ROUND)
@@ -58,7 +59,8 @@ class ListedSum:
             top = float(logs.max())
             total = float((np.exp(logs - top) * -np.expm1(epsilon - self.losses[start:])).sum())
             finite = top + log_or_none(total) + side * (self.relative + 64 * ROUND)
-        return min(0.0, float(np.logaddexp(finite, log_or_none(self.infinite))))
+        rest = self.infinite + (self.missed if side > 0 else 0.0)
+        return min(0.0, float(np.logaddexp(finite, log_or_none(rest))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,9 @@ from divulge.model.shown import Table, Tabled, number
 _CANCELLED = 1e-2
 """Where delta is below this share of P(L >= epsilon), the losses lie so close to epsilon that digits are lost."""
 
+_SUBNORMAL = -708.0
+"""Logarithms of doubles below this have fewer digits."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AtomicLoss(Tabled, PrivacyLoss):
@@ -131,7 +134,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
         steps = np.diff(self.losses)
         gained = above[1:-1] * -np.expm1(-steps)
         if self.losses[-1] - self.losses[0] <= WIDEST:
-            weight = np.exp(self.highest - self.losses)
+            weight = np.exp(self.losses[-1] - self.losses)
             sums = np.cumsum((gained * weight[:-1])[::-1])[::-1]
             return (np.append(sums, 0.0) + self.infinite) / weight
         out = np.empty(len(self.losses))
@@ -200,10 +203,10 @@ class AtomicLoss(Tabled, PrivacyLoss):
 
     @cached_property
     def logs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Log probabilities under P and under Q, also of what is below the smallest double under one of them."""
-        with np.errstate(divide="ignore"):
-            p, q = np.log(exact.as_floats(self.p)), np.log(exact.as_floats(self.q))
-        return np.where(np.isneginf(p), q + self.losses, p), np.where(np.isneginf(q), p - self.losses, q)
+        """Log probabilities under P and under Q, also of what is no normal double under one of them."""
+        p, q = _logs(self.p), _logs(self.q)
+        by_q, by_p = q + self.losses, p - self.losses
+        return np.where(p < np.minimum(_SUBNORMAL, by_q), by_q, p), np.where(q < np.minimum(_SUBNORMAL, by_p), by_p, q)
 
     def mean(self) -> float:
         if self.infinite > 0:
@@ -256,6 +259,16 @@ def _halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     mantissa, exponent = np.frexp(values)
     upper = np.ldexp(np.round(np.ldexp(mantissa, 26)), exponent - 26)
     return upper, values - upper
+
+
+def _logs(mass: np.ndarray) -> np.ndarray:
+    """Return the logarithms of probabilities, floats or fractions however small; -inf at 0."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(exact.as_floats(mass))
+    if exact.is_exact(mass):
+        for i in np.flatnonzero((logs < _SUBNORMAL) & (mass > 0).astype(bool)):
+            logs[i] = math.log(mass[i].numerator) - math.log(mass[i].denominator)
+    return logs
 
 
 def _suffix_sums(mass: np.ndarray, rest: Any) -> np.ndarray:

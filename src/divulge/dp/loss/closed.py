@@ -17,12 +17,6 @@ from divulge.dp.loss.quadrature import integral, weighted
 from divulge.extras import require
 from divulge.measures.numeric.convex import exp_term
 
-_RAREST = 1e-290
-"""Deltas below this feel what atoms are too rare to be listed."""
-
-_SMALL = 0.1
-"""Below this a = 1 + h is near enough to 1 for the atoms, whose sums keep their digits there."""
-
 _DEEPEST = 1500.0
 """e^(-t/2) is 0 in doubles beyond."""
 
@@ -164,31 +158,6 @@ class LaplaceLoss(_Ranged):
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         x = rng.laplace(0.0, 1.0, size)
         return np.abs(x - self.top) - np.abs(x)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class DiscreteGaussianLoss(AtomicLoss):
-    """Loss of discrete Gaussian noise around 0 and around s: atoms as far as doubles reach, and more without end."""
-
-    sigma: float = 1.0
-    shift: int = 1
-
-    def _epsilon(self, delta: float) -> float:
-        return super()._epsilon(delta) if delta >= _RAREST else math.inf
-
-    def renyi(self, alpha: float) -> float:
-        return math.inf if alpha == math.inf else super().renyi(alpha)
-
-    def _renyi(self, alpha: float) -> float:
-        """Return alpha rate + log(Z(h s) / Z(0)) / h with Z(x) = sum_k e^(-(k + x)^2 / (2 sigma^2)), h = alpha - 1."""
-        h = alpha - 1.0
-        if h < _SMALL:
-            return super()._renyi(alpha)
-        moved = math.fmod(h * self.shift, 1.0) if h * self.shift < 2.0**52 else 0.0
-        k = np.arange(-len(self.losses) // 2 - 1, len(self.losses) // 2 + 2)
-        ratios = [math.fsum(np.exp(-((k + x) ** 2) / (2 * self.sigma**2)).tolist()) for x in (moved, 0.0)]
-        rest = math.log(ratios[0] / ratios[1]) if ratios[0] > 0 else -((min(moved, 1 - moved) / self.sigma) ** 2) / 2
-        return alpha * self.rate + min(rest, 0.0) / h
 
 
 @dataclass(frozen=True)

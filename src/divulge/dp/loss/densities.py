@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -137,6 +138,16 @@ class DensityLoss(PrivacyLoss):
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         return self._log_ratio(self.first.rvs(size=size, random_state=rng))
+
+
+def written(law: Any) -> str:
+    """Return a frozen scipy distribution as it is written, anything else that is no number or name by its class."""
+    if isinstance(law, (str, float, int, Fraction, tuple)) or law is None:
+        return repr(law)
+    if not hasattr(law, "dist"):
+        return type(law).__name__
+    arguments = [f"{value:g}" for value in law.args] + [f"{key}={value:g}" for key, value in law.kwds.items()]
+    return f"{law.dist.name}({', '.join(arguments)})"
 
 
 def _masses(law: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:

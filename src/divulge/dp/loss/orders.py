@@ -22,6 +22,9 @@ _TOLERANCE = 5e-13
 MOST_INTERVALS = 4_000
 _LARGEST_ORDER = 1e30
 
+_FAR_ORDERS = (64.0, 256.0, 1024.0, 4096.0)
+"""Orders that are looked at where a curve has no end: D_a / a may grow for ever."""
+
 _DEEPEST = 600.0
 """Up to this exponent a double holds e^x, and what it is multiplied by."""
 
@@ -127,8 +130,10 @@ def between(curve: Curve, score: Score, up_to: float = math.inf, most: int = MOS
     cap = min(score.capped(curve.rate, up_to), max(score.of(1.0, curve.highest), 0.0))
     at = {a: curve.renyi(a) for a in [1.0, *(1.0 + np.geomspace(1e-6, min(up_to - 1.0, 15.0), 24)).tolist()]}
     best = max(score.of(a, d) for a, d in at.items())
-    if math.inf in at.values() or best >= cap - _TOLERANCE * abs(cap) or curve.highest == up_to == math.inf:
+    if math.inf in at.values() or best >= cap - _TOLERANCE * abs(cap):
         return Bracket(min(best, cap), cap)
+    if curve.highest == up_to == math.inf:  # nothing bounds far orders but the rate
+        return Bracket(min(cap, max(best, *(score.of(a, curve.renyi(a)) for a in _FAR_ORDERS))), cap)
     last = max(at)
     while last < min(up_to, _LARGEST_ORDER) and score.of(last, curve.highest) > best + _TOLERANCE * abs(best):
         last = min(2 * last, up_to)

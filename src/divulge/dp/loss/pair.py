@@ -31,6 +31,9 @@ _LARGEST_LOG = 709.0
 _UNSEEN = 1e-300
 """More than an expectation of what is at most 1 misses where probabilities are below the smallest double."""
 
+SMALLEST = 5e-324
+"""The smallest double: what is rounded up to where it is not 0."""
+
 _LARGEST = 1e300
 """Beyond this E exp((a - 1) L) is computed with the largest loss factored out."""
 
@@ -93,7 +96,11 @@ class PrivacyLoss(ABC):
         (0.75, [1.0, 0.0])
         """
         t = numbers(threshold, "threshold")
-        return like(self._tail(t), t)
+        return like(np.maximum(self._tail(t), self._least_above(t)), t)
+
+    def _least_above(self, t: np.ndarray) -> np.ndarray:
+        """Return the smallest double below the largest loss, where no tail and no delta is 0, else 0."""
+        return np.where(t < self.highest, SMALLEST, 0.0)
 
     @abstractmethod
     def _tail(self, t: np.ndarray) -> np.ndarray:
@@ -124,7 +131,7 @@ class PrivacyLoss(ABC):
         (0.5, 0.0)
         """
         e = numbers(epsilon, "epsilon")
-        return like(self._delta(e), e)
+        return like(np.maximum(self._delta(e), self._least_above(e)), e)
 
     @abstractmethod
     def _delta(self, e: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.numbers import each, least_bound, like, lower_hull, order
-from divulge.dp.loss.pair import LossFunction
+from divulge.dp.loss.pair import SMALLEST, LossFunction
 from divulge.errors import DivulgeError
 
 _LEVELS = np.concatenate([np.arange(0.03, 46.0, 0.03), np.arange(46.0, 690.0, 0.5)])
@@ -241,6 +241,9 @@ class PromisedLoss(AtomicLoss):
     @property
     def pair_alone(self) -> AtomicLoss:
         return AtomicLoss(**{entry.name: getattr(self, entry.name) for entry in fields(AtomicLoss)})
+
+    def _least_above(self, t: np.ndarray) -> np.ndarray:
+        return np.where(t < self.renyi(math.inf), SMALLEST, 0.0)
 
     def _delta(self, e: np.ndarray) -> np.ndarray:
         by_pair = super()._delta(e) * (1 + _SLACK)

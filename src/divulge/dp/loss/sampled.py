@@ -17,6 +17,7 @@ from divulge.dp.knowledge import Known, weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
+from divulge.dp.loss.lattice import LatticeLoss, mixed, replaced_lattice, sampled_lattice
 from divulge.dp.loss.pair import LossFunction, PrivacyLoss
 from divulge.dp.loss.promised import PromisedLoss, SampledCurve
 from divulge.dp.loss.quadrature import panels
@@ -29,13 +30,6 @@ _LARGEST_EXPONENT = 600.0
 
 _FAR = 4.0
 """Where e^((alpha - 1) L) moves P by so many deviations, the Renyi divergence is integrated where it moves P to."""
-
-
-def _mixed(loss: np.ndarray, rate: float) -> np.ndarray:
-    """Return log(1 - r + r e^loss)."""
-    with np.errstate(over="ignore"):
-        near = np.log1p(rate * np.expm1(np.minimum(loss, 500.0)))
-    return np.where(loss > 500.0, loss + math.log(rate), near)
 
 
 def _unmixed(loss: np.ndarray, rate: float) -> np.ndarray:
@@ -67,7 +61,7 @@ class SampledLoss(PrivacyLoss):
 
     @property
     def atoms_at(self) -> np.ndarray:
-        return -_mixed(-self.base.atoms_at, self.sampling) if self.added else _mixed(self.base.atoms_at, self.sampling)
+        return -mixed(-self.base.atoms_at, self.sampling) if self.added else mixed(self.base.atoms_at, self.sampling)
 
     @property
     def infinite(self) -> float:
@@ -77,14 +71,14 @@ class SampledLoss(PrivacyLoss):
     def highest(self) -> float:
         if self.added:
             return -self.reverse().lowest
-        return float(_mixed(np.array(self.base.highest), self.sampling))
+        return float(mixed(np.array(self.base.highest), self.sampling))
 
     @property
     def lowest(self) -> float:
         if self.added:
             return -self.reverse().highest
         bottom = -math.inf if self.base.reverse().infinite > 0 else self.base.lowest
-        return float(_mixed(np.array(bottom), self.sampling))
+        return float(mixed(np.array(bottom), self.sampling))
 
     def reverse(self) -> "SampledLoss":
         return replace(self, added=not self.added, pair=self.pair[::-1])
@@ -127,11 +121,11 @@ class SampledLoss(PrivacyLoss):
         def q_part(g: LossFunction) -> float:
             gone = reverse.infinite
             lowest = float(g(np.log1p(np.array(-rate)))) if gone > 0 else 0.0
-            return reverse.expect(lambda t: g(_mixed(-t, rate)), [-v for v in inner]) + gone * lowest
+            return reverse.expect(lambda t: g(mixed(-t, rate)), [-v for v in inner]) + gone * lowest
 
         if self.added:
             return q_part(lambda t: f(-t))
-        return (1.0 - rate) * q_part(f) + rate * self.base.expect(lambda t: f(_mixed(t, rate)), inner)
+        return (1.0 - rate) * q_part(f) + rate * self.base.expect(lambda t: f(mixed(t, rate)), inner)
 
     def _renyi(self, alpha: float) -> float:
         """Return log E_Q[(1 - r + r e^t)^alpha] / (alpha - 1); for a Gaussian base by panels of half a deviation.
@@ -149,7 +143,7 @@ class SampledLoss(PrivacyLoss):
             grown = math.log(self.sampling) + (alpha - 1) * mu**2 / 2
             return float(np.logaddexp(math.log1p(-self.sampling), grown)) * alpha / (alpha - 1)
         t, weights = panels(np.linspace(low, high, number + 1))
-        grown = alpha * _mixed(t, self.sampling)
+        grown = alpha * mixed(t, self.sampling)
         near = grown < _LARGEST_EXPONENT
         x = self.sampling * np.expm1(t[near])
         with np.errstate(divide="ignore"):
@@ -160,10 +154,10 @@ class SampledLoss(PrivacyLoss):
         return (math.log1p(math.exp(excess)) if excess < 0 else float(np.logaddexp(0.0, excess))) / (alpha - 1)
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        under_q = _mixed(-self.base.reverse().sample(size, rng), self.sampling)
+        under_q = mixed(-self.base.reverse().sample(size, rng), self.sampling)
         if self.added:
             return -under_q
-        return np.where(rng.random(size) < self.sampling, _mixed(self.base.sample(size, rng), self.sampling), under_q)
+        return np.where(rng.random(size) < self.sampling, mixed(self.base.sample(size, rng), self.sampling), under_q)
 
 
 @grid.cells.register
@@ -185,8 +179,8 @@ def _(loss: SampledLoss, edges: np.ndarray) -> grid.Cells:
             array[start - 1] = value
     p, q, p_error, q_error = columns
     rate, slack = loss.sampling, 4 * grid.ROUND
-    mixed = (1.0 - rate) * q + rate * p
-    return grid.Cells(mixed, q, (1.0 - rate) * q_error + rate * p_error + slack * mixed, q_error)
+    both = (1.0 - rate) * q + rate * p
+    return grid.Cells(both, q, (1.0 - rate) * q_error + rate * p_error + slack * both, q_error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,10 +256,12 @@ def sampled(base: PrivacyLoss, rate: float) -> PrivacyLoss:
     """Return the loss of ((1 - r) Q + r P, Q), where `base` is that of (P, Q)."""
     if rate == 1:
         return base
-    if not isinstance(base, AtomicLoss):
+    if isinstance(base, LatticeLoss) and base.law.sampling == 1:
+        return sampled_lattice(base, rate)
+    if not isinstance(base, AtomicLoss) or isinstance(base, LatticeLoss):
         return SampledLoss(base, rate)
     p, q = exact.as_floats(base.p), exact.as_floats(base.q)
-    losses, mass, mass_q = _mixed(base.losses, rate), (1.0 - rate) * q + rate * p, q
+    losses, mass, mass_q = mixed(base.losses, rate), (1.0 - rate) * q + rate * p, q
     gone = float(base.q_only)
     if gone > 0:
         losses = np.append(math.log1p(-rate), losses)
@@ -284,6 +280,8 @@ def _with_curve(atoms: AtomicLoss, curve: SampledCurve) -> PromisedLoss:
 
 def fixed_size(removed: PrivacyLoss, added: PrivacyLoss) -> PrivacyLoss:
     """Return the loss of a sample of a fixed size from those of the pairs that are the worst at each side of 0."""
+    if isinstance(removed, LatticeLoss) and isinstance(added, LatticeLoss):
+        return replaced_lattice(removed, removed.attained or False)
     if not (isinstance(removed, AtomicLoss) and isinstance(added, AtomicLoss)):
         return FixedSizeLoss(removed, added)
     up, down = removed.losses > 0, added.losses < 0

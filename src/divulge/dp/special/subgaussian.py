@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss
+from divulge.dp.loss.lattice import LatticeLoss
 from divulge.dp.loss.numbers import WIDEST, Bracket
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.measures.numeric.convex import exp_term
@@ -30,6 +31,10 @@ def sub_gaussian(loss: PrivacyLoss) -> Bracket:
     """
     if isinstance(loss, GaussianLoss):
         return Bracket(loss.mu, loss.mu)
+    if isinstance(loss, LatticeLoss) and loss.law.sampling == 1:
+        # K(l) = l^2 rate + log(Z(l s) / Z(0)), Z(x) = sum_k e^(-(k + x)^2 / (2 sigma^2)), where Z(0) is the largest
+        tau = loss.law.shift / loss.law.sigma
+        return Bracket(tau, tau)
     if isinstance(loss, ExponentialLoss):  # Hoeffding's lemma on an interval of width top; a fair coin attains it
         return Bracket(loss.top / 2, loss.top / 2)
     if loss.infinite > 0:

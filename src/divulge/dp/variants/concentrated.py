@@ -19,6 +19,9 @@ from divulge.errors import DivulgeError
 from divulge.model.shown import Shown
 from divulge.units import Unit
 
+_FEW_INTERVALS = 100
+"""Intervals of orders that are looked at where a supremum is a bound already."""
+
 
 @dataclass(frozen=True)
 class MeanConcentrated(Shown):
@@ -152,9 +155,11 @@ def zcdp_xi(subject: Any, rho: float, neighbors: Any = None, *, up_to: float = m
     if not rho < math.inf:
         raise DivulgeError.of("rho", "be a number below +inf", "it", str(rho))
     score = beyond(nats_of(rho, "rho", unit))
-    return in_unit(
-        unit, worst_bracket(subject, "concentrated", lambda loss: between(curve_of(loss), score, up_to), neighbors)
-    )
+
+    def bounds(loss: PrivacyLoss) -> Bracket:
+        return between(curve_of(loss), score, up_to, _intervals(loss))
+
+    return in_unit(unit, worst_bracket(subject, "concentrated", bounds, neighbors))
 
 
 def approximate_zcdp_rho(
@@ -219,6 +224,11 @@ def spread(loss: PrivacyLoss) -> Bracket:
     return Bracket(0.0, min(spread_bound(max(rates)), width / 2))
 
 
+def _intervals(loss: PrivacyLoss) -> int:
+    """Return into how many intervals of orders a search goes: fewer where the loss itself is a bound."""
+    return MOST_INTERVALS if loss.known <= Known.SENSITIVITY else _FEW_INTERVALS
+
+
 @dataclass(frozen=True)
 class CappedCurve(Shown):
     """(xi, rho): D_alpha <= min(xi, rho alpha) for every alpha >= 1; each with its worst pair.
@@ -270,7 +280,7 @@ def truncated_cdp(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> C
 def rho_bounds(loss: PrivacyLoss, xi: float, up_to: float = math.inf, curve: Curve | None = None) -> Bracket:
     """Return bounds on the least rho of one pair with D_alpha <= xi + rho alpha on a curve, or on its own."""
     score, dominated = per_order(xi), loss.known > Known.SENSITIVITY
-    found = between(curve or curve_of(loss), score, up_to, 100 if dominated else MOST_INTERVALS)
+    found = between(curve or curve_of(loss), score, up_to, _intervals(loss))
     upper = found.upper
     if dominated and curve is not None:  # its own Renyi curve may be better than that of the pair
         upper = min(upper, between(curve_of(loss), score, up_to).upper)

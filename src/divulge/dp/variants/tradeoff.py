@@ -1,7 +1,7 @@
 """f-DP: the trade-off between the two errors of telling P from Q, and the Gaussian mu that lies below it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.densities import DensityLoss
+from divulge.dp.loss.lattice import LatticeLoss, lattice_loss
 from divulge.dp.loss.numbers import WIDEST, Bracket, like, lower_hull, probabilities
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.subjects import privacy_losses
@@ -169,6 +170,9 @@ def mu_bounds(loss: PrivacyLoss) -> Bracket:
     if isinstance(loss, GaussianLoss):
         return Bracket(loss.mu, loss.mu)
     lower = _mu(loss)
+    if isinstance(loss, LatticeLoss):  # of a sample the tests far out come near that of the noise, and none exceeds it
+        far, noise = math.sqrt(2 * loss.rate), _mu(lattice_loss(replace(loss.law, sampling=1.0)))
+        return Bracket(max(lower, far), max(noise, far))
     if isinstance(loss, AtomicLoss) or lower == math.inf:
         return Bracket(lower, lower)
     width = loss.highest - loss.lowest

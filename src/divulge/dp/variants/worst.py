@@ -50,9 +50,9 @@ class Worst(Shown):
 
 
 def largest(found: Sequence[Worst]) -> Worst:
-    """Return the largest value, with the first pair that reaches it up to rounding."""
+    """Return the largest value, however small, with the first pair that reaches it up to rounding."""
     values = [one.value for one in found]
-    return Worst(max(values), found[first_largest(values)].pair, max(one.lower for one in found))
+    return Worst(max(values), found[first_largest(values, absolute=0.0)].pair, max(one.lower for one in found))
 
 
 def worst(
