@@ -324,6 +324,24 @@ def noise_without_end(rng: np.random.Generator) -> None:
     same("power of the ratio", removed.abs_chi(alpha), power, 1e-8, 1e-14)
 
 
+@case("DistributionPair")
+def histograms(rng: np.random.Generator) -> None:
+    """Two histograms with bins of very different widths and masses are two finite distributions."""
+    from scipy.stats import rv_histogram
+
+    size = int(rng.choice([2, 7, 60, 800]))
+    edges = np.concatenate([[0.0], np.cumsum(np.exp(rng.uniform(-14, 0, size)))])
+    p, q = (mass / mass.sum() for mass in np.exp(rng.uniform(-12, 0, (2, size))))
+    loss = dv.dp.DistributionPair(*(rv_histogram((mass, edges), density=False) for mass in (p, q))).losses()[0]
+    for epsilon in (0.0, float(rng.uniform(0, 2)), float(rng.uniform(0, 8))):
+        truth = delta(p.tolist(), q.tolist(), mp.mpf(epsilon))
+        same("delta of histograms", loss.delta(epsilon), truth, 1e-7, 1e-11)
+        found = loss.bracket(epsilon)
+        at_least("upper end", found.upper * (1 + 1e-9) + 1e-11, truth)
+        at_least("lower end", float(truth) * (1 + 1e-9) + 1e-11, mp.mpf(found.lower))
+    same("largest loss of histograms", loss.highest, mp.mpf(float(np.log(p / q).max())), 1e-8, 1e-10)
+
+
 @case("compose", "AdpRelease")
 def orders_of_lists(rng: np.random.Generator) -> None:
     """No answer depends on the order of a list; releases that differ in anything are not counted as one."""

@@ -232,6 +232,11 @@ class ExponentialMechanism(Mechanism):
 class DistributionPair(Mechanism):
     """Draws from `p` on one data set and from `q` on its neighbor: any two continuous scipy.stats distributions.
 
+    The line is cut until densities and distribution functions agree on every cell, so that narrow bins, jumps and
+    spikes count wherever they hold a mass of 1e-14 or more. Bounds from below hold whatever the densities are; values
+    and bounds from above are estimates in one respect: that between two points of a cell on which they agree the log
+    ratio lies between those at the points. Its largest value is looked for inside and at both ends, and rounded up.
+
     Examples
     --------
     >>> from scipy.stats import logistic

@@ -18,7 +18,7 @@ from divulge.dp.knowledge import weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
-from divulge.dp.loss.densities import DensityLoss, written
+from divulge.dp.loss.densities import written
 from divulge.dp.loss.grid import ROUND
 from divulge.dp.loss.lattice import LatticeLoss
 from divulge.dp.loss.pair import PrivacyLoss
@@ -39,6 +39,9 @@ _MOST_ENTRIES = 1 << 24
 
 _QUIET = 32.0
 """-log of the tilted mass that may lie outside of the window, and of what is cut off the parts."""
+
+_REGULAR = 16
+"""Cells so much longer than the lattice of the atoms are widened to a whole number of its steps."""
 
 _DENSE = 1000
 """Atoms more than these are as good as a density: the grid does not follow each."""
@@ -294,8 +297,9 @@ class GridEngine(TiltedEngine):
         fast: Any = fft.next_fast_len
         size = int(fast(min(MOST_CELLS, math.ceil(width / wanted) + 4), real=True))
         finest = width / (size - 4)
-        if self.lattice < finest:
-            return size, finest
+        if self.lattice < finest:  # cells of as many points of the lattice each, odd and even ones alike
+            even = 2 * self.lattice
+            return size, even * math.ceil(finest / even) if 0 < _REGULAR * even < finest else finest
         return size, self.lattice if pure else self.lattice / math.floor(self.lattice / finest)
 
 
@@ -396,13 +400,8 @@ def engine(parts: Sequence[Part], tolerance: float) -> Engine:
         inner = GridEngine(tuple(rest), tolerance) if len(rest) == 1 else engine(rest, tolerance)
         if isinstance(inner, GridEngine):
             return MixedEngine(_listed(listed), inner)
-    if not any(isinstance(loss, DensityLoss) for loss, _ in distinct):
-        return GridEngine(tuple(distinct), tolerance)
-    low, high = (
-        tuple((loss.enclosing[side] if isinstance(loss, DensityLoss) else loss, n) for loss, n in distinct)
-        for side in (0, 1)
-    )
-    return GridEngine(high, tolerance, low)
+    low, high = (tuple((loss.enclosing[side], n) for loss, n in distinct) for side in (0, 1))
+    return GridEngine(high, tolerance, None if low == high else low)
 
 
 def _share_a_grid(parts: Sequence[tuple[AtomicLoss, int]]) -> bool:
@@ -447,19 +446,30 @@ def _planning_atoms(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:
     """Return about the losses and log probabilities of the finite part: its atoms, or cells that widen outwards."""
     if isinstance(loss, AtomicLoss):
         p = exact.as_floats(loss.p)
-        return loss.losses[p > 0], np.log(p[p > 0])
+        losses, p = loss.losses[p > 0], p[p > 0]
+        if len(p) <= _PLANNING_CELLS:
+            return losses, np.log(p)
+        middle = float(losses[np.searchsorted(np.cumsum(p), 0.5 * p.sum())])
+        at = np.searchsorted(_widening(float(losses[0]), middle, float(losses[-1])), losses)
+        mass, sums = np.bincount(at, p), np.bincount(at, p * losses)
+        return sums[mass > 0] / mass[mass > 0], np.log(mass[mass > 0])
     bottom, top = _reach(loss, 1e-30, 1e-320)
-    middle = _lowest(lambda t: loss.tail(t) <= 0.5, bottom, top)
-    width = 1e-5 * (top - bottom)
-    ends = np.arcsinh((np.array([bottom, top]) - middle) / width)
-    edges = middle + width * np.sinh(np.linspace(float(ends[0]), float(ends[1]), _PLANNING_CELLS))
-    edges[[0, -1]] += np.array([-1e-4, 1e-4]) * width  # atoms at both ends lie inside
+    edges = _widening(bottom, _lowest(lambda t: loss.tail(t) <= 0.5, bottom, top), top)
     found = grid.cells(loss, edges)
     p = np.append(found.p, max(0.0, float(loss.tail(grid.nudged(edges)[-1])) - loss.infinite))
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.append(np.clip(np.log(found.p) - np.log(found.q), edges[:-1], edges[1:]), edges[-1])
     seen = (p > 0) & (values == values)
     return values[seen], np.log(p[seen])
+
+
+def _widening(bottom: float, middle: float, top: float) -> np.ndarray:
+    """Return edges of cells that widen from the middle outwards, with both ends inside."""
+    width = 1e-5 * (top - bottom)
+    ends = np.arcsinh((np.array([bottom, top]) - middle) / width)
+    edges = middle + width * np.sinh(np.linspace(float(ends[0]), float(ends[1]), _PLANNING_CELLS))
+    edges[[0, -1]] += np.array([-1e-4, 1e-4]) * width
+    return edges
 
 
 def span(loss: PrivacyLoss, step: float, deepest: float, draws: int) -> tuple[int, int]:

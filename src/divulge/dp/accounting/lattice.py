@@ -19,13 +19,13 @@ def common_step(losses: np.ndarray) -> float:
     if not len(sizes):
         return 0.0
     top = float(sizes[-1])
-    step = float(sizes[0])
-    for size in sizes[1:].tolist():
-        a, b = size, step
-        while b > top / _FINEST:
+    step, finest = float(sizes[0]), float(sizes[-1]) / _FINEST
+    while len(off := sizes[np.abs(sizes - step * np.round(sizes / step)) > finest]):
+        a, b = float(off[0]), step
+        while b > finest:
             a, b = b, abs(a - b * round(a / b))
         step = a
-        if step <= top / _FINEST:
+        if step <= finest:
             return 0.0
     step = top / round(top / step)
     off = np.abs(sizes - step * np.round(sizes / step))

@@ -5,29 +5,47 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.cuts import AGREED, Cells, Line
 from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import LossFunction, PrivacyLoss
-from divulge.dp.loss.quadrature import panels
 
 _HUGE = np.finfo(np.float64).max
 _WIDEST = 700.0
-_TAILS = 10.0 ** -np.arange(300.0, 2.0, -2.0)
-_LEVELS = np.concatenate([_TAILS, np.linspace(0.01, 0.5, 500)])
-_FINER = 12
+
+_FINER = 48
 """Cells between two cuts of the line, for composition."""
+
+_GROWING, _SHRINKING = 1e-9, 0.1
+"""A log ratio grows without end where it rises by more than this, relatively, and by this share of the step before."""
+
+_FARTHER, _NEARER = np.array([1e-100, 1e-200, 1e-300]), np.array([2.0**-20, 2.0**-35, 2.0**-50])
+"""Probabilities beyond, and distances to the end of a support, at which a log ratio is watched."""
+
+_SEEN = 1e-20
+"""Cells with less mass are not cut finer for composition."""
+
+_ROUNDING = 4e-16
+"""Relative error of each of two log densities."""
+
+_DECAYED = 1e-6
+"""An expectation whose last cells hold more than this share of it has no end that is seen."""
 
 
 @dataclass(frozen=True, eq=False)
 class DensityLoss(PrivacyLoss):
     """Loss of two continuous distributions with `logpdf`, `cdf`, `sf`, `ppf`, `isf` and `rvs`, as in scipy.stats.
 
-    The line is cut at quantiles of both distributions, 1e-300 deep in either tail. Where the log ratio passes a
-    threshold between two cuts the point is found by bisection; sets of outcomes are then measured by cdf and sf.
+    The line is cut at quantiles of both distributions, 1e-300 deep in either tail, and further until densities and
+    distribution functions agree on every cell (`cuts`). Where the log ratio passes a threshold inside a cell the point
+    is found by bisection; sets of outcomes are then measured by cdf and sf. Lower bounds hold whatever the densities
+    are. Upper ones count what densities and distribution functions leave open, and are estimates in one respect: that
+    between two of the points, where the masses agree, the log ratio lies between those at the points.
     """
 
     first: Any
@@ -35,60 +53,97 @@ class DensityLoss(PrivacyLoss):
     pair: tuple[Hashable, Hashable] = ("D", "D'")
 
     @cached_property
-    def _cuts(self) -> np.ndarray:
-        points = [f(_LEVELS) for law in (self.first, self.second) for f in (law.ppf, law.isf)]
-        x = np.unique(np.concatenate(points))
-        x = x[np.isfinite(x)]
-        inner = np.unique(np.concatenate([x, (x[1:] + x[:-1]) / 2]))
-        return inner[self.first.pdf(inner) + self.second.pdf(inner) > 0]
-
-    def _log_ratio(self, x: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return np.nan_to_num(self.first.logpdf(x) - self.second.logpdf(x), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    def _line(self) -> Line:
+        return Line(self.first, self.second)
 
     @cached_property
-    def _at_cuts(self) -> np.ndarray:
-        return self._log_ratio(self._cuts)
-
-    def _masses(self, threshold: float) -> tuple[float, float]:
-        """Return P and Q of the set where the log ratio exceeds the threshold."""
-        above = self._at_cuts > threshold
-        turn = np.flatnonzero(above[1:] != above[:-1])
-        low, high, starts = self._cuts[turn], self._cuts[turn + 1], above[turn]
-        for _ in range(70 if len(turn) else 0):
-            middle = (low + high) / 2
-            same = (self._log_ratio(middle) > threshold) == starts
-            low, high = np.where(same, middle, low), np.where(same, high, middle)
-        edges = [*([-math.inf] if above[0] else []), *low.tolist(), *([math.inf] if above[-1] else [])]
-        left, right = np.array(edges[::2]), np.array(edges[1::2])
-        p, q = (math.fsum(_masses(law, left, right).tolist()) for law in (self.first, self.second))
-        return p, q
+    def _cells(self) -> Cells:
+        return self._line.cells()
 
     def _both(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = np.array([self._masses(float(v)) for v in t.ravel()]).reshape((*t.shape, 2))
-        return found[..., 0], found[..., 1]
+        """Return P and Q of the sets where the log ratio exceeds each threshold."""
+        found = np.array(self._masses(t.ravel())).reshape((2, *t.shape))
+        return found[0], found[1]
+
+    def _masses(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        cells = self._cells
+        turns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        for t in thresholds.tolist():
+            left, right = cells.left > t, cells.right > t
+            turns.append((left, np.flatnonzero(left != right), 1 + np.flatnonzero(right[:-1] != left[1:])))
+        inside = np.concatenate([crossed for _, crossed, _ in turns])
+        owner = np.repeat(thresholds, [len(crossed) for _, crossed, _ in turns])
+        points = self._crossings(cells.edges[inside], cells.edges[inside + 1], cells.left[inside] > owner, owner)
+        starts = np.cumsum([0, *(len(crossed) for _, crossed, _ in turns)])
+        lows: list[float] = []
+        highs: list[float] = []
+        counts: list[int] = []
+        for k, (left, _, jumps) in enumerate(turns):
+            edges = np.sort(np.concatenate([points[starts[k] : starts[k + 1]], cells.edges[jumps]])).tolist()
+            edges = [*([-math.inf] if left[0] else []), *edges]
+            edges += [math.inf] if len(edges) % 2 else []
+            lows += edges[::2]
+            highs += edges[1::2]
+            counts.append(len(edges) // 2)
+        p, q = self._line.masses(np.array(lows), np.array(highs))
+        ends = np.cumsum([0, *counts])
+        p, q = (np.array([math.fsum(m[a:b].tolist()) for a, b in pairwise(ends.tolist())]) for m in (p, q))
+        return p, q
+
+    def _crossings(self, low: np.ndarray, high: np.ndarray, above: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """Return where the log ratio passes t in each interval, by bisection."""
+        for _ in range(70 if len(t) else 0):
+            middle = low / 2 + high / 2
+            same = (self._line.log_ratio(middle) > t) == above
+            low, high = np.where(same, middle, low), np.where(same, high, middle)
+        return low
 
     @cached_property
-    def _beyond(self) -> float:
-        return self._masses(_HUGE)[0]
+    def _unknown(self) -> float:
+        """The mass of P of which densities and distribution function disagree."""
+        return math.fsum(self._cells.p_unknown[self._cells.p_unknown > AGREED * self._cells.p].tolist())
 
-    @property
-    def infinite(self) -> float:
-        return self._beyond
+    @cached_property
+    def infinite(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """P of the outcomes that Q never shows."""
+        return float(self._masses(np.array([_HUGE]))[0][0])
 
-    @property
-    def highest(self) -> float:
-        """The largest log ratio at the cuts, +inf when it still grows at either end."""
-        finite = self._at_cuts[np.isfinite(self._at_cuts)]
-        top = float(finite.max())
-        growing = top in (finite[0], finite[-1]) and not (top == finite[1] or top == finite[-2])
-        return math.inf if growing else top
+    @cached_property
+    def highest(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The largest log ratio, rounded up; +inf when it still grows at either end."""
+        x, ratios = self._cells.extrema
+        finite = np.isfinite(ratios)
+        if not finite.any():
+            return -math.inf
+        if any(self._grows(side) for side in (-1, 1)):
+            return math.inf
+        at = int(np.where(finite, ratios, -math.inf).argmax())
+        size = abs(float(self.first.logpdf(x[at]))) + abs(float(self.second.logpdf(x[at])))
+        return float(ratios[at]) + _ROUNDING * (size + 1 if math.isfinite(size) else 1)
+
+    def _grows(self, side: int) -> bool:
+        """Say whether the log ratio rises towards an end of the line by steps that do not shrink."""
+        end = [float(law.support()[side > 0]) for law in (self.first, self.second)]
+        edge = max(end) if side > 0 else min(end)
+        if math.isfinite(edge) and edge != 0:
+            x = edge - side * abs(edge) * _NEARER
+        else:
+            quantiles = [law.isf(_FARTHER) if side > 0 else law.ppf(_FARTHER) for law in (self.first, self.second)]
+            x = np.maximum(*quantiles) if side > 0 else np.minimum(*quantiles)
+        one, two, three = self._line.log_ratio(x).tolist()
+        if not math.isfinite(one + two + three):
+            return one < three == math.inf
+        return three - two > max(_GROWING * (1 + abs(three)), _SHRINKING * (two - one))
 
     @property
     def lowest(self) -> float:
         return -self.reverse().highest
 
     def reverse(self) -> "DensityLoss":
+        return self._reverse
+
+    @cached_property
+    def _reverse(self) -> "DensityLoss":
         return DensityLoss(self.second, self.first, (self.pair[1], self.pair[0]))
 
     def _tail(self, t: np.ndarray) -> np.ndarray:
@@ -100,44 +155,58 @@ class DensityLoss(PrivacyLoss):
     def _delta(self, e: np.ndarray) -> np.ndarray:
         p, q = self._both(e)
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.maximum(p - np.where(q > 0, np.exp(e) * q, 0.0), 0.0)
+            return np.clip(p - np.where(q > 0, np.exp(e) * q, 0.0) + self._unknown, 0.0, 1.0)
 
     def bracket(self, epsilon: float) -> Bracket:
         """Return bounds on delta(epsilon): what the set found gains, less and more the rounding of cdf and sf.
 
         The lower end holds whatever the densities are, since every set of outcomes bounds delta from below; the upper
-        one where the log ratio passes epsilon at most once between two neighboring cuts.
+        one, with all that densities and distribution functions leave open, where the log ratio passes epsilon at most
+        once inside a cell on which they agree: an estimate.
         """
-        p, q = self._masses(epsilon)
+        p, q = (float(mass) for mass in self._both(np.array(epsilon)))
         value, slack = p - math.exp(epsilon) * q, 1e-13 * (p + math.exp(epsilon) * q)
-        return Bracket(max(0.0, value - slack), min(1.0, max(0.0, value) + slack))
+        return Bracket(max(0.0, value - slack), min(1.0, max(0.0, value) + slack + self._unknown))
 
     @cached_property
-    def enclosing(self) -> tuple[AtomicLoss, AtomicLoss]:
+    def enclosing(self) -> tuple[PrivacyLoss, PrivacyLoss]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Two pairs of atoms, one easier and one harder to tell apart at no epsilon: for composition.
 
         The line is cut into short cells, whose masses under both laws are merged (a processing of the outcome), or
-        split between the largest and the least log ratio at the cell's ends, which no pair with these masses exceeds.
+        split between the largest and the least log ratio seen in the cell, which no pair with these masses exceeds.
         """
-        inner = self._cuts[:-1, None] + np.diff(self._cuts)[:, None] * np.linspace(0, 1, _FINER, endpoint=False)
-        x = np.unique(np.append(inner.ravel(), self._cuts[-1]))
-        ends = np.clip(self._log_ratio(x), -_HUGE, _HUGE)
+        cells = self._cells
+        seen = cells.p + cells.q > _SEEN
+        low, width = cells.edges[:-1, None], np.diff(cells.edges)[:, None]
+        finer = low[seen] + width[seen] * np.linspace(0, 1, _FINER, endpoint=False)
+        x = np.unique(np.concatenate([finer.ravel(), cells.edges]))
         edges = np.concatenate([[-np.inf], x, [np.inf]])
-        p, q = (np.maximum(_masses(law, edges[:-1], edges[1:]), 0.0) for law in (self.first, self.second))
-        low = np.minimum(np.append(ends[0], ends), np.append(ends, ends[-1]))
-        high = np.maximum(np.append(ends[0], ends), np.append(ends, ends[-1]))
+        p, q = self._line.masses(edges[:-1], edges[1:])
+        inside = [self._line.log_ratio(at) for at in (np.nextafter(x[:-1], np.inf), np.nextafter(x[1:], -np.inf))]
+        ends = np.clip([np.append(inside[0], inside[1][-1]), np.append(inside[0][0], inside[1])], -_HUGE, _HUGE)
+        left, right = np.append(ends[0][0], ends[0]), np.append(ends[1], ends[1][-1])
         merged = AtomicLoss.of_rows(p / math.fsum(p.tolist()), q / math.fsum(q.tolist()), self.pair)
-        return merged, _split(p, q, low, high, self.pair)
+        harder = _split(p, q, np.minimum(left, right), np.maximum(left, right), self.pair, self._unknown)
+        return merged, harder
 
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
-        """Return E_P[f(L); L < inf] by Gauss-Legendre panels between the cuts (an estimate)."""
-        x, weights = panels(self._cuts, 8)
-        loss, weight = self._log_ratio(x), self.first.pdf(x) * weights
+        """Return E_P[f(L); L < inf] by Gauss-Legendre panels with the masses of the cells (an estimate).
+
+        +inf where cells at the end of the line, 1e-300 deep, still count: the integral has no end.
+        """
+        cells = self._cells
+        loss, weight = cells.ratios, cells.p_weights
         seen = (weight > 0) & np.isfinite(loss)
-        return math.fsum((weight[seen] * f(loss[seen])).tolist())
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = np.where(seen, weight * f(np.where(seen, loss, 0.0)), 0.0)
+        sizes = np.abs(terms).sum(axis=1)
+        total = float(sizes.sum())
+        if not math.isfinite(total) or max(float(sizes[0]), float(sizes[-1])) > _DECAYED * total > 0:
+            return math.inf
+        return float(terms.sum())
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        return self._log_ratio(self.first.rvs(size=size, random_state=rng))
+        return self._line.log_ratio(self.first.rvs(size=size, random_state=rng))
 
 
 def written(law: Any) -> str:
@@ -150,13 +219,11 @@ def written(law: Any) -> str:
     return f"{law.dist.name}({', '.join(arguments)})"
 
 
-def _masses(law: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the probabilities of the intervals, by cdf left of the median and by sf right of it."""
-    return np.where(left > float(law.median()), law.sf(left) - law.sf(right), law.cdf(right) - law.cdf(left))
+def _split(p: np.ndarray, q: np.ndarray, low: np.ndarray, high: np.ndarray, pair: Any, unknown: float) -> AtomicLoss:
+    """Return atoms at both ends of each cell with its masses; what is there under P alone has infinite loss.
 
-
-def _split(p: np.ndarray, q: np.ndarray, low: np.ndarray, high: np.ndarray, pair: Any) -> AtomicLoss:
-    """Return atoms at both ends of each cell with its masses; what is there under P alone has infinite loss."""
+    So has the mass of P of which nothing is known, as part of a larger whole that is 1 again.
+    """
     apart = (high - low > 1e-12) & (np.abs(high) < _WIDEST) & (np.abs(low) < _WIDEST)
     near, far = np.exp(-np.where(apart, low, 1.0)), np.exp(-np.where(apart, high, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -167,7 +234,8 @@ def _split(p: np.ndarray, q: np.ndarray, low: np.ndarray, high: np.ndarray, pair
     values, where = np.unique(losses, return_inverse=True)
     mass = np.bincount(where, mass, minlength=len(values))
     total = math.fsum(p.tolist())
-    infinite = max(0.0, 1.0 - math.fsum(mass.tolist()) / total)
+    infinite = min(1.0, max(0.0, 1.0 - math.fsum(mass.tolist()) / total) + unknown)
+    mass = mass * ((1.0 - infinite) * total / math.fsum(mass.tolist())) if unknown else mass
     under_q = mass * np.exp(-values) / total
     rest = max(0.0, 1.0 - math.fsum(under_q.tolist()))
     return AtomicLoss(values, mass / total, under_q / max(1.0, math.fsum(under_q.tolist())), infinite, rest, pair)

@@ -169,6 +169,11 @@ class PrivacyLoss(ABC):
         return np.zeros(0)
 
     @property
+    def enclosing(self) -> tuple["PrivacyLoss", "PrivacyLoss"]:
+        """Two losses for a composition, one easier and one harder to tell apart: itself, where its cells are known."""
+        return self, self
+
+    @property
     def pair_alone(self) -> "PrivacyLoss":
         """The pair of distributions, without bounds that are known otherwise."""
         return self

@@ -9,6 +9,7 @@ first of these pairs is the worst, at every epsilon < 0 the second, and one pair
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -79,6 +80,14 @@ class SampledLoss(PrivacyLoss):
             return -self.reverse().highest
         bottom = -math.inf if self.base.reverse().infinite > 0 else self.base.lowest
         return float(mixed(np.array(bottom), self.sampling))
+
+    @cached_property
+    def enclosing(self) -> tuple[PrivacyLoss, PrivacyLoss]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        easier, harder = self.base.enclosing
+        if easier is self.base:
+            return self, self
+        low, high = sampled(easier, self.sampling), sampled(harder, self.sampling)
+        return (low.reverse(), high.reverse()) if self.added else (low, high)
 
     def reverse(self) -> "SampledLoss":
         return replace(self, added=not self.added, pair=self.pair[::-1])
@@ -216,6 +225,13 @@ class FixedSizeLoss(PrivacyLoss):
     @property
     def lowest(self) -> float:
         return self.added.lowest
+
+    @cached_property
+    def enclosing(self) -> tuple[PrivacyLoss, PrivacyLoss]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if self.removed.enclosing[0] is self.removed:
+            return self, self
+        low, high = (fixed_size(self.removed.enclosing[i], self.added.enclosing[i]) for i in (0, 1))
+        return low, high
 
     def reverse(self) -> "FixedSizeLoss":
         return FixedSizeLoss(self.added.reverse(), self.removed.reverse(), (self.pair[1], self.pair[0]))

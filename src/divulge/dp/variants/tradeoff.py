@@ -21,7 +21,7 @@ from divulge.model.record import Record
 from divulge.model.shown import Shown
 
 _POINTS = 20_001
-_CELLS = 41
+_CELLS = 401
 """Points of a loss whose every tail is a search."""
 
 
@@ -74,8 +74,8 @@ def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
     """Return the largest convex f for which a mechanism is f-DP: the lower hull of the trade-offs of all pairs.
 
     Exact for channels and atoms. A continuous loss is enclosed from below, on the safe side, by the tangents at the
-    tests of 20001 thresholds (up to about 1e-6 below the curve), of 41 for a `DistributionPair` with tails to
-    search for (up to about 1e-3).
+    tests of 20001 thresholds (up to about 1e-6 below the curve), of 401 for a `DistributionPair` with tails to
+    search for (up to about 1e-5).
 
     Parameters
     ----------

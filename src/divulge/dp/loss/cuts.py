@@ -1,0 +1,172 @@
+"""Where a line is cut so that two densities and their distribution functions say the same of every cell.
+
+What a density does between two points is not known from points. The mass of every cell is, from the distribution
+function: a cell is halved until the integral of each density over it is that mass, so that a narrow bin, a jump or a
+spike that holds some mass (1e-14 and 1e-8 of that of its cell) is found wherever it lies. What no halving settles is
+kept as a mass of which nothing is known.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge.dp.loss.quadrature import panels
+
+_TAILS = 10.0 ** -np.arange(300.0, 2.0, -2.0)
+_LEVELS = np.concatenate([_TAILS, np.linspace(0.01, 0.5, 80)])
+
+_NODES = 8
+"""Points of a Gauss-Legendre rule on every cell."""
+
+AGREED = 1e-8
+"""The share of its mass by which the integral of a density over a cell may miss it."""
+
+_ROUNDED = 4e-15
+"""Error of a distribution function, whose differences are the masses; many take the upper tail from the lower."""
+
+_ROUNDS, _MOST_CELLS = 60, 30_000
+"""Halvings down to neighboring doubles, and how many cells they may make."""
+
+_GOLDEN, _STEPS = (5**0.5 - 1) / 2, 45
+"""A search of an extremum divides by the golden ratio; so many steps leave the square root of a rounding."""
+
+_FLAT = 1e-13
+"""Log ratios closer than this are equal to within rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Neighboring cells of the line from `edges[k]` to `edges[k + 1]`, with nodes inside; rows are cells."""
+
+    edges: np.ndarray
+    p: np.ndarray
+    q: np.ndarray
+    p_unknown: np.ndarray
+    q_unknown: np.ndarray
+    nodes: np.ndarray
+    p_weights: np.ndarray  # of the nodes under P; they sum to p
+    ratios: np.ndarray  # log ratio at the nodes
+    left: np.ndarray  # log ratio just inside the left edge
+    right: np.ndarray
+
+    @cached_property
+    def extrema(self) -> tuple[np.ndarray, np.ndarray]:
+        """Points and log ratios of all cells from left to right, ends and nodes."""
+        x = np.column_stack([self.edges[:-1], self.nodes, self.edges[1:]]).ravel()
+        return x, np.column_stack([self.left, self.ratios, self.right]).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Two laws with `logpdf`, `pdf`, `cdf`, `sf`, `ppf`, `isf`, `median`, as in scipy.stats."""
+
+    first: Any
+    second: Any
+
+    def log_ratio(self, x: np.ndarray) -> np.ndarray:
+        """Return log p(x) / q(x); 0 where both are 0."""
+        with np.errstate(all="ignore"):
+            return np.nan_to_num(self.first.logpdf(x) - self.second.logpdf(x), nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+    @cached_property
+    def _medians(self) -> tuple[float, float]:
+        return float(self.first.median()), float(self.second.median())
+
+    def masses(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return P and Q of the intervals, by cdf left of the median and by sf right of it."""
+        return tuple(mass for mass, _ in self._measured(left, right))  # pyright: ignore[reportReturnType]
+
+    def _measured(self, left: np.ndarray, right: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return for each law the masses of the intervals, and what they may be off by."""
+        found: list[tuple[np.ndarray, np.ndarray]] = []
+        for law, median in zip((self.first, self.second), self._medians, strict=True):
+            far = left > median
+            near, away = np.where(far, law.sf(left), law.cdf(right)), np.where(far, law.sf(right), law.cdf(left))
+            found.append((np.maximum(near - away, 0.0), _ROUNDED * near + _ROUNDED))
+        return found
+
+    def cells(self) -> Cells:
+        """Return the cells on which both densities agree with both distribution functions, cut at extrema too."""
+        points = [f(_LEVELS) for law in (self.first, self.second) for f in (law.ppf, law.isf)]
+        x = np.unique(np.concatenate([*points, *(_known_edges(law) for law in (self.first, self.second))]))
+        x = x[np.isfinite(x)]
+        x = np.unique(np.concatenate([x, x[1:] / 2 + x[:-1] / 2]))
+        found = self._settled(x)
+        extrema = self._extrema(*found.extrema)
+        return self._settled(np.union1d(found.edges, extrema), 0) if len(extrema) else found
+
+    def _settled(self, edges: np.ndarray, rounds: int = _ROUNDS) -> Cells:
+        done: list[tuple[np.ndarray, ...]] = []
+        low, high, count = edges[:-1], edges[1:], 0
+        for turn in range(rounds + 1):
+            fields = self._read(low, high)
+            agreed = np.all(
+                [unknown <= AGREED * mass for mass, unknown in zip(fields[:2], fields[2:4], strict=True)], 0
+            )
+            middle = low / 2 + high / 2
+            kept = agreed | (middle <= low) | (middle >= high) | (turn == rounds) | (count + len(low) > _MOST_CELLS)
+            count += int(np.count_nonzero(kept))
+            done.append(tuple(values[kept] for values in (low, high, *fields)))
+            low, high, middle = low[~kept], high[~kept], middle[~kept]
+            if not len(low):
+                break
+            low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
+        columns = [np.concatenate(parts) for parts in zip(*done, strict=True)]
+        order = np.argsort(columns[0], kind="stable")
+        low, high, *fields = (column[order] for column in columns)
+        return Cells(np.append(low, high[-1:]), *fields)
+
+    def _read(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the fields of the cells: masses, what the densities leave unknown of them, nodes and log ratios."""
+        unit, shares = panels(np.array([0.0, 1.0]), _NODES)
+        with np.errstate(over="ignore"):
+            nodes = low[:, None] * (1 - unit) + high[:, None] * unit
+            weights = [(high / 2 - low / 2)[:, None] * 2 * shares * law.pdf(nodes) for law in (self.first, self.second)]
+        unknown: list[np.ndarray] = []
+        masses: list[np.ndarray] = []
+        for (mass, rounding), weight in zip(self._measured(low, high), weights, strict=True):
+            missing = np.abs(np.nan_to_num(weight.sum(axis=1), nan=0.0, posinf=0.0) - mass)
+            masses.append(mass)
+            unknown.append(np.where(missing > rounding, np.minimum(missing, mass), 0.0))
+        p_weights = np.nan_to_num(weights[0], nan=0.0, posinf=0.0)
+        total = p_weights.sum(axis=1, keepdims=True)
+        spread = np.where(total > 0, p_weights / np.where(total > 0, total, 1.0), 1.0 / _NODES) * masses[0][:, None]
+        ends = (self.log_ratio(np.nextafter(end, side)) for end, side in ((low, np.inf), (high, -np.inf)))
+        return (*masses, *unknown, nodes, spread, self.log_ratio(nodes), *ends)
+
+    def _extrema(self, x: np.ndarray, ratios: np.ndarray) -> np.ndarray:
+        """Return the points between which the log ratio turns, found by golden sections."""
+        with np.errstate(invalid="ignore"):
+            rising = np.diff(ratios)
+            moved = np.abs(rising) > _FLAT * (1 + np.abs(ratios[1:]))
+        steps = np.flatnonzero(moved & np.isfinite(rising))
+        turns = np.flatnonzero(np.sign(rising[steps[1:]]) != np.sign(rising[steps[:-1]]))
+        if not len(turns) or len(turns) > _MOST_CELLS // 10:
+            return np.zeros(0)
+        low, high, sign = x[steps[turns]], x[steps[turns + 1] + 1], np.sign(rising[steps[turns]])
+        return _peaks(lambda at: sign * self.log_ratio(at), low, high)
+
+
+def _peaks(f: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the largest values' places, one in each interval, of functions that rise and then fall."""
+    for _ in range(_STEPS):
+        step = _GOLDEN * (high - low)
+        left, right = high - step, low + step
+        rising = f(left) < f(right)
+        low, high = np.where(rising, left, low), np.where(rising, high, right)
+    return low / 2 + high / 2
+
+
+def _known_edges(law: Any) -> np.ndarray:
+    """Return where a density is known to jump: the ends of its support, and the edges of a histogram."""
+    base = getattr(law, "dist", law)
+    ends = np.asarray(law.support(), dtype=np.float64) if hasattr(law, "support") else np.zeros(0)
+    bins = getattr(base, "_hbins", None)
+    if bins is None:
+        return ends
+    loc, scale = (*getattr(law, "args", ()), 0.0, 1.0)[:2]
+    given = getattr(law, "kwds", {})
+    return np.concatenate([ends, np.asarray(bins) * given.get("scale", scale) + given.get("loc", loc)])

@@ -1,0 +1,160 @@
+"""Pairs of densities: what lies between the points at which they are read is known from the distribution functions."""
+
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import special, stats
+from support import few
+
+import divulge as dv
+from divulge.dp import DistributionPair, GaussianMechanism, PoissonSampled, compose
+from divulge.guarantees import ADP
+
+
+def histograms(p: np.ndarray, q: np.ndarray, edges: np.ndarray) -> Any:
+    """Return the loss of two histograms with these masses."""
+    pair = DistributionPair(*(stats.rv_histogram((mass, edges), density=False) for mass in (p, q)))
+    return pair.losses()[0]
+
+
+def delta(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
+    return math.fsum(np.maximum(p - math.exp(epsilon) * q, 0.0).tolist())
+
+
+@pytest.mark.parametrize("seed", range(few(18)))
+def test_histograms_with_narrow_bins_are_read_whole(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.choice([3, 40, 3000]))
+    width = np.exp(rng.uniform(-14, 0, size))
+    edges = np.concatenate([[0.0], np.cumsum(width) / width.sum()])
+    p, q = (mass / mass.sum() for mass in np.exp(rng.uniform(-6, 0, (2, size))))
+    p, q = p / p.sum(), q / q.sum()
+    loss = histograms(p, q, edges)
+    assert loss.highest == pytest.approx(float(np.log(p / q).max()), rel=1e-9)
+    for epsilon in (0.0, 0.2, 1.0, 3.0):
+        truth, found = delta(p, q, epsilon), loss.bracket(epsilon)
+        assert found.lower * (1 - 1e-9) - 1e-12 <= truth <= found.upper * (1 + 1e-9) + 1e-12
+        assert loss.delta(epsilon) == pytest.approx(truth, rel=1e-8, abs=1e-12)
+    assert loss.mean() == pytest.approx(float(p @ np.log(p / q)), rel=1e-8)
+    assert loss.renyi(3.0) == pytest.approx(float(np.log(p**3 @ q**-2.0)) / 2, rel=1e-8)
+
+
+def test_the_narrow_bin_of_the_issue() -> None:
+    """One bin of width 1e-5 that P fills: delta(3) of a thousand is at least that of one."""
+    edges = np.concatenate([np.linspace(0, 1, 50), [1.00001]])
+    width = np.diff(edges)
+    p = width * np.append(np.ones(49), 40.0)
+    p, q = p / p.sum(), width / width.sum()
+    loss = histograms(p, q, edges)
+    assert loss.delta(3.0) == pytest.approx(delta(p, q, 3.0), rel=1e-8)
+    assert compose((loss, 1000), tolerance=1e-2).delta(3.0).upper >= delta(p, q, 3.0)
+    assert compose(loss).delta(3.0).lower > 0.5 * delta(p, q, 3.0)
+
+
+class Spiked:
+    """A normal distribution of weight 1 - w and a uniform one of weight w on a narrow interval."""
+
+    def __init__(self, weight: float, start: float, width: float) -> None:
+        self.weight, self.start, self.width = weight, start, width
+
+    def _share(self, x: np.ndarray) -> np.ndarray:
+        return np.clip((np.asarray(x, dtype=float) - self.start) / self.width, 0.0, 1.0)
+
+    def pdf(self, x: Any) -> Any:
+        inside = (x >= self.start) & (x < self.start + self.width)
+        return (1 - self.weight) * stats.norm.pdf(x) + self.weight * inside / self.width
+
+    def logpdf(self, x: Any) -> Any:
+        with np.errstate(divide="ignore"):
+            return np.log(self.pdf(x))
+
+    def cdf(self, x: Any) -> Any:
+        return (1 - self.weight) * special.ndtr(x) + self.weight * self._share(x)
+
+    def sf(self, x: Any) -> Any:
+        return (1 - self.weight) * special.ndtr(-np.asarray(x)) + self.weight * (1 - self._share(x))
+
+    def ppf(self, level: Any) -> Any:
+        return special.ndtri(level)  # about: what is asked of a law is where to look
+
+    def isf(self, level: Any) -> Any:
+        return -special.ndtri(level)
+
+    def median(self) -> float:
+        return 0.0
+
+    def support(self) -> tuple[float, float]:
+        return -math.inf, math.inf
+
+
+@pytest.mark.parametrize("weight", [1e-3, 1e-6])
+@pytest.mark.parametrize("width", [1e-3, 1e-9])
+def test_a_spike_is_found_wherever_it_lies(weight: float, width: float) -> None:
+    start = 0.1234567
+    loss = DistributionPair(Spiked(weight, start, width), stats.norm()).losses()[0]
+    mass = float(special.ndtr(start + width) - special.ndtr(start))
+    for epsilon in (0.5, 3.0):
+        truth = max(0.0, weight + (1 - weight) * mass - math.exp(epsilon) * mass)
+        assert loss.delta(epsilon) == pytest.approx(truth, rel=1e-5, abs=1e-13)
+    top = math.log(1 - weight + weight / width / stats.norm.pdf(start))
+    assert loss.highest == pytest.approx(top, rel=1e-3)
+
+
+def test_an_interior_maximum_is_the_largest_loss() -> None:
+    """log (1 + (x - 1)^2) / (1 + x^2) is largest at (1 - sqrt 5) / 2, where it is 2 asinh(1/2)."""
+    pair = DistributionPair(stats.cauchy(0), stats.cauchy(1))
+    for loss in pair.losses():
+        assert 0 <= loss.highest - 2 * math.asinh(0.5) < 1e-12
+        assert loss.renyi(math.inf) == loss.epsilon(0.0) >= 2 * math.asinh(0.5)
+    assert not ADP("0.96242363", 0).holds_for(pair).holds
+    assert ADP("0.96242366", 0).holds_for(pair).holds
+    freedom = 5
+    with mpmath.workdps(30):
+        at = (1 - mpmath.sqrt(1 + 4 * freedom)) / 2  # where x^2 - x = freedom
+        top = float((freedom + 1) / mpmath.mpf(2) * mpmath.log((freedom + (at - 1) ** 2) / (freedom + at**2)))
+    loss = DistributionPair(stats.t(freedom), stats.t(freedom, loc=1)).losses()[0]
+    assert 0 <= loss.highest - top < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "highest"),
+    [
+        (stats.norm(0), stats.norm(1), math.inf),
+        (stats.norm(0, 2), stats.norm(0, 1), math.inf),
+        (stats.norm(0, 1), stats.norm(0, 2), math.log(2)),
+        (stats.logistic(0), stats.logistic(1), 1.0),
+        (stats.laplace(0), stats.laplace(2), 2.0),
+        (stats.beta(2, 3), stats.beta(2, 2.5), math.log(special.beta(2, 2.5) / special.beta(2, 3))),
+        (stats.beta(2, 2.5), stats.beta(2, 3), math.inf),
+        (
+            stats.truncnorm(-1, 1),
+            stats.uniform(-1, 2),
+            math.log(2 * stats.truncnorm.pdf(0, -1, 1)),
+        ),
+        (stats.cauchy(), stats.t(5), math.inf),
+        (stats.cauchy(0, 2), stats.cauchy(0, 1), math.log(2)),
+    ],
+)
+def test_a_loss_grows_without_end_or_has_a_limit(p: Any, q: Any, highest: float) -> None:
+    assert DistributionPair(p, q).losses()[0].highest == pytest.approx(highest, rel=1e-9)
+
+
+def test_an_expectation_that_the_tails_decide_is_infinite() -> None:
+    """E_P[P/Q] of a Cauchy law against one with tails x^-4 is an integral of x^0: none."""
+    loss = DistributionPair(stats.cauchy(), stats.t(3)).losses()[0]
+    assert loss.renyi(2.0) == math.inf
+
+
+def test_samples_of_densities_are_composed() -> None:
+    """A normal pair given by its densities is the Gaussian mechanism."""
+    pair, named = DistributionPair(stats.norm(0), stats.norm(1)), GaussianMechanism(1.0)
+    found, truth = (compose((PoissonSampled(one, 0.1), 3), tolerance=1e-3).epsilon(1e-5) for one in (pair, named))
+    assert found.lower <= truth.upper
+    assert truth.lower <= found.upper
+    assert found.upper - found.lower < 2e-2
+    assert dv.dp.gaussian_dp(DistributionPair(stats.logistic(0), stats.logistic(1))).lower == pytest.approx(
+        0.6239, 1e-3
+    )
