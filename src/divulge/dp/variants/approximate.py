@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from divulge.dp.loss.numbers import numbers, probabilities
-from divulge.dp.loss.tails import quantile_bound, relaxed_bound, tail_bound
+from divulge.dp.variants.tails import quantile_bound, relaxed_bound, tail_bound
 from divulge.dp.variants.worst import Worst, in_unit, nats_of, worst, worst_delta
 from divulge.units import Unit, nats_per
 

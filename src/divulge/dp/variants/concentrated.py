@@ -12,8 +12,8 @@ from divulge.dp.loss.closed import ExponentialLoss
 from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.orders import MOST_INTERVALS, Curve, between, beyond, clipped, curve_of, per_order
 from divulge.dp.loss.pair import PrivacyLoss
-from divulge.dp.loss.tails import spread_bound
 from divulge.dp.variants.divergence import renyi_dp
+from divulge.dp.variants.tails import spread_bound
 from divulge.dp.variants.worst import Worst, in_unit, nats_of, worst, worst_bracket
 from divulge.errors import DivulgeError
 from divulge.model.shown import Shown

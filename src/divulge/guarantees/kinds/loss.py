@@ -13,10 +13,10 @@ from typing import Any
 
 from divulge.dp.loss.numbers import Bracket, least
 from divulge.dp.loss.pair import PrivacyLoss
-from divulge.dp.loss.tails import quantile_bound
 from divulge.dp.subjects import as_subject
 from divulge.dp.variants import approximate, concentrated, divergence, tradeoff
 from divulge.dp.variants.information import mutual_information_dp
+from divulge.dp.variants.tails import quantile_bound
 from divulge.dp.variants.worst import Worst, worst
 from divulge.guarantees.deciding import pairs, searched
 from divulge.guarantees.deciding.levels import Ball, Level, Witness
