@@ -140,6 +140,13 @@ def test_a_promise_beside_noise_without_end_is_bounded_by_all_of_it() -> None:
         assert found > 0
 
 
+def test_a_bounded_divergence_leaves_no_infinite_loss() -> None:
+    assert compose(dv.dp.RenyiRelease(2, 0.1)).delta(math.inf).upper == 0.0
+    assert compose((dv.dp.RenyiRelease(2, 0.1), 10), ZcdpRelease(1.0)).delta(math.inf).upper == 0.0
+    beside = compose(dv.dp.RenyiRelease(2, 0.1), AdpRelease(1.0, 1e-5)).delta(math.inf)
+    assert 1e-5 <= beside.upper <= 1e-5 * (1 + 1e-12)
+
+
 @pytest.mark.parametrize("seed", range(few(6, 1)))
 def test_equal_losses_are_equal_in_all_that_is_known(seed: int) -> None:
     """No answer depends on the order of a list, whatever two releases differ in."""

@@ -135,14 +135,20 @@ class Promises:
         """Return log E e^(h L) of the finite losses of all parts, from above."""
         return math.fsum(count * _log_moment(loss, h) for loss, count in self.parts)
 
+    def _moments_at(self, log_h: float) -> float:
+        return self._moments(math.exp(log_h))
+
     @cached_property
     def _missed(self) -> float:
         """The mass of infinite losses of the parts that have no Renyi curve, from above."""
         masses = [(loss.infinite, n) for loss, n in self.parts if not isinstance(loss, PromisedLoss)]
-        return -math.expm1(math.fsum(n * math.log1p(-min(m, 1 - 1e-16)) for m, n in masses)) * (1 + 1e-14)
+        return abs(math.expm1(math.fsum(n * math.log1p(-min(m, 1 - 1e-16)) for m, n in masses))) * (1 + 1e-14)
 
     def delta(self, epsilon: float) -> float:
         """Return missed + min over h of e^(log E e^(h L) - h epsilon) (h / (1 + h))^h / (1 + h), at most 1."""
+
+        if epsilon == math.inf:  # a bounded divergence of any order leaves no infinite loss
+            return self._missed if self._least(self._moments_at) < math.inf else 1.0
 
         def bound(log_h: float) -> float:
             h = math.exp(log_h)

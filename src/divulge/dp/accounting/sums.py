@@ -248,7 +248,7 @@ def tilted_sum(parts: Sequence[tuple[Atoms, int]], window: Window, shift: float)
     step, size = window.step, window.size
     rounding = 8 * ROUND * math.log2(size)
     scale, relative, error, first, widest, logs = 0.0, 0.0, 0.0, 0, 0, np.zeros(size // 2 + 1)
-    spectra: list[tuple[np.ndarray, int]] = []
+    live, product = np.arange(size // 2 + 1), np.ones(size // 2 + 1, dtype=np.complex128)
     for atoms, count in parts:
         weights, log_total = tilted(atoms, step, window.tilt)
         farthest = step * max(abs(atoms.first), abs(atoms.first + len(weights)))
@@ -257,16 +257,15 @@ def tilted_sum(parts: Sequence[tuple[Atoms, int]], window: Window, shift: float)
         error += count * rounding * float(np.linalg.norm(weights))
         first += count * atoms.first
         widest += count * (len(weights) - 1)
-        spectrum: np.ndarray = np.asarray(fft.rfft(_folded(weights, size)))
+        spectrum: np.ndarray = np.asarray(fft.rfft(_folded(weights, size)))[live]
         with np.errstate(divide="ignore"):
             logs += count * np.log(np.abs(spectrum))
-        spectra.append((spectrum, count))
-    live = np.flatnonzero(logs > -_NEGLIGIBLE)
-    product = np.zeros(size // 2 + 1, dtype=np.complex128)
-    product[live] = 1.0
-    for spectrum, count in spectra:
-        product[live] *= _power(spectrum[live], count)
-    masses: np.ndarray = np.asarray(fft.irfft(product, size))
+        kept = logs > -_NEGLIGIBLE  # no factor exceeds 1: what is negligible once remains so
+        live, logs = live[kept], logs[kept]
+        product = product[kept] * _power(spectrum[kept], count)
+    whole = np.zeros(size // 2 + 1, dtype=np.complex128)
+    whole[live] = product
+    masses: np.ndarray = np.asarray(fft.irfft(whole, size))
     low = first if widest < size else window.low
     draws = sum(count for _, count in parts)
     norm_error = 2 * (error + float(np.linalg.norm(masses)) * (rounding + 4 * ROUND * draws)) + math.exp(-_NEGLIGIBLE)
