@@ -122,10 +122,11 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     --------
     >>> did_you_mean("religon", ["age", "religion"])
     " Did you mean 'religion'?"
-    >>> did_you_mean("height", ["age", "religion"])
-    ''
+    >>> did_you_mean("height", ["age", "religion"]), did_you_mean("age", ["age"])
+    ('', '')
     """
-    by_folded, meant = {_folded(name): str(name) for name in known}, _folded(word)
+    others = [name for name in known if str(name) != str(word)]
+    by_folded, meant = {_folded(name): str(name) for name in others}, _folded(word)
     swapped = [name for name in by_folded if sorted(name) == sorted(meant)]
     close = [meant] if meant in by_folded else swapped or get_close_matches(meant, by_folded, n=1)
     return f" Did you mean {printable(repr(by_folded[close[0]]))}?" if close else ""

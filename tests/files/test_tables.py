@@ -243,6 +243,7 @@ def test_a_zip_bomb_is_refused_unread(tmp_path: Path) -> None:
         dv.open_table(far)
 
 
+@pytest.mark.filterwarnings("ignore:.*transport file does not say")
 @pytest.mark.parametrize("suffix", [".sav", ".dta", ".xpt"])
 def test_files_of_statistics_programs_are_read(suffix: str, tmp_path: Path) -> None:
     frame = pd.DataFrame({"faith": [1.0, 2.0, None], "city": ["x", "", "z"], "size": [1.5, 2, 3]})

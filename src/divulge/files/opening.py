@@ -5,6 +5,7 @@ import secrets
 import select
 import stat
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BufferedReader
@@ -282,8 +283,9 @@ def _identity(path: PathLike) -> tuple[int, int] | None:
 def columns_exist(present: Iterable[str], wanted: Iterable[str]) -> None:
     """Refuse a wanted column that a table does not have, or has twice."""
     names = list(present)
+    there = Counter(names)
     for column in wanted:
-        if names.count(column) != 1:
+        if there[column] != 1:
             shown = ", ".join(repr(name) for name in names[:12]) + (", ..." if len(names) > 12 else "")
             absent = column not in names
             found = "no column" if absent else "two columns"

@@ -24,6 +24,8 @@ class Limits:
     ----------
     rows : int
         Of a table.
+    columns : int
+        Of a table in a file.
     cells : int
         Of what is held in memory as a whole: a channel as text, a sheet, a file of Stata, SPSS or SAS.
     bytes : int
@@ -31,6 +33,7 @@ class Limits:
     """
 
     rows: int = 10**9
+    columns: int = 10**5
     cells: int = 2 * 10**7
     bytes: int = 2**30
 
@@ -41,7 +44,7 @@ class Limits:
         Examples
         --------
         >>> Limits.of("cells=5e7,bytes=4GiB")
-        Limits(rows=1000000000, cells=50000000, bytes=4294967296)
+        Limits(rows=1000000000, columns=100000, cells=50000000, bytes=4294967296)
         """
         found: dict[str, int] = {}
         for part in filter(None, map(str.strip, text.split(","))):

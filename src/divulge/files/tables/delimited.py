@@ -119,6 +119,7 @@ def table(content: Content, settings: Settings) -> Source:
     dialect = guessed(content, settings)
     open_text = _opener(content, dialect.encoding)
     header = _header(open_text, dialect.delimiter, settings.line_breaks)
+    settings.limits.allow(content.name, "columns", len(header))
     lines = scan(open_text, dialect.delimiter, len(header), settings.line_breaks)
     if lines.breaks:
         settings.tell(f"{content.name}: {lines.breaks:,} line breaks are inside cells; it has {lines.rows - 1:,} rows.")
@@ -366,8 +367,13 @@ def _header(open_text: Callable[[], Any], delimiter: str, line_breaks: bool) -> 
         raise DivulgeError(f"line 1 {fault}.{_HINT}")
     if not line.strip():
         raise DivulgeError("must have the names of its columns in line 1, which is empty.")
-    return next(csv.reader([line.decode()], delimiter=delimiter))
+    try:
+        return next(csv.reader([line.decode()], delimiter=delimiter))
+    except csv.Error:
+        raise DivulgeError(f"must have {_LONG}; a name in line 1 is longer.") from None
 
+
+_LONG = f"cells of at most {csv.field_size_limit():,} characters"
 
 _HINT = " Hint: --line-breaks (line_breaks=True) is for cells that hold line breaks on purpose."
 
@@ -510,13 +516,20 @@ def _explain(open_text: Callable[[], Any], delimiter: str, name: str) -> None:
     with open_text() as text:
         readable: Any = io.BufferedReader(text) if isinstance(text, io.RawIOBase) else text
         lines = csv.reader(io.TextIOWrapper(readable, "utf-8", newline=""), delimiter=delimiter)
-        width = len(next(lines))
-        for row in lines:
-            if row and len(row) != width:
-                hint = "a cell that holds the delimiter stands in quotes; --delimiter (delimiter=) says what it is."
-                if width == 1:
-                    hint = "leave out lines above the table, such as a title; else --delimiter (delimiter=) sets it."
-                raise InputFileError(
-                    f"{name}: line {lines.line_num} must have {number_of(width, 'cell')}, as the header has; it has "
-                    f"{len(row)}. Hint: {hint}"
-                )
+        try:
+            _refuse_uneven(lines, name)
+        except csv.Error:
+            raise InputFileError(f"{name}: line {lines.line_num} must have {_LONG}; one is longer.") from None
+
+
+def _refuse_uneven(lines: Any, name: str) -> None:
+    width = len(next(lines))
+    for row in lines:
+        if row and len(row) != width:
+            hint = "a cell that holds the delimiter stands in quotes; --delimiter (delimiter=) says what it is."
+            if width == 1:
+                hint = "leave out lines above the table, such as a title; else --delimiter (delimiter=) sets it."
+            raise InputFileError(
+                f"{name}: line {lines.line_num} must have {number_of(width, 'cell')}, as the header has; it has "
+                f"{len(row)}. Hint: {hint}"
+            )

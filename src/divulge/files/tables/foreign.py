@@ -22,6 +22,7 @@ from divulge.extras import require, require_elsewhere
 from divulge.files.settings import Limits, Settings
 from divulge.files.tables.sas import rows_of
 from divulge.files.tables.source import Content, Source, batch_rows
+from divulge.files.tables.transport import whole
 from divulge.files.tables.typed import cell_of, number_of, table_of
 from divulge.files.tables.workbooks import sheet_of
 
@@ -132,6 +133,8 @@ def _statistics(asked: dict[str, Any], limits: Limits) -> Any:
         with _counted(asked["path"], suffix) as path:
             columns, about = read(path, **options)
         held = len(next(iter(columns.values()), ()))
+        if not _ends(asked["path"], suffix):
+            raise DivulgeError("must end where its rows end: it is cut short, or has something else behind them.")
         _allow(limits, held, len(columns))
         if suffix == ".sas7bdat" and (counted := rows_of(asked["path"])):
             there, certain = counted
@@ -161,6 +164,22 @@ def _statistics(asked: dict[str, Any], limits: Limits) -> Any:
         print(f"codes with labels are read as their labels: {', '.join(map(repr, labelled[:12]))}"
               f"{', ...' if len(labelled) > 12 else ''}.", file=sys.stderr)  # fmt: skip
     return table_of(found)
+
+
+def _ends(path: str, suffix: str) -> bool:
+    """Say whether a file ends where its format says; a transport file does not say how many rows it has."""
+    if suffix == ".xpt":
+        print("a transport file does not say how many rows it has: compare their number.", file=sys.stderr)
+        return whole(path)
+    with open(path, "rb") as stream:
+        if suffix == ".dta" and stream.read(len(_BEGIN)) == _BEGIN:
+            stream.seek(-len(_END), os.SEEK_END)
+            return stream.read() == _END
+    return True
+
+
+_BEGIN, _END = b"<stata_dta>", b"</stata_dta>"
+"""What newer files of Stata begin and end with."""
 
 
 def _allow(limits: Limits, rows: int, columns: int) -> None:

@@ -95,8 +95,9 @@ class Source(Shown):
         """
         names = self.schema.names if columns is None else list(columns)
         self.require_columns([*names, *coded])
+        read = set(names)
         with reading(self.name):
-            for batch in self.stream(names, [name for name in coded if name in names]):
+            for batch in self.stream(names, [name for name in coded if name in read]):
                 stopping.look()
                 validate(batch)
                 require_moments(batch)

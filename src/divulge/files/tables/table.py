@@ -8,7 +8,7 @@ from typing import Any
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.files.formats import TABLES
 from divulge.files.opening import absent, standard_input
-from divulge.files.settings import Settings, using
+from divulge.files.settings import Settings, current, using
 from divulge.files.tables import columnar, delimited, foreign
 from divulge.files.tables.frames import IN_MEMORY
 from divulge.files.tables.source import Content, Source, reading
@@ -119,6 +119,7 @@ def _of_path(name: str | bytes, settings: Settings) -> Source:
 def _named(found: Source) -> Source:
     """Return a table whose columns have names: bytes that are no text are found out when they are asked for."""
     found.require_columns(())
+    current().limits.allow(found.name, "columns", len(found.schema))
     return found
 
 
