@@ -101,6 +101,13 @@ def assessed(rng: np.random.Generator) -> None:
         )  # fmt: skip
     assert set(counted.values) == set(table["s"])
     assert len(counted.by(["a"])) == len(set(table["a"])) == len(by_group(table, "a"))
+    if len(counted.values) > 1:
+        noise = dv.mechanisms.randomized_response(list(counted.values), ratio=3)
+        both = found.then(noise)
+        assert found.lift <= both.lift.max() * 3 <= found.lift * 9
+        assert [sum(both.outer[i :: len(noise.outcomes)]) for i in range(len(noise.outcomes))] == (
+            dv.Joint(found.joint.prior, noise).outer.tolist()
+        )
     assert found.joint.outer.tolist() == [F(int(n), rows) for n in counted.sizes]
     assert found.measures()["lift"] == found.lift
     assert found.holds(f"k={found.k}")

@@ -210,3 +210,41 @@ def test_adult_as_it_is() -> None:
     assert (found.groups, float(found.marketer), float(found.uniques)) == (
         19_502, 0.6465751607983555, 0.5142895033485844,
     )  # fmt: skip
+
+
+def test_a_perturbed_secret_in_groups_has_one_bound_for_both() -> None:
+    """PRAM by hand: prior 1/4, 1/2, 1/4; a group 1/2, 1/3, 1/6; randomized response with a ratio of 2."""
+    rows = ["x"] * 3 + ["y"] * 2 + ["z"] + ["y"] * 4 + ["z"] * 2
+    found = dv.assess(pa.table({"a": [0] * 6 + [1] * 6, "s": rows}), "a", "s")
+    noise = dv.mechanisms.randomized_response(["z", "x", "y"], ratio=2)
+    both = found.then(noise)
+    inside = [j for j, (group, _) in enumerate(both.outcomes) if group == 0]
+    assert both.lift[:, inside].max() == F(8, 3) <= 2 * 2
+    assert both.lift[:, inside].min() == F(4, 9) >= F(2, 3) / 2
+    alone = dv.Joint(found.joint.prior, noise)
+    assert alone.lift.max() == F(8, 5)
+    group = dv.Joint(dv.Prior([F(1, 2), F(1, 3), F(1, 6)], ["x", "y", "z"]), noise)
+    assert group.lift.max() == F(12, 7)  # what was designed under the table may break inside a group
+    for kind in (dv.PML, dv.PMC):  # what a group rules out stays ruled out
+        assert kind.of(both).epsilon <= kind.of(found).epsilon + dv.LDP.of(noise).epsilon + 1e-15
+    with pytest.raises(dv.DivulgeError):
+        found.then(dv.mechanisms.randomized_response(["x", "y"], ratio=2))
+
+
+@pytest.mark.parametrize("seed", range(few(30)))
+def test_who_sees_group_and_perturbed_value_learns_at_most_the_sum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = people(rng, int(rng.integers(4, 40)), 2, 3)
+    found = dv.assess(pa.table(table), ["a", "b"], "s")
+    if len(found.by_group.values) < 2:
+        return
+    ratio = int(rng.integers(2, 6))
+    both = found.then(dv.mechanisms.randomized_response(list(found.by_group.values), ratio=ratio))
+    n, m = len(table["s"]), len(found.by_group.values)
+    for j, (group, said) in enumerate(both.outcomes):
+        members = groups(table, ["a", "b"])[group]
+        weights = {s: members.count(s) * F(ratio if s == said else 1, m - 1 + ratio) for s in set(members)}
+        for i, s in enumerate(both.secrets):
+            after = F(weights.get(s, F(0)), sum(weights.values(), F(0)))
+            assert both.lift[i, j] == after / F(table["s"].count(s), n)
+    assert both.lift.max() <= found.lift * ratio

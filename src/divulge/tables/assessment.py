@@ -12,7 +12,10 @@ from divulge import exact
 from divulge.errors import DivulgeError, number_of
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee, Verdict
+from divulge.model.channel import Channel
+from divulge.model.convert import as_channel
 from divulge.model.joint import Joint
+from divulge.model.labels import alignment
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.tables import models, population, reduction
@@ -257,6 +260,30 @@ class Assessment(Tabled, Record):
                 "it", f"with {entries:,}", "the attributes of the assessment and its claims need no joint.",
             )  # fmt: skip
         return reduction.joint_of(groups, np.arange(len(groups)))
+
+    def then(self, channel: Any) -> Joint:
+        """Return the joint of the secret and (group, value released by a channel), exact where the channel is.
+
+        One bound holds for both, i(s; g, y) = i(s; g) + log C(y | s) / sum_t q_t C(y | t): the largest lift is at most
+        that of the groups times e^epsilon of the channel's LDP, and what a group rules out stays ruled out.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from divulge import assess, mechanisms, pml
+        >>> people = pa.table({"age": [1, 1, 2, 2], "ill": ["a", "a", "a", "b"]})
+        >>> found = assess(people, known="age", secret="ill")
+        >>> both = found.then(mechanisms.randomized_response(["a", "b"], ratio=3))
+        >>> both.outcomes[0], found.lift, both.lift[:, both.occurring].max()
+        ((1, 'a'), Fraction(2, 1), Fraction(3, 1))
+        """
+        joint, noise = self.joint, as_channel(channel)
+        order = alignment(joint.secrets, noise.secrets, "channel", "the sensitive values")
+        groups, c = (joint.c, noise.matrix) if noise.exact else (joint.channel.floats, noise.floats)
+        c = c if order is None else c[order]
+        matrix = (groups[:, :, None] * c[:, None, :]).reshape(len(joint.secrets), -1)
+        outcomes = [(g, y) for g in joint.outcomes for y in noise.outcomes]
+        return Joint(joint.prior, Channel(matrix, joint.secrets, outcomes))
 
     def subject_of(self, kind: type[Guarantee]) -> Any:
         """Return what a kind of guarantee is decided on: the sizes of groups, or a joint with the groups that matter.

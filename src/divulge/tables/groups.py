@@ -9,14 +9,11 @@ import numpy as np
 
 from divulge.model.record import Record
 from divulge.model.shown import Shown
-from divulge.releasing.estimating.contingency import Contingency
+from divulge.releasing.estimating.contingency import Contingency, merged_by, packed
 from divulge.tables.order import ranks
 
 MISSING = "missing"
 """What a missing value is called among the values of a column: a category of its own."""
-
-MOST_KEY = 1 << 62
-"""Combinations of values are numbered below this, in 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,27 +133,6 @@ def sums(places: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     return low.astype(np.int64) + (high.astype(np.int64) << 26)
 
 
-def packed(codes: Sequence[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
-    """Return one whole number for each combination of codes, in their order; dense ranks where 64 bits are too few."""
-    key, span = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64), 1
-    for code, size in zip(codes, sizes, strict=True):
-        if span * size > MOST_KEY:
-            found, key = np.unique(key, return_inverse=True)
-            span = len(found)
-        key = key * size + code
-        span *= size
-    return key
-
-
-def merged(key: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (a place of each key that occurs, in the order of keys; the place of each entry among them; sums)."""
-    order = np.argsort(key, kind="stable")
-    new = np.flatnonzero(np.diff(key[order], prepend=key[order[:1]] - 1)) if len(key) else order
-    where = np.empty(len(key), dtype=np.int64)
-    where[order] = np.repeat(np.arange(len(new)), np.diff(new, append=len(key)))
-    return order[new], where, np.add.reduceat(weights[order], new) if len(key) else weights
-
-
 def grouped(
     known: tuple[str, ...],
     secret: tuple[str, ...],
@@ -168,19 +144,19 @@ def grouped(
 ) -> Groups:
     """Return the groups of cells: codes of shape (cells, known), the secret value and the rows of each."""
     key = packed(list(codes.T), list(map(len, labels))) if known else np.zeros(len(value), dtype=np.int64)
-    first, group, _ = merged(key, rows)
-    cell, _, counts = merged(packed([group, value], [len(first), len(values)]), rows)
+    first, group, _ = merged_by(key, rows)
+    cell, _, counts = merged_by(packed([group, value], [len(first), len(values)]), rows)
     return Groups(known, secret, labels, values, codes[first], group[cell], value[cell], counts)
 
 
 def groups_of(found: Contingency, known: Sequence[str], secret: Sequence[str]) -> Groups:
     """Return the groups of a table that was counted: its known columns, then its sensitive ones."""
-    rank = [ranks(labels) for labels in found.labels]
+    rank = [ranks(labels).astype(np.int32) for labels in found.labels]
     cells = [rank[i][found.cells[:, i]] for i in range(len(found.columns))]
     ordered = [_in_order(labels, rank[i]) for i, labels in enumerate(found.labels)]
     many = len(known)
     sizes = [len(labels) for labels in ordered[many:]]
-    first, value, _ = merged(
+    first, value, _ = merged_by(
         packed(cells[many:], sizes) if sizes else np.zeros(len(found.counts), np.int64), found.counts
     )
     values = _values([ordered[many + i] for i in range(len(secret))], [cell[first] for cell in cells[many:]])

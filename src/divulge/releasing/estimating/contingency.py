@@ -39,7 +39,7 @@ class Contingency(Tabled, Record):
     columns : tuple of str
     labels : tuple of tuples
         The values of each column, in order of first appearance; a missing value is None and comes last.
-    cells : int64 array of shape (cells, columns)
+    cells : int array of shape (cells, columns)
         Positions of the labels of each combination that occurs.
     counts : int64 array of shape (cells,)
 
@@ -170,7 +170,8 @@ class Tally:
         self.names = names
         self._seen = [_Column() for _ in names]
         self._dense = np.zeros([0] * len(names), dtype=np.int64)
-        self._sparse: dict[tuple[int, ...], int] = {}
+        self._sparse: list[tuple[np.ndarray, np.ndarray]] = []
+        self._pending = self._settled = 0
 
     def add(self, batch: Counts) -> None:
         """Add the counts of a batch."""
@@ -183,12 +184,32 @@ class Tally:
             self._dense = np.pad(self._dense, grown) if any(map(sum, grown)) else self._dense
             np.add.at(self._dense, tuple(where), counts)
         else:
-            for cell, count in zip(zip(*(part.tolist() for part in where), strict=True), counts.tolist(), strict=True):
-                self._sparse[cell] = self._sparse.get(cell, 0) + count
+            self._sparse.append((np.column_stack([part.astype(np.int32) for part in where]), counts))
+            self._pending += len(counts)
+            if self._pending > max(_DENSE, self._settled):  # so that each cell is met a few times in all
+                self._settle()
+
+    def _settle(self) -> None:
+        """Add up the cells that were met in several batches."""
+        sizes = [len(column) for column in self._seen]
+        cells = np.concatenate([cells for cells, _ in self._sparse])
+        counts = np.concatenate([counts for _, counts in self._sparse])
+        self._sparse.clear()
+        first, _, counts = merged_by(packed(list(cells.T), sizes), counts, places=False)
+        self._sparse.append((cells[first], counts))
+        self._pending, self._settled = 0, len(counts)
 
     def contingency(self) -> Contingency:
         """Return what was counted."""
-        return _gathered(self.names, self._seen, self._dense, self._sparse)
+        if self._sparse:
+            cells = np.argwhere(self._dense)
+            self._sparse.append((cells.astype(np.int32), self._dense[tuple(cells.T)]))
+            self._settle()
+            (found,) = self._sparse
+        else:
+            cells = np.argwhere(self._dense)
+            found = cells, self._dense[tuple(cells.T)]
+        return _gathered(self.names, self._seen, *found)
 
 
 def counts_of(columns: Sequence[Encoded]) -> Counts:
@@ -242,8 +263,9 @@ def _in_turn(workers: Executor, work: Callable[[Any], Counts], given: Iterable[A
 def _cells(sizes: Sequence[int], indices: Sequence[np.ndarray]) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
     """Return the combinations of indices, one array a column, that occur in a batch, and how often each does."""
     if np.prod(sizes, dtype=float) > _DENSE:
-        cells, counts = np.unique(np.column_stack(indices), axis=0, return_counts=True)
-        return tuple(cells.T), counts
+        key = packed(indices, sizes)
+        first, _, counts = merged_by(key, np.ones(len(key), dtype=np.int64), places=False)
+        return tuple(index[first] for index in indices), counts
     flat = indices[0]
     for size, more in zip(sizes[1:], indices[1:], strict=True):
         flat = flat.astype(np.int32) * np.int32(size)
@@ -276,18 +298,36 @@ _IN_PAIRS, _AT_ONCE = 256, 1 << 17
 """Numbers whose pairs have a table that stays in a processor's cache, and how many pairs are made at a time."""
 
 
-def _gathered(
-    names: tuple[str, ...], seen: Sequence[_Column], dense: np.ndarray, sparse: dict[tuple[int, ...], int]
-) -> Contingency:
-    cells = np.argwhere(dense)
-    for cell, count in zip(map(tuple, cells.tolist()), dense[dense > 0].tolist(), strict=True):
-        if sparse:
-            sparse[cell] = sparse.get(cell, 0) + count
-    counts = dense[dense > 0]
-    if sparse:
-        cells = np.array(list(sparse), dtype=np.int64).reshape(-1, len(names))
-        counts = np.array(list(sparse.values()), dtype=np.int64)
+def _gathered(names: tuple[str, ...], seen: Sequence[_Column], cells: np.ndarray, counts: np.ndarray) -> Contingency:
     ordered = [column.ordered() for column in seen]
     for k, (_, places) in enumerate(ordered):
         cells[:, k] = places[cells[:, k]]
     return Contingency(names, tuple(labels for labels, _ in ordered), cells, counts)
+
+
+_MOST_KEY = 1 << 62
+"""Combinations of values are numbered below this, in 64 bits."""
+
+
+def packed(codes: Sequence[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
+    """Return one whole number for each combination of codes, in their order; dense ranks where 64 bits are too few."""
+    key, span = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64), 1
+    for code, size in zip(codes, sizes, strict=True):
+        if span * size > _MOST_KEY:
+            found, key = np.unique(key, return_inverse=True)
+            span = len(found)
+        key *= size
+        key += code
+        span *= size
+    return key
+
+
+def merged_by(key: np.ndarray, weights: np.ndarray, places: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (a place of each key that occurs, in the order of keys; the place of each entry among them; sums)."""
+    order = np.argsort(key, kind="stable")
+    sorted_ = key[order]
+    new = np.flatnonzero(np.concatenate([[True], sorted_[1:] != sorted_[:-1]])) if len(key) else order
+    where = np.empty(len(key) if places else 0, dtype=np.int64)
+    if places:
+        where[order] = np.repeat(np.arange(len(new)), np.diff(new, append=len(key)))
+    return order[new], where, np.add.reduceat(weights[order], new) if len(key) else weights

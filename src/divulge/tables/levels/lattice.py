@@ -10,7 +10,8 @@ import numpy as np
 
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.shown import Shown
-from divulge.tables.groups import Groups, grouped, merged, packed
+from divulge.releasing.estimating.contingency import merged_by, packed
+from divulge.tables.groups import Groups, grouped
 from divulge.tables.levels.conditions import CONDITIONS
 from divulge.tables.levels.hierarchies import Coded
 
@@ -105,9 +106,11 @@ class Lattice:
             code if low == high else column.step(low, high)[code] for column, low, high, code in steps
         ])  # fmt: skip
         labels = tuple(column.labels[level] for column, level in zip(self.columns, node, strict=True))
-        first, where, _ = merged(packed(list(codes.T), list(map(len, labels))), groups.sizes)
+        first, where, _ = merged_by(packed(list(codes.T), list(map(len, labels))), groups.sizes)
         group = where[groups.cell_group]
-        cell, _, rows = merged(packed([group, groups.cell_value], [len(first), len(groups.values)]), groups.cell_rows)
+        cell, _, rows = merged_by(
+            packed([group, groups.cell_value], [len(first), len(groups.values)]), groups.cell_rows
+        )
         return Groups(
             groups.known, groups.secret, labels, groups.values, codes[first], group[cell], groups.cell_value[cell], rows
         )
@@ -176,7 +179,9 @@ class Lattice:
         place = np.where(out, int((~out).sum()), np.cumsum(~out) - 1)
         codes = np.vstack([groups.codes[~out], np.full((1, groups.codes.shape[1]), -1)])
         group = place[groups.cell_group]
-        cell, _, rows = merged(packed([group, groups.cell_value], [len(codes), len(groups.values)]), groups.cell_rows)
+        cell, _, rows = merged_by(
+            packed([group, groups.cell_value], [len(codes), len(groups.values)]), groups.cell_rows
+        )
         labels = groups.labels
         return Groups(groups.known, groups.secret, labels, groups.values, codes, group[cell],
                       groups.cell_value[cell], rows)  # fmt: skip
