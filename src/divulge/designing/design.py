@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from divulge.designing import clock, rounding
-from divulge.designing.effort import Effort, First, Progress
+from divulge.designing.effort import Budget, Effort, First, Progress
 from divulge.designing.infeasible import ConflictingGuarantees, Wish, conflicts
 from divulge.designing.linear.certified import possible, scored, unforbidden
 from divulge.designing.linear.information import CONCAVE, informative
@@ -337,7 +337,7 @@ class _Request:
             deadline = math.inf if time_limit is None else clock.now() + time_limit
             goal = wanted if isinstance(self.goal, SubConvex) else None
             try:
-                found = self.under(guarantees, Effort(deadline=deadline, wanted=goal, turns=[_TURNS]))
+                found = self.under(guarantees, Effort(deadline=deadline, wanted=goal, budget=Budget(_TURNS)))
             except Infeasible:
                 return False
             except Endless:

@@ -31,6 +31,19 @@ class First:
     seconds: float
 
 
+@dataclass
+class Budget:
+    """Steps that may still be taken; `settled` once nothing is left to decide."""
+
+    steps: float = math.inf
+    settled: bool = False
+
+    def spend(self) -> bool:
+        """Take a step, and say whether there was one to take."""
+        self.steps -= 1
+        return self.steps >= 0 and not self.settled
+
+
 _SPARE = 1e-9
 """What rounding may take of a utility that is reached."""
 
@@ -51,9 +64,8 @@ class Effort:
     """What the bounds that are told leave out."""
     wanted: float | None = None
     """The utility, large when good, that a mechanism should have: no more is asked than whether there is one."""
-    decided: list[bool] = field(default_factory=list[bool])
-    turns: list[int] | None = None
-    """How often may be asked whether it is late, in a list of one that all that comes from this effort share."""
+    budget: Budget = field(default_factory=Budget)
+    """The steps that are left, which all efforts that come from this one share."""
     first: First | None = None
     """A channel that is there already, where the time is limited."""
 
@@ -71,18 +83,14 @@ class Effort:
         return replace(self, deadline=self.deadline - min(seconds, self.left / 4)) if self.left < math.inf else self
 
     def late(self) -> bool:
-        """Whether the turns or the time are up, or all is decided."""
-        if self.turns is not None:
-            self.turns[0] -= 1
-            if self.turns[0] < 0:
-                return True
-        return bool(self.decided) or clock.now() >= self.deadline
+        """Spend a step of the budget, and say whether it, or the time, is up."""
+        return not self.budget.spend() or clock.now() >= self.deadline
 
     def tell(self, utility: float, bound: float, rounds: int) -> None:
         """Tell where the run is."""
         if self.wanted is not None and (utility > self.wanted + _SPARE * abs(self.wanted) or
                                         bound + self.missing < self.wanted):  # fmt: skip
-            self.decided.append(True)
+            self.budget.settled = True
         if self.progress is not None:
             seconds, bound = clock.now() - self.started, bound + self.missing
             self.progress(Progress(self.sign * utility, self.sign * bound, seconds, rounds))

@@ -94,7 +94,7 @@ def informative(
     value, worst = least_over(utility, corners, integers / 2.0**bits)
     many = integers.shape[1]
     if names is not None and len(names) < many:
-        raise DivulgeError.of("outcomes", f"be at least {many} for this set of priors", "there", f"are {len(names)}")
+        raise DivulgeError.of("outcomes", f"be at least {many} for this set of priors", "their number", str(len(names)))
     places = np.arange(many)
     labels = (names or range(many))[:many]
     return Found(integers, labels, places, found.bound, METHOD, found.utility), worst, value

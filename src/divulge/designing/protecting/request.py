@@ -64,7 +64,7 @@ class Protecting:
         found = _certified(law, blend, self.bits, np.arange(blend.channel.shape[1]))
         many, names = found.integers.shape[1], self.names
         if names is not None and len(names) < many:
-            raise DivulgeError.of("outcomes", f"be at least {many} for this design", "there", f"are {len(names)}")
+            raise DivulgeError.of("outcomes", f"be at least {many} for this design", "their number", str(len(names)))
         whole = utility.of(law.floats, np.eye(len(law.prior))) * (1 + 2.0**-40)
         bound, unrounded = max(min(blend.bound, whole), 0.0), utility.of(law.floats, blend.channel)
         return replace(found, outcomes=(names or range(many))[:many], bound=bound, unrounded=unrounded)
