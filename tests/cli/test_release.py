@@ -238,7 +238,7 @@ def test_every_logarithm_is_in_the_unit_that_is_said(
     for unit, level in (("nats", "1.3862943611198906"), ("bits", "2")):
         asked = [word.replace("dp=1", f"dp={level}") for word in line]
         for _ in range(2):
-            printed = run(asked[0], table, *asked[1:], "--unit", unit, "--json", "--source-name", unit)
+            printed = run(asked[0], table, *asked[1:], "--unit", unit, "--json", "--ledger", f"{unit}.sqlite")
         found[unit] = _leaves(json.loads(printed.stdout))
     nats, bits = found["nats"], found["bits"]
     assert [name for name, _ in nats] == [name for name, _ in bits]

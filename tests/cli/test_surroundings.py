@@ -127,7 +127,7 @@ main()
     found = subprocess.run([sys.executable, str(script), *RELEASE.split()], capture_output=True, timeout=300)
     assert (found.returncode, found.stdout) == (130, b""), found.stderr
     assert found.stderr.endswith(b"interrupted\n")
-    assert sorted(os.listdir()) == ["book.sqlite", "c.csv", "script.py", "t.csv"]
+    assert sorted(os.listdir()) == ["book.sqlite", "book.sqlite.key", "c.csv", "script.py", "t.csv"]
     assert dv.Ledger("book.sqlite").entries() == []
 
 

@@ -71,6 +71,7 @@ def test_yesterdays_column_is_added(tmp_path: Path) -> None:
     mean = {"guarantee": "dp=1", "ledger": book, "source_name": "people"}
     with pytest.raises(dv.DivulgeError, match="budget"):  # a person is in every column
         dv.publish(table, dv.Mean("age", (0, 200)), budget="dp=1", **mean)
+    dv.Ledger(book).keep("people", "ldp=4")
     told = dv.publish(table, dv.Mean("age", (0, 200)), budget="dp=4", **mean).told
     assert any("3 releases about the records" in line for line in told)
     assert dv.Ledger(book).spent("people", ["age"])["ldp"] == 1
@@ -88,6 +89,7 @@ def test_noise_without_a_bound_at_every_outcome_adds_up_in_zcdp(tmp_path: Path) 
     for budget in ("zcdp=0.25", "ldp=10", "adp=1:1e-9"):
         with pytest.raises(dv.DivulgeError, match="budget"):
             dv.publish(table, dv.Count("x"), guarantee="zcdp=0.1", budget=budget, **how)
+    dv.Ledger(book).keep("t", None)
     dv.publish(table, dv.Count("x"), guarantee="zcdp=0.1", budget="adp=10:1e-9", **how)
 
 
@@ -155,6 +157,7 @@ def test_what_holds_but_for_a_delta_fits_into_the_budget_that_says_the_same(how:
     table = pa.table({"v": ["a", "b"] * 200})
 
     def publish(guarantee: str, budget: str) -> None:
+        book.keep("s", None)
         dv.publish(table, dv.Count("v"), guarantee=guarantee, budget=budget, ledger=book, source_name="s", **how)
 
     publish("adp=1:1e-6", "adp=1:1e-6")

@@ -106,7 +106,8 @@ def test_every_sentence_is_said_in_every_language(people: Any, monkeypatch: pyte
             assert "<script" not in page.html()
             assert not re.search(r"\{\w+\}|\binf\b|\bnan\b", page.text()), page.text()
             assert len(page.text().splitlines()) > 20
-    before = (Note("note_together", {"releases": 2, "total": "ldp 2"}), Note("note_together_void", {"releases": 3}))
+    before = (Note("note_together", {"releases": 2, "total": "ldp 2"}), Note("note_together_void", {"releases": 3}),
+              Note("note_untouched", {"columns": ["age"]}))  # fmt: skip
     assert dv.statement(replace(published(people, dv.Count(), {"guarantee": "dp=1"}), notes=before), "de").parts
     missing = (set(STATISTICS) | set(NOTES)) - names
     assert not missing, f"nobody says {sorted(missing)}"

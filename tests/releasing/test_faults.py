@@ -87,7 +87,7 @@ def test_interrupts_clean_up(tmp_path: Path) -> None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     process.communicate()
-    assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "source.parquet"]
+    assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "ledger.sqlite.key", "source.parquet"]
     assert dv.Ledger(book).entries() == []
 
 
@@ -99,7 +99,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 2, err
     assert out.count("cannot be written") == out.count("Nothing was published") == len(sinks)
-    assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "source.parquet"]
+    assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "ledger.sqlite.key", "source.parquet"]
     assert dv.Ledger(book).entries() == []
 
 
@@ -266,10 +266,11 @@ def test_a_disk_that_does_not_keep_the_table_is_told_before_anything_is_publishe
         raise OSError(5, "Input/output error")
 
     monkeypatch.chdir(tmp_path)
+    assert dv.Ledger("kept.db").key
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(dv.DivulgeError, match=r"out.*: cannot be written: Input/output error\. Nothing was published"):
         dv.release(pa.table({"x": ["a", "b"] * 20}), sink, column="x", mechanism=BIT, ledger="kept.db", source_name="t")
-    assert os.listdir() == ["kept.db"]
+    assert sorted(os.listdir()) == ["kept.db", "kept.db.key"]
     assert not dv.Ledger("kept.db").entries()
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import divulge as dv
 from divulge.cli.main import app
-from divulge.releasing.spark import quoted
+from divulge.releasing.spark import known_by, quoted
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning")
 
@@ -292,3 +292,19 @@ def test_workers_with_another_python_are_named_as_the_cause(said: str, found: st
     assert found in str(caught.value)
     assert "PYSPARK_PYTHON" in str(caught.value)
     spark._refuse_other_pythons(RuntimeError("java.io.IOException: No space left on device"))
+
+
+def test_a_ledger_knows_a_frame_by_the_digests_of_its_files(spark: Any, folder: Path, tmp_path: Path) -> None:
+    """Numbers of rows, repeated rows and moments, counted by the workers and here."""
+    ledger = dv.Ledger(tmp_path / "ledger.sqlite")
+    moments = pa.array([1_700_000_000 + 60 * i for i in range(5000)], pa.timestamp("s", "UTC"))
+    rows = pa.table({
+        "number": range(5000), "when": moments,
+        "kind": ["a", "b", "c", None] * 1250, "yes": [True, False] * 2500, "x": [0.1, 2.0] * 2500,
+    })  # fmt: skip
+    pq.write_table(rows.cast(rows.schema.set(1, pa.field("when", pa.timestamp("us", "UTC")))), tmp_path / "t.parquet")
+    for path in (folder, tmp_path / "t.parquet"):
+        here, there = ledger.fingerprint(str(path)), known_by(spark.read.parquet(str(path)), ledger.key, ())
+        assert (here.rows, here.whole, here.columns) == (there.rows, there.whole, there.columns)
+        assert here.hashes.tolist() == there.hashes.tolist()
+        assert (here.counts.tolist(), here.alike) == (there.counts.tolist(), there.alike)

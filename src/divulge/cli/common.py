@@ -123,8 +123,17 @@ def _short(value: Any) -> str:
     return str(value) if isinstance(value, Fraction) and len(str(value)) <= _SHORT else ""
 
 
-def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], left: Container[int] = (0,)) -> None:
-    """Print a table; the columns in `left` are text, the others numbers (text among them stays as it is)."""
+def print_table(
+    title: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    left: Container[int] = (0,),
+    width: int | None = None,
+) -> None:
+    """Print a table; the columns in `left` are text, the others numbers (text among them stays as it is).
+
+    Where nobody looks at a terminal it is as wide as it needs, or `width`.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -136,7 +145,9 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     for row in rows:
         table.add_row(*(Text(printable(cell) if isinstance(cell, str) else number(cell)) for cell in row))
     console = Console(highlight=False)
-    if not console.is_terminal:
+    if not console.is_terminal and width is not None:
+        console = Console(highlight=False, width=width)
+    elif not console.is_terminal:
         console = Console(highlight=False, width=max(80, Console(width=10_000).measure(table).maximum))
     console.print(Text(printable(title), style="bold"))
     console.print(table)

@@ -42,6 +42,9 @@ SENTENCES: dict[str, str] = {
     "note_together_void":
         "The ledger has {releases} releases about the records of this source, this one included. No bound at "
         "every outcome holds for what they tell together.",
+    "note_untouched":
+        "These columns went out as they are before, with this table or another one of the same people: {columns}. "
+        "Whoever has them knows them, whatever is promised here.",
 }  # fmt: skip
 """Name -> English sentence."""
 

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -409,18 +409,3 @@ def tidy(found: Sequence[Estimates], values: Mapping[str, Sequence[Hashable]], b
     table = pa.table({name: pa.array(part, types[name]) for name, part in data.items()})
     empty = [name for name in ("column", "at") if table.column(name).null_count == table.num_rows]
     return table.drop_columns(empty) if empty else table
-
-
-class Unrecorded:
-    """The entry of a release that no ledger keeps."""
-
-    def publishing(self) -> None:
-        """Keep nothing."""
-
-    def published(self, receipt: Any) -> None:
-        """Record nothing."""
-
-
-def unrecorded() -> Any:
-    """Return the context of no entry."""
-    return nullcontext(Unrecorded())

@@ -10,12 +10,13 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
 from divulge.late import late
 from divulge.publishing.notes import Note
-from divulge.publishing.publication import Papers, carried_out, described, ready, task, unrecorded
+from divulge.publishing.publication import Papers, carried_out, described, ready, task
 from divulge.publishing.published import Published, promise
 from divulge.publishing.request import Publish
 from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.output.places import Places
 from divulge.releasing.persons import require_one_row_each
+from divulge.releasing.records.ledger import Kept, recorded
 from divulge.releasing.request import Request, asking, run
 
 BESIDE = ("receipt.json", "keeper.json", "statement.html", "statement.txt")
@@ -81,7 +82,9 @@ def publish(
     budget : Guarantee or text, optional
         What all releases of the source may tell about one record.
     source_name : str, optional
-        What the ledger calls the source; its path when not given.
+        What the ledger calls the source; its path when not given. It knows it by what is in it.
+    people : str, optional
+        Whose rows these are, where the ledger recognizes the wrong ones: name of one of its tables, or "new".
     engine : "local" or "spark"
     unit : "nats" or "bits"
         What the guarantees and the budget are in.
@@ -145,9 +148,11 @@ def carry_out(request: Publish, source: Any, *, progress: Any, warn: Callable[[s
     promised = described(made, None if outputs.table is None else outputs.table.name)
     budget = request.budget
     allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
-    with _recorded(ledger, allowed, made.table.source, request.source_name, promised) as entry:
+    asks = Kept(ledger, allowed, request.source_name, request.people)
+    known = made.table.known
+    with recorded(asks, made.table.source, promised, lambda key: known(key, promised.columns)) as entry:
         promised = replace(promised, notes=(*promised.notes, *_together(entry)))
-        for sentence in promised.told:
+        for sentence in (*promised.told, *entry.private):
             warn(sentence)
         return carried_out(made, promised, outputs, request, entry, papers)
 
@@ -158,27 +163,11 @@ def _path(given: Any) -> Any:
 
 def _together(entry: Any) -> list[Note]:
     """Return what all releases about the records of the source add up to, where there were others before."""
-    before = getattr(entry, "together", None)
+    before = entry.together
+    gone = [Note("note_untouched", {"columns": [one.column for one in entry.untouched]})] if entry.untouched else []
     if not before or before["releases"] < 2:
-        return []
+        return gone
     total = ", ".join(promise(kind, value) for kind, value in before["guarantees"].items() if value < math.inf)
     releases = {"releases": int(before["releases"])}
-    return [Note("note_together", {**releases, "total": total}) if total else Note("note_together_void", releases)]
-
-
-def _recorded(ledger: Any, budget: Any, table: Any, source_name: str | None, promised: Published) -> Any:
-    """Return the context of the ledger's entry; without a ledger, one that does nothing."""
-    if ledger is None:
-        if budget is not None:
-            raise DivulgeError.of("budget", "come with a ledger that keeps it", "it", "alone", "give ledger=PATH.")
-        return unrecorded()
-    from divulge.releasing.records.ledger import Ledger
-
-    if source_name is None:
-        if table.path is None:
-            raise DivulgeError.of(
-                "source_name", "name a source that is no file, for the ledger", "it", "absent",
-                "the same table must have the same name every time.",
-            )  # fmt: skip
-        source_name = str(table.path.resolve())
-    return Ledger.of(ledger).spending(source_name, promised, budget)
+    together = Note("note_together", {**releases, "total": total}) if total else Note("note_together_void", releases)
+    return [together, *gone]

@@ -264,7 +264,8 @@ def preview(source: Any, *, by: str | None = None, levels: Sequence[float] = LEV
         A public column: the same for each of its values, with intervals that hold for all groups together.
     levels : numbers
         Multiples of the strength that are shown; a mechanism of a file has one level.
-    sink, force, receipt, sign, escape_formulas, language, ledger, budget, source_name, released_as, keep, only_column
+    sink, force, receipt, sign, escape_formulas, language, ledger, budget, source_name, people, released_as, keep,
+    only_column
         As for `release`; a preview writes and records nothing.
 
     Returns

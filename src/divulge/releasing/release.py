@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
@@ -31,7 +31,9 @@ from divulge.releasing.persons import People, Protection, chosen_for, on_spark, 
 from divulge.releasing.planning.choosing import Chosen, stand_in, with_counts
 from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.plan import Faults, Part, Plan
-from divulge.releasing.records.ledger import Ledger
+from divulge.releasing.records.fingerprint import Fingerprint, Key
+from divulge.releasing.records.impression import fingerprint
+from divulge.releasing.records.ledger import Kept, recorded
 from divulge.releasing.records.levels import total
 from divulge.releasing.records.receipt import Receipt, now
 from divulge.releasing.request import Request, asking, run
@@ -118,7 +120,9 @@ def release(
     budget : Guarantee or text, optional
         What all releases of the column may spend together, kept by the ledger.
     source_name : str, optional
-        What the ledger calls the source; the path of its file when not given.
+        What the ledger calls the source; the path of its file when not given. It knows it by what is in it.
+    people : str, optional
+        Whose rows these are, where the ledger recognizes the wrong ones: name of one of its tables, or "new".
     engine : "local" or "spark"
         Spark reads and writes paths that all its workers share; a PySpark DataFrame always takes it.
     unit : "nats" or "bits"
@@ -194,12 +198,16 @@ class _Prepared:
     outputs: Places
     chosen: Chosen
     made: Receipt
+    opened: Engine
+    """The table as it was given, before rows of a person were left out."""
 
     def entry(self, request: Release) -> Any:
         """Return the context of its entry in the ledger."""
         budget = request.budget
         allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
-        return _recorded(request.ledger, allowed, self.engine.source, request.source_name, self.made)
+        asks = Kept(request.ledger, allowed, request.source_name, request.people)
+        known = self.opened.known
+        return recorded(asks, self.opened.source, self.made, lambda key: known(key, request.columns))
 
 
 class _Looked(Exception):
@@ -216,7 +224,7 @@ def expected(request: Release, source: Any) -> Receipt:
     made = found.made
     try:
         with found.entry(wanted) as entry:
-            made = replace(made, together=entry.together)
+            made = replace(made, together=entry.together, warnings=(*made.warnings, *entry.warnings))
             raise _Looked
     except _Looked:
         return made
@@ -227,15 +235,15 @@ def _carried_out(
 ) -> Receipt:
     found = _prepared(source, request)
     with found.entry(request) as entry:
-        made = replace(found.made, together=entry.together)
-        for warning in (*made.warnings, *found.chosen.private):
+        made = replace(found.made, together=entry.together, warnings=(*found.made.warnings, *entry.warnings))
+        for warning in (*made.warnings, *found.chosen.private, *entry.private):
             warn(warning)
         engine, plan, outputs = found.engine, found.plan, found.outputs
         return _Run(engine, plan, made, outputs, request.force, progress, entry, found.chosen, papers, warn).publish()
 
 
 def _prepared(source: Any, request: Release) -> _Prepared:
-    engine = _engine(source, request.engine)
+    opened = engine = _engine(source, request.engine)
     table, columns, sink = engine.source, request.columns, request.sink
     kept = () if request.only_column else request.keep
     table.require_values(columns)
@@ -274,7 +282,7 @@ def _prepared(source: Any, request: Release) -> _Prepared:
         released_as=tuple(plan.renamed[name] for m in chosen.mechanisms for name in m.columns),
         purpose=request.purpose, asked=tuple(_plain(one) for one in request.kept), protects=whose.protects,
     )  # fmt: skip
-    return _Prepared(engine, plan, outputs, chosen, made)
+    return _Prepared(engine, plan, outputs, chosen, made, opened)
 
 
 def _plain(guarantee: Any) -> dict[str, Any]:
@@ -296,7 +304,10 @@ def _local(table: Source, whose: Protection | None = None) -> Engine:
         writer = sinks.writer_for(temporary.with_suffix(""))(temporary, plan.schema)
         return _streamed(plan, table, writer, progress, tally, people)
 
-    return Engine(table, run, table if whose is None else whose.units, people=people)
+    def known(key: Key, columns: Sequence[str]) -> Fingerprint:
+        return fingerprint(table, key, columns)
+
+    return Engine(table, run, table if whose is None else whose.units, known, people=people)
 
 
 def _drawn_once(plan: Plan, table: Source, people: People) -> list[np.ndarray]:
@@ -409,32 +420,6 @@ class _Run:
         where = {name: self.outputs.paper(name) for name in PAPERS if self.outputs.paper(name) in staged}
         done = replace(done, papers={"table": sink, **where})
         return done if self.engine.reread is None else replace(done, table=self.engine.reread(sink))
-
-
-def _recorded(ledger: Any, budget: Any, table: Source, source_name: str | None, made: Receipt) -> Any:
-    """Return the context of the ledger's entry; without a ledger, one that does nothing."""
-    if ledger is None:
-        if budget is not None:
-            raise DivulgeError.of("budget", "come with a ledger that keeps it", "it", "alone", "give ledger=PATH.")
-        return nullcontext(_Unrecorded())
-    if source_name is None:
-        if table.path is None:
-            raise DivulgeError.of(
-                "source_name", "name a source that is no file, for the ledger", "it", "absent",
-                "the same table must have the same name every time.",
-            )  # fmt: skip
-        source_name = str(table.path.resolve())
-    return Ledger.of(ledger).spending(source_name, made, budget)
-
-
-class _Unrecorded:
-    together = None
-
-    def publishing(self) -> None:
-        """Keep nothing."""
-
-    def published(self, receipt: Receipt) -> None:
-        """Record nothing."""
 
 
 def _warnings(plan: Plan) -> tuple[str, ...]:

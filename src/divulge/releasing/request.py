@@ -100,6 +100,10 @@ class Recording(Record):
         Any, Option("What all releases of the same may tell together, such as ldp=2 or dp=2.", metavar="GUARANTEE")
     ] = None
     source_name: Annotated[str | None, Option("What the ledger calls the table, if not by its path.")] = None
+    people: Annotated[
+        str | None,
+        Option("Whose rows these are, if the ledger is wrong about it: one of its tables, or new.", metavar="TABLE"),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

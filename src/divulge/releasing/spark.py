@@ -27,6 +27,8 @@ from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.contingency import Contingency, Tally
 from divulge.releasing.output.bare import plain_batch, plain_schema
 from divulge.releasing.planning.plan import Faults, Plan
+from divulge.releasing.records.fingerprint import Fingerprint, Key
+from divulge.releasing.records.impression import MOST_LOOKED_AT, Impression, names_in, numbers_in
 
 NAME = "Spark DataFrame"
 """What messages call a table that has no other name."""
@@ -181,7 +183,30 @@ def engine(table: Any) -> Engine:
     def reread(final: Path) -> Any:
         return read(frame.sparkSession, final)
 
-    return Engine(source, run, frame, reread)
+    return Engine(source, run, frame, lambda key, columns: known_by(frame, key, columns), reread)
+
+
+def known_by(frame: Any, key: Key, columns: Sequence[str]) -> Fingerprint:
+    """Return what a ledger knows a DataFrame by: the workers read the rows, and give back what adds up."""
+    pa = require("pyarrow", "tables")
+    source = open_frame(frame)
+    names = names_in(source.schema, columns)
+    with working(NAME):
+        first = called(frame, by_place(names)).limit(MOST_LOOKED_AT).toArrow().combine_chunks().rename_columns(names)
+        numbers = numbers_in(first.to_batches()[0]) if first.num_rows else ()
+        secret = key.secret
+
+        def seen(batches: Iterator[Any]) -> Iterator[Any]:
+            found = Impression(Key(secret), names, numbers)
+            for batch in batches:
+                found.add(batch.rename_columns(names))
+            yield pa.record_batch({"impression": [found.to_bytes()]})
+
+        parts = called(frame, by_place(names)).mapInArrow(seen, "impression binary").toLocalIterator()
+        total = Impression(key, names, numbers)
+        for row in parts:
+            total.merge(Impression.from_bytes(bytes(row["impression"]), key, names, numbers))
+    return total.fingerprint()
 
 
 @contextmanager

@@ -1,13 +1,15 @@
 """`divulge ledger`: what was released, and what it adds up to."""
 
 import os
+from collections import Counter
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, print_table, upper
-from divulge.errors import DivulgeError, printable
+from divulge.cli.common import JsonOption, UnitOption, emit, note, print_table, say, upper
+from divulge.errors import printable
 from divulge.files.opening import name_of
 from divulge.units import nats_per
 
@@ -30,16 +32,9 @@ def default_ledger(where: str | None) -> str:
     given = where or os.environ.get("DIVULGE_LEDGER")
     if given:
         return given
-    try:
-        folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "divulge"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except (OSError, RuntimeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "there is no home folder"
-        raise DivulgeError(
-            f"the folder of the ledger cannot be made: {reason}. Hint: --ledger WHERE or DIVULGE_LEDGER names another "
-            "place; --no-ledger keeps none."
-        ) from None
-    return str(folder / "ledger.sqlite")
+    from divulge.releasing.records.database import data_folder
+
+    return str(data_folder() / "ledger.sqlite")
 
 
 @app.callback()
@@ -55,56 +50,125 @@ def show(
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
-    """Show the releases on record and, for each column of each source, what they guarantee together; where statistics
-    were published, for a record as a whole too.
+    """Show the releases on record and, for each column of each table, what they guarantee together; where statistics
+    were published, for a record as a whole too; columns that went out as they are; budgets that are kept.
 
-    A release that is `open` was under way when its process ended: it counts as spent.
+    Tables of the same people count together, whatever their names: they are known by what is in them. A release that
+    is `open` was under way when its process ended: it counts as spent.
     """
-    import divulge as dv
-
-    where = default_ledger(ledger)
-    if ledger is not None and "://" not in where and not Path(where).exists():
-        raise dv.InputFileError(f"{name_of(where)}: there is no such file.")
-    book = dv.Ledger(where)
-    name = str(Path(source).resolve()) if source is not None and Path(source).exists() else source
-    entries = book.entries(name, column or ())
+    book = _book(ledger)
+    entries = book.entries(_named(source), column or ())
     groups = dict.fromkeys((entry.source, entry.columns) for entry in entries)
     groups |= dict.fromkeys((e.source, ()) for e in entries if any(m.channel is None for m in e.mechanisms))
     totals: list[dict[str, Any]] = [
         {"source": origin, "columns": list(columns), "spent": _in(book.spent(origin, columns), unit)}
         for origin, columns in groups
     ]
+    kept = {name: book.budgets(name) for name in dict.fromkeys([*(e.source for e in entries), *filter(None, [source])])}
     if as_json:
         releases = [
             {"source": e.source, "columns": list(e.columns), "state": e.state, "created": e.created, "rows": e.rows,
-             "output": e.output, "guarantees": [_in(m.for_a_person, unit) for m in e.mechanisms]}
+             "output": e.output, "guarantees": [_in(m.for_a_person, unit) for m in e.mechanisms],
+             "untouched": None if e.untouched is None else list(e.untouched), "because": e.because}
             for e in entries
         ]  # fmt: skip
-        emit({"unit": unit, "releases": releases, "spent": totals})
+        budgets = [
+            {"source": name, "columns": list(one.columns), "budget": str(one.budget), "created": one.created}
+            for name, several in kept.items()
+            for one in several
+        ]
+        emit({"unit": unit, "releases": releases, "spent": totals, "budgets": budgets})
         return
+    short = _short(dict.fromkeys(e.source for e in entries))
     print_table(
         "Releases",
-        ["created", "state", "source", "columns", "output", "rows", f"ldp [{unit}]"],
+        ["day", "table", "columns", "output", "rows", f"ldp [{unit}]"],
         [
-            [e.created, e.state, _shown(e.source), _shown(e.columns), _shown(e.output or ""), f"{e.rows:,}",
+            [e.created[:10], short[e.source], _shown(e.columns),
+             _shown(e.output or "") + (" (open)" if e.state == "open" else ""), f"{e.rows:,}",
              upper(sum(m.for_a_person["ldp"] for m in e.mechanisms) / nats_per(unit))]
             for e in entries
         ],
-        left=range(5),
+        left=range(4), width=_WIDTH,
     )  # fmt: skip
     print_table(
-        "Spent together",
-        ["source", "columns", *(f"{kind} [{unit}]" for kind in ("ldp", "pml", "pmc"))],
+        f"Spent together, in {unit}",
+        ["table", "columns", "ldp", "pml", "pmc"],
         [
             [
-                _shown(t["source"]),
+                short[t["source"]],
                 _shown(t["columns"]) or "(a record)",
                 *map(_level, map(t["spent"].get, ("ldp", "pml", "pmc"))),
             ]
             for t in totals
         ],
         left=range(2),
+        width=_WIDTH,
     )
+    if any(e.untouched for e in entries):
+        rows = [[short[e.source], _shown(e.untouched), _shown(e.output or "")] for e in entries if e.untouched]
+        print_table("Went out as they are", ["table", "columns", "output"], rows, left=range(3), width=_WIDTH)
+    if any(kept.values()):
+        rows = [
+            [short.get(name, name), _shown(one.columns) or "(a record)", f"{one.budget} (nats)", one.created[:10]]
+            for name, several in kept.items()
+            for one in several
+        ]
+        print_table("Budgets", ["table", "columns", "kept", "since"], rows, left=range(4), width=_WIDTH)
+    for e in entries:
+        if e.because and e.source not in e.because:
+            say(fill(f"{short[e.source]}, {e.created[:10]}: {printable(e.because)}.", _WIDTH, subsequent_indent="  "))
+
+
+@app.command()
+def budget(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="Its name in the ledger, or its path.")],
+    guarantee: Annotated[str, typer.Argument(metavar="GUARANTEE", help="Such as ldp=2; none lifts what is kept.")],
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="C", help="What it is about; all of a record when not given.")
+    ] = None,
+    ledger: LedgerOption = None,
+    unit: UnitOption = "nats",
+) -> None:
+    """Keep a budget from here on: what all releases of these people may spend together, on the columns or a record.
+
+    It takes the place of what is kept for the same columns, which stays on record.
+    """
+    from divulge.guarantees.catalog import as_guarantee
+
+    book = _book(ledger)
+    name = _named(table) or table
+    wanted = None if guarantee == "none" else as_guarantee(guarantee).read_in(unit, to_keep=True)
+    if not book.entries(name):
+        note(f"{printable(name)}: nothing is on record under this name; it is kept for what will be.")
+    book.keep(name, wanted, column or ())
+    about = ", ".join(map(repr, column)) if column else "a record"
+    say(f"no budget is kept for {about}" if wanted is None else f"kept for {about}: {wanted} (nats)")
+
+
+_WIDTH = 80
+
+
+def _book(ledger: str | None) -> Any:
+    """Return the ledger that is there; one in memory holds nothing that could be shown."""
+    import divulge as dv
+
+    where = default_ledger(ledger)
+    if ledger is not None and "://" not in where and not Path(where).exists():
+        raise dv.InputFileError(f"{name_of(where)}: there is no such file.")
+    return dv.Ledger.of(where)
+
+
+def _named(source: str | None) -> str | None:
+    """Return what the ledger calls a table that is given by its path, or by its name."""
+    return str(Path(source).resolve()) if source is not None and Path(source).exists() else source
+
+
+def _short(sources: Any) -> dict[str, str]:
+    """Return the names of tables without folders, as far as that tells them apart."""
+    names = {source: name_of(source) for source in sources}
+    several = Counter(names.values())
+    return {source: name if several[name] == 1 else printable(source) for source, name in names.items()}
 
 
 def _in(promised: Any, unit: str) -> dict[str, float]:

@@ -18,6 +18,8 @@ from divulge.model.labels import text_of
 from divulge.model.shown import printable
 from divulge.releasing.drawing.coding import dictionary_of
 from divulge.releasing.estimating.counting import EngineName, by_spark
+from divulge.releasing.records.fingerprint import Fingerprint, Key
+from divulge.releasing.records.impression import fingerprint
 
 TABLE = "\0"
 """Stands for the table in SQL: no column has it in its name."""
@@ -34,12 +36,14 @@ class Table:
     ask : function of (SQL with `TABLE` in the place of the table, columns it reads) that returns an Arrow table
     quote : function of a column's name
     text : the engine's type of text
+    known : function of a ledger's key and the columns that are read, that returns the table's fingerprint
     """
 
     source: Source
     ask: Callable[[str, Sequence[str]], Any]
     quote: Callable[[str], str]
     text: str
+    known: Callable[[Key, Sequence[str]], Fingerprint]
 
     def kind(self, column: str) -> str:
         """Return "whole", "real" or "text", what values of a column are."""
@@ -83,7 +87,13 @@ def _on_duckdb(source: Source) -> Table:
             connection.register("given", pa.RecordBatchReader.from_batches(schema, batches))
             return connection.sql(sql.replace(TABLE, "given")).to_arrow_table()
 
-    return Table(source, ask, lambda column: _by_place(source, column), "varchar")
+    return Table(
+        source,
+        ask,
+        lambda column: _by_place(source, column),
+        "varchar",
+        lambda key, columns: fingerprint(source, key, columns),
+    )
 
 
 _SETTINGS = {"preserve_insertion_order": False, "autoinstall_known_extensions": False,
@@ -170,7 +180,7 @@ def _as(array: Any, kind: Any) -> Any:
 
 
 def _on_spark(given: Any) -> Table:
-    from divulge.releasing.spark import called, frame_of, open_frame, working
+    from divulge.releasing.spark import called, frame_of, known_by, open_frame, working
 
     frame = frame_of(given)
     source = open_frame(frame)
@@ -189,7 +199,10 @@ def _on_spark(given: Any) -> Table:
             finally:
                 frame.sparkSession.catalog.dropTempView(view)
 
-    return Table(source, ask, lambda column: _by_place(source, column), "string")
+    def known(key: Key, columns: Sequence[str]) -> Fingerprint:
+        return known_by(frame, key, columns)
+
+    return Table(source, ask, lambda column: _by_place(source, column), "string", known)
 
 
 def _alike(frame: Any, kinds: Sequence[Any]) -> Any:

@@ -4,9 +4,15 @@ All values are in nats and rounded up: they are upper bounds of real numbers tha
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache, reduce
+from itertools import combinations, groupby, pairwise
+from operator import mul
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +24,9 @@ from divulge.model.prior import Prior
 
 MOST_CELLS = 1 << 17
 """Up to so many entries the joint channel of several releases is computed exactly."""
+
+MOST_DIGITS = 1 << 24
+"""And up to so many binary digits in all: a tenth of a second."""
 
 
 def log_up(ratio: Fraction | float) -> float:
@@ -37,8 +46,10 @@ def log_up(ratio: Fraction | float) -> float:
 
 def added(values: Iterable[Fraction | float]) -> Fraction | float:
     """Return the exact sum of numbers that may be infinite."""
-    terms = list(values)
-    return math.inf if math.inf in terms else sum((Fraction(term) for term in terms), Fraction(0))
+    terms = Counter(values)
+    if math.inf in terms:
+        return math.inf
+    return sum((Fraction(term) * times for term, times in terms.items()), Fraction(0))
 
 
 def up(value: Fraction | float) -> float:
@@ -140,22 +151,22 @@ def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]
 
 def exactly_together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, Fraction | float]:
     """Return the same as fractions, or infinity: what is rounded up where it is told need not be where it is kept."""
-    blocks = _blocks([spent for spent in releases if spent.channel is not None])
-    found = [promises(weights, _prior_for(spent, prior)) for spent, weights in blocks]
+    parts = [_total(group, prior) for group in _groups([spent for spent in releases if spent.channel is not None])]
     aggregates = [spent for spent in releases if spent.channel is None]
-    found += [{"ldp": spent.loss} for spent in aggregates]
-    beside = added(spent.beside for spent in releases)
-    whole = {"ldp": added([beside, *(part["ldp"] for part in found)])}
+    beside = [added(spent.beside for spent in releases), added(spent.loss for spent in aggregates)]
+    total = added([*beside, *(part["ldp"] for part in parts)])
+    whole = {"ldp": total}
     for kind in ("pml", "pmc"):
         others = [
-            added([part[kind], beside, *(other["ldp"] for other in found if other is not part)])
-            for part in found
+            added([part[kind], *beside, *(other["ldp"] for other in parts if other is not part)])
+            for part in parts
             if kind in part
         ]
         if others:
-            whole[kind] = min(*others, whole["ldp"])
+            whole[kind] = min(*others, total)
     priors = [spent.prior if prior is None else prior for spent in releases]
-    return _with_aggregates(whole, [beside, *(part["ldp"] for part in found[: len(blocks)])], aggregates, priors)
+    concentrated = added([beside[0] ** 2 / 2, *(part["zcdp"] for part in parts)])
+    return _with_aggregates(whole, concentrated, aggregates, [known for known in priors if known is not None])
 
 
 def approximately_together(releases: Sequence[Spent], delta: Fraction | float) -> Fraction | float:
@@ -176,30 +187,33 @@ def approximately_together(releases: Sequence[Spent], delta: Fraction | float) -
 
 def _with_aggregates(
     whole: dict[str, Fraction | float],
-    losses: Sequence[Fraction | float],
+    concentrated: Fraction | float,
     aggregates: Sequence[Spent],
-    priors: Sequence[Prior | None],
+    priors: Sequence[Prior],
 ) -> dict[str, Fraction | float]:
     """Return the total with what follows from it for a secret whose values have at least a known probability.
 
     ldp of everything together is pml and pmc of such a secret. Without a bound at every outcome, zCDP adds up, of which
-    epsilon-ldp spends epsilon^2 / 2.
+    epsilon-ldp spends epsilon^2 / 2; `concentrated` is that of the releases with a channel.
     """
     if not aggregates:
         return whole
     least = [spent.least for spent in aggregates if spent.least is not None]
-    least += [min(Fraction(p) for p in known.probabilities.tolist() if p > 0) for known in priors if known is not None]
+    least += [min(Fraction(p) for p in known.probabilities.tolist() if p > 0) for known in dict.fromkeys(priors)]
     if least and min(least) <= Fraction(1, 2):
-        for kind, bound in (("pml", pml_of_ldp), ("pmc", pmc_of_ldp)):
-            told = (
-                exact.round_up(bound(exact.ball(whole["ldp"]), exact.arb(min(least))))
-                if kind == "pml" or math.isfinite(whole["ldp"])
-                else math.inf
-            )
-            whole[kind] = min(told, whole.get(kind, math.inf))
+        whole |= _following(whole, min(least))
     if math.isinf(whole["ldp"]):
-        whole["zcdp"] = added([*(spent.rho for spent in aggregates), *(added([e]) ** 2 / 2 for e in losses)])
+        whole["zcdp"] = added([*(spent.rho for spent in aggregates), concentrated])
     return whole
+
+
+def _following(whole: Mapping[str, Fraction | float], least: Fraction) -> dict[str, Fraction | float]:
+    """Return pml and pmc as ldp and the least probability of a value bound them, where that is less."""
+    follows: dict[str, Fraction | float] = {}
+    for kind, bound in (("pml", pml_of_ldp), ("pmc", pmc_of_ldp)):
+        if kind == "pml" or math.isfinite(whole["ldp"]):
+            follows[kind] = exact.round_up(bound(exact.ball(whole["ldp"]), exact.arb(least)))
+    return {kind: min(value, whole.get(kind, math.inf)) for kind, value in follows.items()}
 
 
 def _prior_for(spent: Spent, prior: Prior | None) -> Prior | None:
@@ -210,32 +224,139 @@ def _prior_for(spent: Spent, prior: Prior | None) -> Prior | None:
     return None if known is None else known.aligned(spent.channel.secrets)
 
 
-def _blocks(releases: Sequence[Spent]) -> list[tuple[Spent, np.ndarray]]:
-    """Return releases of the same columns and secrets multiplied out, as far as they fit."""
-    blocks: list[tuple[Spent, np.ndarray]] = []
-    for spent in releases:
-        assert spent.channel is not None
-        for i, (first, product) in enumerate(blocks):
-            assert first.channel is not None
-            same = first.columns == spent.columns and same_letters(first.channel.secrets, spent.channel.secrets)
-            if same and product.size * spent.channel.weights.shape[1] <= MOST_CELLS:
-                order = alignment(first.channel.secrets, spent.channel.secrets, "mechanism", "an earlier one")
-                weights = spent.channel.weights if order is None else spent.channel.weights[order]
-                pairs = product.astype(object)[:, :, None] * weights.astype(object)[:, None, :]
-                known = first.prior if first.prior is not None else spent.prior
-                blocks[i] = (replace(first, prior=known), _merged(pairs.reshape(len(pairs), -1)))
-                break
-        else:
-            blocks.append((spent, spent.channel.weights))
-    return blocks
+Directions = tuple[tuple[int, ...], ...]
+"""The outcomes of a channel, one tuple of entries an outcome, without their common factors: what posteriors rest on."""
 
 
-def _merged(weights: np.ndarray) -> np.ndarray:
-    """Return the columns with proportional ones added up, which say the same: a repeated channel has few others."""
-    columns: dict[tuple[int, ...], int] = {}
-    for column in weights.T.tolist():
-        common = math.gcd(*column)
-        if common:
-            key = tuple(w // common for w in column)
-            columns[key] = columns.get(key, 0) + common
-    return np.array([[w * times for w in column] for column, times in columns.items()], dtype=object).T
+@dataclass
+class _Group:
+    """Releases of the same columns over the same secrets: how many of them are equal, and the first prior of one."""
+
+    first: Spent
+    prior: Prior | None
+    counts: dict[Directions, int]
+
+
+def _total(group: _Group, prior: Prior | None) -> dict[str, Fraction | float]:
+    """Return what the releases of a group guarantee together: {"ldp", "zcdp", and with a prior "pml" and "pmc"}.
+
+    One block is the product of as many releases as fit (`MOST_CELLS`, `MOST_DIGITS`), counted before anything is
+    multiplied. Beside it stand the others: i(x; y, z) <= i(x; y) + ldp, and what follows from ldp for the prior.
+    """
+    assert group.first.channel is not None
+    known = _prior_for(replace(group.first, prior=group.prior), prior)
+    alone = {one: _exact(_guarantees(((one, 1),), known)) for one in group.counts}
+    taken = _fitting(group.counts, len(group.first.channel.secrets))
+    parts: list[dict[str, Fraction | float]] = []
+    if sum(taken.values()) > 1:
+        parts.append(_exact(_guarantees(tuple(taken.items()), known)))
+    else:
+        taken = {}
+    for one, many in group.counts.items():
+        if left := many - taken.get(one, 0):
+            others = added([alone[one]["ldp"]] * (left > 1)) * (left - 1)
+            parts.append({kind: value + others for kind, value in alone[one].items()})
+    total = added(part["ldp"] for part in parts)
+    whole = {"ldp": total}
+    if known is not None:
+        for kind in ("pml", "pmc"):
+            beside = ([other["ldp"] for other in parts if other is not part] for part in parts)
+            whole[kind] = min(added([part[kind], *others]) for part, others in zip(parts, beside, strict=True))
+        if len(parts) > 1:
+            whole |= _following(whole, min(Fraction(p) for p in known.probabilities.tolist() if p > 0))
+    whole["zcdp"] = added(added([part["ldp"]]) ** 2 / 2 * group.counts[one] for one, part in alone.items())
+    return whole
+
+
+def _exact(found: dict[str, float]) -> dict[str, Fraction | float]:
+    return {kind: added([value]) for kind, value in found.items()}
+
+
+def _groups(releases: Sequence[Spent]) -> list[_Group]:
+    """Return the releases by columns and secrets; the first prior that one of a group has is that of the group."""
+    groups: list[_Group] = []
+    places: dict[Any, tuple[_Group, Directions]] = {}
+    for _, alike in groupby(releases, key=id):  # the ledger gives equal releases as one object, many times
+        spent, *others = alike
+        channel = spent.channel
+        assert channel is not None
+        key = spent.columns, channel.secrets, channel.weights.shape, channel.weights.tobytes()
+        if key not in places:
+            group = next((one for one in groups if _alike(one.first, spent)), None)
+            if group is None:
+                group = _Group(spent, spent.prior, {})
+                groups.append(group)
+            assert group.first.channel is not None
+            order = alignment(group.first.channel.secrets, channel.secrets, "mechanism", "an earlier one")
+            places[key] = group, _directions(channel.weights if order is None else channel.weights[order])
+        group, outcomes = places[key]
+        group.counts[outcomes] = group.counts.get(outcomes, 0) + 1 + len(others)
+        if group.prior is None:
+            group.prior = spent.prior
+    return groups
+
+
+def _alike(first: Spent, second: Spent) -> bool:
+    assert first.channel is not None
+    assert second.channel is not None
+    return first.columns == second.columns and same_letters(first.channel.secrets, second.channel.secrets)
+
+
+def _directions(weights: np.ndarray) -> Directions:
+    """Return the columns of a channel without their common factors, each once and sorted: equal channels are equal."""
+    columns = [tuple(column) for column in weights.T.tolist()]
+    return tuple(sorted({tuple(w // math.gcd(*column) for w in column) for column in columns if any(column)}))
+
+
+def _fitting(counts: Mapping[Directions, int], secrets: int) -> dict[Directions, int]:
+    """Return how many of each channel can be multiplied, the first ones first, within the limits.
+
+    n equal channels with M outcomes have C(n + M - 1, M - 1) outcomes together that differ by more than their order.
+    """
+    taken: dict[Directions, int] = {}
+    cells, digits = secrets, 0
+    for one, many in counts.items():
+        size = max(max(column) for column in one).bit_length()
+
+        def fits(n: int, one: Directions = one, size: int = size, cells: int = cells, digits: int = digits) -> bool:
+            entries = cells * math.comb(n + len(one) - 1, n)
+            return entries <= MOST_CELLS and entries * (digits + n * size) <= MOST_DIGITS
+
+        n = bisect_right(range(1, many + 1), 0, key=lambda n: 0 if fits(n) else 1)
+        if n:
+            taken[one] = n
+            cells, digits = cells * math.comb(n + len(one) - 1, n), digits + n * size
+    return taken
+
+
+@lru_cache(maxsize=256)
+def _guarantees(counts: tuple[tuple[Directions, int], ...], prior: Prior | None) -> dict[str, float]:
+    """Return what the product of channels guarantees, each as often as it is counted."""
+    columns: set[tuple[int, ...]] = set()
+    for i, (outcomes, many) in enumerate(counts):
+        powers = _powers(outcomes, many)
+        columns = {_primitive(map(mul, a, b)) for a in columns for b in powers} if i else powers
+    return promises(np.array(sorted(columns), dtype=object).T, prior)
+
+
+def _powers(outcomes: Directions, many: int) -> set[tuple[int, ...]]:
+    """Return the directions of `many` draws from one channel: products of powers of its outcomes."""
+    if many == 1:
+        return set(outcomes)
+    found: set[tuple[int, ...]] = set()
+    tables = [[tuple(1 for _ in outcomes[0])] for _ in outcomes]
+    for table, column in zip(tables, outcomes, strict=True):
+        for _ in range(many):
+            table.append(tuple(map(mul, table[-1], column)))
+    for bars in combinations(range(many + len(outcomes) - 1), len(outcomes) - 1):
+        ends = (-1, *bars, many + len(outcomes) - 1)
+        times = [after - before - 1 for before, after in pairwise(ends)]
+        column = reduce(lambda a, b: tuple(map(mul, a, b)), (t[n] for t, n in zip(tables, times, strict=True) if n))
+        found.add(_primitive(column))
+    return found
+
+
+def _primitive(column: Iterable[int]) -> tuple[int, ...]:
+    whole = tuple(column)
+    common = math.gcd(*whole)
+    return tuple(w // common for w in whole) if common > 1 else whole
