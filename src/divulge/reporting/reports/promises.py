@@ -1,6 +1,7 @@
 """What a release promises, in plain words: guarantees, other attackers, other mechanisms, and what adds up."""
 
 import math
+from collections.abc import Mapping
 
 from divulge.guarantees import kinds as k
 from divulge.guarantees.guarantee import Guarantee
@@ -195,7 +196,7 @@ def release(report: Report) -> Section:
         ("made", f"{receipt.created} by Divulge {receipt.version}"),
     )
     blocks: list[Block] = [Rows("What the receipt says.", ("", ""), facts, (0, 1)), Items(receipt.warnings)]
-    parts = [(label(m.columns), m.for_a_person) for m in receipt.mechanisms]
+    parts: list[tuple[str, Mapping[str, float]]] = [(label(m.columns), m.for_a_person) for m in receipt.mechanisms]
     if len(parts) > 1:
         parts.append(("all of this release together", receipt.guarantees))
     if report.spent is not None:

@@ -21,6 +21,7 @@ from divulge.guarantees.calculus.implication import Unknown, consequences
 from divulge.guarantees.catalog import INFORMATION_DENSITY, as_typed
 from divulge.guarantees.guarantee import PARAMETERS, Guarantee, Verdict
 from divulge.guarantees.regions import Region, privacy_region
+from divulge.late import late
 from divulge.measures.average.entropies import entropy
 from divulge.measures.average.information import mutual_information
 from divulge.measures.pointwise.tails import tail_envelope
@@ -323,7 +324,6 @@ class Report(Record):
         >>> found.to_dict()["beliefs"][0]["secret"]
         'yes'
         """
-        from divulge.reporting.reports.promises import caveats, sources
         from divulge.reporting.wording import in_unit
 
         nats = nats_per(self.unit)
@@ -353,8 +353,8 @@ class Report(Record):
                 for row in self.compared
             ],
             "sensitivity": [{"moved": s, "pml": pml, "pmc": pmc} for s, pml, pmc in self.sensitivity],
-            "caveats": list(caveats(self)),
-            "sources": list(sources(self)),
+            "caveats": list(late("divulge.reporting.reports.promises:caveats")(self)),
+            "sources": list(late("divulge.reporting.reports.promises:sources")(self)),
             "receipt": None if self.receipt is None else _head(self.receipt, self.unit),
             "audit": None if self.audit is None else self.audit.to_dict(self.unit),
             "claims": [{"violated": a.violated, **a.claim.to_dict(self.unit)} for a in self.refutations if a.claim],
@@ -372,10 +372,9 @@ class Report(Record):
         >>> print(found.text().splitlines()[0])
         In short
         """
-        from divulge.reporting.reports.content import contents
         from divulge.reporting.text import as_text
 
-        return as_text(contents(self))
+        return as_text(late("divulge.reporting.reports.content:contents")(self))
 
     def html(self) -> str:
         """Return the report as one HTML page that holds all it needs: style and pictures, no script (extra: plot).
@@ -389,9 +388,8 @@ class Report(Record):
         '<!doctype html>'
         """
         from divulge.reporting.page import as_page
-        from divulge.reporting.reports.content import contents
 
-        return as_page(self.about, contents(self))
+        return as_page(self.about, late("divulge.reporting.reports.content:contents")(self))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the page; it appears whole or not at all, and replaces another file only when forced.
@@ -411,10 +409,9 @@ class Report(Record):
         write_page(self.html, path, force, private=self.estimated)
 
     def __repr__(self) -> str:
-        from divulge.reporting.reports.content import contents
         from divulge.reporting.text import as_text
 
-        return as_text(contents(self)[:1])
+        return as_text(late("divulge.reporting.reports.content:contents")(self)[:1])
 
     def _repr_html_(self) -> str:
         from divulge.reporting.page import as_frame

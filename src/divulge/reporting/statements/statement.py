@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from divulge.errors import DivulgeError
+from divulge.late import late
 from divulge.publishing.published import Published, read_receipt
 from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.statements.parts import Head, Para, Part
@@ -72,9 +73,7 @@ class Statement:
         >>> "250 appear with an answer that is not theirs" in " ".join(statement(receipt).text().split())
         True
         """
-        from divulge.reporting.statements.layout import as_text
-
-        return as_text(self)
+        return late("divulge.reporting.statements.layout:as_text")(self)
 
     def html(self) -> str:
         """Return the statement as one HTML page that holds all it needs: no script, nothing from the network.
@@ -88,9 +87,7 @@ class Statement:
         >>> statement(receipt, "de").html()[:32]
         '<!doctype html>\\n<html lang="de">'
         """
-        from divulge.reporting.statements.layout import as_page
-
-        return as_page(self)
+        return late("divulge.reporting.statements.layout:as_page")(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return title, language and the paragraphs as plain data.
