@@ -143,8 +143,7 @@ class NoiseMechanism(NoisyRelease):
         loss = self.noise.shift_loss(span) if math.isfinite(span) else math.inf
         if not self.noise.of_family:
             return Local(loss, False)
-        attained = self.noise.kind in ("laplace", "logistic", "discrete-laplace")
-        return Local(loss, self.records == 1 or math.isinf(loss) or attained)
+        return Local(loss, self.records == 1 or math.isinf(loss) or self.noise.attains)
 
     def theorems(self) -> tuple[Verdict, Verdict]:
         """Return what is true of Theorems 5 and 6 of Information Density Bounds for Privacy, for this mechanism.

@@ -81,17 +81,14 @@ def _ratio(found: Level) -> Level:
 _LARGEST = 709.0
 """e to more than this is no double."""
 
-_LINEAR = ("laplace", "discrete-laplace", "logistic")
-"""Noise of which secrets at a distance d have a largest log ratio of d / scale, exactly."""
-
 
 def _local(mechanism: NoiseMechanism) -> Level:
-    """Return the local-DP epsilon: exact for noise whose log falls in lines, at least the leakage at every prior."""
+    """Return the local-DP epsilon: exact where it is a distance in scales, at least the leakage at every prior."""
     noise, secret, found = mechanism.noise, mechanism.secret, mechanism.ldp
     span = secret.high - secret.low
     text = f"Records at {secret.low:g} and {secret.high:g} are told apart by outcomes beyond them."
     witness = Witness(secret=secret.low, other=secret.high, adversary=text)
-    if found.exact and noise.of_family and noise.kind in _LINEAR and math.isfinite(span):
+    if found.exact and noise.of_family and noise.attains and math.isfinite(span):
         distance = (Fraction(secret.high) - Fraction(secret.low)) / mechanism.records
         return Level(distance / Fraction(noise.parameters["scale"]), None, 0.0, witness)
     upper = found.epsilon * (1 + _ULPS)

@@ -10,7 +10,6 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.noise import quadrature
 from divulge.noise.answers.ranges import values
-from divulge.noise.families.noise import LAPLACE
 from divulge.noise.laws import steps
 from divulge.noise.laws.choice import AnyLaw, Subject
 from divulge.noise.laws.continuous import ContinuousLaw
@@ -82,7 +81,7 @@ def points(mechanism: Subject) -> np.ndarray:
     first, last = reach(mechanism)
     if noise.step is not None:
         if not last - first <= _MOST_STEPS * noise.step:
-            hint = f"a noise this wide is {noise.kind[9:]} noise to all digits."
+            hint = f"a noise this wide is {noise.kind.removeprefix('discrete-')} noise to all digits."
             condition = f"span at most {_MOST_STEPS} steps for sums over outcomes"
             raise DivulgeError.of("scale", condition, "outcomes span", f"{(last - first) / noise.step:.3g}", hint)
         steps = math.ceil((law.low - first) / noise.step)
@@ -161,7 +160,7 @@ def pieces(law: Law) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
 def allowance(law: AnyLaw) -> int:
     """Return at how many outcomes an integrand may be evaluated, so that it takes seconds at most."""
     if isinstance(law, MeanLaw):  # a search over the record for each
-        return 6_000 if law.noise.kind in LAPLACE else 1_500 if law.noise.log_concave else 600
+        return 6_000 if law.noise.linear else 1_500 if law.noise.log_concave else 600
     if not isinstance(law, FiniteLaw):
         periods = (law.high - law.low) / law.noise.period()[0] if _repeats(law) else 0.0
         return int(max(600, 6_000 / (1 + periods / 20)))

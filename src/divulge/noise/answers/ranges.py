@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from divulge.noise.families.noise import LAPLACE
 from divulge.noise.laws.continuous import ContinuousLaw
 from divulge.noise.laws.finite import FiniteLaw
 from divulge.noise.laws.law import Law, Range, Side
@@ -121,7 +120,7 @@ def _by_bend(law: Law, side: Side, left: Values, mid: Values, right: Values) -> 
         return _based(v, np.where(v.center == c, 0.0, noise.relative(v.y, c, v.center)))
 
     (a, b), (a_mid, b_mid), (a_right, b_right) = logs(left), logs(mid), logs(right)
-    if noise.kind not in _LINEAR:  # what makes the reference noise convex, less a linear function
+    if not (noise.linear or noise.quadratic):  # else that plus (r y)^2/2 is linear on either side of 0
         sag = noise.log_density(mid.y - c) - (noise.log_density(left.y - c) + noise.log_density(right.y - c)) / 2
         sag = sag - ((noise.bend or 0.0) * (right.y - left.y)) ** 2 / 8
         a_mid, b_mid = a_mid + sag, b_mid + sag[:, None]
@@ -130,7 +129,7 @@ def _by_bend(law: Law, side: Side, left: Values, mid: Values, right: Values) -> 
     least = np.minimum(a_mid - b_mid, np.minimum(2 * a_mid - a_right - b, 2 * a_mid - a - b_right))
     lowest, highest = least.max(axis=1), most.max(axis=1)
     halved = np.abs((mid.y - left.y) - (right.y - mid.y)) <= 1e-9 * (right.y - left.y)  # not always so on a lattice
-    off = np.where(halved, 4 * _kinks(law, left, mid, right) if noise.kind in LAPLACE else 0.0, math.inf)
+    off = np.where(halved, 4 * _kinks(law, left, mid, right) if noise.linear else 0.0, math.inf)
     return lowest - off, highest + off
 
 
@@ -169,10 +168,6 @@ def _by_half_steps(law: FiniteLaw | ContinuousLaw, side: Side, one: Values, mid:
     if side == "pml":
         return best[0] - most, best[1] - least
     return least - worst[1], most - worst[0]
-
-
-_LINEAR = (*LAPLACE, "gaussian", "discrete-gaussian")
-"""Noise whose log density plus (r y)^2/2 is linear in y on either side of 0."""
 
 
 def one_by_one(law: Law) -> bool:

@@ -13,7 +13,6 @@ import numpy as np
 from divulge.model.shown import Shown
 from divulge.noise.answers.outcomes import allowance, edges, pieces
 from divulge.noise.answers.ranges import Side, Values, between, leakage, one_by_one, values
-from divulge.noise.families.noise import LAPLACE
 from divulge.noise.laws.choice import AnyLaw
 from divulge.noise.laws.continuous import ContinuousLaw
 from divulge.noise.laws.finite import FiniteLaw
@@ -140,7 +139,7 @@ def _settled_at_the_ends(law: Law, side: Side) -> bool:
     distance from it. PML of a log-concave secret: inside the data f(y | x) reaches the same peak for every y while f(y)
     has one peak, and beyond the data f(y | end) / f(y) rises with the distance.
     """
-    if law.noise.kind in LAPLACE and side == "pmc":
+    if law.noise.linear and side == "pmc":
         return True
     if not (law.noise.log_concave and law.noise.slopes is not None and law.bounded):
         return False
@@ -289,7 +288,7 @@ def _far(law: Law) -> float:
         probe = np.linspace(law.low - 3 * scale, law.high + 3 * scale, 257)
         least = min(float(leakage(law, side, probe).max()) for side in ("pml", "pmc"))
         return span * law.noise.fading / max(least, 1e-12)
-    if law.noise.kind in ("gaussian", "discrete-gaussian"):
+    if law.noise.quadratic:
         return _gaussian_reach(law) if isinstance(law, FiniteLaw) else span + 40 * scale
     return 45 * scale
 
@@ -427,7 +426,7 @@ WAYS: tuple[tuple[Callable[[Law, Side], bool], Callable[..., Supremum]], ...] = 
     (lambda law, side: side == "pmc" and math.inf in (law.noise.slopes or ()), _unbounded_ratio),
     (lambda law, side: any(math.isinf(limit) for limit, _, _ in ends(law, side)), _unbounded_end),
     (_settled_at_the_ends, _at_the_ends),
-    (lambda law, side: isinstance(law, FiniteLaw) and law.noise.kind in LAPLACE, _breakpoints),
+    (lambda law, side: isinstance(law, FiniteLaw) and law.noise.linear, _breakpoints),
     (lambda law, side: pieces(law) is not None, _pieces),
     (
         lambda law, side: (

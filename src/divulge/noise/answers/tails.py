@@ -248,7 +248,7 @@ def sub_gaussian(mechanism: Subject, epsilon: float) -> float:
     """Return an upper bound on P(pmc(Y) > epsilon) for Gaussian noise on one bounded record."""
     if not epsilon >= 0:
         raise DivulgeError.of("epsilon", "be at least 0", "it", str(epsilon))
-    if mechanism.noise.kind != "gaussian" or mechanism.records != 1 or not mechanism.secret.bounded:
+    if not mechanism.noise.gaussian or mechanism.records != 1 or not mechanism.secret.bounded:
         raise DivulgeError.of("mechanism", "add Gaussian noise to one bounded record", "it", repr(mechanism))
     s, center = mechanism.noise.parameters["scale"], mean(mechanism.secret)
     b = max(mechanism.secret.high - center, center - mechanism.secret.low)

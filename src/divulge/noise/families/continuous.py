@@ -71,7 +71,7 @@ def logistic(scale: float) -> Noise:
         return np.where(alike, near + 4 * e, nearer(s, +1.0)(y, x, c) + 4)
 
     facts = exponential_sides(s)
-    facts.update(bend=math.sqrt(0.5) / s, log_ratio=log_ratio, terms=terms)
+    facts.update(linear=False, bend=math.sqrt(0.5) / s, log_ratio=log_ratio, terms=terms)
     return Noise(
         "logistic",
         {"scale": s},

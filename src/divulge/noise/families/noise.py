@@ -26,6 +26,10 @@ class Noise:
     slopes: tuple[float, float] | None  # how fast log f falls as z -> -inf and z -> +inf, in [0, +inf]; None: no limit
     steepest: float  # sup |(log f)'|, a Lipschitz constant
     shift_loss: Callable[[float], float]  # d -> sup_z log f(z) - log f(z + d), the local-DP epsilon of secrets d apart
+    linear: bool = False  # log f is linear on either side of 0: log ratios are constant beyond the data
+    quadratic: bool = False  # log f is a parabola
+    attains: bool = False  # secrets d apart have log ratios of `shift_loss`(d), or tend to it, far from both of them
+    reach: float = 45.0  # so many scales from 0 there is no mass that doubles can tell, for noise without `frozen`
     unimodal: bool = True  # symmetric, and falls on either side of 0: the nearest secret is the likeliest
     step: float | None = None  # of lattice noise
     frozen: Any = field(default=None, compare=False)  # scipy.stats distribution; None on a lattice or in steps
@@ -49,6 +53,11 @@ class Noise:
     rough: tuple[float, ...] = ()  # where f has a kink, a jump or a spike, as far as that was seen
     unseen: float = 0.0  # mass of the noise that its density was not seen to have
     loc: float = 0.0  # added to the noise that everything here is about: outcomes are taken relative to it
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether it is Gaussian, on the line."""
+        return self.quadratic and self.step is None
 
     @property
     def of_family(self) -> bool:
@@ -78,7 +87,7 @@ class Noise:
         Of quantiles that are very rare it gives infinite ones, and some on the wrong side of the median.
         """
         if self.frozen is None:
-            far = 45.0 * self.scale if self.kind != "discrete-gaussian" else 12.0 * self.scale + (self.step or 0.0)
+            far = self.reach * self.scale + (self.step or 0.0)
             return -far, far
         levels = np.geomspace(rare, 1e-10, 16)
         with np.errstate(all="ignore"):
@@ -216,6 +225,7 @@ def nearer(scale: float, sign: float = -1.0) -> Ratio:
 def exponential_sides(b: float) -> dict[str, Any]:
     """Return the facts about noise with a density proportional to e^(-|z|/b), on the line or on a lattice."""
     facts = {"log_concave": True, "slopes": (1 / b, 1 / b), "steepest": 1 / b, "shift_loss": lambda d: d / b}
+    facts |= {"linear": True, "attains": True}
     return facts | {"bend": 0.0, "log_ratio": nearer(b), "terms": nearer(b, +1.0)}
 
 
@@ -231,9 +241,5 @@ def gaussian_sides(s: float) -> dict[str, Any]:
         return np.abs((x - c) / s) * (np.abs(y - c) + np.abs(y - x)) / s
 
     facts = {"log_concave": True, "slopes": (math.inf, math.inf), "steepest": math.inf}
-    facts |= {"shift_loss": lambda d: math.inf if d > 0 else 0.0}
+    facts |= {"shift_loss": lambda d: math.inf if d > 0 else 0.0, "quadratic": True, "reach": 12.0}
     return facts | {"bend": 1 / s, "log_ratio": log_ratio, "terms": terms}
-
-
-LAPLACE = ("laplace", "discrete-laplace")
-"""Noise with exponential sides: log densities are linear in the distance, and nothing changes beyond the data."""

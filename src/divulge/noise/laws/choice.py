@@ -44,7 +44,7 @@ def law_of(noise: Noise, secret: Secret, records: int, others: Secret | None = N
         raise DivulgeError.of("secret", condition, "it", secret.description, hint)
     if records == 1:
         return ContinuousLaw(noise, secret)
-    if secret.continuous.dist.name == "norm" and noise.kind == "gaussian" and not secret.atoms:
+    if secret.continuous.dist.name == "norm" and noise.gaussian and not secret.atoms:
         return NormalLaw(noise, float(secret.continuous.mean()), float(secret.continuous.std()), records)
     return mean_law(noise, secret, records)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.noise.families.noise import LAPLACE, ULPS, Noise
+from divulge.noise.families.noise import ULPS, Noise
 from divulge.noise.laws.law import SIDES, UNBOUNDED, End, Law, Range, Side, by_distance, farthest, leakage_of
 from divulge.noise.laws.mixture import Mixture, logsumexp, nearest
 from divulge.noise.laws.steps import cover
@@ -62,7 +62,7 @@ class FiniteLaw(Law):
     @cached_property
     def finer_than_noise(self) -> bool:
         """Whether neighboring locations are too near, and the noise too smooth, to matter one by one."""
-        smooth = self.noise.radii is None and self.noise.kind not in LAPLACE and self.noise.of_family
+        smooth = self.noise.radii is None and not self.noise.linear and self.noise.of_family
         return smooth and self.high - self.low < 0.25 * len(self.locations) * self.noise.scale
 
     def log_given(self, y: np.ndarray) -> np.ndarray:

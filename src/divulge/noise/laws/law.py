@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.noise.families.noise import LAPLACE, ULPS, Noise
+from divulge.noise.families.noise import ULPS, Noise
 from divulge.noise.secrets.secret import Secret
 
 Side = Literal["pml", "pmc"]
@@ -111,7 +111,7 @@ class Law(ABC):
 
     def where_it_matters(self, y: np.ndarray) -> np.ndarray:
         """Return the outcomes moved to the data under Laplace noise, of which nothing changes beyond them."""
-        return np.clip(y, self.low, self.high) if self.noise.kind in LAPLACE else y
+        return np.clip(y, self.low, self.high) if self.noise.linear else y
 
     def log_reference(self, y: np.ndarray) -> np.ndarray:
         """Return what was taken out of all other logs so that they keep their digits far out."""

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.noise.families.noise import LAPLACE, Noise
+from divulge.noise.families.noise import Noise
 from divulge.noise.laws.continuous import tilted_ends
 from divulge.noise.laws.law import UNBOUNDED, End, Law, Side
 from divulge.noise.laws.mixture import Mixture
@@ -154,7 +154,7 @@ class MeanLaw(Law):
     def _grid(self) -> np.ndarray:
         if self.log_concave:
             return np.linspace(self.low, self.high, 17)
-        return np.linspace(self.low, self.high, 1025 if self.noise.kind in LAPLACE else 65)
+        return np.linspace(self.low, self.high, 1025 if self.noise.linear else 65)
 
     def log_best(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         best, x, _ = self._last(y, self._zoomed)
@@ -204,7 +204,7 @@ class MeanLaw(Law):
             return everyone + others + (self._last(y, self._zoomed)[2] if side == "pml" else 0.0)
         apart = float(self._grid[1] - self._grid[0]) / self.records
         between = slopes[0] * apart / 2
-        if side == "pml" and self.noise.kind not in LAPLACE and self.noise.bend is not None:
+        if side == "pml" and not self.noise.linear and self.noise.bend is not None:
             bend = self.noise.bend * apart
             between = np.minimum(between, bend * bend / 8)  # log f + (r y)^2/2 lies below its chords
         return everyone + others + between
@@ -219,13 +219,13 @@ class MeanLaw(Law):
         steep where it is rare: as steep as within R scales, and what lies beyond counts as it is.
         """
         absolute = np.full(len(t), _LOST)
-        if self.noise.kind in LAPLACE:
+        if self.noise.linear:
             reach = (count + 1) * self.step
             near = np.minimum(mixture.mass_between(t - reach, t + reach), self.heaviest)
             absolute = absolute + count * near * self.step / (2 * self.noise.parameters["scale"])
         log_share = log_f - float(self.noise.log_density(np.zeros(1))[0])
         bounds = [count * slopes[0] * self.step + _LOST, self._second(log_share, count, *slopes, absolute)]
-        if self.noise.kind == "gaussian":
+        if self.noise.gaussian:
             s = self.noise.parameters["scale"]
             for r in _REACHES[2 * self.step / s + 2 < _REACHES]:
                 beyond = r - self.step / s  # a record may be moved from here
@@ -269,14 +269,14 @@ class MeanLaw(Law):
 
 def mean_law(noise: Noise, secret: Secret, records: int) -> MeanLaw:
     """Return the law of the mean of `records` bounded records with a density."""
-    usable = math.isfinite(noise.curvature) or noise.kind == "gaussian"
+    usable = math.isfinite(noise.curvature) or noise.gaussian
     if not (secret.bounded and usable and noise.step is None):
         raise DivulgeError.of(
             "records", "be 1 for this secret and noise", "it", str(records),
             "clip the records to an interval, and use laplace, gaussian, logistic or student-t noise; for other noise "
             "give the secret as values(...) or as a sample.",
         )  # fmt: skip
-    places = _FADING_PLACES if math.isfinite(noise.fading) else _MOST_PLACES[noise.kind in LAPLACE]
+    places = _FADING_PLACES if math.isfinite(noise.fading) else _MOST_PLACES[noise.linear]
     cells = int(np.clip(places // records, 64, 2048))
     step = (secret.high - secret.low) / cells
     weights, skew = rounded(secret, np.array([secret.low, secret.high]), secret.low, step, cells)

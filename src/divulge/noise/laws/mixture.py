@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from divulge.noise.families.noise import LAPLACE, Noise
+from divulge.noise.families.noise import Noise
 from divulge.noise.laws.steps import Grid, grid, log_cover, log_sums
 
 _CHUNK = 2_000_000
@@ -59,9 +59,9 @@ class Mixture:
         For Laplace noise no y may lie beyond the data: nothing changes there, and digits would be lost.
         """
         y, shift, center = np.broadcast_arrays(y, shift, center)
-        if len(self.places) <= _FEW or not (self.noise.unimodal or self.noise.kind in LAPLACE):
+        if len(self.places) <= _FEW or not (self.noise.unimodal or self.noise.linear):
             way, width = self._all_terms, len(self.places)
-        elif self.noise.kind in LAPLACE:
+        elif self.noise.linear:
             way, width = self._one_sided_sums, 1
         elif self.steps is not None:
             way, width = self._looked_up, 1
