@@ -126,7 +126,7 @@ EXCUSED: dict[str, dict[str, str]] = {
     "reads a file or another library's model; tests/networks holds it": {"Network": "from_bif from_pgmpy"},
     "a sentence, or what a document says of itself": {
         "Audit": "power",
-        "Generalization": "receipt restore",
+        "Generalization": "receipt",
         "Published": "aggregate describes keeper told",
         "Receipt": "describes names_of papers protects released_as together warnings",
     },

@@ -281,6 +281,11 @@ def test_the_order_of_rows_and_other_columns_do_not_go_out() -> None:
     ("options", "message"),
     [
         ({"guarantees": "k=99"}, "one group"),
+        ({"guarantees": "k=inf"}, "one group"),
+        ({"guarantees": "distinct-l=inf"}, "one group"),
+        ({"guarantees": "entropy-l=inf"}, "one group"),
+        ({"guarantees": "recursive-l=3:inf"}, "one group"),
+        ({"hierarchies": 3}, "map columns"),
         ({"guarantees": "mean-pml=1"}, "about the worst group"),
         ({"guarantees": []}, "at least one guarantee"),
         ({"suppress": 1}, "suppress"),
@@ -337,3 +342,32 @@ def test_missing_values_stay_missing_until_the_last_level() -> None:
     found = dv.generalize(table, "a", guarantees="k=2", hierarchies={"a": H.ladder(4)})
     assert found.levels == {"a": 1}
     assert Counter(found.table.column("a").to_pylist()) == {None: 2, "[0, 4)": 2, "[4, 8)": 2}
+
+
+def test_a_result_travels_and_comes_back_in_the_library_that_was_given() -> None:
+    import pickle
+
+    import pandas as pd
+
+    table = pd.DataFrame({"a": [1, 2, 3, 5], "s": ["x", "y", "x", "y"]})
+    found = dv.generalize(table, "a", "s", guarantees="k=2", hierarchies={"a": H.ladder(2, 4)})
+    assert isinstance(found.table, pd.DataFrame)
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found
+    assert again.table.equals(found.table)
+
+
+def test_papers_stand_beside_the_table_and_the_certificate_is_for_the_keeper(tmp_path: Path) -> None:
+    from divulge.tables.papers import save
+
+    table = pa.table({"a": [1, 2, 3, 5, 6, 7], "s": ["x", "y", "x", "y", "x", "y"]})
+    found = dv.generalize(table, "a", "s", guarantees=["k=3", "t=0.5"], hierarchies={"a": H.ladder(2, 4)})
+    places = {name: Path(place) for name, place in save(found, tmp_path / "out.csv").items()}
+    assert places["keeper.json"].stat().st_mode & 0o777 == 0o600
+    assert "infeasible" in places["keeper.json"].read_text()
+    public = "".join(places[name].read_text() for name in ("codebook.json", "statement.txt", "receipt.json"))
+    assert "infeasible" not in public
+    assert "not differentially private" in public
+    assert "at least 3 rows" in public
+    with pytest.raises(dv.DivulgeError, match="there is one already"):
+        save(found, tmp_path / "out.csv")

@@ -80,7 +80,7 @@ def assess(
         raise DivulgeError.of("table", "have rows", "it", "empty")
     counted_apart(found)
     outside, size = _population(population, found, columns, engine)
-    ladders = {name: as_hierarchy(one, name) for name, one in (hierarchies or {}).items()}
+    ladders = {name: as_hierarchy(one, name) for name, one in mapping_of(hierarchies).items()}
     for name in ladders:
         if name not in secrets:
             raise DivulgeError.of("hierarchies", "be of sensitive columns", "one", f"of {name!r}")
@@ -92,6 +92,19 @@ def assess(
 
     alone = tuple(about([name], ()) for name in secrets) if len(secrets) > 1 else ()
     return about(secrets, alone)
+
+
+def mapping_of(hierarchies: Any) -> dict[str, Any]:
+    """Return hierarchies by column; refuse what is no mapping.
+
+    Examples
+    --------
+    >>> mapping_of(None)
+    {}
+    """
+    if hierarchies is None or isinstance(hierarchies, Mapping):
+        return dict(hierarchies or {})
+    raise DivulgeError.of("hierarchies", "map columns to hierarchies", "they", f"a {type(hierarchies).__name__}")
 
 
 def counted_apart(found: Contingency) -> None:

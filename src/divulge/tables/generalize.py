@@ -1,9 +1,8 @@
 """Coarsen a table: the levels that lose least under guarantees, with proof, and the table that goes out."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from divulge.model.labels import text_of
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
-from divulge.tables.assess import assess, columns_of, counted_apart
+from divulge.tables.assess import assess, columns_of, counted_apart, mapping_of
 from divulge.tables.assessment import Assessment
 from divulge.tables.groups import MISSING, Groups, groups_of
 from divulge.tables.levels.conditions import guarantees_of
@@ -27,17 +26,6 @@ from divulge.tables.levels.losses import loss_named
 from divulge.tables.levels.search import Certificate, searched
 from divulge.tables.notes import CHOSEN
 from divulge.tables.order import ranks
-
-
-def as_it_is(table: Any) -> Any:
-    """Return a table as it is.
-
-    Examples
-    --------
-    >>> as_it_is(3)
-    3
-    """
-    return table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +50,8 @@ class Generalization(Tabled, Record):
         Rows whose known columns are all `*`: a group like any other.
     title : str
         What the loss is.
+    table : pandas, polars or pyarrow table
+        The rows in the library of the table that was given.
 
     Examples
     --------
@@ -85,12 +75,7 @@ class Generalization(Tabled, Record):
     hierarchies: dict[str, Hierarchy]
     suppressed: int
     title: str
-    restore: Callable[[Any], Any] = field(default=as_it_is, compare=False, repr=False)
-
-    @cached_property
-    def table(self) -> Any:
-        """The rows in the library of the table that was given: pandas, polars or pyarrow."""
-        return self.restore(self.rows)
+    table: Any = field(compare=False, repr=False)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -220,7 +205,7 @@ def generalize(
         raise DivulgeError.of("known", "have none of the sensitive columns", "one", repr(both[0]))
     if not secrets and any(one.kind != "k" for one in asked):
         raise DivulgeError.of("secret", "be named for guarantees other than k", "it", "absent")
-    given = dict(hierarchies or {})
+    given = mapping_of(hierarchies)
     for name in given:
         if name not in columns:
             raise DivulgeError.of("hierarchies", "be of known columns", "one", f"of {name!r}")
@@ -242,10 +227,10 @@ def generalize(
     assessment = assess(released, list(columns), list(secrets) or None)
     if not assessment.holds(asked):
         raise AssertionError("the table that goes out does not keep what was promised")
-    restore = as_it_is if by_spark(table, engine) else open_table(table).restore
+    restored = released if by_spark(table, engine) else open_table(table).restore(released)
     return Generalization(
         proof.optimum, proof.loss, released, assessment, proof, asked, ladders, int(groups.sizes[out].sum()),
-        measure.title, restore,
+        measure.title, restored,
     )  # fmt: skip
 
 

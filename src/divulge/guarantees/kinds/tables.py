@@ -144,7 +144,7 @@ class RecursiveL(Guarantee):
     strict = True
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        tail = math.ceil(self.l) - 1
+        tail = len(subject.secrets) if self.l == math.inf else math.ceil(self.l) - 1
         q = _seen_posteriors(subject)
         falling = -np.sort(-q, axis=0)
         rest = falling[tail:].sum(axis=0) if tail < len(falling) else np.zeros(q.shape[1])

@@ -43,6 +43,11 @@ def _lifts(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
     return groups.cell_rows * groups.rows, expected
 
 
+def _whole(least: Any) -> int:
+    """Return the least whole number that is not below one; of inf, what no count reaches."""
+    return models.MOST_SUM if least == math.inf else math.ceil(least)
+
+
 def _any(groups: Groups, cells: np.ndarray) -> Broken:
     return np.logical_or.reduceat(cells, groups.starts)
 
@@ -78,6 +83,8 @@ def _ordered(groups: Groups, distance: Any) -> Broken:
 
 
 def _entropy(groups: Groups, l: Any) -> Broken:
+    if l == math.inf:
+        return np.ones(len(groups), dtype=bool)
     entropies, line = models.entropies_of(groups), math.log(l)
     found = entropies < line
     for group in np.flatnonzero(np.abs(entropies - line) <= NEAR).tolist():
@@ -89,7 +96,7 @@ def _entropy(groups: Groups, l: Any) -> Broken:
 def _recursive(groups: Groups, c: Any, l: Any) -> Broken:
     if c == math.inf:
         return np.zeros(len(groups), dtype=bool)
-    first, tails = models.recursive_parts(groups, math.ceil(l))
+    first, tails = models.recursive_parts(groups, _whole(l))
     found = tails == 0
     found[~found] = over(first[~found], tails[~found], c, lambda ratio: ratio >= Fraction(c))
     return found
@@ -120,10 +127,10 @@ class Condition:
 
 
 CONDITIONS: dict[str, Condition] = {
-    "k": Condition(lambda g, a: g.sizes < math.ceil(a.k), lambda g, a: models.k(g), True),
-    "distinct-l": Condition(lambda g, a: g.distinct < math.ceil(a.l), lambda g, a: models.distinct_l(g), True),
+    "k": Condition(lambda g, a: g.sizes < _whole(a.k), lambda g, a: models.k(g), True),
+    "distinct-l": Condition(lambda g, a: g.distinct < _whole(a.l), lambda g, a: models.distinct_l(g), True),
     "entropy-l": Condition(lambda g, a: _entropy(g, a.l), lambda g, a: models.entropy_l(g)),
-    "recursive-l": Condition(lambda g, a: _recursive(g, a.c, a.l), lambda g, a: models.recursive_c(g, math.ceil(a.l))),
+    "recursive-l": Condition(lambda g, a: _recursive(g, a.c, a.l), lambda g, a: models.recursive_c(g, _whole(a.l))),
     "t": Condition(lambda g, a: over(models.variations(g), g.sizes * g.rows, a.distance), lambda g, a: models.t(g)),
     "ordered-t": Condition(lambda g, a: _ordered(g, a.distance), lambda g, a: models.ordered_t(g)),
     "beta": Condition(lambda g, a: _beta(g, a.beta), lambda g, a: models.lift(g)),
