@@ -23,6 +23,9 @@ _WORKERS = min(4, os.cpu_count() or 1)
 _DENSE = 1 << 22
 """Up to so many cells, a batch is counted into the whole table; beyond, only the cells that occur."""
 
+_AXES = 30
+"""Columns of a table of all combinations: NumPy has 64 axes, and so many columns of two values are too many cells."""
+
 
 def merged(column: str) -> DivulgeError:
     """Return the error for a label of missing values that is a value of the column too."""
@@ -169,7 +172,8 @@ class Tally:
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
         self._seen = [_Column() for _ in names]
-        self._dense = np.zeros([0] * len(names), dtype=np.int64)
+        self._narrow = len(names) <= _AXES
+        self._dense = np.zeros([0] * (len(names) if self._narrow else 1), dtype=np.int64)
         self._sparse: list[tuple[np.ndarray, np.ndarray]] = []
         self._pending = self._settled = 0
 
@@ -179,7 +183,7 @@ class Tally:
         places = [column.places(*part) for column, part in zip(self._seen, columns, strict=True)]
         where = [place[cell] for place, cell in zip(places, cells, strict=True)]
         shape = [len(column) for column in self._seen]
-        if np.prod(shape, dtype=float) <= _DENSE:
+        if self._narrow and np.prod(shape, dtype=float) <= _DENSE:
             grown = [(0, size - old) for size, old in zip(shape, self._dense.shape, strict=True)]
             self._dense = np.pad(self._dense, grown) if any(map(sum, grown)) else self._dense
             np.add.at(self._dense, tuple(where), counts)
@@ -202,13 +206,14 @@ class Tally:
     def contingency(self) -> Contingency:
         """Return what was counted."""
         if self._sparse:
-            cells = np.argwhere(self._dense)
-            self._sparse.append((cells.astype(np.int32), self._dense[tuple(cells.T)]))
+            if self._narrow:
+                cells = np.argwhere(self._dense)
+                self._sparse.append((cells.astype(np.int32), self._dense[tuple(cells.T)]))
             self._settle()
             (found,) = self._sparse
         else:
-            cells = np.argwhere(self._dense)
-            found = cells, self._dense[tuple(cells.T)]
+            cells = np.argwhere(self._dense) if self._narrow else np.zeros((0, len(self.names)), dtype=np.int64)
+            found = cells, self._dense[tuple(cells.T)] if self._narrow else self._dense
         return _gathered(self.names, self._seen, *found)
 
 
