@@ -144,7 +144,7 @@ def test_bad_input_gets_one_message_and_publishes_nothing(name: str, table: Path
     assert len(errors) == 1
     assert said in errors[0]
     assert "Black" not in errors[0]
-    assert set(os.listdir(tmp_path)) - before <= {"ledger.sqlite"}
+    assert set(os.listdir(tmp_path)) - before <= {"ledger.sqlite", "ledger.sqlite.key"}
     if "budget" not in name:
         assert not (tmp_path / "ledger.sqlite").exists() or dv.Ledger(tmp_path / "ledger.sqlite").entries() == []
 

@@ -297,7 +297,7 @@ def words_of(values: Any, key: Key) -> np.ndarray:
         numbers = texts.cast(pa.float64())
         if compute.all(compute.is_finite(numbers)).as_py() is not False:
             return _of_numbers(numbers, key)
-    texts = texts.fill_null("")
+    texts = texts.fill_null("") if texts.null_count else texts
     numeric = compute.match_substring_regex(texts, _NUMBER)
     words = np.empty((len(texts), 2), np.uint64)
     chosen = as_numbers(numeric.cast(pa.uint8())).astype(bool)
@@ -309,6 +309,8 @@ def words_of(values: Any, key: Key) -> np.ndarray:
 def _of_numbers(numbers: Any, key: Key) -> np.ndarray:
     """Return the words of doubles; one that is missing, or no number, counts as an empty text."""
     pa, compute = require("pyarrow", "tables"), require("pyarrow.compute", "tables")
+    if not numbers.null_count and not compute.any(compute.is_nan(numbers)).as_py():
+        return key.numbers(as_numbers(numbers))  # filling what is missing would load a library of frames
     there = compute.and_(numbers.is_valid(), compute.invert(compute.is_nan(numbers).fill_null(False)))
     words = key.numbers(as_numbers(numbers.fill_null(0.0)))
     if not compute.all(there).as_py() and len(words):
