@@ -6,6 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -14,6 +16,7 @@ from divulge.cli.main import COMMANDS, app
 FOLDER = "Folder\x1b[2J\u202e"
 C, T, P, L, O = (f"{FOLDER}/{name}" for name in ("c\x1b.csv", "t\x1b.csv", "p.csv", "l.json", "o.csv"))
 B = f"{FOLDER}/b\x1b.bif"
+K = f"{FOLDER}/k.pem"
 ASKED = f"{FOLDER}/asked.json"
 RECEIPT, PUBLISHED, NONE = f"{FOLDER}/o.receipt.json", f"{FOLDER}/s.receipt.json", f"{FOLDER}/none.csv"
 
@@ -59,6 +62,7 @@ LINES: dict[str, tuple[tuple[str, ...], ...]] = {
     "report": ((C, "--prior", P), ("--receipt", RECEIPT, "--prior", P, "-o", f"{FOLDER}/r.html"),
                ("--data", T, "--secret", "x", "--released", "y"), ("--receipt", PUBLISHED),
                (C, "-o", f"{FOLDER}/r.pdf")),
+    "verify": ((RECEIPT, "--key", K), (NONE, "--key", K), (RECEIPT, "--key", P)),
     "statement": ((RECEIPT,), (RECEIPT, "-o", f"{FOLDER}/s.html"), (P,)),
 }  # fmt: skip
 """Command -> lines of it that work, and lines that do not. What `ledger show` lists are sources, by their paths."""
@@ -80,6 +84,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / P).write_text("a,1/2\nb,1/2\n")
     (place / L).write_text(json.dumps([{"mechanism": "channel", "file": "c\x1b.csv"}]))
     dv.Request.of("release", T, column="x", mechanism=C, only_column=True).save(place / ASKED)
+    public = Ed25519PrivateKey.generate().public_key()
+    (place / K).write_bytes(public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
     table = pa.table({"x": ["a", "b"] * 20})
     dv.release(table, place / O, column="x", mechanism=coin, ledger=inside / "book.sqlite", source_name="t")
     dv.publish(table, dv.Count("x"), inside / "s.csv", guarantee="dp=1", values={"x": ["a", "b"]})

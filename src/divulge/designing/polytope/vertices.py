@@ -157,7 +157,8 @@ def shape_of(limits: Limits, p_min: float) -> Shape:
             boxes += (Box(high / ratio, high),)
     if limits.capacity < math.inf and low < 1 and (low > 0 or ratio == math.inf):
         top = min(high, low * ratio) if low > 0 else high
-        least = 0.0 if top == math.inf else (1 - low) / (top - low)
+        # a ratio within rounding of 1 leaves nothing above the floor
+        least = 0.0 if top == math.inf else (1 - low) / (top - low) if top > low else 1.0
         if least <= p_min * (1 + _NEAR):  # the bound rules no set out: its box has nothing that the pair has not
             least, boxes = 0.0, tuple(box for box in boxes if box.low > low)
         pairs += (FloorPair(low, least, 1.0),)

@@ -18,6 +18,7 @@ from divulge.extras import require
 from divulge.files.channels.as_json import read_document
 from divulge.files.opening import name_of, opened
 from divulge.model.record import Record
+from divulge.model.shown import Shown
 
 SCHEME = "Ed25519"
 PART = "signature"
@@ -30,7 +31,7 @@ _MADE = "openssl genpkey -algorithm ed25519 -out key.pem makes one, openssl pkey
 
 
 @dataclass(frozen=True, eq=False)
-class Signature(Record):
+class Signature(Shown, Record):
     """Whether a paper is signed with a key, and what is wrong if not.
 
     Attributes
