@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import typer
 from biff import xls
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 import divulge as dv
 from divulge.cli.main import app
@@ -45,6 +47,8 @@ GOOD: dict[str, tuple[tuple[str, ...], ...]] = {
                  "out.csv"),
                 ("t.csv", "--guarantee", "dp=1", "--sum", "n:0:90", "--against", "t2.csv", "--runs", "50",
                  "-o", "out.csv")),
+    "generalize": (("t.csv", "--known", "y", "--secret", "x", "--guarantee", "k=2", "-o", "out.csv"),),
+    "verify": (("o.receipt.json", "--key", "k.pem"),),
     "run": (("q.json", "-o", "out.csv"),),
     "assess": (("t.csv", "--known", "y", "--secret", "x"), ("t.csv", "--known", "x,y"),
                ("t.csv", "--known", "y", "--secret", "x", "--claim", "k=2")),
@@ -99,6 +103,8 @@ def good_files() -> dict[str, bytes]:
             " probability ( x ) { table 0.5, 0.25, 0.25; } probability ( y | x ) { (a) 0.9, 0.1; default 0.2, 0.8; }"
         )
         dv.Request.of("release", "t.csv", column="x", mechanism="c.csv", only_column=True).save(folder / "q.json")
+        key = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key()
+        (folder / "k.pem").write_bytes(key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
         (folder / "p.csv").write_text("a,1/3\nb,1/3\nc,1/3\n")
         (folder / "l.json").write_text(
             json.dumps([{"mechanism": "gaussian", "sigma": 10, "sensitivity": 1, "count": 9}])

@@ -16,6 +16,7 @@ from support import few
 
 import divulge as dv
 from divulge.guarantees.catalog import KINDS
+from divulge.guarantees.kinds.tables import TABLES
 from divulge.releasing.planning import naming
 from divulge.reporting.statements.facts import Facts
 from divulge.reporting.statements.promised import promised, times
@@ -115,7 +116,16 @@ PROMISES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind.kind for kind in TABLES])
+def test_promises_about_groups_of_a_table_are_none_about_what_is_said(kind: str) -> None:
+    asked = {"recursive-l": "recursive-l=3:2"}.get(
+        kind, f"{kind}=2" if kind not in ("t", "ordered-t") else f"{kind}=1/2"
+    )
+    with pytest.raises(dv.DivulgeError, match="divulge generalize"):
+        dv.release(pa.table({"answer": ["yes", "no"]}), column="answer", epsilon=0.1, guarantee=asked)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind] not in TABLES])
 def test_every_kind_of_promise_is_said_in_every_language(kind: str) -> None:
     """A mechanism that keeps any of them: the sentence is there, with all its numbers, in one language alone."""
     numbers = {"epsilon": ("2.02", "1.01", "0.7"), "lower": ("1.83",), "upper": ("2.23",), "mean": ("2.46",),

@@ -15,6 +15,7 @@ from divulge.errors import DivulgeError
 from divulge.files.channels import as_json
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds.tables import TABLES
 from divulge.measures.robust import L1Ball, LowerBounded
 from divulge.model.channel import Channel
 from divulge.model.prior import Prior
@@ -140,6 +141,11 @@ def as_columns(column: Any) -> tuple[str, ...]:
 
 
 def as_several(guarantee: Any) -> tuple[Guarantee, ...]:
-    """Return one or several guarantees, or none, as a tuple of Guarantee."""
+    """Return one or several guarantees, or none, as a tuple of Guarantee; those about groups of a table are refused."""
     several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
-    return tuple(as_guarantee(one) for one in several)
+    read = tuple(as_guarantee(one) for one in several)
+    for one in read:
+        if isinstance(one, TABLES):
+            hint = "divulge generalize (dv.generalize) coarsens a table until its groups keep it."
+            raise DivulgeError.of("guarantee", "be about what is said of a person", "it", f"{one}, of groups", hint)
+    return read

@@ -12,6 +12,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError, number_of
 from divulge.extras import require
+from divulge.files.tables.buffers import as_numbers
 from divulge.files.tables.source import Source, is_plain
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP
@@ -128,7 +129,7 @@ def people_in(source: Source, column: str) -> People:
             "leave these rows out, or give each a name of its own.",
         )  # fmt: skip
     coded = names.dictionary_encode()
-    return People(column, coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(coded.dictionary))
+    return People(column, as_numbers(coded.indices).astype(np.int64), len(coded.dictionary))
 
 
 def some_rows(source: Source, kept: np.ndarray) -> Source:
@@ -282,7 +283,8 @@ def _codes(source: Source) -> dict[str, np.ndarray]:
         plain = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
         plain = plain.cast(pa.string()) if pa.types.is_string_view(kind) else plain
         coded = plain.combine_chunks().dictionary_encode()
-        found[name] = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        places = coded.indices.fill_null(-1) if coded.indices.null_count else coded.indices
+        found[name] = as_numbers(places).astype(np.int64)
     return found
 
 
