@@ -6,6 +6,7 @@ from fractions import Fraction as F
 from itertools import product
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 from networks.worlds import Law, lifts, random_chain
@@ -86,6 +87,29 @@ def test_the_limit_is_where_the_recursion_ends(size: int) -> None:
         assert level <= limit * (1 + 1e-12)
         if limit < math.inf:  # and it is a fixed point, which the recursion cannot pass
             assert epsilon + increment(moves, limit) == pytest.approx(limit, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-100, 1e-16, 1e-12, 1e-3, 299.9, 300.1, 1000.0])
+def test_the_limit_keeps_its_digits_at_small_and_large_levels(epsilon: float) -> None:
+    """The root of d u^2 + (1 - q + d - q E) u - E = 0 in many digits, u = e^a - 1 and E = e^epsilon - 1."""
+    with mp.workdps(1000):
+        q, d, more = mp.mpf(0.9), mp.mpf(0.1), mp.expm1(mp.mpf(epsilon))
+        b = 1 - q + d - q * more
+        truth = float(mp.log1p((mp.sqrt(b * b + 4 * d * more) - b) / (2 * d)))
+    assert temporal_limit([[0.9, 0.1], [0.1, 0.9]], epsilon) == pytest.approx(truth, rel=1e-14)
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-310, 1e-200, 1e-17, 1e-12, 1e-6, 1e-3])
+@pytest.mark.parametrize("flip", [0.1, 0.01])
+def test_a_small_promise_over_time_is_kept(flip: float, epsilon: float) -> None:
+    """By the tanh law of both directions at their fixed point, in many digits."""
+    local = dv.Chain([0.5, 0.5], [[1 - flip, flip], [flip, 1 - flip]], TRUTH, steps=2).calibrate(epsilon)
+    with mp.workdps(60):
+        one_way = mp.mpf(local)
+        for _ in range(2000):
+            one_way = local + 2 * mp.atanh((1 - 2 * mp.mpf(flip)) * mp.tanh(one_way / 2))
+        assert 2 * one_way - local <= epsilon
+    assert local == 0 if epsilon < 1e-290 else local > epsilon * flip
 
 
 def test_the_increment_is_the_worst_over_all_sets_of_states() -> None:

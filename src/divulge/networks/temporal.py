@@ -21,6 +21,12 @@ _ROUNDS = 10_000
 _SETTLED = 1e-15
 """Marginals that move by less than this have settled, up to the last place."""
 
+_LARGE = 300.0
+"""Beyond it, in nats, 1 beside e^epsilon counts for nothing; squares of what is below do not overflow."""
+
+_SMALL = 1e-290
+"""Levels below it have too few digits to be divided: none is promised."""
+
 
 def increment(moves: np.ndarray, level: float) -> float:
     """Return L(a) = max over rows (q, d) and sets I of log[(q_I (e^a - 1) + 1) / (d_I (e^a - 1) + 1)], in nats.
@@ -65,7 +71,7 @@ def _log_ratio(q: float, d: float, level: float) -> float:
     """Return log[(q (e^a - 1) + 1) / (d (e^a - 1) + 1)], also where e^a overflows and where a is tiny."""
     if level == math.inf:
         return math.inf if d == 0 else math.log(q / d)
-    if level > 500:
+    if level > _LARGE:
         above = math.log(q) + level + math.log1p((1 - q) / q * math.exp(-level))
         below = math.log1p(-d) if d == 0 else math.log(d) + level + math.log1p((1 - d) / d * math.exp(-level))
         return above - below
@@ -74,17 +80,19 @@ def _log_ratio(q: float, d: float, level: float) -> float:
 
 
 def _limit_of_pair(q: float, d: float, epsilon: float) -> float:
-    """Return the least a with a = epsilon + log[(q (e^a - 1) + 1) / (d (e^a - 1) + 1)], in nats (Theorem 5 there)."""
+    """Return the least a with a = epsilon + log[(q (e^a - 1) + 1) / (d (e^a - 1) + 1)], in nats (Theorem 5 there).
+
+    With u = e^a - 1 and E = e^epsilon - 1 it is d u^2 + b u - E = 0, b = 1 - q + d - q E, which keeps all digits of a
+    small level. It is at most epsilon + log(q / d), and as good as that where e^epsilon is beyond all bounds.
+    """
+    if epsilon > _LARGE:
+        return math.inf if d == 0 else epsilon + math.log(q / d)
+    more = math.expm1(epsilon)
+    b = (1 - q) + d - q * more
     if d == 0:
-        gain = -math.expm1(math.log(q) + epsilon) if q > 0 else 1.0  # 1 - q e^eps
-        if q == 0:
-            return epsilon
-        return math.inf if gain <= 0 or q == 1 else epsilon + math.log1p(-q) - math.log(gain)
-    # d e^2a + (1 - d - q e^eps) e^a - (1 - q) e^eps = 0 has one positive root e^a
-    scale = math.exp(min(epsilon, 700.0))
-    middle = d + q * scale - 1
-    root = math.sqrt(4 * d * scale * (1 - q) + middle * middle)
-    return math.log((root + middle) / (2 * d) if middle > 0 else 2 * scale * (1 - q) / (root - middle))
+        return math.inf if b <= 0 else math.log1p(more / b)
+    root = math.sqrt(b * b + 4 * d * more)
+    return math.log1p(2 * more / (b + root) if b > 0 else (root - b) / (2 * d))
 
 
 def limit_of(moves: Sequence[np.ndarray], epsilon: float) -> float:
@@ -94,14 +102,12 @@ def limit_of(moves: Sequence[np.ndarray], epsilon: float) -> float:
     """
     level = epsilon
     while True:
-        found = max(_increment(one, level) for one in moves)
-        if epsilon + found[0] <= level * (1 + 1e-15) + 5e-324:
+        gain, q, d = max(_increment(one, level) for one in moves)
+        if not gain > 0:
             return level
-        higher = _limit_of_pair(found[1], found[2], epsilon)
-        if higher == math.inf:
-            return math.inf
-        if not higher > level:
-            return level
+        higher = _limit_of_pair(q, d, epsilon)
+        if not level * (1 + 1e-15) < higher < math.inf:
+            return max(level, higher)
         level = higher
 
 
@@ -194,6 +200,8 @@ def calibrated(start: np.ndarray, move: np.ndarray, epsilon: float) -> float:
         return limit_of(pasts, level) + limit_of([occurring], level) - level
 
     low, high = 0.0, epsilon
+    if epsilon < _SMALL:
+        return low
     if leakage(high) <= epsilon:
         return high
     while True:
