@@ -23,7 +23,7 @@ class DivulgeError(ValueError):
         >>> print(DivulgeError.of("p", "be in [0, 1]", "it", "2", "probabilities are shares."))
         `p` must be in [0, 1]; it is 2. Hint: probabilities are shares.
         """
-        message = f"`{argument}` must {condition}; {where} is {found}."
+        message = f"`{argument}` must {condition}; {where} {'are' if where == 'they' else 'is'} {found}."
         return cls(f"{message} Hint: {hint}" if hint else message)
 
     @classmethod

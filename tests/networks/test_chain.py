@@ -284,3 +284,39 @@ def test_outputs_of_a_long_chain_that_cannot_occur_name_the_step() -> None:
     frozen = dv.Chain([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]], steps=5000)
     with pytest.raises(dv.DivulgeError, match="that of step 4000"):
         frozen.posteriors([0] * 4000 + [1] + [0] * 999)
+
+
+def list_of(state: Any) -> Any:
+    return [state]
+
+
+@pytest.mark.parametrize(
+    ("secret", "said"),
+    [
+        (never("0"), "name states that there are; one is '0'"),  # it would never occur, and nothing be told of it
+        (ever(2), "name states"),
+        (count_at_least("x", 1), "name states"),
+        (differ(0, 9), "name steps or variables that there are; one is 9"),
+        (function([0, 9], lambda *states: max(states)), "name steps or variables"),
+        (function([0], list_of), "are equal to themselves"),
+        (function([0], lambda _: float("nan")), "are equal to themselves"),
+    ],
+)
+def test_a_secret_of_what_is_not_there_is_refused(secret: Any, said: str) -> None:
+    for ask in (lambda: two(3).worst(secret), lambda: two(3).pml(secret, [0, 0, 0]), lambda: two(3).joint(secret)):
+        with pytest.raises(dv.DivulgeError, match=said):
+            ask()
+
+
+def test_a_network_knows_the_names_in_a_secret() -> None:
+    net = dv.Network({"a": ["1/2", "1/2"], "b": (["a"], STAY)}).release("b")
+    for secret in (never("0"), differ("a", "c"), function(["a", "c"], lambda *both: both), ["a"]):
+        with pytest.raises(dv.DivulgeError, match="`secret` must name"):
+            net.worst(secret)
+
+
+def test_steps_are_as_many_as_fit() -> None:
+    with pytest.raises(dv.DivulgeError, match="`steps` must be at most 1,000,000"):
+        two(10**12)
+    with pytest.raises(dv.DivulgeError, match="`outputs` must be a list"):
+        two(3).pml(0, 5)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from support import few
 from tables.drawn import groups, models, people, recursive_c
 
 import divulge as dv
+from divulge.tables.population import _alone  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.parametrize("seed", range(few(60)))
@@ -184,7 +185,7 @@ def test_no_column_is_left_out_in_silence_and_keys_have_any_number_of_values() -
         ({"known": ["a", "s"], "secret": "s"}, "none of the sensitive columns"),
         ({"known": ["a", "a"], "secret": "s"}, "no column twice"),
         ({"known": ["a"], "secret": "q"}, "has no column 'q'"),
-        ({"known": ["a"], "secret": "s", "confidence": math.nan}, "be in"),
+        ({"known": ["a"], "secret": "s", "confidence": math.nan}, "be a number"),
         ({"known": ["a"], "secret": "s", "population": 1}, "at least the 2 rows"),
         ({"known": ["a"], "secret": "s", "hierarchies": {"a": {1: ["*"]}}}, "of sensitive columns"),
         ({"known": 3, "secret": "s"}, "name, or names"),
@@ -248,3 +249,45 @@ def test_who_sees_group_and_perturbed_value_learns_at_most_the_sum(seed: int) ->
             after = F(weights.get(s, F(0)), sum(weights.values(), F(0)))
             assert both.lift[i, j] == after / F(table["s"].count(s), n)
     assert both.lift.max() <= found.lift * ratio
+
+
+WRONG: Any = ("x", None)
+SMALL = {"a": ["all other groups", "x", "y", "y", "z", "z"], "s": ["a", "b", "b", "a", "a", "b"]}
+
+
+def test_a_value_may_be_called_as_what_is_merged() -> None:
+    table = pa.table(SMALL)
+    renamed = pa.table({"a": ["w", *SMALL["a"][1:]], "s": SMALL["s"]})
+    for claim in ("pml=3", "t=1/10", "entropy-l=1.1", "recursive-l=2:1"):
+        (own,), (other,) = (dv.assess(one, "a", "s").verdicts(claim) for one in (table, renamed))
+        assert (own.holds, own.measured) == (other.holds, other.measured)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda table: dv.assess(table, "a", "s").holds(5), "`claims` must name at least one guarantee; it is a int"),
+        (lambda table: dv.assess(table, "a", "s").holds(None), "`claims` must name at least one"),
+        (lambda table: dv.generalize(table, "a", "s", guarantees=None), "`guarantees` must name at least one"),
+        (lambda table: dv.generalize(table, "a", "s", guarantees=5), "`guarantees` must name at least one"),
+        (lambda table: dv.assess(table, "a", "s", confidence=WRONG[0]), "`confidence` must be a number"),
+        (lambda table: dv.assess(table, "a", "s", confidence=WRONG[1]), "`confidence` must be a number"),
+        (lambda table: dv.assess(table, "a", "s", population=10**400).to_dict(), "`population` must be at most"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_in_words(wrong: Any, said: str) -> None:
+    with pytest.raises(dv.DivulgeError, match=said):
+        wrong(pa.table(SMALL))
+
+
+def test_numbers_beyond_machine_words_count_as_all() -> None:
+    found = dv.assess(pa.table(SMALL), "a", "s")
+    assert found.certainty_beside(10**30) == found.certainty_beside(6) == 1
+    assert found.recursive_c(10**30) == math.inf
+
+
+@pytest.mark.parametrize("people", [7, 20, 10**6, 10**14])
+def test_the_share_that_is_alone_in_a_sample_is_hypergeometric(people: int) -> None:
+    for j in (1, 2, 3):
+        exactly = F(j * math.comb(people - j, 3), math.comb(people, 4))
+        assert _alone(j, 4, people) == pytest.approx(float(exactly), rel=1e-12)

@@ -1,7 +1,7 @@
 """All kinds of guarantee by name, and guarantees read from text."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from divulge.errors import DivulgeError, did_you_mean
@@ -139,6 +139,23 @@ def as_guarantee(value: Any, argument: str = "guarantee") -> Guarantee:
     if isinstance(value, str):
         return parse(value)
     raise DivulgeError.of(argument, 'be a guarantee or text such as "pml=0.5"', "it", f"a {type(value).__name__}")
+
+
+def as_guarantees(given: Any, argument: str) -> tuple[Guarantee, ...]:
+    """Return one guarantee, or several, each as it is or from its text; at least one.
+
+    Examples
+    --------
+    >>> as_guarantees(["pml=0.5", "ldp=1"], "claims")[1].kind
+    'ldp'
+    """
+    if isinstance(given, (str, Guarantee)):
+        return (as_guarantee(given, argument),)
+    found = tuple(as_guarantee(one, argument) for one in given) if isinstance(given, Iterable) else ()
+    if not found:
+        what = "empty" if isinstance(given, Iterable) else f"a {type(given).__name__}"
+        raise DivulgeError.of(argument, "name at least one guarantee", "it", what)
+    return found
 
 
 def as_typed(found: Mapping[str, Any]) -> Guarantee:

@@ -182,7 +182,7 @@ class Chain(Shown):
         >>> round(float(chain.lift(1, [0])), 9)  # one step after it was told
         1.48
         """
-        listed = list(outputs)
+        listed = self.models[0].listed(outputs)
         return max(self._lift(model, secret, listed, least=False) for model in self.models)
 
     def pml(self, secret: Any, outputs: Iterable[Hashable], unit: Unit = "nats") -> float:
@@ -209,7 +209,7 @@ class Chain(Shown):
         >>> round(chain.pmc(0, [0, 0, 0]), 9)  # log 13/2
         1.871802177
         """
-        listed = list(outputs)
+        listed = self.models[0].listed(outputs)
         least = min(self._lift(model, secret, listed, least=True) for model in self.models)
         return _log(ratio(1, least), unit)
 
@@ -372,7 +372,7 @@ class Chain(Shown):
     def _secret(self, secret: Any) -> Secret:
         """Return a secret as one with a memory."""
         if isinstance(secret, Secret):
-            return secret
+            return secret.known(range(self.steps), self.states)
         if _is_all(secret):
             return states_at(tuple(range(self.steps)))
         places = secret if isinstance(secret, tuple) else (secret,)

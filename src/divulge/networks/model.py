@@ -23,6 +23,10 @@ MEMORIES = 20_000
 """What a secret may have to remember at most: its values times the states, a vector of which is carried a step."""
 
 
+MOST_STEPS = 1_000_000
+"""Steps of a chain: each takes part in every answer, and a vector for it is kept."""
+
+
 @dataclass(frozen=True)
 class Steps:
     """The laws of a chain X_0 .. X_{T-1}: the first state, each move, and the channel of each step (None: nothing).
@@ -86,11 +90,15 @@ class Steps:
         here = np.array([v > 0 for v in self.marginals[step]])
         return [y for y, column in enumerate(table.T) if any(v > 0 for v in column[here])]
 
-    def positions(self, outputs: Iterable[Hashable]) -> list[int | None]:
-        """Return outputs as positions; fewer than there are steps are the first ones."""
+    def listed(self, outputs: Any) -> list[Hashable]:
+        """Return outputs as a list, or refuse what is none."""
         if isinstance(outputs, (str, bytes)) or not hasattr(outputs, "__iter__"):
             raise DivulgeError.of("outputs", "be a list of outcomes, one a step", "it", f"a {type(outputs).__name__}")
-        listed = list(outputs)
+        return list(outputs)
+
+    def positions(self, outputs: Iterable[Hashable]) -> list[int | None]:
+        """Return outputs as positions; fewer than there are steps are the first ones."""
+        listed = self.listed(outputs)
         if len(listed) > len(self):
             raise DivulgeError.of("outputs", f"have one outcome a step, {len(self)}", "its length", str(len(listed)))
         out: list[int | None] = []
@@ -266,6 +274,10 @@ def _length(transition: Any, release: Any, steps: Any) -> int:
             raise DivulgeError.of("steps", "be given for one transition and one release", "it", "missing")
     if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or not steps >= 1:
         raise DivulgeError.of("steps", "be a whole number of at least 1", "it", repr(steps)[:40])
+    if steps > MOST_STEPS:
+        raise DivulgeError.of(
+            "steps", f"be at most {MOST_STEPS:,}", "it", "more", "`calibrate` and `temporal_limit` hold for any number."
+        )
     return int(steps)
 
 

@@ -5,7 +5,7 @@ one more, `value` the secret once the last step was seen. The chain and the memo
 question about a secret is one about the last state of that.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Container, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,10 @@ class Secret:
     event : bool
         Whether it is an event, True or False, whose leakages are about its being true: that it is false is another
         secret (`never` beside `ever`).
+    places : tuple
+        Steps or variables that it needs, all of which a chain or network must have.
+    states : tuple
+        States that it names, each of which some step or variable must have.
 
     Examples
     --------
@@ -44,6 +48,25 @@ class Secret:
     moved: Callable[[Any, Any, Any], Memory]
     value: Callable[[Any], Hashable] = lambda memory: memory
     event: bool = False
+    places: tuple[Hashable, ...] = ()
+    states: tuple[Hashable, ...] = ()
+
+    def known(self, places: Container[Hashable], states: Container[Hashable]) -> "Secret":
+        """Return the secret, of steps or variables and states that there are; refuse one of others.
+
+        A name that is misspelled would be an event that never changes, of which nothing is told.
+
+        Examples
+        --------
+        >>> never("ill").known(range(3), ["well", "il"])
+        Traceback (most recent call last):
+        divulge.errors.DivulgeError: `secret` must name states that there are; one is 'ill'.
+        """
+        for what, wanted, there in (("steps or variables", self.places, places), ("states", self.states, states)):
+            for one in wanted:
+                if one not in there:
+                    raise DivulgeError.of("secret", f"name {what} that there are", "one", repr(one)[:60])
+        return self
 
     def of(self, states: Iterable[tuple[Any, Hashable]]) -> Hashable:
         """Return the secret of pairs (step or name, state), in the order in which they are remembered.
@@ -67,7 +90,7 @@ def ever(state: Hashable) -> Secret:
     >>> ever(1).name
     'ever 1'
     """
-    return Secret(f"ever {state}", False, lambda before, _, here: before or here == state, event=True)
+    return Secret(f"ever {state}", False, lambda before, _, here: before or here == state, event=True, states=(state,))
 
 
 def never(state: Hashable) -> Secret:
@@ -78,7 +101,7 @@ def never(state: Hashable) -> Secret:
     >>> never(1).of(enumerate([0, 0, 1]))
     False
     """
-    return Secret(f"never {state}", True, lambda before, _, here: before and here != state, event=True)
+    return Secret(f"never {state}", True, lambda before, _, here: before and here != state, event=True, states=(state,))
 
 
 def differ(first: Hashable, second: Hashable) -> Secret:
@@ -95,7 +118,8 @@ def differ(first: Hashable, second: Hashable) -> Secret:
     def moved(memory: Any, place: Any, state: Any) -> Any:
         return (*memory, state) if place in (first, second) else memory
 
-    return Secret(f"{first} and {second} differ", (), moved, lambda both: both[0] != both[1], event=True)
+    return Secret(f"{first} and {second} differ", (), moved, lambda both: both[0] != both[1], event=True,
+                  places=(first, second))  # fmt: skip
 
 
 def count_at_least(state: Hashable, count: Any) -> Secret:
@@ -114,6 +138,7 @@ def count_at_least(state: Hashable, count: Any) -> Secret:
         lambda before, _, here: min(before + (here == state), count),
         lambda seen: seen >= count,
         event=True,
+        states=(state,),
     )
 
 
@@ -134,7 +159,23 @@ def function(places: Iterable[Hashable], formula: Callable[..., Hashable], name:
     def moved(memory: Any, place: Any, state: Any) -> Any:
         return (*memory, (wanted.index(place), state)) if place in wanted else memory
 
-    return Secret(name, (), moved, lambda memory: formula(*(state for _, state in sorted(memory, key=_first))))
+    def value(memory: Any) -> Hashable:
+        found = formula(*(state for _, state in sorted(memory, key=_first)))
+        if not _is_key(found):
+            raise DivulgeError.of(
+                "formula", "give values that are equal to themselves and can be keys, such as numbers, text or tuples",
+                "one", f"a {type(found).__name__}",
+            )  # fmt: skip
+        return found
+
+    return Secret(name, (), moved, value, places=wanted)
+
+
+def _is_key(value: Any) -> bool:
+    try:
+        return {value: True}.get(value, False) and bool(value == value)
+    except (TypeError, ValueError):
+        return False
 
 
 def _first(pair: tuple[int, Any]) -> int:

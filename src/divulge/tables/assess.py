@@ -7,6 +7,7 @@ from typing import Any
 from divulge.errors import DivulgeError
 from divulge.files.tables.source import Source, is_plain
 from divulge.files.tables.table import open_table
+from divulge.model.entries import scalar
 from divulge.model.labels import text_of
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
@@ -71,8 +72,9 @@ def assess(
     >>> found.k, found.groups, round(found.pml, 4)
     (125, 182, 0.8785)
     """
+    confidence = scalar(confidence, "confidence")
     if not 0 < confidence < 1:
-        raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence)[:40])
+        raise DivulgeError.of("confidence", "be in (0, 1)", "it", f"{confidence:g}")
     secrets = () if secret is None else columns_of(secret, "secret")
     columns, left_out = _known(table, known, secrets, engine)
     found = contingency(table, [*columns, *secrets], engine=engine)

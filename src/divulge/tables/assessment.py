@@ -10,7 +10,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError, number_of
-from divulge.guarantees.catalog import as_guarantee
+from divulge.guarantees.catalog import as_guarantees
 from divulge.guarantees.guarantee import Guarantee, Verdict
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
@@ -190,7 +190,7 @@ class Assessment(Tabled, Record):
         """
         if type(others) is not int or others < 0:
             raise DivulgeError.of("others", "be a whole number, at least 0", "it", str(others)[:40])
-        return models.certainty_beside(self._sensitive, others).value
+        return models.certainty_beside(self._sensitive, min(others, self.rows)).value
 
     @cached_property
     def distinct_l(self) -> int:
@@ -217,7 +217,7 @@ class Assessment(Tabled, Record):
         """
         if type(l) is not int or l < 1:
             raise DivulgeError.of("l", "be a whole number, at least 1", "it", str(l)[:40])
-        return models.recursive_c(self._sensitive, l).value
+        return models.recursive_c(self._sensitive, min(l, self.rows + 1)).value
 
     @property
     def beta(self) -> Fraction:
@@ -294,7 +294,7 @@ class Assessment(Tabled, Record):
         >>> from divulge import PML, assess
         >>> people = pa.table({"age": [1, 2, 3, 3], "ill": ["a", "a", "a", "b"]})
         >>> assess(people, known="age", secret="ill").subject_of(PML).outcomes
-        (3, 'all other groups')
+        (1, 3, 'all other groups')
         """
         if kind.kind == "k":
             return self.by_group.sizes
@@ -313,10 +313,7 @@ class Assessment(Tabled, Record):
         >>> verdict.holds, verdict.measured, verdict.witness.outcome
         (False, Fraction(1, 1), 2)
         """
-        listed = [claims] if isinstance(claims, (str, Guarantee)) else list(claims)
-        if not listed:
-            raise DivulgeError.of("claims", "name at least one guarantee", "it", "empty")
-        asked = [as_guarantee(one, "claims") for one in listed]
+        asked = as_guarantees(claims, "claims")
         return tuple(one.holds_for(subject) for one in asked for subject in self._subjects(one))
 
     def _subjects(self, claim: Guarantee) -> tuple["Assessment", ...]:

@@ -7,6 +7,9 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.extras import require
 
+MOST_PEOPLE = 10**15
+"""Beyond it doubles no longer tell one person more from none."""
+
 
 def zayatz(sizes: np.ndarray, population: int) -> float:
     """Return Zayatz's estimate of the population uniques: P(F = 1 | f = 1) times the sample's uniques, over n / N.
@@ -33,15 +36,11 @@ def zayatz(sizes: np.ndarray, population: int) -> float:
 
 
 def _alone(j: int, rows: int, population: int) -> float:
-    """Return P(f = 1 | F = j)."""
+    """Return P(f = 1 | F = j), j n / N times the product of (N - n - i) / (N - 1 - i) over i < j - 1."""
     if population - j < rows - 1:
         return 0.0
-    log = _log_choose(population - j, rows - 1) - _log_choose(population, rows)
-    return j * math.exp(log)
-
-
-def _log_choose(n: int, r: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(r + 1) - math.lgamma(n - r + 1)
+    drawn = (rows - 1) / (population - 1 - np.arange(j - 1, dtype=float))
+    return j * rows / population * math.exp(float(np.log1p(-drawn).sum()))
 
 
 def pitman(sizes: np.ndarray, population: int) -> float:
@@ -87,3 +86,5 @@ def pitman(sizes: np.ndarray, population: int) -> float:
 def _require(rows: int, population: int) -> None:
     if population < rows:
         raise DivulgeError.of("population", f"be at least the {rows:,} rows of the table", "it", f"{population:,}")
+    if population > MOST_PEOPLE:
+        raise DivulgeError.of("population", f"be at most {MOST_PEOPLE:,}", "it", "more")

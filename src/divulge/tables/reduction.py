@@ -63,7 +63,10 @@ def joint_of(groups: Groups, chosen: np.ndarray) -> Joint:
     labels: list[Any] = [label(groups, g) for g in chosen.tolist()]
     rest = groups.totals - counts.sum(axis=0)
     if rest.any():
-        counts, labels = np.vstack([counts, rest]), [*labels, OTHERS]
+        others = OTHERS
+        while others in labels:  # a value of the table is called so
+            others = f"{others} (all others)"
+        counts, labels = np.vstack([counts, rest]), [*labels, others]
     totals = groups.totals.tolist()
     matrix = np.empty((len(groups.values), len(labels)), dtype=object)
     for s, column in enumerate(counts.T.tolist()):

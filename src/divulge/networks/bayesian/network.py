@@ -278,7 +278,7 @@ class Network(Shown):
         return Joint.from_matrix(matrix, list(weights), outcomes)
 
     def _variable(self, name: Any, argument: str) -> Variable:
-        if name not in self.variables:
+        if isinstance(name, list) or name not in self.variables:
             raise DivulgeError.of(
                 argument, "name a variable of the network", "it", repr(name)[:60],
                 did_you_mean(name, self.variables).strip(),
@@ -306,7 +306,8 @@ class Network(Shown):
         [0, 1]
         """
         if isinstance(secret, Secret):
-            return remembered(self, secret)
+            states = {state for node in self.variables.values() for state in node.states}
+            return remembered(self, secret.known(self.variables, states))
         if isinstance(secret, str) and secret == "all" and secret not in self.variables:
             secret = tuple(self.variables)
         names = secret if isinstance(secret, tuple) else (secret,)

@@ -165,7 +165,8 @@ SENTENCES: dict[str, str] = {
     "second_void": "It may tell the rest. There is no useful bound after this release, nor after a second one.",
     "together":
         "There have been releases of this column before. Together with this one there are {releases}, and all of "
-        "them together may change the odds by {times} times.",
+        "them together may change the odds by {times} times. A release that was promised for one row alone counts "
+        "with one row of each person.",
     "together_void":
         "There have been releases of this column before. Together with this one there are {releases}, and there "
         "is no useful bound on what all of them tell together.",

@@ -10,7 +10,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.guarantees.catalog import as_guarantee
+from divulge.guarantees.catalog import as_guarantees
 from divulge.guarantees.guarantee import Guarantee
 from divulge.tables import models
 from divulge.tables.groups import Groups
@@ -162,10 +162,7 @@ def guarantees_of(given: Any) -> tuple[Guarantee, ...]:
     >>> guarantees_of(["k=5", "pml=1"])
     (KAnonymity(5), PML(1))
     """
-    listed = [given] if isinstance(given, (str, Guarantee)) else list(given)
-    found = tuple(as_guarantee(one, "guarantees") for one in listed)
-    if not found:
-        raise DivulgeError.of("guarantees", "name at least one guarantee", "it", "empty")
+    found = as_guarantees(given, "guarantees")
     for one in found:
         if one.kind not in CONDITIONS:
             raise DivulgeError.of(

@@ -67,7 +67,7 @@ class Search:
         if math.prod(shape) > MOST_NODES:
             raise DivulgeError.of(
                 "hierarchies", f"have at most {MOST_NODES:,} combinations of levels", "they", f"{math.prod(shape):,}",
-                "give fewer levels, or search='local'.",
+                "give fewer levels, or fewer columns.",
             )  # fmt: skip
         self.levels = np.indices(shape, dtype=np.int8).reshape(len(shape), -1).T
         whole = loss.whole(lattice)
