@@ -223,7 +223,8 @@ def _after(before: float, loss: float) -> float:
 def _largest(source: Any, column: str, known: Sequence[str], value: str, null_as: Any) -> tuple[float, int]:
     """Return the largest share of a value among rows alike in known columns, and how many rows are alike to few."""
     groups: dict[Any, list[int]] = {}
-    for key, count in dv.contingency(source, [column, *known]).to_dict().items():
+    counts: dict[Any, int] = dict(dv.contingency(source, [column, *known]).to_dict())
+    for key, count in counts.items():
         held = groups.setdefault(key[1:], [0, 0])
         held[0] += count * (str(null_as if key[0] is None else key[0]) == value)
         held[1] += count

@@ -248,7 +248,7 @@ def short_floats(values: Any) -> str:
     >>> short_floats(np.ones(2, np.float32)), short_floats(np.ones(2))
     ('its dtype is float32, whose sums are off by more: give p.astype(float), each row divided by its sum.', '')
     """
-    dtype = getattr(values, "dtype", None)
+    dtype: Any = getattr(values, "dtype", None)
     if getattr(dtype, "kind", "") != "f" or dtype.itemsize >= np.dtype(np.float64).itemsize:
         return ""
     return f"its dtype is {dtype}, whose sums are off by more: give p.astype(float), each row divided by its sum."
