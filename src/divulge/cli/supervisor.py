@@ -18,6 +18,12 @@ from divulge import children, stopping
 GRACE = 10.0
 """Seconds that the work has to clean up after a signal, before it is killed; what is being published is waited for."""
 
+_SPINS = 20.0
+"""Seconds of processor after which work whose memory ends, and no longer grows, is held to wait for memory in vain."""
+
+_ROOM = 1 << 26
+"""Bytes of addresses: OpenBLAS asks for 32 MiB, again and again without end where there are fewer."""
+
 _LISTEN = 1.0
 """Seconds after which the waiting process hears what the working one tells, at the latest: a pipe holds 64 KiB."""
 
@@ -86,7 +92,7 @@ def _tell(told: int, word: str) -> None:
 
 def _watch(child: int, heard: int, heeded: set[int]) -> int:
     """Wait for the child, hand signals on to it, and return the exit code."""
-    words, asked, status = list[str](), math.inf, None
+    words, asked, status, waits = list[str](), math.inf, None, _Waits(child, children.addresses())
     while status is None:
         came = signal.sigtimedwait({*heeded, signal.SIGCHLD}, _LISTEN)
         words += _words(heard)
@@ -94,6 +100,8 @@ def _watch(child: int, heard: int, heeded: set[int]) -> int:
             asked = min(asked, time.monotonic())
             os.kill(child, came.si_signo)
         if time.monotonic() - asked > GRACE and words[-1:] != ["publishing"]:
+            os.kill(child, signal.SIGKILL)
+        if waits.in_vain():
             os.kill(child, signal.SIGKILL)
         ended, found = os.waitpid(child, os.WNOHANG)
         status = found if ended else None
@@ -106,6 +114,27 @@ def _watch(child: int, heard: int, heeded: set[int]) -> int:
     with contextlib.suppress(OSError):
         os.write(2, f"{said}\n".encode())
     return _DONE if "published" in words else stopping.INTERRUPTED if asked < math.inf else _WRONG
+
+
+class _Waits:
+    """Whether the child asks for memory that there is not: its size stands close below the limit while it computes."""
+
+    def __init__(self, child: int, limit: int | None) -> None:
+        self._child, self._limit, self._size, self._since = child, limit, 0, 0.0
+
+    def in_vain(self) -> bool:
+        """Say so once it computed for `_SPINS` without growing. Where nothing limits addresses, never."""
+        if self._limit is None:
+            return False
+        try:
+            with open(f"/proc/{self._child}/statm") as pages, open(f"/proc/{self._child}/stat") as times:
+                size = int(pages.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+                spent = sum(map(int, times.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError, IndexError):  # it has ended
+            return False
+        if size != self._size:
+            self._size, self._since = size, spent
+        return size > self._limit - _ROOM and spent - self._since > _SPINS
 
 
 def _take_away(words: list[str]) -> None:
