@@ -168,7 +168,8 @@ def _raised(columns: np.ndarray, checker: Checker, apart: bool) -> np.ndarray:
     below = columns < tops
     between = below & (columns > 0)
     if not apart:
-        likeliest = np.where(below, checker.prior.astype(np.float64)[:, None], 0.0).argmax(axis=0)
+        order = np.argsort(-checker.prior, kind="stable")
+        likeliest = order[below[order].argmax(axis=0)]
         rare = _RARE * checker.mass(between.astype(np.int64)) < checker.mass(below.astype(np.int64))
         some = np.flatnonzero(rare.astype(bool) & between.any(axis=0))
         between[likeliest[some], some] = True
