@@ -103,7 +103,7 @@ class NoiseMechanism(NoisyRelease):
         >>> from divulge import LDP
         >>> m = NoiseMechanism("laplace", "uniform(-1, 1)", scale=2.0)
         >>> LDP(1).holds_for(m).holds, LDP.of(m)
-        (True, LDP('1'))
+        (True, LDP(1))
         """
         return self
 

@@ -70,7 +70,7 @@ def assess(
     >>> from divulge.datasets import census
     >>> found = assess(census(["age", "sex", "race"]), known=["age", "sex"], secret="race")
     >>> found.k, found.groups, round(found.pml, 4)
-    (125, 182, 0.8785)
+    (53, 182, 0.7866)
     """
     confidence = scalar(confidence, "confidence")
     if not 0 < confidence < 1:

@@ -193,7 +193,7 @@ def generalize(
     >>> names = ["sex", "age", "race", "education"]
     >>> found = generalize(adult(names), names, guarantees="k=50", hierarchies={name: paths[name] for name in names})
     >>> found.levels, found.assessment.k
-    ({'sex': 0, 'age': 2, 'race': 1, 'education': 1}, 95)
+    ({'sex': 0, 'age': 4, 'race': 1, 'education': 1}, 126)
     """
     asked, measure, share = guarantees_of(guarantees), loss_named(loss), _share(suppress)
     secrets = () if secret is None else columns_of(secret, "secret")

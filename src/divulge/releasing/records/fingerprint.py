@@ -36,7 +36,7 @@ class Key:
     --------
     >>> import pyarrow as pa
     >>> key = Key(bytes(32))
-    >>> (key.words(pa.array(["yes", "no", "yes"]))[0] == key.words(pa.array(["yes"]))[0]).all()
+    >>> bool((key.words(pa.array(["yes", "no", "yes"]))[0] == key.words(pa.array(["yes"]))[0]).all())
     True
     """
 
