@@ -78,7 +78,12 @@ def _first_is_labels(table: Any) -> bool:
 def _all_numbers(frame: Any) -> bool:
     """Say whether the first column of a narwhals frame holds numbers of the matrix, as the others do, and no labels."""
     first, *others = frame.schema.values()
-    return first.is_numeric() and (not first.is_integer() or all(other.is_integer() for other in others))
+    return first.is_numeric() and (not _is_whole(first) or all(map(_is_whole, others)))
+
+
+def _is_whole(dtype: Any) -> bool:
+    """Say whether a type of narwhals is one of whole numbers, by its name: old versions do not say it."""
+    return str(dtype).startswith(("Int", "UInt"))
 
 
 def _index_columns(table: Any) -> list[str]:
