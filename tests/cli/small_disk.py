@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import divulge as dv
 from divulge.app import work
 from divulge.cli.main import app
+from divulge.releasing.request import Request
 
 ROOMS = (0, 3, 7)
 """KiB that are left: of which nothing that is written here has enough; one a line, or all in `make search`."""
@@ -84,11 +85,11 @@ def main(folder: Path, place: Path, route: str) -> None:
     dv.write_channel(COIN, "c.csv")
     dv.release(pa.table({"x": ["a", "b"] * 20}), "made.csv", column="x", mechanism=COIN)
     dv.publish(pa.table({"x": ["a"] * 9}), dv.Count("x"), "sums.csv", guarantee="dp=1", values={"x": ["a"]})
-    choice = {"column": "x", "mechanism": COIN, "force": True}
+    kept = {"ledger": "book.sqlite", "source_name": "t", "force": True}
+    asked = Request.of("release", "t.csv", "o.csv", column="x", mechanism=COIN, **kept)
     steps: dict[str, Any] = {
         "app, upload": (None, lambda: work.ingest(lambda *_: None, "t.csv", "t", {}, str(folder / "u.parquet"))),
-        "app, release": ("o.csv", lambda: work.release(
-            lambda *_: None, "t.csv", str(folder / "o.csv"), "t", "book.sqlite", choice)),
+        "app, release": ("o.csv", lambda: work.release(lambda *_: None, "t.csv", str(folder), asked)),
         "app, report": (None, lambda: work.report(lambda *_: None, "sums.receipt.json", str(folder / "r.html"))),
     }  # fmt: skip
     for number, (name, (old, how)) in enumerate((lines(folder) | steps).items()):
