@@ -73,8 +73,8 @@ def spark(java_home: Path) -> Iterator[Any]:
     """A session of two workers on this machine, which retries a failed task once."""
     from pyspark.sql import SparkSession
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([SOURCE_FOLDER, os.environ.get("PYTHONPATH", "")]))
+    with pytest.MonkeyPatch.context() as patch:  # for later tests too: no empty entry, which is the working folder
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [SOURCE_FOLDER, os.environ.get("PYTHONPATH")])))
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         session = (
             SparkSession.builder.master("local[2,2]")
