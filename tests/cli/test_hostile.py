@@ -445,10 +445,13 @@ def test_a_command_that_is_ended_says_so(name: str) -> None:
         [sys.executable, "-m", "divulge", "measure", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert waiting.stderr is not None
-    waiting.stderr.readline()  # it waits for standard input
-    waiting.send_signal(getattr(signal, name))
-    _, said = waiting.communicate(timeout=120)
-    assert waiting.returncode == 130
+    try:
+        waiting.stderr.readline()  # it waits for standard input, which stays open: its end may come before the signal
+        waiting.send_signal(getattr(signal, name))
+        assert waiting.wait(60) == 130
+    finally:
+        waiting.kill()
+        _, said = waiting.communicate(timeout=60)
     assert said.endswith("interrupted\n")
     assert "Traceback" not in said
 
