@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -96,10 +97,16 @@ def test_a_page_that_leads_in_gets_the_cookie_before_the_first_page_opens() -> N
         assert found.get("/", headers=came | {"sec-fetch-site": "same-origin"}).status_code == 303
 
 
-def served(home: Path, *options: str) -> subprocess.Popen[str]:
+@contextmanager
+def served(home: Path, *options: str) -> Generator[subprocess.Popen[str]]:
+    """Run the app, and end it however the test ends."""
     command = [sys.executable, "-m", "divulge", "app", "--port", "0", "--no-ledger", *options]
     environment = os.environ | {"HOME": str(home), "TMPDIR": str(home), "BROWSER": f"{sys.executable} {home}/see.py %s"}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
 
 
 def test_the_address_of_this_machine_has_a_token_that_no_process_list_shows(tmp_path: Path) -> None:
