@@ -34,7 +34,11 @@ class Server:
             self.port = free.getsockname()[1]
         self._run("initdb", "-D", str(self._data), "-U", "keeper", "-A", "trust", "--no-sync")
         self.start()
-        self.url = f"postgresql+psycopg://keeper@127.0.0.1:{self.port}/postgres"
+
+    def database(self, name: str) -> str:
+        """Return the address of a ledger of its own: the same rows in one ledger are the same people, and add up."""
+        self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "keeper", name)
+        return f"postgresql+psycopg://keeper@127.0.0.1:{self.port}/{name}"
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._bin / program), *arguments]
@@ -95,27 +99,29 @@ def _writers(url: str, source: str, budget: str, count: int) -> list[subprocess.
 
 def test_racing_writers_spend_the_budget_and_no_more(server: Server) -> None:
     """log 3 = 1.0986: a budget of 5.5 is enough for five releases, whoever of two writers makes them."""
-    writers = _writers(server.url, "race", "ldp=5.5", 2)
+    url = server.database("race")
+    writers = _writers(url, "race", "ldp=5.5", 2)
     assert sum(int(writer.communicate(timeout=300)[0]) for writer in writers) == 5
-    entries = dv.Ledger(server.url).entries("race", ["answer"])
+    entries = dv.Ledger(url).entries("race", ["answer"])
     assert [entry.state for entry in entries] == ["published"] * 5
 
 
 def test_what_a_killed_writer_took_counts(server: Server) -> None:
-    writers = _writers(server.url, "killed", "ldp=10", 2)
+    url = server.database("killed")
+    writers = _writers(url, "killed", "ldp=10", 2)
     writers[0].kill()
     done = int(writers[1].communicate(timeout=300)[0])
     writers[0].communicate()
-    entries = dv.Ledger(server.url).entries("killed")
+    entries = dv.Ledger(url).entries("killed")
     assert len(entries) == 9
     assert done <= sum(entry.state == "published" for entry in entries) <= 9
 
 
 def test_a_server_that_stops_ends_in_one_message_and_keeps_what_was_spent(server: Server) -> None:
+    url = server.database("stop")
+
     def spend() -> dv.Receipt:
-        return dv.release(
-            SURVEY, column="answer", mechanism=COIN, ledger=server.url, source_name="stop", budget="ldp=2.3"
-        )
+        return dv.release(SURVEY, column="answer", mechanism=COIN, ledger=url, source_name="stop", budget="ldp=2.3")
 
     spend()
     server.stop()
@@ -127,5 +133,5 @@ def test_a_server_that_stops_ends_in_one_message_and_keeps_what_was_spent(server
     spend()
     with pytest.raises(dv.DivulgeError, match="nothing was drawn"):
         spend()
-    assert len(dv.Ledger(server.url).entries("stop")) == 2
-    assert "keeper@" in repr(dv.Ledger(server.url))
+    assert len(dv.Ledger(url).entries("stop")) == 2
+    assert "keeper@" in repr(dv.Ledger(url))
