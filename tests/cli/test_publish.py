@@ -47,7 +47,7 @@ def run(*arguments: Any, code: int = 0) -> Any:
 def test_the_first_example(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "statistics.csv"
     command = ["publish", table, "--count", "race,sex", "--mean", "age:0:90", "--quantiles", "age:0:90:0.25,0.5,0.75",
-               "--guarantee", "dp=1", "--values", "values.json", "-o", out]  # fmt: skip
+               "--guarantee", "dp=1", "--values", "values.json", "--per-row", "-o", out]  # fmt: skip
     result = run(*command)
     assert "guarantee: dp 1 nats" in result.stdout
     assert "statistics.keeper.json" in result.stdout
@@ -75,7 +75,8 @@ def test_the_first_example(table: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".parquet", ".tsv", ".xlsx"])
 def test_other_formats(table: Path, suffix: str, tmp_path: Path) -> None:
-    run("publish", table, "--count", "sex", "--guarantee", "dp=1", "--values", "values.json", "-o", f"out{suffix}")
+    command = ["publish", table, "--count", "sex", "--guarantee", "dp=1", "--values", "values.json", "--per-row"]
+    run(*command, "-o", f"out{suffix}")
     found = dv.results.Published.read(tmp_path / "out.receipt.json")
     assert found.describes(tmp_path / f"out{suffix}")
 
@@ -95,7 +96,7 @@ def test_a_name_with_a_comma_stands_in_quotation_marks(name: str) -> None:
 
 def test_bits_are_another_unit(table: Path) -> None:
     command = ["publish", table, "--count", "sex", "--guarantee", "dp=1", "--values", "values.json", "--no-ledger",
-               "--unit", "bits", "--json"]  # fmt: skip
+               "--per-row", "--unit", "bits", "--json"]  # fmt: skip
     told = json.loads(run(*command).stdout)
     assert told["guarantees"]["dp"] == pytest.approx(1, rel=1e-12)
     assert told["queries"][0]["scale"] == pytest.approx(2 / 0.6931471805599453)

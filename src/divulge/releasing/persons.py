@@ -241,8 +241,10 @@ def repeated(source: Source, columns: Sequence[str]) -> str | None:
     A column does by its name, where it repeats. Any column does, and so do all together, where the sensitive answer is
     the same in rows that have the same there, far more often than in any two rows: then draws of their own for each
     row would be averaged. And one whose rows stand together does where another column tells its rows apart, such as
-    visits by number, though by chance it would not.
+    visits by number, though by chance it would not. Nothing is read where no other column is there.
     """
+    if set(source.schema.names) <= set(columns):
+        return None
     known = _codes(source)
     others = [name for name in known if name not in columns]
     secret = _together([known[name] for name in columns if name in known])
@@ -281,7 +283,10 @@ def _codes(source: Source) -> dict[str, np.ndarray]:
         column = table.column(name)
         kind = column.type
         plain = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
-        plain = plain.cast(pa.string()) if pa.types.is_string_view(kind) else plain
+        if pa.types.is_string_view(plain.type):
+            plain = plain.cast(pa.string())
+        elif pa.types.is_decimal(plain.type) and plain.type.bit_width < 128:
+            plain = plain.cast(pa.decimal128(plain.type.precision, plain.type.scale))
         coded = plain.combine_chunks().dictionary_encode()
         places = coded.indices.fill_null(-1) if coded.indices.null_count else coded.indices
         found[name] = as_numbers(places).astype(np.int64)
