@@ -165,9 +165,7 @@ class ColumnRisk(Record, Shown):
 def risks(groups: Groups, confidence: float, pairs: bool) -> tuple[ColumnRisk, ...]:
     """Return the risk of each known column, and of each pair of them; the most telling first."""
     chosen: list[tuple[str, ...]] = [(name,) for name in groups.known]
-    chosen += combinations(groups.known, 2) if pairs and len(groups.known) > 2 else ()
-    if len(groups.known) == 2:
-        chosen.append((groups.known[0], groups.known[1]))
+    chosen += combinations(groups.known, 2) if pairs else ()
     found = [_risk(groups, columns, confidence) for columns in chosen]
     return tuple(sorted(found, key=lambda one: (-round(one.rise, 6), len(one.columns))))
 
