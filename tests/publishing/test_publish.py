@@ -124,7 +124,7 @@ SHORT = 0.9 - 4 * math.sqrt(0.09 / 1000)
         ([dv.Count("race", "sex")], "zcdp=0.1", {"noise": "gaussian"}),
         ([dv.Sum("age", (0, 90)), dv.Mean("age", (0, 90), by="race"), dv.Variance("age", (0, 90))], "dp=2", {}),
         ([dv.Proportion("sex", "f", by="race"), dv.Mean("age", (0, 90))], "dp=1", {"neighbors": "added"}),
-        ([dv.Count("sex"), dv.Mean("age", (0, 90))], "dp=2", {"person": "who", "at_most": 2}),
+        ([dv.Count("sex"), dv.Mean("age", (0, 90))], "dp=2", {"person": "who", "rows_per_person": 2}),
     ],
 )
 def test_intervals_hold_together_as_often_as_is_said(
@@ -478,7 +478,7 @@ def test_spark_gives_the_same_counts(people: Any, spark: Any, tmp_path: Path) ->
     exact = []
     for engine in ("local", "spark"):
         for person, k in ((None, 1), ("who", 1)):
-            asking = task(Publish(statistics=asked, guarantee="dp=1", values=VALUES, person=person, at_most=k))
+            asking = task(Publish(statistics=asked, guarantee="dp=1", values=VALUES, person=person, rows_per_person=k))
             made = ready(asking, tmp_path / "t.parquet", engine)
             exact.append(
                 [t.tolist() for t in counted(made.table, made.plan.queries, made.values, Unit(person, k)).totals]

@@ -269,7 +269,7 @@ def test_values_without_a_secret_are_counted_over_all_tasks(
     west = dv.contingency(frame, "region").to_dict()["west"]
     with pytest.raises(dv.DivulgeError, match=rf"column 'region' is in {west:,} rows? something else"):
         dv.release(frame, tmp_path / "out", column="region", mechanism=few, ledger=tmp_path / "l", source_name="s")
-    assert sorted(os.listdir(tmp_path)) == ["l", "people"]
+    assert sorted(os.listdir(tmp_path)) == ["l", "l.key", "people"]
     assert dv.Ledger(tmp_path / "l").entries() == []
 
 
