@@ -142,7 +142,7 @@ def test_sets_of_priors_go_through_a_file() -> None:
 @pytest.mark.parametrize("kind", [kind for kind, made in KINDS.items() if made not in TABLES])
 def test_a_guarantee_is_written_as_it_is_read(kind: str) -> None:
     made = KINDS[kind]
-    levels = dict.fromkeys(("omega", "order", "degree", "ratio", "alpha"), Fraction(7, 3)) | {"f": "kl"}
+    levels = dict.fromkeys(("omega", "order", "degree", "ratio", "alpha", "k", "l"), Fraction(7, 3)) | {"f": "kl"}
     one = made(**{name: levels.get(name, Fraction(1, 3)) for name in made.parameters()})
     (text,) = written((one,), "guarantee")
     assert dv.guarantees.parse(text) == one
