@@ -98,7 +98,7 @@ def test_a_row_of_its_own_for_each_visit_gives_a_person_away() -> None:
             np.mean([Counter(row).most_common(1)[0][0] == x for row, x in zip(said.tolist(), true, strict=True)])
         )
 
-    assert right(alone) > 0.75 > right(once)
+    assert right(alone) > 0.67 > right(once)  # about .77 and .58, each more than four deviations of 500 people away
 
 
 @pytest.mark.parametrize("guarantee", ["ldp=1", "pml=0.7", "pmc=0.7", "lip=0.5", "alip=0.6:0.9"])
