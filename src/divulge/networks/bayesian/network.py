@@ -1,7 +1,7 @@
 """Correlated secrets: a Bayesian network, some variables of which go out through channels."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -408,12 +408,9 @@ class Question:
     variables: tuple[Hashable, ...]
     values: Sequence[Hashable]
     factors: Sequence[Factor]
-    sizes: Mapping[Hashable, int] = ()  # type: ignore[assignment]
+    sizes: Mapping[Hashable, int] = field(default_factory=dict[Hashable, int])
     reads: tuple[str, ...] = ()
     event: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sizes", dict(self.sizes))
 
     @property
     def size(self) -> int:
