@@ -10,7 +10,7 @@ BIN := .venv/bin
 # What was compiled is kept for the many processes that tests start, also where the surroundings ask for nothing kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: app demo test search check bench docs notebooks clean fuzz
+.PHONY: app demo test search check bench docs notebooks clean fuzz lock audit
 
 demo: .venv/demo.ready
 	$(BIN)/python examples/census.py
@@ -42,6 +42,15 @@ docs: .venv/test.ready
 notebooks: .venv/test.ready
 	$(BIN)/python docs/_notebooks.py
 
+# The newest versions that are allowed for the app, on every system, with the hashes of their files.
+lock: .venv/locks.ready
+	$(BIN)/uv pip compile pyproject.toml --extra app --extra plot --extra fast --universal --python-version 3.11 --upgrade \
+		--generate-hashes --no-emit-index-url --no-emit-find-links --quiet --custom-compile-command "make lock" -o requirements/app.lock
+
+# Known vulnerabilities of what the lock file names: exit 1 for one, 2 where the lists cannot be reached.
+audit: .venv/locks.ready
+	$(BIN)/python .ci/audit.py requirements/app.lock
+
 clean:
 	rm -rf .venv site build dist .pytest_cache .ruff_cache .hypothesis
 
@@ -59,6 +68,10 @@ clean:
 
 .venv/test.ready: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
+	@touch $@
+
+.venv/locks.ready: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[locks]'
 	@touch $@
 
 .venv/bench.ready: .venv/bin/python pyproject.toml

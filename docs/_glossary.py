@@ -1,4 +1,7 @@
-"""The index of notions: fill the glossary from its table, mark each notion on its page, and let the search find it."""
+"""The index of notions: write the glossary from its table, mark each notion on its page, and let the search find it.
+
+Run as a program, it writes the tables of src/divulge/glossary.py into docs/glossary.md.
+"""
 
 import json
 import re
@@ -8,6 +11,8 @@ from typing import Any
 
 from divulge.glossary import GLOSSARY, Term
 
+PAGE = Path(__file__).with_name("glossary.md")
+MARK = "<!-- What follows is written by docs/_glossary.py from src/divulge/glossary.py. -->"
 TERMS = tuple(chain.from_iterable(GLOSSARY.values()))
 _PASSED_OVER = re.compile(r"^```.*?^```|`[^`\n]*`|\$[^$]*\$|!?\[[^\]]*\]\([^)]*\)|^#.*?$|^\|.*?$|<[^>]*>", re.M | re.S)
 """Code, formulas, links, headings, tables, tags: an anchor inside would break them."""
@@ -54,6 +59,11 @@ def glossary() -> str:
     return "\n\n".join(f"## {title}\n\n{head}\n" + "\n".join(map(_row, rows)) for title, rows in GLOSSARY.items())
 
 
+def page(text: str) -> str:
+    """Return the page as it should be: its own words down to the mark, then the tables."""
+    return f"{text.partition(MARK)[0]}{MARK}\n\n{glossary()}\n"
+
+
 def entries() -> list[dict[str, Any]]:
     """Return what the search knows of each notion: its word as a title, our names and the source as the text.
 
@@ -74,8 +84,6 @@ def entries() -> list[dict[str, Any]]:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    if page.file.src_path == "glossary.md":
-        return markdown.replace("<!-- glossary -->", glossary())
     here = page.file.src_path.removesuffix(".md")
     return marked(markdown, tuple(word for term in TERMS if term.page == here for word in term.words))
 
@@ -86,3 +94,7 @@ def on_post_build(config: Any, **_: Any) -> None:
     index = json.loads(path.read_text())
     index["docs"] = [*index["docs"], *entries()]
     path.write_text(json.dumps(index, separators=(",", ":")))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text()))

@@ -26,6 +26,16 @@ def belief() -> Any:
     return axes
 
 
+def places() -> Any:
+    """What one blurred place says: where people live who are said to be at the cross, at 1 per km."""
+    town = dv.Metric.grid(17, 13, step="500m")
+    lively = [1 + 400 // (4 + (x - 6) ** 2 + (y - 5) ** 2) + 160 // (3 + (x - 12) ** 2 + (y - 9) ** 2)
+              for y in range(13) for x in range(17)]  # fmt: skip
+    noisy = dv.mechanisms.planar_geometric(town, "1/km")
+    here = 9 + 17 * 6
+    return town.plot(dv.Joint(dv.Prior.from_counts(lively), noisy).posteriors[:, here], around=here)
+
+
 def implications() -> Any:
     """Which guarantee implies which."""
     from divulge.guarantees.theorems import INFORMATION_DENSITY
@@ -237,10 +247,43 @@ def family() -> Any:
     return dv.networks.family().release("child", told).plot()
 
 
+def membership() -> Any:
+    """Who was in the data of a model: members named over others named, what is proved of it, and a promise."""
+    import numpy as np
+
+    member = np.arange(600) < 300
+    scores = np.random.default_rng(1).normal(2.0 * member)
+    return dv.audit_membership(scores, member, base_rate=0.01, claim="dp=1").plot()
+
+
+def protocols() -> Any:
+    """Six protocols over 10,000 values, as rare as words are: what a report tells of its sender, and the error."""
+    import numpy as np
+    from matplotlib import pyplot as plt
+
+    shares = 1 / np.arange(1, 10_001)
+    prior, p = dv.Prior(shares / shares.sum()), dv.protocols
+    made = {
+        "randomized response": p.randomized_response, "subset selection": p.subset_selection, "unary (OUE)": p.unary,
+        "local hashing": p.local_hashing, "Hadamard": p.hadamard, "projective": p.projective,
+    }  # fmt: skip
+    _, ax = plt.subplots(figsize=(7.2, 3.4), layout="constrained")
+    for (name, make), marker in zip(made.items(), "osD^vP", strict=True):
+        some = [make(10_000, epsilon) for epsilon in (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)]
+        information = [protocol.mutual_information(prior, "bits") for protocol in some]
+        errors = [100 * (protocol.variance(0) / 1e6) ** 0.5 for protocol in some]
+        ax.plot(errors, information, marker=marker, label=name, alpha=0.8)
+    ax.set(xscale="log", yscale="log", xlabel="standard error of a share from a million reports, in percentage points",
+           ylabel="mutual information, in bits")  # fmt: skip
+    ax.legend(fontsize=8)
+    return ax
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     function.__name__: function
     for function in (
         belief,
+        places,
         implications,
         variants,
         plane,
@@ -262,6 +305,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
         growth,
         over_time,
         family,
+        membership,
+        protocols,
     )
 }
 

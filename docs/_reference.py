@@ -13,6 +13,7 @@ TITLES = {
     "dp": "Privacy loss and composition: dv.dp",
     "noise": "Noise on numbers: dv.noise",
     "networks": "What correlates: dv.networks",
+    "protocols": "Millions of values: dv.protocols",
     "mechanisms": "Named mechanisms: dv.mechanisms",
     "tables": "Whole tables: dv.tables",
     "results": "What functions return: dv.results",

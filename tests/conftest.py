@@ -28,6 +28,7 @@ SHARED = ("spark", "built", "address", "browser", "kernel", "both")
 """Fixtures that take long to make: Spark, the site, the app, a browser, the Python of notebooks, compiled loops."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups; after it they would mean nothing
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep some cases of each test that is marked `thin`; begin with what shares a fixture, one process for each."""
     _thin_out(config, items)

@@ -121,7 +121,7 @@ def joints(
     return random_joint(rng, draw(st.integers(1, max_n)), draw(st.integers(1, max_m)), exact=kind, zeros=share)
 
 
-MODULES = ("measures", "adversaries", "guarantees", "dp", "noise", "tables", "results")
+MODULES = ("measures", "adversaries", "guarantees", "dp", "noise", "networks", "tables", "results")
 """Public modules, beside the names at the top."""
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,11 @@ import pytest
 import xlsxwriter
 
 import divulge as dv
-from divulge import children, stopping
+from divulge import children, staging, stopping
 from divulge.app.jobs import Job, get_ready
 from divulge.app.work import ingest
 from divulge.publishing.counting import tables
-from divulge.releasing.output import places, sinks
+from divulge.releasing.output import places
 
 ROOT = Path(__file__).parent
 DIVULGE = [str(Path(sys.executable).with_name("divulge"))]
@@ -108,6 +109,35 @@ print(job.error, job.result["rows"])
     assert (done.stdout.strip(), ran(planted)) == ("None 20", []), done.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere jobs need no socket")
+def test_the_server_of_jobs_starts_where_temporary_files_have_a_long_path(tmp_path: Path) -> None:
+    """The path of a socket has 107 bytes at most."""
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    script = """
+from divulge.app.jobs import Job, get_ready
+from divulge.app.work import ingest
+job = Job.start(ingest, {"path": "t.csv", "name": "t", "options": {}, "into": "into.parquet"})
+assert job.wait(100)
+print(job.error, job.result["rows"])
+"""
+    (tmp_path / "t.csv").write_text("x\na\nb\n")
+    (tmp_path / "script.py").write_text(f"if __name__ == '__main__':\n    exec({script!r})\n")
+    surroundings = os.environ | {"TMPDIR": str(long)}
+    done = subprocess.run(
+        [sys.executable, "script.py"], capture_output=True, text=True, cwd=tmp_path, env=surroundings
+    )  # fmt: skip
+    assert (done.stdout.strip(), list(long.iterdir())) == ("None 2", []), done.stderr
+
+
+def test_work_that_gets_no_folder_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    get_ready()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    job = Job.start(ingest, {"path": "t.csv", "name": "t", "options": {}, "into": "into.parquet"})
+    assert job.wait(20)
+    assert "nothing was published" in str(job.error)
+
+
 def large(folder: Path) -> Path:
     """Return a file of SPSS that takes seconds to read."""
     path = folder / "large.sav"
@@ -139,7 +169,7 @@ def readers(folder: Path) -> list[int]:
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for temporary files of its own; the server of jobs has its socket before: its path must be short."""
+    """A folder for temporary files of its own; the server of jobs has its socket before."""
     get_ready()
     folder = tmp_path / "temporary"
     folder.mkdir()
@@ -177,12 +207,12 @@ def test_work_that_is_stopped_ends_its_reader_and_leaves_nothing(temporary: Path
     into.mkdir()
     arguments = {"path": str(large(tmp_path)), "name": "t", "options": {}, "into": str(into / "t.parquet")}
     job = Job.start(ingest, arguments)
-    assert waited(lambda: list(temporary.glob("job-*/*/*.sav")) or job.over.is_set())
+    assert waited(lambda: list(temporary.glob("*job-*/*/*.sav")) or job.over.is_set())
     assert not job.over.is_set(), job.error
     job.cancel()
     assert job.wait(20)
     assert "Stopped" in str(job.error)
-    assert [path for path in temporary.iterdir() if path.name.startswith("job-")] == []
+    assert [path for path in temporary.iterdir() if "job-" in path.name] == []
     assert list(into.iterdir()) == []
 
 
@@ -269,12 +299,8 @@ def test_names_appear_together_or_none_whichever_step_fails(
     while True:
         folder = tmp_path / str(n)
         folder.mkdir()
-        staged: dict[Path, Path] = {}
-        for name in names:
-            if old:
-                (folder / name).write_text("old")
-            staged[folder / name] = folder / f".{name}.partial"
-            staged[folder / name].write_text("new")
+        for name in names if old else ():
+            (folder / name).write_text("old")
         left = [n]
 
         def failing(*arguments: Any, left: list[int] = left, **options: Any) -> Any:
@@ -283,15 +309,18 @@ def test_names_appear_together_or_none_whichever_step_fails(
                 raise OSError(28, "No space left on device")
             return real(*arguments, **options)
 
-        with monkeypatch.context() as patch:
-            patch.setattr(os, call, failing)
-            try:
-                places.publish_together(staged, old)
-                ended = True
-            except (OSError, dv.DivulgeError):
-                ended = False
-        for temporary in staged.values():
-            sinks.remove(temporary)
+        with ExitStack() as stack:
+            staged = {folder / name: stack.enter_context(staging.under_way(folder / name)) for name in names}
+            for temporary in staged.values():
+                temporary.write_text("new")
+            with monkeypatch.context() as patch:
+                patch.setattr(os, call, failing)
+                try:
+                    places.publish_together(staged, old)
+                    ended = True
+                except (OSError, dv.DivulgeError):
+                    ended = False
+        assert sorted(os.listdir(folder)) in ([], sorted(names)), n
         there = {name: (folder / name).read_text() if (folder / name).exists() else None for name in names}
         assert set(there.values()) in ([{"new"}] if ended else [{"new"}, {"old"} if old else {None}]), (n, there)
         if left[0] >= 0:  # so many calls there are not
@@ -317,7 +346,7 @@ ENDS = {
     "pass": (0, ""),
     "os._exit(1)": (2, "error: the work ended before it was done: memory ran out, or a library failed. Nothing was"),
     "os.abort()": (2, "error: the work ended before it was done: memory ran out, or a library failed. Nothing was"),
-    "stopping.tell('publishing'); os.abort()": (2, "It was just being published"),
+    "stopping.tell('publishing'); os.abort()": (2, "Nothing was published; what was drawn counts as spent"),
     "stopping.tell('publishing'); stopping.tell('published'); os.abort()": (0, "It is published"),
     "import atexit; atexit.register(os.abort); sys.exit(1)": (1, ""),
 }

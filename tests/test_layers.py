@@ -14,12 +14,26 @@ import divulge as dv
 SOURCE = Path(dv.__file__).parent
 
 LAYERS = (
-    ("errors", "units", "extras", "late", "exact", "programs", "ties", "panels", "kernels", "stopping", "children"),
+    (
+        "errors",
+        "units",
+        "extras",
+        "late",
+        "exact",
+        "programs",
+        "ties",
+        "panels",
+        "kernels",
+        "stopping",
+        "children",
+        "staging",
+    ),
     ("datasets",),
     ("model",),
     ("files",),
     ("measures",),
     ("networks",),
+    ("protocols",),
     ("noise",),
     ("dp",),
     ("adversaries",),

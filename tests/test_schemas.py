@@ -27,7 +27,7 @@ REGISTRY: Any = Registry().with_resources(
 
 PRINTED = {
     "generalize": [
-        "t.csv --known age,sex --guarantee k=5 -o coarse.csv",
+        "t.csv --known age,sex --guarantee k=5 -o coarse.csv --no-ledger",
         "t.csv --known age,sex --secret race --guarantee k=5 --guarantee t=0.5 --suppress 0.1 --loss class-size",
     ],
     "assess": [
@@ -91,6 +91,13 @@ PRINTED = {
         "--data t.csv --secret race --released sex --claim ldp=0.01",
         "--data pairs.csv --secret sex --released said --claim ldp=2 --receipt out.receipt.json",
     ],
+    "audit-model": [
+        "scores.csv --score s --member in --claim dp=1 --base-rate 0.1",
+        "scores.csv --score s --member in --low --unit bits",
+        "scores.csv --score s --member in --one-run --claim adp=1:1e-5",
+        "scores.csv --score s --member in --method f-dp --claim gdp=1",
+        "scores.csv --score s --member in --method anytime",
+    ],
     "release": [
         "t.csv --column sex --guarantee ldp=1 --preview",
         "t.csv --column sex --guarantee ldp=1 --preview --by race",
@@ -108,7 +115,7 @@ PRINTED = {
         "--no-ledger --consistent -o n3.csv",
         "t.csv --quantiles age:0:90:0.5 --proportion sex:Female --guarantee adp=1:1e-9 --ledger l.sqlite -o n4.csv",
     ],
-    "run": ["asked.json -o run.csv", "asked-statistics.json -o run2.csv"],
+    "run": ["asked.json -o run.csv", "asked-statistics.json -o run2.csv", "asked-groups.json -o run3.csv"],
     "ledger": ["show --ledger l.sqlite", "show --ledger l.sqlite --unit bits"],
     "report": [
         "c.csv --prior p.json --guarantee ldp=1",
@@ -117,17 +124,21 @@ PRINTED = {
         "--receipt n.receipt.json",
     ],
     "verify": ["out.receipt.json --key public.pem", "signed.receipt.json --key public.pem"],
-    "statement": ["out.receipt.json", "n.receipt.json --language de"],
+    "statement": ["out.receipt.json", "n.receipt.json --language de", "groups.receipt.json"],
 }
 """Command -> arguments of runs that print with --json; files are made by `folder`."""
 
 WRITTEN = {
-    "receipt": ["out.receipt.json", "signed.receipt.json"],
+    "receipt": ["out.receipt.json", "signed.receipt.json", "about.receipt.json"],
     "codebook": ["out.codebook.json", "signed.codebook.json"],
     "keeper": ["out.keeper.json", "signed.keeper.json"],
     "statistics-receipt": ["n.receipt.json", "sums.receipt.json"],
+    "statistics-codebook": ["n.codebook.json", "sums.codebook.json"],
     "statistics-keeper": ["n.keeper.json", "sums.keeper.json"],
-    "request": ["asked.json", "asked-statistics.json"],
+    "generalize": ["groups.keeper.json"],
+    "generalization-receipt": ["groups.receipt.json"],
+    "generalization-codebook": ["groups.codebook.json"],
+    "request": ["asked.json", "asked-statistics.json", "asked-groups.json"],
     "input-channel": ["c.json", "designed.json"],
     "input-prior": ["p.json"],
     "input-values": ["v.json"],
@@ -171,6 +182,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (place / "c.json").write_text(
         '{"secrets": ["a", "b"], "outcomes": ["y", "n"], "matrix": [["1/3", "2/3"], [0.5, 0.5]]}'
     )
+    (place / "scores.csv").write_text("s,in\n" + "".join(f"{i + 30 * (i % 2)},{i % 2}\n" for i in range(80)))
     (place / "p.json").write_text('{"ill": "1/10", "well": 0.9}')
     (place / "q.json").write_text('{"sad": "1/10", "fine": "9/10"}')
     (place / "v.json").write_text(
@@ -190,6 +202,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     key_pair(place)
     run("release t.csv --column sex --guarantee ldp=1 -o signed.csv --no-ledger --sign key.pem")
     run("publish t.csv --mean age:0:90 --guarantee dp=1 --no-ledger --sign key.pem -o sums.csv")
+    run(
+        "generalize t.csv --known age,sex --secret race --guarantee k=5 --no-ledger --sign key.pem -o groups.csv "
+        "--save-request asked-groups.json"
+    )
+    run("release t.csv --column sex --protect race --guarantee pml=0.1 -o about.csv --no-ledger")
     run("design --prior p.json --guarantee pml=0.5 -o designed.json --no-compare")
     said = pyarrow.csv.read_csv("out.csv")["sex_perturbed"]
     pyarrow.csv.write_csv(pyarrow.table({"sex": dv.datasets.census("sex").slice(0, 2000), "said": said}), "pairs.csv")

@@ -70,3 +70,10 @@ def test_the_search_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(dv.dp, "kl_privacy", wrong)
     with pytest.raises(AssertionError, match="kl_privacy"):
         run("pairs_of_rows", 1)
+
+
+def test_what_shares_a_costly_fixture_runs_in_one_process(request: pytest.FixtureRequest) -> None:
+    """Without the group's name behind each test, the site and Spark would be made once in every process, unnoticed."""
+    if hasattr(request.config, "workerinput"):
+        shared = [item for item in request.session.items if item.get_closest_marker("xdist_group")]
+        assert all("@" in item.nodeid for item in shared)

@@ -7,6 +7,7 @@ from . import guarantees as guarantees
 from . import measures as measures
 from . import networks as networks
 from . import noise as noise
+from . import protocols as protocols
 from . import results as results
 from . import tables as tables
 from .adversaries.adversary import Cost as Cost
@@ -14,11 +15,16 @@ from .adversaries.adversary import Gain as Gain
 from .adversaries.leakages import leakage as leakage
 from .adversaries.leakages import vulnerability as vulnerability
 from .adversaries.orders.comparison import compare as compare
+from .adversaries.remapping import remap as remap
 from .adversaries.worst import worst_function as worst_function
 from .adversaries.worst import worst_gain as worst_gain
+from .auditing.attributes import audit_attribute as audit_attribute
 from .auditing.audit import audit as audit
 from .auditing.blackbox import guessability as guessability
+from .auditing.membership import audit_membership as audit_membership
 from .auditing.repeated import repeated_runs as repeated_runs
+from .auditing.synthetic import audit_synthetic as audit_synthetic
+from .designing.chord import chord_bound as chord_bound
 from .designing.design import design as design
 from .designing.linear.scores import Score as Score
 from .designing.naming.names import OwnNames as OwnNames
@@ -26,6 +32,7 @@ from .designing.supports.correlated import About as About
 from .designing.tradeoff.frontier import frontier as frontier
 from .designing.tradeoff.frontier import least_epsilon as least_epsilon
 from .dp.accounting.composition import compose as compose
+from .dp.calibrate import calibrate as calibrate
 from .errors import DivulgeError as DivulgeError
 from .errors import InputFileError as InputFileError
 from .errors import LabelError as LabelError
@@ -45,6 +52,7 @@ from .guarantees.kinds.density import PML as PML
 from .guarantees.kinds.loss import ADP as ADP
 from .guarantees.kinds.loss import RDP as RDP
 from .guarantees.kinds.loss import ZCDP as ZCDP
+from .guarantees.kinds.metric import MetricPrivacy as MetricPrivacy
 from .guarantees.posterior import guarantee_for_posterior as guarantee_for_posterior
 from .measures.average.alpha import sibson as sibson
 from .measures.average.capacities import bayes_capacity as bayes_capacity
@@ -64,6 +72,7 @@ from .model import mechanisms as mechanisms
 from .model.channel import Channel as Channel
 from .model.integer import IntegerChannel as IntegerChannel
 from .model.joint import Joint as Joint
+from .model.metrics.metric import Metric as Metric
 from .model.prior import Prior as Prior
 from .networks.bayesian.network import Network as Network
 from .networks.chain import Chain as Chain
@@ -77,10 +86,11 @@ from .publishing.statistics import Sum as Sum
 from .publishing.statistics import Variance as Variance
 from .releasing.estimating.counting import contingency as contingency
 from .releasing.estimating.estimate import estimate_frequencies as estimate_frequencies
+from .releasing.noisy_places import noisy_places as noisy_places
+from .releasing.output.signature import verify as verify
 from .releasing.preview import preview as preview
 from .releasing.records.ledger import Ledger as Ledger
 from .releasing.records.receipt import Receipt as Receipt
-from .releasing.records.signature import verify as verify
 from .releasing.release import release as release
 from .releasing.request import Request as Request
 from .releasing.request import run as run

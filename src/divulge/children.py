@@ -5,13 +5,15 @@ sent may lie there beside a `json.py`. No child looks there.
 """
 
 import contextlib
+import errno
 import os
+import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
 from divulge import stopping
@@ -24,6 +26,12 @@ KEPT = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TZDIR", "LD_LIBRARY_PATH", "D
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 """On a machine with many cores the stacks of all threads alone would fill the addresses that a child may take."""
+
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+"""What a file system without locks says; there nobody takes a folder for abandoned."""
+
+_ATTEMPTS = 3
+"""So often a disk that does not answer for a moment, as one in a network, is asked."""
 
 _SET_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of prctl(2), Linux: the signal that a process gets when the thread that started it ends."""
@@ -124,38 +132,62 @@ def end(leader: int) -> None:
 
 
 @contextlib.contextmanager
-def private_folder(purpose: str) -> Generator[Path]:
+def private_folder(purpose: str, parent: Path | None = None) -> Generator[Path]:
     """Give a folder that only its owner can enter, and remove it at the end; also those that a killed run left.
 
-    A folder is locked while its run lives, which the system undoes however the run ends.
+    It is made in `parent`, or where temporary files go. A folder is locked while its run lives, which the system undoes
+    however the run ends.
     """
-    path, lock = _locked(purpose)
-    stopping.tell_of(path)
+    within = parent or Path(tempfile.gettempdir())
+    remove_abandoned(within)
+    path, lock = locked(lambda: within / f"{PREFIX}{purpose}-{secrets.token_hex(4)}", 0o700)
     try:
         yield path
     finally:
-        shutil.rmtree(path, ignore_errors=True)
+        clear(path)
         if lock is not None:
             os.close(lock)
 
 
-def _locked(purpose: str) -> tuple[Path, int | None]:
-    """Return a new folder and the descriptor that holds its lock."""
-    remove_abandoned()
+def locked(name: Callable[[], Path], mode: int = 0o777) -> tuple[Path, int | None]:
+    """Return a new folder, and the descriptor that holds its lock; None where there are no locks.
+
+    Who waits for this process knows of it before it is there.
+    """
     while True:
-        path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{purpose}-"))
-        lock = _lock(path, wait=True)
+        path, lock = name(), None
+        stopping.tell_of(path)
+        path.mkdir(mode)
+        try:
+            lock = _lock(path, wait=True)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS and path.exists():
+                path.rmdir()
+                raise
         if lock is None or path.exists():  # else another run took it for abandoned before it was locked
             return path, lock
         os.close(lock)
 
 
-def remove_abandoned() -> None:
+def remove_abandoned(parent: Path | None = None) -> None:
     """Remove the private folders of this user whose run has ended."""
+    for path in abandoned(parent or Path(tempfile.gettempdir()), lambda name: name.startswith(PREFIX)):
+        clear(path)
+
+
+def clear(folder: Path) -> None:
+    """Remove a folder with all that is in it; what does not answer for a moment is asked again."""
+    for _ in range(_ATTEMPTS):
+        if folder.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def abandoned(parent: Path, ours: Callable[[str], object]) -> Generator[Path]:
+    """Yield the folders of this user, by their names, whose run has ended; each is locked meanwhile."""
     mine = os.getuid() if hasattr(os, "getuid") else None
     try:
-        with os.scandir(tempfile.gettempdir()) as entries:
-            found = [entry.path for entry in entries if entry.name.startswith(PREFIX)]
+        with os.scandir(parent) as entries:
+            found = [entry.path for entry in entries if ours(entry.name)]
     except OSError:
         return
     for path in found:
@@ -165,8 +197,10 @@ def remove_abandoned() -> None:
         except OSError:  # it is gone, or another run is in it
             continue
         if lock is not None:
-            shutil.rmtree(path, ignore_errors=True)
-            os.close(lock)
+            try:
+                yield Path(path)
+            finally:
+                os.close(lock)
 
 
 def _lock(path: Path, *, wait: bool = False) -> int | None:

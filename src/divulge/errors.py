@@ -111,8 +111,8 @@ def number_of(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else _PLURALS.get(noun, noun + 's')}"
 
 
-_PLURALS = {"try": "tries"}
-"""Nouns whose plural is not made by an s."""
+_PLURALS = {"try": "tries", "guess": "guesses"}
+"""Nouns whose plural is not made by an s alone."""
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:

@@ -38,6 +38,11 @@ def as_floats(values: np.ndarray) -> np.ndarray:
         return np.array([as_float(v) if v > 0 else -as_float(-v) + 0.0 for v in values.ravel()]).reshape(values.shape)
 
 
+def as_number(value: Any) -> Any:
+    """Return a fraction as it is, and any other number as a Python float."""
+    return value if isinstance(value, Fraction) else float(value)
+
+
 def as_float(value: Any) -> float:
     """Return the double nearest to a number at least 0; +inf when that is beyond all doubles.
 

@@ -353,6 +353,28 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term("quasi-identifiers; marketer risk; journalist risk", "", ("assess",), "Sweeney 2002", "tables"),
         Term("generalization hierarchy", "", ("tables.Hierarchy",), "Sweeney 2002", "tables"),
     ),
+    "Places and distances": (
+        Term(
+            "metric privacy; d-privacy; geo-indistinguishability",
+            "\\epsilon\\, d(x, x')",
+            ("MetricPrivacy",),
+            "Chatzikokolakis et al. 2013; Andrés et al. 2013",
+            "places",
+        ),
+        Term("Bayesian remap", "", ("remap",), "Chatzikokolakis, ElSalamouny, Palamidessi 2017", "places"),
+        Term("expected distance error", "", ("adversaries.expected_distance",), "Shokri et al. 2012", "places"),
+        Term(
+            "planar geometric noise",
+            "P(z) \\propto e^{-\\epsilon |z|}",
+            ("mechanisms.planar_geometric", "noisy_places"),
+            "Chatzikokolakis, Palamidessi, Stronati 2015",
+            "places",
+        ),
+        Term(
+            "elastic metrics; privacy mass", "", ("adversaries.elastic_rates",), "Chatzikokolakis et al. 2015", "places"
+        ),
+        Term("planar Laplace", "", ("mechanisms.planar_laplace",), "Andrés et al. 2013", "places"),
+    ),
     "Correlated records": (
         Term("Markov chain; temporal correlations", "X_0, X_1, \\ldots", ("Chain",), "Cao et al.", "correlated"),
         Term("Bayesian network", "", ("Network",), "Pearl", "correlated"),
@@ -371,6 +393,29 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             "Song et al.",
             "correlated",
         ),
+    ),
+    "Millions of values": (
+        Term("direct encoding; GRR", "", ("protocols.randomized_response",), "Kairouz et al.", "millions"),
+        Term("sets of d values", "", ("protocols.subset_selection",), "Ye, Barg 2018", "millions"),
+        Term(
+            "RAPPOR; symmetric unary encoding; optimized unary encoding; SUE; OUE",
+            "",
+            ("protocols.unary",),
+            "Wang et al. 2017",
+            "millions",
+        ),
+        Term("optimized local hashing; OLH", "", ("protocols.local_hashing",), "Wang et al. 2017", "millions"),
+        Term("Hadamard response", "", ("protocols.hadamard",), "Acharya et al. 2019", "millions"),
+        Term("projective geometry response", "", ("protocols.projective",), "Feldman et al. 2022", "millions"),
+        Term(
+            "communication cost",
+            "",
+            ("protocols.choose",),
+            "Feldman et al. 2022",
+            "millions",
+        ),
+        Term("chord bound", "", ("chord_bound",), "Csiszar 1967", "design"),
+        Term("pure protocol; two levels", "S_y", ("protocols.Protocol",), "Wang et al. 2017", "millions"),
     ),
     "Properties, examples, proofs": (
         Term("closed under pre-processing; post-processing; context-aware; context-free", "", (), DENSITY, _DENSITY),
@@ -393,6 +438,18 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             "Wang, Balle, Kasiviswanathan",
             "composition",
         ),
+        Term(
+            "audit of a model; true-positive rate",
+            "",
+            ("audit_membership",),
+            "Berk, Jones; Carlini et al.",
+            "models",
+        ),
+        Term("attribute inference; imputation", "", ("audit_attribute",), "Jayaraman, Evans; McNemar", "models"),
+        Term("audit of a synthetic table", "", ("audit_synthetic",), "Giomi et al.", "models"),
+        Term("calibration of noise", "", ("calibrate",), "Balle, Wang", "composition"),
+        Term("one training run", "", ("dp.one_run", "dp.one_run_gaussian"), "Steinke, Nasr, Jagielski", "models"),
+        Term("all numbers of guesses at once; Ville", "", ("dp.anytime",), "Ville; Robbins", "models"),
         Term("watchdog", "", (), "Zarrabian et al.", "frontier"),
     ),
 }

@@ -99,6 +99,17 @@ def column_ends(
             bottom_at[j] = first + i
 
 
+def hash_supports(seeds: Any, reports: Any, low: Any, high: Any, buckets: int, found: Any) -> None:
+    """Add to `found` for each value how many reports are the bucket of its hash (see `divulge.releasing.reports`)."""
+    g, half = np.uint64(buckets), np.uint64(32)
+    for i in range(len(low)):
+        x1, x2, count = low[i], high[i], 0
+        for j in range(len(reports)):
+            hashed = (seeds[j, 0] * x1 + seeds[j, 1] * x2 + seeds[j, 2]) >> half
+            count += (hashed * g) >> half == reports[j]
+        found[i] += count
+
+
 def sum_of_joint_tops(matrix: Any, weights: Any) -> float:
     """Return sum_y max_x p_x C_xy of at most `MOST_SUMMED` columns, added in the order in which NumPy adds."""
     rows, columns = matrix.shape
@@ -155,9 +166,13 @@ _READ, _READ_2D, _CELLS = (
     f"Array({entry}, {axes}, 'C', readonly=True)" for entry, axes in (("float64", 1), ("float64", 2), ("uint32", 1))
 )
 
+_WORDS = "Array(uint64, 1, 'C', readonly=True)"
+_SEEDS = "Array(uint64, 2, 'C', readonly=True)"
+
 SIGNATURES = {
     column_ends: f"void({_READ_2D}, {_READ}, int64, float64[::1], float64[::1], int64[::1], int64[::1], float64[::1])",
     sum_of_joint_tops: f"float64({_READ_2D}, {_READ})",
+    hash_supports: f"void({_SEEDS}, {_WORDS}, {_WORDS}, {_WORDS}, int64, int64[::1])",
     draw: f"int64({_CELLS}, int64, {_CELLS}, {_CELLS}, uint16[::1], int64[::1])",
 }
 """The types that a loop is compiled for, once: an array that is only read may be a read-only one."""

@@ -15,7 +15,8 @@ import lazy_loader
 T = TypeVar("T")
 
 ROOMS = (
-    "measures", "adversaries", "guarantees", "dp", "noise", "networks", "results", "mechanisms", "datasets", "tables",
+    "measures", "adversaries", "guarantees", "dp", "noise", "networks", "protocols", "results", "mechanisms",
+    "datasets", "tables",
 )  # fmt: skip
 """What `divulge` has public names in, beside its own."""
 
@@ -48,7 +49,7 @@ def _meant(package: str, name: str, names: list[str]) -> str:
     places = {"divulge": top, **{f"divulge.{room}": getattr(top, room) for room in ROOMS}}
     there = [place for place, module in places.items() if place != package and name in _public(module)]
     if there:
-        return f" There is {there[0]}.{name}."
+        return f" There is {' and '.join(f'{place}.{name}' for place in there)}."
     own = did_you_mean(name, names)
     if own or package != "divulge":
         return own

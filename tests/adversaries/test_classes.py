@@ -85,6 +85,7 @@ def test_outcomes_that_hardly_ever_occur(channel: Any, gains: Any, supremum: flo
         assert dv.leakage((prior, channel), dv.Gain(gains), "max") <= worst.upper * (1 + 1e-12)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("scale", [1.0, 1e-9, 1e-200, 1e200])
 @pytest.mark.parametrize("case", ["average", "max"])
 def test_the_unit_of_gains_does_not_matter(case: Any, scale: float) -> None:

@@ -36,3 +36,36 @@ def test_from_two_columns_with_labels_in_another_order() -> None:
     assert answer.joint.secrets == ("a", "b")
     assert answer.joint.channel.matrix[0, 0] == F(2, 3) * F(1, 5) + F(1, 3) * F(9, 10)
     assert "at most" in repr(answer)
+
+
+@settings(max_examples=few(60), deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(["average", "max"]))
+def test_a_gain_about_the_correlated_secret_is_one_about_the_secret(seed, case):
+    """L of D C under g is L of C under G(w, x) = sum_z P(z | x) g(w, z), exactly, each listed."""
+    rng = np.random.default_rng(seed)
+    z, x, y, w = (int(n) for n in rng.integers(2, 5, 4))
+    counts = rng.integers(0, 9, (z, x)) + np.eye(z, x, dtype=int)
+    rows = rng.integers(0, 9, (x, y)) + (np.arange(y) == 0)
+    channel = dv.Channel([[F(int(v), int(row.sum())) for v in row] for row in rows])
+    answer = dv.adversaries.dalenius(dv.Joint.from_counts(counts.tolist()), channel)
+    gain = dv.Gain([[F(int(v), 7) for v in row] for row in rng.integers(0, 9, (w, z)) + 1])
+    through = answer.gain(gain)
+    total = int(counts.sum())
+    for action, row in zip(gain.matrix.tolist(), through.matrix.tolist(), strict=True):
+        occurring = [k for k in range(x) if counts[:, k].sum()]
+        for k in occurring:
+            share = [F(int(c), int(counts[:, k].sum())) for c in counts[:, k]]
+            assert row[k] == sum(p * g for p, g in zip(share, action, strict=True))
+    posterior = []
+    for outcome in range(y):
+        mass = [sum(F(int(counts[a, k]), total) * channel.matrix[k, outcome] for k in range(x)) for a in range(z)]
+        q = sum(mass)
+        if q:
+            posterior.append(
+                (q, max(sum(m * g for m, g in zip(mass, action, strict=True)) for action in gain.matrix) / q)
+            )
+    prior = [F(int(counts[a].sum()), total) for a in range(z)]
+    before = max(sum(p * g for p, g in zip(prior, action, strict=True)) for action in gain.matrix)
+    after = max(v for _, v in posterior) if case == "max" else sum(q * v for q, v in posterior)
+    assert dv.leakage(answer.joint, gain, case=case) == after / before
+    assert dv.leakage(answer.release, through, case=case) == after / before

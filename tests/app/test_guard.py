@@ -16,6 +16,7 @@ from urllib.request import HTTPCookieProcessor, build_opener, urlopen
 import pytest
 from starlette.testclient import TestClient
 
+from divulge.app import sessions
 from divulge.app.server import application
 from divulge.app.sessions import MOST
 
@@ -163,6 +164,17 @@ def test_uploads_are_bounded() -> None:
 
         kind = {"content-type": "multipart/form-data; boundary=b"}
         assert found.post(f"{base}/upload", content=pieces(), headers=kind).status_code in (400, 413)
+
+
+def test_all_visits_together_are_bounded(local: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MOST_BYTES", 100_000)  # a small file is kept with what is made of it
+    file = {"file": ("t.csv", b"a\n" + b"1\n2\n" * 15_000)}
+    first, second = visit(local), visit(local)
+    assert local.post(f"{first}/upload", files=file).status_code == 303
+    refused = local.post(f"{second}/upload", files=file)
+    assert (refused.status_code, "too many files" in refused.text) == (413, True)
+    assert local.post(f"{first}/over").status_code == 303
+    assert local.post(f"{second}/upload", files=file).status_code == 303
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE"])

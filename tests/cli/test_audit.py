@@ -120,7 +120,8 @@ def test_estimate_doubts_a_table_that_is_not_the_receipts(tmp_path: Path) -> Non
     dv.release(tmp_path / "source.parquet", out, column=["x", "y"], mechanism=both, null_as="?", released_as=["x", "y"])
     receipt = tmp_path / "out.receipt.json"
     code, said, doubts = run("estimate", out, "--receipt", receipt)
-    assert (code, doubts) == (0, "")
+    assert code == 0
+    assert "receipt" not in doubts  # an estimate may lie below 0, which is said
     assert "('a', 'u')" in said
     pq.write_table(pq.read_table(out).slice(1), out)
     for form in ((), ("--json",), ("--by", "y")):

@@ -229,3 +229,20 @@ def test_outcomes_and_what_must_never_be_released(table: Path) -> None:
         refused = run(app, ["design", "--prior", f"{table}:color", "--guarantee", "pml=1", *bad])
         assert refused.exit_code == 2
         assert "Traceback" not in refused.output
+
+
+def test_the_best_mechanism_about_places(tmp_path: Path) -> None:
+    prior = tmp_path / "people.csv"
+    counts = [22, 46, 22, 26, 76, 26, 12, 22, 12]
+    prior.write_text("secret,share\n" + "".join(f"{i},{c}/264\n" for i, c in enumerate(counts)))
+    words = ["design", "--prior", str(prior), "--guarantee", "metric=1/km", "--distance", "grid:3x3:1km"]
+    found = json.loads(run(app, [*words, "--utility", "distance", "--json"]).stdout)
+    assert found["utility"]["value"] == pytest.approx(0.7559637900982732, abs=1e-11)
+    assert found["gap"] < 1e-10
+    assert found["guarantee"]["epsilon"] == 1.0
+    text = run(app, [*words, "--utility", "distance"]).stdout
+    assert "kept exactly: metric=1/km" in text
+    assert "planar Laplace" in text
+    bad = run(app, words)
+    assert bad.exit_code == 2
+    assert 'utility="distance"' in bad.output

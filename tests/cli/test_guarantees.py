@@ -200,3 +200,67 @@ def test_what_is_ruled_out_is_said_in_words(guarantee: str, tmp_path: Path) -> N
     assert result.exit_code == 1
     assert "inf times" not in result.stdout
     assert "never" in result.stdout
+
+
+@pytest.fixture
+def geometric(tmp_path: Path) -> str:
+    path = tmp_path / "geometric.csv"
+    path.write_text(",10,20,30\n10,2/3,1/6,1/6\n20,1/3,1/3,1/3\n30,1/6,1/6,2/3\n")
+    return str(path)
+
+
+def test_check_decides_a_rate_per_distance(geometric: str, tmp_path: Path) -> None:
+    def check(*words: str) -> tuple[int, str]:
+        found = run(app, ["check", geometric, *words])
+        return found.exit_code, found.output
+
+    code, text = check("--guarantee", "metric=0.0694", "--distance", "line")
+    assert code == 0
+    assert "under 10 as under 20, 10 away: 0.0693148 per unit of distance" in text
+    assert check("--guarantee", "metric=0.0693", "--distance", "line")[0] == 1
+    assert check("--guarantee", "metric=1.4/km", "--distance", "grid:3x1:500m")[0] == 0
+    distances = tmp_path / "far.csv"
+    distances.write_text(",30,20,10\n30,0,1,2\n20,1,0,1\n10,2,1,0\n")
+    assert check("--guarantee", "metric=0.7", "--distance", str(distances))[0] == 0
+    assert check("--guarantee", "metric=0.69", "--distance", str(distances))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("metric=1", "come with a metric"),
+        ("metric=1 --distance grid:3x1:500m", "write metric=1/km"),
+        ("metric=1/h --distance grid:3x1:500m", "per km"),
+        ("metric=1/km --distance grid:3x1", "bare number"),
+        ("metric=nan --distance line", "number"),
+        ("metric=1 --distance grid:2x1", "3"),
+        ("metric=1 --distance nowhere.csv", "no such file"),
+        ("metric=1 --distance grid:3x0", "at least 1"),
+    ],
+)
+def test_a_rate_that_means_nothing_is_bad_input(geometric: str, words: str, message: str) -> None:
+    found = run(app, ["check", geometric, "--guarantee", *words.split()])
+    assert found.exit_code == 2
+    assert message in found.output
+
+
+def test_a_matrix_that_is_no_metric_is_bad_input(geometric: str, tmp_path: Path) -> None:
+    far = tmp_path / "far.csv"
+    far.write_text(",10,20,30\n10,0,1,3\n20,1,0,1\n30,3,1,0\n")
+    found = run(app, ["check", geometric, "--guarantee", "metric=1", "--distance", str(far)])
+    assert found.exit_code == 2
+    assert "d(10, 30) <= d(10, 20) + d(20, 30)" in found.output
+
+
+def test_convert_knows_distances(tmp_path: Path) -> None:
+    prior = tmp_path / "p.csv"
+    counts = [22, 46, 22, 26, 76, 26, 12, 22, 12]
+    prior.write_text("secret,share\n" + "".join(f"{i},{c}/264\n" for i, c in enumerate(counts)))
+    words = ["convert", "metric=1/km", "--distance", "grid:3x3:1km", "--prior", str(prior), "--json"]
+    values = {g["kind"]: g for g in json.loads(run(app, words).stdout)["implied"]}
+    assert values["pml"]["epsilon"] == pytest.approx(1.453146317, abs=1e-9)
+    assert values["pmc"]["epsilon"] == pytest.approx(1.892674016, abs=1e-9)
+    assert values["bayes-capacity"]["ratio"] == pytest.approx(3.3563368671516, rel=1e-12)
+    back = json.loads(run(app, "convert ldp=1 --to metric --distance grid:2x2:500m --json".split()).stdout)
+    assert back["implied"][0]["epsilon"] == 2.0
+    assert back["implied"][0]["per"] == "km"

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from support import key_pair
 from typer.testing import CliRunner
 
@@ -120,6 +121,8 @@ def test_the_examples_of_the_help_run_and_stand_in_it_as_they_are(
         Path(f"{name}.csv").write_text("x,p,q\na,3/4,1/4\nb,1/4,3/4\n")
     Path("moves.csv").write_text("state,ill,well\nill,0.9,0.1\nwell,0.1,0.9\n")
     Path("told.csv").write_text("state,yes,no\nill,3/4,1/4\nwell,1/4,3/4\n")
+    scores = "".join(f"{i % 7},{(i + i // 3) % 7},{'yes' if i % 2 else 'no'}\n" for i in range(60))
+    Path("scores.csv").write_text(f"loss,similarity,in\n{scores}")
     Path("lungs.bif").write_text(
         "network lungs {} variable lung { type discrete [ 2 ] { ill, well }; }"
         " variable xray { type discrete [ 2 ] { dark, clear }; } probability ( lung ) { table 0.1, 0.9; }"
@@ -142,3 +145,17 @@ def test_the_examples_of_the_help_run_and_stand_in_it_as_they_are(
             if command != "app":
                 found = CliRunner().invoke(app, words[1:])
                 assert found.exit_code in (0, 1), (example, found.output)
+
+
+@pytest.mark.parametrize("name", ["release", "publish"])
+def test_many_options_stand_in_groups_each_once(name: str) -> None:
+    told = CliRunner().invoke(app, [name, "--help"], terminal_width=80).stdout
+    command = typer.main.get_command(app).get_command(None, name)  # pyright: ignore
+    titles = [line for line in told.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert "Whose rows they are:" in titles
+    assert len(set(titles)) == len(titles) >= 6
+    lines = [line.split()[:2] for line in told.splitlines() if line.startswith("  -")]
+    shown = [word.rstrip(",") for line in lines for word in line if word.startswith("-")]
+    for option in command.params:
+        if option.opts[0].startswith("-"):
+            assert shown.count(option.opts[0]) == 1, option.opts

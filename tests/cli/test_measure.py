@@ -97,10 +97,21 @@ def test_estimates_say_so_and_show_how_many_rows_they_rest_on() -> None:
     assert "estimate" in result.stderr
     assert "199,523 rows" in result.stderr
     assert "Under the prior, estimated [nats]" in result.stdout
-    line = next(line for line in result.stdout.splitlines() if line.strip().startswith("50000+."))
-    assert line.split()[:3] == ["50000+.", "0.06206", "12382"]
-    assert "430" in line
-    assert "49" in line
+    gained, ruled_out = (line for line in result.stdout.splitlines() if line.strip().startswith("50000+."))
+    for line, rows in ((gained, "430"), (ruled_out, "49")):
+        assert line.split()[:3] == ["50000+.", "0.06206", "12382"]
+        assert line.split()[-1] == rows
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_an_estimate_below_nothing_is_told_as_such(tmp_path: Path) -> None:
+    dv.write_channel(dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"]), tmp_path / "c.csv")
+    for answers, told in ((["yes"] * 20 + ["no"] * 4, True), (["yes", "no"] * 12, False)):
+        (tmp_path / "t.csv").write_text("\n".join(["ill", *answers]) + "\n")
+        line = ["estimate", str(tmp_path / "t.csv"), "--mechanism", str(tmp_path / "c.csv"), "--column", "ill"]
+        done = CliRunner().invoke(app, line)
+        assert done.exit_code == 0, done.output
+        assert ("2 estimates below 0 or above 1" in done.stderr) is told
 
 
 def test_the_json_of_an_estimate_is_alone_on_standard_output() -> None:
@@ -117,7 +128,15 @@ def test_a_prior_can_replace_the_one_in_the_data(tmp_path: Path) -> None:
 
 def test_tables_show_every_measure_and_outcome(running: tuple[Path, Path]) -> None:
     out = CliRunner().invoke(app, ["measure", str(running[0]), "--prior", str(running[1])]).stdout
-    for words in ("ldp", "2.709", "17/10", "19/11", "mutual_information", "alip.lower", "By outcome [nats]"):
+    for words in (
+        "ldp",
+        "2.709",
+        "17/10",
+        "19/11",
+        "mutual_information",
+        "alip.lower",
+        "By outcome, most ruled out [nats]",
+    ):
         assert words in out
 
 

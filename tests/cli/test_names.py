@@ -51,6 +51,10 @@ LINES: dict[str, tuple[tuple[str, ...], ...]] = {
     "audit": (("--data", T, "--secret", "x", "--released", "y", "--claim", "ldp=1"),
               ("--data", T, "--secret", "x", "--released", "y", "--mechanism", C),
               ("--data", T, "--secret", "x", "--released", "y", "--receipt", P)),
+    "audit-model": ((f"{FOLDER}/scores.csv", "--score", "s", "--member", "in"),
+                    (NONE, "--score", "s", "--member", "in"),
+                    (T, "--score", "n", "--member", "x"), (T, "--score", "x", "--member", "n"),
+                    (f"{FOLDER}/scores.csv", "--score", "s", "--member", "in", "--plot", f"{FOLDER}/m.zzz")),
     "assess": ((T, "--known", "y", "--secret", "x", "--claim", "k=2"), (T, "--known", "x,y"), (T, "--known", "z"),
                (T, "--secret", "x", "--hierarchy", f"x={NONE}"), (T, "--secret", "x", "--population", NONE)),
     "generalize": ((T, "--known", "y", "--guarantee", "k=1", "-o", f"{FOLDER}/g.csv"),
@@ -81,6 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         " probability ( x ) { table 0.5, 0.5; } probability ( y | x ) { (a) 0.9, 0.1; (b) 0.2, 0.8; }"
     )
     (place / T).write_text("x,y,n\n" + "a,b,1\nb,a,2\na,a,3\n" * 20)
+    (inside / "scores.csv").write_text("s,in\n" + "1,yes\n2,no\n" * 20)
     (place / P).write_text("a,1/2\nb,1/2\n")
     (place / L).write_text(json.dumps([{"mechanism": "channel", "file": "c\x1b.csv"}]))
     dv.Request.of("release", T, column="x", mechanism=C, only_column=True).save(place / ASKED)

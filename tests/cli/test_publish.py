@@ -66,7 +66,7 @@ def test_the_first_example(table: Path, tmp_path: Path) -> None:
     assert first["low"] <= first["value"] <= first["high"]
     assert {s["statistic"] for s in told["statistics"]} == {"count", "mean", "quantile"}
     shown = json.loads(run("ledger", "show", "--json").stdout)
-    assert shown["spent"][0]["spent"]["ldp"] == 1.0
+    assert shown["spent"][0]["spent"]["ldp"] == pytest.approx(1.0, rel=1e-12)
     report = run("report", "--receipt", "statistics.receipt.json")
     assert "What the published statistics of" in report.stdout
     run("report", "--receipt", "statistics.receipt.json", "-o", "page.html")
@@ -109,12 +109,6 @@ BAD = {
     "bounds nan": (["--mean", "age:nan:3", "--guarantee", "dp=1"], "finite"),
     "no categories": (["--count", "race", "--guarantee", "dp=1"], "--values-from-data"),
     "a column that is not there": (["--count", "rase", "--guarantee", "dp=1", "--values-from-data"], "rase"),
-    "categories that are not in the list": (
-        ["--count", "race", "--guarantee", "dp=1", "--values", "few.json"], "rows with one that is not there",
-    ),
-    "an empty group": (
-        ["--mean", "age:0:90", "--by", "race", "--guarantee", "dp=1", "--values", "more.json"], "those without",
-    ),
     "no list": (["--count", "race", "--guarantee", "dp=1", "--values", "missing.json"], "no such file"),
     "no JSON": (["--count", "race", "--guarantee", "dp=1", "--values", "people.parquet"], "people.parquet"),
     "no prior": (["--count", "sex", "--guarantee", "pml=1", "--values", "values.json"], "record_prior"),
@@ -136,8 +130,6 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_gets_one_message_and_publishes_nothing(name: str, table: Path, tmp_path: Path) -> None:
-    (tmp_path / "few.json").write_text('{"race": ["White"]}')
-    (tmp_path / "more.json").write_text('{"race": ["White", "Black", "Other", "Nobody"]}')
     before = set(os.listdir(tmp_path))
     options, said = BAD[name]
     whose = [] if "--at-most" in options else ["--per-row"]
@@ -182,11 +174,11 @@ def test_the_census_and_yesterdays_column(tmp_path: Path) -> None:
                mechanism=dv.Channel(coin.matrix, values["race"], values["race"]),
                ledger=tmp_path / "ledger.sqlite")  # fmt: skip
     run("publish", census_path(), "--count", ",".join(names), "--guarantee", "pml=1", "--record-prior", "lower=0.01",
-        "--values", "values.json", "--budget", "ldp=3", "-o", "table.csv")  # fmt: skip
+        "--values", "values.json", "--no-other", "--budget", "ldp=3", "-o", "table.csv")  # fmt: skip
     truth = dv.contingency(census_path(), names).to_dict()
     found = json.loads(run("publish", census_path(), "--count", ",".join(names), "--guarantee", "pml=1", "--no-ledger",
-                           "--record-prior", "lower=0.01", "--values", "values.json", "--json", "--level", "0.9999",
-                           ).stdout)  # fmt: skip
+                           "--record-prior", "lower=0.01", "--values", "values.json", "--no-other", "--json",
+                           "--level", "0.9999").stdout)  # fmt: skip
     assert len(found["statistics"]) == 5 * 2 * len(values["education"])
     for one in found["statistics"]:
         assert one["low"] <= truth.get(tuple(one["by"][name] for name in names), 0) <= one["high"]

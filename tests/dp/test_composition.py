@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import weakref
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -11,12 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize, stats
 from support import few, random_channel
 
 import divulge as dv
+from divulge.dp.accounting import normal
 from divulge.dp.accounting.engines import GridEngine, engine
 from divulge.dp.accounting.promises import _log_moment
-from divulge.dp.accounting.sums import SplitSum
+from divulge.dp.accounting.sums import SplitSum, Window, tilted_sum
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
@@ -683,3 +686,107 @@ def test_moments_of_losses_whose_weights_are_below_the_normal_doubles() -> None:
             terms = [mpmath.mpf(float(p)) * mpmath.exp(h * x) for p, x in zip(loss.p, loss.losses, strict=True)]
             wanted = float(mpmath.log(mpmath.fsum(terms)))
         assert _log_moment(loss, h) == pytest.approx(wanted, rel=1e-12, abs=1e-15)
+
+
+def fixed_exponentials(epsilon: float, count: int, x: float) -> float:
+    """The largest delta of so many exponential mechanisms that are fixed: losses t and t - e, the same t for all."""
+    t = np.linspace(0, epsilon, 4001)[1:-1, None]
+    p, k = (math.exp(epsilon) - np.exp(t)) / math.expm1(epsilon), np.arange(count + 1)[None, :]
+    logs = stats.binom.logpmf(k, count, 1 - p)
+    return float((np.exp(logs) * np.maximum(0.0, -np.expm1(x - (count * t - k * epsilon)))).sum(axis=1).max())
+
+
+def adaptive_exponentials(epsilon: float, count: int, x: float, ways: int = 24) -> float:
+    """The largest delta of mechanisms that answer two ways, each chosen after the answers before it: all of a tree."""
+    if count == 0:
+        return max(0.0, -math.expm1(x))
+    found = 0.0
+    for k in range(ways + 1):
+        t = epsilon * k / ways
+        p = (math.exp(epsilon) - math.exp(t)) / math.expm1(epsilon)
+        up, down = (adaptive_exponentials(epsilon, count - 1, x - t + back, ways) for back in (0.0, epsilon))
+        found = max(found, p * up + (1 - p) * down)
+    return found
+
+
+@pytest.mark.parametrize(("epsilon", "count"), [(0.1, 50), (1.0, 2), (0.5, 10), (2.0, 5), (0.05, 900)])
+def test_exponential_mechanisms_compose_to_no_less_than_the_worst_fixed_list(epsilon: float, count: int) -> None:
+    found = dv.compose((dv.dp.ExponentialMechanism(epsilon), count))
+    for x in np.array([0.0, 0.2, 0.5, 0.9]) * min(count * epsilon, 4 * epsilon * math.sqrt(count)):
+        truth = fixed_exponentials(epsilon, count, float(x))
+        bracket = found.delta(float(x))
+        assert bracket.lower <= truth * (1 + 1e-6) + 1e-300
+        assert truth <= bracket.upper
+        assert bracket.upper <= truth * (1.2 if count <= 50 else 3.5) or truth < 1e-4
+
+
+@pytest.mark.parametrize(("epsilon", "count"), [(1.0, 2), (0.3, 2), (3.0, 3)])
+def test_exponential_mechanisms_compose_to_what_adaptive_lists_reach(epsilon: float, count: int) -> None:
+    found = dv.compose((dv.dp.ExponentialMechanism(epsilon), count))
+    for share in (0.0, 0.3, 0.6, 0.8):
+        x = share * count * epsilon
+        reached = adaptive_exponentials(epsilon, count, x)
+        assert reached <= found.delta(x).upper <= reached * 1.02 + 1e-3
+
+
+def test_fifty_exponential_mechanisms() -> None:
+    """Fixed beforehand 1.5337 (Dong, Durfee, Rogers 2020), about 1.5391 where each may follow from the others."""
+    bracket = dv.compose((dv.dp.ExponentialMechanism(0.1), 50)).epsilon(1e-6)
+    fixed = optimize.brentq(lambda x: math.log(fixed_exponentials(0.1, 50, x) / 1e-6), 1.0, 2.0)
+    assert fixed == pytest.approx(1.5337, abs=1e-4)
+    assert fixed <= bracket.upper <= 1.54
+
+
+@pytest.mark.parametrize("count", [10**10, 10**12, 10**14])
+def test_very_many_randomized_responses_come_near_the_normal_sum(count: int) -> None:
+    """epsilon = 1 / sqrt(n): the sum is normal in the limit, with mu = 1, within .56 range / deviation of it."""
+    found = dv.compose((dv.dp.RandomizedResponse(1 / math.sqrt(count)), count))
+    with mpmath.workdps(30):
+        limit = mpmath.ncdf(0) - mpmath.exp(0.5) * mpmath.ncdf(-1)
+    bracket = found.delta(0.5)
+    assert bracket.lower <= limit <= bracket.upper
+    assert bracket.upper - bracket.lower < 3e-5
+    level = found.epsilon(1e-6)
+    assert level.lower < 4.8865 < level.upper < 5.1
+
+
+def test_the_error_of_the_normal_sum_holds_where_sums_are_listed() -> None:
+    """Binomial sums of few draws lie within the bound that is proved for many."""
+    for epsilon, count in ((0.1, 20), (1.0, 50), (0.01, 1000), (2.0, 3)):
+        loss = dv.dp.RandomizedResponse(epsilon).losses()[0]
+        near = normal.NormalSum(
+            count * loss.mean(),
+            math.sqrt(count * loss.variance()),
+            0.56 * normal._third(loss, loss.mean(), loss.variance()) / loss.variance() ** 1.5 / math.sqrt(count),
+        )
+        exact = dv.compose((dv.dp.RandomizedResponse(epsilon), count))
+        for x in np.linspace(0, 2 * epsilon * math.sqrt(count), 21).tolist():
+            truth = exact.delta(x)
+            assert math.exp(near.log_delta(x, -1)) <= truth.upper
+            assert truth.lower <= math.exp(near.log_delta(x, 1))
+
+
+@pytest.mark.parametrize(("epsilon", "count"), [(300.0, 2), (30.0, 3), (1e-12, 5), (1e-3, 2700), (5.0, 40)])
+def test_exponential_mechanisms_at_the_edges_keep_their_order(epsilon: float, count: int) -> None:
+    found = dv.compose((dv.dp.ExponentialMechanism(epsilon), count))
+    levels = [found.epsilon(delta) for delta in (0.1, 1e-6, 1e-30, 0.0)]
+    assert all(level.lower <= level.upper <= epsilon * count * (1 + 1e-12) for level in levels)
+    assert [level.upper for level in levels] == sorted(level.upper for level in levels)
+
+
+def test_a_sum_of_many_different_parts_keeps_none_of_them() -> None:
+    """One part at a time: a grid has up to three million points, and a list may have hundreds of parts."""
+    alive: list[weakref.ref[grid.Atoms]] = []
+
+    def parts() -> Any:
+        for k in range(1, 9):
+            atoms = grid.Atoms(0, np.array([1 - 1 / (2 * k), 1 / (2 * k)]), 0.0)
+            alive.append(weakref.ref(atoms))
+            assert sum(one() is not None for one in alive) <= 2
+            yield atoms, 1
+
+    total = tilted_sum(parts(), Window(1.0, 0.0, 0, 32, 1.0, 1.0), 0.0)
+    truth = np.ones(1)
+    for k in range(1, 9):
+        truth = np.convolve(truth, [1 - 1 / (2 * k), 1 / (2 * k)])
+    assert np.roll(total.masses, -total.turn)[:9] == pytest.approx(truth, abs=1e-14)

@@ -60,6 +60,7 @@ def asked(name: str, wrapped: tuple[str, ...], parameter: str, value: Any) -> st
     return done.stderr.removeprefix("error: ").rstrip("\n") if done.exit_code else None
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("name", KINDS)
 def test_the_command_and_the_function_refuse_the_same(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

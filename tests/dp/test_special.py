@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 from scipy import stats
 from scipy.integrate import quad
 from support import few, random_channel
@@ -36,33 +37,56 @@ def test_trade_off_is_the_best_randomized_test(seed, alpha, zeros):
     assert one(alpha) == pytest.approx(1 + linprog(-q, A_ub=[p], b_ub=[alpha], bounds=(0, 1)).fun, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "cdf", "quantile", "shift", "slack"),
-    [
-        *(
-            (dv.dp.GaussianMechanism(sigma=s), stats.norm.cdf, stats.norm.ppf, 1 / s, 2e-6)
-            for s in (0.1, 0.5, 3.0, 30.0)
-        ),
-        *(
-            (dv.dp.LaplaceMechanism(scale=s), stats.laplace.cdf, stats.laplace.ppf, 1 / s, 2e-6)
-            for s in (0.2, 1.0, 5.0)
-        ),
-    ],
-)
-def test_trade_off_of_continuous_noise_lies_just_below_the_closed_form(mechanism, cdf, quantile, shift, slack):
-    alpha = np.linspace(0, 1, 20011)
-    exact = cdf(quantile(1 - alpha) - shift)
-    found = dv.dp.trade_off(mechanism)(alpha)
-    assert (found <= exact + 1e-12).all()
-    assert (found >= exact - slack).all()
+LEVELS = np.array([1e-300, 1e-12, 1e-6, 0.01, 0.3, 0.5, 0.9, 0.999, 1 - 2.0**-40])
 
 
-def test_trade_off_of_a_density_pair_lies_below_the_closed_form():
-    alpha = np.linspace(0, 1, 1001)
-    exact = stats.logistic.cdf(stats.logistic.ppf(1 - alpha) - 1.0)
-    found = dv.dp.trade_off(dv.dp.DistributionPair(stats.logistic(), stats.logistic(1.0)))(alpha)
-    assert (found <= exact + 1e-9).all()
-    assert (found >= exact - 2e-3).all()
+@pytest.mark.parametrize("mu", [1e-6, 0.01, 1.0, 3.0, 30.0])
+def test_trade_off_of_gaussian_noise_is_its_closed_form_at_the_level_asked(mu):
+    curve = dv.dp.trade_off(dv.dp.GaussianMechanism(sigma=1 / mu))
+    with mp.workdps(60):
+        for alpha in LEVELS.tolist():
+            z = -mp.sqrt(2) * mp.erfinv(2 * mp.mpf(alpha) - 1) if alpha > 1e-20 else -_normal_quantile(alpha)
+            truth = mp.ncdf(z - mp.mpf(1 / (1 / mu)))
+            assert truth * (1 - 1e-9) - mp.mpf(5) * mp.mpf(10) ** -324 <= curve(alpha) <= truth
+    assert (curve(0.0), curve(1.0)) == (1.0, 0.0)
+
+
+def _normal_quantile(alpha):
+    return mp.findroot(lambda z: mp.log(mp.ncdf(z)) - mp.log(mp.mpf(alpha)), -37)
+
+
+@pytest.mark.parametrize("scale", [0.2, 1.0, 5.0, 100.0])
+def test_trade_off_of_laplace_noise_is_its_closed_form_at_the_level_asked(scale):
+    curve, e = dv.dp.trade_off(dv.dp.LaplaceMechanism(scale)), mp.mpf(1 / scale)
+    for alpha in map(mp.mpf, LEVELS.tolist()):
+        flat = 1 / (4 * alpha) if alpha < mp.mpf(1) / 2 else 1 - alpha
+        truth = 1 - mp.exp(e) * alpha if alpha < mp.exp(-e) / 2 else mp.exp(-e) * flat
+        assert truth * (1 - mp.mpf(10) ** -11) <= curve(float(alpha)) <= truth + mp.mpf(10) ** -16
+
+
+@pytest.mark.parametrize("base", [stats.logistic, stats.laplace])
+def test_trade_off_of_a_density_pair_is_its_closed_form_at_the_level_asked(base):
+    exact = base.cdf(base.isf(LEVELS[1:-1]) - 1.0)
+    found = dv.dp.trade_off(dv.dp.DistributionPair(base(), base(1.0)))(LEVELS[1:-1])
+    assert (found <= exact * (1 + 1e-13)).all()
+    assert (found >= exact * (1 - 1e-9)).all()
+
+
+def test_trade_off_of_pairs_that_cross_is_the_hull_of_both():
+    rare, wide = dv.dp.LaplaceMechanism(1.0).losses()[0], dv.dp.GaussianMechanism(0.9).losses()[0]
+    curve, alpha = dv.dp.trade_off((rare, wide)), np.linspace(0.001, 0.999, 101)
+    each = np.minimum(*(dv.dp.trade_off((loss,))(alpha) for loss in (rare, wide)))
+    assert (curve(alpha) <= each + 1e-12).all()
+    values, fine = curve(alpha), np.linspace(1e-4, 1 - 1e-4, 4001)
+    lower = np.minimum(*(dv.dp.trade_off((loss,))(fine) for loss in (rare, wide)))
+    hull = [max(_through(fine, lower, a, slope) for slope in np.geomspace(0.02, 50, 400)) for a in alpha]
+    assert np.abs(values - hull).max() < 1e-4
+    assert values.max() < 1.0
+
+
+def _through(x, y, at, slope):
+    """Return the value at a point of the line of a falling slope that touches a curve from below."""
+    return float((y + slope * x).min() - slope * at)
 
 
 @settings(max_examples=few(20), deadline=None)

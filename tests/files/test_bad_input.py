@@ -358,3 +358,17 @@ def test_a_message_about_a_table_shows_no_cell(
     assert result.exit_code == 2, result.output
     assert "Zaphod" not in result.output
     assert "error: " in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--transition", "--release", "--initial"])
+def test_a_list_of_rows_is_refused_with_what_to_write(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.json").write_text("[[0.9, 0.1], [0.1, 0.9]]")
+    Path("c.json").write_bytes(matrix([[0.9, 0.1], [0.1, 0.9]]))
+    files = {"--transition": "c.json", "--release": "c.json", "--initial": "uniform"} | {option: "rows.json"}
+    result = CliRunner().invoke(app, ["chain", *(word for pair in files.items() for word in pair), "--steps", "3"])
+    assert result.exit_code == 2
+    assert "rows.json: must be an object" in result.stderr
+    assert "Hint: write {" in result.stderr

@@ -55,6 +55,7 @@ GOOD: dict[str, tuple[tuple[str, ...], ...]] = {
     "estimate": (("o.csv", "--receipt", "o.receipt.json"), ("t.csv", "--mechanism", "c.csv", "--column", "x")),
     "audit": (("--data", "t.csv", "--secret", "x", "--released", "y", "--claim", "ldp=1"),
               ("--data", "t.csv", "--secret", "x", "--released", "y", "--mechanism", "c.csv")),
+    "audit-model": (("m.csv", "--score", "s", "--member", "in", "--claim", "dp=1"),),
     "ledger": (("show", "--ledger", "book.sqlite"),),
     "app": (("--no-browser", "--host", "256.0.0.1", "--port", "0", "--no-ledger"),),
     "statement": (("s.receipt.json", "--language", "de"),
@@ -97,6 +98,7 @@ def good_files() -> dict[str, bytes]:
         (folder / "t.csv").write_text("x,y,n,diary\n" + lines)
         (folder / "t2.csv").write_text("x,y,n,diary\n" + lines.replace(",19,", ",90,"))
         dv.write_channel(COIN, folder / "c.csv")
+        (folder / "m.csv").write_text("s,in\n" + "".join(f"{i * 37 % 101},{i % 2}\n" for i in range(100)))
         (folder / "b.bif").write_text(
             "network coin {} variable x { type discrete [ 3 ] { a, b, c }; }"
             " variable y { type discrete [ 2 ] { a, b }; }"

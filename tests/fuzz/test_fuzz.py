@@ -5,6 +5,7 @@ python tests/fuzz/test_fuzz.py [SECONDS] [FIRST_SEED]     (make fuzz) as long as
 
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,10 +25,12 @@ if __name__ == "__main__":
 from support import THOROUGH
 
 from divulge.cli.main import COMMANDS
+from fuzz import faults
 from fuzz.cases import command_line
 from fuzz.formats import structured
 from fuzz.good import chain
 from fuzz.harness import MARK, Outcome, Surroundings, run
+from fuzz.kernel import supported
 from fuzz.lines import GOOD, WORDS, good_files, near, options_of, write_files
 
 KINDS: dict[str, Callable[[random.Random, Path], list[str]]] = {
@@ -119,6 +122,16 @@ def test_what_a_command_leaves_the_next_one_takes(seed: int) -> None:
     assert not problems, seed
 
 
+@pytest.mark.skipif(not supported(), reason="the kernel lets no process watch the calls of its children")
+@pytest.mark.parametrize("name", faults.LINES if THOROUGH else ["release over another", "generalize"])
+def test_all_is_published_or_nothing_whichever_call_fails(name: str) -> None:
+    """As a process of its own: the ones that it starts are copies of it."""
+    line = [sys.executable, faults.__file__, "61" if THOROUGH else "211", "0", name]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert int(done.stdout.splitlines()[-1].split()[0]) > 0
+
+
 def test_every_command_and_every_option_is_tried() -> None:
     """A new command has a good line here, which works; its options are then found by themselves."""
     assert set(GOOD) == set(COMMANDS)
@@ -131,13 +144,13 @@ def test_good_lines_are_good(line: tuple[str, ...], tmp_path: Path) -> None:
     write_files(tmp_path)
     outcome = run(list(line), tmp_path)
     assert outcome.code in (
-        (2,) if line[0] == "app" else (0, 1) if line[0] in ("assess", "audit", "verify") else (0,)
+        (2,) if line[0] == "app" else (0, 1) if line[0] in ("assess", "audit", "audit-model", "verify") else (0,)
     ), outcome
 
 
 def main(seconds: float = 3600, first: int = 0) -> int:
     """Try one seed after the other, of every kind; print what fails, and return how many did."""
-    start, seed, failed, codes = time.monotonic(), first, 0, dict[int, int]()
+    start, seed, failed, injected, codes = time.monotonic(), first, 0, 0, dict[int, int]()
     # Commands run in copies of the process that makes their files: it is a new one now and then, as files leave memory.
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=_FRESH) as maker:
         while time.monotonic() - start < seconds:
@@ -154,11 +167,21 @@ def main(seconds: float = 3600, first: int = 0) -> int:
             failed += bool(problems)
             for problem in problems:
                 print(f"good lines {seed}: {problem}", flush=True)
+            if supported():
+                line = [*faults.LINES][seed % len(faults.LINES)]
+                lost, total = maker.submit(faults.tallied, _SHARE, seed, [line]).result()
+                failed += len(lost)
+                injected += total.total()
+                for trial in lost:
+                    print(f"faults {seed}: {trial}", flush=True)
             seed += 1
     codes = dict(sorted(codes.items()))
-    print(f"{sum(codes.values())} command lines, exit codes {codes}, {failed} failed")
+    print(f"{sum(codes.values())} command lines, exit codes {codes}, {injected} faults injected, {failed} failed")
     return failed
 
+
+_SHARE = 97
+"""Of the places where a line can fail, a seed tries one in so many."""
 
 _FRESH = 300
 """Command lines that one process makes."""

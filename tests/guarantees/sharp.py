@@ -9,6 +9,7 @@ from guarantees.attaining import ATTAINED, LIMITS, of_one_order, two_outcomes
 from guarantees.test_dp_theorems import ATTAINED as LOSS_ATTAINED
 from guarantees.test_dp_theorems import GAUSS, RR, RR3, measured, rr, say_or_rr
 from guarantees.test_dp_theorems import LIMITS as LOSS_LIMITS
+from guarantees.test_metric_theorems import ATTAINED as METRIC_ATTAINED
 from guarantees.test_table_theorems import ATTAINED as TABLE_ATTAINED
 from guarantees.test_table_theorems import PLAIN
 
@@ -76,7 +77,7 @@ MORE: dict[str, list[tuple[Any, Any, dict[str, Any]]]] = {
 
 def shares(row: Theorem) -> Iterator[float]:
     """Yield the share of the row's bound that each of its mechanisms has, of the parameter that has least."""
-    for cases in (ATTAINED, LIMITS):
+    for cases in (ATTAINED, LIMITS, METRIC_ATTAINED):
         if row.name in cases:
             given, joint, context, index = cases[row.name]()
             yield _share(row, given, context, index, row.implies.of(joint, **index))

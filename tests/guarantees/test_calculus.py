@@ -111,7 +111,7 @@ def test_a_derivation_is_a_chain_that_ends_in_the_answer() -> None:
     found = dv.PML("0.3").implies(dv.LDP, prior=dv.Prior.uniform(2))
     steps = [step.to_dict() for step in found.derivation]
     assert steps[0]["from"] == "pml=0.3"
-    assert steps[-1]["to"] == str(found)
+    assert steps[-1]["to"] == found.text()
     produced = {"pml=0.3"}
     for step in steps:
         assert set(step["from"].split(" and ")) <= produced
@@ -298,3 +298,23 @@ def test_delta_at_epsilon_0_is_the_total_variation(mu: float) -> None:
     gaussian = dv.guarantees.GDP(mu)
     delta = float(gaussian.implies(dv.ADP, epsilon=0).values()["delta"])
     assert delta == pytest.approx(math.erf(mu / math.sqrt(8)), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "index"),
+    [
+        (dv.ADP("0.3", "0.4"), "pdp", {"epsilon": "0.6"}),
+        (dv.guarantees.PDP("0.3", "0.4"), "pdp", {"epsilon": "0.2"}),
+    ],
+)
+def test_numbers_that_say_nothing_are_vacuous_and_not_unknown(given: Any, kind: str, index: dict[str, Any]) -> None:
+    answer = given.implies(kind, **index)
+    assert not answer
+    assert answer.vacuous
+    assert str(answer).startswith("vacuous: theorems lead to")
+
+
+def test_without_a_theorem_a_kind_is_unknown() -> None:
+    answer = dv.PML(1).implies(dv.LDP)
+    assert not answer.vacuous
+    assert str(answer).startswith("unknown: ")

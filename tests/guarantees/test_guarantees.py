@@ -24,20 +24,62 @@ EVERY_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: ki
 def some(kind: type[dv.Guarantee]) -> dv.Guarantee:
     """A guarantee of this kind with small exact parameters inside their ranges."""
     ranges = [PARAMETERS[name] for name in kind.parameters()]
-    return kind(*[r.names[0] if r.names else F(1, 3) if r.high == 1 else F(i + 3, 2) for i, r in enumerate(ranges)])
+    return kind(*[
+        r.names[0] if r.names else dv.Metric.line(2) if r.made_of else F(1, 3) if r.high == 1 else F(i + 3, 2)
+        for i, r in enumerate(ranges)
+    ])  # fmt: skip
 
 
 @EVERY_KIND
 def test_every_kind_prints_pickles_and_says_what_it_means(kind: type[dv.Guarantee]) -> None:
     guarantee = some(kind)
-    assert parse(str(guarantee)) == guarantee
-    assert eval(repr(guarantee), {kind.__name__: kind}) == guarantee
+    metric = guarantee.values().get("metric")
+    assert parse(str(guarantee), metric) == guarantee
+    assert metric is not None or eval(repr(guarantee), {kind.__name__: kind}) == guarantee
     assert pickle.loads(pickle.dumps(guarantee)) == guarantee
-    assert hash(parse(str(guarantee))) == hash(guarantee)
+    assert hash(parse(str(guarantee), metric)) == hash(guarantee)
     assert guarantee.meaning.endswith(".")
     assert "{" not in guarantee.meaning
     with pytest.raises(AttributeError):
         setattr(guarantee, kind.parameters()[0], 1)
+
+
+def numbers(name: str, rng: np.random.Generator) -> list[Any]:
+    """Values of a parameter that no short decimal is: ordinary doubles, tiny and neighboring ones, fractions."""
+    allowed = PARAMETERS[name]
+    if allowed.made_of:
+        return 6 * [dv.Metric.line(2)]
+    if allowed.names:
+        return [str(rng.choice(allowed.names))]
+    low, high = max(allowed.low, -50.0), min(allowed.high, 50.0)
+    share = float(rng.uniform(0.01, 0.99))
+    inside = low + share * (high - low)
+    third = F(low) + F(1, 3) * (F(high) - F(low))
+    return [inside, low + share * 1e-12, math.nextafter(inside, high), max(low, 5e-324), third, low + F(1, 10**40)]
+
+
+@EVERY_KIND
+def test_the_text_of_a_guarantee_is_read_as_the_same_numbers(kind: type[dv.Guarantee]) -> None:
+    rng = np.random.default_rng(3)
+    for values in zip(*(numbers(name, rng) for name in kind.parameters()), strict=False):
+        guarantee = kind(*values)
+        metric = guarantee.values().get("metric")
+        again, rounded = parse(str(guarantee), metric), parse(guarantee.text(), metric)
+        for name, value in guarantee.values().items():
+            if isinstance(value, str | dv.Metric):
+                assert getattr(again, name) == value
+                continue
+            assert F(getattr(again, name)) == F(value)
+            weaker = F(value) - F(getattr(rounded, name))
+            assert weaker >= 0 if PARAMETERS[name].at_least else weaker <= 0
+
+
+@pytest.mark.parametrize("level", [0.1, 2 / 3, 1e-300, F(1, 3), 1.0])
+def test_text_in_bits_promises_no_more(level: Any) -> None:
+    bits, nats = F(parse(dv.LDP(level).text("bits")).epsilon), F(level)
+    with flint.ctx.workprec(300):
+        in_nats = flint.arb(flint.fmpq(bits.numerator, bits.denominator)) * flint.arb(2).log()
+        assert in_nats > flint.arb(flint.fmpq(nats.numerator, nats.denominator))
 
 
 @EVERY_KIND

@@ -264,7 +264,10 @@ BROKEN: dict[tuple[str, str], tuple[dv.Joint, dict[str, Any], dict[str, Any]]] =
 }
 
 
-@pytest.mark.parametrize(("row", "condition"), [(r, c) for r in INFORMATION_DENSITY for c in r.needs])
+@pytest.mark.parametrize(
+    ("row", "condition"),
+    [pytest.param(r, c, id=f"{r.name}-{c}") for r in INFORMATION_DENSITY for c in r.needs],
+)
 def test_every_condition_is_needed(row: Theorem, condition: str) -> None:
     joint, belief, index = BROKEN[row.name, condition]
     given = [kind.of(joint, **{name: index[name] for name in kind.index}) for kind in row.given]

@@ -264,8 +264,8 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: dv.Chain(["1", "0"], [[1, 0], [0, 1]], TRUTH, 2).worst(ever(1)),
         "cannot occur",
     ),
-    "too many values": (lambda: two(40).posterior("all", [0] * 40), "too many values to list"),
-    "too many outputs to list": (lambda: two(40).joint(0), "few enough to list"),
+    "too many values": (lambda: two(40).posterior("all", [0] * 40), "few enough values to list"),
+    "too many outputs to list": (lambda: two(40).joint(0), "at most 200,000 pairs of a value and outputs"),
     "states that never settle": (
         lambda: dv.Chain([1.0, 0.0], [[0, 1], [1, 0]], TRUTH, 2).calibrate(1.0),
         "settle in the long run",
@@ -320,3 +320,32 @@ def test_steps_are_as_many_as_fit() -> None:
         two(10**12)
     with pytest.raises(dv.DivulgeError, match="`outputs` must be a list"):
         two(3).pml(0, 5)  # type: ignore[arg-type]
+
+
+def test_a_formula_that_fails_is_refused_in_words() -> None:
+    net = dv.Network({"a": ["1/2", "1/2"], "b": (["a"], STAY)}).release("b")
+    wrong: dict[str, Callable[..., Any]] = {
+        "raises ZeroDivisionError": lambda a: 1 / a,
+        "raises TypeError": lambda a, b: a,
+        "raises RuntimeError: no such state": failing,
+        "can be keys": list_of,
+    }
+    for said, formula in wrong.items():
+        for ask in (
+            lambda f=formula: two(3).posterior(function([0], f), [0]),
+            lambda f=formula: two(3).worst(function([0], f)),
+            lambda f=formula: net.worst(function(["a"], f)),
+            lambda f=formula: net.joint(dv.networks.Secret("own", 0, lambda _, place, state: f(state))),
+        ):
+            with pytest.raises(dv.DivulgeError, match=said):
+                ask()
+
+
+def failing(state: Any) -> Any:
+    raise RuntimeError("no such state")
+
+
+def test_an_event_is_true_or_false_whatever_its_value_is() -> None:
+    odd = dv.networks.Secret("odd", 0, lambda before, _, x: (before + x) % 2, lambda seen: np.int64(seen), event=True)
+    as_it_is = dv.networks.Secret("odd", 0, lambda before, _, x: (before + x) % 2, lambda seen: seen == 1, event=True)
+    assert two(3).worst(odd).lower == two(3).worst(as_it_is).lower > 1

@@ -183,6 +183,8 @@ def test_networks_of_pgmpy_are_read_by_their_tables() -> None:
         ({"a": (["c"], [[1, 0]] * 2)}, "parents that are variables"),
         ({"a": ["1/2", "1/2"], "b": (["a"], [[1, 0]] * 3)}, "one row for each combination"),
         ({"a": [0.5, 0.4]}, "sum to 1"),
+        ({"a": ["1/2", "1/2"], "b": (["a", "a"], [[1, 0]] * 4)}, r"`variables\['b'\]` must name each parent once"),
+        ({"a": ["1/2", "1/2"], "b": ([["a"]], [[1, 0]] * 2)}, "text or whole numbers"),
         ({}, "map names to tables"),
     ],
 )

@@ -182,22 +182,25 @@ def test_added_neighbors_are_two_steps_from_a_replaced_one(tmp_path: Path) -> No
     dv.publish(table, dv.Count("v"), guarantee="adp=1:1e-6", budget="adp=3:1e-5", **asked)
 
 
-def test_what_is_kept_of_rows_is_not_kept_of_a_person(tmp_path: Path) -> None:
-    """A person with ten rows is told of ten times by a release of rows; what is kept of persons is kept of rows."""
+def test_what_is_kept_of_rows_is_kept_of_a_person_as_often_as_they_have_rows(tmp_path: Path) -> None:
+    """A person with ten rows is told of ten times by a release of rows, one in a home by that of homes; the public is
+    not told how often."""
     table = pa.table({"v": ["a", "b"] * 20, "who": [i // 10 for i in range(40)], "home": [0] * 40})
     asked = {"source_name": "s", "values": {"v": VALUES}, "guarantee": "dp=1"}
-    of_rows = {}
-    for first, second, sound in [
-        (of_rows, {"person": "who"}, False), ({"person": "home"}, {"person": "who"}, False),
-        ({"person": "who"}, of_rows, True), ({"person": "who"}, {"person": "who", "at_most": 4}, True),
+    of_rows: dict = {}
+    for first, second, spent in [
+        (of_rows, {"person": "who"}, 11), ({"person": "home"}, {"person": "who"}, 5),
+        ({"person": "who"}, of_rows, 11), ({"person": "who"}, {"person": "who", "at_most": 4}, 2),
     ]:  # fmt: skip
         book = dv.Ledger(tmp_path / f"{first}{second}.sqlite")
         dv.publish(table, dv.Count("v"), ledger=book, **asked, **first)
-        if sound:
-            told = dv.publish(table, dv.Count("v"), ledger=book, budget="dp=2", **asked, **second).told[-1]
-            assert "adds up to ldp 2" in told
-            continue
-        with pytest.raises(dv.DivulgeError, match="keep nothing of a person with many"):
-            dv.publish(table, dv.Count("v"), ledger=book, budget="dp=1000", **asked, **second)
-        told = dv.publish(table, dv.Count("v"), ledger=book, **asked, **second).told[-1]
-        assert "No bound at every outcome holds" in told
+        with pytest.raises(dv.DivulgeError, match=rf"must allow dp {spent}(\.0)? in all"):
+            dv.publish(table, dv.Count("v"), ledger=book, budget=f"dp={spent - 0.01}", **asked, **second)
+        keeper: list[str] = []
+        done = dv.publish(
+            table, dv.Count("v"), ledger=book, budget=f"dp={spent}", warn=keeper.append, **asked, **second
+        )
+        assert book.spent("s", ["v"])["ldp"] == spent
+        assert ("adds up to ldp 2" in done.told[-1]) == (spent == 2)
+        assert ("No bound at every outcome holds" in done.told[-1]) == (spent != 2)
+        assert any("how many rows one has is read off" in sentence for sentence in keeper) == (spent != 2)

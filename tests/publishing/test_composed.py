@@ -9,13 +9,14 @@ import pytest
 from support import few
 
 import divulge as dv
+from divulge.publishing.counting.groups import Categories
 from divulge.publishing.noising.calibration import adp_epsilon, calibrated
 from divulge.publishing.noising.leakage import Noise
 from divulge.publishing.queries import Query, Unit, plan_of
 
 DELTA = 1e-5
 
-SIZES, WHOLE = {"g": 2, "h": 2}, {"v": True}
+GROUPS, FULL = {"g": Categories(("0", "1")), "h": Categories(("0", "1"))}, ["v"]
 
 ASKED: dict[str, tuple[list[Any], list[tuple[Any, ...]]]] = {
     # statistics, and the records there are as values of (g, h, v)
@@ -73,7 +74,7 @@ def delta_of(parts: list[tuple[np.ndarray, np.ndarray]], epsilon: float) -> floa
 def test_no_change_of_a_record_has_a_larger_delta(name: str, family: str, neighbors: Any) -> None:
     statistics, records = ASKED[name]
     unit = Unit(neighbors=neighbors)
-    queries = plan_of(statistics, SIZES, WHOLE, unit).queries
+    queries = plan_of(statistics, GROUPS, FULL, unit).queries
     found = calibrated(queries, unit, [dv.ADP(3.0, DELTA)], None, family, "equal")
     worst, less = 0.0, 0.0
     before = records if neighbors == "replaced" else [None]
@@ -99,7 +100,7 @@ def test_the_law_of_several_is_below_what_each_promises(name: str) -> None:
         "count and mean by group": [dv.Count("g"), dv.Mean("v", (0, 90), by="g")],
         "count and quantiles": [dv.Count("g"), dv.Quantiles("v", (0, 90))],
     }
-    queries = plan_of(asked[name], SIZES, WHOLE, Unit()).queries
+    queries = plan_of(asked[name], GROUPS, FULL, Unit()).queries
     found = calibrated(queries, Unit(), [dv.ADP(1.0, 1e-6)], None, "gaussian", "equal")
     rho = found.guarantees["zcdp"]
     assert dv.compose(dv.dp.ZcdpRelease(rho)).epsilon(1e-6).upper > 1.02

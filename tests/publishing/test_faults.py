@@ -14,7 +14,15 @@ import pytest
 
 import divulge as dv
 
-NAMES = {"out.csv", "out.receipt.json", "out.keeper.json", "out.statement.html", "out.statement.txt"}
+NAMES = {
+    "out.csv",
+    "out.receipt.json",
+    "out.codebook.json",
+    "out.codebook.md",
+    "out.keeper.json",
+    "out.statement.html",
+    "out.statement.txt",
+}
 
 SCRIPT = """
 import resource, sys
@@ -102,8 +110,8 @@ def test_two_racers_cannot_both_spend(source: Path, tmp_path: Path) -> None:
 def test_a_retry_after_a_refusal_costs_nothing(source: Path, tmp_path: Path) -> None:
     book, how = tmp_path / "ledger.sqlite", {"guarantee": "dp=1", "budget": "dp=1.5"}
     for _ in range(3):
-        with pytest.raises(dv.DivulgeError, match="list every value"):
-            dv.publish(source, dv.Count("x"), tmp_path / "out.csv", values={"x": ["x1"]}, ledger=book, **how)
+        with pytest.raises(dv.DivulgeError, match="values-from-data"):
+            dv.publish(source, dv.Count("x"), tmp_path / "out.csv", ledger=book, **how)
     assert dv.Ledger(book).entries() == []
     dv.publish(source, dv.Count("x"), tmp_path / "out.csv", values_from_data=True, ledger=book, **how)
     with pytest.raises(dv.DivulgeError, match="budget"):

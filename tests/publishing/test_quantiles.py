@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 import divulge as dv
+from divulge.publishing.counting.groups import Categories
 from divulge.publishing.noising.estimates import scores
 from divulge.publishing.noising.leakage import Noise, largest_loss
 from divulge.publishing.noising.noise import chosen, ranks_off
@@ -37,7 +38,7 @@ def law(found: np.ndarray, noise: Noise) -> np.ndarray:
 
 def query(probability: str, unit: Unit, cells: int = 1):
     asked = dv.Quantiles("v", (0, 2), probabilities=probability, intervals=False, by="g" if cells > 1 else ())
-    return plan_of([asked], {"g": cells}, {"v": True}, unit).queries[0]
+    return plan_of([asked], {"g": Categories(tuple(map(str, range(cells))))}, ["v"], unit).queries[0]
 
 
 @pytest.mark.parametrize("family", ["laplace", "gaussian"])

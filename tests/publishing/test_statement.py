@@ -14,7 +14,7 @@ import pytest
 import divulge as dv
 from divulge.publishing.notes import SENTENCES as NOTES
 from divulge.publishing.notes import Note
-from divulge.reporting.statements.statistics_sentences import STATISTICS
+from divulge.reporting.statements.english.statistics import STATISTICS
 from divulge.reporting.statements.voice import Voice
 
 from .conftest import VALUES
@@ -34,7 +34,9 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
     ([dv.Count("race"), dv.Quantiles("age", (0, 90))], {"guarantee": "rdp=4:0.5", "noise": "gaussian",
                                                         "neighbors": "added"}),
     (dv.Count("race"), {"guarantee": "dp=9", "values": None, "values_from_data": True}),
+    (dv.Count("race"), {"guarantee": "dp=1", "values": None, "values_from_data": True}),
     (dv.Count(), {"guarantee": "dp=1", "neighbors": "added"}),
+    ([dv.Count("race"), dv.Count("sex")], {"guarantee": "dp=1", "no_other": True}),
 ]  # fmt: skip
 
 
@@ -106,8 +108,11 @@ def test_every_sentence_is_said_in_every_language(people: Any, monkeypatch: pyte
             assert "<script" not in page.html()
             assert not re.search(r"\{\w+\}|\binf\b|\bnan\b", page.text()), page.text()
             assert len(page.text().splitlines()) > 20
+    again = (Note("note_together", {"releases": 2, "total": "ldp 2", "loss": 2.0}),)
+    assert dv.statement(replace(published(people, dv.Count(), {"guarantee": "dp=1"}), notes=again), "de").parts
     before = (Note("note_together", {"releases": 2, "total": "ldp 2"}), Note("note_together_void", {"releases": 3}),
-              Note("note_untouched", {"columns": ["age"]}))  # fmt: skip
+              Note("note_untouched", {"columns": ["age"]}), Note("note_groups"),
+              Note("note_clamped", {"columns": ["age"]}))  # fmt: skip
     assert dv.statement(replace(published(people, dv.Count(), {"guarantee": "dp=1"}), notes=before), "de").parts
     missing = (set(STATISTICS) | set(NOTES)) - names
     assert not missing, f"nobody says {sorted(missing)}"
@@ -179,6 +184,40 @@ def test_what_was_published_before_is_told_in_both_languages(people: Any, tmp_pa
     assert "stehen 2 Veröffentlichungen" in dv.statement(found, "de").together
     third = dv.publish(people, dv.Count("race"), guarantee="zcdp=0.1", noise="gaussian", **how)
     assert "3 releases" in dv.statement(third).together
+
+
+def test_sentences_follow_what_was_asked(people: Any) -> None:
+    """Each pair: what only the first page says, and what only the second does."""
+    asked = [dv.Count("race"), dv.Count("race", "sex")]
+    plain = said(published(people, asked, {"guarantee": "dp=1"}))
+    treated = {"non_negative": True, "consistent": True, "whole": True}
+    moved = said(published(people, asked, {"guarantee": "dp=1"} | treated))
+    for only in ("A count or a sum can be below 0", "A total can differ", "is twice that of one"):
+        assert only in plain, only
+        assert only not in moved, only
+    for only in ("No count is below 0", "add up to the same totals", "is not known any more"):
+        assert only in moved, only
+        assert only not in plain, only
+    mean = published(people, dv.Mean("age", (15, 100), by="sex"), {"guarantee": "dp=1", "person": "who", "at_most": 2})
+    page = said(mean)
+    assert "cut to 15 to 100" in page
+    assert "at most 2 of each person, and not those of all rows" in page
+    assert "Can a small group be counted?" not in page, "no counts are published"
+    taken = said(published(people, dv.Count("race"), {"guarantee": "dp=1", "values": None, "values_from_data": True}))
+    assert "not covered by the promise" in taken
+    assert "whatever they knew" not in taken
+    assert "knows everything else in the source." not in taken.replace("Somebody who knows everything else", "")
+    width = published(people, asked[0], {"guarantee": "dp=1"}).queries[0]["half_width"]
+    assert f"a group of up to {2 * width} can hold 0" in said(published(people, asked[0], {"guarantee": "dp=1"}))
+
+
+def test_what_all_releases_add_up_to_leads(people: Any, tmp_path: Path) -> None:
+    how: dict[str, Any] = {"values": VALUES, "ledger": tmp_path / "l.sqlite", "source_name": "survey"}
+    for _ in range(3):
+        third = dv.publish(people, dv.Count("race"), guarantee="dp=1", **how)
+    page = said(third)
+    assert "This table alone changes odds by 2.72 times at most." in page
+    assert "With the releases before it about the same people, 3 in all: by 20.1 times." in page
 
 
 def test_names_of_columns_cannot_turn_the_page(people: Any) -> None:

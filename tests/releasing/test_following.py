@@ -150,11 +150,12 @@ def test_every_number_of_a_receipt_follows(name: str, tmp_path: Path) -> None:
 
 ALLOWED: dict[str, list[Any]] = {
     "a mean": [("queries", 0, "low", "halved")],
+    "counts": [("queries", 1, "cells", "doubled")],
+    "added": [("queries", 2, "low", "doubled")],
     "a variance": [("queries", 1, "low", "doubled")],
     "quantiles": [("level", "halved"), ("queries", 0, "cells", "halved"), ("queries", 0, "cells", "doubled"),
-                  ("queries", 1, "cells", "doubled")],
+                  ("queries", 1, "cells", "halved"), ("queries", 1, "cells", "doubled")],
     "a proportion": [("guarantees", "adp", "delta", "halved"), ("guarantees", "adp", "delta", "doubled")],
-    "renyi": [("queries", 0, "cells", "doubled")],
 }  # fmt: skip
 """Edits after which all that is promised is as true as before: the other end of the
 bounds is what one row can add at most; a square of 1 in 900 is within what noise leaves; choices by rank have

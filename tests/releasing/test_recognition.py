@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections import Counter
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,69 @@ def test_tables_of_the_same_people_are_recognized_and_others_are_not(rows: int, 
         assert Overlap.of(known(table.slice(0, rows // 2)), known(table)).same
         assert not Overlap.of(known(patients(rows, seed + 100).select(columns)), known(table)).same
         assert not Overlap.of(known(patients(rows * 3, seed + 200).select(columns)), known(table)).same
+
+
+def clinic(rng: np.random.Generator, rows: int, laws: list[np.ndarray]) -> pa.Table:
+    """A table of columns with few values, independent of each other."""
+    return pa.table({f"c{i}": rng.choice(len(law), rows, p=law) for i, law in enumerate(laws)})
+
+
+@pytest.mark.parametrize(("rows", "others"), [(60, 60), (200, 230), (400, 1000), (3000, 3300)])
+@pytest.mark.parametrize("sizes", [(2,), (3,), (2, 3), (10,)])
+def test_chance_makes_nobody_the_same_where_few_rows_are_different(
+    rows: int, others: int, sizes: tuple[int, ...]
+) -> None:
+    """Two clinics of one population, which were taken for one in up to half of the draws, and a copy of the first."""
+    for seed in range(few(12)):
+        rng = np.random.default_rng(seed)
+        laws = [rng.dirichlet(np.ones(size)) for size in sizes]
+        one, other = clinic(rng, rows, laws), clinic(rng, others, laws)
+        found = Overlap.of(known(one), known(other))
+        assert not found.same
+        assert found.open
+        again = known(one.take(rng.permutation(rows)))
+        assert again.whole == known(one).whole
+
+
+def _counted(*counts: int) -> Fingerprint:
+    """The fingerprint of a table in which different rows occur so often."""
+    held = [i for i, count in enumerate(counts) if count]
+    often = np.array([counts[i] for i in held], np.int64)
+    return Fingerprint(sum(counts), str(counts), {}, np.array(held, np.uint64) + np.uint64(1), often)
+
+
+@pytest.mark.parametrize(("n", "m"), [(12, 12), (40, 40), (40, 43), (30, 60)])
+def test_the_chance_that_two_coins_are_taken_for_one_is_small(n: int, m: int) -> None:
+    """All tables of one column with two values, with their exact chances: at most 1 in 100 unless they are equal."""
+    for share in (0.5, 0.2):
+        wrong = sum(
+            comb(n, i) * comb(m, j) * share ** (i + j) * (1 - share) ** (n + m - i - j)
+            for i in range(n + 1) for j in range(m + 1)
+            if (n, i) != (m, j) and Overlap.of(_counted(i, n - i), _counted(j, m - j)).same
+        )  # fmt: skip
+        assert wrong <= 0.01
+
+
+def test_a_table_with_some_rows_more_is_near_where_rows_are_of_fifteen_kinds() -> None:
+    for seed in range(few(12)):
+        rng = np.random.default_rng(seed)
+        laws = [np.ones(3) / 3, np.ones(5) / 5]
+        one = clinic(rng, 3000, laws)
+        more = pa.concat_tables([one, clinic(rng, 60, laws)])
+        assert Overlap.of(known(more), known(one)).same
+        assert not Overlap.of(known(clinic(rng, 3060, laws)), known(one)).same
+
+
+def test_what_rows_cannot_tell_is_said_and_a_copy_counts(tmp_path: Path) -> None:
+    book, rng = tmp_path / "ledger.sqlite", np.random.default_rng(1)
+    one, other = (pa.table({"sex": np.array(["f", "m"])[rng.integers(0, 2, rows)]}) for rows in (200, 230))
+    _spend(book, one, "north", budget="ldp=1.2")
+    told: list[str] = []
+    _spend(book, other, "south", warn=told.append)
+    assert any("too few rows are different to know whether people of 'north'" in text for text in told)
+    assert any("--people (people=) names the table of the same people" in text for text in told)
+    with pytest.raises(dv.DivulgeError, match=r"allow ldp 2\.2"):
+        _spend(book, one.take(rng.permutation(200)), "a copy")
 
 
 def test_the_share_is_that_of_the_rows() -> None:

@@ -389,3 +389,12 @@ def test_extreme_mechanisms_are_told_too(joint: dv.Joint) -> None:
     assert not {"nan", "NaN"} & set(found.text().split())
     assert len(repr(found)) < 1500
     assert repr(found) in found.text()
+
+
+@pytest.mark.parametrize("asked", ["f-divergence=hellinger:0.1", "metric=1/km"])
+def test_guarantees_with_words_among_their_parameters_are_reported(asked: str) -> None:
+    metric = dv.Metric.line(2, "1km")
+    joint = dv.Joint([0.5, 0.5], [[0.6, 0.4], [0.4, 0.6]])
+    told = dv.report(joint, guarantees=[dv.guarantees.parse(asked, metric)])
+    assert asked in told.text()
+    assert told.to_dict()["guarantees"]

@@ -173,6 +173,11 @@ def about_something_else(rng: np.random.Generator) -> None:
     )
     same("dalenius", found.lift, truth)
     same("dalenius", found.bayes_capacity[0], sum((max(col) for col in zip(*through, strict=True)), start=Fraction(0)))
+    guessed = max(
+        p * row[y] / q[y] for p, row in zip(correlation.prior, through, strict=True) for y in range(len(q)) if q[y] > 0
+    )
+    guess = found.gain(dv.Gain.identity(found.correlation.secrets))
+    same("gain", dv.leakage(found.release, guess, case="max"), guessed / max(correlation.prior))
 
 
 @case("named gains and costs")

@@ -122,7 +122,7 @@ def laws_of_methods_and_options(rng: np.random.Generator) -> None:
     few = dv.design(prior, *asked, utility=utility, outcomes=range(2))
     at_least("two outcomes", few.bound * (1 + 1e-12) + 1e-15, few.utility)
     at_least("any number of outcomes", found.bound * (1 + 1e-12) + 1e-15, few.utility)
-    kept = [looser(g, pick(rng, [1.0, 1.5])) for g in kept_by(few)]
+    kept = [looser(g, pick(rng, [1 + 1e-9, 1.5])) for g in kept_by(few)]  # what is just met leaves no room for bits
     again = dv.design(prior, *asked, pick(rng, kept), utility=utility, outcomes=range(2))
     at_least("two outcomes, a guarantee that is kept", again.bound * (1 + 1e-12) + 1e-15, few.utility)
     itself = dv.Channel(np.eye(n, dtype=int), list(range(n)), list(range(n)))
@@ -135,7 +135,7 @@ def laws_of_methods_and_options(rng: np.random.Generator) -> None:
         return
     at_least("forbidden", found.bound * (1 + 1e-12) + 1e-15, closed.utility)
     at_least("forbidden, its own bound", closed.bound * (1 + 1e-12) + 1e-15, closed.utility)
-    kept = [looser(g, pick(rng, [1.0, 1.5])) for g in kept_by(closed)]
+    kept = [looser(g, pick(rng, [1 + 1e-9, 1.5])) for g in kept_by(closed)]
     again = dv.design(prior, *asked, pick(rng, kept), utility=utility, forbidden=one)
     at_least("forbidden, a guarantee that is kept", again.bound * (1 + 1e-12) + 1e-15, closed.utility)
 
@@ -177,3 +177,23 @@ def laws_of_protecting(rng: np.random.Generator) -> None:
         ):
             value = float((p[:, None] * channel * np.log(channel / q)).sum())
             at_least("the bound", found.bound * (1 + 1e-9) + 1e-12, value)
+
+
+@case("chord_bound")
+def bounds_by_chords(rng: np.random.Generator) -> None:
+    """No channel is beyond the chord of the guarantees that it has; sets of one mass are on it."""
+    n, m = int(rng.integers(2, 5)), int(rng.integers(2, 5))
+    prior, rows = rng.dirichlet(np.ones(n)), rng.dirichlet(np.full(m, float(pick(rng, [0.5, 5.0, 500.0]))), size=n)
+    joint = dv.Joint(dv.Prior(prior), dv.Channel(rows))
+    lifts = rows / (prior @ rows)
+    value = float((prior[:, None] * rows * np.log(np.maximum(lifts, 1e-300))).sum())
+    had = [kind.of(joint if kind.about == "joint" else joint.channel) for kind in (dv.PML, dv.LIP, dv.ALIP, dv.LDP)]
+    for one in had:
+        at_least(f"chord of {one}", dv.chord_bound(one) * (1 + 1e-9) + 1e-13, value)
+    size, ratio = int(rng.integers(2, 9)), Fraction(int(rng.integers(11, 90)), 10)
+    half = dv.protocols.subset_selection(2 * size, math.log(ratio), size=size)
+    a, b = float(half.a), float(half.b)
+    want = (a * math.log(a) + b * math.log(b)) / 2
+    found = dv.chord_bound(dv.ALIP(-math.log(b), math.log(a)))
+    at_least("on the chord", found * (1 + 1e-9), want)
+    at_most("on the chord", found * (1 - 1e-9), want)

@@ -321,7 +321,7 @@ def noise_without_end(rng: np.random.Generator) -> None:
     rest = 1 - mp.fsum(p + q for p, q in pairs if p > q)
     same("replaced lattice", replaced.renyi(alpha), mp.log(up + down + rest) / (a - 1), 1e-8, 1e-14)
     power = mp.fsum(q * abs(p / q - 1) ** a for p, q in pairs) ** (1 / a)
-    same("power of the ratio", removed.abs_chi(alpha), power, 1e-8, 1e-14)
+    same("power of the ratio", removed.abs_chi(alpha), power if power < mpf(1e308) else mp.inf, 1e-8, 1e-14)
 
 
 @case("DistributionPair")
@@ -335,7 +335,7 @@ def histograms(rng: np.random.Generator) -> None:
     loss = dv.dp.DistributionPair(*(rv_histogram((mass, edges), density=False) for mass in (p, q))).losses()[0]
     for epsilon in (0.0, float(rng.uniform(0, 2)), float(rng.uniform(0, 8))):
         truth = delta(p.tolist(), q.tolist(), mp.mpf(epsilon))
-        same("delta of histograms", loss.delta(epsilon), truth, 1e-7, 1e-11)
+        same("delta of histograms", loss.delta(epsilon), truth, 1e-7, 1e-10)
         found = loss.bracket(epsilon)
         at_least("upper end", found.upper * (1 + 1e-9) + 1e-11, truth)
         at_least("lower end", float(truth) * (1 + 1e-9) + 1e-11, mp.mpf(found.lower))

@@ -156,6 +156,47 @@ def posteriors(rng: np.random.Generator) -> None:
             at_most("guarantee_for_posterior", needed, mpf(level) * (1 + mp.mpf(10) ** -9) + mp.mpf(10) ** -9)
 
 
+@case("posterior_bounds", "PosteriorBounds")
+def attackers(rng: np.random.Generator) -> None:
+    """No test of a random mechanism does better than its guarantee says, and the mechanism of a bound keeps it."""
+    d = drawn(rng, positive_prior=True)
+    joint, last = d.joint(), len(d.rows) - 1
+    before = d.prior[last]
+    if not Fraction(1, 10**6) < before < 1:
+        return
+    a = mpf(before)
+    given_event = d.c[last]
+    rest = [mp.fsum(mpf(p) * row[y] for p, row in zip(d.prior[:-1], d.c[:-1], strict=True)) / (1 - a)
+            for y in range(len(given_event))]  # fmt: skip
+    kind = pick(rng, [dv.guarantees.ADP, dv.guarantees.TV, dv.guarantees.GDP, dv.guarantees.RDP, dv.LDP, dv.PML])
+    index = {"ADP": {"delta": Fraction(1, 20)}, "RDP": {"alpha": 3}}.get(kind.__name__, {})
+    guarantee = kind.of(joint if kind is dv.PML else joint.channel, **index)
+    if value_of(guarantee) == math.inf:
+        return
+    bounds = dv.guarantees.posterior_bounds(guarantee, before)
+    assert bounds.given == () or bounds.given[0].kind == guarantee.kind
+    after = {y: a * given_event[y] / (a * given_event[y] + (1 - a) * rest[y]) for y in d.seen}
+    x = y = mp.mpf(0)
+    room = mp.mpf(10) ** -9
+    for outcome in sorted(after, key=lambda one: -after[one]):
+        x, y = x + rest[outcome], y + given_event[outcome]
+        at_most("success", a * y + (1 - a) * (1 - x), bounds.success + room)
+        at_most("advantage", y - x, bounds.advantage + room)
+        if mp.mpf(10) ** -6 < x < 1:
+            at_most("hits", y, bounds.hits(float(x)) + room)
+            at_most("precision", a * y / (a * y + (1 - a) * x), bounds.precision(float(x)) + room)
+    posterior = float(a + (1 - a) * mp.mpf(rng.uniform(0.01, 1)))
+    passed = [one for one in d.seen if after[one] >= posterior]
+    most = bounds.share_above(posterior)
+    at_most("share_above", mp.fsum(a * given_event[one] + (1 - a) * rest[one] for one in passed), most + room)
+    share = float(rng.uniform(0.001, 0.5))
+    above = [one for one in d.seen if after[one] > bounds.usual(share) + room]
+    at_most("usual", mp.fsum(a * given_event[one] + (1 - a) * rest[one] for one in above), share + room)
+    worst = bounds.mechanism(posterior)
+    assert guarantee.holds_for(worst if kind is dv.PML else worst.channel).holds, f"{guarantee}: {worst}"
+    same("complement", bounds.complement.advantage, bounds.advantage, 1e-6, 1e-9)
+
+
 @case("privacy_region", "region_boundaries", "decisive_bound", "Region")
 def regions(rng: np.random.Generator) -> None:
     n = int(rng.integers(2, 7))

@@ -7,7 +7,7 @@ from typing import Any
 
 import mpmath as mp
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import logistic, norm
 
 import divulge as dv
 from search.dp import corners_of, delta, error, renyi
@@ -149,6 +149,26 @@ def closed_forms(rng: np.random.Generator) -> None:
 
 def moment_of_order_2(top: mp.mpf) -> mp.mpf:
     return (2 * mp.exp(top) + mp.exp(-2 * top)) / 3
+
+
+@case("trade_off", "TradeOff")
+def trade_off_of_noise(rng: np.random.Generator) -> None:
+    """Tests of noise with a monotone likelihood ratio are half lines: errors of the closed distribution functions."""
+    shift, alpha = float(10 ** rng.uniform(-2, 1)), float(pick(rng, [rng.random(), 10 ** rng.uniform(-9, -1)]))
+    one, a = mpf(shift), mpf(alpha)
+    kind = str(pick(rng, ["gaussian", "laplace", "logistic"]))
+    if kind == "gaussian":
+        curve = dv.dp.trade_off(dv.dp.GaussianMechanism(sigma=1.0, sensitivity=shift))
+        truth = mp.ncdf(-mp.sqrt(2) * mp.erfinv(2 * a - 1) - one)
+    elif kind == "laplace":
+        curve = dv.dp.trade_off(dv.dp.LaplaceMechanism(scale=1.0, sensitivity=shift))
+        flat = 1 / (4 * a) if a < mp.mpf(1) / 2 else 1 - a
+        truth = 1 - mp.exp(one) * a if a < mp.exp(-one) / 2 else mp.exp(-one) * flat
+    else:
+        curve = dv.dp.trade_off(dv.dp.DistributionPair(logistic(), logistic(shift)))
+        truth = (1 - a) / (1 - a + a * mp.exp(one))
+    between("trade_off", truth * (1 - mp.mpf(10) ** -8), mpf(curve(alpha)), truth, 1e-14)
+    assert len(curve.losses) == (2 if kind == "logistic" else 1)
 
 
 @case("Composition", "TradeOff")

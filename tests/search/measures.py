@@ -15,6 +15,11 @@ def log_ratio(a: mp.mpf, b: mp.mpf) -> mp.mpf:
     return mp.inf if b == 0 else log(a / b)
 
 
+def both(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Each pair in both orders."""
+    return [*pairs, *((z, x) for x, z in pairs)]
+
+
 def gains(d: Drawn) -> dict[int, mp.mpf]:
     q = d.q
     return {y: log(max(d.c[x][y] for x in d.support) / q[y]) for y in d.seen}
@@ -70,6 +75,14 @@ def of_a_channel(rng: np.random.Generator) -> None:
     ratio = max(mp.inf if min(col) == 0 else max(col) / min(col) for col in columns if max(col) > 0)
     same("lift_capacity", dv.lift_capacity(channel), ratio)
     same("ldp", dv.ldp(channel), log(ratio), absolute=1e-14)
+    pairs = [(0, x) for x in range(1, len(d.c)) if rng.random() < 0.7] or [(0, len(d.c) - 1)]
+    if len(d.c) > 1:
+        ratio_of = [
+            max(a / b if b else mp.inf for a, b in zip(d.c[x], d.c[z], strict=True) if a) for x, z in both(pairs)
+        ]
+        named = [(channel.secrets[x], channel.secrets[z]) for x, z in pairs]
+        same("lift_capacity of neighbors", dv.lift_capacity(channel, neighbors=named), max(ratio_of))
+        same("ldp of neighbors", dv.ldp(channel, neighbors=named), log(max(ratio_of)), absolute=1e-14)
     same("lift_capacity_priors", dv.adversaries.lift_capacity_priors(channel).limit, ratio)
     top, bottom = mp.fsum(max(col) for col in columns), mp.fsum(min(col) for col in columns)
     same("bayes_capacity", dv.bayes_capacity(channel), top)
@@ -289,28 +302,29 @@ def conditional(rng: np.random.Generator) -> None:
 def envelope(rng: np.random.Generator) -> None:
     """Random post-processings stay below the envelope, and a linear program over merged outcomes gives its value."""
     d = drawn(rng, most=4, form="float", positive_prior=True)
-    joint = d.joint()
-    top = float(max(gains(d).values()))
+    joint, measure = d.joint(), pick(rng, ["pml", "pmc"])
+    sign, of = (1, gains) if measure == "pml" else (-1, costs)
+    top = min(float(max(of(d).values())), 5.0)
     t = float(rng.uniform(0.05, 1.0)) * max(top, 1e-3)
-    found = dv.tail_envelope(joint, t)
+    found = dv.tail_envelope(joint, t, measure=measure)
     delta = float(rng.uniform(0.01, 0.9))
-    passed = dv.measures.envelope_quantile(joint, delta)
+    passed = dv.measures.envelope_quantile(joint, delta, measure=measure)
     p, c = joint.p, joint.channel.floats
     for _ in range(20):
         after = c @ rng.dirichlet(np.full(3, 0.3), size=c.shape[1])
         q = p @ after
-        mass = q[(after.max(axis=0) / q >= np.exp(t) * (1 + 1e-9))].sum()
-        at_least("tail_envelope", found.upper + 1e-12, mass)
-        beyond = q[(after.max(axis=0) / q >= np.exp(passed) * (1 + 1e-9))].sum()
-        at_least("envelope_quantile", delta + 1e-12, beyond)
-    # one witness x a merged outcome: sum over x of w_xy <= 1, and sum_y w_xy (c_xy - e^t q_y) >= 0
+        with np.errstate(divide="ignore"):
+            leak = np.log(after.max(axis=0) / q) if sign > 0 else -np.log(after.min(axis=0) / q)
+        at_least("tail_envelope", found.upper + 1e-12, q[leak >= t + 1e-9].sum())
+        at_least("envelope_quantile", delta + 1e-12, q[leak >= passed + 1e-9].sum())
+    # one witness x a merged outcome: sum over x of w_xy <= 1, and sum_y w_xy (c_xy - e^t q_y) >= 0, or <= 0 with -t
     n, m = c.shape
     q = p @ c
-    surplus = np.zeros((n, n * m))
+    owed = np.zeros((n, n * m))
     for x in range(n):
-        surplus[x, x * m : (x + 1) * m] = -(c[x] - np.exp(t) * q)
+        owed[x, x * m : (x + 1) * m] = -sign * (c[x] - np.exp(sign * t) * q)
     shares = np.tile(np.eye(m), (1, n))
-    best = linprog(-np.tile(q, n), A_ub=np.vstack([surplus, shares]), b_ub=np.concatenate([np.zeros(n), np.ones(m)]))
+    best = linprog(-np.tile(q, n), A_ub=np.vstack([owed, shares]), b_ub=np.concatenate([np.zeros(n), np.ones(m)]))
     if best.status == 0:
         between("tail_envelope", found.lower - 2e-6, min(-best.fun, 1.0), found.upper + 2e-6, 1e-5)
 

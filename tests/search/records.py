@@ -203,6 +203,15 @@ def what_is_on_record(rng: np.random.Generator) -> None:
     shown = dv.preview(table, column="x", mechanism=mechanism)
     (level,) = shown.levels
     assert len(level.values) == 3
+    alike = rng.integers(0, 2, size=40)
+    beside = dv.preview(table.append_column("g", pa.array(alike)), column="x", mechanism=mechanism).beside
+    if beside is not None:  # of groups of ten rows and more
+        cells = [np.array(table["x"].to_pylist())[alike == g].tolist() for g in (0, 1) if (alike == g).sum() >= 10]
+        held = max(Fraction(cell.count(beside.value), len(cell)) for cell in cells)
+        same("before", beside.before, held, 1e-12)
+        odds = mp.exp(level.ldp) * mpf(held)
+        same("after", beside.after, odds / (odds + 1 - mpf(held)), 1e-9)
+        assert beside.alone == sum(n for g in (0, 1) if (n := int((alike == g).sum())) < 10)
     kept = dv.publish(
         table, [dv.Count("x"), dv.Count()], guarantee=f"dp={epsilon}", values={"x": names}, noise="laplace"
     )
@@ -210,6 +219,34 @@ def what_is_on_record(rng: np.random.Generator) -> None:
     at_least("loss", kept.loss * (1 + 1e-9), mp.fsum(mpf(query["loss"]) for query in kept.queries))
     assert kept.level == 0.95 or 0 < kept.level < 1
     assert [one["value"] for one in kept.statistics()] == kept.table["value"].to_pylist()
+
+
+@case("Ledger")
+def whom_releases_protect(rng: np.random.Generator) -> None:
+    """Releases about rows and about people of one table: the losses of all draws about the person with most rows."""
+    rows = rng.integers(1, 5, size=6)
+    who = np.repeat(np.arange(6), rows)
+    answers = np.array(["a", "b", *rng.choice(["a", "b"], size=4)])
+    table = pa.table({"who": who, "x": answers[who], "n": range(len(who))})
+    with tempfile.TemporaryDirectory() as folder:
+        ledger, draws, people = dv.Ledger(Path(folder) / "ledger.db"), mp.mpf(0), False
+        kinds = [str(pick(rng, ["row", "one", "some"])) for _ in range(int(rng.integers(1, 4)))]
+        for kind in kinds:
+            most = int(rng.integers(1, 4))
+            how = {"row": {"per_row": True}, "one": {"person": "who", "one_answer": True},
+                   "some": {"person": "who", "rows_per_person": most}}[kind]  # fmt: skip
+            done = dv.release(table, column="x", mechanism="randomized-response", ratio=3, ledger=ledger,
+                              source_name="s", **how)  # fmt: skip
+            each = done.channel.matrix.tolist()
+            loss = mp.log(mpf(max(max(c) / min(c) for c in zip(*each, strict=True))))
+            draws += loss * {"row": int(rows.max()), "one": 1, "some": most}[kind]
+            people = people or kind != "row"
+        spent = ledger.spent("s", ["x"])["ldp"]
+    if people:
+        at_least("ldp of a person", spent * (1 + 1e-12), draws)
+        same("ldp of a person", spent, draws, 1e-9)
+    else:
+        same("ldp of a row", spent, len(kinds) * mp.log(3), 1e-9)
 
 
 @case("L1Ball", "LowerBounded", "Polytope", "Robust", "Profile", "DensityBounds", "Capacity")

@@ -2,6 +2,7 @@
 
 import math
 import tempfile
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +14,10 @@ from scipy import stats
 from scipy.optimize import linprog
 
 import divulge as dv
+from divulge.publishing.counting.engines import counted
+from divulge.publishing.noising.estimates import scores
+from divulge.publishing.publication import ready, task
+from divulge.publishing.request import Publish
 from search.measures import gains
 from search.registry import at_least, at_most, between, case, mpf, same
 from search.subjects import ONE, distribution, drawn, pick, whole
@@ -210,8 +215,62 @@ def published(rng: np.random.Generator) -> None:
     at_most("what is promised", found.guarantees["dp"], epsilon)
     scale = found.queries[0]["scale"]
     at_least("what is promised", found.guarantees["dp"] * (1 + 1e-9), 2 / mpf(scale))
-    for name, n, value in zip(names, counts, found.table["value"].to_pylist(), strict=True):
+    shown = zip(["a", "b", "c", "other", "no answer"], [*counts, 0, 0], found.table["value"].to_pylist(), strict=True)
+    for name, n, value in shown:
+        if value is None:  # its interval holds every number of rows that there can be
+            assert 2 * found.queries[0]["half_width"] >= table.num_rows
+            continue
         assert abs(value - n) <= 24 * scale + 1, (name, n, value, scale)
+
+
+@case("publish")
+def neighbors_move_no_further(rng: np.random.Generator) -> None:
+    """What one unit changes of the exact numbers, with gaps, text and unlisted values, is within what noise hides."""
+    cells = {"g": ["a", "b", "", "z", "other"], "n": ["0", "3", "9", "-5", "1e9", "", "many", "2.5", "nan", "4"]}
+    rows, people = int(rng.integers(3, 12)), int(rng.integers(2, 5))
+    table = {name: [str(rng.choice(of)) for _ in range(rows)] for name, of in cells.items()}
+    table["who"] = [str(rng.integers(people)) for _ in range(rows)]
+    persons, added = bool(rng.integers(2)), bool(rng.integers(2))
+    gone = [i for i in range(rows) if (table["who"][i] == table["who"][0] if persons else i == 0)]
+    kept = {name: [one for i, one in enumerate(column) if i not in gone] for name, column in table.items()}
+    fresh = int(rng.integers(1, 4)) if persons else 1
+    if added:
+        fresh = 0
+    there = {name: kept[name] + [str(rng.choice(cells[name])) for _ in range(fresh)] for name in cells}
+    there["who"] = kept["who"] + ["new"] * fresh
+    low = int(rng.integers(-2, 4))
+    bounds, by = (low, low + int(rng.integers(1, 9))), pick(rng, [(), "g"])
+    asked = [
+        dv.Count("g"), dv.Sum("n", bounds, by), dv.Mean("n", bounds, by), dv.Variance("n", bounds, by),
+        dv.Proportion("n", "3", by), dv.Quantiles("n", bounds, by, probabilities=(pick(rng, [0.25, 0.5]),)), dv.Count(),
+    ]  # fmt: skip
+    request = Publish(
+        statistics=asked, guarantee="dp=1", values={"g": pick(rng, [["a", "b"], ["a"]])},
+        no_other=bool(rng.integers(2)), neighbors="added" if added else "replaced",
+        **({"person": "who", "rows_per_person": int(rng.integers(1, 4))} if persons else {"per_row": True}),
+    )  # fmt: skip
+    made = [ready(task(request), _with_gaps(one), "local") for one in (table, there)]
+    assert made[0].plan == made[1].plan
+    assert made[0].noise == made[1].noise
+    unit = made[0].task.unit
+    exact = [counted(one.table, one.plan.queries, one.values, unit) for one in made]
+    for query, here, other in zip(made[0].plan.queries, exact[0].totals, exact[1].totals, strict=True):
+        if query.kind == "ranks":
+            above, below = query.only.numerator, query.only.denominator
+            pairs = zip(here, other, strict=True)
+            moved = [abs(scores(a, above, below) - scores(b, above, below)).max() for a, b in pairs]
+            l1, l2 = 2 * query.draws * sum(moved), query.draws * sum(step * step for step in moved)
+        else:
+            moved = abs(np.asarray(here) - np.asarray(other)).ravel()
+            l1, l2 = int(moved.sum()), int((moved**2).sum())
+        most = query.changes(unit)
+        at_most(f"{query.kind} of {query.column} by {query.by}", l1, most[0])
+        at_most(f"squares, {query.kind} of {query.column} by {query.by}", l2, most[1])
+
+
+def _with_gaps(table: dict[str, list[str]]) -> pa.Table:
+    """Return texts as a file gives them: an empty one is missing."""
+    return pa.table({name: pa.array([cell or None for cell in column], pa.string()) for name, column in table.items()})
 
 
 @case("publish", "Published")
@@ -239,7 +298,7 @@ def records_behind_counts(rng: np.random.Generator) -> None:
     prior = {tuple(key[used.index(name)] for name in ordered): share for key, share in named.items()}
     found = dv.publish(
         pa.table(columns), [dv.Count(*by) for by in chosen], guarantee=f"{kind}={level!r}", record_prior=prior,
-        values=values, split=pick(rng, ["equal", "mean-squared"]),
+        values=values, split=pick(rng, ["equal", "mean-squared", "need"]), no_other=True,
     )  # fmt: skip
     at_most(kind, found.guarantees[kind], level)
     hot = []
@@ -261,3 +320,147 @@ def records_behind_counts(rng: np.random.Generator) -> None:
     at_least("pml", found.guarantees["pml"] + 1e-11, (log.max(axis=0) - np.log(outer)).max())
     at_least("pmc", found.guarantees["pmc"] + 1e-11, (np.log(outer) - log.min(axis=0)).max())
     same("pml is attained", found.guarantees["pml"], (log.max(axis=0) - np.log(outer)).max(), 1e-9, 1e-10)
+
+
+@case("audit_membership", "MembershipAudit")
+def memberships(rng: np.random.Generator) -> None:
+    """Bounds at one threshold from binomial tails in 60 digits, and those of a band, which are no better."""
+    n, m = int(rng.integers(5, 80)), int(rng.integers(5, 80))
+    hits, alarms = int(rng.integers(2, n - 1)), int(rng.integers(0, m - 1))
+    pi, risk = mp.mpf(str(pick(rng, [0.01, 0.1, 0.5]))), mp.mpf("0.05")
+    scores = np.repeat([1.0, 0.0, 1.0, 0.0], [hits, n - hits, alarms, m - alarms])
+    found = dv.audit_membership(scores, np.arange(n + m) < n, base_rate=float(pi), cut=0.5)
+
+    def tail(k: int, size: int, p: mp.mpf) -> mp.mpf:
+        return mp.fsum(mp.binomial(size, i) * p**i * (1 - p) ** (size - i) for i in range(k, size + 1))
+
+    def end(risks: Callable[[mp.mpf], mp.mpf]) -> mp.mpf:
+        low, high = mp.mpf(0), mp.mpf(1)
+        for _ in range(140):
+            low, high = ((low + high) / 2, high) if risks((low + high) / 2) < risk / 2 else (low, (low + high) / 2)
+        return low
+
+    t = end(lambda p: tail(hits, n, p))
+    f = 1 - end(lambda p: tail(m - alarms, m, p))
+    epsilon = max(mp.log(t / f), mp.log((1 - f) / (1 - t)), 0)
+    same("epsilon", found.epsilon, epsilon, 1e-9, 1e-9)
+    same("mu", found.mu, max(0, mp.sqrt(2) * (mp.erfinv(2 * t - 1) - mp.erfinv(2 * f - 1))), 1e-9, 1e-9)
+    lift = max(1, t / (pi * t + (1 - pi) * f))
+    same("lift", found.lift, lift, 1e-9)
+    same("precision", found.precision, pi * lift, 1e-9)
+    absent = (1 - f) / (pi * (1 - t) + (1 - pi) * (1 - f))
+    same("pml", found.pml, mp.log(max(lift, absent)), 1e-9, 1e-9)
+    assert (found.members, found.others, found.delta, found.violated) == (n, m, 0, False)
+    assert found.rates is not None
+    same("tpr_at", found.tpr_at(float(found.rates.upper[0])), t if t > f else f, 1e-9)
+    if found.witness is not None:
+        assert found.witness.positives == (hits, alarms)
+    claim = dv.audit_membership(scores, np.arange(n + m) < n, base_rate=float(pi), claim="dp=1", cut=0.5)
+    at_least("promise", claim.promise, pi * mp.e / (pi * mp.e + 1 - pi))
+    at_most("a band", dv.audit_membership(scores, np.arange(n + m) < n).epsilon, epsilon * (1 + mp.mpf("1e-9")))
+
+
+@case("one_run", "one_run_gaussian", "anytime")
+def guesses_in_one_run(rng: np.random.Generator) -> None:
+    """The bound is where the probability of so many right guesses is the risk, in 60 digits."""
+    r = int(rng.integers(1, 60))
+    v, m, delta = int(rng.integers(1, r + 1)), r + int(rng.integers(0, 100)), float(pick(rng, [0.0, 1e-6, 1e-3]))
+
+    def p_value(epsilon: mp.mpf) -> mp.mpf:
+        q = 1 / (1 + mp.exp(-epsilon))
+        mass = [mp.binomial(r, k) * q**k * (1 - q) ** (r - k) for k in range(r + 1)]
+        below = max(mp.fsum(mass[v - i : v]) / i for i in range(1, v + 1))
+        return mp.fsum(mass[v:]) + 2 * m * mp.mpf(delta) * below
+
+    risk, found = 1 - mp.mpf(0.95), dv.dp.one_run(r, v, m, delta)
+    if found:
+        at_most("one_run", p_value(mp.mpf(found)), risk)
+    at_least("one_run", p_value(mp.mpf(found) + mp.mpf("1e-6")), risk)
+    mu = dv.dp.one_run_gaussian(r, v, m)
+    gain, loss = risk * v / m, risk * (r - v) / m
+    for i in range(v - 1, -1, -1):
+        quantile = mp.sqrt(2) * mp.erfinv(2 * gain - 1) if gain < 1 else mp.inf
+        higher = max(loss, mp.ncdf(quantile - mu))
+        gain, loss = min(gain + mp.mpf(i) / (r - i) * (higher - loss), mp.mpf(1)), higher
+    if mu:
+        at_least("one_run_gaussian", gain + loss, mp.mpf(r) / m)
+    right = rng.random(r) < 0.9
+    bound = dv.dp.anytime(right)
+    if bound:
+        wealth = []
+        q = 1 / (1 + mp.exp(-mp.mpf(bound)))
+        for k in range(1, r + 1):
+            h, w = int(right[:k].sum()), int((~right[:k]).sum())
+            whole = mp.betainc(h + 1, w + mp.mpf("0.5"), q, 1)
+            wealth.append(whole / (2 * mp.sqrt(1 - q)) / (q**h * (1 - q) ** w))
+        same("anytime", max(wealth), 20, 1e-6)
+
+
+@case("audit_attribute", "AttributeAudit", "audit_synthetic", "SyntheticAudit")
+def attributes(rng: np.random.Generator) -> None:
+    """Counts, binomial sums and ends of intervals in 60 digits; a synthetic table about one column by hand."""
+    n = int(rng.integers(3, 40))
+    truth, said, filled = ([int(v) for v in rng.integers(0, 2, n)] for _ in range(3))
+    other = [int(v) for v in rng.integers(0, 2, 9)]
+    found = dv.audit_attribute(said, filled, truth, others=(other, [0] * 9), claim="lift=1")
+    right, without = (
+        [a == b for a, b in zip(said, truth, strict=True)],
+        [a == b for a, b in zip(filled, truth, strict=True)],
+    )
+    both = sum(a and b for a, b in zip(right, without, strict=True))
+    assert (found.targets, found.right, found.baseline_right, found.both_right) == (n, sum(right), sum(without), both)
+    assert (found.others, found.others_right) == (9, other.count(0))
+    alone, apart = sum(right) - both, sum(right) + sum(without) - 2 * both
+    same(
+        "p_value",
+        found.p_value,
+        mp.fsum(mp.binomial(apart, i) for i in range(alone, apart + 1)) / mp.mpf(2) ** apart,
+        1e-9,
+    )
+
+    def tail(k: int, size: int, p: float) -> mp.mpf:
+        return mp.fsum(
+            mp.binomial(size, i) * mp.mpf(p) ** i * (1 - mp.mpf(p)) ** (size - i) for i in range(k, size + 1)
+        )
+
+    low = stats.beta.ppf(0.05 / 3, sum(right) or 1, n - sum(right) + 1)
+    high = stats.beta.ppf(1 - 0.05 / 3, sum(without) + 1, max(n - sum(without), 1))
+    if sum(right) > 1 and sum(without) < n - 1:
+        same("low", tail(sum(right), n, low), mp.mpf("0.05") / 3, 1e-6)
+        same("lift", found.lift, max(1.0, low / high), 1e-6)
+        same("pml", found.pml, mp.log(found.lift), 1e-9, 1e-12)
+        at_least("others_lift", found.others_lift, 1)
+    assert found.violated is (found.lift > 1)
+    alike = dv.results.AttributeAudit.of_counts(n, sum(right), sum(without), both, (9, other.count(0)), claim="lift=1")
+    assert alike == found
+    table = pa.table({"x": [int(v) for v in rng.integers(0, 4, n)], "s": said})
+    made = dv.audit_synthetic(table, table, table, secret="s", known=["x"])
+    votes = [[b for a, b in zip(table["x"].to_pylist(), said, strict=True) if a == x] for x in table["x"].to_pylist()]
+    best = sum(2 * v.count(s) > len(v) for v, s in zip(votes, said, strict=True))
+    even = sum(2 * v.count(s) == len(v) for v, s in zip(votes, said, strict=True))
+    assert best <= made.inference.right <= best + even
+    assert (made.membership.epsilon, made.violated) == (0, False)
+
+
+@case("calibrate", "Calibration")
+def calibrated(rng: np.random.Generator) -> None:
+    """Noise of one Gaussian against its distribution function, and of Laplace noise by addition, in 60 digits."""
+    epsilon, delta = float(rng.uniform(0.05, 6)), float(10 ** rng.uniform(-10, -2))
+    found = dv.calibrate("gaussian", dv.ADP(epsilon, delta))
+
+    def tail(e: mp.mpf) -> mp.mpf:
+        mu = 1 / mp.mpf(found.value)
+        return mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
+
+    at_most("calibrate", tail(mp.mpf(epsilon)), mp.mpf(delta))
+    at_least("calibrate", tail(mp.mpf(epsilon) - mp.mpf("1.1e-6")), mp.mpf(delta))
+    assert (found.sought, found.count, found.goal, found.mechanism.sigma) == (
+        "sigma",
+        1,
+        dv.ADP(epsilon, delta),
+        found.value,
+    )
+    at_most("level", found.level, epsilon)
+    count = int(rng.integers(1, 50))
+    laplace = dv.calibrate("laplace", dv.LDP(epsilon), count=count)
+    between("scale", laplace.value * (1 - 4e-6 / epsilon), count / mp.mpf(epsilon), laplace.value * (1 + 1e-15))

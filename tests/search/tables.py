@@ -8,6 +8,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pyarrow as pa
+from tables.certificates import ASKED, LADDERS, LOSSES, check, coarse, keeps, nodes, people
 
 import divulge as dv
 from search.registry import at_least, at_most, case, mpf, same
@@ -273,4 +274,82 @@ def generalized(rng: np.random.Generator) -> None:
     assert found.assessment.k >= k
     assert found.assessment.holds(asked["guarantees"])
     assert found.suppressed == 0
+    assert (found.columns, found.rows_per_person, found.people) == (("a", "b", "s"), 1, found.assessment.k)
+    assert set(found.as_they_were) == {"s", *(name for name, level in found.levels.items() if not level)}
+    assert (found.person, found.together, found.papers) == (None, None, {})
     assert found.rows.num_rows == found.table.num_rows == len(table["s"])
+
+
+def unmerged(joint: dv.Joint) -> dict[str, Any]:
+    """Return what the spec of tables says cannot rise when groups are merged, of the joint of secret and group."""
+    lifts = [[F(v) for v in column] for column in joint.lift.T]
+    shares = [F(v) for v in joint.outer]
+    pmc = dv.pmc(joint)
+    return {
+        "pml": dv.pml(joint).max(), "pmc": pmc.max(), "mean pmc": pmc.mean(), "lip": dv.lip(joint),
+        "alip lower": dv.alip(joint).lower, "alip upper": dv.alip(joint).upper,
+        "mutual information": dv.mutual_information(joint),
+        "mean of e^pml": sum(q * max(column) for q, column in zip(shares, lifts, strict=True)),
+        **{f"f-information {power}": sum(
+            float(q) * float(p) * float(v) ** power for q, column in zip(shares, lifts, strict=True)
+            for p, v in zip(joint.prior.probabilities, column, strict=True)) for power in (1.5, 2, 3)},
+    }  # fmt: skip
+
+
+@case("Assessment")
+def merged(rng: np.random.Generator) -> None:
+    """Merging two groups raises none of what the search of levels takes for monotone, and lowers none of its twins."""
+    table = drawn(rng)
+    values = sorted(set(table["a"]))
+    if len(values) == 1:
+        return
+    one, other = (int(v) for v in rng.choice(values, 2, replace=False))
+    fine = dv.assess(pa.table(table), ["a"], "s")
+    wide = dv.assess(pa.table(table | {"a": [one if v == other else v for v in table["a"]]}), ["a"], "s")
+    for name in ("lift", "t", "ordered_t", "certainty", "uniques", "marketer", "beta"):
+        assert getattr(wide, name) <= getattr(fine, name), name
+    for name in ("k", "distinct_l", "least_lift"):
+        assert getattr(wide, name) >= getattr(fine, name), name
+    assert wide.entropy_l >= fine.entropy_l * (1 - 1e-12)
+    assert wide.enhanced_beta is not None or fine.enhanced_beta is None
+    assert all(wide.recursive_c(l) <= fine.recursive_c(l) for l in range(1, 5))
+    before = unmerged(fine.joint)
+    for name, value in unmerged(wide.joint).items():
+        at_most(name, value, before[name] * (1 + 1e-12) + 1e-12)
+
+
+@case("Assessment")
+def not_merged(_: np.random.Generator) -> None:
+    """The examples of what can rise: the mean of pml, and the rows in groups that break a bound on lifts."""
+    table = {"a": [0, 0, 1, 1, 1, 2], "s": [0, 1, 0, 1, 1, 1]}
+    fine, wide = (dv.assess(pa.table(table | {"a": a}), ["a"], "s").joint for a in (table["a"], [0] * 5 + [2]))
+    same("mean pml", dv.pml(fine).mean(), mp.mpf("0.202732554054082190989006557732"), 1e-12)
+    assert dv.pml(wide).mean() > dv.pml(fine).mean()
+    counts = [[1, 0], [1, 1], [1, 3]]
+
+    def broken(groups: list[list[int]]) -> F:
+        totals = [sum(column) for column in zip(*counts, strict=True)]
+        rows = sum(totals)
+        lifts = [max(F(n, sum(g)) * rows / t for n, t in zip(g, totals, strict=True)) for g in groups]
+        return F(sum(sum(g) for g, lift in zip(groups, lifts, strict=True) if lift > F(3, 2)), rows)
+
+    assert broken(counts) == F(1, 7)
+    assert max(broken([[2, 1], [1, 3]]), broken([[2, 3], [1, 1]]), broken([[1, 0], [2, 4]])) == F(3, 7)
+
+
+@case("generalize", "Certificate")
+def certified(rng: np.random.Generator) -> None:
+    """A certificate is right by its words, for any guarantee and loss: all nodes are listed."""
+    table = people(rng, int(rng.integers(6, 30)))
+    asked, loss = ASKED[int(rng.integers(len(ASKED)))], list(LOSSES)[int(rng.integers(len(LOSSES)))]
+    known, texts = list(LADDERS), [f"{kind}={value}" for kind, value in asked]
+    feasible = [node for node in nodes() if keeps(coarse(table, node), known, asked)]
+    try:
+        found = dv.generalize(pa.table(table), known, "s", guarantees=texts, hierarchies=LADDERS, loss=loss)
+    except dv.DivulgeError:
+        assert not feasible
+        return
+    assert found.levels in feasible
+    same("loss", found.loss, min(LOSSES[loss](table, node) for node in feasible), 1e-9, 1e-9)
+    assert found.certificate.optimum == found.levels
+    check(table, found, asked, loss)

@@ -1,9 +1,9 @@
 """Coarsened tables: the optimum by trying every node; certificates are checked by what they say, without the search."""
 
+import json
 import math
 from collections import Counter
 from fractions import Fraction as F
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,116 +11,23 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support import few
+from tables.certificates import (
+    ASKED,
+    KEEPS,
+    LADDERS,
+    LOSSES,
+    H,
+    check,
+    coarse,
+    entropy_loss,
+    keeps,
+    nodes,
+    people,
+)
 from tables.drawn import models, recursive_c
 
 import divulge as dv
 from divulge.datasets import adult, adult_hierarchies
-
-H = dv.tables.Hierarchy
-LADDERS = {"a": H.ladder(2, 4), "b": H.table([[0, "x", "*"], [1, "x", "*"], [2, "y", "*"]]), "c": H.flat()}
-
-
-def people(rng: np.random.Generator, rows: int, secrets: int = 3) -> dict[str, list[Any]]:
-    known = {"a": rng.integers(0, 8, rows), "b": rng.integers(0, 3, rows), "c": rng.integers(0, 2, rows)}
-    secret = np.where(rng.random(rows) < 0.2, known["b"], rng.integers(0, secrets, rows))
-    return {name: column.tolist() for name, column in {**known, "s": secret}.items()}
-
-
-def coarse(table: dict[str, list[Any]], node: dict[str, int]) -> dict[str, list[Any]]:
-    return table | {name: [LADDERS[name].path(v)[level] for v in table[name]] for name, level in node.items()}
-
-
-KEEPS = {
-    "k": lambda m, v: m["k"] >= v, "distinct-l": lambda m, v: m["distinct_l"] >= v, "t": lambda m, v: m["t"] <= v,
-    "ordered-t": lambda m, v: m["ordered_t"] <= v, "lift": lambda m, v: m["lift"] <= v,
-    "beta": lambda m, v: m["beta"] <= v,
-    "enhanced-beta": lambda m, v: m["enhanced_beta"] is not None and m["enhanced_beta"] <= v,
-    "entropy-l": lambda m, v: m["entropy_l"] >= float(v) - 1e-12,
-    "pml": lambda m, v: math.log(m["lift"]) <= v,
-    "pmc": lambda m, v: m["least_lift"] > 0 and -math.log(m["least_lift"]) <= v,
-}  # fmt: skip
-
-
-def keeps(table: dict[str, list[Any]], known: list[str], asked: list[tuple[str, Any]]) -> bool:
-    found = models(table, known)
-    return all(KEEPS[kind](found, F(value)) for kind, value in asked)
-
-
-def entropy_loss(table: dict[str, list[Any]], node: dict[str, int]) -> float:
-    whole = coarse(table, node)
-    counts = {name: (Counter(table[name]), Counter(whole[name])) for name in node}
-    return sum(
-        -math.log2(counts[name][0][v] / counts[name][1][g])
-        for name in node for v, g in zip(table[name], whole[name], strict=True)
-    )  # fmt: skip
-
-
-def discernibility(table: dict[str, list[Any]], node: dict[str, int]) -> float:
-    whole = coarse(table, node)
-    return sum(n * n for n in Counter(zip(*(whole[name] for name in node), strict=True)).values())
-
-
-def granularity(table: dict[str, list[Any]], node: dict[str, int]) -> float:
-    total = 0.0
-    for name in node:
-        values = sorted(set(table[name]))
-        up = {v: LADDERS[name].path(v)[node[name]] for v in values}
-        leaves = Counter(up.values())
-        total += sum((leaves[up[v]] - 1) / max(len(values) - 1, 1) for v in table[name]) / len(table[name])
-    return total / len(node)
-
-
-def group_entropy(table: dict[str, list[Any]], node: dict[str, int]) -> float:
-    whole, n = coarse(table, node), len(table["s"])
-    return -sum(c / n * math.log(c / n) for c in Counter(zip(*(whole[x] for x in node), strict=True)).values())
-
-
-LOSSES = {
-    "entropy": entropy_loss, "discernibility": discernibility, "granularity": granularity,
-    "class-size": lambda table, node: len(table["s"]) / models(coarse(table, node), list(node))["groups"],
-    "mutual-information": lambda table, node: group_entropy(table, dict.fromkeys(node, 0)) - group_entropy(table, node),
-    "information": lambda table, node: secret_information(table) - secret_information(coarse(table, node)),
-}  # fmt: skip
-
-
-def secret_information(table: dict[str, list[Any]]) -> float:
-    return dv.assess(pa.table({n: list(map(str, c)) for n, c in table.items()}), ["a", "b", "c"], "s").information
-
-
-ASKED = [
-    [("k", 2)], [("k", 4)], [("distinct-l", 2)], [("t", "1/4")], [("ordered-t", "1/8")], [("lift", 2)], [("beta", 1)],
-    [("enhanced-beta", 1)], [("entropy-l", "1.8")], [("pml", "1/2")], [("pmc", 2)],
-    [("k", 3), ("t", "2/5"), ("lift", 2)],
-]  # fmt: skip
-
-
-def nodes() -> list[dict[str, int]]:
-    return [dict(zip(LADDERS, node, strict=True)) for node in product(*(range(h.height + 1) for h in LADDERS.values()))]
-
-
-def check(table: dict[str, list[Any]], found: Any, asked: list[tuple[str, Any]], loss: str) -> None:
-    """Check the certificate by its words: every node is below one that fails, or loses as much."""
-    proof, measure = found.certificate, LOSSES[loss]
-    for why in proof.infeasible:
-        whole = coarse(table, why.levels)
-        assert not keeps(whole, list(LADDERS), asked)
-        inside = [table["s"][i] for i in range(len(table["s"]))
-                  if all(str(whole[name][i]) == str(value) for name, value in why.group.items())]  # fmt: skip
-        kind = why.guarantee.partition("=")[0]
-        if kind == "k":
-            assert why.measured == len(inside)
-        if kind in ("lift", "beta", "pml"):
-            share = F(inside.count(why.value), len(inside)) / F(table["s"].count(why.value), len(table["s"]))
-            assert why.measured == share
-    for levels, bound in proof.costly:
-        assert bound <= measure(table, levels) * (1 + 1e-9)
-        assert bound >= proof.loss * (1 - 1e-9)
-    for node in nodes():
-        below = any(all(node[n] <= why.levels[n] for n in node) for why in proof.infeasible)
-        above = any(all(node[n] >= levels[n] for n in node) for levels, _ in proof.costly)
-        assert below or above or measure(table, node) >= proof.loss * (1 - 1e-9) - 1e-9
-        if proof.costly:
-            assert below or above
 
 
 @pytest.mark.parametrize("seed", range(few(72)))
@@ -358,16 +265,109 @@ def test_a_result_travels_and_comes_back_in_the_library_that_was_given() -> None
 
 
 def test_papers_stand_beside_the_table_and_the_certificate_is_for_the_keeper(tmp_path: Path) -> None:
-    from divulge.tables.papers import save
-
     table = pa.table({"a": [1, 2, 3, 5, 6, 7], "s": ["x", "y", "x", "y", "x", "y"]})
-    found = dv.generalize(table, "a", "s", guarantees=["k=3", "t=0.5"], hierarchies={"a": H.ladder(2, 4)})
-    places = {name: Path(place) for name, place in save(found, tmp_path / "out.csv").items()}
+    asked: dict[str, Any] = {"guarantees": ["k=3", "t=0.5"], "hierarchies": {"a": H.ladder(2, 4)}}
+    found = dv.generalize(table, "a", "s", tmp_path / "out.csv", **asked)
+    assert set(found.papers) == {"table", "codebook.json", "codebook.md", "statement.html", "statement.txt",
+                                 "receipt.json", "keeper.json"}  # fmt: skip
+    places = {name: Path(place) for name, place in found.papers.items()}
     assert places["keeper.json"].stat().st_mode & 0o777 == 0o600
-    assert "infeasible" in places["keeper.json"].read_text()
-    public = "".join(places[name].read_text() for name in ("codebook.json", "statement.txt", "receipt.json"))
+    kept = json.loads(places["keeper.json"].read_text())
+    assert kept["certificate"]["infeasible"]
+    assert kept["request"]["known"] == ["a"]
+    public = "".join(place.read_text() for name, place in places.items() if name not in ("keeper.json", "table"))
     assert "infeasible" not in public
-    assert "not differentially private" in public
-    assert "at least 3 rows" in public
+    assert "not differentially private" in " ".join(public.split())
+    assert "at least 3 rows" in " ".join(places["statement.txt"].read_text().split())
     with pytest.raises(dv.DivulgeError, match="there is one already"):
-        save(found, tmp_path / "out.csv")
+        dv.generalize(table, "a", "s", tmp_path / "out.csv", **asked)
+    again = dv.statement(places["receipt.json"], "de")
+    assert "Was die vergröberte Tabelle" in again.text()
+    places["receipt.json"].write_text(places["receipt.json"].read_text().replace('"k": 3', '"k": 4'))
+    with pytest.raises(dv.DivulgeError, match="it has been edited"):
+        dv.statement(places["receipt.json"])
+
+
+def test_the_statement_has_the_numbers_of_the_table_that_goes_out() -> None:
+    rng = np.random.default_rng(4)
+    table = people(rng, 60)
+    found = dv.generalize(pa.table(table), list(LADDERS), "s", guarantees="k=4", hierarchies=LADDERS)
+    mine = models(coarse(table, found.levels), list(LADDERS))
+    said = " ".join(dv.statement(found).text().split())
+    assert f"at least {mine['k']} rows" in said
+    (share,) = (float(part.split()[0]) for part in said.split("do more than ")[1:])
+    assert 0 <= share - 1000 * float(mine["certainty"]) < 0.11 * share
+    (times,) = (float(part.split()[0]) for part in said.split("No answer is more than ")[1:])
+    assert 0 <= times - float(mine["lift"]) < 0.001 * times
+
+
+def test_k_counts_people_where_they_have_several_rows() -> None:
+    rows = {"person": [n // 2 for n in range(24)], "a": [n // 6 for n in range(24)], "s": [n % 2 for n in range(24)]}
+    table, ladders = pa.table(rows), {"a": H.ladder(2, 4)}
+    for said in ({"person": "person"}, {}):
+        with pytest.raises(dv.DivulgeError, match="rows_per_person"):
+            dv.generalize(table, "a", "s", guarantees="k=4", hierarchies=ladders, **said)
+    found = dv.generalize(table, "a", "s", guarantees="k=4", hierarchies=ladders, person="person", rows_per_person=2)
+    assert found.levels == {"a": 1}
+    assert (found.assessment.k, found.people) == (12, 6)
+    assert "people" in dv.statement(found).text()
+    alone = dv.generalize(table, "a", "s", guarantees="k=4", hierarchies=ladders, per_row=True)
+    assert alone.levels == {"a": 0}
+    assert (alone.assessment.k, alone.people) == (6, 6)
+
+
+def test_a_table_of_groups_is_on_record_and_no_budget_allows_it(tmp_path: Path) -> None:
+    table, ledger = pa.table({"a": [1, 1, 2, 2], "s": ["x", "y", "x", "y"]}), tmp_path / "ledger.sqlite"
+    asked: dict[str, Any] = {"guarantees": "k=2", "ledger": ledger, "source_name": "survey"}
+    found = dv.generalize(table, "a", "s", **asked)
+    (entry,) = dv.Ledger(ledger).entries("survey")
+    assert (entry.columns, entry.untouched, entry.state, entry.rows) == (("a", "s"), ("a", "s"), "published", 4)
+    assert not any("on record" in note for note in found.notes)
+    second = dv.generalize(table, "a", "s", **asked)
+    assert any("1 other release" in note for note in second.notes)
+    with pytest.raises(dv.DivulgeError, match="must allow"):
+        dv.generalize(table, "a", "s", **asked, budget="ldp=3")
+    assert len(dv.Ledger(ledger).entries("survey")) == 2
+
+
+def test_a_saved_request_gives_the_same_table(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    table = pa.table(people(rng, 60))
+    asked = dv.Request.of("generalize", known=list(LADDERS), secret="s", guarantees=["k=3", "lift=3"],
+                          hierarchies=LADDERS, loss="discernibility", suppress="1/10")  # fmt: skip
+    asked.save(tmp_path / "r.json")
+    again = dv.Request.read(tmp_path / "r.json")
+    assert again == asked
+    found = dv.run(again, table)
+    same = dv.generalize(table, list(LADDERS), "s", guarantees=["k=3", "lift=3"], hierarchies=LADDERS,
+                         loss="discernibility", suppress="1/10")  # fmt: skip
+    assert found == same
+    assert found.rows.equals(same.rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("k", 4), ("k", 200), ("people", 4), ("groups", 3), ("guarantees", ["k=4"]), ("guarantees", ["k=3x"]),
+        ("suppressed", 7), ("rows", 5), ("protects", {"person": None, "rows_per_person": 2}), ("levels", {"age": 9}),
+        ("lift", "4/3x"), ("certainty", "3/2"), ("least_lift", "-1"), ("certainty_beside_one", "nan"),
+    ],
+)  # fmt: skip
+def test_a_receipt_with_a_number_that_does_not_follow_is_refused(name: str, value: object, tmp_path: Path) -> None:
+    """Also where its checksum was computed anew."""
+    from divulge.tables import papers
+
+    table = pa.table({"age": [31, 34, 38, 45, 46, 49], "ill": ["a", "b", "a", "b", "a", "b"]})
+    ages = dv.tables.Hierarchy.ladder(5, 10)
+    sink = tmp_path / "out.csv"
+    dv.generalize(
+        table, known="age", secret="ill", guarantees="k=3", hierarchies={"age": ages}, sink=sink, per_row=True
+    )
+    path = tmp_path / "out.receipt.json"
+    receipt = json.loads(path.read_text())
+    dv.statement(path)
+    receipt[name] = value
+    receipt.pop("checksum")
+    path.write_text(json.dumps(receipt | {"checksum": papers._checksum(receipt)}))
+    with pytest.raises(dv.InputFileError, match=r"edited|something else"):
+        dv.statement(path)

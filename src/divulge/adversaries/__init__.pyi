@@ -6,6 +6,7 @@ from .classes import worst_adversary as worst_adversary
 from .classes import worst_prior as worst_prior
 from .correlated import Dalenius as Dalenius
 from .correlated import dalenius as dalenius
+from .elastic import elastic_rates as elastic_rates
 from .functions import RandomizedFunction as RandomizedFunction
 from .leakages import additive_leakage as additive_leakage
 from .leakages import before_and_after as before_and_after
@@ -20,6 +21,8 @@ from .orders.comparison import compare as compare
 from .orders.refinements import Refinement as Refinement
 from .orders.refinements import max_case_refinement as max_case_refinement
 from .orders.refinements import refinement as refinement
+from .remapping import expected_distance as expected_distance
+from .remapping import remap as remap
 from .worst import PriorSequence as PriorSequence
 from .worst import lift_capacity_priors as lift_capacity_priors
 from .worst import worst_average as worst_average

@@ -19,7 +19,6 @@ from divulge.adversaries.rules import (
     Table,
     Tries,
     ZeroOne,
-    plain,
 )
 from divulge.errors import DivulgeError, number_of
 from divulge.model import labels as _labels
@@ -119,7 +118,7 @@ class Adversary(Record):
             return self.actions[action]
         if isinstance(self.rule, (Tries, Guesswork)):
             return tuple(self.secrets[i] for i in action)
-        return action if isinstance(action, tuple) else plain(action)
+        return action if isinstance(action, tuple) else exact.as_number(action)
 
     def weights(self, prior: Prior) -> np.ndarray:
         """Return the prior as a column in the order of this adversary's secrets, in the arithmetic of both.

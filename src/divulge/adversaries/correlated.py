@@ -4,11 +4,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from divulge.adversaries.adversary import Gain
 from divulge.measures.average.capacities import bayes_capacity
 from divulge.measures.pointwise.density import lift, lift_capacity
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
+from divulge.model.labels import alignment
 from divulge.model.prior import Prior
 from divulge.model.shown import Shown, number, promised
 
@@ -67,6 +71,34 @@ class Dalenius(Shown):
     def bayes_capacity(self) -> tuple[Any, Any]:
         """The Bayes capacities of D C and of C; the first is never the larger."""
         return bayes_capacity(self.joint.channel), bayes_capacity(self.release.channel)
+
+    def gain(self, about: Any) -> Gain:
+        """Return the gain about X that stands for one about Z: G(w, x) = sum_z P(z | x) g(w, z).
+
+        Every vulnerability, average or max-case, of Z under g and the channel D C is that of X under G and C.
+
+        Parameters
+        ----------
+        about : Gain, or array_like of shape (actions, |Z|)
+
+        Returns
+        -------
+        Gain
+            With the actions of g and the values of X that occur; exact where both are.
+
+        Examples
+        --------
+        >>> from divulge import Gain, Joint, leakage
+        >>> about_z = dalenius(Joint.from_counts([[3, 1], [1, 3]]), [["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> guess = Gain.identity([0, 1])
+        >>> leakage(about_z.joint, guess, case="max"), leakage(about_z.release, about_z.gain(guess), case="max")
+        (Fraction(5, 4), Fraction(5, 4))
+        """
+        own = about if isinstance(about, Gain) else Gain(about, secrets=self.correlation.prior.secrets)
+        backward = self.correlation.posteriors
+        order = alignment(self.correlation.prior.secrets, own.secrets, "gain", "the correlated secret")
+        payoffs = own.matrix if order is None else own.matrix[:, order]
+        return Gain(payoffs @ np.where(backward == backward, backward, 0), own.actions, self.release.secrets)
 
     def __repr__(self) -> str:
         lines = [

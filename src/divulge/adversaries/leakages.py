@@ -10,7 +10,6 @@ import numpy as np
 
 from divulge import exact
 from divulge.adversaries.adversary import Adversary, Cost, Gain
-from divulge.adversaries.rules import plain
 from divulge.errors import DivulgeError
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.model import labels as _labels
@@ -57,7 +56,7 @@ def _is_matrix(value: Any) -> bool:
 
 
 def _value(adversary: Adversary, prior: Any) -> Any:
-    return plain(adversary.rule.value(adversary.weights(as_prior(prior)))[0])
+    return exact.as_number(adversary.rule.value(adversary.weights(as_prior(prior)))[0])
 
 
 def vulnerability(prior: Any, gain: Any) -> Any:
@@ -145,9 +144,10 @@ class _Scores:
     def compared(self, adversary: Adversary, case: Case) -> tuple[Any, Any]:
         """Return the value before the release and after it."""
         if case == "average":
-            return self.average, plain(sum(self.values.tolist()) if exact.is_exact(self.values) else self.values.sum())
+            total = sum(self.values.tolist()) if exact.is_exact(self.values) else self.values.sum()
+            return self.average, exact.as_number(total)
         each = self.values / self.q
-        return self.one, plain(each.max() if isinstance(adversary, Gain) else each.min())
+        return self.one, exact.as_number(each.max() if isinstance(adversary, Gain) else each.min())
 
 
 def _scores(joint: Joint, adversary: Adversary, columns: np.ndarray) -> _Scores:
@@ -426,7 +426,7 @@ def pointwise_leakage(joint: Any, adversary: Any, unit: Unit = "nats") -> Pointw
     joint, adversary = as_joint(joint), as_adversary(adversary)
     columns = _seen(joint, None)
     found = _scores(joint, adversary, columns)
-    pairs = [(found.one, plain(after)) for after in found.values / found.q]
+    pairs = [(found.one, exact.as_number(after)) for after in found.values / found.q]
     near = np.array([i for i, pair in enumerate(pairs) if _lost(*pair)], dtype=np.intp)
     sharper = _exact_scores(joint, adversary, columns[near]) if len(near) else None
     if sharper is not None:

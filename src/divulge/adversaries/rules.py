@@ -7,7 +7,6 @@ many actions (k tries, orders of guessing, distributions) never list them.
 """
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -296,8 +295,3 @@ def _log_power_sum(p: np.ndarray, logs: np.ndarray, a: float) -> np.ndarray:
     ratios = np.where(p > 0, np.exp(a * (logs - top)), 0.0)
     direct = a * top + np.log(np.maximum(ratios.sum(axis=0), 1.0))
     return np.where(np.abs(shift) < 0.5, np.log1p(np.maximum(shift, -0.5)), direct)
-
-
-def plain(value: Any) -> Any:
-    """Return a NumPy scalar as a plain number; Fractions stay."""
-    return value if isinstance(value, Fraction) else float(value)

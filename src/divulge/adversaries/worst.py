@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from divulge import exact
 from divulge.adversaries.adversary import Gain
 from divulge.adversaries.attack import Attack
 from divulge.adversaries.functions import RandomizedFunction
-from divulge.adversaries.rules import plain
 from divulge.errors import DivulgeError
 from divulge.measures.average.capacities import bayes_capacity
 from divulge.measures.numeric.columns import extremes
 from divulge.measures.pointwise.density import lift_capacity, pmc, pml
-from divulge.model.convert import as_channel, as_joint
+from divulge.model.convert import as_channel, as_joint, pair_of_structure
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.shown import Shown, at_most, named, number
@@ -59,12 +59,12 @@ def worst_gain(joint: Any, outcome: Hashable = None) -> Attack:
     >>> witness.before, witness.after, witness.words
     (Fraction(1, 1), Fraction(3, 2), 'sees 0, guesses 0; right 1.5 times as often as without it')
     """
-    joint = as_joint(joint)
+    joint, outcome = _against_worst(joint, outcome, "pml")
     outcome = pml(joint).argmax() if outcome is None else outcome
     gain = Gain.reciprocal(Prior(joint.p, joint.secrets))
     seen = joint.posterior(outcome)
     guess = gain.best_action(seen)
-    times = plain(gain.rule.value(gain.weights(seen))[0])
+    times = exact.as_number(gain.rule.value(gain.weights(seen))[0])
     words = f"sees {named(outcome)}, guesses {named(guess)}; right {at_most(times)} times as often as without it"
     if times == 1:
         words = f"sees {named(outcome)}, learns nothing to guess by"
@@ -109,7 +109,7 @@ def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -
     >>> witness.before, witness.after, witness.words
     (Fraction(1, 2), Fraction(1, 4), 'sees 0, bets against 1; wrong 2 times less often than without it')
     """
-    joint = as_joint(joint)
+    joint, outcome = _against_worst(joint, outcome, "pmc")
     outcome = pmc(joint).argmax() if outcome is None else outcome
     seen = joint.posterior(outcome)
     x = _least_lifted(joint, outcome)
@@ -121,6 +121,17 @@ def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -
     function = RandomizedFunction.spread(misses, k, joint.secrets)
     words = _against(outcome, joint.secrets[x], p, left)
     return Attack("pmc", joint, function.risk_averse, "max", outcome, words, function)
+
+
+def _against_worst(joint: Any, outcome: Hashable, side: str) -> tuple[Joint, Hashable]:
+    """Return the joint and the outcome; of a protocol with too many values for a matrix the worst report and the rest.
+
+    Those values that the report treats alike are one there, but for the one that the adversary is about.
+    """
+    structure = pair_of_structure(joint)
+    if structure is None or outcome is not None or structure.protocol.written:
+        return as_joint(joint), outcome
+    return structure.extremes(side), "the worst report"
 
 
 def _least_lifted(joint: Joint, outcome: Hashable) -> int:

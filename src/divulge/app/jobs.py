@@ -3,13 +3,15 @@
 import contextlib
 import multiprocessing
 import os
-import shutil
 import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from divulge import children, stopping
@@ -21,6 +23,13 @@ MOST = max(2, min(os.cpu_count() or 1, 8))
 PATIENCE = 3.0
 """Seconds that a job has to clean up when it is stopped, before it is killed."""
 
+_LONGEST = 107 - len("/divulge-run-app-XXXXXXXX/pymp-XXXXXXXX/listener-XXXXXXXX")
+"""Bytes that the path of a folder may have, for a socket in it to have at most 107, the most on Linux."""
+
+_LAST = -200
+"""After multiprocessing has removed its own folder, at -100."""
+
+_LOCK = threading.Lock()
 _TURNS = threading.BoundedSemaphore(MOST)
 
 _STOPPED = "Stopped. Nothing was published; a release that had begun counts as spent."
@@ -55,8 +64,26 @@ def get_ready() -> None:
     if CONTEXT.get_start_method() == "forkserver":
         from multiprocessing.forkserver import ensure_running
 
-        with children.isolated():
+        with _LOCK, children.isolated():
+            _make_room_for_sockets()
             ensure_running()
+
+
+@cache
+def _make_room_for_sockets() -> None:
+    """Let sockets lie in a private folder with a short path, also where that for temporary files has a long one."""
+    from multiprocessing.util import Finalize, get_temp_dir
+
+    known = (tempfile.gettempdir(), os.environ.get("XDG_RUNTIME_DIR"), "/tmp", "/var/tmp", "/dev/shm")
+    short = [Path(one) for one in known if one and len(os.fsencode(one)) <= _LONGEST and os.access(one, os.W_OK)]
+    kept = ExitStack()
+    Finalize(None, kept.close, exitpriority=_LAST)
+    folder = kept.enter_context(children.private_folder("app", *short[:1]))
+    usual, tempfile.tempdir = tempfile.tempdir, str(folder)
+    try:
+        get_temp_dir()  # which is made once
+    finally:
+        tempfile.tempdir = usual
 
 
 @dataclass
@@ -100,22 +127,24 @@ class Job:
             if self._stop.is_set():
                 self.over.set()
                 return
-        folder = tempfile.mkdtemp(prefix="job-")
         try:
-            near, far = CONTEXT.Pipe(duplex=False)
-            process = CONTEXT.Process(target=_work, args=(far, folder, self.function, self.arguments), daemon=True)
-            with _isolated():
-                process.start()
-            far.close()
-            threading.Thread(target=self._end, args=(process,), daemon=True).start()
-            self._listen(near, process)
+            with children.private_folder("job") as folder:
+                self._worked(str(folder))
         except Exception:  # no more processes, or no room for one
             self.error = self.error or _LOST
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
             _TURNS.release()
             self._stop.set()
             self.over.set()
+
+    def _worked(self, folder: str) -> None:
+        near, far = CONTEXT.Pipe(duplex=False)
+        process = CONTEXT.Process(target=_work, args=(far, folder, self.function, self.arguments), daemon=True)
+        with _isolated():
+            process.start()
+        far.close()
+        threading.Thread(target=self._end, args=(process,), daemon=True).start()
+        self._listen(near, process)
 
     def _end(self, process: Any) -> None:
         """Stop the process when asked to, and kill it when it does not heed that."""

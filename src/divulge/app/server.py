@@ -208,16 +208,17 @@ def application(
             return responses.FileResponse(known, headers={"content-security-policy": PAGE_POLICY})
         return responses.FileResponse(known, filename=Path(known).name)
 
-    def told(request: Any, status: int, why: str) -> Any:
+    def message(request: Any, status: int, why: str) -> Any:
         """Return a message, as a page or as the part of a page that was asked for."""
         template = "_message.html" if request.headers.get("hx-request") else "message.html"
         return responses.HTMLResponse(pages.templates.get_template(template).render(why=why, status=status), status)
 
     async def refused(request: Any, error: Exception) -> Any:
-        return told(request, error.status, error.why) if isinstance(error, Refused) else told(request, 400, str(error))
+        status, why = (error.status, error.why) if isinstance(error, Refused) else (400, str(error))
+        return message(request, status, why)
 
     async def broken(request: Any, error: Exception) -> Any:
-        return told(request, 500, f"Something went wrong inside ({type(error).__name__}). {_KEPT}")
+        return message(request, 500, f"Something went wrong inside ({type(error).__name__}). {_KEPT}")
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Any) -> AsyncGenerator[None]:

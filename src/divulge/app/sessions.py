@@ -15,6 +15,8 @@ from divulge.app.jobs import Job
 
 MOST = 64
 """So many sessions at once; those without a file make room first, and of these the one left alone longest."""
+MOST_BYTES = 8 << 30
+"""So much all sessions keep at once, uploaded or made."""
 IDLE = 8 * 3600.0
 """After so many seconds without a request a session is forgotten."""
 
@@ -34,6 +36,11 @@ class Session:
     def empty(self) -> bool:
         """Whether there is no file yet, uploaded or made."""
         return not any(self.folder.iterdir())
+
+    def has_room(self, more: int) -> bool:
+        """Say whether so many bytes can be kept beside what all sessions keep."""
+        sizes = (path.lstat().st_size for path in self.folder.parent.rglob("*") if not path.is_dir())
+        return sum(sizes) + more <= MOST_BYTES
 
     def job(self, name: str, function: Callable[..., Any], /, **arguments: Any) -> Job:
         """Return the work of this name with these arguments; work with other arguments is ended and started anew."""

@@ -1,5 +1,6 @@
 """What jobs do, each a call of the library: loaded once by the server that jobs are started from."""
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +16,9 @@ from divulge.files.opening import replacing
 from divulge.publishing.publication import ready, task, without_noise
 from divulge.publishing.published import Published, read_receipt
 from divulge.publishing.request import Publish
+from divulge.releasing.beside import FEW, MOST_ALIKE, after, largest
 from divulge.releasing.column import Release
+from divulge.releasing.output.archive import archived
 from divulge.releasing.output.places import PAPERS
 from divulge.releasing.planning.assumed import around
 from divulge.releasing.planning.choosing import left
@@ -163,7 +166,12 @@ def release(progress: Progress, path: str, folder: str, asked: Request) -> dict[
         done = run(replace(asked, sink=out), dv.open_table(path), progress=progress, warn=notes.append)
     notes += [str(one.message) for one in told if issubclass(one.category, UserWarning)]
     files = {"table": out} | {kind: out.with_name(f"{out.stem}.{kind}") for kind in PAPERS}
-    papers = {kind: str(file) for kind, file in files.items() if file.is_file()}
+    files = {kind: file for kind, file in files.items() if file.is_file()}
+    if failed := archived(out.with_suffix(".zip"), files):
+        notes.append(failed)
+    else:
+        files = {"archive": out.with_suffix(".zip"), **files}
+    papers = {kind: str(file) for kind, file in files.items()}
     published = isinstance(done, Published)
     together = dv.statement(done, asked.language).together if published else _together(done.together)
     return {"papers": papers, "together": together, "notes": list(dict.fromkeys(notes))}
@@ -175,13 +183,6 @@ def _together(spent: Mapping[str, Any] | None) -> str:
         return ""
     words = dv.guarantees.posterior_bounds(dv.LDP(spent["guarantees"]["ldp"]), "1/100").words
     return f"With what was released of this column before, {spent['releases']} releases in all: {words}."
-
-
-MOST_ALIKE = 30
-"""Rows that are alike in more columns than this are one."""
-
-FEW = 10
-"""A group of fewer rows points at people, and its shares are not those of a group."""
 
 
 def outlook(progress: Progress, path: str, asked: Request, before: float, value: str) -> dict[str, Any]:
@@ -200,7 +201,7 @@ def outlook(progress: Progress, path: str, asked: Request, before: float, value:
     total = loss if made.together is None else max(loss, made.together["guarantees"]["ldp"] + beside)
     keep = asked.keep or ()
     found: dict[str, Any] = {
-        "own": _after(before, loss), "all": _after(before, total), "before": before, "value": value,
+        "own": after(before, loss), "all": after(before, total), "before": before, "value": value,
         "releases": 1 if made.together is None else made.together["releases"], "keep": list(keep), "beside": None,
         "raising": [], "alone": 0, "few": FEW, "notes": [],
     }  # fmt: skip
@@ -208,28 +209,17 @@ def outlook(progress: Progress, path: str, asked: Request, before: float, value:
         found["alone"] = made.rows or source.rows
     elif keep:
         label = asked.null_as
-        share, found["alone"] = _largest(source, asked.columns[0], keep, value, label)
-        found["beside"] = (share, _after(share, total))
-        each = [(name, _largest(source, asked.columns[0], [name], value, label)[0]) for name in keep]
+        share, found["alone"] = _share(source, asked.columns, keep, value, label)
+        found["beside"] = (share, after(share, total))
+        each = [(name, _share(source, asked.columns, [name], value, label)[0]) for name in keep]
         found["raising"] = sorted(each, key=lambda one: -one[1])[:3]
     return found
 
 
-def _after(before: float, loss: float) -> float:
-    """Return the most that a chance becomes when odds change by e^loss."""
-    return float(dv.guarantees.posterior_bounds(dv.LDP(loss), before).upper) if 0 < before < 1 else before
-
-
-def _largest(source: Any, column: str, known: Sequence[str], value: str, null_as: Any) -> tuple[float, int]:
+def _share(source: Any, columns: Sequence[str], known: Sequence[str], value: str, null_as: Any) -> tuple[float, int]:
     """Return the largest share of a value among rows alike in known columns, and how many rows are alike to few."""
-    groups: dict[Any, list[int]] = {}
-    counts: dict[Any, int] = dict(dv.contingency(source, [column, *known]).to_dict())
-    for key, count in counts.items():
-        held = groups.setdefault(key[1:], [0, 0])
-        held[0] += count * (str(null_as if key[0] is None else key[0]) == value)
-        held[1] += count
-    shares = [held / rows for held, rows in groups.values() if rows >= FEW]
-    return max(shares, default=0.0), sum(rows for _, rows in groups.values() if rows < FEW)
+    shares, alone = largest(source, columns, known, null_as)
+    return max((share for label, share in shares.items() if str(label) == value), default=0.0), alone
 
 
 MOST_GROUPS = 1000
@@ -284,7 +274,8 @@ def widths(progress: Progress, path: str, several: Sequence[Mapping[str, Any]]) 
         )
         first = next(iter(found.statistics()))
         same = [one for one in found.statistics() if all(one.get(k) == first.get(k) for k in ("statistic", "column"))]
-        off.append(max((float(one["high"]) - float(one["low"])) / 2 for one in same))
+        wide = [(float(one["high"]) - float(one["low"])) / 2 for one in same if one["value"] is not None]
+        off.append(max(wide, default=math.nan))
     of = f" of {first['column']}" if "column" in first else ""
     return {"off": off, "what": f"{first['statistic']}{of}"}
 
@@ -300,7 +291,7 @@ def audit(progress: Progress, path: str, secret: str, released: str, claim: str 
 def report(progress: Progress, path: str, into: str) -> str:
     """Write the report on a receipt; on one of statistics, the statement that it stands for."""
     found = read_receipt(path)
-    if isinstance(found, Published):
+    if isinstance(found, Published | dict):
         with replacing(into, private=True) as stream:
             stream.write(dv.statement(found).html().encode())
     elif any(part.assumed.prior is not None for part in found.mechanisms):

@@ -1,1 +1,1 @@
-"""From observed pairs of secret and outcome to leakage, with confidence."""
+"""From observed pairs of secret and outcome, scores and guesses to leakage, with confidence."""

@@ -44,29 +44,29 @@ ChannelArgument = Annotated[str, _CHANNEL]
 OptionalChannel = Annotated[str | None, _CHANNEL]
 
 
-def plain(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """Return `value` as JSON can hold it: infinity is "inf", fractions and NumPy numbers are numbers.
 
     Examples
     --------
-    >>> plain({"pml": math.inf, "lift": Fraction(3, 2)})
+    >>> as_json({"pml": math.inf, "lift": Fraction(3, 2)})
     {'pml': 'inf', 'lift': 1.5}
     """
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else str(key): plain(item) for key, item in value.items()}
+        return {key if isinstance(key, str) else str(key): as_json(item) for key, item in value.items()}
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, (float, Fraction)):
         value = exact.as_float(value)
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Sequence):
-        return [plain(item) for item in value]
-    return plain(value.tolist()) if hasattr(value, "tolist") else str(value)
+        return [as_json(item) for item in value]
+    return as_json(value.tolist()) if hasattr(value, "tolist") else str(value)
 
 
 def emit(found: Any) -> None:
     """Print one JSON object on standard output; what does not print, or turns the direction of text, is escaped."""
-    text = json.dumps(plain(found), ensure_ascii=not _holds_unicode(sys.stdout), allow_nan=False)
+    text = json.dumps(as_json(found), ensure_ascii=not _holds_unicode(sys.stdout), allow_nan=False)
     print(printable_json(text))
 
 
@@ -123,6 +123,10 @@ def _short(value: Any) -> str:
     return str(value) if isinstance(value, Fraction) and len(str(value)) <= _SHORT else ""
 
 
+WIDTH = 80
+"""Of tables that texts make wide, where nobody looks at a terminal."""
+
+
 def print_table(
     title: str,
     header: Sequence[str],
@@ -141,7 +145,8 @@ def print_table(
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, column in enumerate(header):
-        table.add_column(Text(column), justify="left" if place in left else "right", overflow="fold")
+        text = place in left
+        table.add_column(Text(column), justify="left" if text else "right", overflow="fold", no_wrap=not text)
     for row in rows:
         table.add_row(*(Text(printable(cell) if isinstance(cell, str) else number(cell)) for cell in row))
     console = Console(highlight=False)

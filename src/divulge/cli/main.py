@@ -15,6 +15,7 @@ from typer import completion
 from typer.core import TyperGroup
 
 from divulge import __version__, children, stopping
+from divulge.cli.grouped import Grouped
 from divulge.cli.supervisor import hold_numbers
 from divulge.errors import DivulgeError, did_you_mean, printable
 
@@ -34,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "run": "Carry out a request that was saved: a release, or statistics.",
     "estimate": "How frequent the original values of a released column were, with intervals.",
     "audit": "What observed pairs of secret and outcome show, and whether a claim survives them.",
+    "audit-model": "What scores show about who is in the data of a model, and whether a claim survives them.",
     "assess": "What a table tells those who know some columns: k, l, t, beta, leakage, by group and column.",
     "generalize": "Coarsen a table as little as guarantees allow: the optimum, with proof.",
     "ledger": "What was released, and what it adds up to.",
@@ -76,6 +78,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "run": ("divulge run request.json -o again.csv",),
     "estimate": ("divulge estimate released.csv --receipt released.receipt.json",),
     "audit": ("divulge audit --data pairs.csv --secret race --released said \\\n    --claim ldp=1",),
+    "audit-model": (
+        "divulge audit-model scores.csv --score loss --member in --low \\\n    --claim dp=1 --base-rate 0.01",
+        "divulge audit-model scores.csv --score similarity --member in --one-run",
+    ),
     "generalize": (
         "divulge generalize survey.csv --known age,sex --guarantee k=5 \\\n    --secret religion -o coarse.csv",
     ),
@@ -148,14 +154,14 @@ class LazyGroup(TyperGroup):
             return None
         from divulge.cli import reading
 
-        module = import_module(f"divulge.cli.{'doing' if cmd_name in DOES else 'asking'}.{cmd_name}")
+        module = import_module(f"divulge.cli.{'doing' if cmd_name in DOES else 'asking'}.{cmd_name.replace('-', '_')}")
         if hasattr(module, "app"):
             return reading.telling(typer.main.get_command(module.app))
         options = (reading.READING if cmd_name in READS else {}) | (reading.WRITING if cmd_name in WRITES else {})
         command = reading.with_options(module.command, options)
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         examples = "".join(f"\n\n\b\n{text}" for text in EXAMPLES[cmd_name])
-        alone.command(name=cmd_name, help=f"{inspect.getdoc(module.command)}{examples}")(command)
+        alone.command(name=cmd_name, cls=Grouped, help=f"{inspect.getdoc(module.command)}{examples}")(command)
         return typer.main.get_command(alone)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -95,11 +95,11 @@ def telling(command: Any) -> Any:
     """Return a group of commands, what is told about files going to standard error."""
     invoke = command.invoke
 
-    def told(context: Any) -> Any:
+    def with_notes(context: Any) -> Any:
         with using(tell=note):
             return invoke(context)
 
-    command.invoke = told
+    command.invoke = with_notes
     return command
 
 

@@ -8,10 +8,12 @@ import atexit
 import contextlib
 import math
 import os
+import platform
 import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from divulge import children, stopping
 
@@ -24,14 +26,20 @@ _SPINS = 20.0
 _ROOM = 1 << 26
 """Bytes of addresses: OpenBLAS asks for 32 MiB, again and again without end where there are fewer."""
 
+STILL = 30.0
+"""Seconds after which work whose threads all wait for each other, and that computes nothing, is held to be stuck."""
+
+_FUTEX = {"x86_64": (202,), "aarch64": (98,)}.get(platform.machine(), ())
+"""The number of futex(2), by which threads wait for each other."""
+
 _LISTEN = 1.0
 """Seconds after which the waiting process hears what the working one tells, at the latest: a pipe holds 64 KiB."""
 
 _DONE, _WRONG = 0, 2
 _EARLY = "the work ended before it was done: memory ran out, or a library failed."
 _NOTHING = "Nothing was published."
-_THERE = "It is published; its entry in the ledger says so."
-_PERHAPS = "It was just being published: look whether it is there, and at the ledger, where it counts as spent."
+_THERE = "It is published; the ledger counts it as spent."
+_SPENT = "Nothing was published; what was drawn counts as spent in the ledger."
 
 
 def supervised(work: Callable[[], None]) -> None:
@@ -108,45 +116,58 @@ def _watch(child: int, heard: int, heeded: set[int]) -> int:
     words += _words(heard)
     if words[-2:-1] == ["exit"]:
         return int(words[-1])
-    _take_away(words)
-    there = _THERE if "published" in words else _PERHAPS if "publishing" in words else _NOTHING
+    published = _settled(words) or "published" in words
+    there = _THERE if published else _SPENT if "publishing" in words else _NOTHING
     said = f"interrupted. {there}" if asked < math.inf else f"error: {_EARLY} {there}"
     with contextlib.suppress(OSError):
         os.write(2, f"{said}\n".encode())
-    return _DONE if "published" in words else stopping.INTERRUPTED if asked < math.inf else _WRONG
+    return _DONE if published else stopping.INTERRUPTED if asked < math.inf else _WRONG
 
 
 class _Waits:
-    """Whether the child asks for memory that there is not: its size stands close below the limit while it computes."""
+    """Whether the child can go no further, though it does not end.
+
+    It asks for memory that there is not: its size stands close below the limit while it computes. Or all its threads
+    wait for each other without a limit: a thread whose first allocation fails leaves the one that started it waiting
+    for ever (`Thread.start` of CPython).
+    """
 
     def __init__(self, child: int, limit: int | None) -> None:
         self._child, self._limit, self._size, self._since = child, limit, 0, 0.0
+        self._spent, self._moved = -1.0, time.monotonic()
 
     def in_vain(self) -> bool:
-        """Say so once it computed for `_SPINS` without growing. Where nothing limits addresses, never."""
-        if self._limit is None:
-            return False
+        """Say so once it computed for `_SPINS` without growing, or all has stood still for `STILL`."""
         try:
             with open(f"/proc/{self._child}/statm") as pages, open(f"/proc/{self._child}/stat") as times:
                 size = int(pages.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
                 spent = sum(map(int, times.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+            if spent != self._spent or not self._all_wait_for_each_other():
+                self._spent, self._moved = spent, time.monotonic()
         except (OSError, ValueError, IndexError):  # it has ended
             return False
         if size != self._size:
             self._size, self._since = size, spent
-        return size > self._limit - _ROOM and spent - self._since > _SPINS
+        spins = self._limit is not None and size > self._limit - _ROOM and spent - self._since > _SPINS
+        return spins or time.monotonic() - self._moved > STILL
+
+    def _all_wait_for_each_other(self) -> bool:
+        """Say whether every thread waits in futex(2), and none of them for a time."""
+        for thread in os.listdir(f"/proc/{self._child}/task"):
+            with open(f"/proc/{self._child}/task/{thread}/syscall") as call:
+                number, *arguments = call.read().split()
+            if int(number) not in _FUTEX or int(arguments[3], 16):
+                return False
+        return True
 
 
-def _take_away(words: list[str]) -> None:
-    """Remove temporary files of a child that could not do it."""
-    import shutil
+def _settled(words: list[str]) -> bool:
+    """Take back what a child has half done, and remove its temporary files; say whether all names were given."""
+    from divulge import staging
 
-    for word in words:
-        kind, _, name = word.partition(":")
-        if kind == "temporary":
-            path = os.fsdecode(bytes.fromhex(name))
-            with contextlib.suppress(OSError):
-                shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+    told = [name for kind, _, name in (word.partition(":") for word in words) if kind == "temporary"]
+    complete = [staging.settle(Path(os.fsdecode(bytes.fromhex(name)))) for name in told]
+    return any(complete)
 
 
 def _words(heard: int) -> list[str]:

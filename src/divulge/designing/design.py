@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from divulge.designing import clock, rounding
+from divulge.designing.distances.best import best_about_distances
 from divulge.designing.effort import Budget, Effort, First, Progress
 from divulge.designing.infeasible import ConflictingGuarantees, Wish, conflicts
 from divulge.designing.linear.certified import possible, scored, unforbidden
@@ -36,6 +37,7 @@ from divulge.designing.supports.two_outcomes import MOST, best_pair
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.measures.robust import L1Ball, PriorSet
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
@@ -86,6 +88,7 @@ def design(
         linear score, or mutual information, counts under the worst; the latter for a few secrets.
     *guarantees : Guarantee or text such as "pml=0.5"
         PML, PMC, LIP, ALIP, LDP (or DP), lift, lift capacity, Bayes capacity, maximal leakage; all are kept at once.
+        Or one `MetricPrivacy`, with utility "distance" (the mean distance to what is released, to be small) or a score.
     utility : str, convex function of an array of lifts, About, Score, matrix of scores (N, M), or Gain or Cost
         "mutual-information" (nats), "total-variation", "chi-squared", ...; linear ones are "hamming",
         "absolute-distance", ...: the mean score of releasing y when the secret is x, by one linear program.
@@ -133,7 +136,9 @@ def design(
     ----------
     Grosse, Saeidian, Oechtering, "Extremal Mechanisms for Pointwise Maximal Leakage", arXiv:2310.07381 (closed forms);
     Kairouz, Oh, Viswanath, "Extremal Mechanisms for Local Differential Privacy", arXiv:1407.1338 (columns at corners);
-    Rassouli, Gunduz, "On Perfect Privacy", arXiv:1712.08500 (nothing told of what is protected).
+    Rassouli, Gunduz, "On Perfect Privacy", arXiv:1712.08500 (nothing told of what is protected);
+    Bordenabe, Chatzikokolakis, Palamidessi, "Optimal Geo-Indistinguishable Mechanisms for Location Privacy",
+    arXiv:1402.5029 (metric privacy).
 
     Examples
     --------
@@ -149,7 +154,7 @@ def design(
     """
     started = clock.now()
     promised = tuple(as_guarantee(g) for g in guarantees)
-    score = as_score(utility)
+    score = None if _about_distances(promised) else as_score(utility)
     if bits not in range(FEWEST_BITS, MOST_BITS + 1):
         raise DivulgeError.of("bits", f"be a whole number from {FEWEST_BITS} to {MOST_BITS}", "it", repr(bits))
     if time_limit is not None and not (isinstance(time_limit, Real) and time_limit >= 0):
@@ -157,6 +162,16 @@ def design(
     effort = Effort(deadline=math.inf if time_limit is None else started + time_limit, progress=progress)
     if not isinstance(prior, PriorSet):
         prior = _prior(prior)
+    if _about_distances(promised):
+        _check_plain(
+            prior=isinstance(prior, PriorSet), outcomes=outcomes is not None, forbidden=bool(tuple(forbidden)),
+            protect=protect is not None, method=method is not None,
+        )  # fmt: skip
+        found = best_about_distances(cast(Prior, prior), promised, utility, bits, time_limit)
+        wanted = _wanted(at_least, at_most, found.minimized)
+        if wanted is None or _reached(found.utility, wanted, found.minimized):
+            return found
+        raise _short(found, wanted)
     if isinstance(prior, (Prior, L1Ball)):
         _check_rarest(prior if isinstance(prior, Prior) else prior.center)
     goal = (as_estimation(utility) or _utility(utility, prior)) if score is None else score
@@ -188,6 +203,18 @@ def design(
     if _reached(found.bound, wanted, found.minimized):
         raise _short(found, wanted, f"the best that was found has {found.utility:.9g}.")
     raise request.refusal(promised, time_limit, wanted) or _short(request.under((), effort), wanted)
+
+
+def _about_distances(promised: tuple[Guarantee, ...]) -> bool:
+    return any(isinstance(one, MetricPrivacy) for one in promised)
+
+
+def _check_plain(**options: bool) -> None:
+    """Refuse what no design under metric privacy knows."""
+    for name, given in options.items():
+        if given:
+            condition = "be a prior" if name == "prior" else "be left out"
+            raise DivulgeError.of(name, f"{condition} for a design under metric privacy", "it", "given")
 
 
 def _naming(outcomes: Any, estimated: bool) -> tuple[OwnNames | str | None, Labels | None]:

@@ -41,11 +41,11 @@ class Conflict:
 
     def text(self, unit: Unit) -> str:
         """Return the guarantees that conflict, and what would do, in words."""
-        together = " with ".join(g.text(unit) for g in self.guarantees)
+        together = " with ".join(g.label_in(unit) for g in self.guarantees)
         if not self.remedies:
             return f"{together} rules it out{'' if self.short else ' at every level'}"
-        eased = " or ".join(g.text(unit) for g in self.remedies)
-        short = " and ".join(g.text(unit) for g in self.short)
+        eased = " or ".join(g.label_in(unit) for g in self.remedies)
+        short = " and ".join(g.label_in(unit) for g in self.short)
         return f"{together} rules it out, {eased} {f'would do, {short} would not' if short else _LEAST}"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from divulge.designing.alternatives import Alternatives
 from divulge.designing.linear.information import least_over
-from divulge.designing.linear.robust import decided, measured
+from divulge.designing.linear.robust import decided, strongest
 from divulge.designing.linear.scores import Score, dense
 from divulge.designing.naming.estimation import Estimation
 from divulge.designing.naming.names import OwnNames
@@ -188,9 +188,10 @@ class Design(Tabled, Record):
         1.098612
         """
         if self.priors is not None:
-            return measured(guarantee, self.priors, channel)
+            return strongest(guarantee, self.priors, channel)
         each = self._protected(channel) if self.protect else (Joint(self.prior, channel),)
-        levels = [type(guarantee).of(joint if guarantee.about == "joint" else joint.channel) for joint in each]
+        index = {name: getattr(guarantee, name) for name in guarantee.index}
+        levels = [type(guarantee).of(joint if guarantee.about == "joint" else joint.channel, **index) for joint in each]
         return replace(levels[0], **{name: max(getattr(g, name) for g in levels) for name in guarantee.bounded()})
 
     def utility_of(self, channel: Any) -> float | None:
@@ -240,8 +241,8 @@ class Design(Tabled, Record):
         return late("divulge.designing.tradeoff.comparison:alternatives")(self)
 
     def _shown(self) -> tuple[str, Table]:
-        asked = ", ".join(str(g) for g in self.guarantees) or "no guarantee"
-        utility, bound = told(self)
+        asked = ", ".join(g.label for g in self.guarantees) or "no guarantee"
+        utility, bound = rounded_ends(self)
         head = (
             f"Design under {asked}: {self.objective} {utility} of {self.side} {bound} "
             f"(gap {self.gap:.2g}), by {self.method}"
@@ -249,7 +250,7 @@ class Design(Tabled, Record):
         return head, (self.prior.secrets, self.outcomes, self.channel.matrix)
 
 
-def told(design: Design, per: float = 1.0) -> tuple[str, str]:
+def rounded_ends(design: Design, per: float = 1.0) -> tuple[str, str]:
     """Return utility and bound in units of `per` as text, each rounded to its safe side."""
     ends = (reached, promised) if design.side == "at most" else (promised, reached)
     return ends[0](design.utility / per, 9), ends[1](design.bound / per, 9)

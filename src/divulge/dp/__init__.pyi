@@ -26,6 +26,9 @@ from .releases.joint import sampled_leakage as sampled_leakage
 from .releases.sequential import adaptively as adaptively
 from .releases.sequential import pmc_given as pmc_given
 from .releases.sequential import pml_given as pml_given
+from .special.one_run import anytime as anytime
+from .special.one_run import one_run as one_run
+from .special.one_run import one_run_gaussian as one_run_gaussian
 from .special.quantum import quantum_dp as quantum_dp
 from .special.quantum import quantum_renyi as quantum_renyi
 from .special.restricted import CapacityBounded as CapacityBounded

@@ -6,10 +6,10 @@ from typing import Any
 from divulge.dp.knowledge import refused, weakest
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.pair import PrivacyLoss
-from divulge.dp.neighbors import ordered_pairs
 from divulge.errors import DivulgeError
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
+from divulge.model.neighbors import ordered_pairs
 
 
 def privacy_losses(subject: Any, neighbors: Any = None) -> tuple[PrivacyLoss, ...]:
@@ -20,8 +20,8 @@ def privacy_losses(subject: Any, neighbors: Any = None) -> tuple[PrivacyLoss, ..
     subject : mechanism, PrivacyLoss, or Channel (or array_like of shape (N, M))
         A named mechanism gives its dominating pairs; a loss gives itself and its reverse; a channel gives the pairs of
         its rows that are neighbors.
-    neighbors : None, boolean matrix (N, N), pairs of labels, graph, or function of two labels
-        For channels; all pairs when not given.
+    neighbors : None, boolean matrix (N, N), pairs of labels, graph, Metric, or function of two labels
+        Of a metric those at distance 1 at most. For channels; all pairs when not given.
 
     Returns
     -------

@@ -1,7 +1,6 @@
 """Opening files and standard input, replacing files whole, and one message for whatever is wrong with them."""
 
 import os
-import secrets
 import select
 import stat
 import sys
@@ -13,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from divulge import stopping
+from divulge import staging
 from divulge.errors import DivulgeError, InputFileError, MissingExtraError, did_you_mean, printable
 from divulge.files.settings import Limits, current
 
@@ -192,18 +191,15 @@ def replacing(path: PathLike, *, private: bool = False, force: bool = True) -> G
         if target.exists() and not target.is_file():
             kind = "folder" if target.is_dir() else "device or pipe"
             raise DivulgeError(f"is a {kind}, and is not replaced. Hint: name a file.")
+        staging.recover(target.parent)
         refuse_taken(target, force)
-        temporary = target.with_name(f".{secrets.token_hex(8)}.partial")
-        stopping.tell_of(temporary)
-        try:
+        with staging.under_way(target) as temporary:
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
             refuse_taken(target, force)
             os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def refuse_taken(path: PathLike, force: bool) -> None:

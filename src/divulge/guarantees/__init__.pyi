@@ -44,6 +44,7 @@ from .kinds.loss import BoundedCDP as BoundedCDP
 from .kinds.loss import CappedCDP as CappedCDP
 from .kinds.loss import RelaxedDP as RelaxedDP
 from .kinds.loss import TruncatedCDP as TruncatedCDP
+from .kinds.metric import MetricPrivacy as MetricPrivacy
 from .kinds.tables import BetaLikeness as BetaLikeness
 from .kinds.tables import DeltaDisclosure as DeltaDisclosure
 from .kinds.tables import DistinctL as DistinctL

@@ -11,6 +11,8 @@ from divulge.guarantees.kinds.curve import CURVE
 from divulge.guarantees.kinds.divergences import DIVERGENCE
 from divulge.guarantees.kinds.loss import DIFFERENTIAL_PRIVACY
 from divulge.guarantees.kinds.tables import TABLES
+from divulge.model.metrics.metric import Metric
+from divulge.model.metrics.quantities import rate
 
 INFORMATION_DENSITY: tuple[type[Guarantee], ...] = (
     kinds.PML,
@@ -35,7 +37,8 @@ INFORMATION_DENSITY: tuple[type[Guarantee], ...] = (
 )
 
 KINDS: dict[str, type[Guarantee]] = {
-    kind.kind: kind for kind in (*INFORMATION_DENSITY, *TABLES, *DIFFERENTIAL_PRIVACY, *CURVE, *DIVERGENCE)
+    kind.kind: kind
+    for kind in (*INFORMATION_DENSITY, *TABLES, kinds.MetricPrivacy, *DIFFERENTIAL_PRIVACY, *CURVE, *DIVERGENCE)
 }
 """Name on the command line -> kind of guarantee. Adding a kind is adding it here."""
 
@@ -64,13 +67,15 @@ _NO_KIND = ("epsilon", "eps", "\u03b5")
 _ABOUT_ANSWERS = "ldp=1 is about each answer by itself, dp=1 about statistics of all."
 
 
-def parse(text: str) -> Guarantee:
+def parse(text: str, metric: Metric | None = None) -> Guarantee:
     """Return the guarantee written as kind=value, with `:` between several values; numbers are taken exactly.
 
     Parameters
     ----------
     text : str
         Such as "pml=0.5"; the names of the kinds and of their parameters are those of `divulge convert --help`.
+    metric : Metric, optional
+        What "metric=0.5" or "metric=1/km" is about.
 
     Returns
     -------
@@ -108,9 +113,27 @@ def parse(text: str) -> Guarantee:
     for form in forms:
         if len(values) == len(form):
             parameters: dict[str, Any] = dict(zip(form, values, strict=True))
+            parameters |= _about_metric(kind, text, values, metric)
             return kind(**parameters)
     written = " or ".join(f"{kind.kind}={':'.join(form).upper()}" for form in forms)
     raise DivulgeError.of("guarantee", f"be written {written}", "it", repr(text))
+
+
+def _about_metric(kind: type[Guarantee], text: str, values: list[str], metric: Metric | None) -> dict[str, Metric]:
+    """Return the metric that a kind with distances is about; epsilon has a unit where the metric has one."""
+    if "metric" not in kind.index:
+        return {}
+    if metric is None:
+        hint = (
+            "on the command line --distance grid:WIDTHxHEIGHT:STEP, line or a FILE; else dv.MetricPrivacy(eps, metric)."
+        )
+        raise DivulgeError.of("guarantee", "come with a metric, which says how far secrets are", "it", repr(text), hint)
+    if metric.unit and not rate(values[0])[2]:
+        raise DivulgeError.of(
+            "guarantee", f"say per what, as distances are in {metric.unit}", "it", repr(text),
+            f"write {text}/{metric.unit}.",
+        )  # fmt: skip
+    return {"metric": metric}
 
 
 def _refuse_other_notation(value: str) -> None:

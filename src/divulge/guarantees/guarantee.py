@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
-from numbers import Rational
+from numbers import Rational, Real
 from typing import Any, ClassVar, Self
 
 from divulge import exact
@@ -15,7 +15,7 @@ from divulge.guarantees.deciding.levels import LOGARITHMS, Level, Witness
 from divulge.guarantees.parameters import PARAMETERS, checked, number_text
 from divulge.late import late
 from divulge.model.channel import Channel
-from divulge.model.convert import as_channel, as_joint, is_pair
+from divulge.model.convert import as_channel, as_joint, is_pair, of_structure
 from divulge.model.joint import Joint
 from divulge.model.shown import Shown, at_most, promised, reached
 from divulge.ties import first_smallest
@@ -105,7 +105,9 @@ class Guarantee(ABC):
     def meaning(self) -> str:
         """What the guarantee promises, in one sentence with its numbers."""
         values = self.values()
-        shown = {name: value if isinstance(value, str) else promise_text(name, value) for name, value in values.items()}
+        shown = {
+            name: promise_text(name, value) if isinstance(value, Real) else str(value) for name, value in values.items()
+        }
         grown = {f"exp_{name}": at_most(_exp(value)) for name, value in values.items() if PARAMETERS[name].logarithmic}
         return self.sentence.format(**shown, **grown)
 
@@ -144,6 +146,9 @@ class Guarantee(ABC):
         >>> LDP.subject([["3/4", "1/4"], ["1/4", "3/4"]]).shape
         (2, 2)
         """
+        structure = of_structure(released)
+        if structure is not None:
+            return structure.subject_of(cls)
         if hasattr(released, "subject_of"):
             return released.subject_of(cls)
         if cls.about == "joint":
@@ -299,14 +304,17 @@ class Guarantee(ABC):
         safe = {
             n: -_float_above(-v) if PARAMETERS[n].at_least else _float_above(v) for n, v in values.items() if n in up
         }
-        floats = {n: v if isinstance(v, str) else float(v) for n, v in (values | safe).items()}
+        floats = {n: float(v) if isinstance(v, Real) else str(v) for n, v in (values | safe).items()}
         return {"kind": self.kind, **floats}
 
     def __str__(self) -> str:
-        return self.text()
+        """Return the text that `parse` reads as this guarantee, to the last digit of each number."""
+        return self._written(lambda _, value: number_text(value))
 
     def text(self, unit: Unit = "nats") -> str:
         """Return the guarantee as it is written on the command line, its logarithmic parameters in `unit`.
+
+        Floats that are no short decimal are rounded to the next one that promises less; `str` has all their digits.
 
         Examples
         --------
@@ -314,11 +322,40 @@ class Guarantee(ABC):
         >>> PML("1/4").text(), PML(1).text("bits")
         ('pml=0.25', 'pml=1.442695040...')
         """
-        if unit != "nats":
-            return replace(self, **{k: v for k, v in self.to_dict(unit).items() if k != "kind"}).text()
+        return self._in(unit)._written(_rounded_text)
+
+    @property
+    def label(self) -> str:
+        """The guarantee in short, for people: floats as `meaning` has them, rounded to the side that promises less.
+
+        Examples
+        --------
+        >>> from divulge import PML
+        >>> PML(0.1).label, PML("1/3").label, PML(2 / 3).label
+        ('pml=0.1', 'pml=1/3', 'pml=0.666667')
+        """
+        return self.label_in("nats")
+
+    def label_in(self, unit: Unit) -> str:
+        """Return the guarantee in short, its logarithmic parameters in `unit`.
+
+        Examples
+        --------
+        >>> from divulge import PML
+        >>> PML(1).label_in("bits")
+        'pml=1.4427'
+        """
+        return self._in(unit)._written(lambda k, v: promise_text(k, v) if isinstance(v, float) else number_text(v))
+
+    def _in(self, unit: Unit) -> Self:
+        if unit == "nats":
+            return self
+        return replace(self, **{k: v for k, v in self.to_dict(unit).items() if k != "kind"})
+
+    def _written(self, text: Callable[[str, Any], str]) -> str:
         values = self.values()
         form = next((f for f in self.forms if all(values[n] == 0 for n in values if n not in f)), tuple(values))
-        return f"{self.kind}={':'.join(number_text(values[name]) for name in form)}"
+        return f"{self.kind}={':'.join(text(name, values[name]) for name in form)}"
 
     def __repr__(self) -> str:
         shown = [repr(v) if isinstance(v, (float, str)) else _plain(v) for v in self.values().values()]
@@ -341,24 +378,35 @@ def checked_index(kind: type[Guarantee], index: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Unknown(Shown):
-    """Nothing is claimed: no chain of theorems leads to this kind. Its truth value is False.
+    """Nothing is claimed: no chain of theorems leads to this kind, or one does and says nothing. It counts as False.
+
+    Attributes
+    ----------
+    kind : class of guarantee
+    reason : str
+    vacuous : bool
+        Whether theorems lead to the kind, and promise nothing at the numbers given.
 
     Examples
     --------
-    >>> from divulge import LDP, PML
+    >>> from divulge import ADP, LDP, PML
+    >>> from divulge.guarantees import PDP
     >>> answer = PML(1).implies(LDP)  # nothing is known of the prior
     >>> bool(answer), answer.reason
     (False, 'nothing known leads to ldp from pml without p_min.')
+    >>> ADP("0.3", "0.4").implies(PDP, epsilon="0.6").vacuous  # a delta of 1 follows, and says nothing
+    True
     """
 
     kind: type[Guarantee]
     reason: str
+    vacuous: bool = False
 
     def __bool__(self) -> bool:
         return False
 
     def __str__(self) -> str:
-        return f"unknown: {self.reason}"
+        return f"{'vacuous' if self.vacuous else 'unknown'}: {self.reason}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -491,7 +539,7 @@ class Verdict:
         if self.undecided:
             least = 0.0 if self.level.least is None else self.level.least
             measured, missed = f"{self.tested} at least {reached(least)}, at most {promised(self.level.bound())}", ""
-        head = f"{self.guarantee} {verdict}: measured {measured}{missed} ({how})"
+        head = f"{self.guarantee.label} {verdict}: measured {measured}{missed} ({how})"
         return f"{head}\n{self.witness.adversary}" if self.witness.adversary else head
 
 
@@ -499,6 +547,8 @@ def _levels(guarantee: Guarantee, unit: Unit, subject: Any) -> tuple[Level, ...]
     """Return the levels, in nats, with the index in `unit`; of noise on a number by its suprema, tails and means."""
     if hasattr(subject, "pml_supremum"):
         return late("divulge.guarantees.deciding.noisy:levels")(guarantee, subject, unit)
+    if of_structure(subject) is not None:
+        return late("divulge.guarantees.deciding.protocols:levels")(guarantee, subject)
     return guarantee.levels_in(unit, subject)
 
 
@@ -514,6 +564,16 @@ def _times(value: Any, unit: Unit, power: int, rounded: Callable[[Any], float] =
         return value
     with flint.ctx.workprec(192):
         return rounded(exact.ball(value) * LOGARITHMS[unit]() ** power)
+
+
+def _rounded_text(name: str, value: Any) -> str:
+    """Return a number as text; a float as the decimal of the first double at which the text promises no more."""
+    if not isinstance(value, float) or math.isinf(value):
+        return number_text(value)
+    weaker, written = -math.inf if PARAMETERS[name].at_least else math.inf, value
+    while math.copysign(1.0, weaker) * (Fraction(str(written)) - Fraction(value)) < 0:
+        written = math.nextafter(written, weaker)
+    return str(written)
 
 
 def _float_above(value: Any) -> float:

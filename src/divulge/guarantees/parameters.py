@@ -12,11 +12,12 @@ from divulge import exact
 from divulge.dp.loss.divergences import DIVERGENCES, divergence_named
 from divulge.errors import DivulgeError
 from divulge.model.entries import parse as parse_number
+from divulge.model.metrics.metric import Metric
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """The range of a parameter, ends included, and whether it is a logarithm (and so has a unit); or its names.
+    """The range of a parameter, ends included, and whether it is a logarithm (and so has a unit); or names, or a class.
 
     What is promised is at most the parameter, or with `at_least` at least: more of that is stronger.
     """
@@ -26,6 +27,8 @@ class Parameter:
     logarithmic: bool = False
     names: tuple[str, ...] = ()
     at_least: bool = False
+    made_of: type | None = None
+    hint: str = ""
 
     @property
     def weakest(self) -> float:
@@ -62,15 +65,21 @@ PARAMETERS: dict[str, Parameter] = {
     "l": Parameter(1, math.inf, at_least=True),
     "c": Parameter(0, math.inf),
     "beta": Parameter(0, math.inf),
+    "metric": Parameter(0, 0, made_of=Metric, hint="Metric.grid, .line, .of, .graph and .of_places make one."),
 }
 """Name of a parameter -> its range. Every kind uses these names."""
 
 
 def checked(value: Any, name: str) -> Any:
-    """Return the parameter as a float or Fraction inside its range, or as the name it is."""
+    """Return the parameter as a float or Fraction inside its range, or as the name or object it is."""
     allowed = PARAMETERS[name]
     if allowed.names:
         divergence_named(value)
+        return value
+    if allowed.made_of is not None:
+        if not isinstance(value, allowed.made_of):
+            kind = f"a {allowed.made_of.__name__}"
+            raise DivulgeError.of(name, f"be {kind}", "it", f"a {type(value).__name__}", allowed.hint)
         return value
     number = to_number(value, name)
     if not allowed.low <= number <= allowed.high:
@@ -96,13 +105,19 @@ def to_number(value: Any, name: str) -> Any:
 
 
 def number_text(value: Any) -> str:
-    """Return a number as it may be written on the command line: "0.5", "1/3", "inf".
+    """Return a number as it may be written on the command line: "0.5", "1/3", "inf"; what reads as just that number.
+
+    A float that is no short decimal has all of its digits: 0.1 is a little more than "0.1", and promises less.
 
     Examples
     --------
-    >>> number_text(Fraction(1, 8)), number_text(Fraction(1, 3)), number_text(0.1)
-    ('0.125', '1/3', '0.1')
+    >>> number_text(Fraction(1, 8)), number_text(Fraction(1, 3)), number_text(0.5)
+    ('0.125', '1/3', '0.5')
+    >>> number_text(2**-20 + 2**-60)
+    '9.53674316407117361...e-7'
     """
+    if isinstance(value, float):
+        return str(value) if math.isinf(value) or Fraction(str(value)) == value else str(Decimal(value)).lower()
     if isinstance(value, Rational) and value.denominator != 1:
         decimals = (f"{float(value):.12g}", repr(float(value)))
         return next((one for one in decimals if Fraction(one) == value), str(value))

@@ -25,7 +25,6 @@ from divulge.measures.pointwise.density import (
     between,
     ldp_of,
     lift_capacity_of,
-    plain,
     pmc_of,
     pml_of,
     seen,
@@ -247,7 +246,7 @@ def _of_joint(joint: Joint, ends: Extremes, joint_top: np.ndarray, unit: Unit) -
     return {
         "pml": pml_of(joint, q, ends, unit),
         "pmc": pmc_of(joint, q, ends, unit),
-        "lift": plain((ends.top / q).max()),
+        "lift": exact.as_number((ends.top / q).max()),
         "min_entropy_leakage": min_entropy_leakage_of(joint, joint_top, unit),
     }
 

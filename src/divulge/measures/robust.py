@@ -17,7 +17,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.measures.numeric.columns import extremes
-from divulge.measures.pointwise.density import DensityBounds, log_ratio, plain
+from divulge.measures.pointwise.density import DensityBounds, log_ratio
 from divulge.model import labels as _labels
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
@@ -152,7 +152,7 @@ class PriorSet(Record, ABC):
         Fraction(12, 7)
         """
         worst = _extremes(self, channel, leaking=True)
-        return math.inf if (worst.below == 0).any() else plain((worst.above / worst.below).max())
+        return math.inf if (worst.below == 0).any() else exact.as_number((worst.above / worst.below).max())
 
     def alip(self, channel: Any, unit: Unit = "nats") -> DensityBounds:
         """Return the least (lower, upper) with -lower <= i(x; y) <= upper under every prior of the set.

@@ -316,6 +316,8 @@ def _unpacked(matrix: Any, secrets: Any, outcomes: Any) -> tuple[Any, Any, Any]:
     """Split what carries its own labels (Channel, table, mapping of mappings) into matrix and labels."""
     if isinstance(matrix, Channel):
         return matrix.matrix, _given(secrets, matrix.secrets), _given(outcomes, matrix.outcomes)
+    if hasattr(matrix, "under"):  # a protocol, written out where it is small
+        return _unpacked(matrix.channel(), secrets, outcomes)
     if is_table(matrix):
         values, rows, columns = labelled_matrix(matrix, "channel")
         return values, _given(secrets, rows), _given(outcomes, columns)

@@ -46,16 +46,63 @@ def is_pair(value: Any) -> bool:
     prior, channel = value
     if isinstance(prior, (Prior, Mapping)) or isinstance(channel, (Channel, Mapping)) or is_table(channel):
         return True
+    if hasattr(channel, "under"):  # a protocol
+        return True
     if isinstance(channel, (list, tuple)):
         return len(channel) > 0 and isinstance(channel[0], (list, tuple, np.ndarray))
     return getattr(channel, "ndim", 0) == 2
+
+
+def of_structure(value: Any) -> Any:
+    """Return what answers for itself, without a matrix: a protocol, or (prior, protocol) as one; None for all else.
+
+    Examples
+    --------
+    >>> from divulge import protocols
+    >>> of_structure((["1/2", "1/2"], protocols.hadamard(2, 1.0))).lift > 1, of_structure([[1, 0], [0, 1]])
+    (True, None)
+    """
+    if isinstance(value, tuple) and len(value) == 2 and hasattr(value[1], "under"):
+        return value[1].under(value[0])
+    return value if hasattr(value, "extremes") or hasattr(value, "under") else None
+
+
+def pair_of_structure(value: Any) -> Any:
+    """Return a protocol with its prior, as one; None for what has a matrix, and an error for a protocol alone.
+
+    Examples
+    --------
+    >>> from divulge import protocols
+    >>> pair_of_structure((["1/2", "1/2"], protocols.hadamard(2, 1.0))).lift > 1, pair_of_structure([[1, 0], [0, 1]])
+    (True, None)
+    """
+    found = of_structure(value)
+    if found is not None and not hasattr(found, "joint"):
+        raise DivulgeError.of("joint", "have a prior and a channel", "it", f"a {type(value).__name__}", _BOTH)
+    return found
+
+
+def mechanism_of_structure(value: Any) -> Any:
+    """Return the protocol, of (prior, protocol) too; None for what has a matrix.
+
+    Examples
+    --------
+    >>> from divulge import protocols
+    >>> mechanism_of_structure((["1/2", "1/2"], protocols.hadamard(2, 1.0))).size
+    2
+    """
+    found = of_structure(value)
+    return getattr(found, "protocol", found)
 
 
 def as_joint(value: Any) -> Joint:
     """Return a Joint from a Joint, a pair (prior, channel), or the matrix P(x, y)."""
     if isinstance(value, Joint):
         return value
-    if isinstance(value, (Channel, Prior)):
+    structure = of_structure(value)
+    if hasattr(structure, "joint"):  # written out, where it is small
+        return structure.joint()
+    if isinstance(value, (Channel, Prior)) or structure is not None:
         raise DivulgeError.of("joint", "have a prior and a channel", "it", f"a {type(value).__name__}", _BOTH)
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], Channel):
         raise DivulgeError.of("joint", "be a pair (prior, channel)", "its first part", "a Channel", "swap the two.")

@@ -22,7 +22,10 @@ TOLERANCE = 1e-9
 CLEAN = 1e-14
 """Sums this close to 1 are left alone: dividing by them would only disturb entries such as 0.1."""
 
-_LONGEST_NUMBER = 400
+_LONGEST_NUMBER = 4_000
+"""Characters of a number as text: more than any double has digits, less than Python turns into a whole number."""
+
+_LARGEST_EXPONENT = 400
 
 KEPT = 1 << 20
 """From this many entries on, 8 megabytes, a good array is not copied."""
@@ -187,7 +190,7 @@ def parse(text: str | bytes, prefix: Callable[[], str], found: str = "") -> Frac
         raise DivulgeError(f"{prefix()} text of {len(text)} characters. Hint: a number has at most {_LONGEST_NUMBER}.")
     try:
         exponent = text.lower().partition("e")[2]
-        if exponent and abs(int(exponent)) > _LONGEST_NUMBER:
+        if exponent and abs(int(exponent)) > _LARGEST_EXPONENT:
             raise ValueError
         return Fraction(text)
     except ZeroDivisionError:

@@ -269,7 +269,7 @@ def latex_text(text: str) -> str:
 
 
 def latex_table(rows: Sequence[Any], columns: Sequence[Any], matrix: Any) -> str:
-    """Return the whole labelled matrix as a LaTeX tabular (package booktabs); fractions are typeset as such."""
+    """Return the labelled matrix as a LaTeX tabular (packages booktabs and amsmath); fractions are typeset as such."""
     lines = [" & ".join(["", *(latex_text(named(column)) for column in columns)]) + r" \\"]
     lines.append(r"\midrule")
     for i, row in enumerate(rows):
@@ -332,7 +332,7 @@ class Tabled(ABC):
         return f"<p>{html.escape(printable(head))}</p>{html_table(*table, whole=self._whole)}"
 
     def to_latex(self) -> str:
-        """Return the whole table as a LaTeX tabular (package booktabs); fractions are typeset as such.
+        """Return the whole table as a LaTeX tabular (packages booktabs and amsmath); fractions are typeset as such.
 
         Examples
         --------

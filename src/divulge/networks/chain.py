@@ -16,10 +16,12 @@ from divulge.model.joint import Joint
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.shown import Shown
+from divulge.networks.listing import allow_pairs
 from divulge.networks.model import Remembered, Steps, checked_chain
 from divulge.networks.over_time import OverTime, over_time
 from divulge.networks.posteriors import (
     beliefs_of,
+    log_of,
     posterior_of,
     probability_of,
     ratio,
@@ -30,10 +32,7 @@ from divulge.networks.secrets import Secret, states_at
 from divulge.networks.temporal import calibrated, level_of
 from divulge.networks.trajectories import worst_trajectory
 from divulge.networks.worst import Side, Worst, worst_of_function, worst_of_step
-from divulge.units import Unit, nats_per
-
-LISTED = 200_000
-"""Outputs times values that are written out as an ordinary joint."""
+from divulge.units import Unit
 
 ALL = "all"
 """The secret that is the whole trajectory."""
@@ -196,7 +195,7 @@ class Chain(Shown):
         >>> round(chain.pml(0, [0, 0, 0]), 9)  # log 24/13
         0.613104473
         """
-        return _log(self.lift(secret, outputs), unit)
+        return log_of(self.lift(secret, outputs), unit)
 
     def pmc(self, secret: Any, outputs: Iterable[Hashable], unit: Unit = "nats") -> float:
         """Return the pointwise maximal cost, log max_u P(u) / P(u | outputs), in nats; infinite where one is ruled out.
@@ -211,7 +210,7 @@ class Chain(Shown):
         """
         listed = self.models[0].listed(outputs)
         least = min(self._lift(model, secret, listed, least=True) for model in self.models)
-        return _log(ratio(1, least), unit)
+        return log_of(ratio(1, least), unit)
 
     def _lift(self, model: Steps, secret: Any, outputs: list[Hashable], *, least: bool) -> Any:
         given = model.positions(outputs)
@@ -289,11 +288,7 @@ class Chain(Shown):
         sizes = [len(model.outcomes(t)) for t in range(self.steps)]
         known = Remembered(model, self._secret(secret))
         values = list(dict.fromkeys(known.values))
-        if prod(sizes) * len(values) > LISTED:
-            raise DivulgeError(
-                f"the outputs must be few enough to list, {LISTED:,} pairs of a value and outputs; there are "
-                f"{prod(sizes) * len(values):,}. Hint: `worst`, `pml` and `posterior` need no list."
-            )
+        allow_pairs(prod(sizes) * len(values))
         columns: list[list[Any]] = []
         outputs = list(product(*(model.outcomes(t) for t in range(self.steps))))
         for given in outputs:
@@ -386,13 +381,6 @@ def is_step(secret: Any) -> bool:
 
 def _is_all(secret: Any) -> bool:
     return isinstance(secret, str) and secret == ALL
-
-
-def _log(value: Any, unit: Unit) -> float:
-    per = nats_per(unit)
-    if isinstance(value, float):
-        return float(np.log(value)) / per if value < np.inf else value
-    return exact.log(value, unit)
 
 
 def _calibrated(model: Steps, level: float) -> float:

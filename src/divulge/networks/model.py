@@ -1,6 +1,6 @@
 """A chain as arrays: the laws of its steps, what goes out at each, and a secret's memory beside the state."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,6 +14,7 @@ from divulge.model.channel import Channel
 from divulge.model.labels import Labels, is_default, position
 from divulge.model.prior import Prior
 from divulge.networks.cones import whole
+from divulge.networks.listing import allow_values
 from divulge.networks.secrets import Secret
 
 EXACT_STEPS = 2000
@@ -22,6 +23,7 @@ EXACT_STEPS = 2000
 MEMORIES = 20_000
 """What a secret may have to remember at most: its values times the states, a vector of which is carried a step."""
 
+_FEWER_STEPS = 'name fewer steps; "all" asks for the trajectory as a whole.'
 
 MOST_STEPS = 1_000_000
 """Steps of a chain: each takes part in every answer, and a vector for it is kept."""
@@ -92,7 +94,7 @@ class Steps:
 
     def listed(self, outputs: Any) -> list[Hashable]:
         """Return outputs as a list, or refuse what is none."""
-        if isinstance(outputs, (str, bytes)) or not hasattr(outputs, "__iter__"):
+        if isinstance(outputs, (str, bytes, Mapping, Set)) or not hasattr(outputs, "__iter__"):
             raise DivulgeError.of("outputs", "be a list of outcomes, one a step", "it", f"a {type(outputs).__name__}")
         return list(outputs)
 
@@ -143,12 +145,8 @@ class Remembered:
         for t in range(len(self.steps)):
             here: dict[Any, set[int]] = {}
             for memory, x in reachable:
-                here.setdefault(self.secret.moved(memory, t, self.steps.states[x]), set()).add(x)
-            if len(here) * len(self.steps.states) > MEMORIES:
-                raise DivulgeError(
-                    f"the secret has too many values to list: over {MEMORIES:,} beside the states at step {t}. "
-                    'Hint: name fewer steps; "all" asks for the trajectory as a whole.'
-                )
+                here.setdefault(self.secret.after(memory, t, self.steps.states[x]), set()).add(x)
+            allow_values(len(here) * len(self.steps.states), MEMORIES, _FEWER_STEPS)
             out.append(here)
             if t + 1 < len(self.steps):
                 move = self.steps.moves[t]
@@ -164,7 +162,7 @@ class Remembered:
         weights = self.steps.start * self.steps.likelihoods(0, outcome)
         for x, state in enumerate(self.steps.states):
             if self.steps.start[x] > 0:
-                out[self.memories[0][self.secret.moved(self.secret.start, 0, state)], x] += weights[x]
+                out[self.memories[0][self.secret.after(self.secret.start, 0, state)], x] += weights[x]
         return out
 
     def next(self, step: int, alpha: np.ndarray, outcome: Any) -> np.ndarray:
@@ -174,7 +172,7 @@ class Remembered:
         for memory, before in self.memories[step - 1].items():
             for x, state in enumerate(self.steps.states):
                 if moved[before, x] > 0:
-                    out[self.memories[step][self.secret.moved(memory, step, state)], x] += weights[before, x]
+                    out[self.memories[step][self.secret.after(memory, step, state)], x] += weights[before, x]
         return out
 
     def _zeros(self, step: int) -> np.ndarray:
@@ -197,7 +195,7 @@ class Remembered:
     @cached_property
     def values(self) -> list[Hashable]:
         """The value of the secret for each memory after the last step."""
-        return [self.secret.value(memory) for memory in self.memories[-1]]
+        return [self.secret.at_end(memory) for memory in self.memories[-1]]
 
     def by_value(self, last: np.ndarray) -> dict[Hashable, Any]:
         """Return the weight of each value of the secret from P(memory, x, outputs) after the last step."""
@@ -249,7 +247,9 @@ class Candidates:
     matrices: Sequence[Any]
 
     def __post_init__(self) -> None:
-        if isinstance(self.matrices, (str, bytes)) or not hasattr(self.matrices, "__len__") or not len(self.matrices):
+        given: Any = self.matrices
+        listed = isinstance(given, (list, tuple)) or getattr(given, "ndim", 0) == 3
+        if not listed or not len(given) or not _is_list(list(given)):
             raise DivulgeError.of("matrices", "be a list of matrices", "it", "none")
 
 

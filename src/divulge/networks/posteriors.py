@@ -4,14 +4,17 @@ In doubles nothing cancels, as all terms are nonnegative: T steps of n states ar
 in the last place, relative to the number itself.
 """
 
+import math
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.networks.model import Remembered, Steps
+from divulge.units import Unit, nats_per
 
 _SMALL = 8
 """Up to so many states products of matrices are cheaper than a loop over the steps."""
@@ -159,3 +162,17 @@ def ratio(above: Any, below: Any) -> Any:
     if below == 0:
         return float("inf")
     return above / below if isinstance(above, float) or isinstance(below, float) else Fraction(above) / Fraction(below)
+
+
+def log_of(value: Any, unit: Unit) -> float:
+    """Return the logarithm of a ratio of at least 0: correctly rounded for a Fraction; log 0 and infinity as they are.
+
+    Examples
+    --------
+    >>> log_of(Fraction(8), "bits"), log_of(0.0, "nats"), log_of(float("inf"), "nats")
+    (3.0, -inf, inf)
+    """
+    per = nats_per(unit)
+    if isinstance(value, float):
+        return math.log(value) / per if 0 < value < math.inf else value or -math.inf
+    return exact.log(value, unit)

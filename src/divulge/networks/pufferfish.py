@@ -81,6 +81,11 @@ def wasserstein(chain: Chain, state: Hashable, epsilon: float) -> Pufferfish:
     epsilon : float
         In nats, positive.
 
+    Returns
+    -------
+    Pufferfish
+        The scale, rounded up, and what needs it.
+
     Raises
     ------
     DivulgeError
@@ -97,7 +102,7 @@ def wasserstein(chain: Chain, state: Hashable, epsilon: float) -> Pufferfish:
     2.0
     """
     level, worst = _positive(epsilon), (0, None, None, None)
-    for model in map(rational, chain.models):
+    for model in map(rational, _chain(chain).models):
         target = position(model.states, state, "state")
         for t in range(len(model)):
             laws = _counts(model, t, target)
@@ -174,6 +179,11 @@ def markov_quilt(chain: Chain, epsilon: float) -> Pufferfish:
     epsilon : float
         In nats, positive.
 
+    Returns
+    -------
+    Pufferfish
+        The scale, rounded up, and what needs it.
+
     Raises
     ------
     DivulgeError
@@ -190,7 +200,7 @@ def markov_quilt(chain: Chain, epsilon: float) -> Pufferfish:
     2.0
     """
     level, worst = _positive(epsilon), (0.0, 0, (None, None))
-    for model in chain.models:
+    for model in _chain(chain).models:
         reach = _Reach(model)
         for t in range(len(model)):
             options = [
@@ -210,8 +220,15 @@ def quilt_influence(chain: Chain, step: int, before: int | None, after: int | No
 
     Parameters
     ----------
+    chain : Chain
+    step : int
     before, after : int or None
         How many steps before and after it lie; None for none on that side.
+
+    Returns
+    -------
+    float
+        At least 0; infinite where the quilt rules a state out. Of several candidate models the largest.
 
     Raises
     ------
@@ -225,7 +242,7 @@ def quilt_influence(chain: Chain, step: int, before: int | None, after: int | No
     >>> round(math.exp(quilt_influence(chain, 5, 5, 5)), 9)  # 17214201/4414201
     3.899732...
     """
-    model = chain.models[0]
+    model = _chain(chain).models[0]
     t = model.place(step)
     sides: Any = (("before", before, t), ("after", after, len(model) - 1 - t))
     for name, away, most in sides:
@@ -294,6 +311,11 @@ def _nearby(length: int, t: int, before: int | None, after: int | None) -> int:
 
 _ROUNDING = 1e-12
 """What logarithms of ratios of sums of products in doubles may be off by, in nats, and more."""
+
+
+def _chain(chain: Any) -> Chain:
+    DivulgeError.unless(chain, Chain, "chain", "be a dv.Chain")
+    return chain
 
 
 def _positive(epsilon: Any) -> float:

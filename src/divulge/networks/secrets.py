@@ -6,12 +6,16 @@ question about a secret is one about the last state of that.
 """
 
 from collections.abc import Callable, Container, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from divulge.errors import DivulgeError
 
 Memory = Hashable
+
+
+def _as_remembered(memory: Any) -> Hashable:
+    return memory
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Secret:
     name: str
     start: Memory
     moved: Callable[[Any, Any, Any], Memory]
-    value: Callable[[Any], Hashable] = lambda memory: memory
+    value: Callable[[Any], Hashable] = field(default_factory=lambda: _as_remembered)
     event: bool = False
     places: tuple[Hashable, ...] = ()
     states: tuple[Hashable, ...] = ()
@@ -64,7 +68,7 @@ class Secret:
         """
         for what, wanted, there in (("steps or variables", self.places, places), ("states", self.states, states)):
             for one in wanted:
-                if one not in there:
+                if not (is_key(one) and one in there):
                     raise DivulgeError.of("secret", f"name {what} that there are", "one", repr(one)[:60])
         return self
 
@@ -78,12 +82,68 @@ class Secret:
         """
         memory = self.start
         for place, state in states:
-            memory = self.moved(memory, place, state)
-        return self.value(memory)
+            memory = self.after(memory, place, state)
+        return self.at_end(memory)
+
+    def after(self, memory: Any, place: Any, state: Any) -> Memory:
+        """Return what is remembered after one more step; refuse functions that fail or whose memories are no keys.
+
+        Examples
+        --------
+        >>> ever("ill").after(False, 0, "ill")
+        True
+        """
+        return self._asked("moved", memory, place, state)
+
+    def at_end(self, memory: Any) -> Hashable:
+        """Return the secret for what is remembered after the last step.
+
+        Examples
+        --------
+        >>> function([0], lambda state: 1 / state, "1/x").at_end(((0, 0),))
+        Traceback (most recent call last):
+        divulge.errors.DivulgeError: `secret` must have a value for all states; '1/x' raises ZeroDivisionError: ...
+        """
+        found = self._asked("value", memory)
+        return bool(found) if self.event else found
+
+    def _asked(self, name: str, *arguments: Any) -> Hashable:
+        """Return what `moved` or `value`, which may be anybody's, gives, if it can be a key."""
+        try:
+            found = getattr(self, name)(*arguments)
+        except DivulgeError:
+            raise
+        except Exception as error:  # what a function of a user may raise is open-ended
+            said = f"{type(error).__name__}: {error}"[:200].rstrip(".")
+            raise DivulgeError(
+                f"`secret` must have a value for all states; {self.name[:60]!r} raises {said}. "
+                "Hint: its functions are asked for every combination of states that may occur."
+            ) from error
+        if not is_key(found):
+            raise DivulgeError.of(
+                "secret", "have values that are equal to themselves and can be keys, such as numbers, text or tuples",
+                f"one of {self.name!r}"[:60], f"a {type(found).__name__}",
+            )  # fmt: skip
+        return found
 
 
 def ever(state: Hashable) -> Secret:
     """Return the event that `state` occurs at some step (some variable has it).
+
+    Parameters
+    ----------
+    state : label
+        A state of the steps, or of the variables.
+
+    Returns
+    -------
+    Secret
+        An event, whose leakages are about its being true.
+
+    Raises
+    ------
+    DivulgeError
+        When it is asked of a chain or network that has no such state.
 
     Examples
     --------
@@ -96,6 +156,21 @@ def ever(state: Hashable) -> Secret:
 def never(state: Hashable) -> Secret:
     """Return the event that `state` occurs at no step.
 
+    Parameters
+    ----------
+    state : label
+        A state of the steps, or of the variables.
+
+    Returns
+    -------
+    Secret
+        An event, whose leakages are about its being true.
+
+    Raises
+    ------
+    DivulgeError
+        When it is asked of a chain or network that has no such state.
+
     Examples
     --------
     >>> never(1).of(enumerate([0, 0, 1]))
@@ -106,6 +181,21 @@ def never(state: Hashable) -> Secret:
 
 def differ(first: Hashable, second: Hashable) -> Secret:
     """Return the event that the states at two steps (of two variables) differ.
+
+    Parameters
+    ----------
+    first, second : int or str
+        Steps from 0, or names of variables.
+
+    Returns
+    -------
+    Secret
+        An event, whose leakages are about its being true.
+
+    Raises
+    ------
+    DivulgeError
+        For one step twice, and when it is asked where there are no such steps.
 
     Examples
     --------
@@ -124,6 +214,23 @@ def differ(first: Hashable, second: Hashable) -> Secret:
 
 def count_at_least(state: Hashable, count: Any) -> Secret:
     """Return the event that `state` occurs at `count` steps or more.
+
+    Parameters
+    ----------
+    state : label
+        A state of the steps, or of the variables.
+    count : int
+        At least 1.
+
+    Returns
+    -------
+    Secret
+        An event, whose leakages are about its being true.
+
+    Raises
+    ------
+    DivulgeError
+        For a count that is no whole number of at least 1, and when it is asked where there is no such state.
 
     Examples
     --------
@@ -145,14 +252,34 @@ def count_at_least(state: Hashable, count: Any) -> Secret:
 def function(places: Iterable[Hashable], formula: Callable[..., Hashable], name: str = "a function") -> Secret:
     """Return the secret formula(state, ...) of the states at some steps (of some variables), in this order.
 
+    Parameters
+    ----------
+    places : sequence of int or str
+        Steps from 0, or names of variables, each once.
+    formula : function of as many states
+        What it returns is the value of the secret: numbers, text, tuples.
+    name : str
+        How outputs call it.
+
+    Returns
+    -------
+    Secret
+        The function, whose values are found by asking it for all states that may occur.
+
+    Raises
+    ------
+    DivulgeError
+        For steps that are named twice; and, when it is asked, for a formula that fails for states that may occur.
+
     Examples
     --------
     >>> function(["Ann", "Bob"], lambda a, b: a + b).of([("Bob", 1), ("Ann", 1)])
     2
     """
-    wanted = tuple(places)
-    if not wanted or len(set(wanted)) != len(wanted):
-        raise DivulgeError.of("places", "name steps or variables, each once", "they", repr(wanted)[:60])
+    given: Any = places
+    wanted: tuple[Any, ...] = () if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) else (*given,)
+    if not wanted or not all(map(is_key, wanted)) or len(set(wanted)) != len(wanted):
+        raise DivulgeError.of("places", "name steps or variables, each once", "they", repr(given)[:60])
     if not callable(formula):
         raise DivulgeError.of("formula", "be a function of as many states", "it", f"a {type(formula).__name__}")
 
@@ -160,18 +287,19 @@ def function(places: Iterable[Hashable], formula: Callable[..., Hashable], name:
         return (*memory, (wanted.index(place), state)) if place in wanted else memory
 
     def value(memory: Any) -> Hashable:
-        found = formula(*(state for _, state in sorted(memory, key=_first)))
-        if not _is_key(found):
-            raise DivulgeError.of(
-                "formula", "give values that are equal to themselves and can be keys, such as numbers, text or tuples",
-                "one", f"a {type(found).__name__}",
-            )  # fmt: skip
-        return found
+        return formula(*(state for _, state in sorted(memory, key=_first)))
 
     return Secret(name, (), moved, value, places=wanted)
 
 
-def _is_key(value: Any) -> bool:
+def is_key(value: Any) -> bool:
+    """Say whether a value can be looked up: it has a hash and is equal to itself, which NaN is not.
+
+    Examples
+    --------
+    >>> is_key((1, "a")), is_key([1]), is_key(float("nan"))
+    (True, False, False)
+    """
     try:
         return {value: True}.get(value, False) and bool(value == value)
     except (TypeError, ValueError):

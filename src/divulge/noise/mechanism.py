@@ -18,8 +18,8 @@ from divulge.noise.answers.envelope import envelope, threshold_at
 from divulge.noise.answers.supremum import Supremum, supremum
 from divulge.noise.answers.theorems import Verdict, verdicts
 from divulge.noise.answers.variable import NoisyLeakage, mean_leakage
+from divulge.noise.data import as_data
 from divulge.noise.laws.law import Side, as_side
-from divulge.noise.plain import plain
 from divulge.noise.release import NoisyRelease
 from divulge.noise.secrets.parse import as_secret, given
 from divulge.units import Unit, nats_per
@@ -94,6 +94,20 @@ class NoiseMechanism(NoisyRelease):
         inf
         """
         return supremum(self.law, "pmc").moved(self.noise.loc)
+
+    @cached_property
+    def metric_rate(self) -> float:
+        """The rate at which the release is metric-private, in nats per unit of the record: sup |(log f)'| / records.
+
+        Whatever the prior, an outcome is at most e^(rate d) times as likely under one record as under another that is
+        d away. 1/b of Laplace noise of scale b; inf of Gaussian noise, which has none.
+
+        Examples
+        --------
+        >>> NoiseMechanism("laplace", "uniform(0, 10)", scale=2.0).metric_rate
+        0.5
+        """
+        return self.noise.steepest / self.records
 
     def subject_of(self, kind: Any) -> "NoiseMechanism":
         """Return what guarantees are asked about, itself: `PMC(0.75).holds_for(mechanism)` and `PMC.of(mechanism)`.
@@ -378,7 +392,7 @@ class NoiseMechanism(NoisyRelease):
         >>> round(m.to_dict(at=[0.0])["pml"]["value"], 6)  # log sup f(y | x) / f(y) = log 2 / (1 + e^-2)
         0.566219
         """
-        return plain(self, at, epsilons, unit)
+        return as_data(self, at, epsilons, unit)
 
     def plot(self, y: Any = None, ax: Any = None, unit: Unit = "nats") -> Any:
         """Draw pml(y) and pmc(y) over y with the outcome density under them, and return the axes (extra: plot).

@@ -17,6 +17,7 @@ from divulge.publishing.noising.estimates import draws_of
 from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration, largest_loss, told
 from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.queries import Query, Unit
+from divulge.publishing.remarks import of_bounds, of_unit
 from divulge.releasing.records.levels import ROUNDING, contradiction, near
 
 _STATED = 1e-3
@@ -63,7 +64,7 @@ def _query(one: Mapping[str, Any], noise: Noise, unit: Unit) -> Query:
     kind, cells = one["kind"], one["cells"] or 2
     if kind == "rows":
         alone = "at" in one and cells == 1
-        return Query("rows", tuple(one["by"]), (cells,), low=0 if alone else 1)
+        return Query("rows", tuple(one["by"]), (cells,), low=int(one.get("low", 0 if alone else 1)))
     if kind in ("values", "squares"):
         low, high = int(one.get("low", 0)), int(one.get("high", 1))
         return Query(kind, tuple(one["by"]), (cells,), one["column"], low, high)
@@ -167,13 +168,17 @@ def _refuse_widths(found: Any, queries: list[Query], noises: list[Noise]) -> Non
 def _refuse_notes(found: Any, unit: Unit) -> None:
     """Refuse notes that say something else than the numbers beside them."""
     said = {note.name: note.values for note in found.notes}
-    person = {"note_person": {"columns": [unit.person], "rows": unit.at_most}} if unit.person else {"note_rows": {}}
-    wanted = person | {"note_added" if unit.neighbors == "added" else "note_replaced": {}}
+    cut = {of_bounds(one["column"], one["bounds"], one["step"]) for one in found.queries if "bounds" in one}
+    if cut != {note for note in found.notes if note.name == "note_cut"}:
+        raise DivulgeError("must say in its notes what its numbers say; one about bounds is missing, or says more.")
+    wanted = {note.name: note.values for note in of_unit(unit)}
+    if "note_left_out" not in said:  # in older receipts
+        wanted.pop("note_left_out", None)
     for one in found.queries:
         wanted |= {"note_threshold": {"least": one["threshold"]}} if "threshold" in one else {}
     if found.others == "independent":
         wanted["note_independent"] = {}
-    clamped = sorted({one["column"] for one in found.queries if one["kind"] != "rows"})
+    clamped = sorted({one["column"] for one in found.queries if one["kind"] != "rows" and "bounds" not in one})
     wanted |= {"note_clamped": {"columns": clamped}} if clamped else {}
     if (_DECIDED - set(wanted)) & set(said):
         raise DivulgeError("must say in its notes what its numbers say; one of them says something else.")

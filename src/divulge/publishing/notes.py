@@ -30,6 +30,26 @@ SENTENCES: dict[str, str] = {
         "Values of {columns} beyond the bounds count as the nearest bound, and all are rounded to whole steps; "
         "statistics and intervals are about the values so treated. Whether any were is not told.",
     "note_groups": "That every listed group has somebody in it is taken to be public.",
+    "note_left_out":
+        "Numbers and intervals are about the rows that count. Rows that were left out are in neither, nor are those "
+        "that name nobody; a person with several rows that count is counted several times.",
+    "note_other":
+        "Values of {columns} that are not listed are counted together as {label}, which is there whether anybody has "
+        "one or not.",
+    "note_no_answer":
+        "Missing values of {columns} are counted as {label}, which is there whether any is missing or not.",
+    "note_no_other":
+        "The keeper said that nobody has a value that is not listed, nor a missing one; a row with one would be left "
+        "out.",
+    "note_cut":
+        "Numbers of {columns} were cut to {low} to {high} and rounded to steps of {step} before anything was added up: "
+        "one beyond these ends counts as the nearest end. How many were is not told.",
+    "note_missing":
+        "A row without a number is left out of sums, means, variances and quantiles. How many are is not told.",
+    "note_share": "A share is of all rows of its group; one without an answer counts as one with another answer.",
+    "note_blank":
+        "Where an interval would be no narrower than what was known before, there is no number but “no information”. "
+        "A group without anybody, or with few people, looks like that.",
     "note_non_negative": "Negative counts were raised to 0, which makes small counts too large on average.",
     "note_consistent": "Counts were moved, by least squares, so that tables with common columns have common totals.",
     "note_whole": "Counts were then rounded to whole numbers.",
@@ -51,7 +71,7 @@ SENTENCES: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Note:
-    """One sentence by its name; `values` are whole numbers, text, or lists of names of columns."""
+    """One sentence by its name; `values` are numbers, text, or lists of names of columns."""
 
     name: str
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -67,6 +87,9 @@ class Note:
         """
         return SENTENCES[self.name].format(**{name: _english(value) for name, value in self.values.items()})
 
+    def __hash__(self) -> int:
+        return hash((self.name, str(self.values)))
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
         return {"name": self.name, **self.values}
@@ -80,6 +103,6 @@ class Note:
 
 
 def _english(value: Any) -> str:
-    if isinstance(value, int):
-        return f"{value:,}"
+    if isinstance(value, (int, float)):
+        return f"{value:,.15g}"
     return ", ".join(map(repr, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -13,32 +13,31 @@ import numpy as np
 from divulge import __version__, stopping
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.model.labels import text_of
 from divulge.model.shown import printable_json
-from divulge.publishing.counting.categories import MOST_CELLS, read_values, record_prior, require_listed
+from divulge.publishing.counting.categories import MOST_CELLS, record_prior, require_listed
 from divulge.publishing.counting.engines import counted, values_in
+from divulge.publishing.counting.groups import Categories, label_of_missing
 from divulge.publishing.counting.tables import Table, table_of
 from divulge.publishing.counting.unknown import MOST_VALUES, Threshold, occurring, published
-from divulge.publishing.noising.calibration import Calibration, calibrated, require_range
+from divulge.publishing.noising.calibration import Calibration, Need, calibrated, require_range
 from divulge.publishing.noising.estimates import Estimates, drawn, draws_of, estimates
 from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration
 from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.notes import Note
-from divulge.publishing.published import LEADING, TRAILING, Published
+from divulge.publishing.published import LEADING, NO_INFORMATION, NUMBERS, TRAILING, Published
 from divulge.publishing.queries import Neighbors, Plan, Query, Unit, plan_of
+from divulge.publishing.remarks import notes_of, surprises
 from divulge.publishing.request import Publish
-from divulge.publishing.statistics import (
-    Count,
-    Mean,
-    Numeric,
-    Proportion,
-    Quantiles,
-    Statistic,
-    Variance,
-)
+from divulge.publishing.statistics import Count, Numeric, Proportion, Quantiles, Statistic
 from divulge.releasing.output import sinks
 from divulge.releasing.output.places import Places, publish_together
+from divulge.releasing.planning.listed import read_values
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.receipt import now
+
+Warn = Callable[[str], object]
+"""What tells the keeper something."""
 
 Papers = Callable[[Published], Mapping[str, bytes]]
 """What turns a result into files beside the output: {end of the name: content}."""
@@ -55,6 +54,7 @@ class Task:
     values: Mapping[str, Sequence[Hashable]]
     values_from_data: bool
     null_as: Hashable
+    no_other: bool
     noise: str | None
     split: Any
     level: float
@@ -87,13 +87,17 @@ def task(asked: Publish) -> Task:
         raise DivulgeError.of("level", "be a number between 0 and 1", "it", repr(level)[:60])
     if asked.others not in ("known", "independent"):
         raise DivulgeError.of("others", 'be "known" or "independent"', "it", repr(asked.others)[:60])
+    for name in ("publisher", "source_text"):
+        given: Any = getattr(asked, name)
+        if given is not None and (not isinstance(given, str) or not given.strip()):
+            raise DivulgeError.of(name, "be text", "it", repr(given)[:60])
     if asked.values is not None and asked.values_from_data:
         raise DivulgeError("give values or values_from_data (--values, --values-from-data); there are both.")
     listed = {} if asked.values is None else read_values(asked.values)
     unit = Unit(person, asked.rows_per_person or 1, cast(Neighbors, asked.neighbors))
     made = Task(
         asked.statistics, kept, unit, None, listed,
-        asked.values_from_data, asked.null_as, asked.noise, asked.split, float(level), asked.others,
+        asked.values_from_data, asked.null_as, asked.no_other, asked.noise, asked.split, float(level), asked.others,
         asked.non_negative, asked.whole, asked.consistent,
     )  # fmt: skip
     if person is not None and person in made.columns:
@@ -109,7 +113,7 @@ class Ready:
 
     task: Task
     table: Table
-    values: Mapping[str, Sequence[Hashable]]
+    values: Mapping[str, Categories]
     plan: Plan
     noise: Calibration
     threshold: Threshold | None = None
@@ -118,26 +122,8 @@ class Ready:
     @property
     def notes(self) -> tuple[Note, ...]:
         """What a reader has to know."""
-        asked, said = self.task, list[Note]()
-        unit = asked.unit
-        person = {"columns": [unit.person], "rows": unit.at_most}
-        said.append(Note("note_rows") if unit.person is None else Note("note_person", person))
-        said.append(Note("note_added" if unit.neighbors == "added" else "note_replaced"))
-        if asked.values_from_data and asked.by:
-            said.append(Note("note_from_data"))
-        elif self.threshold is not None:
-            said.append(Note("note_threshold", {"least": self.threshold.least}))
-        elif asked.by:
-            said.append(Note("note_listed"))
-        clamped = sorted({one.column for one in asked.statistics if isinstance(one, Numeric)})
-        if clamped:
-            said.append(Note("note_clamped", {"columns": clamped}))
-        if any(isinstance(one, (Mean, Variance, Quantiles, Proportion)) and one.by for one in asked.statistics):
-            said.append(Note("note_groups"))
-        said += [Note(f"note_{name}") for name in ("non_negative", "consistent", "whole") if getattr(asked, name)]
-        if asked.others == "independent":
-            said.append(Note("note_independent"))
-        return tuple(said)
+        least = None if self.threshold is None else self.threshold.least
+        return notes_of(self.task, dict(self.values), self.plan, least)
 
 
 def ready(asked: Task, source: Any, engine: Any) -> Ready:
@@ -152,20 +138,47 @@ def ready(asked: Task, source: Any, engine: Any) -> Ready:
     if asked.values_from_data:
         known = values_in(table, asked.by, asked.null_as)
     require_listed(asked.by, known)
-    sizes = {name: len(known[name]) for name in asked.by}
+    groups = {name: _cells(asked, table, name, known[name]) for name in asked.by}
+    sizes = {name: len(cells) for name, cells in groups.items()}
     cells = sum(math.prod(sizes[name] for name in one.by) for one in asked.statistics)
     if not cells <= MOST_CELLS:
         raise DivulgeError.of("statistics", f"have at most {MOST_CELLS:,} cells", "their number", f"{cells:,}",
                               "group by fewer columns, or by coarser ones.")  # fmt: skip
-    of_columns = [one for one in asked.statistics if isinstance(one, (Numeric, Proportion))]
-    whole = {one.column: WHOLE[table.kind(one.column)] for one in of_columns}
-    for one in asked.statistics:
-        column = getattr(one, "column", None)
-        if hasattr(one, "bounds") and table.kind(str(column)) == "text" and not _is_text(table, str(column)):
-            raise DivulgeError.of("column", "hold numbers to be summed up", f"{column!r}", "of another type")
-    plan = plan_of(asked.statistics, sizes, whole, asked.unit)
-    noise = calibrated(plan.queries, asked.unit, asked.guarantees, asked.prior, asked.noise, asked.split)
-    return Ready(asked, table, known, plan, noise)
+    if asked.consistent:
+        from divulge.publishing.noising.margins import require_few_combinations
+
+        require_few_combinations([one.by for one in asked.statistics if isinstance(one, Count)], sizes)
+    numeric = [one for one in asked.statistics if isinstance(one, Numeric)]
+    for one in numeric:
+        _require_numbers(table, one)
+    full = {one.column for one in numeric if asked.no_other or table.filled(one.column)}
+    plan = plan_of(asked.statistics, groups, full, asked.unit)
+    split = Need(plan.parts) if asked.split == "need" else asked.split
+    noise = calibrated(plan.queries, asked.unit, asked.guarantees, asked.prior, asked.noise, split)
+    return Ready(asked, table, groups, plan, noise)
+
+
+def _cells(asked: Task, table: Table, name: str, values: Sequence[Hashable]) -> Categories:
+    """Return the cells of a column that groups; which ones there are follows from lists, options and the schema."""
+    if asked.values_from_data:
+        return Categories.of(values, asked.null_as, others=False, gaps=label_of_missing(asked.null_as) in values)
+    both = table.declared and table.boolean(name) and {"true", "false"} <= {text_of(value) for value in values}
+    gaps = not asked.no_other and not table.filled(name)
+    return Categories.of(
+        values, asked.null_as, others=not asked.no_other and not both, gaps=gaps or asked.null_as is not None,
+        complete=not asked.no_other or (both and table.filled(name)),
+    )  # fmt: skip
+
+
+def _require_numbers(table: Table, one: Numeric) -> None:
+    """Refuse, by its type alone, a column that cannot be summed up, or whose step has to be given."""
+    if table.kind(one.column) == "text" and not _is_text(table, one.column):
+        raise DivulgeError.of("column", "hold numbers to be summed up", f"{one.column!r}", "of another type")
+    if one.step is None and table.declared and table.kind(one.column) == "real":
+        raise DivulgeError.of(
+            "step", f"be given for a column that does not hold whole numbers, {one.column!r}", "it", "absent",
+            "sums are added up in whole numbers: step=0.01 counts in hundredths.",
+        )  # fmt: skip
 
 
 def _can_show_themselves(asked: Task) -> bool:
@@ -185,10 +198,6 @@ def _unlisted(asked: Task, table: Table) -> Ready:
     told = {"adp": {"epsilon": threshold.epsilon, "delta": threshold.delta}}
     noise = Calibration((Noise("laplace", threshold.scale),), told, math.inf, ())
     return Ready(asked, table, {}, Plan(asked.statistics, (query,), ((0,),)), noise, threshold)
-
-
-WHOLE: dict[str, bool | None] = {"whole": True, "real": False, "text": None}
-"""What a column holds -> whether these are whole numbers, or only its text tells."""
 
 
 def _is_text(table: Table, column: str) -> bool:
@@ -248,11 +257,13 @@ def _up(value: Fraction | float) -> float:
     return found if math.isinf(found) or Fraction(found) >= value else math.nextafter(found, math.inf)
 
 
-def _bounds(query: Any) -> dict[str, Any]:
-    """Return the bounds of what one row adds, where that is no count, and of what size a step is."""
-    if query.kind not in ("values", "squares"):
-        return {}
-    return {"step": float(query.step), "low": query.low, "high": query.high}
+def _bounds(query: Query) -> dict[str, Any]:
+    """Return what one row adds at least and at most, where that is no count of all rows, and how numbers were cut."""
+    if query.kind == "rows":
+        return {} if query.low or query.cells > 1 else {"low": query.low}  # among several cells nothing depends on it
+    ends = [float((query.bottom + more) * query.step) for more in (0, query.candidates - 1)]
+    added = {} if query.kind == "ranks" else {"low": query.low, "high": query.high}
+    return {"step": float(query.step), **added, "bounds": ends}
 
 
 def _share(query: Any, noise: Any, unit: Unit) -> Any:
@@ -277,10 +288,10 @@ def without_noise(made: Ready) -> Published:
 
 
 def carried_out(
-    made: Ready, described_: Published, outputs: Places, request: Publish, entry: Any, papers: Papers
+    made: Ready, described_: Published, outputs: Places, request: Publish, entry: Any, papers: Papers, warn: Warn
 ) -> Published:
     """Count, draw, and publish: the papers first and the table last, so that no table is ever without them."""
-    table, rows, keeper = _shown(made) if made.threshold is not None else _numbers(made)
+    table, rows, keeper = _shown(made) if made.threshold is not None else _numbers(made, warn)
     done = replace(described_, table=table, rows=rows, keeper=keeper)
     if outputs.table is None:
         entry.publishing()
@@ -307,11 +318,12 @@ def carried_out(
     return done
 
 
-def _numbers(made: Ready) -> tuple[Any, int | None, dict[str, Any]]:
+def _numbers(made: Ready, warn: Warn = lambda sentence: None) -> tuple[Any, int | None, dict[str, Any]]:
     """Return the noisy table, the number of rows where it is public, and what the keeper alone may know."""
     asked, plan = made.task, made.plan
     exact = counted(made.table, plan.queries, made.values, asked.unit, asked.null_as)
-    _refuse_empty(made, exact)
+    for sentence in surprises(made.task, plan, made.noise, exact):
+        warn(sentence)
     rows = exact.rows if asked.unit.rows_known else None
     if rows is not None and not rows:
         raise DivulgeError.of("table", "have at least one row", "it", "empty")
@@ -324,8 +336,8 @@ def _numbers(made: Ready) -> tuple[Any, int | None, dict[str, Any]]:
         treated = {"non_negative": asked.non_negative, "whole": asked.whole, "consistent": asked.consistent}
         found = adjusted(found, sizes, rows, **treated)
     values = {name: list(values) for name, values in made.values.items() if name in asked.by}
-    keeper = {**_keeper(made, exact.rows), "values": values, "exact": _exact(plan, exact)}
-    return tidy(found, made.values, asked.by), rows, keeper
+    keeper = {**_keeper(made, exact.rows), "values": values, "treated": exact.treated, "exact": _exact(plan, exact)}
+    return tidy(found, made.values, asked.by, asked.whole or not asked.consistent), rows, keeper
 
 
 def _shown(made: Ready) -> tuple[Any, int | None, dict[str, Any]]:
@@ -358,26 +370,11 @@ def _kept(done: Published, request: Publish) -> bytes:
     return (printable_json(json.dumps(body, ensure_ascii=False)) + "\n").encode()
 
 
-def _refuse_empty(made: Ready, exact: Any) -> None:
-    """Refuse groups without rows where a statistic divides by them, or ranks them; said to the keeper alone."""
-    for one, parts in zip(made.plan.statistics, made.plan.parts, strict=True):
-        if not isinstance(one, (Mean, Variance, Quantiles, Proportion)) or not one.by:
-            continue
-        query = made.plan.queries[parts[0]]
-        rows = exact.groups.get(one.by)
-        if rows is None:
-            rows = exact.totals[parts[0]].sum(axis=-1)
-        empty = int((np.asarray(rows) == 0).sum())
-        if empty:
-            raise DivulgeError.of(
-                "values", f"make groups that have rows, for a {one.kind} by {', '.join(one.by)}",
-                f"the number of those without, of {query.cells:,}", f"{empty:,}",
-                "leave these values out, or group by fewer columns; counts may have empty cells.",
-            )  # fmt: skip
+def tidy(found: Sequence[Estimates], values: Mapping[str, Categories], by: Sequence[str], whole: bool) -> Any:
+    """Return one row a number: statistic, column, at, the columns that group, value, low, high, standard_error, note.
 
-
-def tidy(found: Sequence[Estimates], values: Mapping[str, Sequence[Hashable]], by: Sequence[str]) -> Any:
-    """Return one row a number: statistic, column, at, the columns that group, value, low, high, standard_error."""
+    Which columns and types there are follows from what was asked, and not from the numbers.
+    """
     pa = require("pyarrow", "tables")
     columns = list(by)
     taken = [name for name in columns if name in (*LEADING, *TRAILING)]
@@ -400,12 +397,15 @@ def tidy(found: Sequence[Estimates], values: Mapping[str, Sequence[Hashable]], b
                 data[name] += labels[grid[statistic.by.index(name)]].tolist()
             else:
                 data[name] += [None] * size
-        for name, part in zip(TRAILING, (one.values, one.low, one.high, one.error), strict=True):
+        blank = np.asarray(one.blank).ravel()
+        for name, part in zip(NUMBERS, (one.values, one.low, one.high, one.error), strict=True):
             flat = np.asarray(part, dtype=float).ravel()
-            data[name] += [None if math.isnan(v) else v for v in flat.tolist()]
-    types = dict.fromkeys(data, pa.string()) | dict.fromkeys(TRAILING, pa.float64())
-    if all(isinstance(one.statistic, Count) for one in found):
-        types |= {name: pa.int64() for name in ("value", "low", "high") if all(v == int(v) for v in data[name])}
+            data[name] += [None if gone or math.isnan(v) else v for v, gone in zip(flat.tolist(), blank, strict=True)]
+        data["note"] += [NO_INFORMATION if gone else None for gone in blank.tolist()]
+    types = dict.fromkeys(data, pa.string()) | dict.fromkeys(NUMBERS, pa.float64())
+    if all(isinstance(one.statistic, Count) for one in found) and whole:
+        types |= dict.fromkeys(("value", "low", "high"), pa.int64())
     table = pa.table({name: pa.array(part, types[name]) for name, part in data.items()})
-    empty = [name for name in ("column", "at") if table.column(name).null_count == table.num_rows]
-    return table.drop_columns(empty) if empty else table
+    asked = {"column": any(hasattr(one.statistic, "column") for one in found),
+             "at": any(isinstance(one.statistic, (Quantiles, Proportion)) for one in found)}  # fmt: skip
+    return table.drop_columns([name for name, there in asked.items() if not there])

@@ -14,13 +14,11 @@ from divulge.publishing.publication import Papers, carried_out, described, ready
 from divulge.publishing.published import Published, promise
 from divulge.publishing.request import Publish
 from divulge.releasing.estimating.counting import by_spark
-from divulge.releasing.output.places import Places
-from divulge.releasing.persons import require_one_row_each
+from divulge.releasing.output.archive import archived, require_archive
+from divulge.releasing.output.places import PAPERS, Places
+from divulge.releasing.persons import most_of, require_one_row_each
 from divulge.releasing.records.ledger import Kept, recorded
 from divulge.releasing.request import Request, asking, run
-
-BESIDE = ("receipt.json", "keeper.json", "statement.html", "statement.txt")
-"""Endings of the files beside an output."""
 
 
 @asking("publish")
@@ -42,7 +40,8 @@ def publish(
     source : path of a table, or a pandas, polars or pyarrow table, or a PySpark DataFrame
     statistics : Count, Sum, Mean, Proportion, Variance or Quantiles, or several of them
     sink : path, optional
-        The table goes there, its suffix is its format; beside it receipt, statement, and a record for the keeper alone.
+        The table goes there, its suffix is its format; beside it codebook, statement and receipt, and a record for the
+        keeper alone.
     guarantee : Guarantee or text such as "dp=1", or several
         dp, adp, zcdp or rdp; pml, pmc or lip about one record, with `record_prior`.
     person : name of a column, optional
@@ -54,6 +53,8 @@ def publish(
         All rows of a person say the same, so that one of them counts.
     per_row : bool
         Each row is another person; or the promise is about a row, whatever a person's other rows tell.
+    publisher, source_text : str, optional
+        Who publishes, and what the source is called, as the codebook says it and how to cite.
     neighbors : "replaced" or "added"
         Tables that must look alike differ in one unit that is replaced, or one that is there or not.
     record_prior : "lower=P", prior file, Prior, or {record: probability}, optional
@@ -65,11 +66,15 @@ def publish(
     values_from_data : bool
         Take the values that occur. Which ones do is then not protected, and told.
     null_as : label, optional
-        The value that a missing value counts as.
+        The value that a missing value counts as; "no answer" when not given.
+    no_other : bool
+        Nobody has a value that is not listed, or a missing one, so that there are no cells for these, "other" and
+        "no answer". A row that has one after all counts nowhere; nothing is refused for what a row holds.
     noise : "laplace" or "gaussian", optional
         The one with the smaller error when not given, where both keep the guarantee.
-    split : "mean-squared", "relative", "equal", or numbers, one a query
-        How the total is divided: for the least mean squared error of all cells, for the same relative error, equally.
+    split : "need", "mean-squared", "relative", "equal", or numbers, one a query
+        How the total is divided: for the least geometric mean of the relative widths of all statistics, the least mean
+        squared error of all cells, the same relative error, equally.
     level : float
         Probability with which all intervals cover the true numbers together.
     non_negative, whole, consistent : bool
@@ -78,6 +83,8 @@ def publish(
         Replace files that exist.
     receipt : path, optional
         Beside the output, as NAME.receipt.json, when not given.
+    archive : path, optional
+        One .zip with all files that are for everybody, and nothing else.
     ledger : Ledger, path or URL, optional
     budget : Guarantee or text, optional
         What all releases of the source may tell about one record.
@@ -121,9 +128,9 @@ def publish(
     >>> import pyarrow as pa
     >>> from divulge import Count
     >>> people = pa.table({"sex": ["f", "m", "f", "f"] * 100})
-    >>> found = publish(people, Count("sex"), guarantee="dp=1", values={"sex": ["f", "m", "x"]})
-    >>> found.table.column_names
-    ['statistic', 'sex', 'value', 'low', 'high', 'standard_error']
+    >>> found = publish(people, Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
+    >>> found.table.column("sex").to_pylist()
+    ['f', 'm', 'other', 'no answer']
     >>> found.guarantees, found.queries[0]["scale"]  # a row moves from one cell to another: 2 / scale
     ({'dp': 1.0}, 2.0)
     """
@@ -132,13 +139,14 @@ def publish(
 
 def carry_out(request: Publish, source: Any, *, progress: Any, warn: Callable[[str], object]) -> Published:
     """Record the release, count, draw, and publish the numbers with their papers; or nothing of it."""
+    require_archive(request.archive, request.sink, request.force)
     asked = task(request)
     papers: Papers = late("divulge.reporting.publish:papers")(request)
     path, sink, ledger = _path(source), request.sink, request.ledger
     if sink is None and request.receipt is not None:
         raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
     read = {"source": path, "values": _path(request.values), "record_prior": _path(request.record_prior)}
-    outputs = Places.of(sink, request.receipt, BESIDE, read=read, ledger=ledger, force=request.force,
+    outputs = Places.of(sink, request.receipt, PAPERS, read=read, ledger=ledger, force=request.force,
                         sign=request.sign)  # fmt: skip
     if outputs.table is not None and not outputs.table.suffix:
         raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", "without one")
@@ -148,13 +156,21 @@ def carry_out(request: Publish, source: Any, *, progress: Any, warn: Callable[[s
     promised = described(made, None if outputs.table is None else outputs.table.name)
     budget = request.budget
     allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
-    asks = Kept(ledger, allowed, request.source_name, request.people)
-    known = made.table.known
-    with recorded(asks, made.table.source, promised, lambda key: known(key, promised.columns)) as entry:
+    asks = Kept(ledger, allowed, request.source_name, request.people, request.person)
+    known, table = made.table.known, made.table.source
+    with recorded(
+        asks, table, promised, lambda key: known(key, promised.columns),
+        lambda person, other: most_of(table, person, other),
+    ) as entry:  # fmt: skip
         promised = replace(promised, notes=(*promised.notes, *_together(entry)))
         for sentence in (*promised.told, *entry.private):
             warn(sentence)
-        return carried_out(made, promised, outputs, request, entry, papers)
+        done = carried_out(made, promised, outputs, request, entry, papers, warn)
+    if request.archive is not None and outputs.table is not None:
+        written = {name: outputs.paper(name) for name in PAPERS if outputs.paper(name).is_file()}
+        if failed := archived(request.archive, {"table": outputs.table, **written}, force=request.force):
+            warn(failed)
+    return done
 
 
 def _path(given: Any) -> Any:
@@ -168,6 +184,8 @@ def _together(entry: Any) -> list[Note]:
     if not before or before["releases"] < 2:
         return gone
     total = ", ".join(promise(kind, value) for kind, value in before["guarantees"].items() if value < math.inf)
-    releases = {"releases": int(before["releases"])}
+    releases: dict[str, Any] = {"releases": int(before["releases"])}
+    if (loss := before["guarantees"].get("ldp", math.inf)) < math.inf:
+        releases["loss"] = loss
     together = Note("note_together", {**releases, "total": total}) if total else Note("note_together_void", releases)
     return [together, *gone]

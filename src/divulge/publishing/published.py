@@ -15,15 +15,16 @@ from divulge.extras import require
 from divulge.files.channels.as_json import read_document
 from divulge.files.forms import Form, Some, fits, level, share, whole
 from divulge.files.opening import name_of
+from divulge.late import late
 from divulge.model.record import Record
 from divulge.model.shown import Shown, printable_json, promised, reached
 from divulge.publishing.consistency import refuse_contradictions
 from divulge.publishing.notes import Note
+from divulge.releasing.output.signature import PART
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.levels import readable
 from divulge.releasing.records.receipt import Receipt
-from divulge.releasing.records.signature import PART
 from divulge.units import Unit, nats_per
 
 FORMAT = "divulge statistics receipt 1"
@@ -36,16 +37,19 @@ RECEIPT: Form = {
     "queries": Some({
         "kind": str, "column": (None, str), "by": [str], "cells": (None, whole), "family": str, "scale": level,
         "loss": level, "threshold?": (int, float), "step?": (int, float), "low?": (int, float), "high?": (int, float),
-        "at?": str, "half_width?": level,
+        "at?": str, "half_width?": level, "bounds?": [(int, float)],
     }),
     "source": str, "output": (None, str), "rows": (None, whole), "columns": [str], "told": [str], "created": str,
-    "notes": [{"name": str, "*": (str, int, [str])}],
+    "notes": [{"name": str, "*": (str, int, float, [str])}],
     "version": str, "digest": (None, str),
 }  # fmt: skip
 """What a receipt of statistics is made of."""
 
 LEADING = ("statistic", "column", "at")
-TRAILING = ("value", "low", "high", "standard_error")
+NUMBERS = ("value", "low", "high", "standard_error")
+TRAILING = (*NUMBERS, "note")
+NO_INFORMATION = "no information"
+"""Stands in the place of a number whose interval is no narrower than what was known before."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +86,7 @@ class Published(Record, Shown):
     >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
     >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
     >>> found.guarantees, found.table.num_rows
-    ({'dp': 1.0}, 2)
+    ({'dp': 1.0}, 4)
     """
 
     table: Any
@@ -133,14 +137,15 @@ class Published(Record, Shown):
         >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
         >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> [one["by"] for one in found.statistics()]
-        [{'sex': 'f'}, {'sex': 'm'}]
+        [{'sex': 'f'}, {'sex': 'm'}, {'sex': 'other'}, {'sex': 'no answer'}]
         """
         out: list[dict[str, Any]] = []
         for row in [] if self.table is None else self.table.to_pylist():
             one: dict[str, Any] = {"statistic": row["statistic"]}
             one |= {name: row[name] for name in ("column", "at") if row.get(name) is not None}
             one["by"] = {name: row[name] for name in self.by if row[name] is not None}
-            for name in TRAILING:
+            one |= {"note": row["note"]} if row.get("note") is not None else {}
+            for name in NUMBERS:
                 value = row[name]
                 whole = one["statistic"] == "count" and name != "standard_error"
                 one[name] = int(value) if whole and value is not None and value == int(value) else value
@@ -166,6 +171,10 @@ class Published(Record, Shown):
             "guarantees": {kind: _in_unit(value, scale) for kind, value in self.guarantees.items()},
             "loss": _finite(self.loss / scale),
             "queries": [{**query, "loss": _in_unit(query["loss"], scale)} for query in self.queries],
+            "notes": [
+                {key: _in_unit(value, scale) if key == "loss" else value for key, value in note.to_dict().items()}
+                for note in self.notes
+            ],
             "unit": unit,
         }
 
@@ -273,7 +282,7 @@ class Published(Record, Shown):
         >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
         >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> list(found.to_frame()["sex"])
-        ['f', 'm']
+        ['f', 'm', 'other', 'no answer']
         """
         require("pandas", "frames")
         return self.table.to_pandas()
@@ -286,18 +295,23 @@ class Published(Record, Shown):
         for row in shown:
             where = ", ".join(str(row[name]) for name in self.by if row[name] is not None)
             about = " ".join(str(row[name]) for name in LEADING if row.get(name) is not None)
-            ends = f"{reached(row['low'])} to {promised(row['high'])}"
-            lines.append(f"  {about}{' of ' + where if where else ''}: {row['value']:g} ({ends})")
+            what = f"  {about}{' of ' + where if where else ''}: "
+            if row["value"] is None:
+                lines.append(what + NO_INFORMATION)
+                continue
+            lines.append(f"{what}{row['value']:g} ({reached(row['low'])} to {promised(row['high'])})")
         if count > 8:
             lines.append(f"  ... and {count - 8:,} more")
         return "\n".join(lines)
 
 
-def read_receipt(path: str | os.PathLike[str]) -> "Published | Receipt":
-    """Return the receipt in a file: of statistics, or of a release."""
+def read_receipt(path: str | os.PathLike[str]) -> "Published | Receipt | dict[str, Any]":
+    """Return the receipt in a file: of statistics, of a release, or, as plain data, of a coarsened table."""
     found = read_document(path)
-    kind = Published if isinstance(found, dict) and found.get("format") == FORMAT else Receipt
-    return kind.of_document(found, name_of(path))
+    form = found.get("format") if isinstance(found, dict) else None
+    if form == "divulge generalization 1":
+        return late("divulge.tables.papers:read_receipt")(found, name_of(path))
+    return (Published if form == FORMAT else Receipt).of_document(found, name_of(path))
 
 
 def promise(kind: str, value: Any) -> str:

@@ -1,12 +1,13 @@
 """What a release of statistics asks of the table: whole numbers a cell, and how much one record can change them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
 from divulge.errors import DivulgeError
+from divulge.publishing.counting.groups import Categories
 from divulge.publishing.statistics import Count, Proportion, Quantiles, Statistic, Sum, Variance
 
 Kind = Literal["rows", "values", "squares", "ranks"]
@@ -66,16 +67,14 @@ class Query:
         (quantiles: the choice among values whose score is how far their rank is from the one that is sought)
     by : columns that make the groups
     shape : number of values of each of them
-    column : the column of values, None for rows
-    low, high : what one row can add
+    column : the column of values; for rows None, or the column in which a number, or the value `only`, is counted
+    low, high : what one row can add: from 0 on where a row can be in no cell
     step, middle : a value v adds v / step - middle, in whole numbers
     only : the value of `column` that is counted, for rows: alone, or beside all others where there is one axis more;
-    the
-        probability of the quantile, for ranks
+        the probability of the quantile, for ranks
     draws : choices a cell, for ranks
     sharpness : the most that adding, or replacing, one row changes a score, for ranks
-    candidates : how many values there are between the bounds, from `bottom` steps on, for ranks and squares
-    strict : whether a value that is no whole number of steps is refused, not rounded: the step was not given
+    candidates : how many values there are between the bounds, from `bottom` steps on, for columns of numbers
     """
 
     kind: Kind
@@ -91,7 +90,6 @@ class Query:
     sharpness: tuple[int, int] = (1, 1)
     candidates: int = 1
     bottom: int = 0
-    strict: bool = False
 
     @property
     def cells(self) -> int:
@@ -173,17 +171,17 @@ class Plan:
 
 
 def plan_of(
-    statistics: Sequence[Statistic], sizes: Mapping[str, int], whole: Mapping[str, bool | None], unit: Unit
+    statistics: Sequence[Statistic], groups: Mapping[str, Categories], full: Collection[str], unit: Unit
 ) -> Plan:
     """Return the queries that statistics are made of; one that several need is asked once.
 
-    `sizes` is the number of values of each column that groups, `whole` whether a column holds whole numbers;
-    None where only its text tells.
+    `groups` has the cells of each column that groups, `full` the columns of which it is public that every row has a
+    number. Nothing here depends on what the table holds.
     """
     queries: list[Query] = []
     parts: list[tuple[int, ...]] = []
     for one in statistics:
-        wanted = _queries(one, sizes, whole, unit)
+        wanted = _queries(one, groups, full, unit)
         for query in wanted:
             if query not in queries:
                 queries.append(query)
@@ -191,41 +189,35 @@ def plan_of(
     return Plan(tuple(statistics), tuple(queries), tuple(parts))
 
 
-def _queries(one: Any, sizes: Mapping[str, int], whole: Mapping[str, bool | None], unit: Unit) -> list[Query]:
-    shape = tuple(sizes[name] for name in one.by)
-    rows = Query("rows", one.by, shape)
-    counted = [] if unit.rows_known and math.prod(shape) == 1 else [rows]
+def _queries(one: Any, groups: Mapping[str, Categories], full: Collection[str], unit: Unit) -> list[Query]:
+    shape = tuple(len(groups[name]) for name in one.by)
+    least = 1 if all(groups[name].complete for name in one.by) else 0  # a row may be in none of the groups
+    rows = Query("rows", one.by, shape, low=least)
+    public = unit.rows_known and math.prod(shape) == 1 and bool(least)
     if isinstance(one, Count):
         return [rows]
     if isinstance(one, Proportion):
-        if unit.rows_known and math.prod(shape) == 1:
+        if public:
             return [Query("rows", one.by, shape, one.column, low=0, only=one.value)]
-        return [Query("rows", one.by, (*shape, 2), one.column, only=one.value)]
-    step, strict = one.step, one.step is None and whole[one.column] is None
-    if step is None:
-        if whole[one.column] is False:
-            raise DivulgeError.of(
-                "step", f"be given for a column that does not hold whole numbers, {one.column!r}", "it", "absent",
-                "sums are added up in whole numbers: step=0.01 counts in hundredths.",
-            )  # fmt: skip
-        step = Fraction(1)
+        return [Query("rows", one.by, (*shape, 2), one.column, low=least, only=one.value)]
+    step = one.step or Fraction(1)
     bottom, top = one.lattice(step)
+    between: dict[str, Any] = {"step": step, "bottom": bottom, "candidates": top - bottom + 1}
     if isinstance(one, Quantiles):
         return [
             Query(
-                "ranks", one.by, shape, one.column, step=step, draws=3 if one.intervals else 1, bottom=bottom,
-                candidates=top - bottom + 1, only=p, strict=strict,
-                sharpness=(max(p.numerator, p.denominator - p.numerator), p.denominator),
+                "ranks", one.by, shape, one.column, draws=3 if one.intervals else 1, only=p,
+                sharpness=(max(p.numerator, p.denominator - p.numerator), p.denominator), **between,
             )
             for p in one.probabilities
         ]  # fmt: skip
+    always = least and one.column in full
     if isinstance(one, Sum):
-        return [Query("values", one.by, shape, one.column, bottom, top, step, strict=strict)]
+        ends = (min(bottom, 0), max(top, 0))  # a row without a number adds 0, whatever was said of gaps
+        return [Query("values", one.by, shape, one.column, *ends, **between)]
+    counted = [] if public and always else [rows] if one.column in full else [replace(rows, column=one.column, low=0)]
     middle = (bottom + top) // 2
-    values = Query("values", one.by, shape, one.column, bottom - middle, top - middle, step, middle, strict=strict)
+    values = Query("values", one.by, shape, one.column, bottom - middle, top - middle, middle=middle, **between)
     if isinstance(one, Variance):
-        squares = replace(
-            values, kind="squares", low=0, high=values.reach**2, bottom=bottom, candidates=top - bottom + 1
-        )
-        return [values, squares, *counted]
+        return [values, replace(values, kind="squares", low=0, high=values.reach**2), *counted]
     return [values, *counted]

@@ -3,12 +3,13 @@
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from divulge.errors import DivulgeError
 from divulge.publishing.statistics import Count, Proportion, Statistic, as_statistics, statistic_of
 from divulge.releasing.options import Option, as_several
-from divulge.releasing.request import Request
+from divulge.releasing.request import Place, Request
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,18 +39,22 @@ class Publish(Request):
         False
     )
     null_as: Annotated[Any, Option("The value that a missing value counts as.", metavar="LABEL")] = None
+    no_other: Annotated[bool, Option("Nobody has an unlisted or missing value: no cells for these.", bool)] = False
     neighbors: Annotated[str, Option("What may change unseen, one person.", metavar="replaced|added")] = "replaced"
     record_prior: Annotated[Any, Option("What is known before of a secret of one record.", metavar="lower=P|FILE")] = (
         None
     )
     others: Annotated[str, Option("What is known of all other records.", metavar="known|independent")] = "known"
     noise: Annotated[str | None, Option("The law of the noise.", metavar="laplace|gaussian")] = None
-    split: Annotated[Any, Option("mean-squared, relative, equal, or a weight a query.", metavar="RULE|W,W")] = (
-        "mean-squared"
+    split: Annotated[Any, Option("need, mean-squared, relative, equal, or a weight a query.", metavar="RULE|W,W")] = (
+        "need"
     )
     level: Annotated[float, Option("Probability that all intervals hold together.", float)] = 0.95
     non_negative: Annotated[bool, Option("Raise negative counts to 0.", bool)] = False
     whole: Annotated[bool, Option("Round counts to whole numbers.", bool)] = False
+    publisher: Annotated[str | None, Option("Who publishes, as the codebook says it.")] = None
+    source_text: Annotated[str | None, Option("What the codebook calls the source, if not by its file's name.")] = None
+    archive: Annotated[Place, Option("One .zip with all public files, and nothing else.", Path, "FILE.zip")] = None
     consistent: Annotated[bool, Option("Move counts so that tables with common columns agree.", bool)] = False
 
     def __post_init__(self) -> None:

@@ -15,8 +15,22 @@ MOST_CANDIDATES = 100_000
 """Among so many values, at most, a quantile is chosen."""
 
 
+_AMBIGUOUS = re.compile(r"\s*[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+\s*")
+"""Such as 15.000, which is 15 in one country and 15000 in another."""
+
+_COMMA = re.compile(r"\s*[-+]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+)(,[0-9]+)?\s*")
+"""A number with a decimal comma."""
+
+
 def _number(value: Any, name: str) -> Fraction:
     """Return a finite number exactly; text is read as it is written, a float at the decimal it prints as."""
+    if isinstance(value, str) and _AMBIGUOUS.fullmatch(value):
+        number = value.strip()
+        raise DivulgeError.of(
+            name, "be numbers that are read in one way", "one", repr(number)[:60],
+            f"write {number.replace('.', '')} or {float(number.partition('.')[0]):g}, or say the decimal sign "
+            "(--decimal . or --decimal ,)." if number.count(".") == 1 else "leave the signs between thousands out.",
+        )  # fmt: skip
     try:
         return Fraction(str(value)) if isinstance(value, (str, float)) else Fraction(value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
@@ -339,8 +353,27 @@ def _parts(text: str, kind: str) -> list[str]:
     return [":".join(parts[: len(parts) - numbers]), *parts[len(parts) - numbers :]]
 
 
-def parse_numeric(kind: str, text: str, by: tuple[str, ...]) -> Statistic:
+def _pointed(text: str, decimal: str | None) -> Any:
+    """Return a number as it is meant: with a decimal comma 15.000 is 15000, and with a point 15.
+
+    Examples
+    --------
+    >>> _pointed("15.000", ","), _pointed("1.234,5", ","), _pointed("15.000", ".")
+    ('15000', '1234.5', '15')
+    """
+    if decimal == "," and _COMMA.fullmatch(text):
+        return text.replace(".", "").replace(",", ".")
+    if decimal == "," and "." in text:
+        raise DivulgeError.of("bounds", "be written with a decimal comma, as --decimal says", "one", repr(text)[:60])
+    return (
+        str(Fraction(text.strip())) if decimal == "." and _AMBIGUOUS.fullmatch(text) and text.count(".") == 1 else text
+    )
+
+
+def parse_numeric(kind: str, text: str, by: tuple[str, ...], decimal: str | None = None) -> Statistic:
     """Return the statistic written COLUMN:LOW:HIGH[:STEP], or for quantiles COLUMN:LOW:HIGH:P,P,...[:STEP].
+
+    `decimal` is the sign that numbers are written with, where it was said; 15.000 is refused where it was not.
 
     Examples
     --------
@@ -355,7 +388,8 @@ def parse_numeric(kind: str, text: str, by: tuple[str, ...]) -> Statistic:
     if not least + 1 <= len(parts) <= least + 2 or not parts[0]:
         raise DivulgeError.of(f"--{kind}", f"be written {form}[:STEP]", "it", repr(text)[:80],
                               "bounds are what is publicly known of the column.")  # fmt: skip
-    options: dict[str, Any] = {"step": parts[least + 1]} if len(parts) == least + 2 else {}
+    options: dict[str, Any] = {"step": _pointed(parts[least + 1], decimal)} if len(parts) == least + 2 else {}
     if kind == "quantiles":
         options["probabilities"] = tuple(parts[3].split(","))
-    return NUMERIC[kind](parts[0], bounds=(parts[1], parts[2]), by=by, **options)
+    bounds = (_pointed(parts[1], decimal), _pointed(parts[2], decimal))
+    return NUMERIC[kind](parts[0], bounds=bounds, by=by, **options)

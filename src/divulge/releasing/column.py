@@ -1,15 +1,17 @@
 """What is asked of a column of a table: the options of `release` and `preview`."""
 
+import os
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from numbers import Real
+from pathlib import Path
 from typing import Annotated, Any
 
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 from divulge.releasing.options import Option, as_columns, as_names, as_several
 from divulge.releasing.planning.purposes import PURPOSES
-from divulge.releasing.request import Request
+from divulge.releasing.request import Place, Request
 
 OUTCOMES = ("values", "sets")
 """What outcomes are: one for each value and called after it, or sets of values, called after all that they raise."""
@@ -35,6 +37,13 @@ class Release(Request):
     guarantee: Annotated[
         Any, Option("Such as ldp=1. Alone: make a mechanism for it. With one: check it.", list[str], "GUARANTEE")
     ] = ()
+    protect: Annotated[
+        Any,
+        Option(
+            "What the guarantee is about in place of the column: another column, or a public file of P(s | x).",
+            metavar="COLUMN|FILE",
+        ),
+    ] = None
     mechanism: Annotated[
         Any,
         Option(
@@ -60,6 +69,16 @@ class Release(Request):
         ),
     ] = None
     prior_from_data: Annotated[bool, Option("Take the column's own shares; the mechanism tells them.", bool)] = False
+    values: Annotated[
+        Any,
+        Option(
+            'The answers there can be: a JSON list, {"C": [...]} or a codebook. Else they are taken from the table.',
+            metavar="FILE",
+        ),
+    ] = None
+    other: Annotated[
+        str | None, Option("What an answer that is not listed counts as.  [default: other]", metavar="NAME")
+    ] = None
     rule_out: Annotated[bool, Option("Allow outcomes that rule values out.", bool)] = False
     null_as: Annotated[Hashable, Option("The mechanism's label for a missing value.", metavar="LABEL")] = None
     raise_small: Annotated[bool, Option("Raise entries below 2^-53 to 2^-53 instead of refusing them.", bool)] = False
@@ -71,6 +90,7 @@ class Release(Request):
         None
     )
     only_column: Annotated[bool, Option("Drop all other columns.", bool)] = False
+    archive: Annotated[Place, Option("One .zip with all public files, and nothing else.", Path, "FILE.zip")] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,8 +120,32 @@ class Release(Request):
         if (self.epsilon is not None or self.ratio is not None) and not isinstance(self.mechanism, str):
             raise DivulgeError.of("epsilon", "come with the name of a mechanism", "it", "given without one",
                                   "a guarantee such as ldp=1 has its own.")  # fmt: skip
+        if self.values is not None and self.prior_from_data:
+            raise DivulgeError.of("prior_from_data", "be left out with a list of answers: it tells which of them occur",
+                                  "it", "given")  # fmt: skip
+        if (
+            self.values is not None
+            and self.mechanism is not None
+            and not isinstance(self.mechanism, (str, os.PathLike))
+        ):
+            raise DivulgeError.of("values", "be left out with a mechanism, which names its answers", "it", "given")
+        if self.protect is not None:
+            self._check_protected()
         if self.only_column and self.keep:
             raise DivulgeError.of("keep", "be left out with only_column", "it", "given as well")
+
+    def _check_protected(self) -> None:
+        """Refuse what no release that protects another variable knows."""
+        if not self.guarantee:
+            raise DivulgeError.of("guarantee", "be given with protect, and be about what is protected", "it", "absent")
+        if self.values is not None:
+            raise DivulgeError.of("values", "be left out where another variable is protected", "it", "given",
+                                  "the law of both has all answers.")  # fmt: skip
+        if (self.rows_per_person or 1) > 1:
+            raise DivulgeError.of("rows_per_person", "be 1 where another variable is protected", "it", "more",
+                                  "one_answer=True (--one-answer) draws once a person.")  # fmt: skip
+        if isinstance(self.protect, str) and (self.protect in (self.keep or ()) or self.protect in self.columns):
+            raise DivulgeError.of("protect", "be a column that does not go out", "it", repr(self.protect))
 
     @property
     def columns(self) -> tuple[str, ...]:

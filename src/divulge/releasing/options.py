@@ -15,6 +15,7 @@ from divulge.errors import DivulgeError
 from divulge.files.channels import as_json
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.guarantees.kinds.tables import TABLES
 from divulge.measures.robust import L1Ball, LowerBounded
 from divulge.model.channel import Channel
@@ -141,11 +142,17 @@ def as_columns(column: Any) -> tuple[str, ...]:
 
 
 def as_several(guarantee: Any) -> tuple[Guarantee, ...]:
-    """Return one or several guarantees, or none, as a tuple of Guarantee; those about groups of a table are refused."""
+    """Return one or several guarantees, or none, as a tuple of Guarantee; not about groups or distances."""
     several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
     read = tuple(as_guarantee(one) for one in several)
     for one in read:
         if isinstance(one, TABLES):
             hint = "divulge generalize (dv.generalize) coarsens a table until its groups keep it."
             raise DivulgeError.of("guarantee", "be about what is said of a person", "it", f"{one}, of groups", hint)
+        if isinstance(one, MetricPrivacy):
+            hint = (
+                "give the mechanism alone, of dv.mechanisms or dv.design(...).channel, which check decides; "
+                "dv.noisy_places draws noise on latitudes and longitudes."
+            )
+            raise DivulgeError.of("guarantee", "be one without distances in a release", "it", str(one), hint)
     return read

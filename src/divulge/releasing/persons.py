@@ -18,6 +18,7 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP
 from divulge.releasing.column import Release
 from divulge.releasing.planning.choosing import Chosen, choose
+from divulge.releasing.records.receipt import whom
 from divulge.releasing.request import Request
 from divulge.units import nats_per
 
@@ -132,6 +133,21 @@ def people_in(source: Source, column: str) -> People:
     return People(column, as_numbers(coded.indices).astype(np.int64), len(coded.dictionary))
 
 
+def most_of(source: Source, column: str, other: str | None) -> int | None:
+    """Return how many rows one person has at most, or how many people of another column; None where nobody can say."""
+    names = [column] if other is None else [column, other]
+    if any(source.schema.get_field_index(name) < 0 or not _has_values(source, name) for name in names):
+        return None
+    try:
+        people = [people_in(source, name) for name in names]
+    except DivulgeError:  # of a row that names nobody it is not known whose it is
+        return None
+    if other is None:
+        return int(people[0].rows.max(initial=0))
+    pairs = np.unique(np.stack([one.of_row for one in people]), axis=1)
+    return int(np.bincount(pairs[0], minlength=1).max(initial=0))
+
+
 def some_rows(source: Source, kept: np.ndarray) -> Source:
     """Return the table with only those rows."""
     pa = require("pyarrow", "tables")
@@ -198,7 +214,7 @@ def chosen_for(whose: Protection, request: Release, counted: Any, count: bool) -
     if whose.left_out:
         several = number_of(whose.left_out, "row")
         private += (f"{several} beyond the {whose.times} of a person that count were left out, drawn by chance.",)
-    mechanisms = tuple(replace(one, times=whose.times) for one in found.mechanisms)
+    mechanisms = tuple(replace(one, times=whose.times, person=whom(whose.protects)) for one in found.mechanisms)
     return replace(found, mechanisms=mechanisms, private=private)
 
 
@@ -264,10 +280,16 @@ def repeated(source: Source, columns: Sequence[str]) -> str | None:
     return None
 
 
-def _codes(source: Source) -> dict[str, np.ndarray]:
-    """Return the columns of the first rows as positions among their values, -1 where there is none."""
+def named_after_people(source: Source, columns: Sequence[str]) -> str | None:
+    """Return a column besides these that is called after people, and has the same in several rows."""
+    names = [name for name in source.schema.names if name not in columns and _is_called_so(name)]
+    return next((name for name, codes in _codes(source, names).items() if _repeats(codes, 2)), None)
+
+
+def _codes(source: Source, of: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """Return columns of the first rows as positions among their values, -1 where there is none."""
     pa = require("pyarrow", "tables")
-    names = [name for name in source.schema.names if _has_values(source, name)]
+    names = [name for name in source.schema.names if _has_values(source, name) and (of is None or name in of)]
     if not names or len(set(names)) != len(names):
         return {}
     parts: list[Any] = []

@@ -11,18 +11,20 @@ import numpy as np
 from divulge.errors import DivulgeError, number_of
 from divulge.extras import drawable
 from divulge.files.settings import using
-from divulge.files.tables.source import Source
+from divulge.files.tables.source import Source, is_plain
 from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
 from divulge.model.entries import scalar
 from divulge.model.labels import key_of
 from divulge.model.shown import Shown, printable, shortened
+from divulge.releasing.beside import MOST_ROWS, Beside, beside
 from divulge.releasing.column import Release
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
 from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.estimating.intervals import INTERVALS, clustered
-from divulge.releasing.persons import chosen_for, on_spark, protection
+from divulge.releasing.persons import Protection, chosen_for, on_spark, protection
 from divulge.releasing.planning.choosing import Chosen, counted, stand_in
+from divulge.releasing.planning.listed import Answers
 from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.records.receipt import Mechanism
@@ -110,6 +112,7 @@ class Preview(Shown):
     levels: tuple[Level, ...]
     notes: tuple[str, ...] = ()
     by: str | None = None
+    beside: Beside | None = None
 
     def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
         """Return the preview as plain data, what it comes to in `unit`; what was asked is said as it was.
@@ -125,6 +128,7 @@ class Preview(Shown):
         return {
             "columns": list(self.columns), "rows": self.rows, "confidence": CONFIDENCE, "by": self.by, "unit": unit,
             "levels": [level.to_dict(unit) for level in self.levels], "notes": list(self.notes),
+            "beside": None if self.beside is None else self.beside.to_dict(),
         }  # fmt: skip
 
     def text(self) -> str:
@@ -157,6 +161,7 @@ class Preview(Shown):
             lines += ["", f"{self.by} = {str_of(group)}"]
             lines += _table(self.levels, [level.groups[group] for level in self.levels])
         lines += [f"note: {text}" for text in self.notes]
+        lines += [] if self.beside is None else ["", *self.beside.words()]
         return "\n".join(map(printable, lines))
 
     def plot(self, ax: Any = None) -> Any:
@@ -256,16 +261,16 @@ def preview(source: Any, *, by: str | None = None, levels: Sequence[float] = LEV
 
     Parameters
     ----------
-    source, column, guarantee, mechanism, epsilon, ratio, purpose, outcomes, prior, prior_from_data, rule_out, null_as,
-    raise_small, time_limit, person, one_answer, rows_per_person, per_row, engine, unit, delimiter, decimal, encoding,
-    sheet, line_breaks, limits
+    source, column, guarantee, protect, mechanism, epsilon, ratio, purpose, outcomes, prior, prior_from_data,
+    values, other, rule_out, null_as, raise_small, time_limit, person, one_answer, rows_per_person, per_row, engine,
+    unit, delimiter, decimal, encoding, sheet, line_breaks, limits
         As for `release`.
     by : str, optional
         A public column: the same for each of its values, with intervals that hold for all groups together.
     levels : numbers
         Multiples of the strength that are shown; a mechanism of a file has one level.
-    sink, force, receipt, sign, escape_formulas, language, ledger, budget, source_name, people, released_as, keep,
-    only_column
+    sink, force, receipt, archive, sign, escape_formulas, language, ledger, budget, source_name, people, released_as,
+    keep, only_column
         As for `release`; a preview writes and records nothing.
 
     Returns
@@ -308,6 +313,9 @@ def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[fl
     columns, mechanism = choice.columns, choice.mechanism
     unstated = choice.epsilon is None and choice.ratio is None
     table = source if by_spark(source, engine) else open_table(source)
+    answers = Answers.of(choice)
+    if answers is not None and isinstance(table, Source):
+        table = answers.view(table)
     if isinstance(table, Source):
         whose = protection(request, table, columns)
         table, counted_in = whose.source, whose.units
@@ -333,7 +341,19 @@ def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[fl
             private = chosen.private
             notes = chosen.notes if stand_in(asked) is asked else (*chosen.notes, _NOISY)
         found.append(_level(_called(asked), chosen, counts, groups, squares))
-    return Preview(columns, sum(counts.values()), tuple(found), (*private, *notes), by)
+    few = sum(counts.values()) <= MOST_ROWS
+    gone = _beside(choice, table, whose, found) if few and isinstance(table, Source) else None
+    return Preview(columns, sum(counts.values()), tuple(found), (*private, *notes), by, gone)
+
+
+def _beside(choice: Release, table: Source, whose: Protection, found: Sequence[Level]) -> Beside | None:
+    """Return what the columns that go out add, at the level that was asked for."""
+    schema = table.schema
+    names = [name for name in schema.names if name not in choice.columns and is_plain(schema.field(name).type)]
+    kept = [
+        name for name in names if (name != whose.protects["person"] if choice.keep is None else name in choice.keep)
+    ]
+    return beside(table, choice.columns, [] if choice.only_column else kept, _middle(found).ldp, choice.null_as)
 
 
 _NOISY = "A preview spends nothing: where the release will estimate the shares with noise, all values are taken to be "\

@@ -25,10 +25,20 @@ from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.contingency import Tally, counts_of
 from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.output import sinks
+from divulge.releasing.output.archive import archived, require_archive
 from divulge.releasing.output.bar import bar, in_notebook
 from divulge.releasing.output.places import PAPERS, RECEIPT, Places, publish_together
-from divulge.releasing.persons import People, Protection, chosen_for, on_spark, protection, refuse_two_answers
+from divulge.releasing.persons import (
+    People,
+    Protection,
+    chosen_for,
+    most_of,
+    on_spark,
+    protection,
+    refuse_two_answers,
+)
 from divulge.releasing.planning.choosing import Chosen, stand_in, with_counts
+from divulge.releasing.planning.listed import Answers
 from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.plan import Faults, Part, Plan
 from divulge.releasing.records.fingerprint import Fingerprint, Key
@@ -72,6 +82,10 @@ def release(
         {column: mechanism}
         Rows are matched with values by label, as text where the types differ. Labels over several columns are tuples.
         An outcome that is called after a value must raise that value most.
+    protect : name of another column, Channel P(s | x), its file, or Joint of S and X, optional
+        What the guarantee is about in place of the column: S, of which the column tells. Of a column, which does not go
+        out, the law of both is counted from the table; a channel has rows for the values of the column. `Receipt.about`
+        says what the release tells of S, also where that law is wrong.
     epsilon, ratio : float; Fraction, int or text, optional
         The strength of a mechanism that is given by its name: epsilon, or exactly e^epsilon.
     purpose : "statistics", "record" or "information"
@@ -85,6 +99,12 @@ def release(
         value below P; any close to the column's own shares, estimated with noise that spends E of the budget.
     prior_from_data : bool
         Take the column's own shares, which the mechanism then tells, and the statement says so.
+    values : list, {column: list}, or a JSON file of one, or a codebook, optional
+        The answers that there can be, whatever the table holds: then its list tells nobody that an answer was given.
+        One that never occurs is as good as any. Without it they are those of the mechanism, of a prior that is given,
+        or of the column itself, which the promise does not cover.
+    other : text, optional
+        What an answer that is not listed counts as, and a missing one without `null_as`: "other" when not given.
     rule_out : bool
         Allow a design whose outcomes rule values out.
     person : str, optional
@@ -115,6 +135,8 @@ def release(
         Replace files that exist.
     receipt : path, optional
         Beside the output, as NAME.receipt.json, when not given.
+    archive : path, optional
+        One .zip with all files that are for everybody, and nothing else.
     ledger : Ledger, path or URL, optional
         Where the release is recorded; a source in memory then needs `source_name`.
     budget : Guarantee or text, optional
@@ -170,13 +192,20 @@ def carry_out(
     request: Release, source: Any, *, progress: Progress | Literal[False] | None, warn: Callable[[str], object]
 ) -> Receipt:
     """Choose the mechanism, record the release, draw, and publish the table with its papers; or nothing of it."""
+    require_archive(request.archive, request.sink, request.force)
     if not callable(progress or str):
         raise DivulgeError.of("progress", "be a function", "it", f"a {type(progress).__name__}")
     made = resolved(request, source)
     papers: Papers = late("divulge.reporting.release:papers")(request)
     told = bar() if progress is None and in_notebook() else nullcontext(progress or None)
     with told as move:
-        return _carried_out(source, made, papers, move, warn)
+        done = _carried_out(source, made, papers, move, warn)
+    if request.archive is None:
+        return done
+    if failed := archived(request.archive, done.papers, force=request.force):
+        warn(failed)
+        return done
+    return replace(done, papers={**done.papers, "archive": Path(request.archive)})
 
 
 def _names(request: Release) -> dict[str, str]:
@@ -205,9 +234,12 @@ class _Prepared:
         """Return the context of its entry in the ledger."""
         budget = request.budget
         allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
-        asks = Kept(request.ledger, allowed, request.source_name, request.people)
-        known = self.opened.known
-        return recorded(asks, self.opened.source, self.made, lambda key: known(key, request.columns))
+        asks = Kept(request.ledger, allowed, request.source_name, request.people, request.person)
+        known, table = self.opened.known, self.opened.source
+        return recorded(
+            asks, table, self.made, lambda key: known(key, request.columns),
+            lambda person, other: most_of(table, person, other),
+        )  # fmt: skip
 
 
 class _Looked(Exception):
@@ -215,7 +247,8 @@ class _Looked(Exception):
 
 
 def expected(request: Release, source: Any) -> Receipt:
-    """Return the receipt as it would be, with what it adds up to by the ledger; nothing is drawn or stays on record.
+    """Return the receipt as it would be, with what it adds up to by all that the keeper knows; nothing is drawn or
+    stays on record.
 
     An estimate of the prior, which would be drawn, is left out, with what it would spend.
     """
@@ -224,7 +257,7 @@ def expected(request: Release, source: Any) -> Receipt:
     made = found.made
     try:
         with found.entry(wanted) as entry:
-            made = replace(made, together=entry.together, warnings=(*made.warnings, *entry.warnings))
+            made = replace(made, together=entry.total, warnings=(*made.warnings, *entry.warnings))
             raise _Looked
     except _Looked:
         return made
@@ -243,10 +276,15 @@ def _carried_out(
 
 
 def _prepared(source: Any, request: Release) -> _Prepared:
-    opened = engine = _engine(source, request.engine)
+    opened = engine = engine_of(source, request.engine)
     table, columns, sink = engine.source, request.columns, request.sink
     kept = () if request.only_column else request.keep
     table.require_values(columns)
+    answers = Answers.of(request)
+    if answers is not None and engine.reread is not None:
+        raise DivulgeError.of("values", "be left out with Spark, as is other", "it", "given",
+                              "a mechanism, or a prior, names the answers there too.")  # fmt: skip
+    table = table if answers is None else answers.view(table)
     table.require_columns([*(table.schema.names if kept is None else kept)])
     if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
         raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
@@ -262,6 +300,8 @@ def _prepared(source: Any, request: Release) -> _Prepared:
         table = whose.source
     if kept is None and request.person is not None:
         kept = tuple(name for name in table.schema.names if name != request.person)
+    if isinstance(request.protect, str):  # it would tell itself
+        kept = tuple(name for name in (table.schema.names if kept is None else kept) if name != request.protect)
     chosen = chosen_for(whose, request, engine.counted, count)
     plan = Plan(
         tuple(Part.of(part, request.null_as) for part in chosen.mechanisms), table.schema,
@@ -280,16 +320,27 @@ def _prepared(source: Any, request: Release) -> _Prepared:
         output=None if outputs.table is None else outputs.table.name, null_as=request.null_as, untouched=plan.untouched,
         warnings=(*_warnings(plan), *chosen.notes), created=now(), version=__version__,
         released_as=tuple(plan.renamed[name] for m in chosen.mechanisms for name in m.columns),
-        purpose=request.purpose, asked=tuple(_plain(one) for one in request.kept), protects=whose.protects,
+        purpose=request.purpose, asked=() if chosen.about else tuple(_plain(one) for one in request.kept),
+        protects=whose.protects, answers=_answers(request, answers, chosen), about=chosen.about,
     )  # fmt: skip
     return _Prepared(engine, plan, outputs, chosen, made, opened)
+
+
+def _answers(request: Release, answers: Answers | None, chosen: Chosen) -> dict[str, Any]:
+    """Return where the list of answers is from: a list, mechanism or prior, or the table itself."""
+    if answers is not None:
+        return answers.to_dict()
+    given = {"none", "given"} >= {one.assumed.source for one in chosen.mechanisms}
+    named = request.mechanism is not None and not isinstance(request.mechanism, str)
+    return {"from": "list" if given or named else "table"}
 
 
 def _plain(guarantee: Any) -> dict[str, Any]:
     return {key: value if isinstance(value, str) else float(value) for key, value in guarantee.to_dict().items()}
 
 
-def _engine(source: Any, name: str) -> Engine:
+def engine_of(source: Any, name: str) -> Engine:
+    """Return what reads a table: this machine in a stream, or Spark."""
     if by_spark(source, name):
         from divulge.releasing.spark import engine
 
@@ -301,7 +352,7 @@ def _local(table: Source, whose: Protection | None = None) -> Engine:
     people = None if whose is None else whose.people
 
     def run(plan: Plan, temporary: Path, progress: Progress | None, tally: Tally | None) -> int:
-        writer = sinks.writer_for(temporary.with_suffix(""))(temporary, plan.schema)
+        writer = sinks.writer_for(temporary)(temporary, plan.schema)
         return _streamed(plan, table, writer, progress, tally, people)
 
     def known(key: Key, columns: Sequence[str]) -> Fingerprint:

@@ -28,6 +28,7 @@ FORMAT = "divulge request 1"
 ACTIONS = {
     "release": "divulge.releasing.column:Release",
     "publish": "divulge.publishing.request:Publish",
+    "generalize": "divulge.tables.request:Generalize",
 }
 """What can be asked for -> the record of its options."""
 
@@ -335,7 +336,7 @@ class Request(Recording, Writing, Reading, Protecting):
             return
         flag = option.named(name)[-1]
         for one in value if option.of == list[str] and isinstance(value, (list, tuple)) else [value]:
-            text = _text(one, name)
+            text = typed(one, name)
             if option.of is bool:
                 yield flag
             elif text.startswith("-"):
@@ -388,7 +389,7 @@ def asking(action: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         made: type[Request] = late(ACTIONS[action])  # pyright: ignore[reportAssignmentType]
         own = [p for p in signature(function).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
         usual = {f.name: Parameter.empty if f.default is MISSING else f.default for f in fields(made)}
-        names = [name for name in made.options() if name not in signature(function).parameters]
+        names = [name for name in made.options() if name != "source" and name not in signature(function).parameters]
         more = [Parameter(name, Parameter.KEYWORD_ONLY, default=usual[name]) for name in names]
         whole = signature(function).replace(parameters=[*own, *more])
         called.__signature__ = whole  # pyright: ignore[reportAttributeAccessIssue]
@@ -404,7 +405,7 @@ def run(
     progress: Any = None,
     warn: Callable[[str], object] = lambda warning: None,
 ) -> Any:
-    """Return what a request gives when it is carried out: a Receipt, or Published.
+    """Return what a request gives when it is carried out: a Receipt, Published, or a Generalization.
 
     Parameters
     ----------
@@ -418,7 +419,7 @@ def run(
 
     Returns
     -------
-    Receipt or Published
+    Receipt, Published or Generalization
 
     Raises
     ------
@@ -457,8 +458,14 @@ def _path_of(source: Any) -> str | None:
     return os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
 
 
-def _text(value: Any, name: str) -> str:
-    """Return one value of an option as a command line has it."""
+def typed(value: Any, name: str) -> str:
+    """Return one value of an option as a command line has it.
+
+    Examples
+    --------
+    >>> typed(0.5, "epsilon")
+    '0.5'
+    """
     found = written(value, name)
     if isinstance(found, (dict, list)):
         raise DivulgeError.of(name, "be the path of a file to stand in a command", "it", f"a {type(value).__name__}",

@@ -119,8 +119,11 @@ def written(guarantee: Guarantee, unit: Unit) -> str:
 
 
 def level(guarantee: Guarantee, unit: Unit) -> str:
+    """Return the parameters of a guarantee with three digits, names as they are, and what a rate is per."""
     values = guarantee.to_dict(unit)
-    return ":".join(at_most(value) for name, value in values.items() if name != "kind")
+    shown = [values[name] for name in guarantee.parameters() if name != "metric"]
+    per = f"/{values['per']}" if values.get("per") else ""
+    return ":".join(value if isinstance(value, str) else at_most(value) for value in shown) + per
 
 
 def in_unit(guarantee: Guarantee, levels: Mapping[str, Any], unit: Unit) -> dict[str, float]:

@@ -1,152 +1,50 @@
 """Coarsen a table: the levels that lose least under guarantees, with proof, and the table that goes out."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError, number_of
+from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.tables.buffers import of_texts
+from divulge.files.tables.source import Source
 from divulge.files.tables.table import open_table
+from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds.tables import KAnonymity
+from divulge.late import late
 from divulge.model.labels import text_of
-from divulge.model.record import Record
-from divulge.model.shown import Table, Tabled
-from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
-from divulge.tables.assess import assess, columns_of, counted_apart, mapping_of
-from divulge.tables.assessment import Assessment
+from divulge.releasing.estimating.counting import by_spark, contingency
+from divulge.releasing.persons import most_of, named_after_people, people_in
+from divulge.releasing.records.aggregate import Aggregate
+from divulge.releasing.records.ledger import Kept, recorded
+from divulge.releasing.release import engine_of
+from divulge.releasing.request import Request, asking, run
+from divulge.tables.assess import assess, counted_apart
+from divulge.tables.generalization import Generalization
 from divulge.tables.groups import MISSING, Groups, groups_of
-from divulge.tables.levels.conditions import guarantees_of
 from divulge.tables.levels.hierarchies import TOP, Hierarchy, as_hierarchy, suggested
 from divulge.tables.levels.lattice import Lattice
 from divulge.tables.levels.losses import loss_named
-from divulge.tables.levels.search import Certificate, searched
-from divulge.tables.notes import CHOSEN
+from divulge.tables.levels.search import searched
 from divulge.tables.order import ranks
+from divulge.tables.papers import places_of, published
+from divulge.tables.request import Generalize
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Generalization(Tabled, Record):
-    """A table coarsened to the levels that lose least under guarantees.
-
-    Attributes
-    ----------
-    levels : {column: level}
-        0 is the value itself.
-    loss : float
-    rows : pyarrow Table
-        The known columns at their levels and the sensitive ones, in the order of their values, not of the rows.
-    assessment : Assessment
-        Of the table that goes out, counted from it anew.
-    certificate : Certificate
-        Why no other levels are better.
-    guarantees : tuple of Guarantee
-    hierarchies : {column: Hierarchy}
-        Those given, and those suggested for columns without one.
-    suppressed : int
-        Rows whose known columns are all `*`: a group like any other.
-    title : str
-        What the loss is.
-    table : pandas, polars or pyarrow table
-        The rows in the library of the table that was given.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from divulge import generalize
-    >>> people = pa.table({"age": [31, 34, 38, 45, 46, 49], "ill": ["a", "b", "a", "b", "a", "b"]})
-    >>> ages = {"age": Hierarchy.ladder(5, 10)}
-    >>> found = generalize(people, known="age", secret="ill", guarantees="k=3", hierarchies=ages)
-    >>> found.levels, found.assessment.k, found.table.column("age").unique().to_pylist()
-    ({'age': 2}, 3, ['[30, 40)', '[40, 50)'])
-    >>> found.certificate.infeasible[0].levels, found.certificate.infeasible[0].measured
-    ({'age': 1}, 1)
-    """
-
-    levels: dict[str, int]
-    loss: float
-    rows: Any = field(compare=False)
-    assessment: Assessment
-    certificate: Certificate
-    guarantees: tuple[Guarantee, ...]
-    hierarchies: dict[str, Hierarchy]
-    suppressed: int
-    title: str
-    table: Any = field(compare=False, repr=False)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Against whom the numbers hold, and against whom they do not."""
-        rows = f" {number_of(self.suppressed, 'row')} have {TOP} in all known columns." if self.suppressed else ""
-        return (*self.assessment.notes, CHOSEN + rows)
-
-    @property
-    def receipt(self) -> dict[str, Any]:
-        """What was done, for everybody: no number in it is not in the table that goes out, or was chosen before."""
-        return {
-            "kind": "generalization",
-            "known": list(self.assessment.known),
-            "secret": list(self.assessment.secret),
-            "guarantees": [str(one) for one in self.guarantees],
-            "levels": self.levels,
-            "hierarchies": {name: one.to_dict() for name, one in self.hierarchies.items() if one.kind != "table"},
-            "loss": self.title,
-            "suppressed": self.suppressed,
-            "rows": self.assessment.rows,
-            "notes": list(self.notes),
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for the keeper: groups of the certificate are those of the table as it was.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> from divulge import generalize
-        >>> found = generalize(pa.table({"age": [1, 2, 2]}), known="age", guarantees="k=2")
-        >>> found.to_dict()["levels"], found.to_dict()["certificate"]["nodes"]
-        ({'age': 1}, 2)
-        """
-        proof = self.certificate
-        infeasible = [
-            {**vars(one), "measured": str(one.measured), "value": None if one.value is None else str(one.value)}
-            for one in proof.infeasible
-        ]
-        return {
-            **self.receipt,
-            "value": self.loss,
-            "assessment": self.assessment.to_dict(),
-            "certificate": {
-                "optimum": proof.optimum,
-                "loss": proof.loss,
-                "nodes": proof.nodes,
-                "visited": proof.visited,
-                "infeasible": infeasible,
-                "costly": [{"levels": levels, "loss": loss} for levels, loss in proof.costly],
-            },
-        }
-
-    def _shown(self) -> tuple[str, Table]:
-        asked = ", ".join(map(str, self.guarantees))
-        head = f"{self.assessment.rows} rows coarsened under {asked}: loss {self.loss:.6g}, certified optimal"
-        heights = [self.hierarchies[name].height for name in self.levels]
-        values = np.array([list(self.levels.values()), heights]).T
-        return head, (list(self.levels), ["level", "of"], values)
-
-
+@asking("generalize")
 def generalize(
     table: Any,
     known: str | Sequence[str],
     secret: str | Sequence[str] | None = None,
+    sink: str | os.PathLike[str] | None = None,
     *,
-    guarantees: Any,
-    hierarchies: Mapping[str, Any] | None = None,
-    loss: str = "entropy",
-    suppress: Any = 0,
-    engine: EngineName = "local",
+    warn: Callable[[str], object] = lambda warning: None,
+    **options: Any,
 ) -> Generalization:
     """Return a table whose known columns are coarsened as little as guarantees allow: the optimum, with a certificate.
 
@@ -159,6 +57,9 @@ def generalize(
     known : name or names of the columns that somebody may know
     secret : name or names of the sensitive columns, optional
         Guarantees hold for all jointly and for each alone.
+    sink : path, optional
+        The coarsened table goes there, its suffix is its format; beside it codebook, statement and receipt, and for the
+        keeper alone the certificate.
     guarantees : guarantee, text such as "k=5", or several
         k, distinct-l, entropy-l, recursive-l, t, ordered-t, beta, enhanced-beta, delta-disclosure, pml, pmc, lip, alip,
         lift.
@@ -168,8 +69,30 @@ def generalize(
     suppress : number in [0, 1)
         The share of rows that may be left out: those of groups that break a guarantee. They stay, with `*` in all known
         columns, as a group like any other, for which the guarantees must hold too.
+    person : name of a column, optional
+        Who each row is about. Somebody with several rows is refused without `rows_per_person` or `per_row`.
+    rows_per_person : int, optional
+        So many rows are one person's at most: k counts people, so that a group has k times as many rows.
+    one_answer : bool
+        All rows of a person say the same; k counts people by `rows_per_person` all the same.
+    per_row : bool
+        Each row is another person; or the guarantees are about a row, whatever a person's other rows tell.
+    ledger : Ledger, path or URL, optional
+        Where the table is recorded. A table of groups has no bound on its privacy loss: a budget does not allow it.
+    budget, source_name, people : optional
+        As for `release`.
     engine : "local" or "spark"
         Where the rows are counted.
+    unit : "nats" or "bits"
+        What guarantees with an epsilon are in.
+    language : "en" or "de"
+        Of statement and codebook.
+    force, receipt, sign, escape_formulas : optional
+        As for `release`.
+    delimiter, decimal, encoding, sheet, line_breaks, limits : optional
+        How a file is read, as for `open_table`.
+    warn : function of str, optional
+        Gets what the keeper has to know before anything is written.
 
     Returns
     -------
@@ -180,7 +103,8 @@ def generalize(
     ------
     DivulgeError
         For guarantees that hold nowhere, a hierarchy that lacks values or is not nested, a sensitive column among the
-        known ones, a table without rows, and a lattice of more than two million nodes.
+        known ones, a table without rows, people with several rows of whom nothing was said, and a lattice of more than
+        two million nodes.
 
     References
     ----------
@@ -195,30 +119,97 @@ def generalize(
     >>> found.levels, found.assessment.k
     ({'sex': 0, 'age': 4, 'race': 1, 'education': 1}, 126)
     """
-    asked, measure, share = guarantees_of(guarantees), loss_named(loss), _share(suppress)
-    secrets = () if secret is None else columns_of(secret, "secret")
-    columns = columns_of(known, "known")
-    if not columns:
-        raise DivulgeError.of("known", "name at least one column", "it", "empty")
-    both = [name for name in columns if name in secrets]
-    if both:
-        raise DivulgeError.of("known", "have none of the sensitive columns", "one", repr(both[0]))
-    if not secrets and any(one.kind != "k" for one in asked):
-        raise DivulgeError.of("secret", "be named for guarantees other than k", "it", "absent")
-    given = mapping_of(hierarchies)
-    for name in given:
-        if name not in columns:
-            raise DivulgeError.of("hierarchies", "be of known columns", "one", f"of {name!r}")
-    found = contingency(table, [*columns, *secrets], engine=engine)
+    asked = Request.of("generalize", table, sink, known=known, secret=secret, **options)
+    return run(asked, table, warn=warn)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What the ledger is told of a table of groups."""
+
+    mechanisms: tuple[Aggregate, ...]
+    columns: tuple[str, ...]
+    untouched: tuple[str, ...]
+    output: str | None
+    rows: int
+
+
+def carry_out(request: Generalize, source: Any, *, progress: Any, warn: Callable[[str], object]) -> Generalization:
+    """Search the levels, record the table, and publish it with its papers; or nothing of it."""
+    engine = engine_of(source, request.engine)
+    table = engine.source
+    outputs = places_of(request, table)
+    papers = late("divulge.reporting.generalize:papers")(request)
+    found = replace(_coarsened(request, source, _rows_per_person(request, source, table)), person=request.person)
+    # a function of the data alone: no bound on the privacy loss of a row
+    loss = Aggregate(found.columns, {"ldp": float("inf")}, float("inf"), person=request.person)
+    output = None if outputs.table is None else outputs.table.name
+    made = _Entry((loss,), found.columns, found.as_they_were, output, found.assessment.rows)
+    budget = None if request.budget is None else as_guarantee(request.budget, "budget")
+    allowed = None if budget is None else budget.read_in(request.unit, to_keep=True)
+    asks = Kept(request.ledger, allowed, request.source_name, request.people, request.person)
+    with recorded(
+        asks, table, made, lambda key: engine.known(key, found.columns),
+        lambda person, other: most_of(table, person, other),
+    ) as entry:  # fmt: skip
+        found = replace(found, together=entry.together)
+        for warning in (*entry.warnings, *entry.private):
+            warn(warning)
+        return published(found, outputs, request, entry, papers)
+
+
+def _rows_per_person(request: Generalize, given: Any, table: Source) -> int:
+    """Return how many rows are one person's at most; refuse a table in which people have more than was said."""
+    most = request.rows_per_person or 1
+    if by_spark(given, request.engine):
+        if request.person is not None and not request.per_row:
+            raise DivulgeError.of("person", "be left out with Spark, which puts no rows together", "it", "given",
+                                  "rows_per_person=N (--rows-per-person N) alone is taken at its word.")  # fmt: skip
+        return most
+    if request.person is None:
+        if request.rows_per_person is None and not request.per_row:
+            _require_one_row_each(table, (*request.columns, *request.secrets))
+        return most
+    if request.person in (*request.columns, *request.secrets):
+        raise DivulgeError.of("person", "be neither a known nor a sensitive column", "it", repr(request.person))
+    rows = people_in(table, request.person).rows
+    if not request.per_row and rows.max(initial=0) > most:
+        raise DivulgeError.of(
+            "rows_per_person", "be no less than the rows that a person has", "the number of people with more",
+            f"{int((rows > most).sum()):,} of {len(rows):,}",
+            "rows_per_person=N (--rows-per-person N) lets k count people: a group has N times as many rows; "
+            "per_row=True (--per-row) lets it count rows.",
+        )  # fmt: skip
+    return most
+
+
+def _require_one_row_each(table: Source, columns: Sequence[str]) -> None:
+    """Refuse a table with a column that is called after people, and has the same in several rows."""
+    named = named_after_people(table, columns)
+    if named is not None:
+        raise DivulgeError.of(
+            "person", "be named where people have several rows", f"column {named!r}", "the same in several rows",
+            f"person={named!r} (--person {named}) with rows_per_person=N lets k count people; per_row=True (--per-row) "
+            "says that each row is another person.",
+        )  # fmt: skip
+
+
+def _coarsened(request: Generalize, source: Any, each: int) -> Generalization:
+    """Return the table at its best levels, of which so many rows are one person's at most."""
+    columns, secrets = request.columns, request.secrets
+    asked = tuple(KAnonymity(one.k * each) if isinstance(one, KAnonymity) else one for one in request.kept)
+    found = contingency(source, [*columns, *secrets], engine=request.engine)
     if not found.rows:
         raise DivulgeError.of("table", "have rows", "it", "empty")
     counted_apart(found)
     base = groups_of(found, columns, secrets)
+    given: Mapping[str, Any] = request.hierarchies or {}
     ladders = {
         name: as_hierarchy(given[name], name) if name in given else suggested(labels)
         for name, labels in zip(columns, base.labels, strict=True)
     }
-    lattice = _lattice(base, ladders, asked, int(share * found.rows))
+    measure = loss_named(request.loss)
+    lattice = _lattice(base, ladders, asked, int(Fraction(request.suppress) * found.rows))
     proof = searched(lattice, measure)
     node = tuple(proof.optimum.values())
     groups = lattice.groups(node)
@@ -227,21 +218,11 @@ def generalize(
     assessment = assess(released, list(columns), list(secrets) or None)
     if not assessment.holds(asked):
         raise AssertionError("the table that goes out does not keep what was promised")
-    restored = released if by_spark(table, engine) else open_table(table).restore(released)
+    restored = released if by_spark(source, request.engine) else open_table(source).restore(released)
     return Generalization(
-        proof.optimum, proof.loss, released, assessment, proof, asked, ladders, int(groups.sizes[out].sum()),
-        measure.title, restored,
+        proof.optimum, proof.loss, released, assessment, proof, request.kept, ladders, int(groups.sizes[out].sum()),
+        measure.title, restored, each,
     )  # fmt: skip
-
-
-def _share(value: Any) -> Fraction:
-    try:
-        share = Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
-        share = Fraction(-1)
-    if isinstance(value, bool) or not 0 <= share < 1:
-        raise DivulgeError.of("suppress", "be a number in [0, 1)", "it", str(value)[:40])
-    return share
 
 
 def _lattice(base: Groups, ladders: Mapping[str, Hierarchy], asked: tuple[Guarantee, ...], suppress: int) -> Lattice:

@@ -20,6 +20,14 @@ CHOSEN = (
     "The levels were chosen by looking at the table, and somebody who knows the rule may learn from the choice; for a "
     "small table that can be much."
 )
+PEOPLE = (
+    "A person has up to {rows} rows: the smallest group is of {people} people or more, and what is said of the "
+    "sensitive columns is said of a row, not of all rows of a person."
+)
+BEFORE = (
+    "The ledger has {releases} of the same people on record. Who has them as well can learn more than is said here: "
+    "groups of two tables that share a person can leave one value."
+)
 EXACT = (
     "About these rows the numbers are exact; about people like them the bounds have {confidence} confidence, all at "
     "once."

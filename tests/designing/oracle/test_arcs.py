@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from designing.problems import KINDS, NAMES, holds, limits_as_arguments, problem_of, random_prior
 from designing.vertices import level_points, priced_optimum
-from support import few
+from support import THOROUGH, few
 
 import divulge as dv
 from divulge.designing.polytope.limits import Limits, classes_of, limits_of
@@ -21,7 +21,7 @@ from divulge.designing.start.circular_arcs import in_a_hurry, without_search
 @pytest.mark.parametrize("kind", KINDS)
 def test_arcs_average_to_one_inside_the_limits(kind: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)) + 9)
-    for trial, n in enumerate([2, 3, 5, 8, 20, 60, 150]):
+    for trial, n in enumerate([2, 3, 5, 8, 20, 60, 150] if THOROUGH else [2, 5, 8, 30]):
         p = random_prior(rng, n)
         guarantees, _ = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)
         limits = limits_of(tuple(guarantees)).floats().tightened(float(p.min()), n)
@@ -60,14 +60,15 @@ def test_chi_squared_under_a_capacity_alone_meets_its_ceiling() -> None:
 @pytest.mark.thin
 @pytest.mark.parametrize("guarantees", [["pml=0.5"], ["ldp=1"], ["alip=1:0.5"], ["ldp=2", "bayes-capacity=1.7"]])
 def test_no_time_at_all_gives_a_sensible_channel(guarantees: list[str]) -> None:
-    p = np.random.default_rng(0).dirichlet(np.ones(150))
+    n = 150 if THOROUGH else 60
+    p = np.random.default_rng(0).dirichlet(np.ones(n))
     found = dv.design(p, *guarantees, time_limit=0)
     assert found.relative_gap < 0.15
     assert holds(found)
     best = dv.design(p, *guarantees, time_limit=2)
     assert found.utility <= best.bound
     assert found.bound >= best.utility
-    given = np.random.default_rng(1).dirichlet(np.ones(2), 150)
+    given = np.random.default_rng(1).dirichlet(np.ones(2), n)
     about = dv.design(p, *guarantees, utility=dv.About(given), time_limit=0)
     assert about.utility > 0
     assert about.utility <= about.bound

@@ -2,13 +2,18 @@
 
 import itertools
 import math
+from fractions import Fraction
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import few
 
 import divulge as dv
+from divulge.measures import L1Ball, LowerBounded
 
 SIZE = 4
 BALL = dv.measures.L1Ball(["1/2", "1/4", "1/8", "1/8"], "1/10")
@@ -134,3 +139,20 @@ def test_what_a_set_of_priors_refuses() -> None:
     ):
         with pytest.raises(dv.DivulgeError, match=words):
             dv.design(FLOOR, dv.PML(0.5), **options)
+
+
+@settings(max_examples=few(200), deadline=None)
+@given(st.integers(0, 10**9))
+def test_the_least_mean_over_a_set_is_that_of_its_least_prior(seed: int) -> None:
+    from divulge.designing.linear.robust import LEAST_MEAN
+
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 8))
+    values = rng.integers(0, 2**40, n).astype(object) * int(rng.choice([-1, 1]))
+    counts = rng.integers(0, 9, n) + (np.arange(n) == 0)
+    center = dv.Prior([Fraction(int(c), int(counts.sum())) for c in counts])
+    bounded = LowerBounded(n, Fraction(int(rng.integers(0, 101)), 100 * n))
+    for priors in (bounded, L1Ball(center, Fraction(int(rng.integers(0, 250)), 100))):
+        least = priors.least(values).tolist()
+        mean = sum((Fraction(p) * v for p, v in zip(least, values.tolist(), strict=True)), Fraction(0))
+        assert LEAST_MEAN[type(priors)][1](priors, values) == mean

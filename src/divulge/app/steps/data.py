@@ -38,6 +38,8 @@ async def kept(session: Session, file: Any) -> Path:
     """Keep an uploaded file in a new folder of the session, under its own name."""
     given = printable(str(file.filename).replace("\\", "/").rpartition("/")[2])
     name = given.encode()[-120:].decode(errors="ignore").lstrip(".") or "table"  # its end tells the format
+    if not session.has_room(file.size or 0):
+        raise Refused(413, "The app keeps too many files for another one. Start over in visits that are done.")
     path = session.folder / secrets.token_hex(4) / name
     path.parent.mkdir(mode=0o700)
     with path.open("xb") as out:
@@ -101,12 +103,14 @@ async def take_secret(pages: Any, request: Any) -> Any:
             raise Refused(400, "Choose the column that is sensitive.")
         whose = _whose(form, known, secret)
         public = [name for name in form.getlist("public") if name in known and name != secret]
-    session.choices.pop("noticed", None)
+    for name in ("noticed", "ticked"):
+        session.choices.pop(name, None)
     if whose is None:
         noticed = repeated(open_table(session.choices["data"]["path"]), [secret])
         if noticed is not None:  # the page asks
             session.choices["noticed"] = noticed
             session.choices.pop("secret", None)
+            session.choices |= {"ticked": secret, "public": public}
             return pages.to(session, "data#whose")
     known_ = session.choices
     changed = known_.get("secret") != secret or known_.get("whose", {}) != (whose or {})

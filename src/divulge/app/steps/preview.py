@@ -53,9 +53,11 @@ def told(found: dict[str, Any]) -> dict[str, Any]:
         name = ", ".join(map(named, one["by"].values())) if one["by"] else "all rows"
         kinds.setdefault(f"{one['statistic']}{of}{at}{by}", []).append(one | {"name": name})
     for rows in kinds.values():
-        rows.sort(key=lambda one: one["true"] if one["statistic"] == "count" else 0)
-    first = next(iter(kinds.values()))
-    return {"found": found, "kinds": kinds, "figure": figures.statistics(first[:PICTURED]), "pictured": PICTURED}
+        rows.sort(key=lambda one: (one["true"] or 0) if one["statistic"] == "count" else 0)
+    first = [one for one in next(iter(kinds.values())) if one["value"] is not None and one["true"] is not None]
+    blank = sum(one["value"] is None for one in found["statistics"])
+    return {"found": found, "kinds": kinds, "figure": figures.statistics(first[:PICTURED]), "pictured": PICTURED,
+            "blank": blank}  # fmt: skip
 
 
 ROUTES = [("GET", "preview", show), ("GET", "preview/found", found)]

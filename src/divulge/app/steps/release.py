@@ -12,6 +12,7 @@ from divulge.app.steps import asked, programs, table
 from divulge.app.steps.preview import ready
 
 PUBLIC = {
+    "archive": "all of these in one file",
     "table": "the table",
     "codebook.json": "the codebook: what each answer means and how to use it",
     "codebook.md": "the codebook as text",

@@ -1,5 +1,6 @@
 """Step 3, a table of statistics: which numbers, of whom, and what more or less protection costs them."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -242,7 +243,8 @@ def cost(pages: Any, request: Any) -> Any:
     job, levels = _costs(session)
 
     def pictured(found: Any) -> dict[str, Any]:
-        points = [{"after": after, "off": off} for after, off in zip(levels, found["off"], strict=True)]
+        points = [{"after": after, "off": off} for after, off in zip(levels, found["off"], strict=True)
+                  if not math.isnan(off)]  # fmt: skip
         figure = figures.frontier(points, session.choices["aim"]["after"], found["what"])
         return {"points": points, "what": found["what"], "figure": figure, "back": "table", "unit": ""}
 

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from divulge.cli.common import ChannelArgument, JsonOption, PriorOption, UnitOption, emit, say
+from divulge.cli.distance import DistanceOption, parsed
 from divulge.files import read_channel, read_prior
 from divulge.ties import first_smallest
 
@@ -15,16 +16,16 @@ def command(
         list[str], typer.Option("--guarantee", metavar="KIND=VALUE", help="Such as pml=0.5 or ldp=1; may be repeated.")
     ],
     prior: PriorOption = None,
+    distance: DistanceOption = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
     """Check whether a mechanism keeps guarantees: exit 0 when all hold, 1 when one does not, with the witness."""
     from divulge.errors import DivulgeError
-    from divulge.guarantees.catalog import parse
     from divulge.model.joint import Joint
 
-    asked = [parse(text) for text in guarantees]
     mechanism = read_channel(channel)
+    asked = parsed(guarantees, distance, mechanism.secrets)
     if prior is None:
         needy = [g.kind for g in asked if g.about == "joint"]
         if needy:

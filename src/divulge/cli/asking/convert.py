@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, say
+from divulge.cli.distance import DistanceOption, metric_of
 from divulge.files import read_prior
 
 USUAL = ("adp=?:1e-6", "adp=?:1e-9", "rdp=2:?", "rdp=32:?")
@@ -32,6 +33,7 @@ def command(
     n: Annotated[int | None, typer.Option("--n", metavar="N", help="Number of secrets.")] = None,
     uniform: Annotated[bool, typer.Option("--uniform", help="All secrets are equally likely (with --n).")] = False,
     general: Annotated[bool, typer.Option("--general", help="The secret is not finite: there is no p_min.")] = False,
+    distance: DistanceOption = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -41,11 +43,14 @@ def command(
     from divulge.guarantees.catalog import KINDS, parse, parse_query
     from divulge.guarantees.guarantee import Guarantee
 
-    usual: list[tuple[type[Guarantee], dict[str, str]]] = [(k, {}) for k in KINDS.values() if not k.index]
+    usual: list[tuple[type[Guarantee], dict[str, Any]]] = [(k, {}) for k in KINDS.values() if not k.index]
     usual += [parse_query(text) for text in USUAL]
-    written = [parse(text) for text in guarantees]
-    asked = [parse_query(name) for name in to.split(",")] if to else usual
     known = None if prior is None else read_prior(prior)
+    metric = metric_of(distance, None if known is None else known.secrets)
+    written = [parse(text, metric) for text in guarantees]
+    asked = [parse_query(name) for name in to.split(",")] if to else usual
+    if metric is not None:
+        asked = [(kind, index | ({"metric": metric} if "metric" in kind.index else {})) for kind, index in asked]
     context = Context.of(known, p_min, n, uniform, general)
     found = consequences([g.read_in(unit) for g in written], asked, context, unit=unit)
     implied = [g for g in found if isinstance(g, Guarantee)]

@@ -21,6 +21,7 @@ from divulge.cli.common import (
     say,
     upper,
 )
+from divulge.cli.distance import DistanceOption, metric_of
 from divulge.errors import DivulgeError
 from divulge.files import column_names, read_channel, read_joint, read_prior, writable, write_channel
 from divulge.files.formats import CHANNELS, listed
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from divulge.designing.tradeoff.frontier import Frontier
     from divulge.guarantees.guarantee import Guarantee
     from divulge.model.channel import Channel
+    from divulge.model.metrics.metric import Metric
     from divulge.model.prior import Prior
 
 _WIDE = 12
@@ -66,7 +68,8 @@ def command(
             metavar="NAME",
             help="What is kept: mutual-information, total-variation, chi-squared, hellinger, le-cam, "
             "lautum-information; or a score of secret and outcome: hamming, worst-hamming, and to be small error, "
-            "absolute-distance, squared-distance, worst-absolute-distance, estimation, worst-estimation.",
+            "absolute-distance, squared-distance, worst-absolute-distance, estimation, worst-estimation; distance, "
+            "under metric=EPS with --distance.",
         ),
     ] = "mutual-information",
     about: Annotated[
@@ -85,6 +88,7 @@ def command(
             "TABLE:COLUMN, another column of the table of the prior. May be repeated: all are protected.",
         ),
     ] = None,
+    distance: DistanceOption = None,
     outcomes: Annotated[
         str | None,
         typer.Option(
@@ -147,7 +151,9 @@ def command(
 ) -> None:  # fmt: skip
     """Design the mechanism that keeps the most utility under all guarantees, with a proved bound and exact entries."""
     names = [name for spec in priors for name in _expanded(spec)]
-    asked = _Asked.of(guarantees, utility, unit)
+    asked = _Asked.of(
+        guarantees, utility, unit, metric_of(distance, read_prior(names[0]).secrets if distance else None)
+    )
     if plot is not None and (frontier is None or len(names) > 1):
         raise DivulgeError("`--plot` must come with --frontier and one --prior; it draws one curve.")
     if output is not None and frontier is not None:
@@ -200,14 +206,15 @@ class _Asked:
     unit: Unit
 
     @classmethod
-    def of(cls, texts: Sequence[str], utility: str, unit: Unit) -> "_Asked":
+    def of(cls, texts: Sequence[str], utility: str, unit: Unit, metric: "Metric | None" = None) -> "_Asked":
         """Read the guarantees."""
         from divulge.guarantees.catalog import kind_named, parse
 
         kinds = [kind_named(text) for text in texts if "=" not in text]
         if len(kinds) > 1:
             raise DivulgeError("`--guarantee` must be KIND=VALUE for all but one; several come without a value.")
-        return cls(tuple(parse(text) for text in texts if "=" in text), kinds[0] if kinds else None, utility, unit)
+        written = tuple(parse(text, metric) for text in texts if "=" in text)
+        return cls(written, kinds[0] if kinds else None, utility, unit)
 
     @property
     def kept(self) -> tuple["Guarantee", ...]:
@@ -412,7 +419,7 @@ class _Shown:
 
     def print(self) -> None:
         """Print the mechanism, what it keeps, and the named ones beside it."""
-        from divulge.designing.result import told
+        from divulge.designing.result import rounded_ends
 
         found, per, unit = self.found, self.asked.per_utility, self.asked.unit
         objective = found.objective + (f" [{unit}]" if found.logarithmic else "")
@@ -421,7 +428,7 @@ class _Shown:
             print_table(f"mechanism for {self.title}", ["", *map(str, found.outcomes)], rows)
         else:
             say(f"mechanism for {self.title}: {size_text(*found.integers.shape)}")
-        reached, bound = told(found, per)
+        reached, bound = rounded_ends(found, per)
         say(f"{objective}: {reached}, {found.side} {bound} possible")
         say(f"gap: {found.relative_gap:.1e} of the bound, by {found.method}")
         about = f", about {' and '.join(map(source_name, self.protects))}" if self.protects else ""

@@ -8,6 +8,7 @@ import typer
 
 from divulge.cli.common import (
     TABLE_HELP,
+    WIDTH,
     JsonOption,
     OptionalChannel,
     PriorOption,
@@ -126,13 +127,14 @@ def _print(found: Any, counts: dict[Any, int] | None) -> None:
         return
     _print_measures(f"Under the prior{estimate} [{found.unit}]", _flat(named["joint"]), found, told)
     rows = [named["by_outcome"][i] for i in falling([row["pml"] for row in named["by_outcome"]])]
-    title, shown = f"By outcome{estimate} [{found.unit}]", rows[:_MOST_OUTCOMES]
-    if counts is None:
-        header = ["outcome", "probability", "pml", "most gained", "pmc", "most ruled out"]
-        print_table(title, header, map(_outcome, shown), (0, 3, 5))
-    else:
-        header = ["outcome", "probability", "rows", "pml", "most gained", "rows", "pmc", "most ruled out", "rows"]
-        print_table(title, header, _with_rows(shown, counts), (0, 4, 7))
+    shown = rows[:_MOST_OUTCOMES]
+    for name, most in (("pml", "most gained"), ("pmc", "most ruled out")):  # side by side they are wider than a page
+        title = f"By outcome, {most}{estimate} [{found.unit}]"
+        if counts is None:
+            print_table(title, ["outcome", "probability", name, most], (_outcome(row, name) for row in shown), (0, 3))
+        else:
+            header = ["outcome", "probability", "rows", name, most, "rows"]
+            print_table(title, header, _with_rows(shown, name, counts), (0, 4))
     if len(rows) > _MOST_OUTCOMES:
         note(f"{number_of(len(rows) - _MOST_OUTCOMES, 'outcome')} with a smaller pml not shown; --json has them all.")
 
@@ -144,6 +146,7 @@ def _print_measures(title: str, values: dict[str, Any], found: Any, told: Callab
         ["measure", "value", "meaning"],
         [(name, told(exact.get(name, value)), _MEANING[name]) for name, value in values.items()],
         (0, 2),
+        WIDTH,
     )
 
 
@@ -155,20 +158,16 @@ def _flat(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _outcome(row: dict[str, Any], told: Callable[[Any], Any] = upper) -> list[Any]:
-    leakages = [[told(row[name]), str(row[f"{name}_secret"])] for name in ("pml", "pmc")]
-    return [str(row["outcome"]), row["probability"], *leakages[0], *leakages[1]]
+def _outcome(row: dict[str, Any], name: str, told: Callable[[Any], Any] = upper) -> list[Any]:
+    """Return the cells of an outcome: how likely it is, its pml or pmc, and the secret that has it."""
+    return [str(row["outcome"]), row["probability"], told(row[name]), str(row[f"{name}_secret"])]
 
 
-def _with_rows(rows: list[dict[str, Any]], counts: dict[Any, int]) -> Iterator[list[Any]]:
-    """Yield the cells of each outcome, with the number of rows that it, and each pair named with it, rests on."""
+def _with_rows(rows: list[dict[str, Any]], name: str, counts: dict[Any, int]) -> Iterator[list[Any]]:
+    """Yield the cells of each outcome, with the number of rows that it, and the pair named with it, rests on."""
     of_outcome: Counter[Any] = Counter()
     for (_, outcome), count in counts.items():
         of_outcome[outcome] += count
     for row in rows:
-        outcome = row["outcome"]
-        cells, pairs = (
-            _outcome(row, number),
-            [str(counts.get((row[f"{name}_secret"], outcome), 0)) for name in ("pml", "pmc")],
-        )
-        yield [*cells[:2], str(of_outcome[outcome]), *cells[2:4], pairs[0], *cells[4:], pairs[1]]
+        cells, pair = _outcome(row, name, number), counts.get((row[f"{name}_secret"], row["outcome"]), 0)
+        yield [*cells[:2], str(of_outcome[row["outcome"]]), *cells[2:], str(pair)]

@@ -66,6 +66,12 @@ def command(
             if by is not None:
                 say(printable(f"{by} = {part['group']}"))
             _say(part)
+    outside = sum(not 0 <= one["frequency"] <= 1 for part in told for one in part["values"])
+    if outside:
+        note(
+            f"note: {number_of(outside, 'estimate')} below 0 or above 1. No frequency is; an unbiased estimate may be, "
+            "and sums may use it as it is. The interval says where the frequency lies."
+        )
     for warning in dict.fromkeys(warning for part in parts for warning in part.warnings):
         note(f"note: {warning}")
 

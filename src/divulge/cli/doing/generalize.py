@@ -1,72 +1,62 @@
 """`divulge generalize`: coarsen a table as little as guarantees allow, with proof and papers."""
 
-from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from divulge.cli.asking.assess import columns_and_files
-from divulge.cli.common import TABLE_HELP, EngineOption, ForceOption, JsonOption, emit, note, print_table, say, upper
+from divulge.cli.common import JsonOption, emit, note, print_table, say, upper
+from divulge.cli.doing.ledger import default_ledger
+from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
+from divulge.cli.fields import with_fields
 from divulge.cli.names import names_between_commas
 from divulge.errors import number_of, printable
+from divulge.files.opening import name_of
 from divulge.model.shown import named
 
 
+@with_fields("generalize")
 def command(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP)],
-    known: Annotated[str, typer.Option("--known", metavar="COLS", help="Columns that people may know: a,b,c.")],
-    guarantee: Annotated[
-        list[str],
-        typer.Option("--guarantee", metavar="GUARANTEE", help="k=5, t=0.2, distinct-l=3, pml=1; may be repeated."),
-    ],
-    secret: Annotated[
-        str | None, typer.Option("--secret", metavar="COLS", help="The sensitive columns, with commas between.")
-    ] = None,
-    hierarchy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--hierarchy", metavar="COL=FILE", help="How a column is coarsened, as ARX writes it; else guessed."
-        ),
-    ] = None,
-    loss: Annotated[
-        str,
-        typer.Option(
-            help="entropy, granularity, discernibility, class-size, mutual-information or information.", metavar="LOSS"
-        ),
-    ] = "entropy",
-    suppress: Annotated[
-        str, typer.Option("--suppress", metavar="SHARE", help="The share of rows that may lose all known columns.")
-    ] = "0",
-    out: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="OUT", help="The table; papers stand beside it.")
-    ] = None,
-    force: ForceOption = False,
-    engine: EngineOption = "local",
+    typed: dict[str, Any],
+    no_ledger: NoLedgerOption = False,
+    save_request: SaveOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Coarsen the known columns of a table as little as guarantees allow: the optimum, with a certificate.
 
-    With -o the table goes out with codebook, statement and receipt; the certificate is in a record for the keeper.
-    Known and sensitive columns go out, no others, in the order of their values.
+    With -o the table goes out with codebook, statement and receipt, and is recorded in the ledger; the certificate is
+    in a record for the keeper. Known and sensitive columns go out, no others, in the order of their values.
     """
-    import divulge as dv
-    from divulge.tables.papers import save
+    from divulge.releasing.request import Request
 
-    found: Any = dv.generalize(
-        table, names_between_commas(known, "--known"),
-        None if secret is None else names_between_commas(secret, "--secret"), guarantees=guarantee,
-        hierarchies=columns_and_files(hierarchy or []), loss=loss, suppress=suppress, engine=engine,
-    )  # fmt: skip
-    written = {} if out is None else save(found, out, source=table, force=force)
+    out = typed.get("sink")
+    typed["ledger"] = None if no_ledger or out is None else default_ledger(typed.get("ledger"))
+    typed["known"] = names_between_commas(typed["known"], "--known")
+    if "secret" in typed:
+        typed["secret"] = names_between_commas(typed["secret"], "--secret")
+    if "hierarchies" in typed:
+        typed["hierarchies"] = columns_and_files(typed["hierarchies"])
+    request = Request.of("generalize", **typed)
+    saved = save(request, save_request, request.force)
+    if out is not None or not saved:
+        carry_out(request, as_json)
+
+
+def carry_out(request: Any, as_json: bool) -> None:
+    """Coarsen what is asked, and tell what came of it."""
+    from divulge.releasing.request import run
+
+    found = run(request, warn=note)
     if as_json:
-        emit(found.to_dict() | ({"written": written} if written else {}))
+        files = {name: str(path) for name, path in found.papers.items()}
+        emit(found.to_dict() | ({"files": files} if files else {}))
         return
     _print(found)
     for line in found.notes:
         note(f"note: {line}")
-    if written:
-        say(f"for the keeper alone: {Path(written['keeper.json']).name}; public: the table, codebook, statement and "
-            "receipt beside it")  # fmt: skip
+    if found.papers:
+        say("files:")
+    for name, path in found.papers.items():
+        kept = "  (for the keeper only: groups as they were; readable by you alone)" if "keeper" in name else ""
+        say(f"  {name_of(path)}{kept}")
 
 
 def _print(found: Any) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, note, print_table, say, upper
-from divulge.errors import printable
+from divulge.cli.common import WIDTH, JsonOption, UnitOption, emit, note, print_table, say, upper
+from divulge.errors import number_of, printable
 from divulge.files.opening import name_of
 from divulge.units import nats_per
 
@@ -89,7 +89,7 @@ def show(
              upper(sum(m.for_a_person["ldp"] for m in e.mechanisms) / nats_per(unit))]
             for e in entries
         ],
-        left=range(4), width=_WIDTH,
+        left=range(4), width=WIDTH,
     )  # fmt: skip
     print_table(
         f"Spent together, in {unit}",
@@ -103,21 +103,21 @@ def show(
             for t in totals
         ],
         left=range(2),
-        width=_WIDTH,
+        width=WIDTH,
     )
     if any(e.untouched for e in entries):
         rows = [[short[e.source], _shown(e.untouched), _shown(e.output or "")] for e in entries if e.untouched]
-        print_table("Went out as they are", ["table", "columns", "output"], rows, left=range(3), width=_WIDTH)
+        print_table("Went out as they are", ["table", "columns", "output"], rows, left=range(3), width=WIDTH)
     if any(kept.values()):
         rows = [
             [short.get(name, name), _shown(one.columns) or "(a record)", f"{one.budget} (nats)", one.created[:10]]
             for name, several in kept.items()
             for one in several
         ]
-        print_table("Budgets", ["table", "columns", "kept", "since"], rows, left=range(4), width=_WIDTH)
+        print_table("Budgets", ["table", "columns", "kept", "since"], rows, left=range(4), width=WIDTH)
     for e in entries:
         if e.because and e.source not in e.because:
-            say(fill(f"{short[e.source]}, {e.created[:10]}: {printable(e.because)}.", _WIDTH, subsequent_indent="  "))
+            say(fill(f"{short[e.source]}, {e.created[:10]}: {printable(e.because)}.", WIDTH, subsequent_indent="  "))
 
 
 @app.command()
@@ -146,7 +146,23 @@ def budget(
     say(f"no budget is kept for {about}" if wanted is None else f"kept for {about}: {wanted} (nats)")
 
 
-_WIDTH = 80
+@app.command("rows-per-person")
+def rows_per_person(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="Its name in the ledger, or its path.")],
+    most: Annotated[int, typer.Argument(metavar="N", help="So many rows one person had at most.")],
+    person: Annotated[str, typer.Option(metavar="C", help="The column that says whose row it is.")],
+    ledger: LedgerOption = None,
+) -> None:
+    """Put on record how many rows one person had in a table at most, where no release of it named the column.
+
+    A release about rows then counts so often beside releases about a person.
+    """
+    book = _book(ledger)
+    name = _named(table) or table
+    if not book.entries(name):
+        note(f"{printable(name)}: nothing is on record under this name.")
+    book.rows_per_person(name, person, most)
+    say(f"on record: one person ({printable(person)}) has at most {number_of(most, 'row')}")
 
 
 def _book(ledger: str | None) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge import stopping
+from divulge import staging, stopping
 from divulge.cli.common import JsonOption, emit, note, print_table, say
 from divulge.cli.doing.ledger import default_ledger
 from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
@@ -54,8 +54,8 @@ def command(
     save_request: SaveOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Publish statistics of a table with noise: the table, a statement in plain words, a receipt, a record for the
-    keeper.
+    """Publish statistics of a table with noise: the table, a codebook, a statement in plain words, a receipt, a
+    record for the keeper.
 
     Intervals hold all true numbers together. The release is recorded in the ledger before anything is drawn.
 
@@ -71,7 +71,7 @@ def command(
     groups = names_between_commas(by, "--by")
     asked: list[Any] = [dv.Count(*names_between_commas(names, "--count")) for names in count or []]
     for kind, texts in (("sum", sums), ("mean", mean), ("variance", variance), ("quantiles", quantiles)):
-        asked += [parse_numeric(kind, text, groups) for text in texts or []]
+        asked += [parse_numeric(kind, text, groups, typed.get("decimal")) for text in texts or []]
     for text in proportion or []:
         column, value = _column_and_value(text, typed["source"])
         asked.append(dv.Proportion(column, value, groups))
@@ -90,7 +90,7 @@ def command(
 
 def carry_out(request: Any, as_json: bool) -> None:
     """Publish what is asked, and tell what came of it."""
-    from divulge.publishing.publish import BESIDE
+    from divulge.releasing.output.places import PAPERS
     from divulge.releasing.request import run
 
     done = run(request, warn=note)
@@ -99,9 +99,10 @@ def carry_out(request: Any, as_json: bool) -> None:
     written: dict[str, Any] = {}
     if request.sink is not None:
         out = Path(request.sink)
-        beside = {end: str(out.with_name(f"{out.stem}.{end}")) for end in BESIDE}
+        beside = {end: str(out.with_name(f"{out.stem}.{end}")) for end in PAPERS}
         written = {
             "output": str(out), "receipt": str(request.receipt or beside["receipt.json"]),
+            "codebook": [beside["codebook.json"], beside["codebook.md"]],
             "statement": [beside["statement.html"], beside["statement.txt"]], "keeper": beside["keeper.json"],
         }  # fmt: skip
     if as_json:
@@ -109,9 +110,17 @@ def carry_out(request: Any, as_json: bool) -> None:
         return
     _print(done)
     promised_ = done.to_dict(request.unit)["guarantees"]
-    say("guarantee: " + ", ".join(_promised(kind, value) for kind, value in promised_.items()) + f" {request.unit}")
+    taken = "; the list of values is not covered, as it was taken from the table" if _taken(done) else ""
+    promises = ", ".join(_promised(kind, value) for kind, value in promised_.items())
+    say(f"guarantee: {promises} {request.unit}{taken}")
     if written:
-        say(f"for the keeper alone: {Path(written['keeper']).name}; public: the table, receipt and statement beside it")
+        keeper = Path(written["keeper"]).name
+        say(f"for the keeper alone: {keeper}; public: the table, and codebook, receipt and statement beside it")
+
+
+def _taken(done: Any) -> bool:
+    """Say whether the values that group are those that occur."""
+    return any(note.name == "note_from_data" for note in done.notes)
 
 
 def _compare(request: Any, neighbor: str, runs: int) -> None:
@@ -122,6 +131,7 @@ def _compare(request: Any, neighbor: str, runs: int) -> None:
     if request.sink is None:
         raise DivulgeError.of("--output", "be given with --against", "it", "absent", "the runs are written there.")
     out = Path(request.sink)
+    staging.recover(out.parent)
     sinks.refuse_taken(out, request.force, folder=not out.suffix)
     found = runs_of(request, neighbor, times=runs)
     _write(found, out, request.force)
@@ -160,7 +170,7 @@ def _print(done: Any) -> None:
     body = [
         [" ".join(str(row[k]) for k in ("statistic", "column", "at") if k in row),
          *(row["by"].get(name, "") for name in done.by),
-         _cell(row["value"]), _cell(row["low"], reached), _cell(row["high"], promised)]
+         row.get("note") or _cell(row["value"]), _cell(row["low"], reached), _cell(row["high"], promised)]
         for row in shown
     ]  # fmt: skip
     more = f" (the first {_SHOWN} of {len(rows):,})" if len(rows) > _SHOWN else ""
@@ -173,6 +183,8 @@ _SHOWN = 40
 
 
 def _cell(value: Any, rounded: Callable[[Any], str] = "{:.6g}".format) -> str:
+    if value is None:
+        return ""
     return f"{value:,}" if isinstance(value, int) else f"{float(rounded(value)):,.6g}"
 
 

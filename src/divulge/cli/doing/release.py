@@ -85,18 +85,34 @@ def _tell(done: Any, unit: Any, as_json: bool, language: str) -> None:
             "purpose": done.purpose, "output": str(done.papers["table"]), "receipt": str(done.papers["receipt.json"]),
             "files": {name: str(path) for name, path in done.papers.items()},
             "together": _in(done.together, scale), "untouched": list(done.untouched),
-            "protects": dict(done.protects), "warnings": list(done.warnings),
+            "protects": dict(done.protects), "about": _about(done.about, scale), "warnings": list(done.warnings),
         })  # fmt: skip
         return
     say(f"{number_of(done.rows, 'row')} of {', '.join(map(repr, done.columns))} released as "
         f"{', '.join(map(repr, done.released_as))}")  # fmt: skip
-    say("guarantee: " + ", ".join(f"{kind} {promised(value)}" for kind, value in levels.items()) + f" {unit}")
+    if done.about is not None:
+        what = done.about["variable"] or "what is protected"
+        parts = _about(done.about, scale)["guarantees"].items()
+        said = ", ".join(f"{kind} {one if one == 'inf' else promised(one)}" for kind, one in parts)
+        say(f"guarantee about {what}: {said} {unit}")
+    head = "guarantee: " if done.about is None else "of the column itself: "
+    say(head + ", ".join(f"{kind} {promised(value)}" for kind, value in levels.items()) + f" {unit}")
     for text in statement(done, language).lead:
         say(fill(text, _WIDTH, initial_indent="  ", subsequent_indent="  "))
     say("files:")
     for name, path in done.papers.items():
         kept = "  (for the keeper only: exact counts; readable by you alone)" if "keeper" in name else ""
         say(f"  {name_of(path)}{kept}")
+
+
+def _about(found: Any, scale: float) -> Any:
+    """Return what is said of a protected variable, in another unit."""
+    if found is None:
+        return None
+    part = {name: one if one == "inf" else one / scale for name, one in found["guarantees"].items()}
+    off = [{**one, "pml": one["pml"] if one["pml"] == "inf" else one["pml"] / scale} for one in found["off"]]
+    always = found["always"] if found["always"] == "inf" else found["always"] / scale
+    return {**found, "guarantees": part, "off": off, "always": always}
 
 
 def _in(together: Any, scale: float) -> Any:

@@ -102,8 +102,8 @@ def command(
         asked |= {"about": "the mechanism on standard input" if channel == "-" else name_of(str(channel))}
     else:
         subject = read_receipt(str(receipt))
-        if isinstance(subject, Published):
-            _tell_statistics(subject, out, force, unit, as_json)
+        if isinstance(subject, Published | dict):
+            _tell_statement(subject, out, force, unit, as_json)
             return
         ran = subject.mechanism_of(tuple(column) if column else subject.columns)
         known = None if prior is None else ran.channel.exact
@@ -136,8 +136,8 @@ def _is_receipt(name: str) -> bool:
     return Path(name).name.endswith((".receipt.json", ".keeper.json"))
 
 
-def _tell_statistics(found: Any, out: Path | None, force: bool, unit: Any, as_json: bool) -> None:
-    """Tell what published statistics say about one record, from their receipt."""
+def _tell_statement(found: Any, out: Path | None, force: bool, unit: Any, as_json: bool) -> None:
+    """Tell what published statistics, or groups of a coarsened table, say about one record, from their receipt."""
     from divulge.reporting.reports.report import write_page
     from divulge.reporting.statements.statement import statement
 
@@ -146,7 +146,7 @@ def _tell_statistics(found: Any, out: Path | None, force: bool, unit: Any, as_js
         write_page(said.html, out, force)
         note(f"written to {name_of(out)}")
     if as_json:
-        emit(found.to_dict(unit))
+        emit(found if isinstance(found, dict) else found.to_dict(unit))
     elif out is None:
         say(said.text())
 

@@ -43,6 +43,6 @@ def command(
     request = replace(request, sink=out or request.sink, force=force or request.force)
     if request.source is None:
         raise DivulgeError.of("source", "be named by the request", "it", "absent")
-    if request.sink is None and request.action != "publish":
+    if request.sink is None and request.action == "release":
         raise DivulgeError.of("--output", "be given, or stand in the request", "it", "absent")
     import_module(f"divulge.cli.doing.{request.action}").carry_out(request, as_json)

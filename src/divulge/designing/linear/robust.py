@@ -4,6 +4,7 @@ The linear program starts from a few priors of the set; after each round the wor
 score, joins them until none is worse. The guarantees are then decided on integers, over the whole set.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -31,8 +32,34 @@ _ROUNDS = 60
 _NEAR = 1e-10
 
 
-def _by_least(priors: PriorSet, values: np.ndarray) -> Fraction:
-    return sum((p * v for p, v in zip(priors.least(values).tolist(), values.tolist(), strict=True)), Fraction(0))
+def _over_bounded(priors: PriorSet, values: np.ndarray) -> Fraction:
+    """Return c sum_x v_x + (1 - N c) min_x v_x."""
+    assert isinstance(priors, LowerBounded)
+    c, each = Fraction(priors.least_probability), values.tolist()
+    return c * sum(each) + (1 - len(each) * c) * min(each)
+
+
+def _over_ball(priors: PriorSet, values: np.ndarray) -> Fraction:
+    """Return the mean under the center when radius / 2 of it moves from the largest values to the least."""
+    assert isinstance(priors, L1Ball)
+    weights, whole, moved = _in_integers(priors)
+    each = values.tolist()
+    falling = sorted(range(len(each)), key=each.__getitem__, reverse=True)
+    least, total = each[falling[-1]], sum(p * v for p, v in zip(weights, each, strict=True))
+    for x in falling[:-1]:
+        taken = min(weights[x], moved)
+        total, moved = total - taken * (each[x] - least), moved - taken
+        if not moved:
+            break
+    return Fraction(total) / whole
+
+
+@functools.lru_cache(maxsize=8)
+def _in_integers(ball: L1Ball) -> tuple[list[int], int, int]:
+    """Return the center and half the radius over one common denominator."""
+    p, half = [Fraction(v) for v in ball.center.probabilities.tolist()], Fraction(ball.radius) / 2
+    whole = math.lcm(half.denominator, *(v.denominator for v in p))
+    return [int(v * whole) for v in p], whole, int(half * whole)
 
 
 def _by_dual(priors: PriorSet, values: np.ndarray) -> Fraction:
@@ -51,8 +78,8 @@ def _by_dual(priors: PriorSet, values: np.ndarray) -> Fraction:
 
 
 LEAST_MEAN: dict[type[PriorSet], tuple[Callable[[Any], PriorSet], Callable[[PriorSet, np.ndarray], Fraction]]] = {
-    LowerBounded: (lambda s: LowerBounded(s.secrets, Fraction(s.least_probability)), _by_least),
-    L1Ball: (lambda s: L1Ball(_exact_prior(s.center), Fraction(s.radius)), _by_least),
+    LowerBounded: (lambda s: LowerBounded(s.secrets, Fraction(s.least_probability)), _over_bounded),
+    L1Ball: (lambda s: L1Ball(_exact_prior(s.center), Fraction(s.radius)), _over_ball),
     Polytope: (lambda s: s, _by_dual),
 }
 """Kind of set -> (the set in exact arithmetic, a lower bound on the least mean of a function, in fractions)."""
@@ -81,7 +108,7 @@ class RobustChecker(rounding.Checker):
         """Say for each column whether it keeps low, high and ratio under every prior; shape (M,)."""
         good = super().keeps(columns)
         for y in np.flatnonzero(good).tolist():
-            column = exact.as_fractions(columns[:, y])
+            column = columns[:, y].astype(object)
             top, bottom = max(column.tolist()), min(column.tolist())
             if self.limits.high != math.inf:
                 good[y] &= top <= self.limits.high * self.least_mean(self.priors, column)
@@ -224,7 +251,7 @@ MEASURED: dict[str, Callable[[PriorSet, Channel], tuple[float, ...]]] = {
 """Kind of guarantee about a joint -> its levels in the worst case over a set of priors."""
 
 
-def measured(guarantee: Guarantee, priors: PriorSet, channel: Channel) -> Guarantee:
+def strongest(guarantee: Guarantee, priors: PriorSet, channel: Channel) -> Guarantee:
     """Return the strongest guarantee of the same kind that the channel has under every prior of the set."""
     kind = type(guarantee)
     if kind.about != "joint" or guarantee.kind not in MEASURED:

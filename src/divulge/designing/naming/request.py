@@ -1,5 +1,6 @@
 """From a request for outcomes under the names of the values to a Design, for a prior or a set of priors."""
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 
@@ -112,13 +113,14 @@ class Asked:
         inside = limits.tightened(float(over.inside.min()), len(over.least))
         task = Named(over.inside, over.inside, inside, naming, goal)
         found = named_best(goal, over.inside, over.inside, inside, naming, effort)
-        tried = [
-            ("diagonal", naming.start),
-            (found.method, found.channel),
-            *(("sets of values", c) for c in set_channels(task)),
-        ]
+        tried = itertools.chain(
+            [("diagonal", naming.start), (found.method, found.channel)],
+            (("sets of values", c) for c in set_channels(task)),
+        )
         best, least, how = np.zeros((0, 0), dtype=np.int64), math.inf, ""
         for name, channel in tried:
+            if len(best) and effort.late():
+                break
             integers = rounder(channel)
             value = goal.over(priors, integers / 2.0**self.bits)[0]
             if value < least or not len(best):

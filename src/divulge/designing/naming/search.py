@@ -81,6 +81,8 @@ def best_found(task: Named, unnamed: np.ndarray, effort: Effort) -> tuple[np.nda
     """Return (the best channel that was found, how), also from the columns of a good one without names."""
     best, most, how = np.zeros((0, 0)), -math.inf, ""
     for name, channel in candidates(task, unnamed):
+        if best.size and effort.late():
+            break
         channel = often_enough(channel, task)
         if not keeps(channel, task.prior, task.limits, task.naming.leads):
             continue

@@ -102,7 +102,7 @@ def limits_of(guarantees: tuple[Guarantee, ...]) -> Limits:
     for guarantee in guarantees:
         if guarantee.kind not in LIMITS:
             known = ", ".join(LIMITS)
-            raise DivulgeError.of("guarantee", f"be one that a design can keep ({known})", "it", str(guarantee))
+            raise DivulgeError.of("guarantee", f"be one that a design can keep ({known})", "it", guarantee.label)
         limits = limits.meet(LIMITS[guarantee.kind](guarantee))
     return limits
 

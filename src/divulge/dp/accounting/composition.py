@@ -24,6 +24,7 @@ from divulge.dp.accounting.directions import (
 )
 from divulge.dp.accounting.engines import Engine, Part, engine, merged
 from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
+from divulge.dp.accounting.sums import log_deltas
 from divulge.dp.knowledge import Known, weakest
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
@@ -46,6 +47,9 @@ MOST_LOSS = 1e9
 
 _PROMISED = 1e-5
 """Width that is aimed at where a pair stands for a promised Renyi curve, to about which it does."""
+
+_CURVE = 512
+"""Points of a trade-off curve, which follows from delta at as many epsilons."""
 
 _COARSER = (1e4, 1e2)
 _FINER = 0.25
@@ -326,19 +330,42 @@ class Composition(Shown):
     def trade_off(self) -> TradeOff:
         """Return a convex curve below the trade-off of the two errors of any test.
 
-        That of the pair whose delta is the largest convex one below those at 128 epsilons and 0.
+        Of Gaussian mechanisms in closed form; else that of the pair whose delta is the largest convex one below those
+        at 512 epsilons and 0.
 
         Examples
         --------
         >>> import divulge as dv
         >>> curve = dv.compose((dv.dp.GaussianMechanism(10.0), 100)).trade_off()
-        >>> 0.67 < curve(0.0668) < 0.6916  # N(0, 1) against N(1, 1): Phi(1.5 - 1) = 0.6915
-        True
+        >>> round(curve(0.06680720127), 9)  # N(0, 1) against N(1, 1): Phi(1.5 - 1)
+        0.691462461
         """
+        losses = tuple(loss for turn in self.directions for loss, n in turn.parts if n == len(turn.parts) == 1)
+        if len(losses) == len(self.directions) and all(isinstance(loss, GaussianLoss) for loss in losses):
+            return trade_off(losses)
         top = min(max(self.roughly(1e-2).epsilon(1e-9).upper, 1e-9), 700.0)
-        epsilons = np.linspace(0.0, 1.0, 129)[1:] * top
-        deltas = np.array([self.delta(float(e)).upper for e in epsilons])
-        return trade_off(AtomicLoss(**dominating(epsilons, deltas, self.delta(0.0).upper)))
+        epsilons = np.linspace(0.0, top, _CURVE)
+        deltas = self._deltas(epsilons, 1)
+        return trade_off(AtomicLoss(**dominating(epsilons[1:], deltas[1:], float(deltas[0]))))
+
+    def _deltas(self, epsilons: np.ndarray, side: int) -> np.ndarray:
+        """Return bounds on delta at many growing epsilons of at least 0, from two sums of each direction."""
+        found = np.zeros(len(epsilons))
+        for index, turn in enumerate(self.directions):
+            infinite, largest, promises = infinite_mass(turn.parts), highest_sum(turn.parts), promises_of(turn.parts)
+            inside = (epsilons < largest.upper) & (infinite.lower < 1.0) & bool(turn.parts)
+            bounds = np.full(len(epsilons), infinite.upper if side > 0 else infinite.lower)
+            if inside.any():
+                sums = self._engine(index, self.tolerance)
+                ends = {
+                    sums.near_epsilon(float(e))[side > 0] for e in epsilons[inside][[0, -1]]
+                }  # each holds everywhere
+                logs = [log_deltas(total, epsilons[inside], side) for total in ends]
+                bounds[inside] = np.exp(np.min(logs, axis=0) if side > 0 else np.max(logs, axis=0)) * (1 + side * 1e-14)
+            if promises and side > 0:
+                bounds = np.minimum(bounds, [promises.delta(float(e)) for e in epsilons])
+            found = np.maximum(found, np.clip(bounds, infinite.lower, 1.0))
+        return found
 
     def gaussian_dp(self) -> Bracket:
         """Return bounds on the least mu for which the composition is mu-Gaussian DP.
@@ -358,8 +385,9 @@ class Composition(Shown):
             for turn in self.directions
         ]
         upper = math.sqrt(max(squares))
-        epsilons = np.linspace(0.0, min(self.roughly(1e-2).epsilon(1e-9).upper, 700.0), 24)
-        lower = max(mu_at(float(e), self.delta(float(e)).lower) for e in epsilons)
+        there = self._attained
+        epsilons = np.linspace(0.0, min(there.roughly(1e-2).epsilon(1e-9).upper, 700.0), 24)
+        lower = max(map(mu_at, epsilons.tolist(), there._deltas(epsilons, -1).tolist()))
         return Bracket(min(lower, upper), upper)
 
     def plot(self, ax: Any = None) -> Any:

@@ -3,7 +3,7 @@
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
+from divulge.dp.accounting.bounded_range import adaptive_range, cells_of
+from divulge.dp.accounting.extent import QUIET, planning_atoms, span
 from divulge.dp.accounting.lattice import common_step, log_multinomial, number_of_types, types
+from divulge.dp.accounting.normal import BestSum, of_many
 from divulge.dp.accounting.sums import ListedSum, MixedSum, SplitSum, Sum, TiltedSum, Window, tilted_sum
 from divulge.dp.knowledge import weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
-from divulge.dp.loss.closed import GaussianLoss
+from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss
 from divulge.dp.loss.densities import written
-from divulge.dp.loss.grid import ROUND
+from divulge.dp.loss.grid import ROUND, Atoms
 from divulge.dp.loss.lattice import LatticeLoss
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.promised import PromisedLoss
@@ -36,9 +39,6 @@ _MANY_TYPES = 1 << 12
 
 _MOST_ENTRIES = 1 << 24
 """A list of types has so many numbers at most: types times letters."""
-
-_QUIET = 32.0
-"""-log of the tilted mass that may lie outside of the window, and of what is cut off the parts."""
 
 _REGULAR = 16
 """Cells so much longer than the lattice of the atoms are widened to a whole number of its steps."""
@@ -61,8 +61,6 @@ _RAREST = 695.0
 _MISSED = 1e-305
 """More than the mass of a loss without end beyond the atoms that doubles hold."""
 
-_DEEPEST = 740.0
-_PLANNING_CELLS = 4096
 _KEPT = 3
 """How many tilted sums are kept for further questions; each holds some 50 MB at most."""
 
@@ -228,7 +226,7 @@ class GridEngine(TiltedEngine):
 
     @cached_property
     def plan(self) -> Plan:
-        return Plan(tuple((*_planning_atoms(loss), count) for loss, count in self.parts))
+        return Plan(tuple((*planning_atoms(loss), count) for loss, count in self.parts))
 
     @cached_property
     def draws(self) -> int:
@@ -255,18 +253,21 @@ class GridEngine(TiltedEngine):
     def _computed(self, tilt: float) -> Tilted:
         window = self._window(tilt)
         cumulant, mean, variance = self.plan.moments(tilt)
-        deepest = cumulant - tilt * (mean + math.sqrt(variance)) - _QUIET - math.log(self.draws)
+        deepest = cumulant - tilt * (mean + math.sqrt(variance)) - QUIET - math.log(self.draws)
         ranges = [span(loss, window.step, deepest, self.draws) for loss, _ in self.parts]
         farthest = window.step * max(max(abs(a), abs(b)) for a, b in ranges)
         off = 16 * ROUND * (farthest + 1.0)
         shift = self.draws * 2 * off
-        lows, highs, splits = [], [], self._splits(window.step)
-        for (easier, n), (loss, _), (a, b) in zip(self.easier or self.parts, self.parts, ranges, strict=True):
-            is_split = splits and _is_sharp(loss, window.step)
-            moved = grid.split_below if is_split else functools.partial(grid.below, shift=off)
-            lows.append((moved(easier, window.step, a, b), n))
-            highs.append((grid.above(loss, window.step, a, b), n))
-        low, high = tilted_sum(lows, window, shift), tilted_sum(highs, window, shift)
+        splits = self._splits(window.step)
+
+        def lows() -> Iterator[tuple[Atoms, int]]:
+            for (easier, n), (loss, _), (a, b) in zip(self.easier or self.parts, self.parts, ranges, strict=True):
+                is_split = splits and _is_sharp(loss, window.step)
+                moved = grid.split_below if is_split else functools.partial(grid.below, shift=off)
+                yield moved(easier, window.step, a, b), n
+
+        highs = ((grid.above(loss, window.step, a, b), n) for (loss, n), (a, b) in zip(self.parts, ranges, strict=True))
+        low, high = tilted_sum(lows(), window, shift), tilted_sum(highs, window, shift)
         return (SplitSum(low, high, splits) if splits else low), high
 
     def _splits(self, step: float) -> int:
@@ -277,8 +278,8 @@ class GridEngine(TiltedEngine):
     def _window(self, tilt: float) -> Window:
         cumulant, _, variance = self.plan.moments(tilt)
         slopes = np.geomspace(0.03, 300.0, 41) / math.sqrt(max(variance, 1e-18))
-        up = [(self.plan.moments(tilt + a)[0] - cumulant + _QUIET) / a for a in slopes.tolist()]
-        down = [(self.plan.moments(tilt - a)[0] - cumulant + _QUIET) / a for a in slopes.tolist()]
+        up = [(self.plan.moments(tilt + a)[0] - cumulant + QUIET) / a for a in slopes.tolist()]
+        down = [(self.plan.moments(tilt - a)[0] - cumulant + QUIET) / a for a in slopes.tolist()]
         top, bottom = min(up), -min(down)
         size, step = self._resolution(top - bottom, math.sqrt(3 * self.tolerance / (self.draws * (tilt + 1.0))))
         if splits := self._splits(step):
@@ -323,7 +324,32 @@ class MixedEngine(TiltedEngine):
         return MixedSum(self.listed, low), MixedSum(self.listed, high)
 
 
-Engine = ExactEngine | GridEngine | MixedEngine
+@dataclass(frozen=True)
+class BoundedEngine:
+    """A sum, and beside it what theorems say of it from below and from above."""
+
+    inner: "ExactEngine | GridEngine | MixedEngine"
+    below: tuple[Sum, ...]
+    above: tuple[Sum, ...]
+
+    @property
+    def finest(self) -> bool:
+        return self.inner.finest
+
+    def _with(self, sums: Both) -> Both:
+        return BestSum((sums[0], *self.below)), BestSum((sums[1], *self.above))
+
+    def near_epsilon(self, epsilon: float) -> Both:
+        """Return the sums to be asked about delta(epsilon)."""
+        return self._with(self.inner.near_epsilon(epsilon))
+
+    def near_delta(self, log_delta: float) -> tuple[Both, float, float]:
+        """Return the sums to be asked about epsilon(delta), a first guess of it, and how far around it they serve."""
+        sums, start, reach = self.inner.near_delta(log_delta)
+        return self._with(sums), start, reach
+
+
+Engine = ExactEngine | GridEngine | MixedEngine | BoundedEngine
 
 
 def _squared(parts: Sequence[Part]) -> Fraction:
@@ -378,6 +404,19 @@ def _is_sharp(loss: PrivacyLoss, step: float) -> bool:
 
 
 def engine(parts: Sequence[Part], tolerance: float) -> Engine:
+    """Return the exact way where there is one, else the grid, with what is known beside it."""
+    inner, known = _engine(parts, tolerance), of_many(parts)
+    if isinstance(inner, ExactEngine):
+        return inner
+    own: tuple[Sum, ...] = ()
+    if len(parts) == 1:
+        ((loss, count),) = parts
+        if isinstance(loss, ExponentialLoss) and count > 1 and cells_of(loss.top, count) > 0:
+            own = (adaptive_range(loss.top, count),)
+    return BoundedEngine(inner, known, (*known, *own)) if known or own else inner
+
+
+def _engine(parts: Sequence[Part], tolerance: float) -> ExactEngine | GridEngine | MixedEngine:
     """Return the exact way where there is one, else the grid."""
     if all(isinstance(loss, GaussianLoss) for loss, _ in parts):
         squared = _squared(parts)
@@ -397,7 +436,7 @@ def engine(parts: Sequence[Part], tolerance: float) -> Engine:
             return ExactEngine(total, mean, math.sqrt(max(0.0, second - mean * mean)))
     listed, rest = _divided(distinct)
     if listed and rest:
-        inner = GridEngine(tuple(rest), tolerance) if len(rest) == 1 else engine(rest, tolerance)
+        inner = GridEngine(tuple(rest), tolerance) if len(rest) == 1 else _engine(rest, tolerance)
         if isinstance(inner, GridEngine):
             return MixedEngine(_listed(listed), inner)
     low, high = (tuple((loss.enclosing[side], n) for loss, n in distinct) for side in (0, 1))
@@ -440,66 +479,3 @@ def _divided(parts: Sequence[Part]) -> tuple[list[tuple[AtomicLoss, int]], list[
         size //= number_of_types(n, len(loss.losses))
         rest.append((loss, n))
     return listed, rest
-
-
-def _planning_atoms(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:
-    """Return about the losses and log probabilities of the finite part: its atoms, or cells that widen outwards."""
-    if isinstance(loss, AtomicLoss):
-        p = exact.as_floats(loss.p)
-        losses, p = loss.losses[p > 0], p[p > 0]
-        if len(p) <= _PLANNING_CELLS:
-            return losses, np.log(p)
-        middle = float(losses[np.searchsorted(np.cumsum(p), 0.5 * p.sum())])
-        at = np.searchsorted(_widening(float(losses[0]), middle, float(losses[-1])), losses)
-        mass, sums = np.bincount(at, p), np.bincount(at, p * losses)
-        return sums[mass > 0] / mass[mass > 0], np.log(mass[mass > 0])
-    bottom, top = _reach(loss, 1e-30, 1e-320)
-    edges = _widening(bottom, _lowest(lambda t: loss.tail(t) <= 0.5, bottom, top), top)
-    found = grid.cells(loss, edges)
-    p = np.append(found.p, max(0.0, float(loss.tail(grid.nudged(edges)[-1])) - loss.infinite))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.append(np.clip(np.log(found.p) - np.log(found.q), edges[:-1], edges[1:]), edges[-1])
-    seen = (p > 0) & (values == values)
-    return values[seen], np.log(p[seen])
-
-
-def _widening(bottom: float, middle: float, top: float) -> np.ndarray:
-    """Return edges of cells that widen from the middle outwards, with both ends inside."""
-    width = 1e-5 * (top - bottom)
-    ends = np.arcsinh((np.array([bottom, top]) - middle) / width)
-    edges = middle + width * np.sinh(np.linspace(float(ends[0]), float(ends[1]), _PLANNING_CELLS))
-    edges[[0, -1]] += np.array([-1e-4, 1e-4]) * width
-    return edges
-
-
-def span(loss: PrivacyLoss, step: float, deepest: float, draws: int) -> tuple[int, int]:
-    """Return the first and last grid point of a part: almost all of its mass under P, and under the tilted P."""
-    bottom, top = _reach(loss, math.exp(-_QUIET) / draws, math.exp(max(deepest, -_DEEPEST)))
-    return math.floor(bottom / step), max(math.ceil(top / step), math.floor(bottom / step) + 1)
-
-
-def _reach(loss: PrivacyLoss, below: float, above: float) -> tuple[float, float]:
-    """Return a and b with P(L < a) <= below and P(b < L < inf) <= above, about as close as can be."""
-    reverse = loss.reverse()
-    bottom = -_lowest(lambda t: reverse.tail_under_q(t) <= below, -loss.highest, -loss.lowest)
-    return bottom, _lowest(lambda t: loss.tail(t) - loss.infinite <= above, loss.lowest, loss.highest)
-
-
-def _lowest(holds: Callable[[float], bool], bottom: float, top: float) -> float:
-    """Return about the least t in [bottom, top] with `holds`, true from there on; the ends may be infinite."""
-    high = top
-    if math.isinf(top):
-        high = max(1e-6, 2 * bottom if math.isfinite(bottom) else 0.0)
-        while not holds(high):
-            high *= 2
-    low = bottom
-    if math.isinf(bottom):
-        low = min(-1e-6, 2 * high)
-        while holds(low):
-            low *= 2
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-        if high - low <= 1e-4 * max(abs(high), abs(low)):
-            break
-    return high

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.accounting.engines import span
+from divulge.dp.accounting.extent import span
 from divulge.dp.knowledge import Known
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss

@@ -1,7 +1,7 @@
 """Distributions of sums of independent privacy losses, and the delta(epsilon) that they enclose."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -216,6 +216,13 @@ class MixedSum:
         return min(0.0, float(np.logaddexp(finite, log_or_none(listed.infinite))))
 
 
+def log_deltas(total: Sum, epsilons: np.ndarray, side: int) -> np.ndarray:
+    """Return the bounds of a sum on log delta at many epsilons: at once where it is on a grid."""
+    if isinstance(total, (TiltedSum, SplitSum)):
+        return np.asarray(total.log_delta(epsilons, side))
+    return np.array([total.log_delta(e, side) for e in epsilons.tolist()])
+
+
 def tilted(atoms: Atoms, step: float, tilt: float) -> tuple[np.ndarray, float]:
     """Return the tilted masses, normalized, and log sum_k m_k e^(tilt h k)."""
     with np.errstate(divide="ignore"):
@@ -241,13 +248,17 @@ class Window:
     down: float
 
 
-def tilted_sum(parts: Sequence[tuple[Atoms, int]], window: Window, shift: float) -> TiltedSum:
-    """Return the sum of `count` independent draws of every part, by one FFT for each part and one back."""
+def tilted_sum(parts: Iterable[tuple[Atoms, int]], window: Window, shift: float) -> TiltedSum:
+    """Return the sum of `count` independent draws of every part, by one FFT for each part and one back.
+
+    Parts are taken one by one, and none is kept: memory does not grow with how many there are.
+    """
     from scipy import fft
 
     step, size = window.step, window.size
     rounding = 8 * ROUND * math.log2(size)
     scale, relative, error, first, widest, logs = 0.0, 0.0, 0.0, 0, 0, np.zeros(size // 2 + 1)
+    draws, finite, moved = 0, 0.0, dict.fromkeys((window.up, -window.down), 0.0)
     live, product = np.arange(size // 2 + 1), np.ones(size // 2 + 1, dtype=np.complex128)
     for atoms, count in parts:
         weights, log_total = tilted(atoms, step, window.tilt)
@@ -257,6 +268,10 @@ def tilted_sum(parts: Sequence[tuple[Atoms, int]], window: Window, shift: float)
         error += count * rounding * float(np.linalg.norm(weights))
         first += count * atoms.first
         widest += count * (len(weights) - 1)
+        draws += count
+        finite += count * math.log1p(-min(atoms.infinite, 1.0 - ROUND))
+        for slope in moved:
+            moved[slope] += count * tilted(atoms, step, window.tilt + slope)[1]
         spectrum: np.ndarray = np.asarray(fft.rfft(_folded(weights, size)))[live]
         with np.errstate(divide="ignore"):
             logs += count * np.log(np.abs(spectrum))
@@ -267,22 +282,17 @@ def tilted_sum(parts: Sequence[tuple[Atoms, int]], window: Window, shift: float)
     whole[live] = product
     masses: np.ndarray = np.asarray(fft.irfft(whole, size))
     low = first if widest < size else window.low
-    draws = sum(count for _, count in parts)
     norm_error = 2 * (error + float(np.linalg.norm(masses)) * (rounding + 4 * ROUND * draws)) + math.exp(-_NEGLIGIBLE)
-    lost = 0.0 if widest < size else _outside(parts, window, scale)
-    infinite = -math.expm1(sum(count * math.log1p(-min(atoms.infinite, 1.0 - ROUND)) for atoms, count in parts))
+    lost = 0.0 if widest < size else _outside(moved, window, scale)
+    infinite = -math.expm1(finite)
     turn = (low - first) % size
     return TiltedSum(step, low, masses, turn, window.tilt, scale, relative, norm_error, lost, shift, infinite)
 
 
-def _outside(parts: Sequence[tuple[Atoms, int]], window: Window, scale: float) -> float:
-    """Return Chernoff's bound on the tilted mass outside of the window."""
-
-    def bound(slope: float, index: int) -> float:
-        moved = sum(count * tilted(atoms, window.step, window.tilt + slope)[1] for atoms, count in parts)
-        return math.exp(min(0.0, moved - scale - slope * window.step * index))
-
-    return bound(window.up, window.low + window.size) + bound(-window.down, window.low - 1)
+def _outside(moved: Mapping[float, float], window: Window, scale: float) -> float:
+    """Return Chernoff's bound on the tilted mass outside of the window, by log E e^(slope S) at both slopes."""
+    ends = {window.up: window.low + window.size, -window.down: window.low - 1}
+    return sum(math.exp(min(0.0, moved[at] - scale - at * window.step * index)) for at, index in ends.items())
 
 
 def _folded(weights: np.ndarray, size: int) -> np.ndarray:

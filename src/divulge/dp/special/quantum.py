@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.loss.numbers import order
-from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.variants.worst import Worst, largest
 from divulge.errors import DivulgeError
 from divulge.model.convert import as_channel
 from divulge.model.entries import TOLERANCE
+from divulge.model.neighbors import ordered_pairs
 from divulge.units import Unit, nats_per
 
 _ZERO = 1e-12

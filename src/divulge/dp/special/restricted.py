@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.loss.divergences import Divergence, divergence_named
-from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.subjects import as_rows
 from divulge.errors import DivulgeError
+from divulge.model.neighbors import ordered_pairs
 from divulge.model.record import Record
 from divulge.model.shown import Shown
 from divulge.ties import first_largest
@@ -57,7 +57,10 @@ def capacity_bounded(
 ) -> CapacityBounded:
     """Return sup over h in H of E_P h - E_Q f*(h) at the worst ordered pair: what queries in H can tell.
 
-    H is the span of the features, or with `radius` the combinations with weights of Euclidean norm at most that.
+    H is the span of the features, or with `radius` the combinations with weights of Euclidean norm at most that. f* is
+    the conjugate of the f that D_f names here: r log r - r + 1 with f*(h) = e^h - 1 for "kl", (r - 1)^2 for
+    "chi-squared", (sqrt r - 1)^2 for "hellinger". Adding c (r - 1) to f leaves the divergence as it is, and the value
+    only where H has the constants: with r log r, f*(h) = e^(h - 1), the same H without them comes to another number.
 
     Parameters
     ----------

@@ -8,10 +8,10 @@ import numpy as np
 
 from divulge.dp.loss.numbers import order, turn
 from divulge.dp.loss.pair import PrivacyLoss
-from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.subjects import as_rows
 from divulge.dp.variants.worst import Worst, in_unit, largest, nats_of, worst, worst_delta
 from divulge.errors import DivulgeError
+from divulge.model.neighbors import ordered_pairs
 from divulge.ties import first_largest
 from divulge.units import Unit
 

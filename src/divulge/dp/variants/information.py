@@ -8,12 +8,12 @@ from typing import Any
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.sampled import sampled
-from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.subjects import as_subject, privacy_losses
 from divulge.dp.variants.worst import asked
 from divulge.errors import DivulgeError
 from divulge.measures.average.shannon import Capacity, capacity
 from divulge.model.channel import Channel
+from divulge.model.neighbors import ordered_pairs
 from divulge.model.prior import Prior
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per

@@ -1,7 +1,8 @@
 """f-DP: the trade-off between the two errors of telling P from Q, and the Gaussian mu that lies below it."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,12 @@ _POINTS = 20_001
 _CELLS = 401
 """Points of a loss whose every tail is a search."""
 
+_STEPS = 128
+"""Steps of the search for a test: every second halves, down to neighboring doubles."""
+
+_ROUNDED = 1e-13
+"""More than the relative error of the masses of a test."""
+
 
 @dataclass(frozen=True, eq=False)
 class TradeOff(Record, Shown):
@@ -33,6 +40,7 @@ class TradeOff(Record, Shown):
     ----------
     alpha : float64 array, increasing from 0 to 1; probability under P of rejecting P
     beta : float64 array, decreasing; probability under Q of not rejecting P
+    losses : the pairs whose best tests decide at any level, where these are not the points alone
 
     Examples
     --------
@@ -43,15 +51,28 @@ class TradeOff(Record, Shown):
 
     alpha: np.ndarray
     beta: np.ndarray
+    losses: tuple[PrivacyLoss, ...] = field(default=(), repr=False, compare=False)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{self(a):.4g} at {a:g}" for a in (0.01, 0.05, 0.1, 0.5))
         return f"TradeOff: the best test misses Q with probability {shown} (of rejecting P)"
 
     def __call__(self, alpha: Any) -> Any:
-        """Return the least beta at level alpha, in [0, 1 - alpha]; linear between the points."""
+        """Return the least beta at level alpha, in [0, 1 - alpha].
+
+        By the test of this level where there are losses, of Gaussian ones Phi(Phi^-1(1 - alpha) - mu), rounded down;
+        else linear between the points.
+        """
         a = probabilities(alpha, "alpha")
-        return like(np.interp(a, self.alpha, self.beta), a)
+        gaussian = [loss.mu for loss in self.losses if isinstance(loss, GaussianLoss)]
+        if not self.losses:
+            return like(np.interp(a, self.alpha, self.beta), a)
+        if len(gaussian) == len(self.losses):
+            return like(_of_gaussian(max(gaussian), a), a)
+        inside = (a > 0) & (a < 1)
+        found = np.where(inside, 0.0, np.interp(a, self.alpha, self.beta))
+        found[inside] = _at_level(self.losses, a[inside], self)
+        return like(np.minimum(found, 1.0 - a), a)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw beta over alpha, beside 1 - alpha (nothing can be told), and return the axes (extra: plot).
@@ -73,9 +94,9 @@ class TradeOff(Record, Shown):
 def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
     """Return the largest convex f for which a mechanism is f-DP: the lower hull of the trade-offs of all pairs.
 
-    Exact for channels and atoms. A continuous loss is enclosed from below, on the safe side, by the tangents at the
-    tests of 20001 thresholds (up to about 1e-6 below the curve), of 401 for a `DistributionPair` with tails to
-    search for (up to about 1e-5).
+    Exact for channels and atoms. Of a continuous loss the curve is evaluated at the alpha that is asked, in closed form
+    where it is Gaussian, else by the distribution functions of the loss, and rounded down. Its points, for pictures,
+    lie on tangents: up to about 1e-6 below the curve, of a `DistributionPair` up to about 1e-5.
 
     Parameters
     ----------
@@ -104,10 +125,13 @@ def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
     """
     if hasattr(subject, "trade_off"):
         return subject.trade_off()
-    parts = [_corners(loss) for loss in privacy_losses(subject, neighbors) if asked("test", loss)]
-    alpha, beta = (np.concatenate(arrays) for arrays in zip(*parts, ((0.0, 1.0), (1.0, 0.0)), strict=True))
+    losses = tuple(loss for loss in privacy_losses(subject, neighbors) if asked("test", loss))
+    alpha, beta = (
+        np.concatenate(arrays) for arrays in zip(*map(_corners, losses), ((0.0, 1.0), (1.0, 0.0)), strict=True)
+    )
     corners = lower_hull(alpha, beta)
-    return TradeOff(alpha[corners], beta[corners])
+    atomic = all(isinstance(loss, AtomicLoss) for loss in losses)
+    return TradeOff(alpha[corners], beta[corners], () if atomic else losses)
 
 
 def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
@@ -245,6 +269,88 @@ def _points(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
     """Return alpha, beta, 1 - alpha, 1 - beta of the tests of a continuous loss that reject P at small losses."""
     t, back = _thresholds(loss), loss.reverse()
     return back.tail_under_q(-t), loss.tail_under_q(t), loss.tail(t), back.tail(-t)
+
+
+def _of_gaussian(mu: float, alpha: np.ndarray) -> np.ndarray:
+    """Return Phi(Phi^-1(1 - alpha) - mu), from below."""
+    special = require("scipy.special", "science")
+    z = -special.ndtri(alpha) - mu
+    relative = _ROUNDED * (1.0 + np.where(np.abs(z) < 40.0, z * z, 0.0))  # z is right to within some 1e-15
+    return np.where(alpha == 0, 1.0, special.ndtr(z) * (1.0 - relative)) if mu > 0 else 1.0 - alpha
+
+
+def _at_level(losses: Sequence[PrivacyLoss], alpha: np.ndarray, curve: "TradeOff") -> np.ndarray:
+    """Return the largest convex curve below the trade-offs of all pairs, at levels alpha, from below.
+
+    The test that rejects P at losses up to t lies on the line of slope -e^-t that touches the curve of its pair,
+    h_t(alpha) = Q(L > t) + e^-t (P(L <= t) - alpha). The curve below all is the largest over t of the least h_t of any
+    pair. That is concave in e^-t and rises with t where P(L <= t) < alpha for the pair that decides, so that the best t
+    lies between neighbors of the slope of `curve`, which is found by false position and halving in turns (Illinois).
+    No t between low and high has more than e^-low (high - low) |P(L <= t) - alpha| beyond h_t: that ends the search.
+    """
+
+    def touching(t: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least h_t of any pair, and P(L <= t) - alpha of that pair."""
+        t = np.where(t == 0, 1e-300, t)
+        lines: list[np.ndarray] = []
+        gaps: list[np.ndarray] = []
+        for loss in losses:
+            rejected, missed = loss.reverse().tail_under_q(-t), loss.tail_under_q(t)
+            kept = loss.tail(t) if (rejected > 0.5).any() else 1.0 - rejected  # with more digits than 1 - rejected
+            most = rejected > 0.5
+            gaps.append(np.where(most, (1.0 - alpha) - kept, rejected - alpha))
+            less = _ROUNDED * np.where(most, (1.0 - alpha) + kept, rejected + alpha) + getattr(loss, "unknown", 0.0)
+            with np.errstate(over="ignore", invalid="ignore"):
+                lines.append(np.nan_to_num(missed * (1.0 - _ROUNDED) + np.exp(-t) * (gaps[-1] - less), nan=-np.inf))
+        decides = np.argmin(lines, axis=0)[None]
+        return np.take_along_axis(np.array(lines), decides, 0)[0], np.take_along_axis(np.array(gaps), decides, 0)[0]
+
+    low, high, edges = _around(losses, curve, alpha)
+    (left, below), (right, above) = touching(low, alpha), touching(high, alpha)
+    low, below = np.where(below > 0, edges[0], low), np.where(below > 0, -alpha, below)
+    high, above = np.where(above < 0, edges[1], high), np.where(above < 0, 1.0 - alpha, above)
+    best = np.maximum(np.maximum(left, right), 0.0)
+    open_ = np.flatnonzero(low < high)
+    for step in range(_STEPS):
+        a, b, fa, fb, level = low[open_], high[open_], below[open_], above[open_], alpha[open_]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.nan_to_num(a - fa * ((b - a) / (fb - fa))) if step % 2 == 0 else a / 2 + b / 2
+        t = np.where((a < t) & (t < b), t, a / 2 + b / 2)
+        value, gap = touching(t, level)
+        best[open_] = np.maximum(best[open_], value)
+        rising = gap <= 0
+        low[open_], below[open_] = np.where(rising, t, a), np.where(rising, gap, fa / 2)
+        high[open_], above[open_] = np.where(rising, b, t), np.where(rising, fb / 2, gap)
+        with np.errstate(over="ignore", invalid="ignore"):
+            left_out = (b - a) * np.exp(-a) * np.abs(gap)
+        open_ = open_[(left_out > _ROUNDED * best[open_]) & (t > a) & (t < b)]
+        if not len(open_):
+            break
+    for t, side in ((low, -1), (high, 1)):  # an atom may be there, which the tests beside it have or have not
+        best = np.maximum(best, touching(np.nextafter(t, side * math.inf), alpha)[0])
+    return best
+
+
+def _around(
+    losses: Sequence[PrivacyLoss], curve: "TradeOff", alpha: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, tuple[float, float]]:
+    """Return -log of the slopes of a curve two pieces before and behind each level, and ends with all between them.
+
+    The ends are those of the losses, where these have ends: slopes of the curve are right to about 1e-13 only, and an
+    atom at the largest loss lies behind none of them.
+    """
+    with np.errstate(divide="ignore", over="ignore"):
+        slopes = -np.log(-np.diff(curve.beta) / np.diff(curve.alpha))
+    slopes = slopes[np.isfinite(slopes)] if np.isfinite(slopes).any() else np.zeros(1)
+    lowest, highest = min(loss.lowest for loss in losses), max(loss.highest for loss in losses)
+    edges = (
+        math.nextafter(lowest if math.isfinite(lowest) else float(slopes.min()) - 1.0, -math.inf),
+        math.nextafter(highest if math.isfinite(highest) else float(slopes.max()) + 1.0, math.inf),
+    )
+    piece = np.searchsorted(curve.alpha, alpha, side="right") - 1
+    last = len(slopes) - 1
+    before, behind = (slopes[np.clip(piece + move, 0, last)] for move in (-2, 2))
+    return np.where(piece < 2, edges[0], before), np.where(piece + 2 > last, edges[1], behind), edges
 
 
 def _thresholds(loss: PrivacyLoss) -> np.ndarray:

@@ -10,9 +10,9 @@ from divulge.dp.knowledge import QUESTIONS, Answer, refused
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.numbers import Bracket, like, numbers
 from divulge.dp.loss.pair import PrivacyLoss
-from divulge.dp.neighbors import ordered_pairs
 from divulge.dp.subjects import as_subject, privacy_losses
 from divulge.model.channel import Channel
+from divulge.model.neighbors import ordered_pairs
 from divulge.model.shown import Shown
 from divulge.ties import first_largest, first_smallest
 from divulge.units import Unit, nats_per

@@ -27,7 +27,8 @@ def channel(stream: BinaryIO) -> Channel:
     """Return the channel of an object with a matrix, and labels if it has them; other keys are of no account."""
     found = _loaded(stream)
     if not isinstance(found, dict):
-        raise DivulgeError(f'must be an object with the key "matrix"; it is {kind(found)}.')
+        hint = 'write {"matrix": [[...]]}, and "secrets" and "outcomes" where rows and columns have names.'
+        raise DivulgeError(f'must be an object with the key "matrix"; it is {kind(found)}. Hint: {hint}')
     if not isinstance(found.get("matrix"), list):
         keys = ", ".join(list(found)[:6]) or "none"
         raise DivulgeError(f'must have a list of rows under the key "matrix"; its keys are {keys[:200]}.')
@@ -38,7 +39,8 @@ def prior(stream: BinaryIO) -> Prior:
     """Return the prior of an object from secrets to probabilities."""
     found = _loaded(stream)
     if not isinstance(found, dict):
-        raise DivulgeError(f"must be an object from secrets to probabilities; it is {kind(found)}.")
+        hint = 'write {"ill": "1/10", "well": "9/10"}; secrets without names are 0, 1, ...'
+        raise DivulgeError(f"must be an object from secrets to probabilities; it is {kind(found)}. Hint: {hint}")
     return Prior(_entries(list(found.values())), list(found))
 
 

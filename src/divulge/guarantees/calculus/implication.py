@@ -182,8 +182,7 @@ def _turned(
     own = [exact.as_float(value) for g in given for name, value in g.values().items() if name in named]
     delta = least_delta(epsilon_at, float(epsilon), own)
     if delta == math.inf:
-        answer = found[1.0]
-        return answer if isinstance(answer, Unknown) else Unknown(kind, _reason(given, context, kind))
+        return _nothing(given, context, kind)
     return replace(found[delta], **{kind.dual: epsilon})
 
 
@@ -197,7 +196,7 @@ def _answer(
 ) -> Guarantee | Unknown:
     found = known.get(key)
     if found is None or (not any(v.is_finite() for v in found.values) and given and not _rests_on(found)):
-        return Unknown(key[0], _reason(given, context, key[0]))
+        return _nothing(given, context, key[0])
     return _with_derivation(tightest(theorems, known, key, context, share), context)
 
 
@@ -260,6 +259,16 @@ def _collect(
         steps.append(Step(known.theorem, given, gives, tuple(assumed[n] for n in known.theorem.needs if n in assumed)))
     seen[id(known)] = gives
     return gives
+
+
+def _nothing(given: tuple[Guarantee, ...], context: Context, target: type[Guarantee]) -> Unknown:
+    """Return why no number follows: theorems lead there and say nothing at these numbers, or none does."""
+    start, met = {type(g) for g in given}, {name for name, (_, test) in CONDITIONS.items() if test(context)}
+    if target in _reachable(start, met, target):
+        names = " and ".join(g.kind for g in given)
+        reason = f"theorems lead to {target.kind} from {names}, and at these numbers none of them promises anything."
+        return Unknown(target, reason, vacuous=True)
+    return Unknown(target, _reason(given, context, target))
 
 
 def _reason(given: tuple[Guarantee, ...], context: Context, target: type[Guarantee]) -> str:

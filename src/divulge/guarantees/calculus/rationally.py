@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import wraps
+from numbers import Real
 from types import SimpleNamespace
 from typing import Any
 
@@ -221,6 +222,8 @@ class Rationally:
             "p": None if context.p_min is None else Number.of(context.p_min),
             "n": None if context.n_max is None else Number.of(context.n_max),
             "prior": None if context.prior is None else [Number.of(v) for v in context.prior if v > 0],
+            "whole": None,  # what takes labels into account is irrational
+            "number": Number.of,
         }
         self._done: dict[int, tuple[Known, tuple[Number, ...]]] = {}
 
@@ -258,4 +261,4 @@ class Rationally:
 
     @staticmethod
     def _chosen(index: Index) -> dict[str, Any]:
-        return {name: value if isinstance(value, str) else Number.of(value) for name, value in index}
+        return {name: Number.of(value) if isinstance(value, Real) else value for name, value in index}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
+from numbers import Rational
 from types import SimpleNamespace
 from typing import Any
 
@@ -237,6 +238,8 @@ def _setting(context: Context) -> SimpleNamespace:
         p=None if context.p_min is None else exact.ball(context.p_min),
         n=None if context.n_max is None else exact.ball(context.n_max),
         prior=None if context.prior is None else [exact.ball(v) for v in context.prior if v > 0],
+        whole=context.prior,
+        number=exact.ball,
     )
 
 
@@ -282,8 +285,8 @@ def _bounded(known: Known) -> dict[str, Any]:
 
 
 def _in_balls(index: Index) -> dict[str, Any]:
-    """Return chosen parameters, numbers in balls and names as they are."""
-    return {name: value if isinstance(value, str) else exact.ball(value) for name, value in index}
+    """Return chosen parameters, numbers in balls and names and metrics as they are."""
+    return {name: exact.ball(value) if isinstance(value, (Rational, float)) else value for name, value in index}
 
 
 def _learn(known: dict[Key, Known], new: Known, share: Any) -> bool:

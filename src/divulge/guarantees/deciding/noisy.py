@@ -39,11 +39,11 @@ def level(lower: float, value: float, upper: float, witness: Witness) -> Level:
 
 
 def _supremum(side: Side) -> Callable[[NoiseMechanism], Level]:
-    def found(mechanism: NoiseMechanism) -> Level:
+    def answer(mechanism: NoiseMechanism) -> Level:
         one = mechanism.supremum(side)
         return level(one.lower, one.value, one.upper, _witness(mechanism, one, side))
 
-    return found
+    return answer
 
 
 def _witness(mechanism: NoiseMechanism, found: Supremum, side: Side) -> Witness:
@@ -96,19 +96,34 @@ def _local(mechanism: NoiseMechanism) -> Level:
     return level(found.epsilon * (1 - _ULPS) if found.exact else least, found.epsilon, upper, witness)
 
 
+def _rate(mechanism: NoiseMechanism, guarantee: Any) -> Level:
+    """Return the largest privacy loss of two records over their distance, about numbers on a line."""
+    metric, noise, records = guarantee.metric, mechanism.noise, mechanism.records
+    if metric.norm != "manhattan" or metric.size is not None:
+        hint = "Metric.line(values) is one."
+        raise DivulgeError.of("metric", "be that of numbers, for noise on a number", "it", metric.name, hint)
+    text = "Records any distance apart are told apart by outcomes beyond them: the rate is the same for all."
+    if noise.of_family and noise.attains:
+        return Level(1 / (Fraction(noise.parameters["scale"]) * records), None, 0.0, Witness(adversary=text))
+    losses = [float(noise.shift_loss(d / records)) / d for d in metric.floats[1:].tolist()]
+    value = max(losses, default=0.0)
+    words = "The largest privacy loss over the distance, of the records of the line."
+    return level(value * (1 - _ULPS) if records == 1 else 0.0, value, value * (1 + _ULPS), Witness(adversary=words))
+
+
 def _estimate(found: Estimate) -> Level:
     text = "" if found.certified else "The error is estimated, not proved."
     return level(found.lower, found.value, found.upper, Witness(adversary=text))
 
 
 def _tail(side: Side) -> Callable[[NoiseMechanism, Any, Unit], tuple[Level, ...]]:
-    def found(mechanism: NoiseMechanism, guarantee: Any, unit: Unit) -> tuple[Level, ...]:
+    def answer(mechanism: NoiseMechanism, guarantee: Any, unit: Unit) -> tuple[Level, ...]:
         threshold = float(guarantee.epsilon)
         if Fraction(threshold) > guarantee.epsilon:  # a lower threshold has no smaller tail
             threshold = math.nextafter(threshold, 0.0)
         return (_estimate(mechanism.tail(threshold, side, unit)),)
 
-    return found
+    return answer
 
 
 Answer = Callable[[NoiseMechanism, Any, Unit], tuple[Level, ...]]
@@ -120,6 +135,7 @@ ANSWERS: dict[str, Answer] = {
     "lip": lambda m, *_: (_larger(_pmc(m), _pml(m)),),
     "ldp": lambda m, *_: (_local(m),),
     "dp": lambda m, *_: (_local(m),),
+    "metric": lambda m, g, _: (_rate(m, g),),
     "lift": lambda m, *_: (_ratio(_pml(m)),),
     "max-g-leakage": lambda m, *_: (_ratio(_pml(m)),),
     "lift-capacity": lambda m, *_: (_ratio(_local(m)),),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from divulge.guarantees.formulas.density import INFINITY, least
@@ -188,8 +189,17 @@ def approximate_of_line(xi: Any, rho: Any, delta: Any, limit: Any = None) -> Any
     """
     if not delta > 0 or not (rho.is_finite() and xi.is_finite()):
         return INFINITY()
-    x, r, log_delta = float(xi), float(rho), _log(delta)
     top = 1e9 if limit is None or not limit.is_finite() else float(limit)
+    if not top > 1:
+        return INFINITY()
+    best = 1 + _order_of_line(float(xi), float(rho), _log(delta), top)
+    alpha = min(best, math.nextafter(top, 1.0) if limit is not None else top)
+    return approximate_of_renyi(ball(alpha), xi + rho * ball(alpha), delta)
+
+
+@lru_cache(maxsize=1024)  # a search for chains of theorems asks for the same line again and again
+def _order_of_line(x: float, r: float, log_delta: float, top: float) -> float:
+    """Return about the best alpha - 1 of `approximate_of_line`, in doubles."""
 
     def straight(h: float) -> float:
         return r * h + math.log(h / (1 + h)) - (log_delta + math.log1p(h)) / h
@@ -197,16 +207,13 @@ def approximate_of_line(xi: Any, rho: Any, delta: Any, limit: Any = None) -> Any
     def moment(h: float) -> float:
         return max(h * (x + r * (1 + h)), 0.0)
 
-    if not top > 1:
-        return INFINITY()
     h = _lowest(straight, 1e-9, top - 1, 2 * _STEPS)
     for _ in range(_TURNS):
         t = _touching(h, moment(h), log_delta)
         if t == 0:
             break
         h = _lowest(lambda h, t=t: _order_cost(h, moment(h), log_delta, t), h / 4, min(h * 2, top - 1), _STEPS // 2)
-    alpha = min(1 + h, math.nextafter(top, 1.0) if limit is not None else top)
-    return approximate_of_renyi(ball(alpha), xi + rho * ball(alpha), delta)
+    return h
 
 
 def tail_of_line(xi: Any, rho: Any) -> Any:

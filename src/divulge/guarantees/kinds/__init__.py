@@ -57,6 +57,9 @@ from divulge.guarantees.kinds.density import (
 from divulge.guarantees.kinds.density import (
     TailPML as TailPML,
 )
+from divulge.guarantees.kinds.metric import (
+    MetricPrivacy as MetricPrivacy,
+)
 from divulge.guarantees.kinds.tables import (
     BetaLikeness as BetaLikeness,
 )

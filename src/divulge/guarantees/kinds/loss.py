@@ -58,7 +58,7 @@ def level_of(value: float, pair: Any, words: str, ball: Ball | None = None) -> L
 
 def decided(
     subject: Any,
-    measured: Callable[[Any], Worst],
+    worst_of: Callable[[Any], Worst],
     measure: Callable[[PrivacyLoss], float],
     question: Question,
     words: str,
@@ -71,13 +71,13 @@ def decided(
     """
     if isinstance(subject, Channel):
         return (pairs.level(subject, measure, question, words, as_given),)
-    found = measured(subject)
+    found = worst_of(subject)
     return (level_of(found.value, found.pair, words, stated(subject, *named)),)
 
 
 def searched_for(
     subject: Any,
-    measured: Callable[[Any], Worst],
+    worst_of: Callable[[Any], Worst],
     measure: Callable[[PrivacyLoss], Bracket],
     decision: searched.Decision,
     words: str,
@@ -86,7 +86,7 @@ def searched_for(
     """Return the same for a supremum that a search brackets."""
     if isinstance(subject, Channel):
         return (searched.level(subject, measure, decision, words),)
-    found = measured(subject)
+    found = worst_of(subject)
     return (level_of(found.value, found.pair, words, stated(subject, *named)),)
 
 
@@ -202,11 +202,11 @@ class RelaxedDP(LossGuarantee):
         def bound(loss: PrivacyLoss) -> float:
             return min(loss.epsilon(delta), quantile_bound(loss, outside))
 
-        def found(losses: Any) -> Worst:
+        def tail_of(losses: Any) -> Worst:
             return worst(losses, "tail", epsilon, theorem=bound)
 
         question = pairs.epsilon_at(Fraction(self.delta), Fraction(self.outside))
-        return decided(subject, found, epsilon, question, "The best test outside the rare outcomes", ("",), True)
+        return decided(subject, tail_of, epsilon, question, "The best test outside the rare outcomes", ("",), True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -346,12 +346,12 @@ class MCDP(LossGuarantee):
     )
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        def measured(losses: Any) -> Worst:
+        def tail_of(losses: Any) -> Worst:
             found = concentrated.mean_concentrated(losses)
             return Worst(found.tau, found.tau_pair)
 
         decision = searched.sub_gaussian
-        tails = searched_for(subject, measured, concentrated.spread, decision, "The tail", ("tau",))
+        tails = searched_for(subject, tail_of, concentrated.spread, decision, "The tail", ("tau",))
         return *KL(self.mean).levels(subject), *tails
 
 

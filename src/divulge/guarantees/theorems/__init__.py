@@ -14,6 +14,7 @@ from divulge.guarantees.theorems.average import AVERAGE
 from divulge.guarantees.theorems.concentrated import CONCENTRATED
 from divulge.guarantees.theorems.curve import CURVE
 from divulge.guarantees.theorems.divergences import DIVERGENCES
+from divulge.guarantees.theorems.metric import METRIC
 from divulge.guarantees.theorems.pointwise import POINTWISE
 from divulge.guarantees.theorems.pure import PURE
 from divulge.guarantees.theorems.tables import TABLES
@@ -30,6 +31,7 @@ FAMILIES: dict[str, tuple[Theorem, ...]] = {
     "On average over outcomes": AVERAGE,
     "Tails, and what holds for every mechanism": TAIL,
     "Published tables": TABLES,
+    "Distances between secrets": METRIC,
     "Pure differential privacy": PURE,
     "Approximate differential privacy and distances": APPROXIMATE,
     "Renyi, concentrated and Gaussian differential privacy": CONCENTRATED,

@@ -8,7 +8,7 @@ import numpy as np
 from divulge import exact
 from divulge.measures.numeric.columns import column_ends
 from divulge.model.channel import Channel, is_sparse
-from divulge.model.convert import as_channel
+from divulge.model.convert import as_channel, mechanism_of_structure
 from divulge.units import Unit, nats_per
 
 
@@ -42,6 +42,8 @@ def bayes_capacity(channel: Any) -> Any:
     >>> bayes_capacity([["3/4", "1/4"], ["1/4", "3/4"]])
     Fraction(3, 2)
     """
+    if (structure := mechanism_of_structure(channel)) is not None:
+        return structure.bayes_capacity()
     channel = as_channel(channel)
     return total(column_ends(channel.matrix, floats=channel.floats)[0])
 
@@ -72,6 +74,8 @@ def maximal_leakage(channel: Any, unit: Unit = "nats") -> float:
     >>> round(maximal_leakage([["3/4", "1/4"], ["1/4", "3/4"]]), 9)  # log 3/2
     0.405465108
     """
+    if (structure := mechanism_of_structure(channel)) is not None:
+        return exact.log(structure.bayes_capacity(), unit)
     channel = as_channel(channel)
     return maximal_leakage_of(channel, column_ends(channel.matrix), unit)
 

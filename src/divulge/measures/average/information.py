@@ -7,7 +7,7 @@ import numpy as np
 from divulge import exact
 from divulge.measures.numeric.columns import TINY, row_logs
 from divulge.measures.pointwise.divergence import f_information
-from divulge.model.convert import as_joint
+from divulge.model.convert import as_joint, pair_of_structure
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
 
@@ -48,6 +48,8 @@ def mutual_information(joint: Any, unit: Unit = "nats") -> float:
     >>> mutual_information(Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]]), unit="bits")
     1.0
     """
+    if (structure := pair_of_structure(joint)) is not None:
+        return structure.mutual_information(unit)
     joint = as_joint(joint)
     if joint.exact:
         return exact_mutual_information(joint, unit)

@@ -1,21 +1,26 @@
 """Measures that bound the information density i(x; y) = log C_xy / q_y: pml, pmc, lift, lip, alip, ldp."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from divulge import exact
+from divulge.errors import DivulgeError
 from divulge.measures.conditional import sharply_conditioned
 from divulge.measures.numeric.columns import Extremes, column_ends, extremes, mean_distances
 from divulge.measures.pointwise.by_outcome import Pointwise
-from divulge.model.convert import as_channel, as_joint, as_prior
+from divulge.model.convert import as_channel, as_joint, as_prior, mechanism_of_structure, pair_of_structure
 from divulge.model.joint import Joint
 from divulge.model.labels import labels_at
+from divulge.model.neighbors import ordered_pairs
 from divulge.model.shown import Shown
 from divulge.units import Unit, nats_per
+
+_ENTRIES = 2**20
+"""Entries of pairs of rows that are compared at a time."""
 
 _CLOSE = 1e-2
 """Within this relative distance of the mean of its column, an entry is measured from it with more care."""
@@ -91,14 +96,15 @@ def pml(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
 
     Parameters
     ----------
-    joint : Joint, (prior, channel), array_like of shape (N, M), or NoiseMechanism
+    joint : Joint, (prior, channel), array_like of shape (N, M), NoiseMechanism, or (prior, protocol)
     given : label, optional
         Side information Z = z, when the outcomes are pairs (y, z): the leakage of y to one who knows z already.
 
     Returns
     -------
     Pointwise
-        Of noise on a number a `NoisyLeakage`, which has `max`, `mean`, `tail` and `quantile` too.
+        Of noise on a number a `NoisyLeakage`, which has `max`, `mean`, `tail` and `quantile` too; of a protocol its
+        maximum, a `ProtocolLeakage`.
         Values in [0, log 1/p_min], one per outcome with q_y > 0. Exact up to one rounding for exact joints.
 
     Raises
@@ -119,6 +125,8 @@ def pml(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
     """
     if hasattr(joint, "pml_supremum"):
         return joint.leakage("pml", unit)
+    if given is None and (structure := pair_of_structure(joint)) is not None:
+        return structure.leakage("pml", unit)
     joint = as_joint(joint) if given is None else sharply_conditioned(joint, given)
     return pml_of(joint, *_seen(joint), unit)
 
@@ -131,14 +139,15 @@ def pmc(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
 
     Parameters
     ----------
-    joint : Joint, (prior, channel), array_like of shape (N, M), or NoiseMechanism
+    joint : Joint, (prior, channel), array_like of shape (N, M), NoiseMechanism, or (prior, protocol)
     given : label, optional
         Side information Z = z, when the outcomes are pairs (y, z): the leakage of y to one who knows z already.
 
     Returns
     -------
     Pointwise
-        Of noise on a number a `NoisyLeakage`, which has `max`, `mean`, `tail` and `quantile` too.
+        Of noise on a number a `NoisyLeakage`, which has `max`, `mean`, `tail` and `quantile` too; of a protocol its
+        maximum, a `ProtocolLeakage`.
         Values in [0, +inf], one per outcome with q_y > 0.
 
     Raises
@@ -160,6 +169,8 @@ def pmc(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
     """
     if hasattr(joint, "pml_supremum"):
         return joint.leakage("pmc", unit)
+    if given is None and (structure := pair_of_structure(joint)) is not None:
+        return structure.leakage("pmc", unit)
     joint = as_joint(joint) if given is None else sharply_conditioned(joint, given)
     return pmc_of(joint, *_seen(joint), unit)
 
@@ -192,8 +203,10 @@ def lift(joint: Any) -> Any:
     >>> lift(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
     Fraction(3, 2)
     """
+    if (structure := pair_of_structure(joint)) is not None:
+        return structure.lift
     q, ends = _seen(as_joint(joint))
-    return plain((ends.top / q).max())
+    return exact.as_number((ends.top / q).max())
 
 
 def lip(joint: Any, unit: Unit = "nats") -> float:
@@ -269,20 +282,23 @@ def alip(joint: Any, unit: Unit = "nats") -> DensityBounds:
     >>> alip(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))  # log 2 and log 3/2
     DensityBounds(lower=0.693147180..., upper=0.405465108...)
     """
-    joint = joint if hasattr(joint, "pml_supremum") else as_joint(joint)
+    structure = pair_of_structure(joint)
+    joint = structure or (joint if hasattr(joint, "pml_supremum") else as_joint(joint))
     return DensityBounds(lower=pmc(joint, unit).max(), upper=pml(joint, unit).max())
 
 
-def ldp(channel: Any, unit: Unit = "nats", *, prior: Any = None) -> float:
+def ldp(channel: Any, unit: Unit = "nats", *, prior: Any = None, neighbors: Any = None) -> float:
     """Return the local differential privacy epsilon max_y log(max_x C_xy / min_x C_xy), in nats, in [0, +inf].
 
-    All rows count, or with a prior those of secrets that can occur; columns that are entirely zero do not.
+    All rows count, or with a prior those of secrets that can occur; columns that are entirely zero do not. With
+    neighbors it is the largest log(C_xy / C_x'y) over pairs (x, x') of them, 0 where the prior leaves none.
 
     Parameters
     ----------
     channel : Channel, or array_like of shape (N, M)
     prior : Prior or what converts to it, optional
         Only its support matters.
+    neighbors : which secrets must be hard to tell apart (default: all pairs), for channels; see `dp.privacy_losses`
 
     Returns
     -------
@@ -293,7 +309,7 @@ def ldp(channel: Any, unit: Unit = "nats", *, prior: Any = None) -> float:
     ------
     DivulgeError
         When `channel` is no channel (entries at least 0, rows of sum 1 within 1e-9), `prior` is no distribution of its
-        secrets, or `unit` is unknown.
+        secrets, `neighbors` is no relation between them, or `unit` is unknown.
 
     References
     ----------
@@ -305,21 +321,30 @@ def ldp(channel: Any, unit: Unit = "nats", *, prior: Any = None) -> float:
     1.098612289
     >>> round(ldp([["3/4", "1/4"], ["1/4", "3/4"], ["1", "0"]], prior=["1/2", "1/2", "0"]), 9)
     1.098612289
+    >>> round(ldp([["4/7", "2/7", "1/7"], ["1/4", "1/2", "1/4"], ["1/7", "2/7", "4/7"]], neighbors=[(0, 1), (1, 2)]), 9)
+    0.826678573
     """
+    if neighbors is not None:
+        return max((ldp_of(ends, unit) for ends in _neighboring(channel, neighbors, prior)), default=0.0)
     if prior is None and hasattr(channel, "pml_supremum"):  # noise on a number
         return channel.ldp.epsilon / nats_per(unit)
+    if prior is None and (structure := mechanism_of_structure(channel)) is not None:
+        return structure.ldp / nats_per(unit)
     if prior is None:
         return ldp_of(column_ends(as_channel(channel).matrix), unit)
     joint = Joint(as_prior(prior), as_channel(channel))
     return ldp_of(column_ends(joint.channel.matrix, np.flatnonzero(joint.prior.support)), unit)
 
 
-def lift_capacity(channel: Any) -> Any:
+def lift_capacity(channel: Any, *, neighbors: Any = None) -> Any:
     """Return sup over full-support priors of the lift, e^ldp, a ratio in [1, +inf]; a Fraction for exact channels.
+
+    With neighbors, the supremum of the lift to who knows already that the secret is one of two that are neighbors.
 
     Parameters
     ----------
     channel : Channel, or array_like of shape (N, M)
+    neighbors : which secrets must be hard to tell apart (default: all pairs), for channels; see `dp.privacy_losses`
 
     Returns
     -------
@@ -329,7 +354,8 @@ def lift_capacity(channel: Any) -> Any:
     Raises
     ------
     DivulgeError
-        When `channel` is no channel (entries at least 0, rows of sum 1 within 1e-9).
+        When `channel` is no channel (entries at least 0, rows of sum 1 within 1e-9), or `neighbors` is no relation
+        between its secrets.
 
     References
     ----------
@@ -340,13 +366,32 @@ def lift_capacity(channel: Any) -> Any:
     --------
     >>> lift_capacity([["3/4", "1/4"], ["1/4", "3/4"]])
     Fraction(3, 1)
+    >>> from divulge import Metric
+    >>> geometric = [["2/3", "1/6", "1/6"], ["1/3", "1/3", "1/3"], ["1/6", "1/6", "2/3"]]
+    >>> lift_capacity(geometric), lift_capacity(geometric, neighbors=Metric.line(3))
+    (Fraction(4, 1), Fraction(2, 1))
     """
+    if neighbors is not None:
+        return max(lift_capacity_of(ends) for ends in _neighboring(channel, neighbors))
+    if (structure := mechanism_of_structure(channel)) is not None:
+        return structure.ratio
     return lift_capacity_of(column_ends(as_channel(channel).matrix))
 
 
-def plain(value: Any) -> Any:
-    """Return a Fraction as it is and a NumPy number as a float."""
-    return float(value) if isinstance(value, np.floating) else value
+def _neighboring(channel: Any, neighbors: Any, prior: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Give (larger, smaller) of C_xy and C_x'y for the pairs of neighbors that can occur, some pairs at a time."""
+    if hasattr(channel, "pml_supremum") or mechanism_of_structure(channel) is not None:
+        raise DivulgeError.of("neighbors", "be given for a channel only", "it", f"given for a {type(channel).__name__}")
+    channel = as_channel(channel)
+    pairs = ordered_pairs(channel.secrets, neighbors)
+    if prior is not None:
+        pairs = pairs[Joint(as_prior(prior), channel).prior.support[pairs].all(axis=1)]
+    for some in np.array_split(pairs, max(1, len(pairs) * channel.matrix.shape[1] // _ENTRIES)):
+        first, second = (channel.matrix[some[:, k]] for k in (0, 1))
+        if channel.sparse:
+            first, second = first.toarray(), second.toarray()
+        if len(some):
+            yield np.maximum(first, second).ravel(), np.minimum(first, second).ravel()
 
 
 def _worst_column(ends: tuple[np.ndarray, np.ndarray]) -> tuple[Any, Any]:
@@ -373,7 +418,7 @@ def lift_capacity_of(ends: tuple[np.ndarray, np.ndarray]) -> Any:
     """Return max_y max_x C_xy / min_x C_xy from (largest, smallest) entry of each column."""
     top, bottom = _worst_column(ends)
     with np.errstate(over="ignore"):
-        return math.inf if bottom[0] == 0 else plain((top / bottom)[0])
+        return math.inf if bottom[0] == 0 else exact.as_number((top / bottom)[0])
 
 
 def maximal_realizable_cost(joint: Any, unit: Unit = "nats") -> float:

@@ -11,7 +11,7 @@ from divulge.measures.numeric.columns import column_tops, largest_joint
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.measures.pointwise.density import pmc
 from divulge.model.channel import is_small
-from divulge.model.convert import as_joint
+from divulge.model.convert import as_joint, pair_of_structure
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
 
@@ -45,6 +45,8 @@ def bayes_vulnerability(joint: Any) -> Any:
     >>> bayes_vulnerability(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
     Fraction(3, 4)
     """
+    if (structure := pair_of_structure(joint)) is not None:
+        return structure.bayes_vulnerability()
     joint = as_joint(joint)
     matrix, p = (joint.c, joint.p) if joint.exact else (joint.channel.floats, joint.prior.floats)
     if is_small(matrix):

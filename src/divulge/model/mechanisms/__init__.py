@@ -5,6 +5,7 @@ then the channel is exact as well.
 """
 
 from divulge.model.mechanisms.plain import constant, erasure, identity, random, resample, symmetric
+from divulge.model.mechanisms.planar import planar_geometric, planar_laplace, tight_constraint
 from divulge.model.mechanisms.private import exponential, extremal, geometric, randomized_response, subset_selection
 
 __all__ = [
@@ -14,9 +15,12 @@ __all__ = [
     "extremal",
     "geometric",
     "identity",
+    "planar_geometric",
+    "planar_laplace",
     "random",
     "randomized_response",
     "resample",
     "subset_selection",
     "symmetric",
+    "tight_constraint",
 ]

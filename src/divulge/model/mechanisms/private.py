@@ -13,6 +13,8 @@ from divulge.errors import DivulgeError
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.mechanisms.arguments import Secrets, filled, inside, inverse_ratio, letters_of, positive
+from divulge.model.mechanisms.planar import exponential_weights_of
+from divulge.model.metrics.metric import Metric
 
 _MOST_SUBSETS = 1_000_000
 
@@ -131,8 +133,9 @@ def exponential(
     Parameters
     ----------
     scores : array_like of shape (N, M)
-        u_xy, how good outcome y is when the secret is x.
-    epsilon : float in [0, +inf), in nats
+        u_xy, how good outcome y is when the secret is x. Or a Metric: then C_xy is proportional to
+        exp(-epsilon d(x, y) / 2), epsilon-metric private.
+    epsilon : float in [0, +inf), in nats; about a Metric positive, in nats per unit of distance, or text such as "1/km"
     ratio : Fraction, int or text, in place of epsilon: the exact e^epsilon. Then every e^(epsilon u_xy / 2 sensitivity)
         must be rational up to a factor common to its row.
     sensitivity : number > 0, optional
@@ -154,12 +157,15 @@ def exponential(
     References
     ----------
     McSherry, Talwar, "Mechanism design via differential privacy", 2007.
+    Chatzikokolakis et al., "Broadening the Scope of Differential Privacy Using Metrics", 2013, for metrics.
 
     Examples
     --------
     >>> exponential([[2, 0], [0, 2]], ratio=9).matrix.tolist()[0]  # e^(epsilon / 2) = 3 to 1
     [Fraction(3, 4), Fraction(1, 4)]
     """
+    if isinstance(scores, Metric):
+        return _of_metric(scores, epsilon, {"ratio": ratio, "sensitivity": sensitivity})
     a = inverse_ratio(epsilon, ratio)
     try:
         u = exact.as_fractions(np.asarray(scores, dtype=object))
@@ -179,6 +185,14 @@ def exponential(
             exact.as_floats(steps), -math.log(a) if epsilon is None else inside(float(epsilon))
         )
     return Channel(_without_loss(weights / weights.sum(axis=1)[:, None], epsilon), secrets, outcomes)
+
+
+def _of_metric(metric: Metric, epsilon: Any, others: dict[str, Any]) -> Channel:
+    for name, value in others.items():
+        if value is not None:
+            raise DivulgeError.of(name, "be absent where a metric is given", "it", str(value))
+    weights = exponential_weights_of(metric, epsilon)
+    return Channel(weights / weights.sum(axis=1)[:, None], metric.labels, metric.labels)
 
 
 def exponential_weights(steps: np.ndarray, rate: float) -> np.ndarray:

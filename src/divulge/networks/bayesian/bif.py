@@ -11,16 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import InputFileError, number_of
+from divulge.errors import DivulgeError, InputFileError, number_of
 from divulge.files.opening import name_of, opened
 from divulge.model.channel import Channel
-from divulge.model.entries import parse
+from divulge.model.entries import parse, scalar
 from divulge.model.prior import Prior
 
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\]|\\.)*\"|[{}()\[\];,|]|[^\s{}()\[\];,|\"]+", re.DOTALL)
 
 _LARGEST = 1 << 20
 """Entries of one table: twenty parents of two states."""
+
+_LARGEST_TOLERANCE = 0.1
+"""Rows of ten numbers that were rounded to two digits miss 1 by at most half of it; beyond, rows are wrong."""
 
 
 @dataclass
@@ -67,10 +70,12 @@ def read_bif(path: Any, tolerance: float) -> dict[str, Any]:
     """Return name -> (parents, Channel), or a Prior, from a BIF file; decimals become fractions."""
     if str(path) != "-" and not isinstance(path, Path) and not isinstance(path, str):
         raise InputFileError("`path` must be the path of a file. Hint: a BIF file.")
+    if not 0 <= (missing := scalar(tolerance, "tolerance")) <= _LARGEST_TOLERANCE:
+        raise DivulgeError.of("tolerance", f"be from 0 to {_LARGEST_TOLERANCE}", "it", f"{missing:g}")
     with opened(path) as stream:
         text = stream.read().decode("utf-8")
         reader = _Reader(name_of(path), list(_tokens(text)))
-        return _network(reader, Fraction(tolerance))
+        return _network(reader, Fraction(missing))
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int]]:

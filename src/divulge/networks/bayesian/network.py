@@ -19,18 +19,22 @@ from divulge.model.labels import Labels, position
 from divulge.model.prior import Prior
 from divulge.model.shown import Shown
 from divulge.networks.bayesian.elimination import Factor, summed
-from divulge.networks.posteriors import ratio
-from divulge.networks.secrets import Secret
+from divulge.networks.listing import allow_pairs, allow_values
+from divulge.networks.posteriors import log_of, ratio
+from divulge.networks.secrets import Secret, is_key
 from divulge.networks.worst import Side, Worst
-from divulge.units import Unit, nats_per
-
-LISTED = 200_000
-"""Outputs times values that are written out as an ordinary joint."""
+from divulge.units import Unit
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of a network: its states, its parents, P(state | states of the parents) with the own state last."""
+    """A variable of a network: its states, its parents, P(state | states of the parents) with the own state last.
+
+    Examples
+    --------
+    >>> Network({"x": ["1/4", "3/4"]}).variables["x"].states
+    range(0, 2)
+    """
 
     states: Labels
     parents: tuple[str, ...]
@@ -39,7 +43,13 @@ class Variable:
 
 @dataclass(frozen=True)
 class Output:
-    """What goes out of a variable: P(outcome | state)."""
+    """What goes out of a variable: P(outcome | state).
+
+    Examples
+    --------
+    >>> Network({"x": ["1/4", "3/4"]}).release("x").outputs["x"].variable
+    'x'
+    """
 
     variable: str
     channel: Channel
@@ -89,12 +99,16 @@ class Network(Shown):
 
         Examples
         --------
+        >>> import tempfile
         >>> from pathlib import Path
-        >>> _ = Path("coin.bif").write_text(
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = Path(folder.name) / "coin.bif"
+        >>> _ = path.write_text(
         ...     "network coin {} variable x { type discrete [ 2 ] { h, t }; } probability ( x ) { table 0.5, 0.5; }"
         ... )
-        >>> Network.from_bif("coin.bif").variables["x"].states
+        >>> Network.from_bif(path).variables["x"].states
         ('h', 't')
+        >>> folder.cleanup()
         """
         return cls(late("divulge.networks.bayesian.bif:read_bif")(path, tolerance))
 
@@ -124,7 +138,7 @@ class Network(Shown):
         return cls(variables)
 
     def __repr__(self) -> str:
-        listed = ", ".join(self.outputs) or "nothing"
+        listed = ", ".join(map(str, self.outputs)) or "nothing"
         kind = "exact Network" if self.exact else "Network"
         return f"{kind} of {number_of(len(self.variables), 'variable')}; put out: {listed}"
 
@@ -153,7 +167,7 @@ class Network(Shown):
         joint = Joint(Prior.uniform(node.states), channel if isinstance(channel, Channel) else Channel(channel))
         order = [position(joint.channel.secrets, state, "channel") for state in joint.prior.secrets]
         aligned = Channel(np.asarray(joint.channel.matrix)[order], joint.prior.secrets, joint.channel.outcomes)
-        called = variable if name is None else name
+        called = _name(variable if name is None else name, "name")
         if called in self.outputs:
             raise DivulgeError.of("name", "be another one for each output", "it", f"{called!r}, which is taken")
         out = object.__new__(Network)
@@ -215,7 +229,7 @@ class Network(Shown):
         >>> round(Network({"x": ["1/2", "1/2"]}).release("x").pml("x", {"x": 0}), 6)
         0.693147
         """
-        return _log(self.lift(secret, outputs), unit)
+        return log_of(self.lift(secret, outputs), unit)
 
     def pmc(self, secret: Any, outputs: Mapping[str, Hashable], unit: Unit = "nats") -> float:
         """Return the pointwise maximal cost, log max_u P(u) / P(u | outputs), in nats; infinite where one is ruled out.
@@ -225,7 +239,7 @@ class Network(Shown):
         >>> Network({"x": ["1/2", "1/2"]}).release("x").pmc("x", {"x": 0})
         inf
         """
-        return _log(ratio(1, min(self._lifts(secret, outputs))), unit)
+        return log_of(ratio(1, min(self._lifts(secret, outputs))), unit)
 
     def _lifts(self, secret: Any, outputs: Mapping[str, Hashable]) -> list[Any]:
         question = self.question(secret)
@@ -266,11 +280,7 @@ class Network(Shown):
         """
         question = self.question(secret)
         sizes = [o.channel.shape[1] for o in self.outputs.values()]
-        if prod(sizes) * question.size > LISTED:
-            raise DivulgeError(
-                f"the outputs must be few enough to list, {LISTED:,} pairs of a value and outputs; there are "
-                f"{prod(sizes) * question.size:,}. Hint: `worst`, `pml` and `posterior` need no list."
-            )
+        allow_pairs(prod(sizes) * question.size)
         weights = self.weights(question, {}, list(self.outputs))
         matrix = np.array([np.asarray(w).ravel() for w in weights.values()])
         labels = [o.channel.outcomes for o in self.outputs.values()]
@@ -278,7 +288,7 @@ class Network(Shown):
         return Joint.from_matrix(matrix, list(weights), outcomes)
 
     def _variable(self, name: Any, argument: str) -> Variable:
-        if isinstance(name, list) or name not in self.variables:
+        if not is_key(name) or name not in self.variables:
             raise DivulgeError.of(
                 argument, "name a variable of the network", "it", repr(name)[:60],
                 did_you_mean(name, self.variables).strip(),
@@ -315,11 +325,7 @@ class Network(Shown):
         if len(set(names)) != len(names) or not names:
             raise DivulgeError.of("secret", "name variables, each once", "it", repr(secret)[:60])
         shape = [len(node.states) for node in nodes]
-        if prod(shape) > LISTED:
-            raise DivulgeError(
-                f"the secret has too many values to list: {prod(shape):,}, and at most {LISTED:,} are allowed. "
-                "Hint: name fewer variables."
-            )
+        allow_values(prod(shape))
         single = not isinstance(secret, tuple)
         values: list[Hashable] = [
             nodes[0].states[place[0]] if single else tuple(n.states[k] for n, k in zip(nodes, place, strict=True))
@@ -429,12 +435,11 @@ def remembered(network: Network, secret: Secret) -> Question:
     last: Hashable = None
     reads: list[str] = []
     for name, node in network.variables.items():
-        images = [[secret.moved(memory, name, state) for state in node.states] for memory in memories]
+        images = [[secret.after(memory, name, state) for state in node.states] for memory in memories]
         if all(image == memory for memory, row in zip(memories, images, strict=True) for image in row):
             continue
         after = list(dict.fromkeys(image for row in images for image in row))
-        if len(after) * len(memories) * len(node.states) > LISTED:
-            raise DivulgeError("the secret has too many values to list. Hint: name fewer variables.")
+        allow_values(len(after) * len(memories) * len(node.states))
         one = Fraction(1) if node.table.dtype == object else 1.0
         table = np.full((len(memories), len(node.states), len(after)), 0 * one, dtype=node.table.dtype)
         for i, row in enumerate(images):
@@ -447,7 +452,7 @@ def remembered(network: Network, secret: Secret) -> Question:
         reads.append(name)
     if last is None:
         raise DivulgeError.of("secret", "depend on a variable of the network", "it", repr(secret.name)[:60])
-    values = [secret.value(memory) for memory in memories]
+    values = [secret.at_end(memory) for memory in memories]
     return Question(secret.name, (last,), values, factors, sizes, tuple(reads), secret.event)
 
 
@@ -456,7 +461,7 @@ def _checked(variables: Any) -> dict[str, Variable]:
         return dict(variables.variables)
     if not isinstance(variables, Mapping) or not variables:
         raise DivulgeError.of("variables", "map names to tables", "it", f"a {type(variables).__name__}")
-    parts = {name: _parts(given) for name, given in variables.items()}
+    parts = {_name(name, "variables"): _parts(name, given) for name, given in variables.items()}
     for name, (parents, _) in parts.items():
         for parent in parents:
             if parent not in parts:
@@ -475,11 +480,25 @@ def _checked(variables: Any) -> dict[str, Variable]:
     return {name: out[name] for name in parts}
 
 
-def _parts(given: Any) -> tuple[tuple[str, ...], Any]:
-    if isinstance(given, tuple) and len(given) == 2 and not isinstance(given[0], (int, float, Fraction)):
-        parents, table = given
-        return ((parents,) if isinstance(parents, str) else tuple(parents)), table
-    return (), given
+def _name(name: Any, argument: str) -> Any:
+    """Return the name of a variable or an output: text, or a number where other programs count them."""
+    if isinstance(name, bool) or not isinstance(name, (str, int)):
+        raise DivulgeError.of(argument, "be named by text or whole numbers", "one", f"a {type(name).__name__}")
+    return name
+
+
+def _parts(name: Any, given: Any) -> tuple[tuple[str, ...], Any]:
+    numbers = (int, float, Fraction)
+    if not (isinstance(given, tuple) and len(given) == 2) or isinstance(given[0], numbers) or isinstance(given[1], str):
+        return (), given
+    parents, table = given
+    named: list[Any] = list(parents) if isinstance(parents, (list, tuple)) else [parents]
+    for parent in named:
+        if named.count(_name(parent, f"variables[{name!r}]")) > 1:
+            raise DivulgeError.of(
+                f"variables[{name!r}]", "name each parent once", "the repeated one", repr(parent)[:60]
+            )
+    return tuple(named), table
 
 
 def _node(name: str, parents: tuple[str, ...], table: Any, known: Mapping[str, Variable]) -> Variable:
@@ -497,10 +516,3 @@ def _node(name: str, parents: tuple[str, ...], table: Any, known: Mapping[str, V
             "their number", str(channel.shape[0]), "the last parent changes fastest.",
         )  # fmt: skip
     return Variable(channel.outcomes, parents, np.asarray(channel.matrix).reshape(*shape, channel.shape[1]))
-
-
-def _log(value: Any, unit: Unit) -> float:
-    per = nats_per(unit)
-    if isinstance(value, float):
-        return float(np.log(value)) / per if 0 < value < np.inf else value if value else -np.inf
-    return exact.log(value, unit)

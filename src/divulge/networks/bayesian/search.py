@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.networks.bayesian.network import LISTED, Network, Question
+from divulge.networks.bayesian.network import Network, Question
+from divulge.networks.listing import LISTED
 from divulge.networks.posteriors import ratio
 from divulge.networks.worst import Side, Worst
 

@@ -1,6 +1,5 @@
 """The values of columns that group, as they are listed beforehand; and what is known of a record before."""
 
-import json
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from divulge.errors import DivulgeError, InputFileError
-from divulge.files.opening import naming, opened
+from divulge.files.opening import naming
 from divulge.model.convert import as_prior
 from divulge.model.entries import parse as parse_number
 from divulge.model.labels import text_of
@@ -23,59 +22,6 @@ _REMEDY = (
     "list them in values={...} (--values FILE), take those that occur with values_from_data=True (--values-from-data), "
     "unprotected, or publish one count under adp=EPSILON:DELTA, where values that occur often show themselves."
 )
-
-
-def read_values(given: Any) -> dict[str, list[Hashable]]:
-    """Return {column: values} from a mapping, or from a JSON file of one or a codebook of a released column."""
-    if isinstance(given, Mapping):
-        return {str(column): _listed(str(column), values) for column, values in given.items()}
-    if not isinstance(given, (str, os.PathLike)):
-        raise DivulgeError.of(
-            "values", "be {column: list of values} or a file of that", "it", f"a {type(given).__name__}"
-        )
-    with opened(given) as stream, naming(Path(given).name):
-        found = json.loads(stream.read())
-        if not isinstance(found, dict):
-            raise DivulgeError('must hold an object such as {"race": ["White", ...]}.')
-        return {column: _listed(column, values) for column, values in _codebook(found).items()}
-
-
-def _codebook(found: dict[str, Any]) -> dict[str, Any]:
-    """Return {column: values} of a codebook of released columns, or the object itself."""
-    if str(found.get("format", "")).startswith("divulge codebook"):
-        columns = found.get("columns")
-        entries = columns if isinstance(columns, list) else [found]
-        out: dict[str, Any] = {}
-        for entry in entries:
-            if isinstance(entry, Mapping):
-                names = entry.get("column", entry.get("columns"))
-                name = names[0] if isinstance(names, list) and len(names) == 1 else names
-                values = next((entry[key] for key in ("values", "secrets") if isinstance(entry.get(key), list)), None)
-                if isinstance(name, str) and values is not None:
-                    out[name] = [v["value"] if isinstance(v, Mapping) and "value" in v else v for v in values]
-        return out
-    return found
-
-
-def _listed(column: str, values: Any) -> list[Hashable]:
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or isinstance(values, Mapping):
-        raise DivulgeError.of(
-            "values", "be a list for each column", f"that of {column!r}", f"a {type(values).__name__}"
-        )
-    found = list(values)
-    if not found:
-        raise DivulgeError.of("values", "list at least one value of each column", f"that of {column!r}", "empty")
-    texts = [
-        text_of(value) if isinstance(value, Hashable) and not isinstance(value, tuple) else None for value in found
-    ]
-    if None in texts:
-        raise DivulgeError.of(
-            "values", "be text, numbers or dates", f"one of {column!r}", "missing or something else",
-            "null_as=LABEL (--null-as) counts missing values under a label of the list.",
-        )  # fmt: skip
-    if len(set(texts)) != len(texts):
-        raise DivulgeError.of("values", "list every value once", f"one of {column!r}", "there twice")
-    return [str(text) for text in texts]
 
 
 def require_listed(columns: Sequence[str], values: Mapping[str, Sequence[Hashable]]) -> None:

@@ -2,6 +2,8 @@
 
 Only the cells of the margins that are asked for come back; rows stay where they are. A person's rows beyond the number
 that counts are left out in the order of a hash (MD5) of the person and the row's own values: no other row takes part.
+Nothing that a row holds is refused: an unlisted value, a missing one, or text where a number should be has its cell, or
+is left out by a rule that was stated before.
 """
 
 import datetime
@@ -15,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError, number_of
+from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.tables.values import values_of
 from divulge.model.labels import text_of
+from divulge.publishing.counting.groups import Categories, label_of_missing
 from divulge.publishing.counting.tables import TABLE, Table, is_alike
 from divulge.publishing.queries import Query, Unit
-from divulge.releasing.estimating.contingency import merged
 from divulge.releasing.planning.naming import require_shared
 
 MOST_TOTAL = 1 << 62
@@ -37,11 +39,13 @@ class Counted:
     totals : one int64 array of the query's shape each; for ranks one of shape (cells, candidates): rows with each value
     rows : rows that count
     groups : {columns that group: int64 array of rows in each group}
+    treated : {column: {"missing", "rounded", "cut": rows}} of columns of numbers, for the keeper alone
     """
 
     totals: tuple[np.ndarray, ...]
     rows: int
     groups: Mapping[tuple[str, ...], np.ndarray]
+    treated: Mapping[str, Mapping[str, int]]
 
 
 _GROUP_THEM = "merge its values into groups, or list those that could be (values=, --values)."
@@ -54,39 +58,34 @@ def values_in(table: Table, columns: Sequence[str], null_as: Hashable = None) ->
         result = table.ask(f"SELECT {table.quote(name)} AS v, count(*) AS n FROM {TABLE} GROUP BY 1", [name])
         texts = {text_of(value) for value in values_of(result.column("v").combine_chunks())}
         require_shared(result.column("n").to_pylist(), f"column {name!r}", _GROUP_THEM)
-        if None in texts:
-            texts = {text for text in texts if text is not None} | (
-                {text_of(null_as)} if null_as is not None else set()
-            )
-        found[name] = [*sorted(text for text in texts if text is not None)]
+        occurring: list[Hashable] = [*sorted(text for text in texts if text is not None)]
+        found[name] = occurring
+        missing = label_of_missing(null_as)
+        if None in texts and missing not in found[name]:
+            found[name].append(missing)
         if not found[name]:
-            rows = int(table.ask(f"SELECT count(*) AS n FROM {TABLE}", [name]).column("n")[0].as_py())
-            if not rows:
-                raise DivulgeError.of("table", "have at least one row", "it", "empty")
-            raise _missing(name, rows)
+            raise DivulgeError.of("table", "have at least one row", "it", "empty")
     return found
 
 
 def counted(
     table: Table,
     queries: Sequence[Query],
-    values: Mapping[str, Sequence[Hashable]],
+    values: Mapping[str, Categories],
     unit: Unit,
     null_as: Hashable = None,
 ) -> Counted:
-    """Return the exact numbers of all queries, in one pass; what has no place in them is refused."""
+    """Return the exact numbers of all queries, in one pass."""
     groups = sorted({name for query in queries for name in query.by})
     numbers = list(dict.fromkeys(_Number.of(q) for q in queries if q.column is not None and q.kind != "rows"))
     shown = list(
-        dict.fromkeys((q.column, text_of(q.only)) for q in queries if q.column is not None and q.kind == "rows")
+        dict.fromkeys((str(q.column), text_of(q.only)) for q in queries if q.only is not None and q.kind == "rows")
     )
     read = list(dict.fromkeys([*groups, *(number.column for number in numbers), *(c for c, _ in shown)]))
     person = [] if unit.person is None else [unit.person]
-    if person:
-        refuse_nulls(table, person[0])
     picked = [f"{table.quote(name)} AS g{i}" for i, name in enumerate(groups)]
     for i, number in enumerate(numbers):
-        picked += [f"{_whole(table, number)} - {number.middle} AS v{i}", f"{_odd(table, number)} AS o{i}"]
+        picked += [f"{_whole(table, number)} - {number.middle} AS v{i}", *_treated(table, number, i)]
     for i, (column, only) in enumerate(shown):
         picked.append(f"{_equals(table, str(column), str(only), str(only) == text_of(null_as))} AS p{i}")
     inner = f"SELECT {', '.join(picked) or '1 AS one'} FROM {bounded(table, read, unit)}"
@@ -98,15 +97,14 @@ def counted(
         if not number.ranks:
             big = "HUGEINT" if table.text == "varchar" else "DECIMAL(38,0)"
             sums += [f"sum(CAST(v{i} AS {big})) AS s{i}", f"sum(CAST(v{i} AS {big}) * v{i}) AS q{i}"]
-        sums.append(f"sum(o{i}) AS o{i}")
-    for i in range(len(shown)):
-        sums += [f"sum(coalesce(p{i}, 0)) AS c{i}", f"sum(CASE WHEN p{i} IS NULL THEN 1 ELSE 0 END) AS m{i}"]
+        sums += [f"count(v{i}) AS n{i}", f"sum(r{i}) AS r{i}", f"sum(k{i}) AS k{i}"]
+    sums += [f"sum(p{i}) AS c{i}" for i in range(len(shown))]
     named = [_set(one, groups) for one in wanted]
     marks = [f"GROUPING({c}) AS m_{c}" for c in columns]
     by = f" GROUP BY GROUPING SETS ({', '.join('(' + ', '.join(one) + ')' for one in named)})" if columns else ""
     sql = f"SELECT {', '.join([*columns, *marks, *sums])} FROM ({inner}) AS whole{by}"
     found = table.ask(sql, [*read, *person])
-    return _Gathered(table, found, groups, numbers, shown, values, null_as).answers(
+    return _Gathered(table, found, groups, numbers, shown, values, unit.rows_known).answers(
         queries, sets, wanted, named, columns
     )
 
@@ -120,17 +118,13 @@ class _Number:
     middle: int
     ranks: bool
     ends: tuple[int, int]
-    strict: bool
 
     @classmethod
     def of(cls, query: Query) -> "_Number":
         """Return what a query adds up, or ranks."""
-        ends = (query.low + query.middle, query.high + query.middle)
-        if query.kind != "values":
-            ends = (query.bottom, query.bottom + query.candidates - 1)
         ranks = query.kind == "ranks"
-        middle = query.bottom if ranks else query.middle
-        return cls(str(query.column), query.step, middle, ranks, ends, query.strict)
+        ends = (query.bottom, query.bottom + query.candidates - 1)
+        return cls(str(query.column), query.step, query.bottom if ranks else query.middle, ranks, ends)
 
 
 def _set(one: tuple[Any, ...], groups: Sequence[str]) -> list[str]:
@@ -138,14 +132,20 @@ def _set(one: tuple[Any, ...], groups: Sequence[str]) -> list[str]:
 
 
 def bounded(table: Table, read: Sequence[str], unit: Unit) -> str:
-    """Return the table, or with persons the first rows of each in the order of a hash of their own values."""
+    """Return the table, or with persons the first rows of each in the order of a hash of their own values.
+
+    Rows that name nobody are left out.
+    """
     if unit.person is None:
         return TABLE
     who = table.quote(unit.person)
     texts = [f"coalesce(CAST({table.quote(name)} AS {table.text}), '')" for name in (unit.person, *read)]
     names = ", ".join(table.quote(name) for name in read) or "1 AS one"
     order = f"md5(concat_ws('|', {', '.join(texts)}))"
-    ranked = f"SELECT {names}, row_number() OVER (PARTITION BY {who} ORDER BY {order}) AS divulge_place FROM {TABLE}"
+    ranked = (
+        f"SELECT {names}, row_number() OVER (PARTITION BY {who} ORDER BY {order}) AS divulge_place FROM {TABLE} "
+        f"WHERE {who} IS NOT NULL"
+    )
     return f"(SELECT * FROM ({ranked}) AS ranked WHERE divulge_place <= {unit.at_most}) AS bounded"
 
 
@@ -162,7 +162,8 @@ def _whole(table: Table, number: _Number) -> str:
     column, step, (low, high) = number.column, number.step, number.ends
     if table.kind(column) == "whole" and step == 1:
         wide = "DECIMAL(38,0)" if table.text == "string" else "HUGEINT"
-        return f"CAST(least(greatest(CAST({table.quote(column)} AS {wide}), {low}), {high}) AS BIGINT)"
+        near = f"CAST(least(greatest(CAST({table.quote(column)} AS {wide}), {low}), {high}) AS BIGINT)"
+        return f"CASE WHEN {table.quote(column)} IS NULL THEN NULL ELSE {near} END"  # greatest() leaves nulls out
     value = _real(table, column)
     inverse = 1 / step
     scaled = (
@@ -175,10 +176,7 @@ def _whole(table: Table, number: _Number) -> str:
 
 
 def _equals(table: Table, column: str, only: str, null: bool) -> str:
-    """Return SQL that is 1 where a column has the value with this text, 0 for another one, null for a missing one.
-
-    Of the label that missing values go by it is 1 for a missing one, and null for a value that is called like it.
-    """
+    """Return SQL that is 1 where a column has the value with this text, else 0; `null` says that missing ones have."""
     place = table.quote(column)
     missing, text = f"{place} IS NULL", f"CAST({place} AS {table.text})"
     if table.decimal(column) is not None:
@@ -192,7 +190,7 @@ def _equals(table: Table, column: str, only: str, null: bool) -> str:
         if not null:
             raise
         same = "1 = 0"  # a label that no value of the column can have
-    return f"CASE WHEN {missing} THEN {1 if null else 'NULL'} WHEN {same} THEN {'NULL' if null else 1} ELSE 0 END"
+    return f"CASE WHEN {missing} THEN {int(null)} WHEN {same} THEN 1 ELSE 0 END"
 
 
 def _literal(table: Table, column: str, value: str) -> str:
@@ -262,26 +260,17 @@ def _finite(text: str) -> Decimal | None:
     return found if found.is_finite() else None
 
 
-def _odd(table: Table, number: _Number) -> str:
-    """Return SQL that is 1 for a missing value, NaN, what is no number, or no whole one where it has to be."""
-    if table.kind(number.column) == "whole":
-        return f"CASE WHEN {table.quote(number.column)} IS NULL THEN 1 ELSE 0 END"
-    value = _real(table, number.column)
-    near = f"least(greatest({value}, -9007199254740992e0), 9007199254740992e0)"  # beyond these all are whole
-    broken = f" OR {near} <> floor({near})" if number.strict else ""
-    return f"CASE WHEN {value} IS NULL OR isnan({value}){broken} THEN 1 ELSE 0 END"
-
-
-def refuse_nulls(table: Table, column: str) -> None:
-    found = table.ask(
-        f"SELECT sum(CASE WHEN {table.quote(column)} IS NULL THEN 1 ELSE 0 END) AS n FROM {TABLE}", [column]
-    )
-    missing = int(found.column("n")[0].as_py() or 0)
-    if missing:
-        raise DivulgeError.of(
-            "person", "name the person of every row", f"column {column!r}", f"missing in {number_of(missing, 'row')}",
-            "rows of nobody cannot be counted for a person; drop them first.",
-        )  # fmt: skip
+def _treated(table: Table, number: _Number, i: int) -> list[str]:
+    """Return SQL that is 1 where a number was rounded to a whole step (r), and where it was cut to its bounds (k)."""
+    value, step, (low, high) = _real(table, number.column), number.step, number.ends
+    scaled = f"({value} / CAST({float(step)!r} AS DOUBLE))"
+    known = f"{value} IS NOT NULL AND NOT isnan({value})"
+    near = f"least(greatest({scaled}, -9007199254740992e0), 9007199254740992e0)"  # beyond these all are whole
+    off = f"abs({near} - floor({near} + 0.5e0)) > 1e-6"
+    return [
+        f"CASE WHEN {known} AND {off} THEN 1 ELSE 0 END AS r{i}",
+        f"CASE WHEN {known} AND ({scaled} < {low - 0.5!r}e0 OR {scaled} > {high + 0.5!r}e0) THEN 1 ELSE 0 END AS k{i}",
+    ]
 
 
 @dataclass(frozen=True)
@@ -291,8 +280,8 @@ class _Gathered:
     groups: Sequence[str]
     numbers: Sequence[_Number]
     shown: Sequence[Any]
-    values: Mapping[str, Sequence[Hashable]]
-    null_as: Hashable
+    values: Mapping[str, Categories]
+    rows_known: bool
 
     def answers(
         self, queries: Sequence[Query], sets: Sequence[Any], wanted: Sequence[Any], named: Sequence[Sequence[str]],
@@ -306,8 +295,9 @@ class _Gathered:
             for c in columns:
                 keep &= marks[c] == (0 if c in names else 1)
             rows[one] = np.flatnonzero(keep)
-        self._refuse(rows[()])
         total = int(self._column("rows", rows[()]).sum())
+        if self.rows_known and any(total * query.reach >= MOST_TOTAL for query in queries if query.kind != "ranks"):
+            raise _overflow(self.table.source.name)
         places = {one: self._places(one, rows[one]) for one in wanted}
         out = [self._answer(query, rows[one], places[one]) for query, one in zip(queries, sets, strict=True)]
         groups: dict[tuple[str, ...], np.ndarray] = {}
@@ -315,78 +305,50 @@ class _Gathered:
             if query.by not in groups and query.by in rows:
                 shape = tuple(len(self.values[name]) for name in query.by)
                 groups[query.by] = self._put(shape, places[query.by], self._column("rows", rows[query.by]))
-        return Counted(tuple(out), total, groups)
+        return Counted(tuple(out), total, groups, self._treated(total, rows[()]))
 
     def _column(self, name: str, rows: np.ndarray) -> np.ndarray:
+        """Return whole numbers; a sum beyond 62 bits is the end of them, which no unit moves further than it is."""
         pa = require("pyarrow", "tables")
         taken = self.found.column(name).take(pa.array(rows))
-        values = [0 if value is None else int(value) for value in taken.to_pylist()]
-        if any(abs(value) >= MOST_TOTAL for value in values):
-            raise _overflow(self.table.source.name)
+        most = MOST_TOTAL - 1
+        values = [0 if value is None else min(max(int(value), -most), most) for value in taken.to_pylist()]
         return np.array(values, dtype=np.int64)
 
-    def _refuse(self, whole: np.ndarray) -> None:
+    def _treated(self, total: int, whole: np.ndarray) -> dict[str, dict[str, int]]:
+        """Return how many rows have no number in each column, and of how many it was rounded or cut."""
+        found: dict[str, dict[str, int]] = {}
         for i, number in enumerate(self.numbers):
-            odd = int(self._column(f"o{i}", whole).sum())
-            if odd:
-                kind = "whole number" if number.strict else "number"
-                step = " For decimals give step=0.01 (COLUMN:LOW:HIGH:0.01 in a command)." if number.strict else ""
-                raise DivulgeError.of(
-                    "table", f"hold a {kind} in every row of column {number.column!r}", "it",
-                    f"without one in {number_of(odd, 'row')}",
-                    "missing values, NaN and text have no place in a sum: drop these rows or give them a value first."
-                    + step,
-                )  # fmt: skip
-        for i, (column, only) in enumerate(self.shown):
-            found, undecided = (int(self._column(f"{kind}{i}", whole).sum()) for kind in "cm")
-            if self._is_null(only):
-                if found and undecided:
-                    raise merged(str(column))
-            elif undecided and self.null_as is None:
-                raise _missing(str(column), undecided)
-
-    def _is_null(self, label: str | None) -> bool:
-        """Say whether a label is that of missing values."""
-        return self.null_as is not None and label == text_of(self.null_as)
+            present, rounded, cut = (int(self._column(f"{sign}{i}", whole).sum()) for sign in "nrk")
+            found[number.column] = {"missing": total - present, "rounded": rounded, "cut": cut}
+        return found
 
     def _places(self, one: tuple[Any, ...], rows: np.ndarray) -> list[np.ndarray]:
-        """Return where the groups of a set are, one array a column; values that are not listed are refused."""
+        """Return where the groups of a set are, one array a column; -1 for rows that are left out."""
         pa = require("pyarrow", "tables")
         out: list[np.ndarray] = []
-        counts: np.ndarray | None = None
         for part in one:
             if isinstance(part, int):
-                out.append(self._column(f"v{part}", rows))
+                numbers = self.found.column(f"v{part}").take(pa.array(rows)).fill_null(-1)
+                out.append(np.array(numbers.to_pylist(), dtype=np.int64))
                 continue
             taken = self.found.column(f"g{self.groups.index(part)}").take(pa.array(rows)).combine_chunks()
             coded = taken if pa.types.is_dictionary(taken.type) else taken.dictionary_encode()
-            listed = {text_of(value): i for i, value in enumerate(self.values[part])}
-            null = listed.get(text_of(self.null_as)) if self.null_as is not None else None
-            lookup = [listed.get(text_of(v), -1) if text_of(v) is not None else -2 for v in values_of(coded.dictionary)]
-            lookup.append(-2)
-            indices = coded.indices.fill_null(len(lookup) - 1).to_numpy(zero_copy_only=False).astype(np.int64)
-            place = np.array(lookup, dtype=np.int64)[indices]
-            if null is not None:
-                if (place == -2).any() and (place == null).any():
-                    raise merged(part)
-                place[place == -2] = null
-            counts = self._column("rows", rows) if counts is None and (place < 0).any() else counts
-            if (place == -2).any():
-                assert counts is not None
-                raise _missing(part, int(counts[place == -2].sum()))
-            if (place == -1).any():
-                assert counts is not None
-                raise DivulgeError.of(
-                    "values", f"list every value of column {part!r}", "rows with one that is not there: their number",
-                    f"{int(counts[place == -1].sum()):,}",
-                    "add it to the list, or change it in the table; a value that occurs nowhere may stand in the list.",
-                )  # fmt: skip
-            out.append(place)
+            cells = self.values[part]
+            other, missing = (-1 if place is None else place for place in (cells.other, cells.missing))
+            place = {label: i for i, label in enumerate(cells)}
+            lookup = [missing if (text := text_of(v)) is None else place.get(text, other)
+                      for v in values_of(coded.dictionary)]  # fmt: skip
+            indices = coded.indices.fill_null(len(lookup)).to_numpy(zero_copy_only=False).astype(np.int64)
+            out.append(np.array([*lookup, missing], dtype=np.int64)[indices])
         return out
 
     def _put(self, shape: tuple[int, ...], places: Sequence[np.ndarray], values: np.ndarray) -> np.ndarray:
         out = np.zeros(shape, dtype=np.int64)
-        np.add.at(out, tuple(places) if places else (), values if places else int(values.sum()))
+        if not places:
+            return out + int(values.sum())
+        kept = np.all([place >= 0 for place in places], axis=0)
+        np.add.at(out, tuple(place[kept] for place in places), values[kept])
         return out
 
     def _answer(self, query: Query, rows: np.ndarray, places: Sequence[np.ndarray]) -> np.ndarray:
@@ -399,27 +361,18 @@ class _Gathered:
         if query.kind == "rows" and query.column is None:
             return self._put(shape, places, counts)
         if query.kind == "rows":
-            i = self.shown.index((query.column, text_of(query.only)))
-            shown = self._column(f"c{i}", rows)
-            if self._is_null(text_of(query.only)):
-                shown = shown + self._column(f"m{i}", rows)
-            with_value = self._put(shape, places, shown)
+            if query.only is None:
+                i = next(i for i, number in enumerate(self.numbers) if number.column == query.column)
+                return self._put(shape, places, self._column(f"n{i}", rows))
+            i = self.shown.index((str(query.column), text_of(query.only)))
+            with_value = self._put(shape, places, self._column(f"c{i}", rows))
             if len(query.shape) == len(query.by):
                 return with_value
             return np.stack([with_value, self._put(shape, places, counts) - with_value], axis=-1)
         i = self.numbers.index(_Number.of(query))
-        if int(counts.sum()) * query.reach >= MOST_TOTAL:
-            raise _overflow(self.table.source.name)
         return self._put(shape, places, self._column(f"{'q' if query.kind == 'squares' else 's'}{i}", rows))
 
 
 def _overflow(name: str) -> DivulgeError:
     return DivulgeError.of("step", "be so coarse that sums stay below 2^62 steps", f"a sum of {name}", "larger",
                            "give a larger step=, or narrower bounds.")  # fmt: skip
-
-
-def _missing(column: str, rows: int) -> DivulgeError:
-    return DivulgeError.of(
-        "table", f"have a value in every row of column {column!r}", "it", f"without one in {number_of(rows, 'row')}",
-        "null_as=LABEL (--null-as) counts missing values under a label of the list.",
-    )  # fmt: skip

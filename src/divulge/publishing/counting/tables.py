@@ -4,7 +4,7 @@ import os
 import secrets
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ class Table:
     ask : function of (SQL with `TABLE` in the place of the table, columns it reads) that returns an Arrow table
     quote : function of a column's name
     text : the engine's type of text
+    declared : whether types are those of a schema; else they follow from what the cells hold
     known : function of a ledger's key and the columns that are read, that returns the table's fingerprint
     """
 
@@ -44,6 +45,7 @@ class Table:
     quote: Callable[[str], str]
     text: str
     known: Callable[[Key, Sequence[str]], Fingerprint]
+    declared: bool = True
 
     def kind(self, column: str) -> str:
         """Return "whole", "real" or "text", what values of a column are."""
@@ -61,6 +63,11 @@ class Table:
         found = found.value_type if require("pyarrow.types", "tables").is_dictionary(found) else found
         return found if require("pyarrow.types", "tables").is_decimal(found) else None
 
+    def filled(self, column: str) -> bool:
+        """Say whether the schema rules out missing values."""
+        found = self.source.schema.field(column)
+        return self.declared and not found.nullable and not require("pyarrow.types", "tables").is_floating(found.type)
+
     def boolean(self, column: str) -> bool:
         """Say whether a column holds truth values."""
         return bool(require("pyarrow.types", "tables").is_boolean(self.source.schema.field(column).type))
@@ -68,7 +75,17 @@ class Table:
 
 def table_of(given: Any, engine: EngineName = "local") -> Table:
     """Return a table where it is counted: by Spark when asked to and for its frames, else by DuckDB."""
-    return _on_spark(given) if by_spark(given, engine) else _on_duckdb(open_table(given))
+    if by_spark(given, engine):
+        return _on_spark(given)
+    source = open_table(given)
+    table = _on_duckdb(source)
+    loose = type(given).__module__.partition(".")[0] == "pandas"  # one gap makes whole numbers others there
+    by_cells = source.path is not None and source.path.is_file() and source.path.suffix.lower() not in _DECLARED
+    return replace(table, declared=not loose and not by_cells)
+
+
+_DECLARED = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+"""Files with a schema of their own."""
 
 
 def _on_duckdb(source: Source) -> Table:

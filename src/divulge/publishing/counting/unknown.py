@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.tables.values import values_of
 from divulge.model.labels import text_of
-from divulge.publishing.counting.engines import bounded, refuse_nulls
+from divulge.publishing.counting.engines import bounded
+from divulge.publishing.counting.groups import label_of_missing
 from divulge.publishing.counting.tables import Table
 from divulge.publishing.noising.leakage import Noise
 from divulge.publishing.noising.noise import each, half_width, thresholded
@@ -76,8 +76,6 @@ def _up(value: Fraction) -> float:
 
 def occurring(table: Table, by: Sequence[str], unit: Unit, null_as: Any) -> tuple[dict[str, int], int]:
     """Return how often each combination of values occurs, by its text in JSON, and how many rows count."""
-    if unit.person is not None:
-        refuse_nulls(table, unit.person)
     names = ", ".join(f"{table.quote(name)} AS g{i}" for i, name in enumerate(by))
     groups = ", ".join(f"g{i}" for i in range(len(by)))
     inner = f"SELECT {names} FROM {bounded(table, by, unit)}"
@@ -85,14 +83,9 @@ def occurring(table: Table, by: Sequence[str], unit: Unit, null_as: Any) -> tupl
     found = table.ask(f"SELECT {groups}, count(*) AS n FROM ({inner}) AS whole GROUP BY {groups}", read)
     counts: dict[str, int] = {}
     columns = [map(text_of, values_of(found.column(f"g{i}").combine_chunks())) for i in range(len(by))]
+    missing = label_of_missing(null_as)
     for *texts, rows in zip(*columns, found.column("n").to_pylist(), strict=True):
-        missing = [name for name, text in zip(by, texts, strict=True) if text is None]
-        if missing and null_as is None:
-            raise DivulgeError.of(
-                "table", f"have a value in every row of column {missing[0]!r}", "it", "without one in some rows",
-                "null_as=LABEL (--null-as) counts missing values under a label.",
-            )  # fmt: skip
-        key = json.dumps([text_of(null_as) if text is None else text for text in texts])
+        key = json.dumps([missing if text is None else text for text in texts])
         counts[key] = counts.get(key, 0) + int(rows)
     return counts, sum(counts.values())
 

@@ -63,7 +63,8 @@ def weights_of(queries: Sequence[Query], unit: Unit, family: Family, split: Any)
     With loss E and share b, Laplace noise has scale L1 / (E b), and sigma^2 = L2^2 / (2 rho b). In units of what one
     row can change, n cells then have a mean squared error in proportion to n (L1/span)^2 / b^2, or n (L2/span)^2 / b,
     whose sum is least for shares in proportion to the cube root of n (L1/span)^2, or the root of n (L2/span)^2.
-    "relative" makes all errors the same share of a cell of average size; "equal" gives every query the same.
+    "relative" makes all errors the same share of a cell of average size; "equal" gives every query the same. "need"
+    makes the geometric mean of the widths of all statistics, each relative to what it can be, the least.
 
     Examples
     --------
@@ -77,18 +78,58 @@ def weights_of(queries: Sequence[Query], unit: Unit, family: Family, split: Any)
         if len(given) != len(queries) or not all(0 < w < math.inf for w in given):
             raise DivulgeError.of(
                 "split", f"be {len(queries)} positive numbers, one a query", "it", repr(split)[:60],
-                "or mean-squared, relative, equal.",
+                "or need, mean-squared, relative, equal.",
             )  # fmt: skip
         raw = given
+    elif split == "need" or isinstance(split, Need):
+        parts = split.parts if isinstance(split, Need) else tuple((i,) for i in range(len(queries)))
+        raw = _needed(queries, changed, family, parts)
     elif split == "equal":
         raw = [1.0] * len(queries)
     elif split in ("mean-squared", "relative"):
         raw = [_wanted(q, l1, l2, family, split) for q, (l1, l2) in zip(queries, changed, strict=True)]
     else:
-        raise DivulgeError.of("split", "be mean-squared, relative, equal, or numbers", "it", repr(split)[:60])
+        raise DivulgeError.of("split", "be need, mean-squared, relative, equal, or numbers", "it", repr(split)[:60])
     raw = [w if l1 else 0.0 for w, (l1, _) in zip(raw, changed, strict=True)]
     total = sum(raw)
     return [w / total for w in raw] if total else raw
+
+
+@dataclass(frozen=True)
+class Need:
+    """The rule by which each statistic gets the same, and its queries what they need; `parts` has them by place."""
+
+    parts: tuple[tuple[int, ...], ...]
+
+
+_ROUNDS = 200
+"""Steps of the fixed point of shares; each halves the distance to it, on a scale of logarithms."""
+
+_DIVISOR = 0.5
+"""A mean, less the middle of its bounds, is at most half of their span: so much of the error of the rows counts."""
+
+
+def _needed(
+    queries: Sequence[Query], changed: Sequence[tuple[int, int]], family: Family, parts: Sequence[Sequence[int]]
+) -> list[float]:
+    """Return shares b for which the sum over statistics of log W is least, W = sum of A / b over its queries.
+
+    A / (b E) is the scale of Laplace noise, relative to what a cell of average size can hold; with Gaussian noise it is
+    A / sqrt(b). At the least, b is the sum over statistics of the query's part of W: a fixed point.
+    """
+    power = 1.0 if family == "laplace" else 0.5
+    sizes = [_wanted(query, *norms, family, "relative") ** power for query, norms in zip(queries, changed, strict=True)]
+    uses = [[(i, sizes[i] * (_DIVISOR if j and queries[i].kind == "rows" else 1.0)) for j, i in enumerate(part)
+             if changed[i][0]] for part in parts]  # fmt: skip
+    shares = [1.0 if l1 else 0.0 for l1, _ in changed]
+    for _ in range(_ROUNDS):
+        parts_of = [0.0] * len(queries)
+        for use in uses:
+            width = math.fsum(size / shares[i] ** power for i, size in use)
+            for i, size in use:
+                parts_of[i] += size / shares[i] ** power / width
+        shares = [math.sqrt(share * part) for share, part in zip(shares, parts_of, strict=True)]
+    return shares
 
 
 def _wanted(query: Query, l1: int, l2: int, family: Family, split: str) -> float:

@@ -103,6 +103,7 @@ class Estimates:
     at : probability of the quantile, or None
     values, low, high : float64 or int64 arrays
     error : float64 array, standard deviation of the noise, NaN where it is not known
+    known : the ends between which every number lies, whatever is published
     """
 
     statistic: Statistic
@@ -111,6 +112,12 @@ class Estimates:
     low: np.ndarray
     high: np.ndarray
     error: np.ndarray
+    known: tuple[float, float] = (-math.inf, math.inf)
+
+    @property
+    def blank(self) -> np.ndarray:
+        """Where the interval is no narrower than what was known before: the number says nothing."""
+        return (self.low <= self.known[0]) & (self.high >= self.known[1])
 
 
 def estimates(plan: Plan, found: Sequence[Drawn], rows: int | None, shapes: Mapping[str, int]) -> list[Estimates]:
@@ -132,27 +139,35 @@ def _ends(number: Drawn, least: float = -math.inf) -> tuple[np.ndarray, np.ndarr
 def _count(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
     number = numbers[0]
     error = np.full(shape, number.deviation)
-    return [Estimates(one, None, number.values, number.values - number.width, number.values + number.width, error)]
+    known = (0.0, math.inf if rows is None or not number.width else float(rows))
+    ends = (number.values - number.width, number.values + number.width)
+    return [Estimates(one, None, number.values, *ends, error, known)]
 
 
 def _sum(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
-    step, number = float(queries[0].step), numbers[0]
+    query, number = queries[0], numbers[0]
+    step = float(query.step)
     values, low, high = (part * step for part in _ends(number))
-    return [Estimates(one, None, values, low, high, np.full(shape, number.deviation * step))]
+    known = (-math.inf, math.inf)
+    if rows is not None and number.width:
+        known = (rows * min(query.low, 0) * step, rows * max(query.high, 0) * step)
+    return [Estimates(one, None, values, low, high, np.full(shape, number.deviation * step), known)]
 
 
 def _rows(numbers: Any, place: int, rows: int | None, shape: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Return the rows of each group with their interval, at least 1, and the deviation of the noise."""
+    """Return the rows of each group, at least 1, with their interval, and the deviation of the noise."""
     if place < len(numbers):
-        values, low, high = _ends(numbers[place], 1.0)
-        return np.maximum(values, 1.0), low, high, numbers[place].deviation
+        values, low, high = _ends(numbers[place])
+        return np.maximum(values, 1.0), np.maximum(low, 1.0), high, numbers[place].deviation
     whole = np.full(shape, float(rows or 1))
     return whole, whole, whole, 0.0
 
 
 def _ratio(low: np.ndarray, high: np.ndarray, least: np.ndarray, most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of a / b over a in [low, high] and b in [least, most], b > 0."""
-    return np.minimum(low / least, low / most), np.maximum(high / least, high / most)
+    """Return the ends of a / b over a in [low, high] and b in [least, most]; no ends where there is no row, b < 1."""
+    over = np.maximum(most, 1.0)
+    ends = np.minimum(low / least, low / over), np.maximum(high / least, high / over)
+    return np.where(most < 1, -math.inf, ends[0]), np.where(most < 1, math.inf, ends[1])
 
 
 def _mean(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
@@ -166,7 +181,7 @@ def _mean(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: A
     error = np.hypot(numbers[0].deviation * step, centered * spread) / n
     parts = (centered, np.clip(below * step, *ends), np.clip(above * step, *ends))
     value, lower, upper = (part + middle for part in parts)
-    return [Estimates(one, None, value, lower, upper, error)]
+    return [Estimates(one, None, value, lower, upper, error, (ends[0] + middle, ends[1] + middle))]
 
 
 def _variance(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
@@ -184,7 +199,7 @@ def _variance(one: Statistic, queries: Any, numbers: Any, rows: int | None, shap
     parts = (value, np.clip(second - farthest**2, 0, most_variance), np.clip(third - nearest**2, 0, most_variance))
     error = np.sqrt(numbers[1].deviation ** 2 + (2 * mean * numbers[0].deviation) ** 2 + (mean**2 * spread) ** 2) / n
     value, lower, upper = (part * step**2 for part in parts)
-    return [Estimates(one, None, value, lower, upper, error * step**2)]
+    return [Estimates(one, None, value, lower, upper, error * step**2, (0.0, most_variance * step**2))]
 
 
 def _proportion(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
@@ -192,7 +207,7 @@ def _proportion(one: Statistic, queries: Any, numbers: Any, rows: int | None, sh
     if number.values.shape == shape:
         whole = np.full(shape, float(rows or 1))
         values, low, high = (np.clip(part / whole, 0, 1) for part in _ends(number, 0.0))
-        return [Estimates(one, None, values, low, high, number.deviation / whole)]
+        return [Estimates(one, None, values, low, high, number.deviation / whole, (0.0, 1.0))]
     values, low, high = _ends(number, 0.0)
     part, rest = np.maximum(values[..., 0], 0), np.maximum(values[..., 1], 0)
     n = np.maximum(part + rest, 1.0)
@@ -202,16 +217,21 @@ def _proportion(one: Statistic, queries: Any, numbers: Any, rows: int | None, sh
     )
     over = np.divide(high[..., 0], high[..., 0] + low[..., 1], out=np.ones(shape), where=high[..., 0] + low[..., 1] > 0)
     error = number.deviation * np.hypot(1 - share, share) / n
-    return [Estimates(one, None, np.clip(share, under, over), under, over, error)]
+    return [Estimates(one, None, np.clip(share, under, over), under, over, error, (0.0, 1.0))]
 
 
 def _quantiles(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
     out: list[Estimates] = []
     for query, number in zip(queries, numbers, strict=True):
         low, values, high = ((part.reshape(shape) + query.bottom) * float(query.step) for part in number.values)
-        out.append(Estimates(one, query.only, values, low, high, np.full(shape, math.nan)))
+        step = float(query.step)
+        known = (query.bottom * step, (query.bottom + query.candidates - 1) * step) if query.draws > 1 else _NOWHERE
+        out.append(Estimates(one, query.only, values, low, high, np.full(shape, math.nan), known))
     return out
 
+
+_NOWHERE = (-math.inf, math.inf)
+"""Ends that no interval reaches: of quantiles without intervals nothing says how far off they are."""
 
 _ESTIMATES: dict[type, Any] = {
     Count: _count,

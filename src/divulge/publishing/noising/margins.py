@@ -1,11 +1,12 @@
-"""Counts made non-negative, whole and consistent: a projection by least squares (SciPy), which is told.
+"""Counts made non-negative, whole and consistent: a projection by least squares, which is told.
 
 Tables of counts are consistent when some table over all their columns has them as margins. The nearest consistent ones,
 in units of the noise, are margins of the table that solves a linear least-squares problem, bounded by 0 where asked.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,14 @@ from divulge.extras import require
 from divulge.publishing.noising.estimates import Estimates
 from divulge.publishing.statistics import Count
 
-MOST_JOINT = 50_000
+MOST_JOINT = 600_000
 """Cells of the table over all columns that consistent counts are margins of, at most."""
+
+_NEAR = 1e-4
+"""Counts that may not be negative are this near to the nearest ones: root mean square, in deviations of the noise."""
+
+_STEPS, _LOOK = 5000, 20
+"""The most steps of the descent, and after how many it is asked how near it is."""
 
 
 def adjusted(
@@ -67,44 +74,142 @@ def projected(
     >>> a.round(6).tolist(), b.round(6).tolist()  # both sums were 6 and 8, and are 7 now
     ([4.5, 2.5], [2.5, 4.5])
     """
-    sparse, optimize = require("scipy.sparse", "science"), require("scipy.optimize", "science")
     names = tuple(dict.fromkeys(name for by in bys for name in by))
     shape = tuple(sizes[name] for name in names)
-    joint = int(np.prod(shape, dtype=float)) if shape else 1
+    require_few_combinations(bys, sizes)
+    noisy = any(deviation > 0 for deviation in deviations)  # a table without noise, beside others, is the public total
+    weights = [1 / deviation if deviation > 0 else float(not noisy) for deviation in deviations]
+    margins = [_Margin(_laid(value, by, names), _summed(by, names), weight)
+               for value, by, weight in zip(values, bys, weights, strict=True)]  # fmt: skip
+    table = _nearest_positive(margins, shape, total) if non_negative else _nearest(margins, shape, total)
+    if whole:
+        table = rounded(table.ravel(), total).reshape(shape)
+    out: list[np.ndarray] = []
+    for by in bys:
+        summed = table.sum(axis=_summed(by, names))
+        kept = [name for name in names if name in by]
+        out.append(np.transpose(summed, [kept.index(name) for name in by]) if by else summed)
+    return out
+
+
+def require_few_combinations(bys: Sequence[tuple[str, ...]], sizes: Mapping[str, int]) -> None:
+    """Refuse tables of counts over columns with too many combinations to make them consistent.
+
+    Examples
+    --------
+    >>> require_few_combinations([("x",), ("y",)], {"x": 1000, "y": 1000})
+    Traceback (most recent call last):
+    divulge.errors.DivulgeError: `consistent` must be about columns with at most 600,000 combinations; their ...
+    """
+    joint = math.prod(sizes[name] for name in dict.fromkeys(name for by in bys for name in by))
     if not joint <= MOST_JOINT:
         raise DivulgeError.of(
             "consistent", f"be about columns with at most {MOST_JOINT:,} combinations", "their number", f"{joint:,}",
             "publish the table over all columns, or leave the counts as they are.",
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Margin:
+    """Noisy counts in the order of the joint table, the axes of it that they sum over, and 1 / their deviation."""
+
+    counts: np.ndarray
+    axes: tuple[int, ...]
+    weight: float
+
+    def residual(self, table: np.ndarray) -> np.ndarray:
+        return table.sum(axis=self.axes) - self.counts
+
+
+def _laid(value: np.ndarray, by: tuple[str, ...], names: tuple[str, ...]) -> np.ndarray:
+    """Return a table of counts with its axes in the order of the joint table."""
+    return np.transpose(np.asarray(value), [by.index(name) for name in names if name in by])
+
+
+def _summed(by: tuple[str, ...], names: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(i for i, name in enumerate(names) if name not in by)
+
+
+def _nearest(margins: Sequence[_Margin], shape: tuple[int, ...], total: int | None) -> np.ndarray:
+    """Return the table whose margins are nearest, whatever its signs: least squares on the incidence of margins."""
+    sparse, linalg = require("scipy.sparse", "science"), require("scipy.sparse.linalg", "science")
+    joint = math.prod(shape)
+    cells = np.arange(joint)
     places = np.indices(shape).reshape(len(shape), joint)
     blocks: list[Any] = []
     targets: list[np.ndarray] = []
-    for value, by, deviation in zip(values, bys, deviations, strict=True):
-        cell = np.zeros(joint, dtype=np.int64)
-        for name in by:
-            cell = cell * sizes[name] + places[names.index(name)]
-        weight = 1 / deviation if deviation > 0 else 1e3
-        blocks.append(sparse.csr_matrix((np.full(joint, weight), (cell, np.arange(joint))), shape=(value.size, joint)))
-        targets.append(value.ravel() * weight)
+    for one in margins:
+        kept = [i for i in range(len(shape)) if i not in one.axes]
+        cell = np.ravel_multi_index(places[kept], [shape[i] for i in kept]) if kept else np.zeros(joint, dtype=int)
+        full = np.full(joint, one.weight)
+        blocks.append(sparse.csr_matrix((full, (cell, cells)), shape=(one.counts.size, joint)))
+        targets.append(one.counts.ravel() * one.weight)
     if total is not None:
-        heavy = 1e3 / min((d for d in deviations if d > 0), default=1.0)
+        heavy = 1e3 * max(one.weight for one in margins)
         blocks.append(sparse.csr_matrix(np.full((1, joint), heavy)))
         targets.append(np.array([total * heavy]))
-    bounds = (0, np.inf) if non_negative else (-np.inf, np.inf)
     matrix, target = sparse.vstack(blocks).tocsr(), np.concatenate(targets)
-    solved = optimize.lsq_linear(matrix, target, bounds, lsmr_tol="auto", tol=1e-12, max_iter=200)
-    table = np.asarray(solved.x)
+    table = np.asarray(linalg.lsmr(matrix, target, atol=1e-12, btol=1e-12)[0])
     if total is not None and table.sum() > 0:
         table = table * (total / table.sum())
-    if whole:
-        table = rounded(table, total)
-    grid = table.reshape(shape)
-    out: list[np.ndarray] = []
-    for by in bys:
-        summed = grid.sum(axis=tuple(i for i, name in enumerate(names) if name not in by))
-        kept = [name for name in names if name in by]
-        out.append(np.transpose(summed, [kept.index(name) for name in by]) if by else summed)
-    return out
+    return table.reshape(shape)
+
+
+def _nearest_positive(margins: Sequence[_Margin], shape: tuple[int, ...], total: int | None) -> np.ndarray:
+    """Return the table without negative cells whose margins are nearest, by accelerated projected gradients.
+
+    With f half the squares and g its gradient, f(z) - f* is at most <g, z> - min(g, 0) S, where S bounds the sum of the
+    nearest table (with a public total <g, z> - min(g) S); twice that bounds the squared distance of its margins.
+
+    References
+    ----------
+    Beck, Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", 2009.
+    """
+    published = sum(one.counts.size for one in margins)
+
+    def gradient(z: np.ndarray) -> np.ndarray:
+        found = np.zeros(shape)
+        for one in margins:
+            found += one.weight**2 * np.expand_dims(one.residual(z), one.axes)
+        return found
+
+    rate = 1 / sum(one.weight**2 * math.prod(shape[i] for i in one.axes) for one in margins)
+    start = float(np.mean([max(one.counts.sum(), 0) for one in margins])) if total is None else total
+    z = ahead = np.full(shape, start / math.prod(shape))
+    momentum = 1.0
+    for step in range(_STEPS):
+        if step % _LOOK == 0:
+            g = gradient(z)
+            least = float(g.min())
+            slope = least if total is not None else min(least, 0.0)
+            gap = float((g * z).sum()) - slope * (_largest_sum(margins, z) if total is None else total)
+            if 2 * gap <= _NEAR**2 * published:
+                break
+        new = _positive(ahead - rate * gradient(ahead), total)
+        if ((ahead - new) * (new - z)).sum() > 0:
+            momentum = 1.0
+        grown = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
+        ahead, z, momentum = new + (momentum - 1) / grown * (new - z), new, grown
+    return z
+
+
+def _largest_sum(margins: Sequence[_Margin], z: np.ndarray) -> float:
+    """Return what the nearest table can sum up to: it errs no more than z does, in each margin."""
+    squares = sum(one.weight**2 * float((one.residual(z) ** 2).sum()) for one in margins)
+    return min(float(one.counts.sum()) + math.sqrt(one.counts.size * squares) / one.weight
+               for one in margins if one.weight)  # fmt: skip
+
+
+def _positive(table: np.ndarray, total: int | None) -> np.ndarray:
+    """Return the nearest table without negative cells, with a public total of that sum (Michelot's algorithm)."""
+    if total is None:
+        return np.maximum(table, 0)
+    over, active = -math.inf, table.ravel()
+    while (shift := (float(active.sum()) - total) / active.size) > over:
+        over, active = shift, active[active > shift]
+        if not active.size:
+            break
+    return np.maximum(table - over, 0)
 
 
 def rounded(table: np.ndarray, total: int | None) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,6 +180,8 @@ def estimate_frequencies(
     simultaneous: bool = True,
     interval: str = "exact",
     engine: EngineName = "local",
+    values: Sequence[Hashable] | None = None,
+    top: int | None = None,
 ) -> Any:
     """Return the estimated frequencies of the original values of a released column.
 
@@ -188,9 +190,9 @@ def estimate_frequencies(
 
     Parameters
     ----------
-    released : path, table or PySpark DataFrame
+    released : path, table or PySpark DataFrame; or Reports
         What was published.
-    mechanism : Receipt, path of a receipt, or Channel
+    mechanism : Receipt, path of a receipt, or Channel; of Reports their Protocol
         The mechanism that was run.
     column : str, or tuple of str for columns released together
         The released column; may be left out when the receipt names only one.
@@ -208,6 +210,8 @@ def estimate_frequencies(
         all intervals are Hoeffding's for independent people, whose numbers of rows it bounds.
     engine : "local" or "spark"
         Where the rows are counted; everything after that is the same.
+    values, top : optional
+        Of reports of a protocol: the candidates that are asked for, and how many of the most frequent ones.
 
     Returns
     -------
@@ -237,6 +241,12 @@ def estimate_frequencies(
     """
     if not 0 < confidence < 1:
         raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
+    if hasattr(released, "support"):  # reports of a protocol
+        if released.protocol != mechanism:
+            raise DivulgeError.of("released", "be reports of the mechanism", "they", "those of another protocol")
+        return released.frequencies(values, top=top, confidence=confidence, simultaneous=simultaneous)
+    if values is not None or top is not None:
+        raise DivulgeError.of("values", "be asked of reports of a protocol", "it", "given for another release")
     for name, given, known in (("method", method, METHODS), ("interval", interval, INTERVALS)):
         if given not in known:
             raise DivulgeError.unknown(name, given, known)

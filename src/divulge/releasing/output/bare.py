@@ -46,7 +46,7 @@ def plain_schema(schema: Any) -> Any:
 def plain_batch(batch: Any, schema: Any) -> Any:
     """Return the batch with the plain types of `schema`."""
     pa = require("pyarrow", "tables")
-    columns = [plain(a, f.type) for a, f in zip(batch.columns, schema, strict=True)]
+    columns = [of_type(a, f.type) for a, f in zip(batch.columns, schema, strict=True)]
     return pa.record_batch(columns, schema=schema)
 
 
@@ -66,7 +66,7 @@ def coded_batch(batch: Any, schema: Any) -> Any:
     """Return the batch in a `coded_schema`, with only those values in a dictionary that a row has."""
     pa = require("pyarrow", "tables")
     pairs = zip(batch.columns, schema, strict=True)
-    columns = [_with_used_values(a) if _is_coded(f.type) else plain(a, f.type) for a, f in pairs]
+    columns = [_with_used_values(a) if _is_coded(f.type) else of_type(a, f.type) for a, f in pairs]
     return pa.record_batch(columns, schema=schema)
 
 
@@ -75,7 +75,7 @@ def _is_coded(kind: Any) -> bool:
     return types.is_dictionary(kind) and _is_text(kind.value_type)
 
 
-def plain(array: Any, kind: Any) -> Any:
+def of_type(array: Any, kind: Any) -> Any:
     """Return the array as one of a plain type."""
     pa = require("pyarrow", "tables")
     if array.type.equals(kind):

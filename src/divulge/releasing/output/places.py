@@ -1,7 +1,6 @@
 """Where a table and its papers go, and how all of them appear together or not at all."""
 
 import os
-import secrets
 import shutil
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -9,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from divulge import stopping
+from divulge import staging, stopping
 from divulge.errors import DivulgeError
 from divulge.files.opening import PathLike, keep_apart, name_of
 from divulge.releasing.output import sinks
+from divulge.releasing.output.signature import private_key, signed
 from divulge.releasing.records.ledger import files_of
-from divulge.releasing.records.signature import private_key, signed
 
 RECEIPT = "receipt.json"
 
 PAPERS = ("codebook.json", "codebook.md", "statement.html", "statement.txt", RECEIPT, "keeper.json")
-"""What is written beside a table, after its name; published statistics have no codebook."""
+"""What is written beside a table, after its name."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,8 @@ class Places:
         asked = {"receipt": found.paper(RECEIPT) if final is not None else found.receipt}
         keep_apart({"sink": final, **asked, **named, "ledger": [str(path) for path in files_of(ledger)]},
                    {**read, "sign": sign})  # fmt: skip
+        for folder in {path.parent for path in found.all()}:
+            staging.recover(folder)
         for path in found.all():
             if not path.parent.is_dir():
                 folder = name_of(path.parent)
@@ -98,7 +99,8 @@ def publish_together(staged: Mapping[Path, Path], force: bool) -> None:
     """Give everything {final: temporary} its final name, in this order; when one fails, all is as it was before.
 
     The last one is the table. The table that it replaces is taken away first, and so are papers that have no successor:
-    whatever ends the process, no table ever stands beside papers that speak of another.
+    whatever ends the process, no table ever stands beside papers that speak of another, and what is half done is taken
+    back by the next process that writes there.
     """
     with stopping.held():
         stopping.tell("publishing")
@@ -108,41 +110,36 @@ def publish_together(staged: Mapping[Path, Path], force: bool) -> None:
 
 
 def _publish_together(staged: Mapping[Path, Path], force: bool) -> None:
-    *_, table = staged
-    before = dict[Path, Path]()
-    ours = {final: _identity(temporary) for final, temporary in staged.items()}
-    papers = [table.with_name(f"{table.stem}.{name}") for name in PAPERS]
+    *papers, table = staged
+    replaced = _replaced(staged) if force else {}
+    naming = staging.Naming.of(staged, replaced)
     try:
-        for final in [table, *staged, *(path for path in papers if path not in staged)] if force else []:
-            if final not in before and os.path.lexists(final):
-                sinks.refuse_taken(final, force, folder=final == table and staged[final].is_dir())
-                before[final] = final.with_name(f".{secrets.token_hex(8)}.partial")
-                if final in staged and final != table:
-                    _link(final, before[final])
-                else:
-                    final.rename(before[final])
-        for final, temporary in staged.items():
-            sinks.publish(temporary, final, force)
+        for final, old in replaced.items():
+            if final in papers:
+                _link(final, old)
+            else:
+                final.rename(old)
+        for final in papers:
+            sinks.publish(staged[final], final, force)
+        for folder in dict.fromkeys(final.parent for final in papers):
+            sinks.flush_names(folder)
+        sinks.publish(staged[table], table, force)
+        sinks.flush_names(table.parent)
     except BaseException:
-        for final, identity in ours.items():
-            if _identity(final) == identity:  # also where it got its name, and what came after failed
-                sinks.remove(final)
-        for final, old in before.items():
-            if os.path.lexists(old):
-                os.replace(old, final)
-        raise
-    finally:
-        for old in before.values():
-            sinks.remove(old)
+        if naming.undone():
+            raise
+    naming.end()
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what a file is, whatever it is called; None where there is none."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+def _replaced(staged: Mapping[Path, Path]) -> dict[Path, Path]:
+    """Return what is to be replaced, the table first, and what goes with it, each with the place that it goes to."""
+    *_, table = staged
+    found: dict[Path, Path] = {}
+    for i, final in enumerate(dict.fromkeys([table, *staged, *(table.with_name(f"{table.stem}.{x}") for x in PAPERS)])):
+        if os.path.lexists(final):
+            sinks.refuse_taken(final, True, folder=final == table and staged[final].is_dir())
+            found[final] = staged.get(final, staged[table]).with_name(f"old{i}")
+    return found
 
 
 def _link(source: PathLike, target: PathLike) -> None:

@@ -6,14 +6,12 @@ import errno
 import hashlib
 import os
 import re
-import secrets
-import shutil
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from divulge import stopping
+from divulge import staging
 from divulge.errors import DivulgeError, number_of, printable
 from divulge.extras import require
 from divulge.files.formats import WRITTEN
@@ -92,7 +90,7 @@ class CsvWriter:
 
     def __init__(self, path: Path, schema: Any) -> None:
         csv = require("pyarrow.csv", "tables")
-        options = csv.WriteOptions(delimiter="\t" if path.name.lower().endswith(".tsv.partial") else ",")
+        options = csv.WriteOptions(delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
         self._schema, self._formulas = plain_schema(schema), Formulas()
         self._names = self._formulas.named(self._schema.names)
         fields = [field.with_name(name) for field, name in zip(self._schema, self._names, strict=True)]
@@ -222,7 +220,8 @@ class WorkbookWriter:
 
     def __init__(self, path: Path, schema: Any) -> None:
         options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False,
-                   "strings_to_numbers": False, "remove_timezone": True, "nan_inf_to_errors": True}  # fmt: skip
+                   "strings_to_numbers": False, "remove_timezone": True, "nan_inf_to_errors": True,
+                   "tmpdir": str(path.parent)}  # fmt: skip
         self._schema, self._rows = plain_schema(schema), 0
         self._book = require("xlsxwriter", "tables").Workbook(str(path), options)
         self._sheet = self._book.add_worksheet()
@@ -348,14 +347,10 @@ def place(path: str | os.PathLike[str], argument: str = "sink") -> Path:
 
 @contextmanager
 def staged(final: Path) -> Generator[Path]:
-    """Give a temporary name beside `final`, and remove what is still there at the end.
-
-    The name is hidden and ends in `.partial`. Only where nobody watches a process that is killed it stays behind.
-    """
-    temporary = final.with_name(f".{secrets.token_hex(8)}{final.suffix}.partial")
-    stopping.tell_of(temporary)
+    """Give the path of what is to become `final`, in a hidden folder beside it, and one message for what goes wrong."""
     try:
-        yield temporary
+        with staging.under_way(final) as temporary:
+            yield temporary
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else "the disk may be full"
         raise DivulgeError(f"{printable(final.name)}: cannot be written: {reason}. Nothing was published.") from None
@@ -364,27 +359,31 @@ def staged(final: Path) -> Generator[Path]:
             f"{printable(final.name)}: cannot be written: its format has no place for a type of the table. Nothing was "
             "published. Hint: leave other columns out (only_column=True, --only-column), or choose another format."
         ) from None
-    finally:
-        remove(temporary)
 
 
 def publish(temporary: Path, final: Path, force: bool) -> None:
-    """Give what is complete under `temporary` its final name, atomically; refuse a name that is taken unless forced."""
+    """Give what is complete under `temporary` its final name, atomically; refuse a name that is taken unless forced.
+
+    A folder that is replaced is taken away before.
+    """
     flush(temporary)
     folder = temporary.is_dir()
     if not force and not folder:
         _claim(temporary, final)
-    elif force and final.exists() and folder:
-        refuse_taken(final, force, folder=True)
-        old = final.with_name(f".{secrets.token_hex(8)}.partial")
-        final.rename(old)
-        temporary.rename(final)
-        remove(old)
-    else:
-        refuse_taken(final, force, folder=folder)
+        return
+    refuse_taken(final, force, folder=folder)
+    if not (folder and final.exists()):
         os.replace(temporary, final)
-    if hasattr(os, "O_DIRECTORY"):
-        _sync(final.parent, os.O_RDONLY | os.O_DIRECTORY)
+        return
+    old = temporary.with_name("old")
+    names = staging.Naming.of({final: temporary}, {final: old})
+    try:
+        final.rename(old)
+        os.replace(temporary, final)
+    except BaseException:
+        if names.undone():
+            raise
+    names.end()
 
 
 def _claim(temporary: Path, final: Path) -> None:
@@ -442,19 +441,17 @@ def digest(path: Path) -> str:
     return whole.hexdigest()
 
 
-def remove(path: Path) -> None:
-    """Remove a file or folder, if it is there."""
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
-
-
 def flush(path: Path) -> None:
     """Wait until a file, or what is in a folder, is on the disk."""
     for part in path.rglob("*") if path.is_dir() else [path]:
         if part.is_file():
             _sync(part, os.O_RDONLY)
+
+
+def flush_names(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    if hasattr(os, "O_DIRECTORY"):
+        _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def _sync(path: Path, flags: int) -> None:

@@ -26,7 +26,9 @@ from divulge.releasing.column import Release
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.estimating.estimate import rank
+from divulge.releasing.planning import protecting
 from divulge.releasing.planning.assumed import Assumed, measured, positive, told
+from divulge.releasing.planning.listed import Answers
 from divulge.releasing.planning.naming import alike, of_one_row, require_true, set_labels, str_of, untrue
 from divulge.releasing.planning.plan import Faults
 from divulge.releasing.planning.purposes import NAMED, PURPOSES, Purpose
@@ -56,13 +58,41 @@ class Chosen:
     notes: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
     counts: Mapping[Hashable, int] | None = None
+    about: Mapping[str, Any] | None = None
+    """What is said of another variable that is protected."""
 
 
 def choose(source: Any, choice: Release, *, count: bool = False) -> Chosen:
     """Return a mechanism for each group of columns, given or designed; `count` the columns in any case."""
+    if choice.protect is not None:
+        return _protecting(source, choice)
     if choice.mechanism is not None and not isinstance(choice.mechanism, str):
         return _given(source, choice, count)
     return _made(source, choice)
+
+
+def _protecting(source: Any, choice: Release) -> Chosen:
+    """Return a mechanism, given or made, whose guarantee is about another variable than the columns."""
+    counts = counted(contingency(source, choice.columns), choice.null_as)
+    assumed, given = protecting.known_law(choice, counts, protecting.pairs_of(source, choice))
+    assert assumed.prior is not None
+    _require_all(assumed.prior, counts, ", ".join(map(repr, choice.columns)))
+    kept, notes = bounded(choice, choice.kept)
+    if choice.mechanism is None:
+        whole = protecting.made_for(choice, kept, assumed, given)
+    elif isinstance(choice.mechanism, str):
+        whole = IntegerChannel.of(_by_name(choice, assumed.prior), raise_small=choice.raise_small)
+    else:
+        one = getattr(choice.mechanism, "channel", choice.mechanism)
+        whole = IntegerChannel.of(one, raise_small=choice.raise_small)
+    if choice.mechanism is not None:
+        whole = _relabelled(whole, choice, assumed)
+        protecting.require(kept, assumed.prior, given, whole)
+    mechanism = certified(choice.columns, whole, assumed)
+    told_of = protecting.about(choice, kept, assumed, given, whole)
+    found = _described([mechanism], choice, counts)
+    names = ", ".join(map(repr, choice.columns))
+    return replace(found, notes=(*protecting.sentences(told_of, names), *notes, *found.notes), about=told_of)
 
 
 def _given(source: Any, choice: Release, count: bool) -> Chosen:
@@ -121,6 +151,11 @@ def _finished(chosen: Sequence[Mechanism], choice: Release, counts: Mapping[Hash
     """Check guarantees and purpose, and return the mechanisms with what is to be known of them."""
     for guarantee in choice.kept:
         check(guarantee, chosen)
+    return _described(chosen, choice, counts)
+
+
+def _described(chosen: Sequence[Mechanism], choice: Release, counts: Mapping[Hashable, int] | None) -> Chosen:
+    """Check the purpose, and return the mechanisms with what is to be known of them."""
     notes: list[str] = []
     for one in chosen:
         names = ", ".join(map(repr, one.columns))
@@ -177,23 +212,23 @@ def check(guarantee: Guarantee, chosen: Sequence[Mechanism]) -> None:
         total = together([m.spent for m in chosen], None)
         allowed = guarantee.values().get("epsilon", -1)
         if not total.get(guarantee.kind, float("inf")) <= float(allowed):
-            raise DivulgeError.of("mechanism", f"keep {guarantee}", "what its parts give together", f"{total}")
+            raise DivulgeError.of("mechanism", f"keep {guarantee.label}", "what its parts give together", f"{total}")
         return
     only = chosen[0]
     if guarantee.about == "joint" and only.assumed.prior is None:
-        raise DivulgeError.of("prior", f"be given to check {guarantee}", "it", "absent")
+        raise DivulgeError.of("prior", f"be given to check {guarantee.label}", "it", "absent")
     if guarantee.about == "joint" and only.assumed.priors is not None:
         _check_over(guarantee, only)
         return
     known = _promised(guarantee, only.guarantees)
     if known is not None:
         if not known:
-            raise DivulgeError.of("mechanism", f"keep {guarantee}", "what it has", _numbers(only.guarantees))
+            raise DivulgeError.of("mechanism", f"keep {guarantee.label}", "what it has", _numbers(only.guarantees))
         return
     exact = only.channel.exact
     verdict = guarantee.holds_for(exact if only.prior is None else Joint(only.prior, exact))
     if not verdict.holds:
-        raise DivulgeError.of("mechanism", f"keep {guarantee}", "its measured value", str(verdict.measured))
+        raise DivulgeError.of("mechanism", f"keep {guarantee.label}", "its measured value", str(verdict.measured))
 
 
 def _promised(guarantee: Guarantee, found: Mapping[str, float]) -> bool | None:
@@ -219,7 +254,9 @@ def _check_over(guarantee: Guarantee, only: Mechanism) -> None:
     for kind, name in bounds.items():
         found = measured(kind, only.assumed, only.channel.exact)
         if not found <= float(guarantee.values()[name]) * (1 + 1e-9):
-            raise DivulgeError.of("mechanism", f"keep {guarantee} under every prior of the set", kind, f"{found:.6g}")
+            raise DivulgeError.of(
+                "mechanism", f"keep {guarantee.label} under every prior of the set", kind, f"{found:.6g}"
+            )
 
 
 def _made(source: Any, choice: Release) -> Chosen:
@@ -229,10 +266,12 @@ def _made(source: Any, choice: Release) -> Chosen:
     also epsilon-pml, -pmc and -lip of all columns.
     """
     columns = choice.columns
-    table = contingency(source, columns)
-    if len(table.counts) > MOST_SECRETS and len(columns) > 1:
+    table, answers = contingency(source, columns), Answers.of(choice)
+    many = len(table.counts) if answers is None else answers.combinations
+    if many > MOST_SECRETS and len(columns) > 1:
         return _apart(source, choice)
     counts = counted(table, choice.null_as)
+    counts = counts if answers is None else in_order(answers.completed(counts, source.schema))
     names = ", ".join(map(repr, columns))
     if not len(counts) <= MOST_DESIGNED:
         raise DivulgeError.of(
@@ -249,8 +288,10 @@ def _made(source: Any, choice: Release) -> Chosen:
             "whatever is drawn, the list of answers would tell everybody's: leave the column out (keep=, --keep), or "
             "give a prior (prior=, --prior) that names every answer there could be.",
         )  # fmt: skip
-    told_of = alike(counts, names)
-    told_of += () if assumed.source == "given" else of_one_row(counts.values(), names)
+    told_of: tuple[str, ...] = ()
+    if answers is None:
+        told_of = alike(counts, names)
+        told_of += () if assumed.source == "given" else of_one_row(counts.values(), names)
     notes: list[str] = []
     if isinstance(choice.mechanism, str):
         channel = _by_name(choice, prior)
@@ -486,7 +527,12 @@ def counted(counts: Contingency, null_as: Hashable = None) -> dict[Hashable, int
             named[null_as if key is None else key] = count
     if not named:
         raise DivulgeError.of("source", "have at least one row to count", "it", "empty")
+    return in_order(named)
+
+
+def in_order(counts: Mapping[Hashable, int]) -> dict[Hashable, int]:
+    """Return counts in the order of the values, or of their texts."""
     try:
-        return dict(sorted(named.items()))  # pyright: ignore[reportArgumentType]
+        return dict(sorted(counts.items()))  # pyright: ignore[reportArgumentType]
     except TypeError:
-        return dict(sorted(named.items(), key=lambda item: str_of(item[0])))
+        return dict(sorted(counts.items(), key=lambda item: str_of(item[0])))

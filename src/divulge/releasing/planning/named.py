@@ -9,7 +9,11 @@ from typing import Any
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 from divulge.files.opening import divided
+from divulge.files.tables.table import open_table
 from divulge.releasing.column import Release
+from divulge.releasing.estimating.counting import by_spark
+from divulge.releasing.planning import protecting
+from divulge.releasing.planning.listed import read_values
 from divulge.releasing.planning.purposes import NAMED
 
 WORDS = ("lower", "noisy")
@@ -60,4 +64,10 @@ def prior_in(given: Any, mechanism: Any, source: Any, columns: Sequence[str], ar
 def resolved(request: Release, source: Any) -> Release:
     """Return the request with the mechanism and the prior of files in the place of their names."""
     mechanism = mechanism_in(request.mechanism)
-    return replace(request, mechanism=mechanism, prior=prior_in(request.prior, mechanism, source, request.columns))
+    prior = prior_in(request.prior, mechanism, source, request.columns)
+    only = request.columns[0] if len(request.columns) == 1 else None
+    values = None if request.values is None else read_values(request.values, only)
+    if isinstance(request.protect, (str, os.PathLike)) and not by_spark(source, request.engine):
+        law = protecting.law_in(request.protect, open_table(source), request.columns)
+        request = replace(request, protect=law)
+    return replace(request, mechanism=mechanism, prior=prior, values=values)

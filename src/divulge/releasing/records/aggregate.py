@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from divulge import exact
 from divulge.files.forms import Form, fits, level
-from divulge.releasing.records.promised import Spent
+from divulge.releasing.records.promised import Spent, added, up
 
 AGGREGATE: Form = {
     "statistics": True, "columns": [str], "ldp": level, "rho": level, "least": (None, str),
@@ -38,6 +39,7 @@ class Aggregate:
 
     channel: ClassVar[None] = None
     prior: ClassVar[None] = None
+    times: ClassVar[int] = 1
 
     @property
     def for_a_person(self) -> dict[str, float]:
@@ -50,6 +52,19 @@ class Aggregate:
         return Spent(
             self.columns, None, None, loss=self.guarantees["ldp"], rho=self.rho, least=self.least, adp=self.adp
         )
+
+    def of_draws(self, times: int) -> Spent:
+        """Return what counts for a total about somebody who is so many records.
+
+        Group privacy: k epsilon, k^2 rho, and delta (e^(k epsilon) - 1) / (e^epsilon - 1) at k epsilon (Dwork, Roth,
+        2014, theorem 2.2; Vadhan, 2017, lemma 2.2; Bun, Steinke, 2016, proposition 27). A prior of one record is none
+        of several.
+        """
+        if times == 1:
+            return self.spent
+        loss = up(added([self.guarantees["ldp"]] * times))
+        rho = up(added([self.rho] * times**2)) if math.isfinite(self.rho) else math.inf
+        return Spent(self.columns, None, None, loss=loss, rho=rho, adp=self.adp and _of_group(*self.adp, times))
 
     def to_dict(self, keeper: bool = False) -> dict[str, Any]:
         """Return what JSON can hold of it."""
@@ -74,3 +89,10 @@ class Aggregate:
         adp = found.get("adp")
         kept = None if adp is None else (float(adp["epsilon"]), float(adp["delta"]))
         return cls(tuple(found["columns"]), {"ldp": ldp}, rho, least, kept, found.get("person"))
+
+
+def _of_group(epsilon: float, delta: float, times: int) -> tuple[float, float]:
+    """Return (epsilon, delta) of so many records together, rounded up."""
+    one = exact.ball(epsilon)
+    many = exact.ball(times) if epsilon == 0 else (one * times).expm1() / one.expm1()
+    return up(added([epsilon] * times)), min(exact.round_up(exact.ball(delta) * many), 1.0)

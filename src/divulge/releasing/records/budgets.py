@@ -96,7 +96,10 @@ def allow(budget: Any, total: Mapping[str, Fraction | float], releases: Sequence
             needed = f"with a delta of {up(added(one.adp[1] for one in releases if one.adp)):.3g}"
         said = ["nothing was drawn"] if budget.kind == "zcdp" else ["nothing was drawn", "both are in nats"]
         if any(one.loss == one.rho == math.inf and one.adp is None for one in releases):
-            said.append("releases of single rows, or without a bound, keep nothing of a person with many")
+            said.append(
+                "releases of single rows, or without a bound, keep nothing of a person with many, where nobody knows "
+                "how many: `divulge ledger rows-per-person` puts it on record"
+            )
         said += ["`divulge ledger budget` changes what is kept"] * bool(kept)
         is_now = str(budget).partition("=")[2] + kept
         raise DivulgeError.of("budget", f"allow {budget.kind} {needed} in all", "it", is_now, "; ".join(said) + ".")

@@ -34,7 +34,7 @@ class Database:
     file : the file it is, or None on a server and in memory
     lasts : whether it is there when the process has ended
     writable : whether it may be written
-    releases, about, tables, budgets : SQLAlchemy tables
+    releases, about, tables, budgets, persons : SQLAlchemy tables
     """
 
     def __init__(self, where: str | os.PathLike[str]) -> None:
@@ -119,6 +119,16 @@ class Database:
             sql.Column("created", sql.String(32), nullable=False),
             sql.Column("release", key, nullable=False),
             sql.Column("until", sql.String(32)),
+        )  # fmt: skip
+
+        # How many rows, or people of another column, one person has at most: the keeper's alone.
+        self.persons = sql.Table(
+            "divulge_persons", self.metadata,
+            sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
+            sql.Column("source_table", sql.Text, nullable=False),
+            sql.Column("person", sql.Text, nullable=False),
+            sql.Column("other", sql.Text, nullable=False),
+            sql.Column("most", sql.BigInteger, nullable=False),
         )  # fmt: skip
 
     def holds(self, table: Any) -> bool:

@@ -2,12 +2,13 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from divulge.errors import DivulgeError
+from divulge.model.shown import at_most
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.budgets import Budget, add_budget, allow, budget_in, budgets_of
 from divulge.releasing.records.database import Database
@@ -15,15 +16,19 @@ from divulge.releasing.records.entries import (
     Mark,
     Releases,
     Untouched,
+    add_draws,
+    by_name,
     counted,
     digest_of,
+    draws_in,
     mark_of,
     untouched_in,
 )
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.people import Known, Recognition, Scope, enter, known_tables, recognize, scope_of
-from divulge.releasing.records.promised import Spent, exactly_together, up
+from divulge.releasing.records.promised import up
 from divulge.releasing.records.receipt import now
+from divulge.releasing.records.whom import Draws, Most, people_of, totals, worst
 
 _LOOKS = 3
 """So often what was computed outside the lock may be out of date; then it is computed inside."""
@@ -34,14 +39,16 @@ class Open:
 
     Attributes
     ----------
-    together : how many releases it and those before are, and what they guarantee
+    together : how many releases it and those before are, and what they guarantee, as everybody may know
+    total : the same as the keeper knows, who sees how many rows a person has
     warnings, untouched : what the public has to know of it
     private : what the keeper has to know
     """
 
     def __init__(self, mark: Callable[[int], None], outlook: "Outlook") -> None:
         self._mark, self.done = mark, False
-        self.together, self.warnings, self.private = outlook.together, outlook.warnings, outlook.private
+        self.together, self.total = outlook.together, outlook.total
+        self.warnings, self.private = outlook.warnings, outlook.private
         self.untouched = outlook.untouched
 
     def publishing(self) -> None:
@@ -60,6 +67,7 @@ class Outlook:
     Attributes
     ----------
     together : {"releases": how many, "guarantees": {kind: value in nats, rounded up}}, this release included
+    total : the same for the keeper
     untouched : columns of this release that went out as they are before
     budgets : what is kept, and concerns it
     warnings : sentences for the public
@@ -67,10 +75,27 @@ class Outlook:
     """
 
     together: Mapping[str, Any]
+    total: Mapping[str, Any]
     untouched: tuple[Untouched, ...]
     budgets: tuple[Budget, ...]
     warnings: tuple[str, ...]
     private: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a ledger is told of the table at hand: what it is recognized by, and what of its columns can be counted.
+
+    Attributes
+    ----------
+    fingerprint : Fingerprint
+    most : how many rows, or people of another column, a person has at most
+    person : a column that names people, whose rows are put on record
+    """
+
+    fingerprint: Fingerprint
+    most: Most = lambda person, other: None
+    person: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +108,7 @@ class _Look:
     mark: Mark
     budgets: tuple[Budget, ...]
     outlook: Outlook
+    known: Mapping[tuple[str, str, str], int]
 
 
 @dataclass(frozen=True)
@@ -94,8 +120,15 @@ class Entering:
     source: str
     receipt: Any
     budget: Any = None
-    table: Fingerprint | None = None
+    table: Table | None = None
     people: str | None = None
+    counts: dict[tuple[str, str | None], int | None] = field(default_factory=dict[tuple[str, str | None], int | None])
+
+    def _most(self, person: str, other: str | None) -> int | None:
+        """Return how many rows or people a person of the table at hand has at most: looked up once."""
+        if self.table is not None and (person, other) not in self.counts:
+            self.counts[person, other] = self.table.most(person, other)
+        return self.counts.get((person, other))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -109,7 +142,9 @@ class Entering:
         scope = scope_of(connection, self.database, self.source)
         if self.table is not None and self.key is not None:
             protected = [name for one in self.receipt.mechanisms for name in one.columns]
-            found = recognize(connection, self.database, self.key, self.table, protected, self.source, self.people)
+            found = recognize(
+                connection, self.database, self.key, self.table.fingerprint, protected, self.source, self.people
+            )
             known = known_tables(connection, self.database)
             names = [one.name for one in known if one.people in found.people]
             scope = Scope(found.people, tuple(dict.fromkeys([self.source, found.name, *names])))
@@ -118,24 +153,48 @@ class Entering:
         tables = tuple(known_tables(connection, self.database))
         mark = mark_of(connection, self.database, scope)
         budgets = tuple(budgets_of(connection, self.database, scope))
+        here = by_name(self.source) if found is None else found.table
+        draws = Draws(draws_in(connection, self.database), here, self._most)
         try:
-            outlook = self._outlook(connection, found, scope, budgets, mark)
+            outlook = self._outlook(connection, found, scope, budgets, mark, draws)
         except DivulgeError as error:
             if found is None or not found.private:
                 raise
             raise DivulgeError(f"{error} This table: {'; '.join(found.private)}") from None
-        return _Look(tables, found, scope, mark, budgets, outlook)
+        all_ = [*counted(connection, self.database, scope, ()), self._mine(here)]
+        return _Look(tables, found, scope, mark, budgets, outlook, self._to_record(here, people_of(all_)))
+
+    def _mine(self, here: str) -> Releases:
+        return Releases(tuple(self.receipt.mechanisms), 1, here)
+
+    def _to_record(self, here: str, people: Iterable[str]) -> dict[tuple[str, str, str], int]:
+        """Return how many rows and people a person of this table has, for columns that the ledger knows or is told."""
+        if self.table is None:
+            return {}
+        named = dict.fromkeys(name for name in (*people, self.table.person) if name is not None)
+        pairs = [(name, other) for name in named for other in (None, *named) if name != other]
+        found = {(here, name, other or ""): self._most(name, other) for name, other in pairs}
+        return {key: most for key, most in found.items() if most is not None}
 
     def _outlook(
-        self, connection: Any, found: Recognition | None, scope: Scope, budgets: Sequence[Budget], mark: Mark
+        self,
+        connection: Any,
+        found: Recognition | None,
+        scope: Scope,
+        budgets: Sequence[Budget],
+        mark: Mark,
+        draws: Draws,
     ) -> Outlook:
-        columns, mine = self.columns, self.receipt.mechanisms
-        before = counted(connection, self.database, scope, columns)
-        total = exactly_together(spent_of(before, mine, mine[0]), mine[0].prior)
+        columns, prior = self.columns, self.receipt.mechanisms[0].prior
+        releases = [*counted(connection, self.database, scope, columns), self._mine(draws.here)]
+        spent = totals(releases, draws, prior)
         concerned = tuple(kept for kept in budgets if kept.concerns(self.receipt.columns, not columns))
         gone = getattr(self.receipt, "untouched", ())
         for kept in concerned:
-            self._within(connection, scope, kept)
+            about = [*counted(connection, self.database, scope, kept.columns), self._mine(draws.here)]
+            since = f", kept since {kept.created[:10]}" if not self._asks(kept) else ""
+            for total, several in totals(about, draws, prior):
+                allow(kept.budget, total, several, since)
         for kept in budgets:
             if broken := sorted(set(kept.columns) & set(gone)):
                 raise DivulgeError(
@@ -144,20 +203,16 @@ class Entering:
                     "budget by name: `divulge ledger budget`."
                 )
         if self.budget is not None:
-            wanted = budget_in(self.budget)
-            allow(wanted, total, spent_of(before, mine, mine[0]))
+            for total, several in spent:
+                allow(budget_in(self.budget), total, several)
         untouched = tuple(untouched_in(connection, self.database, scope, self.receipt.columns))
-        return Outlook(
-            {"releases": sum(many for _, many in before) + 1, "guarantees": rounded(total)},
-            untouched, concerned, tuple(map(_gone, untouched)), self._private(found, mark, concerned),
-        )  # fmt: skip
-
-    def _within(self, connection: Any, scope: Scope, kept: Budget) -> None:
-        """Refuse the release where a budget that is kept does not allow it."""
-        mine = self.receipt.mechanisms
-        spent = spent_of(counted(connection, self.database, scope, kept.columns), mine, mine[0])
-        since = f", kept since {kept.created[:10]}" if not self._asks(kept) else ""
-        allow(kept.budget, exactly_together(spent, mine[0].prior), spent, since)
+        many = sum(several.many for several in releases)
+        public, total = (
+            {"releases": many, "guarantees": rounded(worst([one for one, _ in found]))}
+            for found in (totals(releases, draws, prior, public=True), spent)
+        )
+        private = (*self._private(found, mark, concerned), *_about_people(releases, draws, public, total))
+        return Outlook(public, total, untouched, concerned, tuple(map(_gone, untouched)), private)
 
     def _asks(self, kept: Budget) -> bool:
         return self.budget is not None and str(budget_in(self.budget)) == str(kept.budget)
@@ -217,7 +272,8 @@ class Entering:
         people = f"name:{self.source}"
         if look.found is not None and self.table is not None and self.key is not None:
             row["source"] = look.found.name
-            people = enter(connection, self.database, self.key, look.found, self.table)
+            people = enter(connection, self.database, self.key, look.found, self.table.fingerprint)
+            add_draws(connection, self.database, look.known)
             about = {"release": id, "source_table": look.found.table, "mechanisms": digest_of(mechanisms),
                      "untouched": json.dumps(list(getattr(self.receipt, "untouched", ()))),
                      "because": look.found.because}  # fmt: skip
@@ -235,6 +291,9 @@ def take_back(connection: Any, database: Database, id: str) -> None:
     for column in (database.releases.c.id, about.c.release, database.budgets.c.release):
         connection.execute(column.table.delete().where(column == id))
     connection.execute(tables.delete().where(tables.c.id.not_in(database.sql.select(about.c.source_table))))
+    of = database.persons.c.source_table
+    gone = database.sql.and_(of.not_in(database.sql.select(tables.c.id)), of.not_like("name:%"))
+    connection.execute(database.persons.delete().where(gone))
 
 
 def _gone(one: Untouched) -> str:
@@ -245,23 +304,33 @@ def _gone(one: Untouched) -> str:
     )
 
 
-def spent_of(before: Sequence[Releases], more: Sequence[Any] = (), of: Any = None) -> list[Spent]:
-    """Return what releases spend; of a person, of whom `of` is, those about single rows spend without a bound.
+def _about_people(
+    releases: Sequence[Releases], draws: Draws, public: Mapping[str, Any], total: Mapping[str, Any]
+) -> list[str]:
+    """Return what the keeper is told where some releases are about rows, and others about people who have several."""
+    most = {
+        name: max(draws.of(several.table, one, name, False) for several in releases for one in several.mechanisms)
+        for name in people_of(releases)
+    }
+    if math.inf in most.values():
+        return [_UNKNOWN.format(people=", ".join(repr(name) for name, rows in most.items() if math.isinf(rows)))]
+    if public["guarantees"] == total["guarantees"]:
+        return []
+    has = " and ".join(f"{rows:,.0f} about one of {name!r}" for name, rows in most.items())
+    return [_MIXED.format(releases=total["releases"], has=has, ldp=at_most(total["guarantees"]["ldp"]))]
 
-    Nobody knows here how many rows a person has in these. What is kept of a person is kept of each of their rows.
-    """
-    person = getattr(of, "person", None)
-    known = [*((one, many) for mechanisms, many in before for one in mechanisms), *((one, 1) for one in more)]
-    return [
-        spent
-        for one, many in known
-        for spent in many
-        * [
-            one.spent
-            if person in (None, getattr(one, "person", None))
-            else Spent(one.columns, None, None, loss=math.inf, rho=math.inf)
-        ]
-    ]
+
+_MIXED = (
+    "Of the {releases} releases on record some are about rows and others about people, who count with every draw about "
+    "them (at most {has}): ldp {ldp} nats in all. The public papers give no bound for a person, as how many rows one "
+    "has is read off the table."
+)
+
+_UNKNOWN = (
+    "An earlier release is about rows, or does not say whom it is about, and how many rows a person ({people}) had in "
+    "its table is not on record: nothing bounds what all releases tell about a person. Hint: `divulge ledger "
+    "rows-per-person TABLE N --person C` puts it on record."
+)
 
 
 def rounded(total: Mapping[str, Fraction | float]) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """What the ledger has on record: entries one by one, and equal releases counted together."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -16,8 +16,21 @@ from divulge.releasing.records.receipt import Mechanism
 
 Mechanisms = tuple[Mechanism | Aggregate, ...]
 
-Releases = tuple[Mechanisms, int]
-"""Equal releases, and how many of them there are."""
+
+@dataclass(frozen=True)
+class Releases:
+    """Equal releases of one table, and how many of them there are.
+
+    Attributes
+    ----------
+    mechanisms : tuple of Mechanism or Aggregate
+    many : how many
+    table : id of the table, or "name:" and its name where an earlier version knew it by name alone
+    """
+
+    mechanisms: Mechanisms
+    many: int
+    table: str
 
 
 @dataclass(frozen=True)
@@ -110,6 +123,29 @@ def entries_in(connection: Any, database: Database, source: str | None, columns:
     return [entry for entry in found if _is_about(entry.columns, columns)]
 
 
+def by_name(source: str) -> str:
+    """Return what stands for a table that is known by its name alone."""
+    return f"name:{source}"
+
+
+def draws_in(connection: Any, database: Database) -> dict[tuple[str, str, str], int]:
+    """Return {(table, column of people, column of other people or ""): how many of them one person has at most}."""
+    if not database.holds(database.persons):
+        return {}
+    p = database.persons.c
+    query = database.sql.select(p.source_table, p.person, p.other, p.most).order_by(p.number)
+    return {(table, person, other): most for table, person, other, most in connection.execute(query)}
+
+
+def add_draws(connection: Any, database: Database, known: Mapping[tuple[str, str, str], int]) -> None:
+    """Put on record how many rows, or other people, a person has at most in a table; the last word counts."""
+    held = draws_in(connection, database)
+    for (table, person, other), most in known.items():
+        if held.get((table, person, other)) != most:
+            row = {"source_table": table, "person": person, "other": other, "most": most}
+            connection.execute(database.persons.insert().values(**row))
+
+
 def _of(database: Database, scope: Scope) -> Any:
     """Return the condition that a release belongs to a scope, in a join of releases with what they were about."""
     sql, r, a, t = database.sql, database.releases.c, database.about, database.tables
@@ -158,22 +194,22 @@ def counted(connection: Any, database: Database, scope: Scope, columns: Sequence
     if not database.holds(database.releases):
         return []
     found: list[Releases] = []
-    groups: list[tuple[str, int]] = []
+    groups: list[tuple[str, int, str]] = []
     about = [sql.func.count(), sql.func.min(r.id)]
     about += [of(column) for column in (r.state, r.rows) for of in (sql.func.min, sql.func.max)]
     if database.holds(a):
-        query = sql.select(a.c.mechanisms, *about).where(a.c.release == r.id)
-        for mark, many, key, *ends in connection.execute(query.where(_of(database, scope)).group_by(a.c.mechanisms)):
+        query = sql.select(a.c.mechanisms, a.c.source_table, *about).where(a.c.release == r.id, _of(database, scope))
+        for mark, table, many, key, *ends in connection.execute(query.group_by(a.c.mechanisms, a.c.source_table)):
             text = connection.execute(sql.select(r.mechanisms).where(r.id == key)).scalar_one()
             _require(key, ends, digest_of(str(text)) == mark)
-            groups.append((text, many))
-    query = sql.select(r.mechanisms, *about).where(_of(database, scope)).group_by(r.mechanisms)
+            groups.append((text, many, table))
+    query = sql.select(r.mechanisms, r.source, *about).where(_of(database, scope)).group_by(r.mechanisms, r.source)
     if database.holds(a):
         query = query.where(r.id.not_in(sql.select(a.c.release)))
-    for text, many, key, *ends in connection.execute(query):
+    for text, source, many, key, *ends in connection.execute(query):
         _require(key, ends, True)
-        groups.append((text, many))
-    for text, many in groups:
+        groups.append((text, many, by_name(source)))
+    for text, many, table in groups:
         try:
             mechanisms = _mechanisms(text)
         except Exception:  # what a damaged row may hold is open-ended
@@ -182,7 +218,7 @@ def counted(connection: Any, database: Database, scope: Scope, columns: Sequence
             key = connection.execute(sql.select(r.id).where(r.mechanisms == text)).scalar()
             raise _damaged(key)
         if _is_about([name for mechanism in mechanisms for name in mechanism.columns], columns):
-            found.append((mechanisms, many))
+            found.append(Releases(mechanisms, many, table))
     return found
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge import staging
 from divulge.errors import DivulgeError, printable
 from divulge.extras import require
 from divulge.files.opening import regular
@@ -61,16 +62,14 @@ class Key:
         try:
             with suppress(FileExistsError):
                 if make and not path.exists():
-                    beside = path.with_name(f"{path.name}.{os.getpid()}")
-                    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                    try:
+                    staging.recover(path.parent)
+                    with staging.under_way(path) as beside:
+                        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                         with os.fdopen(descriptor, "wb") as stream:
                             stream.write(token_bytes(32))
                             stream.flush()
                             os.fsync(stream.fileno())
                         os.link(beside, path)  # whole or not at all, and never over another writer's
-                    finally:
-                        beside.unlink()
             if not path.exists():
                 return None
             with regular(path) as stream:
@@ -213,10 +212,13 @@ class Overlap:
         Share of the first table's rows that stand in the second.
     same : bool
         Whether the tables have people in common, as far as rows can tell.
+    open : bool
+        Whether rows cannot tell, as too few of them are different.
     """
 
     share: float
     same: bool
+    open: bool = False
 
     @classmethod
     def of(cls, one: Fingerprint, other: Fingerprint) -> "Overlap":
@@ -241,23 +243,51 @@ class Overlap:
         numbered = max(one.alike, other.alike)
         alike = within / pairs + numbered if pairs else 1.0
         if alike >= 1:  # all rows are one: sizes are all there is to see
-            return cls(common, bool(n == m))
+            return cls(common, False, common > 0)
         by_number = min(n, m) * numbered
         beyond = ((a * b).sum() - within / pairs * n * m - by_number) / (1 - alike)
-        needed = _rows_needed(a, b, (within + 2) / (pairs + 2), by_number)
-        return cls(common, bool(beyond >= needed))
+        spread, smaller = _spread(a, b, (within + 2) / (pairs + 2), by_number), min(n, m)
+        if _FEW_SIGMAS * spread <= _SURE_SHARE * smaller or not within:
+            needed = min(_SURE_SHARE * smaller, max(_LEAST_SHARE * smaller, _SIGMAS * spread))
+            return cls(common, bool(beyond >= needed))
+        same = _nearer_than_chance(a, b)
+        return cls(common, same, common > 0 and not same)
 
 
-_LEAST_SHARE, _SIGMAS, _SURE_SHARE = 0.05, 3, 0.9
+_LEAST_SHARE, _SIGMAS = 0.05, 3
 """Tables of the same people: a twentieth of the smaller one's rows in common beyond three standard deviations of what
-chance gives; nine tenths always are enough. The latter is for tables of few different rows, where a "no" could be wrong
-more easily than a "yes", and a yes is the safe side."""
+chance gives."""
+
+_SURE_SHARE, _FEW_SIGMAS = 0.9, 2
+"""Nine tenths are enough where they are two standard deviations, or no row repeats. Where chance makes more than that,
+the number of rows in common tells nothing."""
+
+_LEAST_EXPECTED = 5
+"""Rows that are expected less often in a table count as one: so Pearson's statistic has about its limit law."""
 
 
-def _rows_needed(a: np.ndarray, b: np.ndarray, alike: float, by_number: float) -> float:
-    """Return how many rows in common are more than chance.
+def _nearer_than_chance(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return whether frequencies of rows are nearer to each other than three standard deviations allow by chance.
 
-    The variance of the estimate for independent tables, to first order: 2 n m l, and (sum p^3 - l^2) n m (n + m)
+    Pearson's statistic of the table of both, with half a row more for each difference: the counts are whole, so that
+    small tables seem nearer than they are. A table with a few rows more is near; independent ones of one population are
+    as chance has it, of two populations farther.
+    """
+    from scipy import special
+
+    n, m = a.sum(), b.sum()
+    rare = (a + b) * min(n, m) / (n + m) < _LEAST_EXPECTED
+    both = np.array([[*x[~rare], *([x[rare].sum()] if rare.any() else [])] for x in (a, b)])
+    expected = both.sum(axis=0) * np.array([[n], [m]]) / (n + m)
+    statistic = ((np.abs(both - expected) + 0.5) ** 2 / expected).sum()
+    freedom = both.shape[1] - 1
+    return bool(freedom and special.chdtr(freedom, statistic) <= special.ndtr(-_SIGMAS))
+
+
+def _spread(a: np.ndarray, b: np.ndarray, alike: float, by_number: float) -> float:
+    """Return the standard deviation of the number of rows in common, as it is estimated for independent tables.
+
+    Its variance is, to first order: 2 n m l, and (sum p^3 - l^2) n m (n + m)
     ((m^2 - n^2) / (m^2 + n^2))^2 where sizes differ (Hoeffding's projection of the pairs); for rows that are numbered,
     that of a binomial.
     """
@@ -267,5 +297,4 @@ def _rows_needed(a: np.ndarray, b: np.ndarray, alike: float, by_number: float) -
     triples = (larger * (larger - 1) * (larger - 2)).sum() / max(size * (size - 1) * (size - 2), 1.0)
     uneven = (m * m - n * n) / (m * m + n * n)
     variance = 2 * n * m * alike + max(triples - alike**2, 0.0) * n * m * (n + m) * uneven**2 + 2 * by_number
-    share = _SIGMAS * math.sqrt(variance) / min(n, m)
-    return min(_SURE_SHARE, max(_LEAST_SHARE, share)) * min(n, m)
+    return math.sqrt(variance)

@@ -14,12 +14,12 @@ from divulge.files.tables.table import open_table
 from divulge.model.prior import Prior
 from divulge.releasing.records.budgets import KINDS, Budget, add_budget, budget_in, budgets_of, replace_budgets
 from divulge.releasing.records.database import Database, files_of
-from divulge.releasing.records.entering import Entering, Open, rounded, spent_of, take_back
-from divulge.releasing.records.entries import Entry, counted, entries_in
+from divulge.releasing.records.entering import Entering, Open, Table, rounded, take_back
+from divulge.releasing.records.entries import Entry, Releases, add_draws, by_name, counted, draws_in, entries_in
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import fingerprint
-from divulge.releasing.records.people import scope_of
-from divulge.releasing.records.promised import Spent, exactly_together
+from divulge.releasing.records.people import full_name, known_tables, scope_of
+from divulge.releasing.records.whom import Draws, Most, totals, worst
 
 __all__ = ["KINDS", "Budget", "Entry", "Ledger", "files_of"]
 
@@ -111,7 +111,9 @@ class Ledger:
     def spent(self, source: str, columns: Sequence[str], prior: Prior | None = None) -> dict[str, float]:
         """Return what all releases about `columns` of the source guarantee together, in nats, rounded up.
 
-        Without columns it is what all releases of the source tell about one record.
+        Without columns it is what all releases of the source tell about one record. It is about a row where all of them
+        are; else about a person, of whom each release of rows tells as often as they have rows: infinite where nobody
+        knows how many.
 
         Examples
         --------
@@ -129,11 +131,56 @@ class Ledger:
         """
         database = self._database
 
-        def look(connection: Any) -> list[Spent]:
-            return spent_of(counted(connection, database, scope_of(connection, database, source), columns))
+        def look(connection: Any) -> tuple[list[Releases], Draws]:
+            scope = scope_of(connection, database, source)
+            return counted(connection, database, scope, columns), Draws(draws_in(connection, database))
 
-        spent = database.read(look)
-        return rounded(exactly_together(spent, prior)) if spent else {}
+        releases, draws = database.read(look)
+        return rounded(worst([total for total, _ in totals(releases, draws, prior)])) if releases else {}
+
+    def rows_per_person(self, source: str, person: str, most: int) -> None:
+        """Put on record how many rows one person had at most in the tables of a name, where nothing says so.
+
+        Releases that are about rows then count so often beside those that are about a person.
+
+        Parameters
+        ----------
+        source : name of a table of the ledger
+        person : the column whose people are meant
+        most : how many rows one of them had at most
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
+        >>> visits = pa.table({"who": [1, 1, 2], "ill": ["yes", "no", "no"]})
+        >>> asked = dict(column="ill", mechanism="randomized-response", ratio=3, ledger=ledger, source_name="visits")
+        >>> _ = dv.release(visits.select(["ill"]), **asked, people="new")
+        >>> _ = dv.release(visits, **asked, person="who", rows_per_person=2, people="visits")
+        >>> ledger.spent("visits", ["ill"])["ldp"]
+        inf
+        >>> ledger.rows_per_person("visits", "who", 2)
+        >>> round(ledger.spent("visits", ["ill"])["ldp"], 9)  # log 3, and log 3 for each of two rows
+        3.295836866
+        >>> folder.cleanup()
+        """
+        DivulgeError.unless(person, str, "person", "be the name of a column")
+        given: Any = most
+        if not (isinstance(given, int) and not isinstance(given, bool) and given >= 1):
+            raise DivulgeError.of("most", "be a whole number that is at least 1", "it", repr(most)[:60])
+        database = self._database
+        self.require_writable()
+
+        def change(connection: Any) -> None:
+            tables = known_tables(connection, database)
+            name, held = full_name(tables, source), draws_in(connection, database)
+            ids = [*(one.id for one in tables if one.name == name), by_name(name)]
+            add_draws(connection, database, {(id, person, ""): most for id in ids if (id, person, "") not in held})
+
+        database.write(change, "Nothing was changed.")
 
     def fingerprint(self, source: Any, columns: Sequence[str] = ()) -> Fingerprint:
         """Return what the ledger knows a table by: keyed digests, from which nothing is read without its key.
@@ -159,8 +206,7 @@ class Ledger:
 
     @contextmanager
     def spending(
-        self, source: str, receipt: Any, budget: Any = None, *, table: Fingerprint | None = None,
-        people: str | None = None,
+        self, source: str, receipt: Any, budget: Any = None, *, table: Table | None = None, people: str | None = None,
     ) -> "Generator[Open]":  # fmt: skip
         """Record a release before a row is drawn, if the budgets allow it; take it back if nothing was published.
 
@@ -174,8 +220,8 @@ class Ledger:
         receipt : Receipt or Published
         budget : Guarantee or text, optional
             Kept from here on, unless one of its kind is kept already; this release has to stay within all of them.
-        table : Fingerprint, optional
-            What the table is recognized by; without it, it is known by its name.
+        table : Table, optional
+            What the table is recognized by, and what can be counted in it; without it, it is known by its name.
         people : name of a table of the ledger, or "new", optional
             Whose rows these are, where recognition is wrong.
 
@@ -290,18 +336,20 @@ class Kept:
     source_name : str or None
         The path of the file when not given.
     people : name of a table of the ledger, "new", or None
+    person : the column that says whose row it is, or None
     """
 
     ledger: Any = None
     budget: Any = None
     source_name: str | None = None
     people: str | None = None
+    person: str | None = None
 
 
-def recorded(kept: Kept, table: Source, receipt: Any, known: Callable[[Key], Fingerprint]) -> Any:
+def recorded(kept: Kept, table: Source, receipt: Any, known: Callable[[Key], Fingerprint], most: Most) -> Any:
     """Return the context of the ledger's entry for a release; without a ledger, one that does nothing.
 
-    `known` makes the fingerprint of the table.
+    `known` makes the fingerprint of the table, `most` counts in its columns.
     """
     if kept.ledger is None:
         for argument, value in (("budget", kept.budget), ("people", kept.people)):
@@ -318,13 +366,14 @@ def recorded(kept: Kept, table: Source, receipt: Any, known: Callable[[Key], Fin
         name = str(table.path.resolve())
     book = Ledger.of(kept.ledger)
     book.require_writable()
-    return book.spending(name, receipt, kept.budget, table=known(book.key), people=kept.people)
+    seen = Table(known(book.key), most, kept.person)
+    return book.spending(name, receipt, kept.budget, table=seen, people=kept.people)
 
 
 class Unrecorded:
     """The entry of a release that no ledger keeps."""
 
-    together = None
+    together = total = None
     warnings = private = untouched = ()
 
     def publishing(self) -> None:

@@ -29,19 +29,29 @@ class Known:
 
 @dataclass(frozen=True)
 class Match:
-    """A table on record whose people are in another table; `share` of whose rows stand in it."""
+    """A table on record whose people are, or may be, in another table; `share` of whose rows stand in it."""
 
     known: Known
     share: float
     why: str
 
     @property
+    def rank(self) -> tuple[bool, float]:
+        """What the best of several is by: known before unclear, then the share."""
+        return self.why != "open", self.share
+
+    @property
     def words(self) -> str:
-        """Why they are the same, as the keeper is told."""
+        """Why they are the same, or may be, as the keeper is told."""
         day = self.known.created[:10]
         where = f"{self.known.name!r} of {day}"
         if self.why == "said":
             return f"counted as the people of {where}, as `people` says"
+        if self.why == "open":
+            return (
+                f"too few rows are different to know whether people of {where} are in this table: counted as others "
+                "(the same rows again, and the same values of a protected column, are recognized)"
+            )
         if self.why == "rows":
             return f"{100 * self.share:.0f} of 100 rows stand in {where}: counted as the same people"
         return f"the {'rows' if self.why == 'whole' else 'values of ' + self.why} are those of {where}: the same people"
@@ -98,7 +108,7 @@ def known_tables(connection: Any, database: Database) -> list[Known]:
 def scope_of(connection: Any, database: Database, source: str) -> Scope:
     """Return which releases count for a name: all of the people of any table that was released under it."""
     tables = known_tables(connection, database)
-    source = _full(tables, source)
+    source = full_name(tables, source)
     people = {known.people for known in tables if known.name == source}
     if tables:
         r, a, t = database.releases.c, database.about.c, database.tables.c
@@ -112,7 +122,7 @@ def scope_of(connection: Any, database: Database, source: str) -> Scope:
     return Scope(tuple(sorted(people)), tuple(sorted(names)))
 
 
-def _full(tables: Sequence[Known], name: str) -> str:
+def full_name(tables: Sequence[Known], name: str) -> str:
     """Return the name of a table as the ledger has it: files are named by their paths, or without, if one is so."""
     names = {known.name for known in tables}
     files = [known for known in names if Path(known).name == name]
@@ -127,6 +137,8 @@ def recognize(
     tables = known_tables(connection, database)
     mark = key.mark(table.whole.encode())
     matches = _said(tables, said) if said is not None else _matches(connection, database, key, table, columns, mark)
+    unclear = [match for match in matches if match.why == "open"]
+    matches = [match for match in matches if match.why != "open"]
     groups = {match.known.people for match in matches}
     if len(groups) > 1 and said is None and any(match.known.apart for match in matches):
         best = max(matches, key=lambda match: (match.why == "whole", match.known.name == source, match.share))
@@ -145,6 +157,7 @@ def recognize(
             f"the ledger has another {source!r}, with other rows: this one is called {name!r}, and counted as other "
             "people"
         )
+    private += [match.words for match in unclear if match.known.people not in groups]
     private += [_REMEDY] if private and said is None else []
     because = "; ".join(match.words for match in matches) or ("new people, as `people` says" if said else "")
     identity = token_hex(16) if same is None else same.id
@@ -159,7 +172,7 @@ def _said(tables: Sequence[Known], said: str) -> list[Match]:
     DivulgeError.unless(said, str, "people", "be the name of a table of the ledger, or new")
     if said == NEW:
         return []
-    named = [known for known in tables if known.name == _full(tables, said)]
+    named = [known for known in tables if known.name == full_name(tables, said)]
     if not named:
         names = list(dict.fromkeys(known.name for known in tables))
         hint = did_you_mean(said, names) + " `divulge ledger show` lists them."
@@ -188,7 +201,7 @@ def _matches(
                 "the key of the ledger must be the one that its tables are known by; it is another. Nothing was drawn. "
                 "Hint: restore it from a copy, or begin a new ledger."
             ) from None
-        if match is not None and (known.people not in best or best[known.people].share < match.share):
+        if match is not None and (known.people not in best or best[known.people].rank < match.rank):
             best[known.people] = match
     return list(best.values())
 
@@ -199,7 +212,9 @@ def _matched(table: Fingerprint, other: Fingerprint, known: Known, columns: Sequ
         if table.rows == other.rows and table.columns.get(column) in marks:
             return Match(known, 1.0, repr(column))
     overlap = Overlap.of(table, other)
-    return Match(known, overlap.share, "rows") if overlap.same else None
+    if not overlap.same and not overlap.open:
+        return None
+    return Match(known, overlap.share, "rows" if overlap.same else "open")
 
 
 def enter(connection: Any, database: Database, key: Key, found: Recognition, table: Fingerprint) -> str:

@@ -124,14 +124,17 @@ class Spent:
     """Of statistics under pml or pmc: every value of the secret has this probability or more."""
     adp: tuple[float, float] | None = None
     """Of statistics without a bound at every outcome: (epsilon, delta)."""
+    table: str = ""
+    """Whose answers these are: in a table that changed meanwhile, a person's may be others."""
 
 
 def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]:
     """Return what several releases, drawn independently, guarantee together about the values of all their columns.
 
-    Releases of the same columns over the same secrets are one channel whose outcomes are the combinations, computed
-    exactly while it has at most `MOST_CELLS` entries. Beyond that, and between different columns, ldp adds up, and one
-    pml (or pmc) may stand beside the ldp of all others: i(x; y, z) <= i(x; y) + ldp. Sums of pml bound nothing.
+    Releases of the same columns of one table over the same secrets are one channel whose outcomes are the combinations,
+    computed exactly while it has at most `MOST_CELLS` entries. Beyond that, and between different columns or tables,
+    ldp adds up, and one pml (or pmc) may stand beside the ldp of all others: i(x; y, z) <= i(x; y) + ldp. Sums of pml
+    bound nothing.
 
     Parameters
     ----------
@@ -273,14 +276,14 @@ def _exact(found: dict[str, float]) -> dict[str, Fraction | float]:
 
 
 def _groups(releases: Sequence[Spent]) -> list[_Group]:
-    """Return the releases by columns and secrets; the first prior that one of a group has is that of the group."""
+    """Return releases by table, columns and secrets; the first prior that one of a group has is that of the group."""
     groups: list[_Group] = []
     places: dict[Any, tuple[_Group, Directions]] = {}
     for _, alike in groupby(releases, key=id):  # the ledger gives equal releases as one object, many times
         spent, *others = alike
         channel = spent.channel
         assert channel is not None
-        key = spent.columns, channel.secrets, channel.weights.shape, channel.weights.tobytes()
+        key = spent.table, spent.columns, channel.secrets, channel.weights.shape, channel.weights.tobytes()
         if key not in places:
             group = next((one for one in groups if _alike(one.first, spent)), None)
             if group is None:
@@ -299,7 +302,8 @@ def _groups(releases: Sequence[Spent]) -> list[_Group]:
 def _alike(first: Spent, second: Spent) -> bool:
     assert first.channel is not None
     assert second.channel is not None
-    return first.columns == second.columns and same_letters(first.channel.secrets, second.channel.secrets)
+    alike = (first.table, first.columns) == (second.table, second.columns)
+    return alike and same_letters(first.channel.secrets, second.channel.secrets)
 
 
 def _directions(weights: np.ndarray) -> Directions:

@@ -6,8 +6,8 @@ import html
 import json
 import math
 import os
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -26,11 +26,11 @@ from divulge.model.integer import IntegerChannel
 from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.model.shown import html_table, promised
+from divulge.releasing.output.signature import PART
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.planning.assumed import SOURCES, Assumed
 from divulge.releasing.records.levels import readable, refuse_contradictions
 from divulge.releasing.records.promised import Spent, added, up
-from divulge.releasing.records.signature import PART
 
 FORMAT = "divulge receipt 2"
 READ = ("divulge receipt 1", FORMAT)
@@ -40,6 +40,7 @@ MECHANISM: Form = {
     "weights": Some(Some(whole)), "secrets": Some(label), "outcomes": Some(label),
     "prior_source": str, "prior": (None, {"secrets": Some(label), "probabilities": Some(str)}),
     "prior_set?": {"least?": share, "radius?": level, "epsilon?": level}, "times?": lambda n: whole(n) and n > 0,
+    "person?": str,
 }  # fmt: skip
 """What a mechanism on record is made of; labels, weights and probabilities are checked where they come together."""
 
@@ -50,6 +51,9 @@ RECEIPT: Form = {
     "together?": (None, {"releases": whole, "guarantees": {"*": (level, {"*": level})}}),
     "protects?": {"person": (None, str), "rows_per_person": (None, whole), "one_answer?": bool, "people?": whole,
                   "squares?": whole},
+    "answers?": {"from": ("list", "table"), "other?": [str]},
+    "about?": (None, {"variable": (None, str), "counted": bool, "values": [str], "asked": [str],
+                      "guarantees": {"*": level}, "off": [{"radius": str, "pml": level}], "always": level}),
     "guarantees": {"ldp": level, "*": level}, "mechanisms": Some(MECHANISM),
 }  # fmt: skip
 """What a receipt is made of."""
@@ -70,6 +74,8 @@ class Mechanism(Record):
         {"ldp": epsilon, "pml": epsilon, ...} in nats, of exactly these integers; rounded up.
     times : int
         So many draws, of answers that may differ, are about one person.
+    person : str or None
+        The column whose people these are; None where it is about a row, or none names them.
     """
 
     columns: tuple[str, ...]
@@ -77,6 +83,7 @@ class Mechanism(Record):
     assumed: Assumed
     guarantees: Mapping[str, float]
     times: int = 1
+    person: str | None = None
 
     @property
     def prior(self) -> Prior | None:
@@ -98,6 +105,10 @@ class Mechanism(Record):
         return Spent(
             self.columns, None, None, up(added([self.assumed.epsilon] * self.times)), self.for_a_person["ldp"], rho
         )
+
+    def of_draws(self, times: int) -> Spent:
+        """Return the same for so many draws about a person, whatever `times` says."""
+        return replace(self, times=times).spent
 
     @property
     def for_a_person(self) -> dict[str, float]:
@@ -125,6 +136,7 @@ class Mechanism(Record):
             "prior_source": self.assumed.source,
             "prior_set": self.assumed.to_dict(),
             **({"times": self.times} if self.times != 1 else {}),
+            **({"person": self.person} if keeper and self.person is not None else {}),
             "rounded": self.channel.rounded,
             "secrets": [_written(x) for x in self.channel.secrets],
             "outcomes": [_written(y) for y in self.channel.outcomes],
@@ -150,7 +162,8 @@ class Mechanism(Record):
         source = found["prior_source"] if found["prior_source"] in SOURCES else "counted"
         assumed = Assumed(source, prior, **found.get("prior_set", {}))
         guarantees = {kind: float(value) for kind, value in found["guarantees"].items()}
-        return cls(tuple(found["columns"]), channel, assumed, guarantees, found.get("times", 1))
+        times, person = found.get("times", 1), found.get("person")
+        return cls(tuple(found["columns"]), channel, assumed, guarantees, times, person)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,6 +202,13 @@ class Receipt(Record):
         {"person": the column that says who, or None, "rows_per_person": rows of a person that share the promise, or
         None}; where a person has one answer, which was drawn once, also {"one_answer": True, "people": how many there
         are, "squares": at least the sum of the squares of their numbers of rows}.
+    answers : dict
+        {"from": "list" where the answers that there can be were listed by a list, a mechanism or a prior, or "table"
+        where those of the column were taken; "other": what one that is not listed counts as, by column}.
+    about : dict or None
+        Of another variable that is protected: "variable", its column; "counted", whether the law of both is from this
+        table; "values"; "asked"; "guarantees" {"pml", "pmc"} in nats, rounded up; "off" [{"radius", "pml"}] where each
+        P(x | s) is wrong by a total variation; "always" whatever the law is.
     table : the released table, when no sink was given; not part of the written receipt
     papers : dict
         {"table", "codebook", "statement", "receipt", "keeper", ...: path} of the files that were written; not part of
@@ -220,6 +240,8 @@ class Receipt(Record):
     asked: tuple[Mapping[str, Any], ...] = ()
     together: Mapping[str, Any] | None = None
     protects: Mapping[str, Any] = field(default_factory=lambda: {"person": None, "rows_per_person": None})
+    answers: Mapping[str, Any] = field(default_factory=lambda: {"from": "table"})
+    about: Mapping[str, Any] | None = None
     table: Any = field(default=None, repr=False, compare=False)
     papers: Mapping[str, Path] = field(default_factory=dict[str, Path], repr=False, compare=False)
 
@@ -297,6 +319,8 @@ class Receipt(Record):
             "asked": [_finite(one) for one in self.asked],
             "together": None if self.together is None else _finite(self.together),
             "protects": dict(self.protects),
+            "answers": dict(self.answers),
+            **({"about": dict(self.about)} if self.about is not None else {}),
             "warnings": list(self.warnings),
             "guarantees": _finite(self.guarantees),
             "mechanisms": [mechanism.to_dict(keeper=keeper) for mechanism in self.mechanisms],
@@ -447,8 +471,10 @@ class Receipt(Record):
             raise DivulgeError.of("receipt", "have all its parts, each of its kind", "a part", "missing or malformed")
         for asked in found.get("asked", ()):
             as_typed(asked)
+        protects = found.get("protects", {"person": None, "rows_per_person": None})
+        parts = [Mechanism.from_dict(part) for part in found["mechanisms"]]
         made = cls(
-            mechanisms=tuple(Mechanism.from_dict(part) for part in found["mechanisms"]),
+            mechanisms=tuple(replace(part, person=whom(protects)) for part in parts),
             guarantees={kind: float(value) for kind, value in found["guarantees"].items()},
             rows=found["rows"],
             null_as=_read(found["null_as"]),
@@ -458,7 +484,9 @@ class Receipt(Record):
             purpose=found.get("purpose", "statistics"),
             asked=tuple({k: math.inf if v == "inf" else v for k, v in one.items()} for one in found.get("asked", ())),
             together=_total(found.get("together")),
-            protects=found.get("protects", {"person": None, "rows_per_person": None}),
+            protects=protects,
+            answers=found.get("answers", {"from": _answers_from(parts)}),
+            about=found.get("about"),
             **{name: found[name] for name in ("source", "output", "created", "version", "digest")},
         )
         refuse_contradictions(made)
@@ -481,9 +509,26 @@ class Receipt(Record):
         return f"<p>{html.escape(printable(head))}</p>{table}<ul>{items}</ul>"
 
 
+def whom(protects: Mapping[str, Any]) -> str | None:
+    """Return the column whose people a release protects; None where it protects rows, or people that none names.
+
+    Examples
+    --------
+    >>> whom({"person": "patient", "rows_per_person": 3}), whom({"person": "patient", "rows_per_person": None})
+    ('patient', None)
+    """
+    protected = protects.get("one_answer") or protects.get("rows_per_person") is not None
+    return protects.get("person") if protected else None
+
+
 def now() -> str:
     """Return the time in UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _answers_from(parts: Sequence[Mechanism]) -> str:
+    """Return where the list of answers is from, by what a receipt of an earlier version says of the prior."""
+    return "list" if {part.assumed.source for part in parts} <= {"none", "given"} else "table"
 
 
 def _canonical(body: Mapping[str, Any]) -> dict[str, str]:

@@ -81,7 +81,8 @@ def _cards(report: Report) -> tuple[Card, ...]:
              "Largest fall of a belief", _falling(report, pmc)),
         Card(f"× {at_most(capacity)}" if capacity < _MOST else NO_BOUND, "For anyone, whatever they know",
              limit if capacity < math.inf else unlimited),
-        Card(share(report.told), "Told on average", "So much of the uncertainty about the value goes away on average. "
+        Card(share(report.resolved), "Told on average",
+             "So much of the uncertainty about the value goes away on average. "
              "This is also what makes the release useful."),
     )  # fmt: skip
 

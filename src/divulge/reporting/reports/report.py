@@ -34,6 +34,7 @@ from divulge.model.record import Record
 from divulge.model.shown import Shown
 from divulge.releasing.output.sinks import place, publish, refuse_taken, staged
 from divulge.releasing.records.receipt import Receipt
+from divulge.staging import recover
 from divulge.ties import RELATIVE, falling, first_largest, first_smallest
 from divulge.units import Unit, nats_per
 
@@ -242,7 +243,7 @@ class Report(Record):
         return privacy_region(self.joint)
 
     @cached_property
-    def told(self) -> float:
+    def resolved(self) -> float:
         """The share of the uncertainty about the secret that the outcome resolves on average, in [0, 1]."""
         uncertain = entropy(self.joint.prior, self.unit)
         return min(float(self.profile.mutual_information or 0.0) / uncertain, 1.0) if uncertain > 0 else 0.0
@@ -256,10 +257,10 @@ class Report(Record):
         names = [self.joint.secrets[i] for i in likely.tolist()]
         prior, level = Prior(self.joint.prior.floats[likely], names), self.kept(k.PML)
 
-        def told(channel: Channel) -> float:
+        def information(channel: Channel) -> float:
             return mutual_information(Joint(prior, channel.floats))
 
-        found = [best_member(name, prior, (level,), told) for name in _FAMILIES]
+        found = [best_member(name, prior, (level,), information) for name in _FAMILIES]
         kept = [row for row in found if row is not None]
         rows = [kept[i] for i in falling([row.utility for row in kept])]
         this, truth = self.joint, Joint(prior, mechanisms.identity(names))
@@ -430,6 +431,7 @@ def write_page(page: Callable[[], str], path: str | os.PathLike[str], force: boo
             "path", "have a name that ends in .html", "it", printable(repr(target.name)),
             "a browser prints the page, to PDF too.",
         )  # fmt: skip
+    recover(target.parent)
     refuse_taken(target, force)
     content = page().encode()
     with staged(target) as temporary:

@@ -1,7 +1,8 @@
-"""The codebook of a release: what each outcome means, how to use it, how to estimate, and the channel."""
+"""The codebook beside what is published: what each column and entry means, and how to use it."""
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,20 @@ import numpy as np
 from divulge.model.labels import key_of
 from divulge.model.prior import Prior
 from divulge.model.shown import printable, printable_json
+from divulge.publishing.counting.groups import NO_ANSWER, OTHER
+from divulge.publishing.published import LEADING, TRAILING, Published
+from divulge.publishing.request import Publish
 from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.planning.naming import raised, str_of
 from divulge.releasing.records.receipt import Mechanism, Receipt
+from divulge.reporting.statements.statistics import note_text, reading, summary, using
 from divulge.reporting.statements.telling import before_use
-from divulge.reporting.statements.voice import Label, Text, Voice, plain
+from divulge.reporting.statements.voice import BASE, Label, Text, Voice, plain
+from divulge.tables import papers
+from divulge.tables.generalization import Generalization
 
 FORMAT = "divulge codebook 1"
+STATISTICS = "divulge codebook of statistics 1"
 MOST_INVERTED = 100
 """Up to so many values the codebook holds the matrix of the estimator itself."""
 MOST_TABLED = 12
@@ -24,6 +32,9 @@ MOST_TABLED = 12
 
 MOST_NAMED = 12
 """So many labels are listed; how many more there are is said."""
+
+MOST_VALUES = 60
+"""So many values of a coarsened column are listed in the readable codebook; the other one has all."""
 
 _USE = ("book_use_row", "book_use_counts", "book_use_groups")
 
@@ -52,8 +63,11 @@ def _names(labels: Any, chosen: np.ndarray) -> list[str]:
 
 def as_json(receipt: Receipt, language: str = "en") -> bytes:
     """Return the codebook as a JSON file."""
-    text = json.dumps(as_data(receipt, Voice(language)), ensure_ascii=False, allow_nan=False)
-    return (printable_json(text) + "\n").encode()
+    return _file(as_data(receipt, Voice(language)))
+
+
+def _file(found: Mapping[str, Any]) -> bytes:
+    return (printable_json(json.dumps(found, ensure_ascii=False, allow_nan=False)) + "\n").encode()
 
 
 def as_data(receipt: Receipt, voice: Voice) -> dict[str, Any]:
@@ -122,6 +136,113 @@ def as_markdown(receipt: Receipt, language: str = "en") -> bytes:
     uses = [*before_use(receipt, voice), *map(voice.say, _USE)]
     lines += [f"## {_marked(voice.say('book_use'))}", "", *(f"- {_marked(text)}" for text in uses), ""]
     return "\n".join(lines).encode()
+
+
+def of_groups(done: Generalization, language: str = "en") -> bytes:
+    """Return the codebook of a coarsened table for reading, in Markdown."""
+    voice = Voice(language)
+    found = papers.codebook(done)
+    table = Label(done.papers["table"].name) if done.papers else voice.say("book_table")
+    lines = [f"# {_marked(voice.say('book_title', table=table))}", ""]
+    for one in found["columns"]:
+        known = one["role"] == "known"
+        levels = {name: voice.number(one[name], 0) for name in ("level", "height")} if known else {}
+        said = voice.say("book_groups" if known else "book_groups_secret", column=Label(one["name"]), **levels)
+        lines += [f"## {_safe(one['name'])}", "", _marked(said), ""]
+        values = [str(value) for value in one["values"]]
+        lines += [_marked(voice.listed(values, MOST_VALUES)), ""]
+    return "\n".join([*lines, f"## {_marked(voice.say('book_use'))}", "",
+                      f"- {_marked(voice.say('book_groups_use'))}", ""]).encode()  # fmt: skip
+
+
+def of_statistics(found: Published, request: Publish) -> dict[str, bytes]:
+    """Return the codebook of published statistics, for programs and for reading, by the ends of their names."""
+    voice = Voice(request.language)
+    return {"codebook.json": _file(statistics_data(found, request, voice)),
+            "codebook.md": _statistics_markdown(found, request, voice)}  # fmt: skip
+
+
+def statistics_data(found: Published, request: Publish, voice: Voice) -> dict[str, Any]:
+    """Return the codebook of published statistics as plain data; no number of the table is in it."""
+    return {
+        "format": STATISTICS,
+        "language": voice.language,
+        "table": found.output,
+        "numbers": found.table.num_rows,
+        "publisher": request.publisher,
+        "source": _source(found, request),
+        "date": found.created[:10],
+        "cite": plain(_cite(found, request, voice)),
+        "level": found.level,
+        "columns": [_statistics_column(found, name, voice) for name in found.table.column_names],
+        "statistics": [one.to_option() for one in request.statistics],
+        "how_to_read": list(map(plain, reading(found, voice))),
+        "how_to_use": list(map(plain, using(found, voice))),
+        "rests_on": [plain(note_text(voice, note)) for note in found.notes],
+    }
+
+
+def _source(found: Published, request: Publish) -> str:
+    return found.source if request.source_text is None else request.source_text
+
+
+def _cite(found: Published, request: Publish, voice: Voice) -> Text:
+    by = () if request.publisher is None else (Label(request.publisher), ": ")
+    table, source = (Label(found.output or found.source),), (Label(_source(found, request)),)
+    date, promise = found.created[:10], summary(found)
+    own = voice.say("book_cite", table=table, source=source, date=date, promise=promise, version=found.version)
+    return (*by, *own)
+
+
+def _statistics_column(found: Published, name: str, voice: Voice) -> dict[str, Any]:
+    """Return what a column of the table means; of one that groups its values too, as `--values` reads them."""
+    made = {"column": name, "means": plain(_means(found, name, voice))}
+    if name not in found.by:
+        return made
+    cells = {kind: _cell(found, note, name) for kind, note in (("other", "note_other"), ("missing", "note_no_answer"))}
+    own = {OTHER, NO_ANSWER} & {label for label in cells.values() if label}  # others may be listed too
+    values = [value for value in found.table[name].unique().to_pylist() if value is not None]
+    return {**made, "values": [value for value in values if value not in own], **cells}
+
+
+def _cell(found: Published, note: str, column: str) -> str | None:
+    """Return what the cell of unlisted, or of missing, values of a column is called, if it has one."""
+    return next((str(one.values["label"][0]) for one in found.notes
+                 if one.name == note and column in one.values["columns"]), None)  # fmt: skip
+
+
+def _means(found: Published, name: str, voice: Voice) -> Text:
+    if name not in (*LEADING, *TRAILING):
+        return voice.say("book_col_group")
+    if name != "at":
+        return voice.say(f"book_col_{name}", level=voice.exactly(Decimal(repr(found.level)) * BASE))
+    kinds = set(found.table["statistic"].to_pylist())
+    said = [voice.say(f"book_col_at_{kind}") for kind in ("proportion", "quantile") if kind in kinds]
+    return tuple(part for i, text in enumerate(said) for part in (*((" ",) if i else ()), *text))
+
+
+def _statistics_markdown(found: Published, request: Publish, voice: Voice) -> bytes:
+    table = Label(found.output) if found.output else voice.say("book_table")
+    facts = [] if request.publisher is None else [("book_publisher", request.publisher)]
+    facts += [("book_source", _source(found, request)), ("book_date", found.created[:10])]
+    lines = [f"# {_marked(voice.say('book_title', table=table))}", ""]
+    lines += [f"- {_marked(voice.say(name))}: {_safe(value)}" for name, value in facts]
+    lines += [f"- {_marked(voice.say('book_how_to_cite'))}: {_marked(_cite(found, request, voice))}", ""]
+    lines += [f"## {_marked(voice.say('book_columns'))}", ""]
+    for name in found.table.column_names:
+        one = _statistics_column(found, name, voice)
+        lines.append(f"- **{_safe(name)}**: {_safe(one['means'])}")
+        for kind in ("values", "other", "missing_values"):
+            given = one.get(kind.removesuffix("_values")) or []
+            labels = voice.listed([given] if isinstance(given, str) else given, MOST_VALUES)
+            lines += [f"  - {_marked(voice.say(f'book_{kind}', labels=labels))}"] if given else []
+    for head, texts in (
+        ("q_stat_read", reading(found, voice)),
+        ("q_stat_use", using(found, voice)),
+        ("stat_rest", [note_text(voice, note) for note in found.notes]),
+    ):
+        lines += ["", f"## {_marked(voice.say(head))}", "", *(f"- {_marked(text)}" for text in texts)]
+    return "\n".join([*lines, ""]).encode()
 
 
 def _section(receipt: Receipt, mechanism: Mechanism, voice: Voice) -> list[str]:

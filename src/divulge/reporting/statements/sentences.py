@@ -4,12 +4,28 @@ A translator copies `languages/de.po` to `languages/XX.po` and translates; nothi
 """
 
 from divulge.publishing.notes import SENTENCES as NOTES
-from divulge.reporting.statements.book_sentences import BOOK
-from divulge.reporting.statements.promise_sentences import PROMISES
-from divulge.reporting.statements.statistics_sentences import STATISTICS
+from divulge.reporting.statements.english.book import BOOK
+from divulge.reporting.statements.english.groups import GROUPS
+from divulge.reporting.statements.english.promises import PROMISES
+from divulge.reporting.statements.english.statistics import STATISTICS
 
 SENTENCES: dict[str, str] = {
     "title": "What the column {columns} tells about a person",
+    "q_about": "What does it say about {what}?",
+    "about_variable": "what is protected",
+    "about_promise":
+        "The promise: whatever is published of {columns}, no value of {what} becomes more than {times} times as likely "
+        "to somebody who knows how frequent values are.",
+    "about_loss": "No value of it becomes less likely by a factor of more than {times}.",
+    "about_gone": "A value of it can be ruled out.",
+    "about_counted":
+        "How both go together was counted from the source: the method tells of it, and the promise holds for people of "
+        "whom it is true.",
+    "about_given": "How both go together was taken from elsewhere; the promise holds for people of whom it is true.",
+    "about_off":
+        "If among people with one value up to {radius} of 100 have another answer than was taken, the factor is at "
+        "most {times}.",
+    "about_own": "It is not a promise about {columns} itself; what that column tells stands below.",
     "quoted": "“{label}”",
     "and": "and",
     "more": "{count} more",
@@ -76,6 +92,12 @@ SENTENCES: dict[str, str] = {
         "The method was made from the table itself. Whoever has the codebook or the receipt can work out how "
         "often each true answer occurs. No promise is made about that.",
     "list_from_data": "The list of answers was taken from the table, so that each of them was given by somebody.",
+    "list_other":
+        "Which answers there can be was listed beforehand, whoever gave them. A true answer that is not in the list, "
+        "or none, counts as {labels}.",
+    "list_other_there":
+        "Which answers there can be was listed beforehand, whoever gave them. A true answer that is not in the list "
+        "counts as {labels}.",
     "q_occurs": "Which answers occur?",
     "occurs_all": "Each of these answers can be said, and no true answer is missing: {labels}.",
     "occurs_blank":
@@ -165,11 +187,11 @@ SENTENCES: dict[str, str] = {
     "second_void": "It may tell the rest. There is no useful bound after this release, nor after a second one.",
     "together":
         "There have been releases of this column before. Together with this one there are {releases}, and all of "
-        "them together may change the odds by {times} times. A release that was promised for one row alone counts "
-        "with one row of each person.",
+        "them together may change the odds by {times} times.",
+    "together_row": "This is about one row, as the promise is, and not about a person with several.",
     "together_void":
         "There have been releases of this column before. Together with this one there are {releases}, and there "
-        "is no useful bound on what all of them tell together.",
+        "is no useful bound on what all of them tell together about a person.",
     "q_public": "May this page be public?",
     "public_yes":
         "Yes. This page, the codebook, the receipt and the table are made for everybody. They do not tell how "
@@ -238,6 +260,7 @@ SENTENCES: dict[str, str] = {
     **PROMISES,
     **BOOK,
     **STATISTICS,
+    **GROUPS,
     **NOTES,
 }  # fmt: skip
 """Name -> English sentence, with names in braces for what is filled in."""

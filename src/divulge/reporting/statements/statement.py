@@ -1,6 +1,7 @@
 """The statement of a release: one page for the public, in plain words, without a count of the source."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,8 +11,9 @@ from divulge.late import late
 from divulge.publishing.published import Published, read_receipt
 from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.statements.parts import Head, Para, Part
-from divulge.reporting.statements.telling import together_text, told
+from divulge.reporting.statements.telling import about, together_text, told
 from divulge.reporting.statements.voice import Text, Voice, plain
+from divulge.tables.generalization import Generalization
 
 
 @dataclass(frozen=True)
@@ -116,14 +118,16 @@ class Statement:
         return as_frame(self.html())
 
 
-def statement(receipt: Receipt | Published | str | os.PathLike[str], language: str = "en") -> Statement:
+def statement(
+    receipt: Receipt | Published | Generalization | Mapping[str, Any] | str | os.PathLike[str], language: str = "en"
+) -> Statement:
     """Return the statement of a release: what was promised and what a person risks, for everybody to read.
 
     It is made from what is public: a prior that was counted from the column does not enter it.
 
     Parameters
     ----------
-    receipt : Receipt, Published, or path of a receipt of either
+    receipt : Receipt, Published, Generalization, or path of a receipt of any of them
     language : "en" or "de"
 
     Returns
@@ -151,6 +155,12 @@ def statement(receipt: Receipt | Published | str | os.PathLike[str], language: s
         from divulge.reporting.statements import statistics
 
         return Statement(language, *statistics.contents(receipt, voice))
+    if isinstance(receipt, Generalization):
+        receipt = receipt.receipt
+    if isinstance(receipt, Mapping):
+        from divulge.reporting.statements import groups
+
+        return Statement(language, *groups.contents(receipt, voice))
     found = Receipt.of(receipt)
     if found is None:
         raise DivulgeError.of("receipt", "be a Receipt or the path of one", "it", f"a {type(receipt).__name__}")
@@ -159,11 +169,11 @@ def statement(receipt: Receipt | Published | str | os.PathLike[str], language: s
 
 def _contents(receipt: Receipt, voice: Voice) -> tuple[Text, str, tuple[Part, ...]]:
     """Return the title of the statement of a release of columns, what all releases add up to, and the parts."""
-    parts: list[Part] = []
+    parts: list[Part] = about(receipt, voice)
     for i, mechanism in enumerate(receipt.mechanisms):
         if len(receipt.mechanisms) > 1:
             parts.append(Head(voice.listed(list(receipt.names_of(mechanism)))))
         parts += told(receipt, mechanism, voice, i == 0)
     all_ = receipt.together
-    together = plain(together_text(voice, all_)) if all_ and all_["releases"] >= 2 else ""
+    together = plain(together_text(voice, receipt)) if all_ and all_["releases"] >= 2 else ""
     return voice.say("title", columns=voice.listed(list(receipt.released_as))), together, tuple(parts)

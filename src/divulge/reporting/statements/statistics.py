@@ -26,8 +26,8 @@ def contents(found: Published, voice: Voice) -> tuple[Text, str, tuple[Part, ...
     """Return the title of the statement of published statistics, what all releases add up to, and the parts."""
     columns = list(found.columns)
     title = voice.say("stat_title", columns=voice.listed(columns, 8)) if columns else voice.say("stat_title_rows")
-    together = "".join(plain(_said(voice, note)) for note in found.notes if note.name.startswith("note_together"))
-    made = (_published, _promised, _beliefs, _reading, _count, _second, _public, _risk, _worried, _not, _rest,
+    together = "".join(plain(note_text(voice, note)) for note in found.notes if note.name.startswith("note_together"))
+    made = (_published, _promised, _beliefs, _reading, _use, _count, _second, _public, _risk, _worried, _not, _rest,
             _technical)  # fmt: skip
     return title, together, tuple(part for tell in made for part in tell(found, voice))
 
@@ -39,7 +39,9 @@ def _published(found: Published, voice: Voice) -> list[Part]:
     said = voice.say("stat_contents", kinds=names, columns=voice.listed(columns, 12)) if columns else voice.say(
         "stat_contents_rows", kinds=names
     )  # fmt: skip
-    return [Para(voice.say("stat_noisy_ranks" if "ranks" in kinds else "stat_noisy"), "warn"), Para(said)]
+    public = any(not query["scale"] for query in found.queries)
+    ranks = [Para(voice.say("stat_noisy_ranks"))] if "ranks" in kinds else []
+    return [Para(voice.say("stat_noisy_some" if public else "stat_noisy"), "warn"), *ranks, Para(said)]
 
 
 def _joined(voice: Voice, texts: list[Text]) -> Text:
@@ -66,7 +68,26 @@ def _promised(found: Published, voice: Voice) -> list[Part]:
         elif kind in ("zcdp", "rdp"):
             said.append(_factor(voice, f"stat_million{added}", _tail(kind, given[kind])))
     lead, *rest = dict.fromkeys(said)
-    return [Head(voice.say("asked")), Para(lead, "lead"), *map(Para, rest), Para(voice.say("stat_knows"))]
+    listed = [] if _has(found, "note_from_data") else [Para(voice.say("stat_knows"))]
+    taken = [] if listed else [Para(voice.say("stat_list"), "warn")]
+    return [Head(voice.say("asked")), Para(lead, "lead"), *_alone(found, voice), *taken, *map(Para, rest), *listed]
+
+
+def _has(found: Published, name: str) -> bool:
+    return any(note.name == name for note in found.notes)
+
+
+def _alone(found: Published, voice: Voice) -> list[Part]:
+    """Return what this table alone allows, beside what all releases about the same people do."""
+    before = next((note.values for note in found.notes if note.name.startswith("note_together")), None)
+    alone = exp(found.loss)
+    if before is None or not alone < USELESS:
+        return []
+    said = {"alone": times(voice, alone), "releases": voice.number(before["releases"], 0)}
+    loss = float(before.get("loss", math.inf))
+    if not exp(loss) < USELESS:
+        return [Para(voice.say("stat_alone_void", **said), "lead")]
+    return [Para(voice.say("stat_alone", times=times(voice, exp(loss)), **said), "lead")]
 
 
 def _factor(voice: Voice, name: str, log: float, **more: Text) -> Text:
@@ -117,7 +138,8 @@ def _beliefs(found: Published, voice: Voice) -> list[Part]:
         low = voice.number(hundredths, 2) if down >= 1 else voice.rounded(down, ROUND_FLOOR, 3)
         rows.append(((voice.number(chance, 2),), (voice.number(min(up, BASE), 2),), (low,)))
     header = tuple(voice.say(name) for name in ("t_chance", "t_at_most", "t_at_least"))
-    return [head, Grid(header, tuple(rows), ()), Para(voice.say("stat_beliefs", times=times(voice, factor)))]
+    whom = "stat_beliefs_list" if _has(found, "note_from_data") else "stat_beliefs"
+    return [head, Grid(header, tuple(rows), ()), Para(voice.say(whom, times=times(voice, factor)))]
 
 
 def _level(found: Published, voice: Voice) -> str:
@@ -125,20 +147,54 @@ def _level(found: Published, voice: Voice) -> str:
     return voice.exactly(Decimal(repr(found.level)) * BASE)
 
 
+def reading(found: Published, voice: Voice) -> list[Text]:
+    """Return how far off the numbers are, and what they are about."""
+    person, kinds = found.protected["person"], {query["kind"] for query in found.queries}
+    about = voice.say("stat_level_persons", rows=voice.number(found.protected["at_most"], 0)) if person else voice.say(
+        "stat_level_rows"
+    )  # fmt: skip
+    said = [voice.say("stat_level", level=_level(found, voice)), about]
+    said += [voice.say("stat_level_cut")] if kinds - {"rows"} else []
+    return [*said, voice.say("stat_sample")]
+
+
 def _reading(found: Published, voice: Voice) -> list[Part]:
-    return [
-        Head(voice.say("q_stat_read")), Para(voice.say("stat_level", level=_level(found, voice)), "item"),
-        Para(voice.say("stat_odd"), "item"), Para(voice.say("stat_sample"), "item"),
-    ]  # fmt: skip
+    return [Head(voice.say("q_stat_read")), *(Para(text, "item") for text in reading(found, voice))]
+
+
+def using(found: Published, voice: Voice) -> list[Text]:
+    """Return whether numbers may be added and compared, and what a 0 says."""
+    kinds, counts = [query["kind"] for query in found.queries], [q for q in found.queries if _is_count(q)]
+    moved = any(_has(found, f"note_{name}") for name in ("non_negative", "consistent", "whole"))
+    names = list[str]()
+    if counts or "values" in kinds:
+        names += ["stat_add_moved" if moved else "stat_add"]
+    names += ["stat_add_not"] if len(counts) < len(kinds) else []
+    names += ["stat_compare"]
+    names += ["stat_zero"] if counts else []
+    if counts:
+        names += ["stat_not_below" if _has(found, "note_non_negative") else "stat_below"]
+    if len(counts) > 1:
+        names += ["stat_totals_agree" if _has(found, "note_consistent") else "stat_totals"]
+    return list(map(voice.say, names))
+
+
+def _use(found: Published, voice: Voice) -> list[Part]:
+    return [Head(voice.say("q_stat_use")), *(Para(text, "item") for text in using(found, voice))]
+
+
+def _is_count(query: Mapping[str, Any]) -> bool:
+    return query["kind"] == "rows" and query["column"] is None
 
 
 def _count(found: Published, voice: Voice) -> list[Part]:
-    widths = [q["half_width"] for q in found.queries if q["kind"] == "rows" and q.get("half_width") is not None]
+    widths = [query["half_width"] for query in found.queries if _is_count(query) and "half_width" in query]
     number: list[Part] = [Head(voice.say("q_number")), Para(voice.say("stat_number"))]
     if not widths:
         return number
     width = voice.number(math.ceil(max(widths) * (1 - 1e-12)), 0)
-    said = voice.say("stat_width", width=width, level=_level(found, voice))
+    twice = voice.number(2 * math.ceil(max(widths) * (1 - 1e-12)), 0)
+    said = voice.say("stat_width", width=width, twice=twice, level=_level(found, voice))
     return [Head(voice.say("q_count")), Para(said), *number]
 
 
@@ -173,38 +229,44 @@ def _not(found: Published, voice: Voice) -> list[Part]:
 
 
 def _rest(found: Published, voice: Voice) -> list[Part]:
-    return [Head(voice.say("stat_rest")), *(Para(_said(voice, note), "item") for note in found.notes)]
+    return [Head(voice.say("stat_rest")), *(Para(note_text(voice, note), "item") for note in found.notes)]
 
 
-def _said(voice: Voice, note: Any) -> Text:
+def note_text(voice: Voice, note: Any) -> Text:
     """Return a note in the language of a statement."""
     filled: dict[str, Any] = {}
     for name, value in note.values.items():
-        if isinstance(value, int):
-            filled[name] = voice.number(value, 0)
+        if isinstance(value, (int, float)):
+            filled[name] = voice.number(value, 9)
         else:
             filled[name] = voice.listed(list(value)) if isinstance(value, (list, tuple)) else str(value)
     return voice.say(note.name, **filled)
 
 
 def _technical(found: Published, voice: Voice) -> list[Part]:
-    numbers = ", ".join(promise(kind, value) for kind, value in found.guarantees.items())
     rows: list[tuple[Text, ...]] = []
     for query in found.queries:
         cells = "–" if query["cells"] is None else voice.number(query["cells"], 0)
         by = voice.listed(list(query["by"]), 8) if query["by"] else ("–",)
         rows.append((_what(query, voice), by, (cells,), _law(query, voice)))
     header = tuple(voice.say(name) for name in ("t_numbers", "t_by", "t_cells", "t_noise"))
-    technical = Para(voice.say("stat_technical", numbers=numbers))
+    technical = Para(voice.say("stat_technical", numbers=summary(found)))
     return [Head(voice.say("q_technical"), True), technical, Grid(header, tuple(rows), (0, 1, 3))]
+
+
+def summary(found: Published) -> str:
+    """Return what is promised, in natural logarithms."""
+    return ", ".join(promise(kind, value) for kind, value in found.guarantees.items())
 
 
 def _what(query: Mapping[str, Any], voice: Voice) -> Text:
     """Return what was counted or added up."""
     if query["column"] is None:
         return voice.say("what_rows")
-    return voice.say("what_share" if query["kind"] == "rows" else f"what_{query['kind']}",
-                     column=Label(query["column"]), at=query.get("at"))  # fmt: skip
+    name = f"what_{query['kind']}"
+    if query["kind"] == "rows":
+        name = "what_share" if "at" in query else "what_numbers"
+    return voice.say(name, column=Label(query["column"]), at=query.get("at"))
 
 
 def _law(query: Mapping[str, Any], voice: Voice) -> Text:

@@ -2,6 +2,7 @@
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,20 +20,23 @@ MOST_ROWS = 12
 COMMON = (1, 10, 100, 500)
 """Of 1,000 people, how many have an answer: from very rare to half."""
 
-LISTED = {"uniform", "lower", "noisy", "counted"}
-"""Sources of a prior whose answers were listed from the table."""
-
 STRONG = 20.0
 """From this factor on nobody who is worried is told that nothing can be read from the table."""
 
 _CLOSE = 1e-9
 
 
-def together_text(voice: Voice, found: Any) -> Text:
-    """Return what several releases add up to, in a sentence."""
+def together_text(voice: Voice, receipt: Receipt) -> Text:
+    """Return what several releases add up to, and about whom."""
+    found = receipt.together
+    assert found is not None
     factor = exp(found["guarantees"]["ldp"])
-    name = "together" if factor < USELESS else "together_void"
-    return voice.say(name, releases=voice.number(found["releases"], 0), times=times(voice, factor))
+    many = voice.number(found["releases"], 0)
+    if factor >= USELESS:
+        return voice.say("together_void", releases=many)
+    said = voice.say("together", releases=many, times=times(voice, factor))
+    rows = receipt.protects.get("rows_per_person") is None and not receipt.protects.get("one_answer")
+    return (*said, " ", *voice.say("together_row")) if rows else said
 
 
 def told(receipt: Receipt, mechanism: Mechanism, voice: Voice, first: bool) -> list[Part]:
@@ -76,6 +80,38 @@ def _untrue(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     return [Para((*often, " ", *said), "warn"), words]
 
 
+def about(receipt: Receipt, voice: Voice) -> list[Part]:
+    """Return what the release says of another variable, where that one is protected: first of all."""
+    found = receipt.about
+    if found is None:
+        return []
+    what, columns = _other(receipt, voice).values()
+
+    def factor(level: Any) -> str:
+        return times(voice, exp(float(level)))
+
+    rise, fall = found["guarantees"]["pml"], found["guarantees"]["pmc"]
+    lead = voice.say("about_promise", what=what, columns=columns, times=factor(rise))
+    loss = voice.say("about_gone") if fall == "inf" else voice.say("about_loss", times=factor(fall))
+    said: list[Part] = [Head(voice.say("q_about", what=what)), Para(lead, "lead"), Para(loss)]
+    worst = found["off"][-1]
+    law = voice.say("about_counted" if found["counted"] else "about_given")
+    radius = voice.number(float(Fraction(worst["radius"])) * 100, 3)
+    said.append(Para(law))
+    if worst["pml"] != "inf":
+        said.append(Para(voice.say("about_off", radius=radius, times=factor(worst["pml"]))))
+    return [*said, Para(voice.say("about_own", columns=columns))]
+
+
+def _other(receipt: Receipt, voice: Voice) -> dict[str, Text]:
+    """Return what a promise about another variable is about, and the columns that go out under it."""
+    if receipt.about is None:
+        return {}
+    name = receipt.about["variable"]
+    what = voice.listed([name]) if name else voice.say("about_variable")
+    return {"what": what, "columns": voice.listed(list(receipt.released_as))}
+
+
 def _untrue_sets(facts: Facts, voice: Voice) -> Text:
     up = raised(facts.matrix, _shares(facts))
     named = (facts.matrix * up).sum(axis=1).min() * BASE
@@ -103,8 +139,9 @@ def _promise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     if receipt.asked:
         found += [Para(promised(asked, facts, voice), "lead") for asked in receipt.asked]
     else:
-        name = "_".join(filter(None, ("promise_none", _bounded(facts))))
-        found.append(Para(voice.say(name, times=times(voice, facts.factor)), "lead"))
+        whose = voice.say("promise_none" if receipt.about is None else "promise_other", **_other(receipt, voice))
+        name = "_".join(filter(None, ("kept", _bounded(facts))))
+        found.append(Para((*whose, " ", *voice.say(name, times=times(voice, facts.factor))), "lead"))
     if len(receipt.mechanisms) > 1:
         factor = exp(receipt.guarantees["ldp"])
         name = "several" if factor < USELESS else "several_void"
@@ -144,8 +181,11 @@ def before_use(receipt: Receipt, voice: Voice) -> list[Text]:
     sources = {mechanism.assumed.source for mechanism in receipt.mechanisms}
     if "counted" in sources:
         found.append(voice.say("from_data"))
-    if sources & LISTED:
+    if receipt.answers["from"] == "table":
         found.append(voice.say("list_from_data"))
+    if others := list(dict.fromkeys(receipt.answers.get("other", ()))):
+        found.append(voice.say("list_other" if receipt.null_as is None else "list_other_there",
+                               labels=voice.listed(others)))  # fmt: skip
     return found
 
 
@@ -301,7 +341,7 @@ def _rise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
 def _knows(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     name = f"knows_{_bounded(facts) or 'yes'}"
     found: list[Part] = [Head(voice.say("q_knows")), Para(voice.say(name, times=times(voice, facts.factor)))]
-    if facts.mechanism.assumed.source in LISTED:
+    if receipt.answers["from"] == "table":
         found.append(Para(voice.say("knows_list")))
     return found
 
@@ -334,7 +374,7 @@ def _second(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
         said = voice.say("second_useless", times=times(voice, factor))
     found: list[Part] = [Head(voice.say("q_second")), Para(said)]
     if receipt.together is not None and receipt.together["releases"] > 1:
-        found.append(Para(together_text(voice, receipt.together), "warn"))
+        found.append(Para(together_text(voice, receipt), "warn"))
     return found
 
 

@@ -252,6 +252,38 @@ class Hierarchy(Shown):
             plain = [[str(w) for w in widths], *(None if end is None else str(end) for end in ends)]
         return {"kind": self.kind, "arguments": plain}
 
+    to_option = to_dict
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> "Hierarchy":
+        """Return the hierarchy that `to_dict` described.
+
+        Examples
+        --------
+        >>> ages = Hierarchy.ladder(5, 10, high=90)
+        >>> Hierarchy.from_dict(ages.to_dict()) == ages
+        True
+        """
+        arguments = given.get("arguments")
+        if isinstance(arguments, (list, tuple)) and given.get("kind") in _MADE:
+            try:
+                return _MADE[given["kind"]](*arguments)
+            except TypeError:
+                pass
+        raise DivulgeError.of("hierarchies", "be a path, {value: [levels]} or a kind with its arguments", "one",
+                              "something else", f"the kinds are {', '.join(_MADE)}.")  # fmt: skip
+
+
+def _ladder_of(widths: Sequence[Any], start: Any, low: Any, high: Any) -> Hierarchy:
+    return Hierarchy.ladder(*widths, start=start, low=low, high=high)
+
+
+_MADE: dict[Any, Callable[..., Hierarchy]] = {
+    "ladder": _ladder_of, "dates": Hierarchy.dates, "prefix": Hierarchy.prefix, "flat": Hierarchy.flat,
+    "table": lambda *rows: Hierarchy.table(rows),
+}  # fmt: skip
+"""Kind -> what makes one of its arguments."""
+
 
 @dataclass(frozen=True, eq=False)
 class Coded(Record, Shown):
@@ -350,6 +382,8 @@ def as_hierarchy(given: Any, column: str) -> Hierarchy:
     """Return a hierarchy as it is, read from a path, or made of a mapping from values to their levels."""
     if isinstance(given, Hierarchy):
         return given
+    if isinstance(given, Mapping) and isinstance(given.get("kind"), str):
+        return Hierarchy.from_dict(given)
     if isinstance(given, Mapping):
         return Hierarchy.table([[key, *levels] for key, levels in given.items()], f"hierarchy of {column!r}")
     return Hierarchy.read(given)

@@ -161,15 +161,17 @@ class Lattice:
                 if found is not None:
                     value = view.values[found.secret] if found.secret >= 0 else None
                     measured = rows if self.suppress else found.value
-                    return Infeasible(self.named(node), str(guarantee), view.group(found.group), value, measured, below)
-        return Infeasible(self.named(node), str(guarantee), {}, None, rows, below)
+                    return Infeasible(
+                        self.named(node), guarantee.text(), view.group(found.group), value, measured, below
+                    )
+        return Infeasible(self.named(node), guarantee.text(), {}, None, rows, below)
 
     def _pool(self, groups: Groups, out: np.ndarray, node: Node) -> Infeasible | None:
         """Return why the rows that are left out, a group like any other, break a guarantee."""
         pooled = self.pooled(groups, out)
         for guarantee in self.guarantees:
             if self.broken(pooled, guarantee).any():
-                return Infeasible(self.named(node), str(guarantee), {}, None, int(groups.sizes[out].sum()), False)
+                return Infeasible(self.named(node), guarantee.text(), {}, None, int(groups.sizes[out].sum()), False)
         return None
 
     def pooled(self, groups: Groups, out: np.ndarray) -> Groups:

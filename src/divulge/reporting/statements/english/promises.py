@@ -115,17 +115,16 @@ PROMISES: dict[str, str] = {
         "{nats}.",
     "promise_useless":
         "What was asked for ({typed}) bounds nothing that helps a person: it allows changes of 1,000 times and more.",
-    "promise_none":
-        "No promise was typed. What the method itself keeps: what is said about a person changes nobody’s odds about "
-        f"that person’s true answer by more than {{times}} times, {_EVERYBODY}.",
-    "promise_none_silent":
-        "No promise was typed. What the method itself keeps: what is said about a person changes nobody’s odds at all.",
-    "promise_none_useless":
-        "No promise was typed, and there is no useful bound that holds against everybody: odds may change by 1,000 "
-        "times and more.",
-    "promise_none_void":
-        "No promise was typed, and there is no bound that holds against everybody: some said answers rule true answers "
-        "out.",
+    "promise_none": "No promise was typed.",
+    "promise_other": "The promise of this page is about {what}. None was made about {columns}.",
+    "kept":
+        "What the method itself keeps: what is said about a person changes nobody’s odds about that person’s true "
+        f"answer by more than {{times}} times, {_EVERYBODY}.",
+    "kept_silent": "What the method itself keeps: what is said about a person changes nobody’s odds at all.",
+    "kept_useless":
+        "There is no useful bound that holds against everybody: odds may change by 1,000 times and more.",
+    "kept_void":
+        "There is no bound that holds against everybody: some said answers rule true answers out.",
     "assumed_uniform": "all answers are equally frequent",
     "assumed_given": "answers are as frequent as a public source has it",
     "assumed_lower": "no answer is rarer than {least} in 1,000",

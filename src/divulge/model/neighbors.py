@@ -7,13 +7,15 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.model.labels import Labels, position
+from divulge.model.metrics.metric import Metric
 
 
 def ordered_pairs(secrets: Labels, neighbors: Any = None) -> np.ndarray:
     """Return the index pairs (i, j) of neighboring secrets, both orders of each, shape (K, 2).
 
     `neighbors` is None (all pairs), an N x N matrix (true where neighbors), an iterable of pairs of labels, a graph
-    with `.edges` (networkx), or a function of two labels, such as `lambda x, y: abs(x - y) <= 1` for a metric.
+    with `.edges` (networkx), a `Metric` (places at distance 1 at most), or a function of two labels, such as
+    `lambda x, y: abs(x - y) <= 1`.
     A relation need not be symmetric: whoever is named in one order is examined in both. A secret without company is
     its own neighbor: nothing can tell it apart.
     """
@@ -32,6 +34,9 @@ def _adjacency(secrets: Labels, neighbors: Any) -> np.ndarray:
     n = len(secrets)
     if neighbors is None:
         return np.ones((n, n), dtype=bool)
+    if isinstance(neighbors, Metric):
+        near = neighbors.reordered(secrets, "neighbors")
+        return np.array([length <= 1 for length in near.lengths])[near.classes]  # squares of distances, where rooted
     if callable(neighbors):
         return np.array([[bool(neighbors(x, y)) for y in secrets] for x in secrets], dtype=bool)
     if isinstance(neighbors, np.ndarray):
@@ -45,7 +50,7 @@ def _adjacency(secrets: Labels, neighbors: Any) -> np.ndarray:
 def _by_pairs(secrets: Labels, pairs: Iterable[Any]) -> np.ndarray:
     adjacent = np.zeros((len(secrets), len(secrets)), dtype=bool)
     if not isinstance(pairs, Iterable) or isinstance(pairs, (str, bytes)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        condition = "be a matrix, pairs of labels, a graph or a function"
+        condition = "be a matrix, pairs of labels, a graph, a Metric or a function"
         raise DivulgeError.of("neighbors", condition, "it", repr(pairs)[:60])
     for pair in pairs:
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):

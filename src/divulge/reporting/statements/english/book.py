@@ -28,5 +28,27 @@ BOOK: dict[str, str] = {
         "Groups that are formed by this column, and averages by it, are blurred: estimate with the channel, by group.",
     "book_missing": "{label} stands for a missing answer.",
     "book_reads": "matrix[i][j] is the chance that entry j is published where the true answer is i",
+    "book_publisher": "Published by",
+    "book_source": "Source",
+    "book_date": "Date",
+    "book_how_to_cite": "How to cite",
+    "book_cite":
+        "{table}, statistics of {source} with random noise ({promise}, in nats), {date}. Made with Divulge {version}.",
+    "book_columns": "Columns",
+    "book_col_statistic": "what the number is: count (of rows), sum, mean, variance, proportion or quantile.",
+    "book_col_column": "the column of the source that it is about; empty for counts.",
+    "book_col_at_proportion": "Of a share: the value that is counted.",
+    "book_col_at_quantile": "Of a quantile: which share of the rows has no larger value.",
+    "book_col_group": "the group that the number is about; empty where it is about all groups of this column together.",
+    "book_col_value": "the number, with noise.",
+    "book_col_low": "the lower end of its interval; in {level} of 1,000 such releases all intervals hold at once.",
+    "book_col_high": "the upper end of its interval.",
+    "book_col_standard_error":
+        "about how far off the noise alone is, as a standard deviation, before negative numbers were raised or "
+        "tables made to agree; empty for quantiles.",
+    "book_col_note": "“no information” where an interval would be no narrower than what was known before; else empty.",
+    "book_values": "Values: {labels}.",
+    "book_other": "All values that are not listed: {labels}.",
+    "book_missing_values": "Missing values: {labels}.",
 }  # fmt: skip
 """Name -> English sentence."""

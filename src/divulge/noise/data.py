@@ -10,7 +10,7 @@ from divulge.noise.laws.law import SIDES
 from divulge.units import Unit, nats_per
 
 
-def plain(mechanism: Any, at: Any, epsilons: Any, unit: Unit) -> dict[str, Any]:
+def as_data(mechanism: Any, at: Any, epsilons: Any, unit: Unit) -> dict[str, Any]:
     """Return the leakage of a noise mechanism as plain data: see `NoiseMechanism.to_dict`."""
     nats, secret, records = nats_per(unit), mechanism.secret, mechanism.records
 

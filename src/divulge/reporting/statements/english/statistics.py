@@ -4,13 +4,26 @@ STATISTICS: dict[str, str] = {
     "stat_title": "What the published statistics of {columns} tell about a person",
     "stat_title_rows": "What the published number of rows tells about a person",
     "stat_noisy":
-        "Every published number is the true one plus random noise. None of them is exact, and that is on purpose.",
+        "Every published number has random noise in it. One may happen to be exact, but nobody can tell which: that is "
+        "on purpose.",
+    "stat_noisy_some":
+        "The published numbers have random noise in them, but for those that are public anyhow. One may happen to be "
+        "exact, but nobody can tell which: that is on purpose.",
     "stat_noisy_ranks":
-        "Every published number is the true one plus random noise; a quantile is a random choice near the true one. "
-        "None of them is exact, and that is on purpose.",
+        "A quantile was chosen at random among all values between its bounds: values near the true one were likelier "
+        "to be chosen than others.",
+    "stat_alone":
+        "This table alone changes odds by {alone} times at most. With the releases before it about the same people, "
+        "{releases} in all: by {times} times.",
+    "stat_alone_void":
+        "This table alone changes odds by {alone} times at most. With the releases before it about the same people, "
+        "{releases} in all, no useful factor bounds what they tell.",
+    "stat_list":
+        "The list of groups is not covered by the promise: it was taken from the table. Somebody who knows everything "
+        "else in the source learns from it whether somebody has a value that nobody else has.",
     "stat_contents": "Behind them are {kinds} of {columns}.",
     "stat_contents_rows": "Behind them are {kinds} of the whole source.",
-    "kind_rows": "counts",
+    "kind_rows": "counts of rows",
     "kind_values": "sums",
     "kind_squares": "sums of squares",
     "kind_ranks": "quantiles",
@@ -50,19 +63,43 @@ STATISTICS: dict[str, str] = {
     "stat_beliefs":
         "For everybody, whatever they knew. The rarer an answer is, the larger the factor by which its chance may "
         "rise; the odds never change by more than {times} times.",
+    "stat_beliefs_list":
+        "For everybody, but for what the list of groups shows, which was taken from the table. The odds otherwise "
+        "never change by more than {times} times.",
     "stat_beliefs_void": "No useful factor bounds what every possible table tells about one person.",
+    "q_stat_use": "May I add, compare, and take a 0 for nobody?",
     "q_stat_read": "How far off are the numbers?",
-    "stat_level": "In {level} of 1,000 such releases all intervals, from low to high, hold the true numbers at once.",
+    "stat_level": "In {level} of 1,000 such releases all intervals, from low to high, hold at once.",
+    "stat_level_rows":
+        "They hold the numbers of the whole source.",
+    "stat_level_persons":
+        "They hold the numbers of the rows that count, at most {rows} of each person, and not those of all rows: what "
+        "was left out is in no interval.",
+    "stat_level_cut": "Sums, means, variances and quantiles are those of numbers cut to their bounds, as below.",
     "stat_width":
-        "A count is off by {width} at most, in {level} of 1,000 such releases: up to there an interval can hold 0, "
-        "and does not show that there is anybody in a cell.",
-    "stat_odd": "A number can be below 0, or a total unlike the sum of its parts: that is the noise.",
+        "A count is off by {width} at most, in {level} of 1,000 such releases. So the interval of a group of up to "
+        "{twice} can hold 0: it does not show that there is anybody.",
+    "stat_below": "A count or a sum can be below 0, where the true one is small: that is the noise.",
+    "stat_not_below": "No count is below 0: a count of 0 may have been a negative one before, or a small one.",
+    "stat_totals": "A total can differ from the sum of its parts: each has noise of its own.",
+    "stat_totals_agree": "Counts of tables with common columns add up to the same totals: they were moved for that.",
+    "stat_add":
+        "Cells of one table may be added up: low ends add to a low end, high ends to a high end. The standard error of "
+        "a sum of four cells is twice that of one.",
+    "stat_add_moved":
+        "Cells of one table may be added up: low ends add to a low end, high ends to a high end. How their errors add "
+        "up is not known any more, as counts were changed afterwards.",
+    "stat_add_not": "Means, variances, shares and quantiles of groups cannot be added up, nor averaged without counts.",
+    "stat_compare":
+        "As surely as the intervals hold, two groups differ where theirs do not overlap; elsewhere nothing can be "
+        "said.",
+    "stat_zero": "A 0 does not mean that nobody is there, nor another number that somebody is.",
     "stat_sample":
         "The noise says nothing about how the source came to be: that it is a sample, or that answers are wrong.",
     "stat_number": "This page does not tell; the table does, between low and high.",
     "stat_public":
-        "Yes. This page, the receipt and the table are made for everybody. The keeper’s record holds the exact "
-        "numbers, and must stay with the keeper.",
+        "Yes. This page, the codebook, the receipt and the table are made for everybody. The keeper’s record holds the "
+        "exact numbers, and must stay with the keeper.",
     "stat_risk":
         "The noise treats everybody alike. The chance of a rare answer may rise by a larger factor than that of a "
         "common one, and people with rare answers have the most to lose from being believed to have them.",
@@ -72,7 +109,8 @@ STATISTICS: dict[str, str] = {
     "stat_second_void": "It adds to this one. No useful factor bounds what every outcome of both tells.",
     "stat_worried":
         "Had you answered something else, or someone else stood in your place, every published table would have been "
-        "as likely, but for a factor of at most {times}. Nothing in it is about you alone.",
+        "as likely, but for a factor of at most {times}. Even where you are the only one in a group, the noise hides "
+        "up to this factor whether you are.",
     "stat_worried_void":
         "That no useful factor bounds what every possible table would tell about you. Ask the publisher what that "
         "means.",
@@ -84,6 +122,7 @@ STATISTICS: dict[str, str] = {
     "t_noise": "Noise",
     "what_rows": "rows",
     "what_share": "rows with one value of {column}",
+    "what_numbers": "rows with a number in {column}",
     "what_values": "sum of {column}",
     "what_squares": "squares of {column}",
     "what_ranks": "quantile {at} of {column}",

@@ -1,0 +1,100 @@
+"""How often audits of models are wrong, and how much they show: `python benchmarks/audits.py [RUNS]` prints it.
+
+Scores with Laplace noise, members further up by epsilon, keep epsilon-DP of membership. At epsilon 0 nothing may be
+shown; at 1 and 3 the truth may be exceeded as seldom as the confidence of 95 % says. Beside the audits stand the ways
+of public implementations, written out here: the best of all thresholds or numbers of guesses at its own level (as ML
+Privacy Meter), and with a share of the risk for each (as jax-privacy).
+"""
+
+import math
+import sys
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import betaincinv
+
+import divulge as dv
+
+PEOPLE = 400
+TRUTHS = (0.0, 1.0, 3.0)
+RISK = 0.05
+
+
+def counts(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return members and others above every score that occurs."""
+    ordered = member[np.argsort(-scores)]
+    return np.cumsum(ordered), np.cumsum(~ordered)
+
+
+def at_each(scores: np.ndarray, member: np.ndarray, risk: float) -> float:
+    """Return the greatest bound over thresholds, each at this risk."""
+    hits, alarms = counts(scores, member)
+    n, m = int(member.sum()), int((~member).sum())
+    low = betaincinv(hits, n - hits + 1, risk / 2, where=hits > 0, out=np.zeros(len(hits)))
+    high = betaincinv(alarms + 1, m - alarms, 1 - risk / 2, where=alarms < m, out=np.ones(len(hits)))
+    with np.errstate(divide="ignore"):
+        return max(0.0, float(np.log(low / high).max()), float(np.log((1 - high) / (1 - low)).max()))
+
+
+def one_run_of_all(scores: np.ndarray, member: np.ndarray, risk: float) -> float:
+    """Return the greatest one-run bound over numbers of guesses, "in" far up and "out" far down, each at this risk.
+
+    At delta = 0 it is the log odds of the Clopper-Pearson lower bound on the share of right guesses.
+    """
+    ordered, n = member[np.argsort(-scores)], len(member)
+    right = np.empty(n, dtype=bool)
+    right[0::2], right[1::2] = ordered[: (n + 1) // 2], ~ordered[::-1][: n // 2]
+    hits, k = np.cumsum(right), np.arange(1, n + 1)
+    low = betaincinv(hits, k - hits + 1, risk, where=hits > 0, out=np.full(n, 0.5))
+    return max(0.0, float(np.log(low / (1 - low)).max()))
+
+
+def ours(method: str) -> Callable[[np.ndarray, np.ndarray], float]:
+    def bound(scores: np.ndarray, member: np.ndarray) -> float:
+        found = dv.audit_membership(scores, member, method=method)
+        return found.mu if method == "f-dp" else found.epsilon
+
+    return bound
+
+
+WAYS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+    "rates": ours("rates"),
+    "one-run": ours("one-run"),
+    "anytime": ours("anytime"),
+    "f-dp (mu)": ours("f-dp"),
+    "every threshold at its own level": lambda s, m: at_each(s, m, RISK),
+    "every threshold, Bonferroni": lambda s, m: at_each(s, m, RISK / len(s)),
+    "every number of guesses at its own level": lambda s, m: one_run_of_all(s, m, RISK),
+    "every number of guesses, Bonferroni": lambda s, m: one_run_of_all(s, m, RISK / len(s)),
+}
+
+
+def greatest_mu(epsilon: float) -> float:
+    """Return the mu of Gaussians next to Laplace noise that is moved by epsilon."""
+    from scipy.stats import laplace, norm
+
+    t = np.linspace(-12, 12, 4001)
+    return float((norm.isf(laplace.sf(t)) - norm.isf(laplace.sf(t - epsilon))).max())
+
+
+def main() -> None:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    heads = "".join(f" wrong at {e:g} | mean at {e:g} |" for e in TRUTHS)
+    print(f"| {runs:,} runs each, {PEOPLE} people |{heads}")
+    print("|---|" + "---|" * (2 * len(TRUTHS)))
+    for name, bound in WAYS.items():
+        cells = []
+        for epsilon in TRUTHS:
+            rng = np.random.default_rng(0)
+            truth = greatest_mu(epsilon) if "mu" in name else epsilon
+            found = []
+            for _ in range(runs):
+                member = rng.random(PEOPLE) < 0.5
+                found.append(bound(rng.laplace(epsilon * member), member))
+            wrong = float(np.mean(np.array(found) > truth + 1e-9))
+            cells += [f"{wrong:.3f}", f"{math.fsum(found) / runs:.3f}"]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

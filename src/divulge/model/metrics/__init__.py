@@ -1,0 +1,1 @@
+"""Distances between secrets, and the units they are in."""

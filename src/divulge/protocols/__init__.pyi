@@ -1,0 +1,12 @@
+from .choice import Choice as Choice
+from .choice import Option as Option
+from .choice import choose as choose
+from .families import hadamard as hadamard
+from .families import local_hashing as local_hashing
+from .families import projective as projective
+from .families import randomized_response as randomized_response
+from .families import subset_selection as subset_selection
+from .families import unary as unary
+from .information import Enclosed as Enclosed
+from .leakage import ProtocolLeakage as ProtocolLeakage
+from .protocol import Protocol as Protocol

@@ -1,0 +1,142 @@
+"""What has to be said of a publication: to everybody, by what was asked; to the keeper, by what is there."""
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import number_of
+from divulge.publishing.counting.engines import Counted
+from divulge.publishing.counting.groups import OTHER, Categories, label_of_missing
+from divulge.publishing.noising.calibration import Calibration
+from divulge.publishing.noising.estimates import draws_of
+from divulge.publishing.noising.noise import each, half_width, ranks_off
+from divulge.publishing.notes import Note
+from divulge.publishing.queries import Plan, Unit
+from divulge.publishing.statistics import Count, Mean, Numeric, Proportion, Statistic, Sum
+
+_SURPRISING = 0.05
+"""Where more than this share of numbers was cut or rounded, the keeper is told before anything is drawn."""
+
+
+def of_unit(unit: Unit) -> list[Note]:
+    """Return who is protected, against which change."""
+    person = {"columns": [unit.person], "rows": unit.at_most}
+    whose = [Note("note_rows")] if unit.person is None else [Note("note_person", person), Note("note_left_out")]
+    return [*whose, Note("note_added" if unit.neighbors == "added" else "note_replaced")]
+
+
+def of_bounds(column: str, bounds: Sequence[float], step: float) -> Note:
+    """Return how the numbers of a column were cut and rounded.
+
+    Examples
+    --------
+    >>> of_bounds("salary", (15.0, 100.0), 1.0).text[:52]
+    "Numbers of 'salary' were cut to 15 to 100 and rounde"
+    """
+    low, high, each_ = (int(value) if float(value).is_integer() else float(value) for value in (*bounds, step))
+    return Note("note_cut", {"columns": [column], "low": low, "high": high, "step": each_})
+
+
+def notes_of(asked: Any, groups: dict[str, Categories], plan: Plan, least: int | None) -> tuple[Note, ...]:
+    """Return what a reader has to know; `least` is the count from which values show themselves, if they do."""
+    said = of_unit(asked.unit)
+    null = label_of_missing(asked.null_as)
+    if asked.values_from_data and asked.by:
+        said.append(Note("note_from_data"))
+    elif least is not None:
+        said.append(Note("note_threshold", {"least": least}))
+    elif asked.by:
+        said.append(Note("note_listed"))
+        others = [name for name, cells in groups.items() if cells.other is not None]
+        gaps = [name for name, cells in groups.items() if cells.missing is not None]
+        said += [Note("note_other", {"columns": others, "label": [OTHER]})] if others else []
+        said += [Note("note_no_answer", {"columns": gaps, "label": [null]})] if gaps else []
+        said += [Note("note_no_other")] if asked.no_other else []
+    said += sorted(set(_bounds(plan)), key=lambda note: str(note.values))
+    said += [Note("note_missing")] if _missing(asked, plan) else []
+    said += [Note("note_share")] if any(isinstance(one, Proportion) for one in plan.statistics) else []
+    if any(not isinstance(one, (Count, Sum)) for one in plan.statistics):
+        said.append(Note("note_blank"))
+    said += [Note(f"note_{name}") for name in ("non_negative", "consistent", "whole") if getattr(asked, name)]
+    said += [Note("note_independent")] if asked.others == "independent" else []
+    return tuple(said)
+
+
+def _missing(asked: Any, plan: Plan) -> bool:
+    numeric = any(isinstance(one, Numeric) for one in plan.statistics)
+    return numeric and not asked.no_other
+
+
+def _bounds(plan: Plan) -> Iterator[Note]:
+    for query in plan.queries:
+        if query.kind != "rows":
+            ends = [float((query.bottom + more) * query.step) for more in (0, query.candidates - 1)]
+            yield of_bounds(str(query.column), ends, float(query.step))
+
+
+def least_rows(plan: Plan, noise: Calibration, place: int, level: float) -> int:
+    """Return how many rows a group needs, about, before a statistic of it says more than was known before.
+
+    With w the half-widths of the noise: a mean needs more rows than the noise on their number, and so many that the
+    noise on the sum is less than half of the span; a share more than its own noise; a quantile so many that the
+    ranks around it do not reach both ends.
+
+    Examples
+    --------
+    >>> from divulge import DP
+    >>> from divulge.publishing.noising.calibration import calibrated
+    >>> from divulge.publishing.queries import plan_of
+    >>> cells = {"sex": Categories.of(["f", "m"], others=False, gaps=False)}
+    >>> plan = plan_of([Mean("age", (0, 90), by="sex")], cells, [], Unit())
+    >>> noise = calibrated(plan.queries, Unit(), [DP(1)], None, "laplace", "equal")
+    >>> least_rows(plan, noise, 0, 0.95)  # half-widths 797 of the sum, 45 * 17.7, and 17 of the rows
+    35
+    """
+    miss = each(level, draws_of(plan.queries, noise.noises))
+    parts = [(plan.queries[i], noise.noises[i]) for i in plan.parts[place]]
+    one, (query, law) = plan.statistics[place], parts[0]
+    if isinstance(one, (Count, Sum)) or not law.scale:
+        return 0
+    if query.kind == "ranks":
+        den, num = query.only.denominator, query.only.numerator
+        off = ranks_off(law, query.candidates + 1, miss) + 1
+        return 0 if query.draws == 1 else math.ceil(2 * off / max(num, den - num))
+    widths = [half_width(noise, miss) for _, noise in parts if noise.scale]
+    if isinstance(one, Proportion):
+        return widths[0] + 1
+    rows = next((width for (q, _), width in zip(parts, widths, strict=False) if q.kind == "rows"), 0)
+    half = Fraction(query.candidates - 1, 2)
+    need = Fraction(widths[0]) / half if isinstance(one, Mean) else Fraction(widths[1]) / half**2
+    return rows + math.ceil(need)
+
+
+def surprises(asked: Any, plan: Plan, noise: Calibration, exact: Counted) -> list[str]:
+    """Return what the keeper has to know before anything is drawn. It follows from the table: it is for no one else."""
+    said: list[str] = []
+    for column, rows in exact.treated.items():
+        present = exact.rows - rows["missing"]
+        if rows["missing"]:
+            said.append(f"{number_of(rows['missing'], 'row')} without a number in column {column!r}: left out.")
+        for what, done in (("cut", "cut to the bounds"), ("rounded", "rounded to whole steps")):
+            if rows[what] > _SURPRISING * present:
+                said.append(f"{rows[what]:,} of {present:,} numbers of column {column!r} are {done}.")
+    for place, one in enumerate(plan.statistics):
+        least = least_rows(plan, noise, place, asked.level)
+        sizes = _sizes(one, plan, exact, place)
+        small = int((sizes < least).sum())
+        if small:
+            groups = f"{small:,} of {sizes.size:,} groups have" if sizes.size > 1 else "the table has"
+            what = {"quantile": "quantiles"}.get(one.kind, one.kind)
+            said.append(f"{what} of {one.columns[-1]!r}: {groups} fewer than about {least:,} rows, and will be blank.")
+    return [f"for the keeper alone: {sentence}" for sentence in said]
+
+
+def _sizes(one: Statistic, plan: Plan, exact: Counted, place: int) -> np.ndarray:
+    """Return how many rows each group of a statistic has."""
+    rows = exact.groups.get(one.by)
+    if rows is None:  # shares are counted with an axis more
+        rows = exact.totals[plan.parts[place][0]].sum(axis=-1)
+    return np.asarray(rows)

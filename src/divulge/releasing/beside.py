@@ -1,0 +1,121 @@
+"""What columns that go out unaltered add to a release: how frequent answers are among people alike in them."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from divulge.guarantees.kinds import LDP
+from divulge.guarantees.posterior import posterior_bounds
+from divulge.model.shown import at_most
+from divulge.releasing.estimating.counting import contingency
+from divulge.releasing.planning.choosing import counted
+from divulge.releasing.planning.naming import str_of
+
+MOST_ALIKE = 30
+"""Rows that are alike in more columns than this are one."""
+
+FEW = 10
+"""A group of fewer rows points at people, and its shares are not those of a group."""
+
+MOST_ROWS = 1 << 16
+"""Tables of more rows are not looked at before a release: the groups of all columns would fill the memory."""
+
+MOST_NAMED = 3
+"""So many columns that raise belief most are named."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What somebody holds who knows how frequent answers are among people alike in the columns that go out.
+
+    It is read off the table, for the keeper's eyes only, and promised to nobody.
+
+    Attributes
+    ----------
+    columns : those that go out as they are
+    value : the answer whose share is raised most, against that in the whole table
+    before, after : with how much, by these columns alone, and at most with the release beside them
+    raising : (column, share before by it alone), those that raise it most first
+    alone : rows in groups of fewer than `FEW`: whoever recognizes such a row knows whose it is
+    """
+
+    columns: tuple[str, ...]
+    value: Hashable
+    before: float
+    after: float
+    raising: tuple[tuple[str, float], ...]
+    alone: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        raising = [{"column": name, "before": share} for name, share in self.raising]
+        return {"columns": list(self.columns), "value": str_of(self.value), "before": self.before, "after": self.after,
+                "raising": raising, "alone": self.alone}  # fmt: skip
+
+    def words(self) -> list[str]:
+        """Return it in sentences."""
+        names = ", ".join(map(repr, self.columns))
+        said = [
+            f"Beside it go out {names}. For you alone: {str_of(self.value)!r} is most above its usual share among "
+            f"people alike in them. Somebody who knows how frequent it is there holds it with up to "
+            f"{at_most(100 * self.before)} in 100 before, and with at most {at_most(100 * self.after)} afterwards."
+        ]  # fmt: skip
+        if len(self.columns) > 1:
+            most = ", ".join(f"{name!r} ({at_most(100 * share)} in 100 alone)" for name, share in self.raising)
+            said.append(f"What raises it most: {most}.")
+        said.append("Hint: leave a column out (keep=, --keep names those that go out), or group its values.")
+        if self.alone:
+            said.append(
+                f"{self.alone:,} rows have values there that few others have, fewer than {FEW}: whoever recognizes "
+                "such a row knows whose it is."
+            )
+        return said
+
+
+def beside(source: Any, columns: Sequence[str], known: Sequence[str], loss: float, null_as: Any) -> Beside | None:
+    """Return what columns that go out add to a release that keeps an ldp; None where none does."""
+    if not known or len(known) > MOST_ALIKE:
+        return None
+    shares, alone = largest(source, columns, known, null_as)
+    if not shares:
+        return None
+    usual = counted(contingency(source, columns), null_as)
+    value = max(shares, key=lambda one: (shares[one] / usual[one], str_of(one)))
+    each = [(name, largest(source, columns, [name], null_as)[0].get(value, 0.0)) for name in known]
+    raising = tuple(sorted(each, key=lambda one: (-one[1], one[0]))[:MOST_NAMED])
+    return Beside(tuple(known), value, shares[value], after(shares[value], loss), raising, alone)
+
+
+def after(before: float, loss: float) -> float:
+    """Return the most that a chance becomes when odds change by e^loss.
+
+    Examples
+    --------
+    >>> round(after(0.5, 1.0), 6), after(0.0, 1.0), after(1.0, 1.0)
+    (0.731059, 0.0, 1.0)
+    """
+    return float(posterior_bounds(LDP(loss), before).upper) if 0 < before < 1 else before
+
+
+def largest(
+    source: Any, columns: Sequence[str], known: Sequence[str], null_as: Any = None
+) -> tuple[dict[Hashable, float], int]:
+    """Return the largest share of each value among rows alike in known columns, and how many rows are alike to few."""
+    groups: dict[Any, dict[Hashable, int]] = {}
+    width = len(columns)
+    counts: dict[Any, int] = dict(contingency(source, (*columns, *known)).to_dict())
+    for key, count in counts.items():
+        parts = tuple(null_as if part is None else part for part in key[:width])
+        held = groups.setdefault(key[width:], {})
+        label = parts if width > 1 else parts[0]
+        held[label] = held.get(label, 0) + count
+    shares: dict[Hashable, float] = {}
+    alone = 0
+    for held in groups.values():
+        rows = sum(held.values())
+        if rows < FEW:
+            alone += rows
+            continue
+        for label, count in held.items():
+            shares[label] = max(shares.get(label, 0.0), count / rows)
+    return shares, alone

@@ -1,0 +1,113 @@
+"""Places with planar geometric noise: snapped to a grid, drawn exactly, clamped to a box, given as coordinates."""
+
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.exact import as_float
+from divulge.model.metrics.geography import Box
+from divulge.model.metrics.quantities import per_unit, quantity
+from divulge.releasing.drawing.planar import planar_geometric_draws
+from divulge.releasing.request import MOST_ROWS
+
+_RATES = (Fraction(1, 10**6), Fraction(10**6))
+"""What the rate times the side of a cell lies between: noise stays within some million cells, and is no constant 0."""
+
+_SIDES = (Fraction(1, 10**6), Fraction(1000))
+"""The side of a cell in km: from a millimeter on, and no larger than what a flat map shows."""
+
+_MOST_CELLS = 10**6
+"""So many cells along and up: a box of a thousand kilometers in meters."""
+
+_BLOCK = 1 << 18
+"""Places drawn at a time: some tens of megabytes."""
+
+
+def noisy_places(
+    lat: Any, lon: Any, epsilon: str, *, grid: str, box: Any, rows_per_person: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return places with exact planar geometric noise, in degrees: epsilon-metric private, geo-indistinguishable.
+
+    Each place is snapped to a cell x of a grid over the box, moved by z drawn from P(z) ~ e^(-epsilon step |z|) on the
+    whole lattice, and clamped to the box; what comes back is the middle of that cell. For cells x, x' and y,
+    P(y | x) <= e^(epsilon d(x, x')) P(y | x'), d between their middles on the flat map. Places of one cell cannot be
+    told apart; two places at a distance of D lie in cells with d < D + sqrt(2) step.
+
+    The draws use the randomness of the operating system, and neither doubles nor a cut of the lattice takes part in
+    their law. Grid and box have to be chosen without looking at the places.
+
+    Parameters
+    ----------
+    lat, lon : array_like of shape (N,), in degrees
+        A place outside of the box counts as in the nearest cell.
+    epsilon : str
+        The rate with its unit, in nats: "1/km", "2/mi".
+    grid : str
+        The side of a cell with its unit: "500m", "1km".
+    box : (south, west, north, east) in degrees
+        The region of the release; west may be greater than east, across the date line. So small that a flat map shows
+        it within 1 percent.
+    rows_per_person : int
+        So many places of a person share the rate: each is drawn at epsilon / rows_per_person. The promise about all
+        of them together has the largest of their distances.
+
+    Returns
+    -------
+    lat, lon : float64 arrays of shape (N,)
+        Different at every call.
+
+    Raises
+    ------
+    DivulgeError
+        When a latitude is beyond 90 or a longitude beyond 180 degrees or missing, `epsilon` or `grid` has no unit, or
+        the box is none, too large for a flat map, or of more than a million cells along or up.
+
+    References
+    ----------
+    Andres, Bordenabe, Chatzikokolakis, Palamidessi, "Geo-indistinguishability", 2013, arXiv:1212.1984. Canonne, Kamath,
+    Steinke, "The Discrete Gaussian for Differential Privacy", 2020, arXiv:2004.00010, algorithm 2, for the proposals.
+
+    Examples
+    --------
+    >>> lat, lon = noisy_places([48.8566] * 3, [2.3522] * 3, "1/km", grid="500m", box=(48.7, 2.1, 49.0, 2.6))
+    >>> bool(((48.7 < lat) & (lat < 49.0)).all()), lon.shape
+    (True, (3,))
+    """
+    region, step, rate = Box.of(box), _side(grid), _rate(epsilon)
+    rows = cast(Any, rows_per_person)
+    if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS:
+        kind = f"be a whole number from 1 to {MOST_ROWS:,}"
+        raise DivulgeError.of("rows_per_person", kind, "it", repr(rows)[:60])
+    a = rate * step / rows
+    if not _RATES[0] <= a <= _RATES[1]:
+        raise DivulgeError.of(
+            "grid", "have cells whose side times epsilon is from 1e-6 to 1e6 for each row", "it", f"{as_float(a):.3g}",
+            "take other cells.",
+        )  # fmt: skip
+    size = np.array(region.size(step))
+    if size.max() > _MOST_CELLS:
+        hint = "take larger cells or a smaller box."
+        raise DivulgeError.of("grid", f"have at most {_MOST_CELLS:,} cells along and up", "it", f"{size.max():,}", hint)
+    cells = region.cells(lat, lon, step)
+    for i in range(0, len(cells), _BLOCK):
+        cells[i : i + _BLOCK] += planar_geometric_draws(a, len(cells[i : i + _BLOCK]))
+    return region.centers(np.clip(cells, 0, size - 1), step)
+
+
+def _side(grid: Any) -> Fraction:
+    """Return the side of a cell in km."""
+    size, unit = quantity(grid, "grid")
+    if unit != "km" or not _SIDES[0] <= size <= _SIDES[1]:
+        kind = "be a length from 0.001m to 1000km with its unit, such as 500m"
+        raise DivulgeError.of("grid", kind, "it", repr(grid)[:60])
+    return Fraction(size)
+
+
+def _rate(epsilon: Any) -> Fraction:
+    """Return the rate per km."""
+    rate = per_unit(epsilon, "km") if isinstance(epsilon, str) else epsilon  # text without a unit comes back
+    if not isinstance(rate, Fraction) or not rate > 0:
+        raise DivulgeError.of("epsilon", "be a rate above 0 with its unit, such as 1/km", "it", repr(epsilon)[:60])
+    return rate

@@ -1,0 +1,210 @@
+"""The answers that there can be, listed before a table is looked at: what is not listed counts as another answer."""
+
+import json
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError
+from divulge.extras import require
+from divulge.files.opening import naming, opened
+from divulge.files.tables.source import Source
+from divulge.files.tables.values import values_of
+from divulge.model.labels import key_of, label_of, text_of
+from divulge.releasing.column import Release
+from divulge.releasing.drawing.coding import Alphabet, components, dictionary_of, finder
+
+OTHER = "other"
+"""What an answer that is not listed counts as, where nothing else is said."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers that there can be in each of some columns, whatever a table holds.
+
+    Attributes
+    ----------
+    listed : {column: the texts of its answers, with what others count as, and the label of a missing one}
+    others : {column: what an answer that is not listed, or none, counts as}
+    null_as : label of a missing value, or None where it counts as any other that is not listed
+    """
+
+    listed: Mapping[str, tuple[str, ...]]
+    others: Mapping[str, str]
+    null_as: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a receipt says of it."""
+        return {"from": "list", "other": list(self.others.values())}
+
+    @classmethod
+    def of(cls, request: Release) -> "Answers | None":
+        """Return what a request lists, or its mechanism or prior where it says what others count as; else None."""
+        columns = request.columns
+        if request.values is None and request.other is None:
+            return None
+        if request.values is not None:
+            found = read_values(request.values, columns[0] if len(columns) == 1 else None)
+            lacking = [name for name in columns if name not in found]
+            if lacking:
+                raise DivulgeError.of("values", "list the answers of every released column", f"column {lacking[0]!r}",
+                                      "not listed")  # fmt: skip
+            texts = {name: tuple(map(str, found[name])) for name in columns}
+        else:
+            texts = _named(request)
+        null_as = None if request.null_as is None else str(text_of(request.null_as))
+        others = {name: request.other or _other(several) for name, several in texts.items()}
+        for name, several in texts.items():
+            if request.values is not None and null_as in several:
+                raise DivulgeError.of("null_as", f"be another label than those listed for column {name!r}", "it",
+                                      "one of them")  # fmt: skip
+            if request.values is None and others[name] not in several:
+                raise DivulgeError.of("other", "be an answer that the mechanism, or the prior, has", "it",
+                                      repr(others[name]))  # fmt: skip
+        more = () if null_as is None or request.values is None else (null_as,)
+        return cls(
+            {name: tuple(dict.fromkeys([*several, others[name], *more])) for name, several in texts.items()},
+            others, null_as,
+        )  # fmt: skip
+
+    def kinds(self, schema: Any) -> dict[str, Any]:
+        """Return the type in which the answers of each column go through: its own where they mean the same in it."""
+        pa = require("pyarrow", "tables")
+        found = {name: Alphabet(several).arrow_values(schema.field(name).type).type
+                 for name, several in self.listed.items()}  # fmt: skip
+        return {name: pa.string() if pa.types.is_large_string(kind) else kind for name, kind in found.items()}
+
+    def view(self, source: Source) -> Source:
+        """Return the table with listed answers alone."""
+        pa = require("pyarrow", "tables")
+        for name in self.listed:
+            source.require_columns([name])
+        kinds = self.kinds(source.schema)
+        schema = source.schema
+        for name, kind in kinds.items():
+            schema = schema.set(schema.get_field_index(name), schema.field(name).with_type(kind))
+
+        def stream(columns: Sequence[str], coded: Sequence[str]) -> Any:
+            for batch in source.stream(columns, coded):
+                arrays = [
+                    self._replaced(name, array, kinds[name]) if name in kinds else array
+                    for name, array in zip(batch.schema.names, batch.columns, strict=True)
+                ]
+                yield pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+        return replace(source, schema=schema, stream=stream, divided=None)
+
+    def _replaced(self, name: str, array: Any, kind: Any) -> Any:
+        """Return an array with each value as the listed answer that it is."""
+        pa = require("pyarrow", "tables")
+        listed, other = self.listed[name], self.others[name]
+        values, where, _ = dictionary_of(array)
+        find, places = finder(listed), {text: i for i, text in enumerate(listed)}
+        none = places[other] if self.null_as is None else places.get(self.null_as, len(listed))
+        codes = np.array([places[other] if (i := find(label_of(v))) is None else i for v in values] + [none])
+        typed = Alphabet(listed).arrow_values(array.type).cast(kind)
+        picked = codes[where]
+        indices = pa.array(picked.astype(np.int32), mask=picked == len(listed))
+        return pa.DictionaryArray.from_arrays(indices, typed) if pa.types.is_string(kind) else typed.take(indices)
+
+    def completed(self, counts: Mapping[Hashable, int], schema: Any) -> dict[Hashable, int]:
+        """Return counts with every answer, or combination of several columns', that could be there."""
+        alphabets = [
+            [label_of(value) for value in values_of(Alphabet(several).arrow_values(schema.field(name).type))]
+            for name, several in self.listed.items()
+        ]
+        labels: list[Any] = list(product(*alphabets)) if len(alphabets) > 1 else alphabets[0]
+        known = {key_of(label): count for label, count in counts.items()}
+        return {label: known.get(key_of(label), 0) for label in labels}
+
+    @property
+    def combinations(self) -> int:
+        """How many answers of all columns together there can be."""
+        found = 1
+        for several in self.listed.values():
+            found *= len(several)
+        return found
+
+
+def _other(texts: Sequence[str]) -> str:
+    return next((text for text in texts if text.casefold() == OTHER), OTHER)
+
+
+def _named(request: Release) -> dict[str, tuple[str, ...]]:
+    """Return the answers that a mechanism or a prior names, by column."""
+    known: Any = getattr(request.mechanism, "channel", request.mechanism)
+    known = known if hasattr(known, "secrets") else request.prior
+    if not hasattr(known, "secrets"):
+        raise DivulgeError.of("other", "come with the answers that there can be (values=, --values), or with a "
+                              "mechanism or prior that names them", "it", "alone")  # fmt: skip
+    labels = components(known.secrets, len(request.columns))
+    return {name: tuple(dict.fromkeys(str(text_of(label[i])) for label in labels))
+            for i, name in enumerate(request.columns)}  # fmt: skip
+
+
+def read_values(given: Any, only: str | None = None) -> dict[str, list[Hashable]]:
+    """Return {column: values} from a mapping, or from a JSON file of one or a codebook of a released column.
+
+    A list alone is that of the column `only`.
+    """
+    if only is not None and isinstance(given, (list, tuple)):
+        return {only: _listed(only, given)}
+    if isinstance(given, Mapping):
+        return {str(column): _listed(str(column), values) for column, values in given.items()}
+    if not isinstance(given, (str, os.PathLike)):
+        raise DivulgeError.of(
+            "values", "be {column: list of values} or a file of that", "it", f"a {type(given).__name__}"
+        )
+    with opened(given) as stream, naming(Path(given).name):
+        found = json.loads(stream.read())
+        if only is not None and isinstance(found, list):
+            return {only: _listed(only, found)}
+        if not isinstance(found, dict):
+            raise DivulgeError('must hold an object such as {"race": ["White", ...]}.')
+        return {column: _listed(column, values) for column, values in _codebook(found).items()}
+
+
+def _codebook(found: dict[str, Any]) -> dict[str, Any]:
+    """Return {column: values} of a codebook of released columns, or the object itself."""
+    if str(found.get("format", "")).startswith("divulge codebook"):
+        columns = found.get("columns")
+        entries = columns if isinstance(columns, list) else [found]
+        out: dict[str, Any] = {}
+        for entry in entries:
+            if isinstance(entry, Mapping):
+                names = entry.get("column", entry.get("columns"))
+                names = entry.get("about") if names is None else names
+                name = names[0] if isinstance(names, list) and len(names) == 1 else names
+                channel = entry.get("channel")
+                entry = {**(channel if isinstance(channel, Mapping) else {}), **entry}
+                values = next((entry[key] for key in ("values", "secrets") if isinstance(entry.get(key), list)), None)
+                if isinstance(name, str) and values is not None:
+                    out[name] = [v["value"] if isinstance(v, Mapping) and "value" in v else v for v in values]
+        return out
+    return found
+
+
+def _listed(column: str, values: Any) -> list[Hashable]:
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or isinstance(values, Mapping):
+        raise DivulgeError.of(
+            "values", "be a list for each column", f"that of {column!r}", f"a {type(values).__name__}"
+        )
+    found = list(values)
+    if not found:
+        raise DivulgeError.of("values", "list at least one value of each column", f"that of {column!r}", "empty")
+    texts = [
+        text_of(value) if isinstance(value, Hashable) and not isinstance(value, tuple) else None for value in found
+    ]
+    if None in texts:
+        raise DivulgeError.of(
+            "values", "be text, numbers or dates", f"one of {column!r}", "missing or something else",
+            "null_as=LABEL (--null-as) counts missing values under a label of the list.",
+        )  # fmt: skip
+    if len(set(texts)) != len(texts):
+        raise DivulgeError.of("values", "list every value once", f"one of {column!r}", "there twice")
+    return [str(text) for text in texts]

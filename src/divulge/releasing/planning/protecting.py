@@ -1,0 +1,211 @@
+"""A column goes out, and the guarantee is about another, of which it tells by a law that is counted or given."""
+
+import os
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.designing.design import design
+from divulge.designing.protecting.law import as_protected, joint_of
+from divulge.designing.protecting.wrong import worst_lift
+from divulge.errors import DivulgeError
+from divulge.files import read_channel
+from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds import LDP, PMC, PML
+from divulge.model.channel import Channel
+from divulge.model.integer import IntegerChannel
+from divulge.model.joint import Joint
+from divulge.model.mechanisms import resample
+from divulge.model.prior import Prior
+from divulge.model.shown import at_most, promised
+from divulge.releasing.column import Release
+from divulge.releasing.estimating.counting import contingency
+from divulge.releasing.planning.assumed import Assumed, told
+from divulge.releasing.planning.naming import set_labels, str_of, untrue
+from divulge.releasing.planning.purposes import PURPOSES
+
+RADII = ("1/100", "1/10")
+"""How far the law of the protected variable may be off, in total variation, where it is told what that costs."""
+
+_STEPS = 40
+"""Halvings of the share that a resampling keeps: to 12 digits."""
+
+_ROOM = 2.0**-40
+"""What resampling leaves of its share, so that integers keep the guarantee."""
+
+
+def law_in(given: Any, source: Any, columns: tuple[str, ...]) -> Any:
+    """Return the law in a file, a channel or joint as it is, and the name of a column of the table as it is."""
+    if not isinstance(given, (str, os.PathLike)):
+        return given
+    if isinstance(given, str) and given in source.schema.names:
+        if given in columns:
+            raise DivulgeError.of("protect", "be another column than the one that goes out", "it", repr(given))
+        return given
+    if not os.path.exists(given):
+        hint = "rows of the file are values of the column, its columns those of what is protected."
+        raise DivulgeError.of("protect", "be a column of the table, or the file of P(s | x)", "it", "neither", hint)
+    return read_channel(given)
+
+
+def pairs_of(source: Any, choice: Release) -> dict[Any, int] | None:
+    """Return how often each value of the columns goes with each of the protected column; None where a law is given."""
+    if not isinstance(choice.protect, str):
+        return None
+    return contingency(source, [*choice.columns, choice.protect]).to_dict()
+
+
+def known_law(
+    choice: Release, counts: Mapping[Hashable, int], pairs: Mapping[Any, int] | None
+) -> tuple[Assumed, Channel]:
+    """Return the prior of the column and P(s | x): counted from the table, or given."""
+    if pairs is not None:
+        if choice.prior is not None:
+            raise DivulgeError.of("prior", "be left out where what is protected is a column", "it", "given",
+                                  "how both columns go together has it.")  # fmt: skip
+        assumed = told(None, counts, True)
+        assert assumed.prior is not None
+        values = sorted(dict.fromkeys(key[-1] for key in pairs), key=str_of)
+        rows = [[pairs.get((*(x if isinstance(x, tuple) else (x,)), s), 0) for s in values]
+                for x in assumed.prior.secrets]  # fmt: skip
+        names = [_named(s) for s in values]
+        return assumed, Channel([[Fraction(n, sum(row)) for n in row] for row in rows], assumed.prior.secrets, names)
+    if isinstance(choice.protect, Joint) and choice.prior is None:
+        one = choice.protect
+        assumed = told(Prior(exact.as_fractions(one.matrix).sum(axis=0), one.outcomes), counts, False)
+    else:
+        assumed = told(choice.prior, counts, choice.prior_from_data)
+    if assumed.priors is not None or assumed.prior is None:
+        raise DivulgeError.of("prior", "be one prior where another variable is protected", "it", "a set")
+    (given,) = as_protected(choice.protect, assumed.prior.secrets)
+    return assumed, given
+
+
+def _named(value: Hashable) -> Hashable:
+    return "missing" if value is None else value
+
+
+def made_for(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed, given: Channel) -> IntegerChannel:
+    """Return the best mechanism for the purpose that keeps the guarantees of what is protected, with true names."""
+    prior = assumed.prior
+    assert prior is not None
+    purpose, found = PURPOSES[choice.purpose], list[tuple[float, IntegerChannel]]()
+
+    def offer(channel: Channel) -> None:
+        whole = IntegerChannel.of(channel, raise_small=True)
+        if keeps(kept, prior, given, whole) and not untrue(whole.weights, whole.secrets, whole.outcomes):
+            exactly = whole.exact
+            square = _by_value(exactly) if choice.purpose == "record" else exactly
+            found.append((purpose.worth(prior, square), whole))
+
+    if choice.purpose != "information" and choice.outcomes == "values":
+        offer(_resampled(prior, kept, given))
+        if choice.purpose == "record":
+            offer(design(prior, *kept, utility=purpose.utility, protect=given, outcomes=list(prior.secrets),
+                         time_limit=choice.time_limit).channel)  # fmt: skip
+    else:
+        best = design(prior, *kept, utility="mutual-information", protect=given, time_limit=choice.time_limit).channel
+        whole = IntegerChannel.of(best, raise_small=True)
+        names = set_labels(whole.weights / 2.0**whole.bits, prior.floats, whole.secrets)
+        offer(replace(whole, outcomes=tuple(names)).exact)
+    if not found or not max(found, key=lambda one: one[0])[0] > -np.inf:
+        raise DivulgeError.of(
+            "guarantee", "leave a mechanism that tells values apart", "every one that was tried",
+            "one that tells nothing",
+            "purpose='information' (--purpose information) takes the most that can be told.",
+        )  # fmt: skip
+    return max(found, key=lambda one: one[0])[1]
+
+
+def _by_value(channel: Channel) -> Channel:
+    """Return a channel with an outcome for each value, in their order; one that is never said has weight 0."""
+    place = {y: j for j, y in enumerate(channel.outcomes)}
+    floats = channel.floats
+    columns = [floats[:, place[x]] if x in place else np.zeros(len(floats)) for x in channel.secrets]
+    return Channel(np.column_stack(columns), channel.secrets, channel.secrets)
+
+
+def _resampled(prior: Prior, kept: tuple[Guarantee, ...], given: Channel) -> Channel:
+    """Return the truth, or else a fresh draw from the prior, as often the truth as the guarantees allow."""
+    low, high = 0.0, 1.0
+    floats = Prior(prior.floats, prior.secrets)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        one = resample(floats, middle)
+        good = all(guarantee.holds_for(_floats(joint_of(prior, given, one))).holds for guarantee in kept)
+        low, high = (middle, high) if good else (low, middle)
+    return resample(floats, low * (1 - _ROOM))
+
+
+def _floats(joint: Joint) -> Joint:
+    return Joint(joint.prior.floats, joint.channel.floats)
+
+
+def aligned(whole: IntegerChannel, prior: Prior) -> Channel:
+    """Return an integer channel in fractions, its rows in the order of the prior."""
+    return whole.exact.aligned(prior.secrets, "the mechanism")
+
+
+def keeps(kept: tuple[Guarantee, ...], prior: Prior, given: Channel, whole: IntegerChannel) -> bool:
+    """Say whether a mechanism keeps guarantees about what is protected, exactly."""
+    joint = joint_of(prior, given, aligned(whole, prior))
+    return all(one.holds_for(joint).holds for one in kept)
+
+
+def require(kept: tuple[Guarantee, ...], prior: Prior, given: Channel, whole: IntegerChannel) -> None:
+    """Refuse a mechanism that does not keep guarantees about what is protected."""
+    joint = joint_of(prior, given, aligned(whole, prior))
+    for one in kept:
+        verdict = one.holds_for(joint)
+        if not verdict.holds:
+            raise DivulgeError.of("mechanism", f"keep {one} about what is protected", "its measured value",
+                                  str(verdict.measured))  # fmt: skip
+
+
+def about(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed, given: Channel, whole: IntegerChannel) -> Any:
+    """Return what the mechanism says of what is protected, for the receipt; all levels rounded up.
+
+    Where the law is wrong, each P(x | s) by a total variation, `off` has the pml; `always` whatever the law is.
+    """
+    prior = assumed.prior
+    assert prior is not None
+    joint = joint_of(prior, given, aligned(whole, prior))
+    off = {radius: worst_lift(prior, given, aligned(whole, prior), radius) for radius in RADII}
+    return {
+        "variable": choice.protect if isinstance(choice.protect, str) else None,
+        "counted": assumed.source == "counted",
+        "values": [str_of(s) for s in joint.secrets],
+        "asked": [one.text() for one in kept],
+        "guarantees": {"pml": _level(PML.of(joint)), "pmc": _level(PMC.of(joint))},
+        "off": [{"radius": radius, "pml": _level(PML(_up(lift)))} for radius, lift in off.items()],
+        "always": _level(LDP.of(whole.exact)),
+    }
+
+
+def _up(lift: Any) -> float:
+    return float(np.nextafter(exact.log(lift), np.inf))
+
+
+def _level(one: Guarantee) -> float | str:
+    (value,) = one.values().values()
+    found = float(value)
+    return found if np.isfinite(found) else "inf"
+
+
+def sentences(found: Mapping[str, Any], names: str) -> tuple[str, ...]:
+    """Return what everybody has to know of a release that protects another variable."""
+    what = repr(found["variable"]) if found["variable"] else "the protected variable"
+    factor = at_most(np.exp(found["guarantees"]["pml"]))
+    law = "counted from this table: the mechanism tells of it" if found["counted"] else "given, and not of this table"
+    worse = "; ".join(f"pml {promised(one['pml'])} where it is off by {one['radius']}" for one in found["off"])
+    always = "without a bound" if found["always"] == "inf" else f"pml {promised(found['always'])} at most"
+    return (
+        f"The guarantee is about {what}, not about {names}: no value of it becomes more than {factor} times as likely "
+        f"(pml {promised(found['guarantees']['pml'])}, decided exactly under the law of both).",
+        f"How both go together was {law}. If that is wrong for the people here, {what} is less protected (total "
+        f"variation, for each of its values): {worse}; whatever the law is, {always}.",
+    )

@@ -1,0 +1,1 @@
+"""The sentences of statements and codebooks in English, by name."""

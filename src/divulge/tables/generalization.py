@@ -1,0 +1,175 @@
+"""A table that was coarsened: its levels, what holds of it, and why no other levels are better."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import number_of
+from divulge.guarantees.guarantee import Guarantee
+from divulge.model.record import Record
+from divulge.model.shown import Table, Tabled
+from divulge.tables.assessment import Assessment
+from divulge.tables.levels.hierarchies import TOP, Hierarchy
+from divulge.tables.levels.search import Certificate
+from divulge.tables.notes import BEFORE, CHOSEN, PEOPLE
+
+FORMAT = "divulge generalization 1"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Generalization(Tabled, Record):
+    """A table coarsened to the levels that lose least under guarantees.
+
+    Attributes
+    ----------
+    levels : {column: level}
+        0 is the value itself.
+    loss : float
+    rows : pyarrow Table
+        The known columns at their levels and the sensitive ones, in the order of their values, not of the rows.
+    assessment : Assessment
+        Of the table that goes out, counted from it anew.
+    certificate : Certificate
+        Why no other levels are better.
+    guarantees : tuple of Guarantee
+    hierarchies : {column: Hierarchy}
+        Those given, and those suggested for columns without one.
+    suppressed : int
+        Rows whose known columns are all `*`: a group like any other.
+    title : str
+        What the loss is.
+    table : pandas, polars or pyarrow table
+        The rows in the library of the table that was given.
+    rows_per_person : int
+        So many rows are one person's at most; k of a guarantee counts people, and groups have so many times as many.
+    person : name of the column that says who, or None
+    together : {"releases": how many, "guarantees"}, or None
+        What the ledger has on record of the same people, this table included.
+    papers : {name: path}
+        What was written, where it was.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from divulge import generalize
+    >>> people = pa.table({"age": [31, 34, 38, 45, 46, 49], "ill": ["a", "b", "a", "b", "a", "b"]})
+    >>> ages = {"age": Hierarchy.ladder(5, 10)}
+    >>> found = generalize(people, known="age", secret="ill", guarantees="k=3", hierarchies=ages)
+    >>> found.levels, found.assessment.k, found.table.column("age").unique().to_pylist()
+    ({'age': 2}, 3, ['[30, 40)', '[40, 50)'])
+    >>> found.certificate.infeasible[0].levels, found.certificate.infeasible[0].measured
+    ({'age': 1}, 1)
+    """
+
+    levels: dict[str, int]
+    loss: float
+    rows: Any = field(compare=False)
+    assessment: Assessment
+    certificate: Certificate
+    guarantees: tuple[Guarantee, ...]
+    hierarchies: dict[str, Hierarchy]
+    suppressed: int
+    title: str
+    table: Any = field(compare=False, repr=False)
+    rows_per_person: int = 1
+    person: str | None = None
+    together: Mapping[str, Any] | None = field(default=None, compare=False)
+    papers: Mapping[str, Path] = field(default_factory=dict, compare=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that go out."""
+        return (*self.assessment.known, *self.assessment.secret)
+
+    @property
+    def as_they_were(self) -> tuple[str, ...]:
+        """The columns whose values go out as they were: the sensitive ones, and those that are not coarsened."""
+        fine = [name for name, level in self.levels.items() if not level]
+        return (*([] if self.suppressed else fine), *self.assessment.secret)
+
+    @property
+    def people(self) -> int:
+        """How many people a group has at least."""
+        return -(-self.assessment.k // self.rows_per_person)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Against whom the numbers hold, and against whom they do not."""
+        rows = f" {number_of(self.suppressed, 'row')} have {TOP} in all known columns." if self.suppressed else ""
+        many = self.rows_per_person
+        each = (PEOPLE.format(rows=many, people=self.people),) if many > 1 else ()
+        before = self.together["releases"] - 1 if self.together else 0
+        others = (BEFORE.format(releases=number_of(before, "other release")),) if before else ()
+        return (*self.assessment.notes, CHOSEN + rows, *each, *others)
+
+    @property
+    def receipt(self) -> dict[str, Any]:
+        """What was done, for everybody: no number in it is not in the table that goes out, or was chosen before."""
+        return {
+            "format": FORMAT,
+            "kind": "generalization",
+            "known": list(self.assessment.known),
+            "secret": list(self.assessment.secret),
+            "guarantees": [str(one) for one in self.guarantees],
+            "levels": self.levels,
+            "heights": {name: one.height for name, one in self.hierarchies.items()},
+            "hierarchies": {name: one.to_dict() for name, one in self.hierarchies.items() if one.kind != "table"},
+            "loss": self.title,
+            "suppressed": self.suppressed,
+            "rows": self.assessment.rows,
+            "protects": {"person": self.person, "rows_per_person": self.rows_per_person},
+            "groups": self.assessment.groups,
+            "k": self.assessment.k,
+            "people": self.people,
+            **self._about_secrets(),
+            "notes": list(self.notes),
+        }
+
+    def _about_secrets(self) -> dict[str, Any]:
+        """Return the extremes of what groups tell of the sensitive columns, exact, as text."""
+        found = self.assessment
+        if not found.secret:
+            return {}
+        exactly = {"lift": found.lift, "least_lift": found.least_lift, "certainty": found.certainty,
+                   "certainty_beside_one": found.certainty_beside(1)}  # fmt: skip
+        return {name: str(value) for name, value in exactly.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for the keeper: groups of the certificate are those of the table as it was.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from divulge import generalize
+        >>> found = generalize(pa.table({"age": [1, 2, 2]}), known="age", guarantees="k=2")
+        >>> found.to_dict()["levels"], found.to_dict()["certificate"]["nodes"]
+        ({'age': 1}, 2)
+        """
+        proof = self.certificate
+        infeasible = [
+            {**vars(one), "measured": str(one.measured), "value": None if one.value is None else str(one.value)}
+            for one in proof.infeasible
+        ]
+        return {
+            **self.receipt,
+            "value": self.loss,
+            "assessment": self.assessment.to_dict(),
+            "certificate": {
+                "optimum": proof.optimum,
+                "loss": proof.loss,
+                "nodes": proof.nodes,
+                "visited": proof.visited,
+                "infeasible": infeasible,
+                "costly": [{"levels": levels, "loss": loss} for levels, loss in proof.costly],
+            },
+        }
+
+    def _shown(self) -> tuple[str, Table]:
+        asked = ", ".join(map(str, self.guarantees))
+        head = f"{self.assessment.rows} rows coarsened under {asked}: loss {self.loss:.6g}, certified optimal"
+        heights = [self.hierarchies[name].height for name in self.levels]
+        values = np.array([list(self.levels.values()), heights]).T
+        return head, (list(self.levels), ["level", "of"], values)

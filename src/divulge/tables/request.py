@@ -1,0 +1,127 @@
+"""What is asked of a table that is to be coarsened: the options of `generalize`."""
+
+import csv
+import io
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any
+
+from divulge.errors import DivulgeError
+from divulge.guarantees.guarantee import Guarantee
+from divulge.releasing.options import Option
+from divulge.releasing.request import Request, typed
+from divulge.tables.assess import columns_of, mapping_of
+from divulge.tables.levels.conditions import guarantees_of
+from divulge.tables.levels.hierarchies import as_hierarchy
+from divulge.tables.levels.losses import loss_named
+
+Names = str | Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Generalize(Request):
+    """What is asked of a table that is to be coarsened: its columns, and what their groups must keep.
+
+    Examples
+    --------
+    >>> asked = Generalize(source="t.csv", known=["age", "sex"], secret="ill", guarantees="k=5", suppress=0.04)
+    >>> print(asked.command())
+    divulge generalize t.csv --known age,sex --guarantee k=5 --secret ill --suppress 1/25 --no-ledger
+    >>> Request.from_dict(asked.to_dict()) == asked
+    True
+    """
+
+    action = "generalize"
+    door = "divulge.tables.generalize:carry_out"
+
+    known: Annotated[Names, Option("Columns that people may know: a,b,c.", metavar="COLS")]
+    guarantees: Annotated[
+        Any,
+        Option("k=5, t=0.2, distinct-l=3, pml=1; may be repeated.", list[str], "GUARANTEE", ("--guarantee",)),
+    ]
+    secret: Annotated[Names | None, Option("The sensitive columns, with commas between.", metavar="COLS")] = None
+    hierarchies: Annotated[
+        Any,
+        Option("How a column is coarsened, as ARX writes it; else guessed.", list[str], "COL=FILE", ("--hierarchy",)),
+    ] = None
+    loss: Annotated[
+        str,
+        Option("entropy, granularity, discernibility, class-size, mutual-information or information.", metavar="LOSS"),
+    ] = "entropy"
+    suppress: Annotated[Any, Option("The share of rows that may lose all known columns.", metavar="SHARE")] = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        changed: dict[str, Any] = {
+            "known": columns_of(self.known, "known"), "guarantees": guarantees_of(self.guarantees),
+            "suppress": _share(self.suppress),
+        }  # fmt: skip
+        if self.secret is not None:
+            changed["secret"] = columns_of(self.secret, "secret") or None
+        if self.hierarchies is not None:
+            given = mapping_of(self.hierarchies)
+            changed["hierarchies"] = {
+                name: os.fspath(one) if isinstance(one, (str, os.PathLike)) else as_hierarchy(one, name)
+                for name, one in given.items()
+            } or None
+        for name, value in changed.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse options that are none, or do not go together."""
+        loss_named(self.loss)
+        if not self.known:
+            raise DivulgeError.of("known", "name at least one column", "it", "empty")
+        both = [name for name in self.columns if name in self.secrets]
+        if both:
+            raise DivulgeError.of("known", "have none of the sensitive columns", "one", repr(both[0]))
+        if not self.secrets and any(one.kind != "k" for one in self.guarantees):
+            raise DivulgeError.of("secret", "be named for guarantees other than k", "it", "absent")
+        for name in self.hierarchies or ():
+            if name not in self.columns:
+                raise DivulgeError.of("hierarchies", "be of known columns", "one", f"of {name!r}")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that somebody may know."""
+        return tuple(self.known)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The sensitive columns."""
+        return tuple(self.secret or ())
+
+    @property
+    def kept(self) -> tuple[Guarantee, ...]:
+        """The guarantees in nats."""
+        return tuple(one.read_in(self.unit, to_keep=True) for one in self.guarantees)
+
+    def _words_of(self, name: str, value: Any) -> Iterator[str]:
+        if name in ("known", "secret"):
+            yield f"--{name} {shlex.quote(_between_commas(value))}"
+        elif name == "hierarchies":
+            for column, one in value.items():
+                yield f"--hierarchy {shlex.quote(f'{column}={typed(one, name)}')}"
+        else:
+            yield from super()._words_of(name, value)
+
+
+def _between_commas(names: Sequence[str]) -> str:
+    """Return names with commas between, one that has a comma itself in quotation marks."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
+
+
+def _share(value: Any) -> Fraction:
+    try:
+        share = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(-1)
+    if isinstance(value, bool) or not 0 <= share < 1:
+        raise DivulgeError.of("suppress", "be a number in [0, 1)", "it", str(value)[:40])
+    return share

@@ -1,0 +1,75 @@
+"""Counts that agree: the nearest ones, against a quadratic program and each other, and what is too large."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.optimize import lsq_linear
+
+import divulge as dv
+from divulge.publishing.noising.margins import projected
+
+SIZES = {"a": 4, "b": 3, "c": 2}
+BYS: list[tuple[str, ...]] = [("a", "b"), ("c", "b"), ("a",), ()]
+
+
+def noisy(seed: int) -> tuple[list[np.ndarray], list[float]]:
+    rng = np.random.default_rng(seed)
+    table = rng.multinomial(60, rng.dirichlet(np.full(24, 0.2))).reshape(4, 3, 2)
+    margins = [table.sum(axis=2), table.sum(axis=0).T, table.sum(axis=(1, 2)), table.sum()]
+    spread = [3.0, 5.0, 1.0, 2.0]
+    return [m + np.rint(rng.laplace(0, s, np.shape(m))) for m, s in zip(margins, spread, strict=True)], spread
+
+
+def incidence() -> list[np.ndarray]:
+    places = np.indices((4, 3, 2)).reshape(3, 24)
+    a, b, c = places
+    return [np.array([keys == k for k in range(n)], dtype=float)
+            for keys, n in ((a * 3 + b, 12), (c * 3 + b, 6), (a, 4), (a * 0, 1))]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("total", [None, 60])
+@pytest.mark.parametrize("non_negative", [False, True])
+def test_the_nearest_margins_of_a_table(seed: int, total: int | None, non_negative: bool) -> None:
+    values, spread = noisy(seed)
+    found = projected(values, BYS, spread, SIZES, total, non_negative, False)
+    blocks = [m / s for m, s in zip(incidence(), spread, strict=True)]
+    target = [np.ravel(v) / s for v, s in zip(values, spread, strict=True)]
+    if total is not None:
+        blocks.append(np.full((1, 24), 1e4))
+        target.append(np.array([1e4 * total]))
+    bounds = (0, np.inf) if non_negative else (-np.inf, np.inf)
+    solved = lsq_linear(np.vstack(blocks), np.concatenate(target), bounds, method="bvls", tol=1e-14, max_iter=5000)
+    for one, rows in zip(found, incidence(), strict=True):
+        assert np.allclose(np.ravel(one), rows @ solved.x, atol=5e-3)
+    assert np.allclose(found[0].sum(axis=1), found[2])  # they agree to rounding, wherever they are
+    assert np.allclose(found[0].sum(axis=0), found[1].sum(axis=0))
+    assert np.allclose(found[2].sum(), found[3])
+    assert not non_negative or min(one.min() for one in found) >= 0
+    assert total is None or abs(found[3] - total) < 1e-6
+
+
+def test_margins_of_many_combinations_stay_near() -> None:
+    """A solver that gave up moved counts by ten times their noise."""
+    rng = np.random.default_rng(0)
+    n = 30
+    table = rng.multinomial(10**6, rng.dirichlet(np.full(n**3, 0.1))).reshape(n, n, n)
+    bys = [("a", "b"), ("b", "c"), ("a", "c")]
+    values = [table.sum(axis=i) + np.rint(rng.laplace(0, 4, (n, n))) for i in (2, 0, 1)]
+    near = projected(values, bys, [5.7] * 3, dict.fromkeys("abc", n), 10**6, True, False)
+    for one, value in zip(near, values, strict=True):
+        assert np.sqrt(((one - value) ** 2).mean()) < 2  # the solver before: 5
+
+
+def test_too_many_combinations_are_refused_before_anything_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def counted(*_: Any) -> None:
+        raise AssertionError("counted")
+
+    monkeypatch.setattr("divulge.publishing.publication.counted", counted)
+    columns = {name: ["0"] for name in "xyz"}
+    values = {name: [str(i) for i in range(99)] for name in columns}
+    with pytest.raises(dv.DivulgeError, match=r"`consistent` must be .* at most 600,000 .* 1,030,301"):
+        dv.publish(pa.table(columns), [dv.Count("x"), dv.Count("y"), dv.Count("z")], guarantee="dp=1", values=values,
+                   consistent=True, per_row=True)  # fmt: skip

@@ -1,0 +1,121 @@
+"""Whatever can be seen of a publication but its noise is the same for neighboring tables: nothing is refused, no cell,
+width, note, receipt or sentence depends on what one row holds."""
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import divulge as dv
+from divulge.publishing.publication import described, ready, task
+from divulge.publishing.request import Publish
+
+ROWS = {
+    "sex": ["f", "m"] * 30, "age": [str(i % 60) for i in range(60)], "who": [f"p{i // 2}" for i in range(60)],
+}  # fmt: skip
+VALUES = {"sex": ["f", "m", "x"]}
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "unlisted": {"sex": "d"}, "missing group": {"sex": ""}, "the only one": {"sex": "x"}, "other": {"sex": "other"},
+    "missing number": {"age": ""}, "text": {"age": "many"}, "cut": {"age": "1e300"}, "below": {"age": "-7"},
+    "a fraction": {"age": "3.25"}, "infinite": {"age": "inf"}, "no number": {"age": "nan"}, "nobody": {"who": ""},
+}  # fmt: skip
+"""What the last row holds in place of what it holds in the other table."""
+
+BY: dict[str, Any] = {"by": "sex"}
+ASKED: dict[str, list[Any]] = {
+    "count": [dv.Count("sex")],
+    "sum": [dv.Sum("age", (0, 60), **BY), dv.Sum("age", (5, 60))],
+    "mean": [dv.Mean("age", (0, 60), **BY), dv.Mean("age", (0, 60))],
+    "variance": [dv.Variance("age", (0, 60), **BY)],
+    "share": [dv.Proportion("age", "3", **BY), dv.Proportion("sex", "x")],
+    "quantiles": [dv.Quantiles("age", (0, 60), **BY)],
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {}, "added": {"neighbors": "added"}, "persons": {"person": "who", "rows_per_person": 2},
+    "gaussian": {"guarantee": "zcdp=0.1", "noise": "gaussian"}, "no other": {"no_other": True},
+    "label": {"null_as": "unknown"}, "record": {"guarantee": "pml=1", "record_prior": "lower=0.1"},
+    "treated": {"non_negative": True, "consistent": True, "whole": True},
+}  # fmt: skip
+
+
+def written(folder: Path, name: str, change: dict[str, Any]) -> Path:
+    rows = {column: [*values[:-1], change.get(column, values[-1])] for column, values in ROWS.items()}
+    path = folder / name
+    path.mkdir()
+    lines = [",".join(rows), *(",".join(cells) for cells in zip(*rows.values(), strict=True))]
+    (path / "t.csv").write_text("\n".join(lines) + "\n")
+    return path
+
+
+def seen(folder: Path, asked: list[Any], how: dict[str, Any]) -> dict[str, Any]:
+    """Return everything that is public but for noise, time and check sums."""
+    options = {"guarantee": "dp=1", "values": VALUES, "per_row": "person" not in how} | how
+    dv.publish(folder / "t.csv", asked, folder / "out.csv", **options)
+    receipt = json.loads((folder / "out.receipt.json").read_text())
+    for name in ("created", "digest", "checksum"):
+        receipt.pop(name)
+    table = list(csv.reader((folder / "out.csv").read_text().splitlines()))
+    numbers = {table[0].index(name) for name in ("value", "low", "high", "standard_error", "note")}
+    cells = [[cell for i, cell in enumerate(line) if i not in numbers] for line in table]
+    text = re.sub(r"\d{4}-\d\d-\d\dT?[\d:]*Z?|[0-9a-f]{64}", "", (folder / "out.statement.txt").read_text())
+    return {"files": sorted(p.name for p in folder.iterdir()), "receipt": receipt, "cells": cells, "head": table[0],
+            "statement": text}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("kind", ASKED)
+def test_nothing_but_noise_tells_neighbors_apart(kind: str, option: str, tmp_path: Path) -> None:
+    here = seen(written(tmp_path, "here", {}), ASKED[kind], OPTIONS[option])
+    change = list(CHANGES)[(list(ASKED).index(kind) * len(OPTIONS) + list(OPTIONS).index(option)) % len(CHANGES)]
+    for name in {change, "unlisted", "missing number"}:
+        there = seen(written(tmp_path, name, CHANGES[name]), ASKED[kind], OPTIONS[option])
+        assert here == there, name
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_noise_is_chosen_before_the_table_is_read(change: str, tmp_path: Path) -> None:
+    tables = [written(tmp_path, name, rows) / "t.csv" for name, rows in {"here": {}, "there": CHANGES[change]}.items()]
+    for asked in ASKED.values():
+        for how in OPTIONS.values():
+            request = Publish(statistics=asked, **({"guarantee": "dp=1", "values": VALUES} | how))
+            made = [ready(task(request), table, "local") for table in tables]
+            assert made[0].plan == made[1].plan
+            assert made[0].noise == made[1].noise
+            assert described(made[0], None).queries == described(made[1], None).queries
+
+
+@pytest.mark.parametrize("name", ["empty group", "one person"])
+def test_a_group_with_nobody_says_no_information(name: str) -> None:
+    rows = {"sex": ["f"] * 500, "age": [30] * 500}
+    if name == "one person":
+        rows = {"sex": ["f"] * 499 + ["m"], "age": [30] * 500}
+    asked = [dv.Mean("age", (0, 90), by="sex"), dv.Variance("age", (0, 90), by="sex"),
+             dv.Quantiles("age", (0, 90), by="sex"), dv.Proportion("age", "30", by="sex")]  # fmt: skip
+    found = dv.publish(pa.table(rows), asked, guarantee="dp=8", values={"sex": ["f", "m"]}, per_row=True)
+    for row in found.statistics():
+        assert (row["value"] is None) == (row["by"]["sex"] != "f"), row
+        assert (row.get("note") == "no information") == (row["value"] is None)
+        assert (row["low"] is None) == (row["high"] is None) == (row["value"] is None)
+
+
+def test_an_empty_table_of_people_who_come_and_go_is_published() -> None:
+    nobody = pa.table({"sex": pa.array([], pa.string()), "age": pa.array([], pa.int64())})
+    asked = [dv.Count("sex"), dv.Mean("age", (0, 90)), dv.Quantiles("age", (0, 90))]
+    found = dv.publish(nobody, asked, guarantee="dp=1", values=VALUES, neighbors="added")
+    assert found.table.num_rows == 5 + 1 + 3
+    assert all(row["value"] is None for row in found.statistics() if row["statistic"] != "count")
+
+
+def test_a_count_that_covers_all_rows_says_no_information() -> None:
+    found = dv.publish(
+        pa.table({"sex": ["f", "m", "f"]}), dv.Count("sex"), guarantee="dp=0.1", values=VALUES, level=1 - 1e-12
+    )
+    assert found.table["note"].to_pylist() == ["no information"] * 5
+    assert found.table["value"].null_count == 5
+    assert np.isfinite(found.queries[0]["half_width"])

@@ -1,0 +1,134 @@
+"""The list of answers: what goes out depends on no row where it is listed beforehand, and says so where it is not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pytest
+from typer.testing import CliRunner
+
+import divulge as dv
+from divulge.cli.main import app
+
+FAITHS = ["none", "Catholic", "Sikh"]
+RNG = np.random.default_rng(2)
+
+
+def table(answers: list[Any], kind: Any = None) -> pa.Table:
+    return pa.table({"faith": pa.array(answers, kind), "age": RNG.integers(18, 90, len(answers))})
+
+
+NEIGHBORS: dict[str, list[Any]] = {
+    "nobody is a Sikh": ["none", "Catholic"] * 10 + ["none"],
+    "the last one is": ["none", "Catholic"] * 10 + ["Sikh"],
+    "the last one wrote something else": ["none", "Catholic"] * 10 + ["Jedi"],
+    "the last one wrote nothing": ["none", "Catholic"] * 10 + [None],
+    "all wrote the same": ["none"] * 21,
+    "nobody wrote anything that is listed": [f"x{i}" for i in range(21)],
+}
+
+
+def test_what_goes_out_but_for_the_draws_is_the_same_whatever_the_last_person_said(tmp_path: Path) -> None:
+    """Everything an attacker reads who knows all other answers, but for the draws: papers, names, types."""
+    how: dict[str, Any] = {"column": "faith", "guarantee": "ldp=1", "values": FAITHS, "only_column": True}
+    seen: set[str] = set()
+    for i, answers in enumerate(NEIGHBORS.values()):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        done = dv.release(table(answers), folder / "o.csv", **how)
+        assert list(done.mechanisms[0].channel.secrets) == ["Catholic", "Sikh", "none", "other"]
+        said = set(csv.read_csv(folder / "o.csv")["faith_perturbed"].to_pylist())
+        assert said <= {"none", "Catholic", "Sikh", "other"}
+        receipt = json.loads((folder / "o.receipt.json").read_bytes())
+        for part in ("created", "digest", "checksum"):
+            receipt.pop(part)
+        public = [(folder / f"o.{end}").read_text() for end in ("codebook.json", "codebook.md", "statement.txt")]
+        seen.add(json.dumps(receipt) + "".join(public))
+    assert len(seen) == 1
+
+
+def test_the_statement_answers_by_where_the_list_is_from() -> None:
+    answers = NEIGHBORS["the last one is"]
+
+    def said(**how: Any) -> str:
+        done = dv.release(table(answers), column="faith", guarantee="ldp=1", **how)
+        return " ".join(dv.statement(done).text().split())
+
+    taken, listed = "the list of answers was taken from the table", "counts as “other”"
+    assert taken in said()
+    assert listed not in said()
+    assert taken in said(prior="lower=0.1")
+    for how in ({"values": FAITHS}, {"values": {"faith": FAITHS}}, {"values": FAITHS, "prior": "lower=0.1"}):
+        text = said(**how).lower()
+        assert taken not in text
+        assert listed in text
+    named = dv.Prior(["1/4"] * 4, [*FAITHS, "Jedi"])
+    assert taken not in said(prior=named)
+
+
+def test_an_answer_that_is_not_listed_is_what_the_keeper_names() -> None:
+    truth = {"faith": FAITHS}
+    same = dv.Channel(np.eye(3), FAITHS, FAITHS)
+    for answers, other, wanted in [
+        (["Jedi", None, "Sikh"], "none", ["none", "none", "Sikh"]),
+        (["Jedi", "none", "Sikh"], "Catholic", ["Catholic", "none", "Sikh"]),
+    ]:
+        done = dv.release(table(answers), column="faith", mechanism=same, other=other)
+        assert done.table["faith_perturbed"].to_pylist() == wanted
+        assert done.answers == {"from": "list", "other": [other]}
+    with pytest.raises(dv.DivulgeError, match="`other`"):
+        dv.release(table(["Jedi"]), column="faith", mechanism=same, other="Klingon")
+    done = dv.release(table(["Sikh", None]), column="faith", values=truth, guarantee="ldp=1", null_as="?", other="rest")
+    assert set(done.mechanisms[0].channel.secrets) == {*FAITHS, "rest", "?"}
+
+
+@pytest.mark.parametrize(("kind", "answers", "values", "other", "wanted"), [
+    (pa.int64(), [1, 2, 7], [1, 2, 3], "3", [1, 2, 3]), (pa.int64(), [1, 2, 7], [1, 2, 3], None, ["1", "2", "other"]),
+    (pa.string(), ["01067", "1067", "x"], ["01067", "x"], "x", ["01067", "01067", "x"]),
+    (pa.float64(), [1.0, None, 2.5], [1, 2.5], "1", [1.0, 1.0, 2.5]), (pa.bool_(), [True, None], ["true", "false"],
+     "false", [True, False]),
+])  # fmt: skip
+def test_listed_answers_meet_values_of_every_type(
+    kind: Any, answers: list[Any], values: list[Any], other: str | None, wanted: list[Any]
+) -> None:
+    made = dv.release(
+        table(answers, kind), column="faith", values=values, other=other, guarantee="ldp=30", purpose="record"
+    )
+    assert made.table["faith_perturbed"].to_pylist() == wanted  # e^-30: the truth, but for a chance of 1e-12
+
+
+def test_several_columns_are_listed_each(tmp_path: Path) -> None:
+    rows = pa.table({"a": ["x", "y", "q"], "b": ["1", "2", "3"], "n": [1, 2, 3]})
+    values = {"a": ["x", "y"], "b": ["1", "2"]}
+    done = dv.release(rows, column=["a", "b"], values=values, guarantee="ldp=1")
+    assert len(done.mechanisms[0].channel.secrets) == 9
+    found = dv.preview(rows, column=["a", "b"], values=values, guarantee="ldp=1")
+    assert sum(value.count for value in found.levels[0].values) == 3
+    with pytest.raises(dv.DivulgeError, match="column 'b'"):
+        dv.release(rows, column=["a", "b"], values={"a": ["x"]}, guarantee="ldp=1")
+
+
+def test_the_command_takes_a_list_or_the_codebook_of_a_release(tmp_path: Path) -> None:
+    csv.write_csv(table(NEIGHBORS["the last one is"]), tmp_path / "t.csv")
+    (tmp_path / "list.json").write_text(json.dumps(FAITHS))
+    line = ["release", str(tmp_path / "t.csv"), "--column", "faith", "--guarantee", "ldp=1", "--no-ledger", "--json"]
+    for file, out in (("list.json", "a.csv"), ("a.codebook.json", "b.csv")):
+        done = CliRunner().invoke(app, [*line, "--values", str(tmp_path / file), "-o", str(tmp_path / out)])
+        assert done.exit_code == 0, done.output
+        receipt = dv.Receipt.read(tmp_path / f"{Path(out).stem}.receipt.json")
+        assert set(receipt.mechanisms[0].channel.secrets) == {*FAITHS, "other"}
+    wrong = CliRunner().invoke(app, [*line, "--values", str(tmp_path / "t.csv"), "-o", str(tmp_path / "c.csv")])
+    assert wrong.exit_code == 2
+
+
+@pytest.mark.parametrize("how", [
+    {"values": FAITHS, "prior_from_data": True}, {"other": "x"}, {"values": []}, {"values": ["a", "a"]}, {"values": ""},
+    {"values": FAITHS, "mechanism": dv.Channel(np.eye(3), FAITHS, FAITHS)}, {"values": 3},
+    {"values": FAITHS, "null_as": "none"}, {"values": {"age": ["1"]}},
+])  # fmt: skip
+def test_lists_that_are_none_are_refused(how: dict[str, Any]) -> None:
+    with pytest.raises(dv.DivulgeError):
+        dv.release(table(NEIGHBORS["the last one is"]), column="faith", **({"guarantee": "ldp=1"} | how))
